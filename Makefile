@@ -1,0 +1,104 @@
+# syscheck: build, install, test. `make help` lists the targets.
+PREFIX        ?= /usr/local
+SYSCONFDIR    ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
+LOCALSTATEDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/var,$(PREFIX)/var)
+RUNDIR        ?= $(if $(filter /usr /usr/local,$(PREFIX)),/run,$(PREFIX)/run)/syscheck
+BINDIR        := $(PREFIX)/bin
+LIBDIR        := $(PREFIX)/lib/syscheck
+LIBEXECDIR    := $(PREFIX)/libexec/syscheck
+DATADIR       := $(PREFIX)/share/syscheck
+MANDIR        := $(PREFIX)/share/man
+VERSION       := 0.1.0
+LUA           ?= $(firstword $(shell command -v lua5.4 lua54 lua 2>/dev/null) /usr/bin/lua5.4)
+
+# -O3 -march is chosen per function where it matters; the binaries run on any
+# CPU of the architecture.
+CFLAGS   ?= -O2 -g
+WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2
+HARDEN   := -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+ALL_CFLAGS  = -std=gnu11 $(WARN) $(HARDEN) -D_GNU_SOURCE -DSYSCHECK_VERSION='"$(VERSION)"' $(CFLAGS)
+ALL_LDFLAGS = -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack $(LDFLAGS)
+
+# Asked only when the kernels are built, so that `make help` needs nothing.
+HWLOC_CFLAGS = $(shell pkg-config --cflags hwloc)
+HWLOC_LIBS   = $(shell pkg-config --libs hwloc)
+BLAS_CFLAGS  = $(shell pkg-config --cflags openblas)
+BLAS_LIBS    = $(shell pkg-config --libs openblas)
+
+B           := build
+KERNELS     := stream dgemm noise
+COMMON_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard kernels/common/*.c))
+SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c))
+C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
+# Read by the tests: what the plugin parses, without a Slurm include.
+SPANK_PURE  := $(B)/spank/level.o $(B)/spank/status.o
+
+Q := $(if $(V),,@)
+
+.DEFAULT_GOAL := all
+.PHONY: all kernels plugin setup setup-check stage install check lint demo bench clean help
+
+all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
+
+kernels: $(KERNELS:%=$(B)/kernels/%)
+
+plugin: $(B)/spank/spank_syscheck.so
+
+setup: ## Install what is missing to build and test (Debian 12 or newer; apt)
+	$(Q)tests/setup.sh install
+
+setup-check:
+	$(Q)tests/setup.sh check build
+
+$(B)/kernels/%.o: kernels/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP -c -o $@ $<
+
+$(KERNELS:%=$(B)/kernels/%): $(B)/kernels/%: $(B)/kernels/%.o $(COMMON_OBJ)
+	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(ALL_LDFLAGS) -o $@ $^ $(HWLOC_LIBS) $(if $(filter dgemm,$*),$(BLAS_LIBS)) -lnuma -lm
+
+$(B)/spank/%.o: spank/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
+
+$(B)/spank/spank_syscheck.so: $(SPANK_OBJ) spank/plugin.map
+	$(Q)$(CC) -shared $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--version-script=spank/plugin.map -o $@ $(SPANK_OBJ)
+
+$(B)/tests/c/%: tests/c/%.c $(COMMON_OBJ) $(SPANK_PURE)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(COMMON_OBJ) $(SPANK_PURE) $(HWLOC_LIBS) -lnuma -lcmocka -lm
+
+# One recipe for every destination: a package (DESTDIR), a site (PREFIX), the
+# tree that runs in place (build/prefix), a test cluster's own copy.
+INSTALL_ARGS = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' LIBEXECDIR='$(LIBEXECDIR)' \
+	DATADIR='$(DATADIR)' MANDIR='$(MANDIR)' SYSCONFDIR='$(SYSCONFDIR)' LOCALSTATEDIR='$(LOCALSTATEDIR)' \
+	RUNDIR='$(RUNDIR)' LUA='$(LUA)' VERSION='$(VERSION)' KERNELS='$(KERNELS)'
+
+install: kernels plugin ## Install; DESTDIR=, PREFIX= (default /usr/local), SYSCONFDIR=, LOCALSTATEDIR=, RUNDIR=
+	$(Q)$(INSTALL_ARGS) tests/install.sh
+
+stage: kernels plugin
+	$(Q)$(MAKE) --no-print-directory install PREFIX='$(CURDIR)/$(B)/prefix' DESTDIR=
+
+check: setup ## Install what is missing, build, run every test
+	$(Q)$(MAKE) --no-print-directory all $(C_TESTS)
+	$(Q)tests/run.sh
+
+lint: setup ## shellcheck, luacheck, mandoc, clang-tidy
+	$(Q)tests/lint.sh
+
+demo: setup ## The story: a slow node is drained, the job is requeued and explained (KEEP=1 leaves the cluster up)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/demo.sh
+
+bench: setup ## What the checks cost beyond their kernels' own time
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/bench/overhead.sh
+
+clean: ## Remove build/
+	$(Q)rm -rf $(B)
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+-include $(shell [ -d $(B) ] && find $(B) -name '*.d')

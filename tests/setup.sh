@@ -1,0 +1,93 @@
+#!/bin/bash
+# Installs what syscheck needs to be built and tested, or says what is missing.
+#   setup.sh install       Debian 12 or newer, root: apt-get what is missing, once
+#   setup.sh check GROUP   exit 1 and name what is missing (GROUP: build | test)
+set -u
+
+# Every line: group, Debian package.
+packages() {
+	cat <<-'LIST'
+	build gcc
+	build make
+	build libc6-dev
+	build pkg-config
+	build libhwloc-dev
+	build libnuma-dev
+	build libopenblas-dev
+	build libslurm-dev
+	build lua5.4
+	build lua-luv
+	build lua-cjson
+	build lua-argparse
+	test slurmctld
+	test slurmd
+	test slurm-client
+	test slurm-wlm-basic-plugins
+	test munge
+	test iproute2
+	test util-linux
+	test procps
+	test bats
+	test libcmocka-dev
+	test lua5.1
+	test lua5.2
+	test lua5.3
+	test luajit
+	test shellcheck
+	test lua-check
+	test mandoc
+	test clang-tidy
+	test git
+	LIST
+}
+
+# missing GROUP... : names, one a line
+missing() {
+	local want
+	want=$(packages | awk -v groups=" $* " 'index(groups, " " $1 " ") { print $2 }')
+	# shellcheck disable=SC2086 # one word a package
+	comm -23 <(sort -u <<<"$want") \
+		<(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $want 2>/dev/null | awk '$1 == "installed" { print $2 }' | sort -u)
+}
+
+main() {
+	local lack
+	if ! command -v dpkg-query >/dev/null; then
+		# Not Debian: only the names help. `check` cannot look, so it does not stand in the way.
+		[ "$1" = check ] && return 0
+		echo "setup: this is not Debian. Install the equivalents of these packages, then run make again:" >&2
+		packages | awk '{ printf " %s", $2 } END { print "" }' >&2
+		return 1
+	fi
+	case $1 in
+	check)
+		lack=$(missing "$2")
+		[ -z "$lack" ] && return 0
+		echo "setup: missing packages:" $lack >&2
+		echo "setup: run 'make setup' as root, or: apt-get install" $lack >&2
+		return 1
+		;;
+	install)
+		lack=$(missing build test)
+		[ -z "$lack" ] && return 0
+		if [ "$(id -u)" != 0 ]; then
+			echo "setup: not root; install first: apt-get install" $lack >&2
+			return 1
+		fi
+		echo "setup: installing" $lack
+		export DEBIAN_FRONTEND=noninteractive
+		# Lists may be absent (a fresh image) or old: refresh them, once.
+		apt-get -qq update || return 1
+		# shellcheck disable=SC2086
+		apt-get -qq -y --no-install-recommends install $lack >/dev/null || return 1
+		lack=$(missing build test)
+		[ -z "$lack" ] || { echo "setup: still missing:" $lack >&2; return 1; }
+		;;
+	*)
+		echo "usage: setup.sh install | check GROUP" >&2
+		return 2
+		;;
+	esac
+}
+
+main "$@"
