@@ -32,7 +32,6 @@ packages() {
 	test lua5.1
 	test lua5.2
 	test lua5.3
-	test luajit
 	test shellcheck
 	test lua-check
 	test mandoc

@@ -1,0 +1,87 @@
+--- After the job: snapshot again, what changed, one job record.
+local uv = require("luv")
+local counters = require("syscheck.counters")
+local inventory = require("syscheck.inventory")
+local log = require("syscheck.log")
+local node = require("syscheck.node")
+local records = require("syscheck.records")
+local slurm = require("syscheck.slurm")
+
+local epilog = {}
+
+-- Totals of every source, for the record: units matter only to the delta.
+local function totals(snapshot)
+   local out = { time = records.time(snapshot.time) }
+   for name, source in pairs(snapshot.sources) do
+      out[name] = counters.total(source)
+   end
+   return out
+end
+
+-- A node that throttled or corrected memory errors has to be looked at again.
+local function is_suspect(delta)
+   if not delta then
+      return true
+   end
+   local events = counters.throttle_events(delta.throttle)
+   local errors = delta.memory_errors
+   return (events and events > 0) or (errors and ((errors.corrected or 0) + (errors.uncorrected or 0)) > 0) or false
+end
+
+--- Runs the epilog's work. Never fails: its trouble is logged.
+-- @param get function(name) -> environment variable
+-- @param options { policy = file } for tests
+function epilog.main(get, options)
+   local started = uv.hrtime()
+   local self = node.open(get("SLURMD_NODENAME"), options)
+   log.context(("%s epilog: "):format(self.name))
+   local job, err = slurm.job(get)
+   if not job then
+      log.error("%s", err)
+      return
+   end
+   log.context(("%s epilog: job %d: "):format(self.name, job.id))
+   for _, problem in ipairs(self.problems) do
+      log.error("%s", problem)
+   end
+
+   local to = counters.snapshot("")
+   local begin = self:read_begin(job.id)
+   local from = begin and begin.snapshot
+   local delta, why
+   if type(from) == "table" and type(from.sources) == "table" and type(from.time) == "number" then
+      delta, why = counters.delta(from, to)
+   else
+      from, why = nil, "no begin snapshot"
+   end
+   if why then
+      self:problem("no deltas: " .. why)
+   end
+
+   local record = records.new("job", self, inventory.read(""), to)
+   record.job = job
+   record["begin"], record["end"] = from and totals(from), totals(to)
+   record.delta = delta
+   record.elapsed_s = from and math.max(0, to.time - from.time)
+   record.throttle_events = delta and counters.throttle_events(delta.throttle)
+   record.check = begin and begin.check
+   record.duration_s = (uv.hrtime() - started) / 1e9
+   local ok
+   ok, err = records.append(self.spool, record)
+   if not ok then
+      log.error("job record lost: %s", err)
+   end
+
+   self:forget_begin(job.id)
+   uv.fs_unlink(self:status_path(job.id))
+   uv.fs_unlink(self:status_path(job.id) .. ".shown")
+   ok, err = self:write_state("last.json", to)
+   if not ok then
+      log.error("state: %s", err)
+   end
+   if is_suspect(delta) then
+      self:forget_state("last_pass.json")
+   end
+end
+
+return epilog

@@ -1,0 +1,65 @@
+-- syscheck policy. A Lua table; every key is optional and shown with its default.
+-- `syscheck config check` says whether the file can be used. A file that cannot be
+-- used drains nothing: the defaults hold, checks become `unknown`, and the log says
+-- why with file and line. Manual: syscheck-policy(5).
+return {
+   -- "observe": verdicts are recorded, nothing is drained. "enforce": a node that is
+   -- below its limit twice in a row is drained. Start with observe, learn a baseline
+   -- (`syscheck baseline learn`), look at the records for a week, then enforce.
+   mode = "observe",
+
+   -- Levels per partition: none < passive < quick < full. A job gets the default; a
+   -- user may ask for more (sbatch --syscheck=full), never for less than the floor.
+   -- "*" is every partition that is not named.
+   partitions = {
+      ["*"] = { floor = "none", default = "passive", ceiling = "full" },
+      -- gpu = { floor = "passive", default = "quick", ceiling = "full" },
+   },
+
+   -- Static limits, for values that are known without a baseline. `min` and `max` in
+   -- the metric's unit; action "fail" may drain, "warn" only tells, "off" does not
+   -- rate. `tolerance` overrides the one below for this metric.
+   limits = {
+      -- triad_gbs = { min = 300 },     -- GB/s, the whole node
+      -- gflops = { min = 2000 },       -- GFLOP/s, the whole node
+      noise_pct = { action = "warn" },  -- % of time lost to the OS; add max = 1
+      throttle_events = { max = 0, action = "warn" }, -- since the last look at them
+   },
+
+   -- A node fails when it is below median * (1 - tolerance) of its hardware class,
+   -- never tighter than four standard deviations of the class. Healthy nodes differ
+   -- by 3 to 5 %.
+   tolerance = 0.10,
+
+   -- Share of a node's time that checks may take when nobody asked for them: 0.01
+   -- runs a 4.5 s check at most every 7.5 minutes.
+   budget = 0.01,
+
+   -- Seconds each kernel measures, set-up included.
+   kernels = {
+      stream = { quick = 2, full = 2 },
+      dgemm = { quick = 1, full = 5 },
+      noise = { quick = 0.5, full = 2 },
+   },
+
+   -- Seconds until a check is given up (verdict `unknown`, the job starts). At most
+   -- 65. Keep Slurm's MessageTimeout and BatchStartTimeout above it.
+   deadline = { quick = 15, full = 60 },
+
+   -- Kernels run only where the job holds all CPUs of the node: "threads" (every
+   -- hardware thread), "cores" (slurm.conf counts one CPU per core), or a number
+   -- (CoreSpecCount keeps some back).
+   node_cpus = "threads",
+
+   -- Several virtual nodes on one machine: a lock file that lets one measure at a time.
+   -- lock = "/run/lock/syscheck",
+
+   -- Where scontrol is, if not in the system's directories.
+   -- scontrol = "/opt/slurm/bin/scontrol",
+
+   -- Node-local directories and the baseline; %n becomes the node's name.
+   -- spool = "@LOCALSTATEDIR@/spool/syscheck",
+   -- state = "@LOCALSTATEDIR@/lib/syscheck",
+   -- run = "@RUNDIR@",
+   -- baseline = "@SYSCONFDIR@/syscheck/baseline.json",
+}

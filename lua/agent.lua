@@ -1,0 +1,22 @@
+-- The agent: what the prolog's and epilog's shell entries run, bounded by them.
+--   agent.lua prolog | epilog
+-- Exit code 99 of `prolog` means: node bad, confirmed. Any other, a crash too,
+-- lets the job start.
+package.path = "@DATADIR@/lua/?.lua"
+
+local function main(stage)
+   if stage == "prolog" then
+      return require("syscheck.prolog").main(os.getenv)
+   elseif stage == "epilog" then
+      require("syscheck.epilog").main(os.getenv)
+      return 0
+   end
+   error("usage: agent.lua prolog | epilog", 0)
+end
+
+local ok, result = xpcall(main, debug.traceback, arg[1])
+if not ok then
+   io.stderr:write(os.date("!%Y-%m-%dT%H:%M:%SZ "), "agent: error: ", (tostring(result):gsub("\n%s*", " | ")), "\n")
+   os.exit(1)
+end
+os.exit(result)

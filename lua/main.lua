@@ -1,0 +1,39 @@
+#!@LUA@ -E
+-- syscheck: the command line. One module per subcommand, in syscheck/cmd/.
+package.path = "@DATADIR@/lua/?.lua;" .. package.path
+local argparse = require("argparse")
+local paths = require("syscheck.paths")
+
+local USAGE = 2
+local COMMANDS = { "run", "job", "baseline", "config" }
+
+local function main()
+   local parser = argparse("syscheck", "Tells whether a node is fit, and what it went through during a job.")
+      :epilog("Exit status: 0 done and nothing failed, 1 a check failed or nothing was found, 2 usage, 3 unknown (the checker could not tell). See syscheck(1).")
+      :require_command(true)
+      :command_target("command")
+   parser:flag("--version", "Print the version and exit."):action(function()
+      print("syscheck " .. paths.version)
+      os.exit(0)
+   end)
+   local commands = {}
+   for _, name in ipairs(COMMANDS) do
+      commands[name] = require("syscheck.cmd." .. name)
+      commands[name].add_to(parser)
+   end
+   -- One clear line instead of the usage text, which --help prints.
+   function parser.error(_, message)
+      io.stderr:write("syscheck: ", (message:gsub("%c", "?")), " (see syscheck --help)\n")
+      os.exit(USAGE)
+   end
+   local args = parser:parse()
+   return commands[args.command].run(args)
+end
+
+local ok, code = xpcall(main, debug.traceback)
+if not ok then
+   io.stderr:write("syscheck: internal error: ", tostring(code), "\n")
+   os.exit(3)
+end
+io.stdout:flush()
+os.exit(code)

@@ -1,0 +1,161 @@
+--- Runs one check: kernels under a deadline, the verdict, one confirming re-run.
+-- The same for the prolog and the command line.
+local uv = require("luv")
+local counters = require("syscheck.counters")
+local kernels = require("syscheck.kernels")
+local level = require("syscheck.level")
+local metrics = require("syscheck.metrics")
+local process = require("syscheck.process")
+local verdict = require("syscheck.verdict")
+
+local check = {}
+
+local ORDER = { "stream", "dgemm", "noise" }
+
+local function now_s()
+   return uv.hrtime() / 1e9
+end
+
+-- A measured value that can be compared, or why not.
+local function value_of(m, run)
+   local value = run.result[m.name]
+   if type(value) ~= "number" or value ~= value or value == math.huge or value < 0
+      or (m.better == "higher" and value == 0) then
+      return { unknown = ("%s: %s is no usable number"):format(run.kernel, m.name) }
+   end
+   return { value = value }
+end
+
+local function take(results, run)
+   for _, m in ipairs(metrics.LIST) do
+      if m.kernel == run.kernel then
+         if run.state == "ok" then
+            results[m.name] = value_of(m, run)
+         elseif run.state == "corrupt" then
+            results[m.name] = { corrupt = run.reason }
+         else
+            results[m.name] = { unknown = run.reason }
+         end
+      end
+   end
+end
+
+-- Events since the last snapshot, whichever is the latest that counts: the last
+-- one of this boot, the boot itself when there was another before, else this
+-- check's own begin.
+local function throttle_events(from, last, to)
+   local since = from
+   if last and last.boot_id == to.boot_id then
+      since = last
+   elseif last then
+      return counters.throttle_events(counters.total(to.sources.throttle))
+   end
+   local delta = counters.delta(since, to)
+   return counters.throttle_events(delta and delta.throttle)
+end
+
+local function run_kernels(out, names, lvl, p, deadline, attempt)
+   for _, name in ipairs(names) do
+      local run = kernels.run(name, p.kernels[name][lvl], deadline - now_s())
+      run.attempt = attempt
+      out.runs[#out.runs + 1] = run
+      take(out.results, run)
+   end
+end
+
+-- Kernels behind the metrics that failed by their value.
+local function failing_kernels(rated)
+   local names, seen = {}, {}
+   for _, r in ipairs(rated.metrics) do
+      local kernel = metrics.BY_NAME[r.name].kernel
+      if r.status == "fail" and not r.corrupt and kernel and not seen[kernel] then
+         seen[kernel] = true
+         names[#names + 1] = kernel
+      end
+   end
+   return names
+end
+
+-- A first failure that the second run did not repeat: worth a look, not a drain.
+local function soften(rated, first)
+   for _, r in ipairs(rated.metrics) do
+      local before = first[r.name]
+      if before and r.status == "pass" then
+         r.status = "warn"
+         r.text = ("%s; not confirmed by a second run: %s"):format(before.text,
+            metrics.show(metrics.BY_NAME[r.name], r.value, true))
+         if rated.status == "pass" then
+            rated.status = "warn"
+         end
+      end
+   end
+end
+
+local function active(out, lvl, p, limits, lock, deadline)
+   local release
+   if lock then
+      local err
+      release, err = process.lock(lock, math.max(0, deadline - now_s()))
+      if not release then
+         for _, name in ipairs(ORDER) do
+            take(out.results, { kernel = name, state = "unknown", reason = "lock: " .. err })
+         end
+         return
+      end
+   end
+   run_kernels(out, ORDER, lvl, p, deadline, 1)
+   local rated = verdict.rate(out.results, limits)
+   local again = failing_kernels(rated)
+   if #again > 0 and not rated.corrupt then
+      for _, r in ipairs(rated.metrics) do
+         if r.status == "fail" then
+            out.first[r.name] = r
+         end
+      end
+      run_kernels(out, again, lvl, p, deadline, 2)
+   end
+   if release then
+      release()
+   end
+end
+
+--- Runs a check.
+-- @param lvl level that was decided
+-- @param node from node.open
+-- @param inventory from inventory.read
+-- @param from counters.snapshot at the begin
+-- @return { level, status, corrupt, confirmed = a fail that may drain, metrics (see
+--   verdict.rate), runs, reason, kernel_s = wall seconds in kernels, box_s = their
+--   time boxes, duration_s, after = counters.snapshot at the end }
+function check.run(lvl, node, inventory, from)
+   local started = now_s()
+   local p = node.policy
+   local limits = verdict.limits(p, inventory.class, node.baseline)
+   local out = { level = lvl, results = {}, runs = {}, first = {} }
+   if level.is_active(lvl) then
+      active(out, lvl, p, limits, node.lock, started + p.deadline[lvl])
+   end
+   out.after = level.is_active(lvl) and counters.snapshot("") or from
+   if lvl ~= "none" then
+      local events = throttle_events(from, node:read_state("last.json"), out.after)
+      out.results.throttle_events = events and { value = events } or nil
+   end
+   local rated = verdict.rate(out.results, limits)
+   soften(rated, out.first)
+   if #node.problems > 0 and rated.status ~= "fail" then
+      rated.status = "unknown"
+   end
+   out.status, out.metrics, out.corrupt = rated.status, rated.metrics, rated.corrupt
+   out.reason = verdict.reason(rated)
+   -- Bad configuration must not drain: what the limits would have been is not known.
+   out.confirmed = rated.status == "fail" and #node.problems == 0
+   out.kernel_s, out.box_s = 0, 0
+   for _, run in ipairs(out.runs) do
+      out.kernel_s, out.box_s = out.kernel_s + run.seconds, out.box_s + run.box_s
+   end
+   out.duration_s = now_s() - started
+   out.results, out.first = nil, nil
+   return out
+end
+
+return check

@@ -1,0 +1,71 @@
+--- syscheck run: checks this machine now, with or without Slurm. Drains nothing.
+local json = require("cjson").new()
+local check = require("syscheck.check")
+local counters = require("syscheck.counters")
+local inventory = require("syscheck.inventory")
+local level = require("syscheck.level")
+local metrics = require("syscheck.metrics")
+local node = require("syscheck.node")
+local records = require("syscheck.records")
+local render = require("syscheck.render")
+
+local run = {}
+
+local EXIT = { pass = 0, warn = 0, unrated = 0, fail = 1, unknown = 3 }
+
+json.encode_invalid_numbers("null")
+
+function run.add_to(parser)
+   local command = parser:command("run", "Check this machine now; drains nothing."):summary("Check this machine now.")
+   command:option("--level", "none, passive, quick or full."):default("quick"):argname("LEVEL"):convert(function(value)
+      local lvl, err = level.parse(value)
+      return lvl, err and "--level: " .. err
+   end)
+   command:flag("--json", "Print the check as one JSON object.")
+   command:option("--policy", "Policy file to use."):argname("FILE")
+end
+
+local function as_table(self, hardware, result)
+   local rows = { { "CHECK", "VALUE", "UNIT", "LIMIT", "STATUS" } }
+   for _, r in ipairs(result.metrics) do
+      local m = metrics.BY_NAME[r.name]
+      rows[#rows + 1] = {
+         m.label,
+         r.value and metrics.show(m, r.value) or "-",
+         m.unit ~= "" and m.unit or "events",
+         r.limit and ("%s %s"):format(r.op == "<" and "min" or "max", metrics.show(m, r.limit)) or "-",
+         r.status,
+      }
+   end
+   local lines = { ("%s  %s  level %s: %s"):format(render.safe(self.name), hardware.class, result.level, result.status),
+      "", render.table(rows) }
+   for _, r in ipairs(result.metrics) do
+      if r.status == "fail" or r.status == "warn" or r.status == "unknown" then
+         lines[#lines + 1] = ("%s: %s"):format(r.status, render.safe(r.text, 300))
+      end
+   end
+   for _, problem in ipairs(self.problems) do
+      lines[#lines + 1] = "problem: " .. render.safe(problem, 300)
+   end
+   return table.concat(lines, "\n")
+end
+
+function run.run(args)
+   local self = node.open(os.getenv("SLURMD_NODENAME"), { policy = args.policy, without_policy = not args.policy })
+   local from = counters.snapshot("")
+   local hardware = inventory.read("")
+   local result = check.run(args.level, self, hardware, from)
+   if args.json then
+      local record = records.new("check", self, hardware, result.after)
+      record.trigger = "run"
+      record.level, record.status, record.reason, record.corrupt = result.level, result.status, result.reason, result.corrupt
+      record.metrics, record.runs, record.action = result.metrics, #result.runs > 0 and result.runs or nil, "none"
+      record.kernel_s, record.box_s, record.duration_s = result.kernel_s, result.box_s, result.duration_s
+      print(json.encode(record))
+   else
+      print(as_table(self, hardware, result))
+   end
+   return EXIT[result.status]
+end
+
+return run

@@ -1,0 +1,154 @@
+--- Files: small reads, atomic writes, durable appends. Every function returns
+-- nil and a message for what may fail.
+local uv = require("luv")
+
+local files = {}
+
+local C = uv.constants
+
+-- Linux' value, the same on x86-64 and aarch64's generic ABI differ; luv does
+-- not export it on every version.
+local NOFOLLOW = C.O_NOFOLLOW or (uv.os_uname().machine:match("^a[ar][rm]") and 0x8000 or 0x20000)
+
+--- A whole small file, or nil and the reason. Files of /proc and /sys have no
+-- size, so it reads until the end or `max` bytes (default 1 MiB).
+function files.read(path, max)
+   local f, err = io.open(path, "rb")
+   if not f then
+      return nil, err
+   end
+   local text
+   text, err = f:read(max or 1048576)
+   f:close()
+   if not text then
+      return nil, err or (path .. ": empty")
+   end
+   return text
+end
+
+--- First line of a file, without white space at its end; nil when absent.
+function files.line(path)
+   local text = files.read(path, 4096)
+   return text and (text:match("^([^\n]-)%s*\n") or text:match("^(.-)%s*$"))
+end
+
+--- First number of a file; nil when absent or not a number.
+function files.number(path)
+   local text = files.read(path, 64)
+   return text and tonumber(text:match("^%s*(-?%d+)"))
+end
+
+--- Names in a directory, sorted; an empty list when absent.
+function files.list(dir)
+   local names = {}
+   local scan = uv.fs_scandir(dir)
+   while scan do
+      local name = uv.fs_scandir_next(scan)
+      if not name then
+         break
+      end
+      names[#names + 1] = name
+   end
+   table.sort(names)
+   return names
+end
+
+--- Makes a directory and its parents, 0755. An existing one is success.
+function files.mkdir(dir)
+   local made = ""
+   for part in dir:gmatch("[^/]+") do
+      made = made .. "/" .. part
+      local ok, err, code = uv.fs_mkdir(made, 493) -- 0755
+      if not ok and code ~= "EEXIST" then
+         return nil, err
+      end
+   end
+   return true
+end
+
+local function write_all(fd, text)
+   local done = 0
+   while done < #text do
+      local n, err = uv.fs_write(fd, done == 0 and text or text:sub(done + 1), -1)
+      if not n then
+         return nil, err
+      end
+      done = done + n
+   end
+   return true
+end
+
+--- Writes a file as a whole or not at all: a new file of a random name in the
+-- same directory (O_EXCL, no link followed), then rename.
+-- @param mode default 0644
+function files.write(path, text, mode)
+   local fd, name, err
+   name = ("%s.%s"):format(path, files.random_id(8))
+   fd, err = uv.fs_open(name, C.O_WRONLY + C.O_CREAT + C.O_EXCL + NOFOLLOW, mode or 420) -- 0644
+   if not fd then
+      return nil, err
+   end
+   local ok
+   ok, err = write_all(fd, text)
+   uv.fs_close(fd)
+   if ok then
+      ok, err = uv.fs_rename(name, path)
+   end
+   if not ok then
+      uv.fs_unlink(name)
+      return nil, err
+   end
+   return true
+end
+
+--- Appends one line with one write and fdatasync: when it returns true, the
+-- line is on disk. A torn last line (a crash in the middle of a write) is ended
+-- first, so that it spoils no other.
+-- @param text without newline
+function files.append(path, text)
+   local fd, err = uv.fs_open(path, C.O_RDWR + C.O_CREAT + C.O_APPEND + NOFOLLOW, 416) -- 0640
+   if not fd then
+      return nil, err
+   end
+   local stat = uv.fs_fstat(fd)
+   local torn = stat and stat.size > 0 and uv.fs_read(fd, 1, stat.size - 1) ~= "\n"
+   local line = (torn and "\n" or "") .. text .. "\n"
+   local n
+   n, err = uv.fs_write(fd, line, -1)
+   local ok = n == #line
+   if ok then
+      ok, err = uv.fs_fdatasync(fd)
+   elseif n then
+      err = "ENOSPC: only part of the record was written"
+   end
+   uv.fs_close(fd)
+   if not ok then
+      return nil, ("%s: %s"):format(path, err)
+   end
+   return true
+end
+
+--- n random bytes (default 16) in hex, from the kernel.
+function files.random_id(n)
+   return (uv.random(n or 16):gsub(".", function(c)
+      return ("%02x"):format(c:byte())
+   end))
+end
+
+--- true when root alone can change the file (what root must be able to trust);
+-- else false and why.
+function files.trusted(path)
+   local stat, err = uv.fs_stat(path)
+   if not stat then
+      return false, err
+   end
+   if stat.uid ~= 0 and stat.uid ~= uv.getuid() then
+      return false, path .. ": not owned by root"
+   end
+   if stat.mode & 18 ~= 0 then -- 0022
+      return false, path .. ": writable by group or others (chmod go-w)"
+   end
+   return true
+end
+
+return files

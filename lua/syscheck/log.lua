@@ -1,0 +1,28 @@
+--- One line an event on stderr; the prolog's shell appends stderr to the log.
+local log = {}
+
+local context = ""
+
+--- What every line names: node, stage, job.
+function log.context(text)
+   context = text
+end
+
+function log.write(severity, format, ...)
+   local text = select("#", ...) > 0 and format:format(...) or format
+   -- One event, one line; a user's bytes must not forge another.
+   text = text:gsub("[%c\127]", function(c)
+      return ("\\x%02x"):format(c:byte())
+   end)
+   io.stderr:write(os.date("!%Y-%m-%dT%H:%M:%SZ "), context, severity, ": ", text, "\n")
+end
+
+function log.error(...)
+   log.write("error", ...)
+end
+
+function log.info(...)
+   log.write("info", ...)
+end
+
+return log

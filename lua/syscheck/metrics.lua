@@ -1,0 +1,35 @@
+--- The values that are rated: where each comes from and how it is shown.
+local metrics = {}
+
+--- In the order of the user's line.
+--   name     key in a kernel's JSON (or of a counter), in limits and baselines
+--   kernel   the executable that measures it; nil for a counter
+--   better   which way is good
+metrics.LIST = {
+   { name = "triad_gbs", label = "triad", unit = "GB/s", kernel = "stream", better = "higher", digits = 1 },
+   { name = "gflops", label = "dgemm", unit = "GFLOP/s", kernel = "dgemm", better = "higher", digits = 0 },
+   { name = "noise_pct", label = "noise", unit = "%", kernel = "noise", better = "lower", digits = 1 },
+   { name = "throttle_events", label = "throttle", unit = "", better = "lower", digits = 0 },
+}
+
+metrics.BY_NAME = {}
+for _, m in ipairs(metrics.LIST) do
+   metrics.BY_NAME[m.name] = m
+end
+
+--- "61.3" or, with unit, "61.3 GB/s". At least three significant digits, so that
+-- a small rate is not shown as 0.
+function metrics.show(metric, value, with_unit)
+   local digits = metric.digits
+   local size = math.abs(value)
+   if metric.kernel and size > 0 and size < 100 then
+      digits = math.max(digits, size < 1 and 2 or size < 10 and digits > 0 and 2 or 1)
+   end
+   if metric.name == "noise_pct" then
+      digits = size < 0.1 and 2 or 1
+   end
+   local text = ("%." .. digits .. "f"):format(value)
+   return with_unit and metric.unit ~= "" and text .. " " .. metric.unit or text
+end
+
+return metrics

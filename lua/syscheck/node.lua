@@ -1,0 +1,168 @@
+--- This node: its name, its directories, its policy, what it remembers between
+-- jobs. Nothing here leaves the node.
+local json = require("cjson.safe").new()
+local uv = require("luv")
+local baseline = require("syscheck.baseline")
+local files = require("syscheck.files")
+local paths = require("syscheck.paths")
+local policy = require("syscheck.policy")
+local slurm = require("syscheck.slurm")
+
+json.decode_invalid_numbers(false)
+
+local node = {}
+node.__index = node
+
+-- A job that holds no process here, and whose prolog began longer ago than any
+-- prolog lasts, runs nothing.
+local PROLOG_MAX_S = 120
+
+--- Reads the site's policy; on trouble the defaults, and why.
+local function read_policy(file)
+   local text, err = files.read(file)
+   local trusted, why = true, nil
+   if text then
+      trusted, why = files.trusted(file)
+   end
+   if not text or not trusted then
+      return policy.default(), err or why
+   end
+   local parsed
+   parsed, err = policy.parse(text, file)
+   return parsed or policy.default(), err
+end
+
+--- Opens this node.
+-- @param name node name from Slurm (checked here), or nil for the host's
+-- @param options { policy = file, without_policy = a missing file means defaults and
+--   is no problem }
+-- @return node; its field `problems` lists what the checker itself suffered from
+function node.open(name, options)
+   local file = options and options.policy or paths.policy
+   local self = setmetatable({ problems = {} }, node)
+   self.name = slurm.safe_name(name) or slurm.safe_name((uv.os_gethostname():match("^[^.]*"))) or "unknown"
+   local err
+   self.policy, err = read_policy(file)
+   if err and not (options and options.without_policy and not uv.fs_stat(file)) then
+      self:problem("policy: " .. err)
+   end
+   for _, dir in ipairs({ "spool", "state", "run" }) do
+      self[dir] = self:expand(self.policy[dir] or paths[dir])
+   end
+   self.lock = self.policy.lock and self:expand(self.policy.lock)
+   local absent
+   self.baseline, err, absent = baseline.read(self:expand(self.policy.baseline or paths.baseline))
+   if err and not absent then
+      self:problem("baseline: " .. err)
+   end
+   return self
+end
+
+--- Puts the node's name for %n.
+function node:expand(path)
+   return (path:gsub("%%n", self.name))
+end
+
+function node:problem(text)
+   self.problems[#self.problems + 1] = text
+end
+
+function node:read_state(name)
+   local text = files.read(self.state .. "/" .. name)
+   local value = text and json.decode(text)
+   return type(value) == "table" and value or nil
+end
+
+--- @return true, or nil and why
+function node:write_state(name, value)
+   local path = self.state .. "/" .. name
+   local ok, err = files.mkdir(path:match("^(.*)/"))
+   if ok then
+      ok, err = files.write(path, json.encode(value), 384) -- 0600
+   end
+   return ok, err
+end
+
+function node:forget_state(name)
+   uv.fs_unlink(self.state .. "/" .. name)
+end
+
+local function begin_name(job_id)
+   return ("begin/%d.json"):format(job_id)
+end
+
+--- Keeps what the epilog needs of a job's begin.
+function node:write_begin(job_id, value)
+   return self:write_state(begin_name(job_id), value)
+end
+
+function node:read_begin(job_id)
+   return self:read_state(begin_name(job_id))
+end
+
+function node:forget_begin(job_id)
+   self:forget_state(begin_name(job_id))
+end
+
+-- Job IDs of the slurmstepd processes, by their titles: "slurmstepd: [4711.batch]".
+local function jobs_with_steps()
+   local jobs = {}
+   for _, pid in ipairs(files.list("/proc")) do
+      local title = pid:match("^%d+$") and files.read("/proc/" .. pid .. "/cmdline", 256)
+      local id = title and title:match("^slurmstepd: %[(%d+)")
+      if id then
+         jobs[tonumber(id)] = true
+      end
+   end
+   return jobs
+end
+
+--- Whether another job runs on this node, from what their prologs left here.
+function node:has_other_jobs(job_id, boot_id)
+   local steps
+   for _, name in ipairs(files.list(self.state .. "/begin")) do
+      local other = tonumber(name:match("^(%d+)%.json$"))
+      if other and other ~= job_id then
+         local begin = self:read_begin(other)
+         if begin and begin.snapshot and begin.snapshot.boot_id ~= boot_id then
+            self:forget_begin(other) -- the node went down under that job
+         elseif begin then
+            steps = steps or jobs_with_steps()
+            local age = os.time() - (begin.snapshot and begin.snapshot.time or 0)
+            if steps[other] or (age >= 0 and age < PROLOG_MAX_S) then
+               return true
+            end
+         end
+      end
+   end
+   return false
+end
+
+--- Whether the job holds every CPU of this node.
+-- @param cpus CPUs of the job here, or nil when it cannot be told (then not)
+-- @param topology inventory of the node
+function node:is_whole(cpus, topology)
+   local all = self.policy.node_cpus
+   if type(all) ~= "number" then
+      all = topology[all]
+   end
+   return cpus ~= nil and all > 0 and cpus >= all
+end
+
+--- Whether the last pass still counts: the budget is a share of the node's time,
+-- so a check that took c seconds buys c / budget seconds of trust.
+function node:is_fresh(boot_id, now)
+   local pass = self:read_state("last_pass.json")
+   if not pass or pass.boot_id ~= boot_id or type(pass.time) ~= "number" or type(pass.cost_s) ~= "number" then
+      return false
+   end
+   local age = now - pass.time
+   return age >= 0 and age * self.policy.budget < pass.cost_s
+end
+
+--- Path of what the SPANK plugin reads for a job, and of its "shown" marker.
+function node:status_path(job_id)
+   return ("%s/%d"):format(self.run, job_id)
+end
+
+return node

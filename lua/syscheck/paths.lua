@@ -1,0 +1,11 @@
+--- Where this installation lives; `make install` fills in the names.
+return {
+   version = "@VERSION@",
+   libexec = "@LIBEXECDIR@",
+   policy = "@SYSCONFDIR@/syscheck/policy.lua",
+   -- %n is the node's name, as in slurm.conf: several nodes may share a disk.
+   baseline = "@SYSCONFDIR@/syscheck/baseline.json",
+   spool = "@LOCALSTATEDIR@/spool/syscheck",
+   state = "@LOCALSTATEDIR@/lib/syscheck",
+   run = "@RUNDIR@",
+}

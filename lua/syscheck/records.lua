@@ -1,0 +1,154 @@
+--- Records: one JSON object a line in the node's spool. docs/records.md is the
+-- contract.
+local json = require("cjson.safe").new()
+local uv = require("luv")
+local files = require("syscheck.files")
+
+json.encode_number_precision(14)
+json.decode_invalid_numbers(false)
+json.encode_sparse_array(true)
+json.encode_invalid_numbers("null")
+
+local records = {}
+
+records.VERSION = 1
+records.FILE = "records.jsonl"
+
+local MAX_LINE = 1048576 -- a longer line is damage, not a record
+local CHUNK = 65536
+
+--- What every record has.
+-- @param kind "check" or "job"
+-- @param node from node.open
+-- @param inventory from inventory.read
+-- @param snapshot counters, for the boot id
+function records.new(kind, node, inventory, snapshot)
+   return {
+      v = records.VERSION,
+      kind = kind,
+      id = files.random_id(),
+      cluster = os.getenv("SLURM_CLUSTER_NAME"),
+      node = node.name,
+      boot_id = snapshot.boot_id,
+      time = records.time(os.time()),
+      class = inventory.class,
+      config = next(inventory.config) and inventory.config or nil,
+      problems = #node.problems > 0 and node.problems or nil,
+   }
+end
+
+--- RFC 3339, UTC.
+function records.time(epoch)
+   return os.date("!%Y-%m-%dT%H:%M:%SZ", epoch)
+end
+
+--- Appends a record durably.
+-- @return true; or nil and why
+function records.append(spool, record)
+   local line, err = json.encode(record)
+   if not line then
+      return nil, "record not encoded: " .. tostring(err)
+   end
+   local ok
+   ok, err = files.mkdir(spool)
+   if not ok then
+      return nil, ("%s: %s"):format(spool, err)
+   end
+   return files.append(spool .. "/" .. records.FILE, line)
+end
+
+-- Lines of a file, in bounded memory; too long a line comes as nil, false.
+local function lines(file)
+   local rest, skipping = "", false
+   local queue, at = {}, 1
+   return function()
+      while true do
+         if at <= #queue then
+            at = at + 1
+            return queue[at - 1]
+         end
+         queue, at = {}, 1
+         local chunk = file:read(CHUNK)
+         if not chunk then
+            local last = rest
+            rest = ""
+            -- A torn line has no end; it was never acknowledged.
+            return last ~= "" and not skipping and last or nil
+         end
+         rest = rest .. chunk
+         local from = 1
+         for line, to in rest:gmatch("([^\n]*)\n()") do
+            if skipping then
+               skipping = false
+            else
+               queue[#queue + 1] = line
+            end
+            from = to
+         end
+         rest = rest:sub(from)
+         if #rest > MAX_LINE then
+            if not skipping then
+               queue[#queue + 1] = false
+            end
+            rest, skipping = "", true
+         end
+      end
+   end
+end
+
+--- Reads records from spool directories.
+-- @param dirs list of directories
+-- @param on_bad function(file, line number, why) for what is not a record
+-- @param want optional function(line) -> false to skip a line before decoding it
+-- @return iterator of records
+function records.read(dirs, on_bad, want)
+   return coroutine.wrap(function()
+      for _, dir in ipairs(dirs) do
+         local path = dir .. "/" .. records.FILE
+         local file, err = io.open(path, "rb")
+         if not file then
+            on_bad(path, 0, err)
+         else
+            local number = 0
+            for line in lines(file) do
+               number = number + 1
+               if line == false then
+                  on_bad(path, number, "longer than 1 MiB")
+               elseif line ~= "" and (not want or want(line)) then
+                  local record = json.decode(line)
+                  if type(record) ~= "table" or type(record.kind) ~= "string" or type(record.id) ~= "string"
+                     or type(record.node) ~= "string" then
+                     on_bad(path, number, "not a record")
+                  elseif record.v ~= records.VERSION then
+                     on_bad(path, number, ("version %s, this syscheck reads %d"):format(tostring(record.v), records.VERSION))
+                  else
+                     coroutine.yield(record)
+                  end
+               end
+            end
+            file:close()
+         end
+      end
+   end)
+end
+
+--- Spool directories behind a path with %n: one per node that has one.
+function records.dirs(path)
+   local head, tail = path:match("^(.*/)[^/]*%%n[^/]*(.*)$")
+   if not head then
+      return { path }
+   end
+   local before, after = path:match("^.*/([^/]*)%%n([^/]*)")
+   local dirs = {}
+   for _, name in ipairs(files.list(head)) do
+      if name:sub(1, #before) == before and name:sub(-#after - 1):sub(2) == after then
+         local dir = head .. name .. tail
+         if uv.fs_stat(dir .. "/" .. records.FILE) then
+            dirs[#dirs + 1] = dir
+         end
+      end
+   end
+   return dirs
+end
+
+return records

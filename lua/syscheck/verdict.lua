@@ -1,0 +1,145 @@
+--- The verdict: results against limits. Pure; the one place where a number
+-- becomes good or bad, for the prolog, the health program and the command line.
+local baseline = require("syscheck.baseline")
+local metrics = require("syscheck.metrics")
+
+local verdict = {}
+
+-- Worst first: what a node is called when its metrics differ.
+local ORDER = { "fail", "unknown", "warn", "pass", "unrated" }
+
+--- The limits of one class: static from policy, the rest from the baseline.
+-- @param p policy
+-- @param class hardware class
+-- @param learned baseline, or nil
+-- @return { metric = { { bound, op = "<" or ">", source, action } } }
+function verdict.limits(p, class, learned)
+   local limits = {}
+   local of_class = learned and learned.classes[class] or {}
+   for _, m in ipairs(metrics.LIST) do
+      local rule = p.limits[m.name] or {}
+      local action = rule.action or "fail"
+      local list = {}
+      if action ~= "off" then
+         if rule.min then
+            list[#list + 1] = { bound = rule.min, op = "<", source = "policy", action = action }
+         end
+         if rule.max then
+            list[#list + 1] = { bound = rule.max, op = ">", source = "policy", action = action }
+         end
+         local b = m.kernel and of_class[m.name]
+         -- Noise varies by more than its own size from hour to hour: a median says
+         -- little about what is too much. Only a static limit rates it.
+         if b and m.better == "higher" then
+            list[#list + 1] = {
+               bound = baseline.limit(b, m, rule.tolerance or p.tolerance),
+               op = "<",
+               source = ("class %s, median %s"):format(class, metrics.show(m, b.median)),
+               action = action,
+            }
+         end
+      end
+      limits[m.name] = list
+   end
+   return limits
+end
+
+local function beyond(value, limit)
+   if limit.op == "<" then
+      return value < limit.bound
+   end
+   return value > limit.bound
+end
+
+-- Of several limits, the one that is broken, or the tightest.
+local function tighter(a, b)
+   if a.op == "<" and b.op == "<" then
+      return b.bound > a.bound and b or a
+   end
+   return a
+end
+
+local function rate_one(m, result, limits)
+   local out = { name = m.name, status = "unrated" }
+   if result.corrupt then
+      out.status, out.text, out.corrupt = "fail", ("%s: WRONG RESULT: %s"):format(m.kernel, result.corrupt), true
+      return out
+   end
+   if result.unknown then
+      out.status, out.text = "unknown", ("%s: not measured: %s"):format(m.label, result.unknown)
+      return out
+   end
+   out.value = result.value
+   local shown = metrics.show(m, out.value, true)
+   local by
+   for _, limit in ipairs(limits) do
+      if beyond(out.value, limit) then
+         -- A limit that fails outranks one that warns.
+         if not by or not beyond(out.value, by) or (limit.action == "fail" and by.action ~= "fail") then
+            by = limit
+         end
+      elseif not by then
+         by = limit
+      elseif not beyond(out.value, by) then
+         by = tighter(by, limit)
+      end
+   end
+   if not by then
+      out.text = ("%s %s: no limit to compare with"):format(m.label, shown)
+      return out
+   end
+   out.limit, out.op, out.source = by.bound, by.op, by.source
+   if beyond(out.value, by) then
+      out.status = by.action == "fail" and "fail" or "warn"
+      out.text = ("%s %s %s %s (%s)"):format(m.label, metrics.show(m, out.value), by.op,
+         metrics.show(m, by.bound, true), by.source)
+   else
+      out.status = "pass"
+      out.text = ("%s %s, limit %s (%s)"):format(m.label, shown, metrics.show(m, by.bound), by.source)
+   end
+   return out
+end
+
+--- Rates a check.
+-- @param results { metric = { value = number } | { unknown = why } | { corrupt = what } };
+--   a metric that was not looked at is absent
+-- @param limits from verdict.limits
+-- @return { status = fail|unknown|warn|pass|unrated, corrupt = bool, metrics = list of
+--   { name, status, value, limit, op, source, text } in the order of metrics.LIST }
+function verdict.rate(results, limits)
+   local out = { metrics = {} }
+   local seen = {}
+   for _, m in ipairs(metrics.LIST) do
+      if results[m.name] then
+         local rated = rate_one(m, results[m.name], limits[m.name] or {})
+         out.metrics[#out.metrics + 1] = rated
+         seen[rated.status] = true
+         out.corrupt = out.corrupt or rated.corrupt
+      end
+   end
+   out.status = "unrated"
+   for _, status in ipairs(ORDER) do
+      if seen[status] then
+         out.status = status
+         break
+      end
+   end
+   return out
+end
+
+--- The sentence of the worst metric, for a drain reason: corruption first.
+-- @return text, or nil when nothing failed
+function verdict.reason(rated)
+   local first
+   for _, m in ipairs(rated.metrics) do
+      if m.corrupt then
+         return m.text
+      end
+      if m.status == "fail" and not first then
+         first = m.text
+      end
+   end
+   return first
+end
+
+return verdict

@@ -1,0 +1,180 @@
+--- Before the job: decide the level, snapshot, check, drain what is bad.
+--
+-- Everything that goes wrong in here is the checker's own trouble: it is logged
+-- and recorded, and the job starts.
+local uv = require("luv")
+local check = require("syscheck.check")
+local counters = require("syscheck.counters")
+local files = require("syscheck.files")
+local inventory = require("syscheck.inventory")
+local level = require("syscheck.level")
+local log = require("syscheck.log")
+local node = require("syscheck.node")
+local policy = require("syscheck.policy")
+local records = require("syscheck.records")
+local render = require("syscheck.render")
+local slurm = require("syscheck.slurm")
+
+local prolog = {}
+
+--- Exit codes: the one that the shell entry turns into a failed prolog, and all is
+-- well (also when the checker could not do its work).
+prolog.NODE_BAD = 99
+prolog.GO = 0
+
+-- SPANK_SYSCHECK is what the plugin set, or what anybody forged: not a level, not
+-- asked. A user's bad value is no trouble of the checker's.
+-- @return level or nil, a note for the record
+local function asked_level(get)
+   local raw = get("SPANK_SYSCHECK")
+   if raw == nil or level.is_valid(raw) then
+      return raw
+   end
+   local note = ('SPANK_SYSCHECK is not a level, ignored: "%s"'):format(level.show(raw))
+   log.error("%s", note)
+   return nil, note
+end
+
+-- Runs of kernels as they are recorded: per-core values only where they may
+-- explain something, as they are most of a record's size.
+local function runs_for_record(result)
+   local runs = {}
+   for i, run in ipairs(result.runs) do
+      local kept = {}
+      for k, v in pairs(run.result or {}) do
+         if k ~= "cores" or result.status ~= "pass" then
+            kept[k] = v
+         end
+      end
+      runs[i] = {
+         kernel = run.kernel,
+         attempt = run.attempt,
+         state = run.state,
+         reason = run.reason,
+         seconds = run.seconds,
+         result = run.result and kept or nil,
+      }
+   end
+   return #runs > 0 and runs or nil
+end
+
+-- Drains when the rules say so. @return action for the record, drain details
+local function act(self, result)
+   if not result.confirmed then
+      return "none"
+   elseif self.policy.mode ~= "enforce" then
+      log.error("would drain (mode is observe): %s", result.reason)
+      return "observed"
+   end
+   local drained = slurm.drain(self.policy.scontrol, self.name, result.reason)
+   if drained.error then
+      log.error("drain: %s; the node leaves service by the prolog's exit code: %s", drained.error, drained.reason)
+   elseif drained.kept then
+      log.error("bad, and out of service already (%s): %s", drained.kept, drained.reason)
+   else
+      log.error("drained: %s", drained.reason)
+   end
+   return "drain", drained
+end
+
+-- What the plugin shows and exports. Written as a new file: the marker of an
+-- earlier run of the same job goes first.
+local function publish(self, job, result, asked, note)
+   local path = self:status_path(job.id)
+   uv.fs_unlink(path .. ".shown")
+   local ok, err = files.mkdir(self.run)
+   if ok then
+      ok, err = files.write(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
+         asked and 1 or 0, render.line(self.name, result, note)))
+   end
+   if not ok then
+      log.error("status for the job's output: %s", err)
+   end
+end
+
+local function remember(self, result, from)
+   local ok, err = self:write_state("last.json", result.after)
+   if ok and level.is_active(result.level) then
+      if result.status == "pass" or result.status == "warn" or result.status == "unrated" then
+         ok, err = self:write_state("last_pass.json",
+            { time = os.time(), boot_id = from.boot_id, level = result.level, cost_s = result.duration_s })
+      elseif result.status == "fail" then
+         self:forget_state("last_pass.json")
+      end
+   end
+   if not ok then
+      log.error("state: %s", err)
+   end
+end
+
+--- Runs the prolog's work.
+-- @param get function(name) -> environment variable
+-- @param options { policy = file } for tests
+-- @return exit code
+function prolog.main(get, options)
+   local started = uv.hrtime()
+   local self = node.open(get("SLURMD_NODENAME"), options)
+   log.context(("%s prolog: "):format(self.name))
+   local job, err = slurm.job(get)
+   if not job then
+      log.error("%s", err)
+      return prolog.GO
+   end
+   log.context(("%s prolog: job %d: "):format(self.name, job.id))
+   for _, problem in ipairs(self.problems) do
+      log.error("%s", problem)
+   end
+
+   local from = counters.snapshot("")
+   local ok
+   ok, err = self:write_begin(job.id, { snapshot = from })
+   if not ok then
+      log.error("begin snapshot: %s", err)
+      self:problem("begin snapshot: " .. err)
+   end
+   local asked, forged = asked_level(get)
+   local hardware = inventory.read("")
+   local whole = self:is_whole(slurm.cpus_on(self.name, get("SLURM_JOB_CPUS_PER_NODE"), job.nodelist), hardware)
+   local lvl, note = level.decide(asked, policy.bounds(self.policy, job.partition), {
+      owned = whole and not self:has_other_jobs(job.id, from.boot_id),
+      fresh = self:is_fresh(from.boot_id, os.time()),
+   })
+
+   note = forged or note
+
+   local result = check.run(lvl, self, hardware, from)
+   local action, drained = act(self, result)
+   if action == "observed" then
+      note = (note and note .. "; " or "") .. "observe: not drained"
+   end
+   if lvl ~= "none" or asked then
+      publish(self, job, result, asked, note)
+   end
+   remember(self, result, from)
+
+   local record = records.new("check", self, hardware, result.after)
+   record.trigger = "prolog"
+   record.job = job
+   record.level, record.asked, record.note = lvl, asked, note
+   record.status, record.reason, record.corrupt = result.status, result.reason, result.corrupt
+   record.metrics, record.runs = result.metrics, runs_for_record(result)
+   record.action, record.drain = action, drained
+   record.kernel_s, record.box_s = result.kernel_s, result.box_s
+   record.duration_s = (uv.hrtime() - started) / 1e9
+   if lvl ~= "none" then
+      ok, err = records.append(self.spool, record)
+      if not ok then
+         log.error("check record lost: %s", err)
+      end
+   end
+   ok, err = self:write_begin(job.id, {
+      snapshot = result.after,
+      check = { id = record.id, level = lvl, asked = asked, status = result.status, reason = result.reason, action = action },
+   })
+   if not ok then
+      log.error("begin snapshot: %s", err)
+   end
+   return action == "drain" and prolog.NODE_BAD or prolog.GO
+end
+
+return prolog

@@ -1,0 +1,36 @@
+#!/bin/bash
+# syscheck prolog: scrub, bound, run the agent. Slurm calls it as root before a job.
+#
+# Exit 1, which drains the node and requeues the job, for one reason only: the
+# agent's exit code "node bad, confirmed". Whatever else happens, the job starts.
+set -u
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+export PATH LC_ALL=C
+umask 022
+cd / || exit 0
+
+LIMIT=75 # seconds; longer than any deadline the policy may set
+NODE_BAD=99
+LOG='@LOCALSTATEDIR@/log/syscheck.log'
+
+agent() {
+	local log=$LOG
+	{ : >>"$log"; } 2>/dev/null || log=/dev/null
+	# -E: no LUA_INIT, LUA_PATH. No descriptor of slurmd's is left to an agent that
+	# may outlive this shell.
+	timeout -k 2 "$LIMIT" '@LUA@' -E '@LIBEXECDIR@/agent.lua' "$1" </dev/null >/dev/null 2>>"$log"
+	echo "$?"
+}
+
+main() {
+	local code=
+	# read -t and not wait: an agent stuck in the kernel (a dead disk) cannot even
+	# be killed, and must not hold up the job.
+	read -r -t "$((LIMIT + 5))" code < <(agent prolog 2>/dev/null)
+	[ "$code" = "$NODE_BAD" ] && return 1
+	return 0
+}
+
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+	main "$@"
+fi

@@ -1,0 +1,68 @@
+#!/bin/bash
+# Called by `make install`, which gives every directory by name.
+set -eu
+
+dest() {
+	printf '%s%s' "${DESTDIR-}" "$1"
+}
+
+# substitute MODE SOURCE TARGET: fills in @NAMES@. Written beside the target and
+# moved: a running prolog never sees half a file.
+substitute() {
+	local mode=$1 source=$2 target=$3 text name
+	text=$(<"$source")
+	for name in LUA LIBEXECDIR DATADIR SYSCONFDIR LOCALSTATEDIR RUNDIR LIBDIR VERSION; do
+		text=${text//"@$name@"/"${!name}"}
+	done
+	printf '%s\n' "$text" >"$target.new"
+	chmod "$mode" "$target.new"
+	mv -f "$target.new" "$target"
+}
+
+# config SOURCE TARGET: a site's own file is never overwritten.
+config() {
+	if [ -e "$2" ]; then
+		substitute 644 "$1" "$2.example"
+	else
+		substitute 644 "$1" "$2"
+	fi
+}
+
+main() {
+	umask 022
+	local d f
+	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR/lua/syscheck/counters" "$DATADIR/lua/syscheck/cmd" \
+		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
+		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do
+		[ -d "$(dest "$d")" ] || install -d -m 755 "$(dest "$d")"
+	done
+	# What users have no business in: records name other users' jobs.
+	for d in "$LOCALSTATEDIR/spool/syscheck" "$LOCALSTATEDIR/lib/syscheck"; do
+		[ -d "$(dest "$d")" ] || install -d -m 750 "$(dest "$d")"
+	done
+
+	for f in $KERNELS; do
+		install -m 755 "build/kernels/$f" "$(dest "$LIBEXECDIR/$f")"
+	done
+	install -m 755 build/spank/spank_syscheck.so "$(dest "$LIBDIR/spank_syscheck.so")"
+	substitute 755 prolog/prolog.sh "$(dest "$LIBEXECDIR/prolog")"
+	substitute 755 epilog/epilog.sh "$(dest "$LIBEXECDIR/epilog")"
+	substitute 644 lua/agent.lua "$(dest "$LIBEXECDIR/agent.lua")"
+	substitute 644 lua/job_submit.lua "$(dest "$DATADIR/job_submit.lua")"
+	substitute 755 lua/main.lua "$(dest "$BINDIR/syscheck")"
+	for f in lua/syscheck/*.lua lua/syscheck/*/*.lua; do
+		substitute 644 "$f" "$(dest "$DATADIR/$f")"
+	done
+	substitute 644 prolog/prolog.lua "$(dest "$DATADIR/lua/syscheck/prolog.lua")"
+	substitute 644 epilog/epilog.lua "$(dest "$DATADIR/lua/syscheck/epilog.lua")"
+	for f in docs/man/*.[158]; do
+		[ -e "$f" ] && install -m 644 "$f" "$(dest "$MANDIR/man${f##*.}/${f##*/}")"
+	done
+
+	config etc/syscheck/policy.lua "$(dest "$SYSCONFDIR/syscheck/policy.lua")"
+	config etc/slurm/syscheck.conf "$(dest "$SYSCONFDIR/slurm/syscheck.conf")"
+	config etc/slurm/plugstack.conf.d/syscheck.conf "$(dest "$SYSCONFDIR/slurm/plugstack.conf.d/syscheck.conf")"
+	config etc/logrotate.d/syscheck "$(dest "$SYSCONFDIR/logrotate.d/syscheck")"
+}
+
+main
