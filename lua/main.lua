@@ -9,7 +9,8 @@ local COMMANDS = { "run", "job", "baseline", "config" }
 
 local function main()
    local parser = argparse("syscheck", "Tells whether a node is fit, and what it went through during a job.")
-      :epilog("Exit status: 0 done and nothing failed, 1 a check failed or nothing was found, 2 usage, 3 unknown (the checker could not tell). See syscheck(1).")
+      :epilog("Exit status: 0 done and nothing failed, 1 a check failed or nothing was found, 2 usage, "
+         .. "3 unknown (the checker could not tell). See syscheck(1).")
       :require_command(true)
       :command_target("command")
    parser:flag("--version", "Print the version and exit."):action(function()

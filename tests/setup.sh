@@ -34,6 +34,7 @@ packages() {
 	test lua5.3
 	test shellcheck
 	test lua-check
+	test lua-unit
 	test mandoc
 	test clang-tidy
 	test git
@@ -62,25 +63,27 @@ main() {
 	check)
 		lack=$(missing "$2")
 		[ -z "$lack" ] && return 0
-		echo "setup: missing packages:" $lack >&2
-		echo "setup: run 'make setup' as root, or: apt-get install" $lack >&2
+		lack=${lack//$'\n'/ }
+		echo "setup: missing packages: $lack" >&2
+		echo "setup: run 'make setup' as root, or: apt-get install $lack" >&2
 		return 1
 		;;
 	install)
 		lack=$(missing build test)
 		[ -z "$lack" ] && return 0
+		lack=${lack//$'\n'/ }
 		if [ "$(id -u)" != 0 ]; then
-			echo "setup: not root; install first: apt-get install" $lack >&2
+			echo "setup: not root; install first: apt-get install $lack" >&2
 			return 1
 		fi
-		echo "setup: installing" $lack
+		echo "setup: installing $lack"
 		export DEBIAN_FRONTEND=noninteractive
 		# Lists may be absent (a fresh image) or old: refresh them, once.
 		apt-get -qq update || return 1
 		# shellcheck disable=SC2086
 		apt-get -qq -y --no-install-recommends install $lack >/dev/null || return 1
 		lack=$(missing build test)
-		[ -z "$lack" ] || { echo "setup: still missing:" $lack >&2; return 1; }
+		[ -z "$lack" ] || { echo "setup: still missing: $lack" >&2; return 1; }
 		;;
 	*)
 		echo "usage: setup.sh install | check GROUP" >&2

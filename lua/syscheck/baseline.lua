@@ -114,8 +114,9 @@ function baseline.read(path)
    end
    for class, by_metric in pairs(type(value.classes) == "table" and value.classes or { ["?"] = false }) do
       for name, b in pairs(type(by_metric) == "table" and by_metric or { ["?"] = false }) do
-         if type(b) ~= "table" or not positive(b.median) or type(b.mad_pct) ~= "number" or not (b.mad_pct >= 0) then
-            return nil, ("%s: class %s, %s: wants median > 0 and mad_pct >= 0"):format(path, tostring(class), tostring(name))
+         if type(b) ~= "table" or not positive(b.median) or not (b.mad_pct == 0 or positive(b.mad_pct)) then
+            return nil, ("%s: class %s, %s: wants median > 0 and mad_pct >= 0"):format(path, tostring(class),
+               tostring(name))
          end
       end
    end

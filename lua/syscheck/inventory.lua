@@ -56,7 +56,8 @@ local function topology(root)
       local dir = name:match("^cpu%d+$") and root .. CPUS .. "/" .. name .. "/topology/"
       local package = dir and files.line(dir .. "physical_package_id")
       if package then
-         local core = package .. ":" .. (files.line(dir .. "die_id") or "") .. ":" .. (files.line(dir .. "core_id") or name)
+         local die = files.line(dir .. "die_id") or ""
+         local core = package .. ":" .. die .. ":" .. (files.line(dir .. "core_id") or name)
          threads = threads + 1
          if not packages[package] then
             packages[package], n_packages = true, n_packages + 1

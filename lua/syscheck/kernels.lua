@@ -59,14 +59,17 @@ end
 -- @return { kernel, state = ok|corrupt|unknown, reason, result = decoded JSON,
 --   seconds = wall time, box_s = its time box }
 function kernels.run(name, seconds, left_s)
+   local function unknown(reason)
+      return { kernel = name, state = "unknown", reason = reason, seconds = 0, box_s = seconds }
+   end
    local limit = math.min(seconds * 1.5 + GRACE_S, left_s)
    if limit < seconds then
-      return { kernel = name, state = "unknown", reason = name .. ": not started, the deadline is too near", seconds = 0, box_s = seconds }
+      return unknown(name .. ": not started, the deadline is too near")
    end
    local run, err = process.run(paths.libexec .. "/" .. name, { "--seconds", ("%g"):format(seconds) },
       { timeout_ms = limit * 1000, max_output = MAX_OUTPUT })
    if not run then
-      return { kernel = name, state = "unknown", reason = err, seconds = 0, box_s = seconds }
+      return unknown(err)
    end
    local state, reason, result = judge(name, run)
    return { kernel = name, state = state, reason = reason, result = result, seconds = run.seconds, box_s = seconds }

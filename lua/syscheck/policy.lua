@@ -69,7 +69,12 @@ end
 
 local a_level = one_of("none", "passive", "quick", "full")
 local bounds = { floor = a_level, default = a_level, ceiling = a_level }
-local limit = { min = number(0, 1e15), max = number(0, 1e15), tolerance = number(0, 1), action = one_of("fail", "warn", "off") }
+local limit = {
+   min = number(0, 1e15),
+   max = number(0, 1e15),
+   tolerance = number(0, 1),
+   action = one_of("fail", "warn", "off"),
+}
 -- A counter has no kernel that could run a second time, so it never drains.
 local counter_limit = { max = number(0, 1e15), action = one_of("warn", "off") }
 local seconds = { quick = number(0.05, 30), full = number(0.05, 30) }
@@ -173,8 +178,8 @@ local function check_bounds(given, problems)
             and not (level.at_least(ceiling, default) and level.at_least(default, floor)) then
             problems[#problems + 1] = {
                trail = { "partitions", tostring(name) },
-               text = ("partitions.%s: floor %s, default %s, ceiling %s are out of order; want floor <= default <= ceiling")
-                  :format(key_name(name), floor, default, ceiling),
+               text = ("partitions.%s: want floor <= default <= ceiling, got %s, %s, %s"):format(key_name(name),
+                  floor, default, ceiling),
             }
          end
       end

@@ -15,7 +15,7 @@ records.VERSION = 1
 records.FILE = "records.jsonl"
 
 local MAX_LINE = 1048576 -- a longer line is damage, not a record
-local CHUNK = 65536
+local CHUNK = 262144
 
 --- What every record has.
 -- @param kind "check" or "job"
@@ -57,40 +57,38 @@ function records.append(spool, record)
    return files.append(spool .. "/" .. records.FILE, line)
 end
 
--- Lines of a file, in bounded memory; too long a line comes as nil, false.
+-- Lines of a file, in bounded memory; false for one that is too long. Plain finds
+-- only, each byte looked at once: a pattern over a megabyte without a newline
+-- would take the square of that.
 local function lines(file)
-   local rest, skipping = "", false
-   local queue, at = {}, 1
+   local rest, from, skipping = "", 1, false
    return function()
       while true do
-         if at <= #queue then
-            at = at + 1
-            return queue[at - 1]
-         end
-         queue, at = {}, 1
-         local chunk = file:read(CHUNK)
-         if not chunk then
-            local last = rest
-            rest = ""
-            -- A torn line has no end; it was never acknowledged.
-            return last ~= "" and not skipping and last or nil
-         end
-         rest = rest .. chunk
-         local from = 1
-         for line, to in rest:gmatch("([^\n]*)\n()") do
-            if skipping then
-               skipping = false
-            else
-               queue[#queue + 1] = line
-            end
-            from = to
-         end
-         rest = rest:sub(from)
-         if #rest > MAX_LINE then
+         local to = rest:find("\n", from, true)
+         if to then
+            local line = rest:sub(from, to - 1)
+            from = to + 1
             if not skipping then
-               queue[#queue + 1] = false
+               return line
             end
-            rest, skipping = "", true
+            skipping = false
+         else
+            rest, from = rest:sub(from), 1
+            local too_long = #rest > MAX_LINE and not skipping
+            if skipping or too_long then
+               rest, skipping = "", true
+            end
+            local chunk = file:read(CHUNK)
+            if too_long then
+               rest = chunk or ""
+               return false
+            elseif not chunk then
+               -- A torn line has no end; it may be a record all the same.
+               local last = rest
+               rest = ""
+               return last ~= "" and last or nil
+            end
+            rest = rest .. chunk
          end
       end
    end
@@ -120,7 +118,8 @@ function records.read(dirs, on_bad, want)
                      or type(record.node) ~= "string" then
                      on_bad(path, number, "not a record")
                   elseif record.v ~= records.VERSION then
-                     on_bad(path, number, ("version %s, this syscheck reads %d"):format(tostring(record.v), records.VERSION))
+                     on_bad(path, number, ("version %s, this syscheck reads %d"):format(
+                        tostring(math.tointeger(record.v) or record.v), records.VERSION))
                   else
                      coroutine.yield(record)
                   end

@@ -41,12 +41,12 @@ function submit.check(p, job)
    if not level.is_valid(job.asked) then
       local _, why = level.parse(job.asked)
       -- "" and "(null)" never come from the plugin: it sends a level's name.
-      return nil, "syscheck: " .. (why or ('unknown level "%s" (%s)'):format(job.asked, table.concat(level.NAMES, ", ")))
+      return nil, "syscheck: " .. (why or ("unknown level (%s)"):format(table.concat(level.NAMES, ", ")))
    end
    for _, partition in ipairs(job.partitions) do
       local bounds = policy.bounds(p, partition)
       if not level.at_least(job.asked, bounds.floor) then
-         return nil, ("syscheck: --syscheck=%s is below what partition %s asks for: use %s or more, or leave the option out")
+         return nil, ("syscheck: --syscheck=%s is below the floor of partition %s: use %s or more, or leave it out")
             :format(job.asked, level.show(partition, 64), bounds.floor)
       end
       if not level.at_least(bounds.ceiling, job.asked) then

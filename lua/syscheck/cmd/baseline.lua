@@ -3,10 +3,9 @@ local json = require("cjson").new()
 local baseline = require("syscheck.baseline")
 local files = require("syscheck.files")
 local metrics = require("syscheck.metrics")
-local node = require("syscheck.node")
 local paths = require("syscheck.paths")
-local records = require("syscheck.records")
 local render = require("syscheck.render")
+local spool = require("syscheck.spool")
 
 local command = {}
 
@@ -14,10 +13,10 @@ function command.add_to(parser)
    local group = parser:command("baseline", "Learn or show what healthy nodes of each hardware class measure.")
       :summary("Learn or show the class baselines."):require_command(true):command_target("action")
    local learn = group:command("learn", "Compute the baseline from check records and write it.")
-   learn:option("--spool", "Spool directory to read; may be given several times (default: the policy's)."):count("*"):argname("DIR")
+   spool.add_options(learn)
    learn:option("--output", "File to write (default: the policy's baseline)."):argname("FILE")
-   learn:flag("--force", ("Learn from fewer than %d nodes or %d checks of a class."):format(baseline.MIN_NODES, baseline.MIN_CHECKS))
-   learn:option("--policy", "Policy file to use."):argname("FILE")
+   learn:flag("--force", ("Learn from fewer than %d nodes or %d checks of a class.")
+      :format(baseline.MIN_NODES, baseline.MIN_CHECKS))
    local show = group:command("show", "Print the baseline.")
    show:option("--policy", "Policy file to use."):argname("FILE")
 end
@@ -44,13 +43,11 @@ local function print_table(b)
 end
 
 local function learn(args, self)
-   local dirs = #args.spool > 0 and args.spool or records.dirs(self.policy.spool or paths.spool)
    local output = args.output or self:expand(self.policy.baseline or paths.baseline)
-   local learned = baseline.learn(records.read(dirs, function(file, line, why)
-      io.stderr:write(("syscheck: %s%s: %s\n"):format(render.safe(file, 200), line > 0 and ":" .. line or "", render.safe(why, 200)))
-   end))
+   local records, where = spool.records(args, self)
+   local learned = baseline.learn(records)
    if not next(learned.classes) then
-      io.stderr:write(("syscheck: baseline: no check with measured values in %d spool director%s\n"):format(#dirs, #dirs == 1 and "y" or "ies"))
+      io.stderr:write("syscheck: baseline: no check with measured values in ", where, "\n")
       return 1
    end
    local few = 0
@@ -59,7 +56,7 @@ local function learn(args, self)
          local c = learned.classes[class][name]
          if c.nodes < baseline.MIN_NODES or c.n < baseline.MIN_CHECKS then
             few = few + 1
-            io.stderr:write(("syscheck: baseline: class %s, %s: %d nodes, %d checks; want %d nodes and %d checks%s\n"):format(
+            io.stderr:write(("syscheck: baseline: class %s, %s: %d nodes, %d checks; want %d and %d%s\n"):format(
                render.safe(class), name, c.nodes, c.n, baseline.MIN_NODES, baseline.MIN_CHECKS,
                args.force and " (forced)" or " (or --force)"))
          end
@@ -79,11 +76,16 @@ local function learn(args, self)
 end
 
 function command.run(args)
-   local self = node.open(nil, { policy = args.policy, without_policy = not args.policy })
+   local self, err = spool.node(args)
+   if not self then
+      io.stderr:write("syscheck: ", err, "\n")
+      return 2
+   end
    if args.action == "learn" then
       return learn(args, self)
    end
-   local b, err = baseline.read(self:expand(self.policy.baseline or paths.baseline))
+   local b
+   b, err = baseline.read(self:expand(self.policy.baseline or paths.baseline))
    if not b then
       io.stderr:write(("syscheck: baseline: %s\n"):format(err))
       return 1

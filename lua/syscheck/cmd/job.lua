@@ -2,16 +2,15 @@
 local json = require("cjson").new()
 local counters = require("syscheck.counters")
 local metrics = require("syscheck.metrics")
-local node = require("syscheck.node")
-local records = require("syscheck.records")
 local render = require("syscheck.render")
+local spool = require("syscheck.spool")
 
 local job = {}
 
 json.encode_invalid_numbers("null")
 
 function job.add_to(parser)
-   local command = parser:command("job", "Show what each node measured before a job and what it went through during it.")
+   local command = parser:command("job", "Show what each node measured before a job and went through during it.")
       :summary("Show a job's checks and counters, per node.")
    command:argument("id", "Job ID, or ARRAY_TASK as in 4711_3."):args(1):convert(function(value)
       if #value <= 20 and value:match("^%d+$") then
@@ -21,11 +20,11 @@ function job.add_to(parser)
       if array and #value <= 30 then
          return { array = tonumber(array), task = tonumber(task), text = value }
       end
-      return nil, ('job ID must be a number like 4711, or 4711_3 for an array task, not "%s"'):format(render.safe(value, 32))
+      return nil, ('job ID must be a number like 4711, or 4711_3 for an array task, not "%s"'):format(
+         render.safe(value, 32))
    end)
    command:flag("--json", "Print the job's records as one JSON array.")
-   command:option("--spool", "Spool directory to read; may be given several times (default: the policy's)."):count("*"):argname("DIR")
-   command:option("--policy", "Policy file to use."):argname("FILE")
+   spool.add_options(command)
 end
 
 local function is_of(id, record)
@@ -78,8 +77,8 @@ local function number_cell(value, divisor, digits)
    return type(value) == "number" and ("%." .. digits .. "f"):format(value / divisor) or "-"
 end
 
-local HEAD = { "NODE", "CHECKED", "LEVEL", "STATUS", "TRIAD_GB/s", "DGEMM_GF/s", "NOISE_%", "ELAPSED_s", "THROTTLE", "THROTTLE_ms",
-   "IO_STALL_s", "IOWAIT_s", "DISK_BUSY_s", "NFS_s", "MB_READ", "MB_WRITTEN" }
+local HEAD = { "NODE", "CHECKED", "LEVEL", "STATUS", "TRIAD_GB/s", "DGEMM_GF/s", "NOISE_%", "ELAPSED_s",
+   "THROTTLE", "THROTTLE_ms", "IO_STALL_s", "IOWAIT_s", "DISK_BUSY_s", "NFS_s", "MB_READ", "MB_WRITTEN" }
 
 local function cells(row)
    local check, run = row.check, row.job or {}
@@ -122,8 +121,8 @@ local function remarks(rows)
       end
       if check and check.action == "drain" then
          local drain = check.drain or {}
-         add(row, drain.done and "drained, the job was sent elsewhere"
-            or "taken out of service by the prolog's exit code: " .. (drain.kept and "already drained: " .. drain.kept or drain.error or "?"))
+         add(row, drain.done and "drained, the job was sent elsewhere" or "out of service by the prolog's exit code: "
+            .. (drain.kept and "already drained: " .. drain.kept or drain.error or "?"))
       elseif check and check.action == "observed" then
          add(row, "would have been drained (mode is observe)")
       end
@@ -157,34 +156,29 @@ end
 
 local function head(rows)
    local j = (rows[1].job or rows[1].check).job
-   return ("job %s  user %s  account %s  partition %s  nodes %s"):format(tostring(j.id), render.safe(j.user or "-"),
+   return ("job %d  user %s  account %s  partition %s  nodes %s"):format(j.id, render.safe(j.user or "-"),
       render.safe(j.account or "-"), render.safe(j.partition or "-"), render.safe(j.nodelist or "-", 200))
 end
 
 function job.run(args)
-   local dirs = args.spool
-   if #dirs == 0 then
-      local self = node.open(nil, { policy = args.policy, without_policy = not args.policy })
-      if args.policy and self.problems[1] then
-         io.stderr:write("syscheck: ", self.problems[1], "\n")
-         return 2
-      end
-      dirs = records.dirs(self.policy.spool or require("syscheck.paths").spool)
+   local self, err = spool.node(args)
+   if not self then
+      io.stderr:write("syscheck: ", err, "\n")
+      return 2
    end
    local found = {}
    -- A decoded line costs a hundred times a search in it.
-   local needle = ('%d'):format(args.id.id or args.id.array)
-   for record in records.read(dirs, function(file, line, why)
-      io.stderr:write(("syscheck: %s%s: %s\n"):format(render.safe(file, 200), line > 0 and ":" .. line or "", render.safe(why, 200)))
-   end, function(line)
+   local needle = ("%d"):format(args.id.id or args.id.array)
+   local records, where = spool.records(args, self, function(line)
       return line:find(needle, 1, true) ~= nil
-   end) do
+   end)
+   for record in records do
       if is_of(args.id, record) then
          found[#found + 1] = record
       end
    end
    if #found == 0 then
-      io.stderr:write(("syscheck: job %s: no record in %d spool director%s\n"):format(args.id.text, #dirs, #dirs == 1 and "y" or "ies"))
+      io.stderr:write(("syscheck: job %s: no record in %s\n"):format(args.id.text, where))
       return 1
    end
    if args.json then

@@ -58,7 +58,8 @@ function run.run(args)
    if args.json then
       local record = records.new("check", self, hardware, result.after)
       record.trigger = "run"
-      record.level, record.status, record.reason, record.corrupt = result.level, result.status, result.reason, result.corrupt
+      record.level, record.status = result.level, result.status
+      record.reason, record.corrupt = result.reason, result.corrupt
       record.metrics, record.runs, record.action = result.metrics, #result.runs > 0 and result.runs or nil, "none"
       record.kernel_s, record.box_s, record.duration_s = result.kernel_s, result.box_s, result.duration_s
       print(json.encode(record))

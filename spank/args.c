@@ -1,0 +1,28 @@
+#include "args.h"
+
+#include <string.h>
+
+#define STATUS_DIR "status_dir="
+
+struct args args_default(void)
+{
+	return (struct args){ .status_dir = "/run/syscheck" };
+}
+
+bool args_set(struct args *args, const char *arg)
+{
+	if (strncmp(arg, STATUS_DIR "/", sizeof(STATUS_DIR "/") - 1) == 0) {
+		args->status_dir = arg + sizeof(STATUS_DIR) - 1;
+		return true;
+	}
+	return false;
+}
+
+struct args args_parse(int ac, char **av)
+{
+	struct args args = args_default();
+
+	for (int i = 0; i < ac; i++)
+		args_set(&args, av[i]);
+	return args;
+}

@@ -1,0 +1,152 @@
+#include "status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const statuses[] = { "pass", "warn", "fail", "unknown", "unrated", "skipped" };
+
+/* Text within a buffer, not terminated. */
+struct span {
+	const char *at;
+	size_t len;
+};
+
+static bool span_is(struct span s, const char *word)
+{
+	return s.len == strlen(word) && memcmp(s.at, word, s.len) == 0;
+}
+
+static enum level find_level(struct span value)
+{
+	for (int i = 0; i < LEVEL_COUNT; i++) {
+		if (span_is(value, level_name(i)))
+			return i;
+	}
+	return LEVEL_INVALID;
+}
+
+static const char *find_status(struct span value)
+{
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+		if (span_is(value, statuses[i]))
+			return statuses[i];
+	}
+	return NULL;
+}
+
+/* It ends up on a terminal: nothing but printable ASCII. */
+static void copy_line(char *out, struct span value)
+{
+	size_t n = value.len < STATUS_LINE_MAX ? value.len : STATUS_LINE_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		char c = value.at[i];
+
+		out[i] = '?';
+		if (c >= ' ' && c <= '~')
+			out[i] = c;
+	}
+	out[n] = '\0';
+}
+
+static void parse_pair(struct status *st, struct span key, struct span value)
+{
+	if (span_is(key, "level"))
+		st->level = find_level(value);
+	else if (span_is(key, "status"))
+		st->name = find_status(value);
+	else if (span_is(key, "asked"))
+		st->asked = span_is(value, "1");
+	else if (span_is(key, "line"))
+		copy_line(st->line, value);
+}
+
+int status_parse(struct status *st, const char *text, size_t len)
+{
+	const char *end = text + len;
+
+	*st = (struct status){ .level = LEVEL_INVALID };
+	for (const char *p = text, *eol; p < end; p = eol + 1) {
+		const char *eq;
+
+		eol = memchr(p, '\n', (size_t)(end - p));
+		if (eol == NULL)
+			eol = end;
+		eq = memchr(p, '=', (size_t)(eol - p));
+		if (eq != NULL)
+			parse_pair(st, (struct span){ p, (size_t)(eq - p) },
+				   (struct span){ eq + 1, (size_t)(eol - eq - 1) });
+	}
+	return st->level == LEVEL_INVALID || st->name == NULL ? -EINVAL : 0;
+}
+
+int status_read(struct status *st, const char *path, uid_t owner)
+{
+	char text[STATUS_FILE_MAX + 1];
+	struct stat sb;
+	size_t len = 0;
+	ssize_t n;
+	int fd = -1;
+	int rc;
+
+	/* O_NONBLOCK: a FIFO in its place must not hold up the job. */
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &sb) < 0) {
+		rc = -errno;
+		goto fail;
+	}
+	rc = -EPERM;
+	if (!S_ISREG(sb.st_mode) || sb.st_uid != owner || (sb.st_mode & (S_IWGRP | S_IWOTH)))
+		goto fail;
+
+	while (len < sizeof(text) && (n = read(fd, text + len, sizeof(text) - len)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			rc = -errno;
+			goto fail;
+		}
+		len += (size_t)n;
+	}
+	rc = len > STATUS_FILE_MAX ? -EFBIG : status_parse(st, text, len);
+
+fail:
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* A path component, so that a name can lead nowhere else. */
+static bool is_component(const char *name)
+{
+	return name != NULL && name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL;
+}
+
+int status_path(char *out, size_t size, const char *dir, const char *node, uint32_t job,
+		const char *suffix)
+{
+	size_t used = 0;
+	int n;
+
+	for (const char *p = dir; *p != '\0'; ) {
+		bool is_node = strncmp(p, "%n", 2) == 0;
+		const char *from = is_node ? node : p;
+		size_t len = 1;
+
+		if (is_node && !is_component(node))
+			return -EINVAL;
+		if (is_node)
+			len = strlen(node);
+		if (len >= size - used)
+			return -EINVAL;
+		memcpy(out + used, from, len);
+		used += len;
+		p += is_node ? 2 : 1;
+	}
+	n = snprintf(out + used, size - used, "/%u%s", job, suffix);
+	return n < 0 || (size_t)n >= size - used ? -EINVAL : 0;
+}

@@ -1,0 +1,130 @@
+#include "stepd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <slurm/slurm.h>
+
+#include "status.h"
+#include "submit.h"
+
+/* A stopped terminal or a full FIFO may not take the line: the job starts without it. */
+#define PRINT_TIMEOUT_MS 1000
+
+static struct {
+	uint32_t job;
+	uint32_t step;
+	bool show; /* this step prints the line */
+	struct status status;
+} ctx;
+
+int stepd_init(spank_t sp)
+{
+	spank_option_register(sp, &syscheck_option);
+	return 0;
+}
+
+/* The submitting job's results must not pass for this one's. */
+static void forget(spank_t sp)
+{
+	char level[16], checked[16];
+
+	if (spank_getenv(sp, "SYSCHECK_LEVEL", level, sizeof(level)) == ESPANK_SUCCESS &&
+	    spank_getenv(sp, "SYSCHECK_CHECKED", checked, sizeof(checked)) == ESPANK_SUCCESS &&
+	    strcmp(level, checked) == 0)
+		spank_unsetenv(sp, "SYSCHECK_LEVEL");
+	spank_unsetenv(sp, "SYSCHECK_STATUS");
+	spank_unsetenv(sp, "SYSCHECK_CHECKED");
+}
+
+static void export(spank_t sp, const struct status *st)
+{
+	spank_setenv(sp, "SYSCHECK_STATUS", st->name, 1);
+	spank_setenv(sp, "SYSCHECK_LEVEL", level_name(st->level), 1);
+	/* Equal to the level: how a nested sbatch knows that it is no request. */
+	spank_setenv(sp, "SYSCHECK_CHECKED", level_name(st->level), 1);
+}
+
+/* Who creates the marker shows the line: one step per job and node. */
+static bool take_marker(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 && errno != EEXIST)
+		slurm_debug("syscheck: %s: %s", path, strerror(errno));
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+/* As root, before any task exists. */
+int stepd_post_opt(spank_t sp, struct args args)
+{
+	/* Slurm's name of the node; the host's is another one with several slurmd to a host. */
+	const char *node = getenv("SLURMD_NODENAME");
+	char path[PATH_MAX], marker[PATH_MAX];
+	int rc;
+
+	if (spank_get_item(sp, S_JOB_ID, &ctx.job) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_STEPID, &ctx.step) != ESPANK_SUCCESS)
+		return 0;
+	/* No user's process ever runs in it. */
+	if (ctx.step == SLURM_EXTERN_CONT)
+		return 0;
+
+	rc = status_path(path, sizeof(path), args.status_dir, node, ctx.job, "");
+	if (rc == 0)
+		rc = status_path(marker, sizeof(marker), args.status_dir, node, ctx.job, ".shown");
+	if (rc == 0)
+		rc = status_read(&ctx.status, path, 0);
+	if (rc < 0) {
+		/* None: the job was not checked. */
+		if (rc != -ENOENT)
+			slurm_debug("syscheck: status of job %u ignored: %s", ctx.job, strerror(-rc));
+		forget(sp);
+		return 0;
+	}
+
+	export(sp, &ctx.status);
+	if (ctx.status.asked && ctx.status.line[0] != '\0')
+		ctx.show = take_marker(marker);
+	return 0;
+}
+
+static void print(int fd, const char *line)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLOUT };
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, saved;
+	char text[STATUS_LINE_MAX + 2];
+	int n = snprintf(text, sizeof(text), "%s\n", line);
+
+	if (poll(&ready, 1, PRINT_TIMEOUT_MS) != 1 || !(ready.revents & POLLOUT))
+		return;
+	/* Its reader may be gone, which is for the job to find out. */
+	if (sigaction(SIGPIPE, &ignore, &saved) < 0)
+		return;
+	if (write(fd, text, (size_t)n) < 0)
+		slurm_debug("syscheck: line not shown: %s", strerror(errno));
+	sigaction(SIGPIPE, &saved, NULL);
+}
+
+/* In the task as its user, after its stdin, stdout and stderr are in place. */
+int stepd_task_init(spank_t sp)
+{
+	int task;
+
+	if (!ctx.show || spank_get_item(sp, S_TASK_ID, &task) != ESPANK_SUCCESS || task != 0)
+		return 0;
+	/* A batch script's stdout is the job's log; a step's may be captured: x=$(srun ...). */
+	print(ctx.step == SLURM_BATCH_SCRIPT ? STDOUT_FILENO : STDERR_FILENO, ctx.status.line);
+	return 0;
+}

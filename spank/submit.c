@@ -1,0 +1,125 @@
+#include "submit.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "level.h"
+
+#define OPTION_ENV "SYSCHECK_LEVEL"
+#define CHECKED_ENV "SYSCHECK_CHECKED"
+
+/*
+ * sbatch and salloc leave what they were asked in the job's environment: the
+ * first is taken as the option itself by every srun, sbatch and salloc in the
+ * job, the second is the job's SPANK_SYSCHECK.
+ */
+#define INHERITED_OPTION_ENV "SLURM_SPANK__SLURM_SPANK_OPTION_syscheck_syscheck"
+#define INHERITED_LEVEL_ENV "SLURM_SPANK_SYSCHECK"
+
+/* The name that the prolog sees, after Slurm put SPANK_ before it. */
+#define PROLOG_ENV "SYSCHECK"
+
+static struct {
+	enum level option; /* LEVEL_INVALID: not given */
+} ctx = { .option = LEVEL_INVALID };
+
+static int on_option(int val, const char *arg, int remote);
+
+struct spank_option syscheck_option = {
+	.name = "syscheck",
+	.arginfo = "[LEVEL]",
+	.usage = "node check: none|passive|quick|full [quick]",
+	.has_arg = 2,
+	.val = 0,
+	.cb = on_option,
+};
+
+static void say_refused(const char *source, const char *value)
+{
+	char text[LEVEL_REFUSAL_SIZE];
+
+	level_refusal(text, sizeof(text), source, value);
+	slurm_spank_log("%s", text);
+}
+
+/* A failure here ends the command, whether the plugin is required or optional. */
+static int on_option(int val, const char *arg, int remote)
+{
+	enum level level;
+
+	(void)val;
+	if (remote)
+		return 0;
+	level = level_from_option(arg);
+	if (level == LEVEL_INVALID) {
+		say_refused("--syscheck", arg);
+		return -1;
+	}
+	ctx.option = level;
+	return 0;
+}
+
+/* An srun within an allocation starts a step: no prolog is to be asked anew. */
+static bool is_step(void)
+{
+	return spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID") != NULL;
+}
+
+int submit_init(spank_t sp)
+{
+	/* What the surrounding job was asked is no request of this command's user. */
+	unsetenv(INHERITED_OPTION_ENV);
+	if (!is_step())
+		unsetenv(INHERITED_LEVEL_ENV);
+
+	if (spank_option_register(sp, &syscheck_option) != ESPANK_SUCCESS)
+		slurm_debug("syscheck: the option cannot be registered");
+	return 0;
+}
+
+static enum level from_environment(void)
+{
+	const char *value = getenv(OPTION_ENV);
+	const char *checked = getenv(CHECKED_ENV);
+	enum level level;
+
+	if (value == NULL || value[0] == '\0')
+		return LEVEL_INVALID;
+	/* A job's steps find the level of its own check there: not a request either. */
+	if (checked != NULL && strcmp(value, checked) == 0)
+		return LEVEL_INVALID;
+
+	level = level_from_name(value);
+	if (level == LEVEL_INVALID) {
+		say_refused(OPTION_ENV, value);
+		/*
+		 * The failure of an optional plugin is ignored here, and a
+		 * variable has no callback that could fail. Nothing else may
+		 * keep a job from being submitted with a misspelt request.
+		 */
+		exit(EXIT_FAILURE);
+	}
+	return level;
+}
+
+int submit_post_opt(spank_t sp)
+{
+	enum level level = ctx.option;
+
+	/*
+	 * Without PrologFlags=Alloc the first step on a node starts the
+	 * prolog there, with the environment of this srun: pass the job's
+	 * request on.
+	 */
+	if (level == LEVEL_INVALID && is_step())
+		level = level_from_name(getenv(INHERITED_LEVEL_ENV));
+	else if (level == LEVEL_INVALID)
+		level = from_environment();
+
+	if (level == LEVEL_INVALID)
+		spank_job_control_unsetenv(sp, PROLOG_ENV);
+	else if (spank_job_control_setenv(sp, PROLOG_ENV, level_name(level), 1) != ESPANK_SUCCESS)
+		slurm_error("syscheck: the request does not reach the nodes");
+	return 0;
+}

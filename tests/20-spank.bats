@@ -1,0 +1,372 @@
+#!/usr/bin/env bats
+# Stage 1: --syscheck on sbatch, salloc and srun, through a real Slurm to the
+# prolog's environment, and back from the prolog's findings into the job. The
+# prolog here is the test's own, so that nothing but the plugin is under test.
+#
+# Much is quoted to be expanded in a job or a prolog; each test is a subshell;
+# `run` sets $stderr.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+MINICLUSTER=$ROOT/tests/cluster/minicluster
+PLUGIN=$ROOT/build/spank/spank_syscheck.so
+LEVELS='(none, passive, quick, full)'
+
+setup_file() {
+	export DIR
+	DIR=$(mktemp -d "${TMPDIR:-/tmp}/spank.XXXXXX")
+	chmod 755 "$DIR"
+	"$MINICLUSTER" up --nodes 2 --bare --mode ports --dir "$DIR/cluster"
+	eval "$("$MINICLUSTER" env --dir "$DIR/cluster")"
+	export SLURM_CONF
+	PLUGSTACK=$(dirname "$SLURM_CONF")/plugstack.conf
+	export PLUGSTACK
+	# These tests may themselves run inside a job.
+	unset "${!SLURM_JOB@}" "${!SLURM_SPANK@}" "${!SYSCHECK_@}"
+
+	mkdir -p "$DIR"/{env,out,status}
+	sed -i '/^Prolog\(Flags\)\?=/d' "$SLURM_CONF"
+	printf 'Prolog=%s\nPrologFlags=Alloc\n' "$DIR/prolog" >>"$SLURM_CONF"
+	use_prolog
+	use_plugin
+	scontrol reconfigure
+	mapfile -t NODE_LIST < <(sinfo -hN -o %N | sort -u)
+	export N1=${NODE_LIST[0]} N2=${NODE_LIST[1]}
+	mkdir -p "$DIR/status/$N1" "$DIR/status/$N2"
+}
+
+teardown_file() {
+	"$MINICLUSTER" down --dir "$DIR/cluster"
+	rm -rf "$DIR"
+}
+
+setup() {
+	cd "$DIR/out" || return
+	use_prolog
+	use_plugin
+}
+
+use_plugin() {
+	echo "optional $PLUGIN status_dir=$DIR/status/%n" >"$PLUGSTACK"
+}
+
+# use_prolog [COMMANDS]: what the prolog does with "$file", the status file of
+# its job and node, after it noted its environment.
+use_prolog() {
+	cat >"$DIR/prolog.new" <<-SCRIPT
+		#!/bin/bash
+		PATH=/usr/bin:/bin
+		env >"$DIR/env/\$SLURM_JOB_ID.\$SLURMD_NODENAME"
+		file=$DIR/status/\$SLURMD_NODENAME/\$SLURM_JOB_ID
+		rm -f "\$file" "\$file.shown"
+		[ -n "\${SPANK_SYSCHECK:-}" ] || exit 0
+		${1:-$(honest_prolog)}
+		exit 0
+	SCRIPT
+	chmod 755 "$DIR/prolog.new"
+	mv "$DIR/prolog.new" "$DIR/prolog"
+}
+
+honest_prolog() {
+	cat <<<'printf "level=%s\nstatus=pass\nasked=1\nline=syscheck: %s: pass\n" "$SPANK_SYSCHECK" "$SLURMD_NODENAME" >"$file"'
+}
+
+next_job() {
+	scontrol show config | awk '$1 == "NEXT_JOB_ID" { print $3 }'
+}
+
+# submit [OPTION...] <<<SCRIPT: the id of a new batch job. Slurm starts them a
+# second or two later, all at once: submit first, then finish.
+submit() {
+	local script
+	script=$(mktemp "$DIR/job.XXXXXX")
+	{ echo '#!/bin/bash'; cat; } >"$script"
+	sbatch --parsable -o "$DIR/out/%j" "$@" "$script"
+}
+
+# finish JOB: waits for its end; $output is what it wrote.
+finish() {
+	local n=0
+	until [[ $(scontrol show job "$1") =~ JobState=(COMPLETED|FAILED) ]]; do
+		[ $((n += 1)) -lt 200 ] || { scontrol show job "$1"; return 1; }
+		sleep 0.1
+	done
+	output=$(<"$DIR/out/$1")
+}
+
+# batch [OPTION...] <<<SCRIPT: both. $job is its id.
+batch() {
+	job=$(submit "$@")
+	finish "$job"
+}
+
+# step [OPTION...] COMMAND...: an srun with an allocation of its own, which is
+# granted at once. $job is its id, $output and $stderr what it wrote.
+step() {
+	job=$(next_job)
+	run -0 --separate-stderr srun -n1 "$@"
+}
+
+# prolog_level JOB NODE: what the prolog found in SPANK_SYSCHECK, "unset" if nothing.
+prolog_level() {
+	[ -s "$DIR/env/$1.$2" ] || { echo "no prolog ran for job $1 on $2"; return 1; }
+	sed -n 's/^SPANK_SYSCHECK=//p' "$DIR/env/$1.$2" | grep . || echo unset
+}
+
+# assert_refused MESSAGE COMMAND...: non-zero, exactly this line from the plugin, no job.
+assert_refused() {
+	local want=$1 before
+	shift
+	before=$(next_job)
+	run --separate-stderr "$@"
+	[ "$status" -ne 0 ]
+	[ "$output" = "" ]
+	[ "$(grep -a 'unknown level' <<<"$stderr")" = "$want" ]
+	[ "$(next_job)" = "$before" ]
+}
+
+@test "help: one line in sbatch, salloc and srun" {
+	local tool
+	for tool in sbatch salloc srun; do
+		run -0 "$tool" --help
+		[ "$(grep -c -e --syscheck <<<"$output")" = 1 ]
+		[[ $output == *'--syscheck=[LEVEL]      node check: none|passive|quick|full [quick]'* ]]
+	done
+}
+
+@test "sbatch: every level reaches the prolog, none without a request" {
+	local level
+	local -A jobs
+	for level in none passive quick full; do
+		jobs[$level]=$(submit --syscheck="$level" <<<true)
+	done
+	jobs[bare]=$(submit --syscheck <<<true)
+	jobs[unasked]=$(submit <<<true)
+	for level in "${!jobs[@]}"; do
+		finish "${jobs[$level]}"
+	done
+	for level in none passive quick full; do
+		[ "$(prolog_level "${jobs[$level]}" "$N1")" = "$level" ]
+	done
+	[ "$(prolog_level "${jobs[bare]}" "$N1")" = quick ]
+	[ "$(prolog_level "${jobs[unasked]}" "$N1")" = unset ]
+}
+
+@test "sbatch: the script's line counts, the command line wins" {
+	local script_only both
+	script_only=$(submit <<<'#SBATCH --syscheck=passive')
+	both=$(submit --syscheck=full <<<'#SBATCH --syscheck=passive')
+	finish "$script_only"
+	finish "$both"
+	[ "$(prolog_level "$script_only" "$N1")" = passive ]
+	[ "$(prolog_level "$both" "$N1")" = full ]
+}
+
+@test "srun and salloc: the level reaches the prolog" {
+	step --syscheck true
+	[ "$(prolog_level "$job" "$N1")" = quick ]
+	step true
+	[ "$(prolog_level "$job" "$N1")" = unset ]
+	job=$(next_job)
+	run -0 salloc -N2 --syscheck=full true
+	[ "$(prolog_level "$job" "$N1")" = full ]
+	[ "$(prolog_level "$job" "$N2")" = full ]
+}
+
+@test "an unknown level is refused by sbatch, salloc and srun" {
+	local near="--syscheck: unknown level \"ful\", did you mean \"full\"? $LEVELS"
+	assert_refused "$near" sbatch --syscheck=ful --wrap true
+	assert_refused "$near" salloc --syscheck=ful true
+	assert_refused "$near" srun --syscheck=ful true
+	assert_refused "--syscheck: unknown level \"xyzzy\" $LEVELS" sbatch --syscheck=xyzzy --wrap true
+	assert_refused "--syscheck: unknown level \"FULL\", did you mean \"full\"? $LEVELS" sbatch --syscheck=FULL --wrap true
+}
+
+@test "hostile values are refused, and shown harmless" {
+	local long
+	long=$(printf '%0100000d' 0)
+	assert_refused "--syscheck: unknown level \"quick;reboot\" $LEVELS" sbatch '--syscheck=quick;reboot' --wrap true
+	assert_refused "--syscheck: unknown level \"\$(touch$DIR/x)\" $LEVELS" srun "--syscheck=\$(touch$DIR/x)" true
+	assert_refused "--syscheck: unknown level \"quick\\x0a\", did you mean \"quick\"? $LEVELS" \
+		srun "--syscheck=quick"$'\n' true
+	assert_refused "--syscheck: unknown level \"\\x1b[2Jfull\" $LEVELS" sbatch "--syscheck="$'\e'"[2Jfull" --wrap true
+	assert_refused "--syscheck: unknown level \"00000000000000000000000000000000...\" $LEVELS" \
+		sbatch --syscheck="$long" --wrap true
+	[ ! -e "$DIR/x" ]
+}
+
+@test "hostile values: a megabyte in the script's #SBATCH line" {
+	{
+		printf '#!/bin/bash\n#SBATCH --syscheck='
+		head -c 1048576 /dev/zero | tr '\0' a
+		printf '\ntrue\n'
+	} >"$DIR/megabyte.sh"
+	assert_refused "--syscheck: unknown level \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...\" $LEVELS" sbatch "$DIR/megabyte.sh"
+}
+
+@test "SYSCHECK_LEVEL is the default, the option wins" {
+	export SYSCHECK_LEVEL=passive
+	batch <<<true
+	[ "$(prolog_level "$job" "$N1")" = passive ]
+	step true
+	[ "$(prolog_level "$job" "$N1")" = passive ]
+	step --syscheck true
+	[ "$(prolog_level "$job" "$N1")" = quick ]
+	# Not even looked at when the option is given.
+	export SYSCHECK_LEVEL=ful
+	step --syscheck=none true
+	[ "$(prolog_level "$job" "$N1")" = none ]
+	# Empty is unset.
+	export SYSCHECK_LEVEL=
+	step true
+	[ "$(prolog_level "$job" "$N1")" = unset ]
+}
+
+@test "SYSCHECK_LEVEL: an unknown level is refused by sbatch, salloc and srun" {
+	local near="SYSCHECK_LEVEL: unknown level \"pasive\", did you mean \"passive\"? $LEVELS"
+	export SYSCHECK_LEVEL=pasive
+	assert_refused "$near" sbatch --wrap true
+	assert_refused "$near" salloc true
+	assert_refused "$near" srun true
+	[ "$stderr" = "$near" ]
+	export SYSCHECK_LEVEL='$(reboot)'
+	assert_refused "SYSCHECK_LEVEL: unknown level \"\$(reboot)\" $LEVELS" sbatch --wrap true
+}
+
+@test "batch: the output starts with this node's line, the job's environment has the result" {
+	batch --syscheck=full <<-'SCRIPT'
+		echo begin
+		echo "$SYSCHECK_STATUS $SYSCHECK_LEVEL $SYSCHECK_CHECKED"
+	SCRIPT
+	[ "$output" = "syscheck: $N1: pass"$'\n'"begin"$'\n'"pass full full" ]
+}
+
+@test "srun: each node's line on stderr, once; each task has its node's result" {
+	use_prolog "printf 'level=quick\nstatus=%s\nasked=1\nline=syscheck: %s\n' \
+		\"\$([ \$SLURMD_NODENAME = $N1 ] && echo pass || echo warn)\" \"\$SLURMD_NODENAME\" >\"\$file\""
+	run -0 --separate-stderr srun -N2 --ntasks-per-node=2 -O --syscheck bash -c 'echo $SLURMD_NODENAME $SYSCHECK_STATUS $SYSCHECK_LEVEL'
+	[ "$(sort <<<"$output")" = "$N1 pass quick"$'\n'"$N1 pass quick"$'\n'"$N2 warn quick"$'\n'"$N2 warn quick" ]
+	[ "$(sort <<<"$stderr")" = "syscheck: $N1"$'\n'"syscheck: $N2" ]
+}
+
+@test "steps in a batch job: once per job and node, captured output stays clean" {
+	batch -N2 --syscheck=quick <<-'SCRIPT'
+		x=$(srun -N2 echo clean 2>err)
+		echo $x; cat err
+		srun -N2 true 2>&1
+		srun -N2 -l bash -c 'echo $SYSCHECK_CHECKED' | sort
+	SCRIPT
+	[ "$output" = "syscheck: $N1: pass
+clean clean
+syscheck: $N2: pass
+0: quick
+1: quick" ]
+}
+
+@test "a job that did not ask sees the result, not the line" {
+	use_prolog 'printf "level=passive\nstatus=unrated\nasked=0\nline=not to be seen\n" >"$file"'
+	sed -i '/^\[ -n/d' "$DIR/prolog"
+	step bash -c 'echo "$SYSCHECK_STATUS $SYSCHECK_LEVEL"'
+	[ "$(prolog_level "$job" "$N1")" = unset ]
+	[ "$output" = "unrated passive" ]
+	[ "$stderr" = "" ]
+}
+
+@test "the interactive step of salloc shows the line" {
+	scontrol show config | grep -q 'LaunchParameters.*use_interactive_step' ||
+		{
+			echo LaunchParameters=use_interactive_step >>"$SLURM_CONF"
+			scontrol reconfigure
+		}
+	# salloc wants a terminal for it
+	run -0 script -qec "salloc -n1 --syscheck=passive" /dev/null < <(echo 'echo "[$SYSCHECK_LEVEL]"; exit')
+	[ "$(grep -c "^syscheck: $N1: pass" <<<"${output//$'\x00'/}")" = 1 ]
+	[[ $output == *'[passive]'* ]]
+}
+
+@test "an srun in a job: its own bad option is refused, the environment's is no request" {
+	batch --syscheck=full <<-'SCRIPT'
+		srun --syscheck=ful echo never 2>&1 | grep unknown
+		SYSCHECK_LEVEL=xyzzy srun -n1 echo ran
+		srun -n1 --syscheck=none bash -c 'echo $SYSCHECK_LEVEL'
+	SCRIPT
+	[ "$output" = "syscheck: $N1: pass
+--syscheck: unknown level \"ful\", did you mean \"full\"? $LEVELS
+ran
+full" ]
+}
+
+@test "an sbatch in a job: the job's own level is no request, a changed one is" {
+	local inner n
+	batch --syscheck=full <<-SCRIPT
+		sub() { sbatch --parsable -o "$DIR/out/%j" "\$@" --wrap true 2>&1; }
+		sub
+		SYSCHECK_LEVEL=passive sub
+		sub --syscheck=quick
+		SYSCHECK_LEVEL=ful sub
+	SCRIPT
+	mapfile -t inner <<<"$output"
+	[ "$(prolog_level "$job" "$N1")" = full ]
+	[ "${inner[4]}" = "SYSCHECK_LEVEL: unknown level \"ful\", did you mean \"full\"? $LEVELS" ]
+	for n in 1 2 3; do
+		finish "${inner[n]}"
+	done
+	[ "$(prolog_level "${inner[1]}" "$N1")" = unset ]
+	[ "$(prolog_level "${inner[2]}" "$N1")" = passive ]
+	[ "$(prolog_level "${inner[3]}" "$N1")" = quick ]
+}
+
+@test "an sbatch under salloc does not inherit the request either" {
+	local inner
+	inner=$(salloc -n1 --syscheck=full sbatch --parsable -o "$DIR/out/%j" --wrap true)
+	finish "$inner"
+	[ "$(prolog_level "$inner" "$N1")" = unset ]
+}
+
+@test "a job without a status file does not carry another job's result" {
+	SYSCHECK_STATUS=pass SYSCHECK_CHECKED=full SYSCHECK_LEVEL=full batch <<<'env | grep ^SYSCHECK_ || echo none'
+	[ "$(prolog_level "$job" "$N1")" = unset ]
+	[ "$output" = none ]
+}
+
+@test "a status file that root did not write alone is ignored" {
+	local hostile
+	printf 'level=full\nstatus=pass\nasked=1\nline=forged\n' >"$DIR/forged"
+	for hostile in "ln -s $DIR/forged \"\$file\"" 'mkfifo "$file"' 'mkdir "$file"' \
+		"cp $DIR/forged \"\$file\"; chmod 666 \"\$file\"" \
+		"cp $DIR/forged \"\$file\"; chown 65534 \"\$file\"" \
+		'echo status=pass >"$file"'; do
+		use_prolog "$hostile"
+		SYSCHECK_STATUS=old step --syscheck=full bash -c 'echo "job [$SYSCHECK_STATUS]"'
+		[ "$output" = "job []" ]
+		[ "$stderr" = "" ]
+	done
+	# The same file, honestly there, is read: what was ignored above was not the text.
+	use_prolog "cp $DIR/forged \"\$file\""
+	step --syscheck=full bash -c 'echo "job [$SYSCHECK_STATUS]"'
+	[ "$output" = "job [pass]" ]
+	[ "$stderr" = forged ]
+}
+
+@test "a line's control characters do not reach the terminal" {
+	use_prolog 'printf "level=full\nstatus=warn\nasked=1\nline=a\033[31mb\0c\n" >"$file"'
+	step --syscheck=full true
+	[ "$stderr" = 'a?[31mb?c' ]
+}
+
+@test "an unknown argument in plugstack.conf is for the admin, not for users" {
+	echo "optional $PLUGIN bogus status_dir=$DIR/status/%n" >"$PLUGSTACK"
+	step --syscheck=quick echo ran
+	[ "$output" = ran ]
+	[ "$stderr" = "syscheck: $N1: pass" ]
+}
+
+@test "a plugin that is not there does not keep jobs from being submitted" {
+	echo "optional $DIR/missing.so" >"$PLUGSTACK"
+	step echo ran
+	[ "$output" = ran ]
+	batch <<<'echo ran'
+	[ "$output" = ran ]
+}

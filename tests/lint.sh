@@ -1,0 +1,74 @@
+#!/bin/bash
+# make lint: every check a reviewer would otherwise do by eye. Exit 1 on a finding.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+bad=0
+
+step() {
+	local name=$1
+	shift
+	if "$@"; then
+		echo "lint: $name: good"
+	else
+		echo "lint: $name: FAILED"
+		bad=1
+	fi
+}
+
+# Files by their first line or name, so that none is forgotten. Files not yet
+# committed count too.
+sources() {
+	git ls-files --cached --others --exclude-standard
+}
+
+shell_files() {
+	sources | while read -r f; do
+		[ -f "$f" ] || continue
+		case $f in
+		*.sh | *.bash | *.bats) echo "$f" ;;
+		*.*) ;;
+		*) head -n 1 "$f" | grep -q '^#!.*bash' && echo "$f" ;;
+		esac
+	done
+}
+
+lint_shell() {
+	shell_files | xargs -r shellcheck -x -P SCRIPTDIR -e SC1091,SC2317
+}
+
+lint_lua() {
+	sources | grep '\.lua$' | xargs -r luacheck --config tests/luacheckrc -q
+}
+
+# What job_submit loads has to compile everywhere.
+lint_lua_versions() {
+	local v f
+	for v in 5.1 5.2 5.3 5.4; do
+		for f in lua/job_submit.lua lua/syscheck/{level,policy,submit}.lua etc/syscheck/policy.lua; do
+			"luac$v" -p "$f" || return 1
+		done
+	done
+}
+
+lint_man() {
+	local f
+	for f in docs/man/*.[158]; do
+		mandoc -T lint -W warning "$f" || return 1
+	done
+}
+
+lint_c() {
+	local flags
+	flags=$(pkg-config --cflags hwloc openblas)
+	# shellcheck disable=SC2086 # one word a flag
+	sources | grep -E '^(kernels|spank)/.*\.c$' | xargs -r clang-tidy --quiet \
+		--checks='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' \
+		--warnings-as-errors='*' -- -std=gnu11 -D_GNU_SOURCE -DSYSCHECK_VERSION='"lint"' -Ikernels -Ispank $flags 2>/dev/null
+}
+
+step "shellcheck" lint_shell
+step "luacheck" lint_lua
+step "luac 5.1 to 5.4" lint_lua_versions
+step "man pages" lint_man
+step "clang-tidy" lint_c
+exit "$bad"

@@ -1,0 +1,321 @@
+-- Verdict, baseline, hostlists, records: the agent's pure parts.
+package.path = "lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local baseline = require("syscheck.baseline")
+local inventory = require("syscheck.inventory")
+local metrics = require("syscheck.metrics")
+local policy = require("syscheck.policy")
+local records = require("syscheck.records")
+local render = require("syscheck.render")
+local slurm = require("syscheck.slurm")
+local verdict = require("syscheck.verdict")
+
+local function learned(triad, mad)
+   return { classes = { c1 = { triad_gbs = { median = triad, mad_pct = mad }, noise_pct = { median = 1, mad_pct = 1 } } } }
+end
+
+local function limits(text, base)
+   return verdict.limits(assert(policy.parse("return {" .. text .. "}", "p")), "c1", base)
+end
+
+local function by_name(rated, name)
+   for _, m in ipairs(rated.metrics) do
+      if m.name == name then
+         return m
+      end
+   end
+end
+
+TestVerdict = {}
+
+function TestVerdict:test_without_limits_nothing_passes()
+   local rated = verdict.rate({ triad_gbs = { value = 10 } }, limits(""))
+   lu.assertEquals(rated.status, "unrated")
+   lu.assertEquals(by_name(rated, "triad_gbs").status, "unrated")
+end
+
+function TestVerdict:test_static_floor()
+   local l = limits("limits = { triad_gbs = { min = 80 } }")
+   lu.assertEquals(verdict.rate({ triad_gbs = { value = 80 } }, l).status, "pass")
+   local rated = verdict.rate({ triad_gbs = { value = 79.9 } }, l)
+   lu.assertEquals(rated.status, "fail")
+   lu.assertEquals(verdict.reason(rated), "triad 79.9 < 80.0 GB/s (policy)")
+end
+
+function TestVerdict:test_baseline_floor_and_its_reason()
+   local l = limits("", learned(86, 1))
+   lu.assertEquals(verdict.rate({ triad_gbs = { value = 77.5 } }, l).status, "pass")
+   local rated = verdict.rate({ triad_gbs = { value = 61.3 } }, l)
+   lu.assertEquals(verdict.reason(rated), "triad 61.3 < 77.4 GB/s (class c1, median 86.0)")
+end
+
+function TestVerdict:test_tolerance_is_never_tighter_than_the_spread()
+   local m = metrics.BY_NAME.triad_gbs
+   lu.assertAlmostEquals(baseline.limit({ median = 100, mad_pct = 1 }, m, 0.10), 90, 1e-9)
+   lu.assertAlmostEquals(baseline.limit({ median = 100, mad_pct = 5 }, m, 0.10), 80, 1e-9)
+   lu.assertEquals(baseline.limit({ median = 100, mad_pct = 50 }, m, 0.10), 0)
+end
+
+function TestVerdict:test_the_tighter_of_two_floors_holds()
+   local l = limits("limits = { triad_gbs = { min = 84 } }", learned(86, 1))
+   lu.assertEquals(verdict.reason(verdict.rate({ triad_gbs = { value = 80 } }, l)), "triad 80.0 < 84.0 GB/s (policy)")
+   lu.assertEquals(by_name(verdict.rate({ triad_gbs = { value = 85 } }, l), "triad_gbs").limit, 84)
+end
+
+function TestVerdict:test_class_that_the_baseline_does_not_know_is_unrated()
+   local l = verdict.limits(policy.default(), "other", learned(86, 1))
+   lu.assertEquals(verdict.rate({ triad_gbs = { value = 1 } }, l).status, "unrated")
+end
+
+function TestVerdict:test_actions()
+   local l = limits('limits = { triad_gbs = { min = 80, action = "warn" }, gflops = { min = 5, action = "off" } }')
+   local rated = verdict.rate({ triad_gbs = { value = 1 }, gflops = { value = 1 } }, l)
+   lu.assertEquals(rated.status, "warn")
+   lu.assertNil(verdict.reason(rated))
+   lu.assertEquals(by_name(rated, "gflops").status, "unrated")
+end
+
+function TestVerdict:test_throttle_warns_and_never_fails()
+   local l = limits("")
+   lu.assertEquals(verdict.rate({ throttle_events = { value = 0 } }, l).status, "pass")
+   local rated = verdict.rate({ throttle_events = { value = 1204 } }, l)
+   lu.assertEquals(rated.status, "warn")
+   lu.assertNil(verdict.reason(rated))
+end
+
+function TestVerdict:test_noise_is_rated_by_a_static_limit_only()
+   lu.assertEquals(verdict.rate({ noise_pct = { value = 50 } }, limits("", learned(86, 1))).status, "unrated")
+   lu.assertEquals(verdict.rate({ noise_pct = { value = 50 } }, limits("limits = { noise_pct = { max = 2 } }")).status, "warn")
+end
+
+function TestVerdict:test_order_of_badness()
+   local l = limits("limits = { triad_gbs = { min = 80 } }")
+   local bad, good, none = { value = 1 }, { value = 90 }, { unknown = "hung" }
+   lu.assertEquals(verdict.rate({ triad_gbs = bad, gflops = none }, l).status, "fail")
+   lu.assertEquals(verdict.rate({ triad_gbs = good, gflops = none }, l).status, "unknown")
+   lu.assertEquals(verdict.rate({ triad_gbs = good, throttle_events = { value = 3 } }, l).status, "warn")
+   lu.assertEquals(verdict.rate({ triad_gbs = good, gflops = { value = 1 } }, l).status, "pass")
+end
+
+function TestVerdict:test_corruption_beats_everything()
+   local rated = verdict.rate({ triad_gbs = { value = 1 }, gflops = { corrupt = "core 3" } },
+      limits("limits = { triad_gbs = { min = 80 } }"))
+   lu.assertTrue(rated.corrupt)
+   lu.assertEquals(verdict.reason(rated), "dgemm: WRONG RESULT: core 3")
+end
+
+TestBaseline = {}
+
+local function check(node, triad, extra)
+   local record = { v = 1, kind = "check", id = ("%s-%s-%s"):format(node, triad, math.random()), node = node, class = "c1",
+      runs = { { kernel = "stream", state = "ok", result = { triad_gbs = triad } } } }
+   for k, v in pairs(extra or {}) do
+      record[k] = v
+   end
+   return record
+end
+
+local function each(list)
+   local i = 0
+   return function()
+      i = i + 1
+      return list[i]
+   end
+end
+
+function TestBaseline:test_every_node_has_one_voice()
+   local list = { check("a", 100), check("b", 102), check("c", 50) }
+   for _ = 1, 50 do
+      list[#list + 1] = check("c", 50)
+   end
+   local c = baseline.learn(each(list)).classes.c1.triad_gbs
+   lu.assertEquals({ c.median, c.nodes, c.n }, { 100, 3, 53 })
+end
+
+function TestBaseline:test_what_teaches_nothing()
+   local list = {
+      check("a", 100),
+      check("a", 1, { kind = "job" }),
+      check("a", 0),
+      check("a", "100"),
+      check("a", 7, { runs = { { kernel = "stream", state = "unknown" } } }),
+      check("a", 7, { runs = "x" }),
+      check("a", 7, { class = 5 }),
+      check("a", 7, { runs = { { kernel = "dgemm", state = "ok", result = { triad_gbs = 7 } } } }),
+   }
+   list[#list + 1] = list[1] -- the same record read twice
+   local c = baseline.learn(each(list)).classes.c1.triad_gbs
+   lu.assertEquals({ c.median, c.n }, { 100, 1 })
+end
+
+function TestBaseline:test_spread_is_a_standard_deviation()
+   -- Evenly spaced 90..110: MAD 5 (median distance), scaled by 1.4826.
+   local values = {}
+   for v = 90, 110 do
+      values[#values + 1] = v
+   end
+   local m, spread = baseline.statistics(values)
+   lu.assertEquals(m, 100)
+   lu.assertAlmostEquals(spread, 7.413, 1e-9)
+   lu.assertEquals({ baseline.statistics({ 4 }) }, { 4, 0 })
+   lu.assertEquals((baseline.statistics({ 4, 1, 3, 2 })), 2.5)
+end
+
+function TestBaseline:test_bad_files()
+   local path = os.tmpname()
+   local function read(text)
+      local f = assert(io.open(path, "w"))
+      f:write(text)
+      f:close()
+      return baseline.read(path)
+   end
+   local good = '{"v":1,"classes":{"c":{"triad_gbs":{"median":5,"mad_pct":1}}}}'
+   lu.assertEquals(read(good).classes.c.triad_gbs.median, 5)
+   for _, text in ipairs({ "", good:sub(1, 40), "[]", "7", '{"v":2,"classes":{}}', '{"v":1}', (good:gsub("5", "-5")),
+      (good:gsub("5", "0")), (good:gsub("5", "NaN")), (good:gsub("5", "1e999")), (good:gsub("5", '"5"')),
+      (good:gsub('"mad_pct":1', '"mad_pct":-1')), '{"v":1,"classes":{"c":7}}' }) do
+      local b, err, absent = read(text)
+      lu.assertNil(b, text)
+      lu.assertStrContains(err, path)
+      lu.assertTrue(absent == nil or text == "", text)
+   end
+   os.remove(path)
+   local _, _, absent = baseline.read(path)
+   lu.assertEquals(absent, "absent")
+end
+
+TestSlurm = {}
+
+function TestSlurm:test_expand()
+   local cases = {
+      ["n1"] = "n1",
+      ["n[1-3]"] = "n1 n2 n3",
+      ["n[08-11,2],m7"] = "n08 n09 n10 n11 n2 m7",
+      ["r[1-2]n[1-2]"] = "r1n1 r1n2 r2n1 r2n2",
+      ["a[1]-ib"] = "a1-ib",
+      [""] = "",
+   }
+   for list, want in pairs(cases) do
+      lu.assertEquals(table.concat(slurm.expand(list), " "), want)
+   end
+   for _, bad in ipairs({ "n[1-", "n[a]", "n]1[", "n[1-99999999]", "n[1]]" }) do
+      lu.assertNil(slurm.expand(bad), bad)
+   end
+   lu.assertEquals(#slurm.expand("n[00001-10000]"), 10000)
+end
+
+function TestSlurm:test_cpus_on()
+   lu.assertEquals(slurm.cpus_on("n3", "64(x3)", "n[1-3]"), 64)
+   lu.assertEquals(slurm.cpus_on("n3", "64(x2),8", "n[1-3]"), 8)
+   lu.assertEquals(slurm.cpus_on("n1", "4,8(x2)", "n[1-3]"), 4)
+   lu.assertNil(slurm.cpus_on("n9", "4,8(x2)", "n[1-3]"))
+   lu.assertNil(slurm.cpus_on("n1", "4;8", "n1"))
+   lu.assertNil(slurm.cpus_on("n1", nil, nil))
+end
+
+function TestSlurm:test_names_that_become_paths()
+   for _, bad in ipairs({ "", "..", ".hidden", "a/b", "-x", "a b", "a\n", ("n"):rep(300) }) do
+      lu.assertNil(slurm.safe_name(bad), bad)
+   end
+   lu.assertEquals(slurm.safe_name("n001-ib.cluster"), "n001-ib.cluster")
+end
+
+TestInventory = {}
+
+function TestInventory:test_class_names()
+   lu.assertEquals(inventory.short_model("AMD EPYC 9654 96-Core Processor"), "epyc-9654")
+   lu.assertEquals(inventory.short_model("Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz"), "xeon-e5-2680-v3")
+   lu.assertEquals(inventory.short_model("Intel(R) Xeon(R) Platinum 8480+"), "xeon-8480+")
+   lu.assertEquals(inventory.short_model("\27[2J\"';"), "2j")
+end
+
+function TestInventory:test_memory_is_rounded_to_what_is_sold()
+   for seen, sold in pairs({ [755] = 768, [503] = 512, [23.4] = 24, [251] = 256, [1007] = 1024, [377] = 384, [188] = 192,
+      [125.6] = 128, [62.7] = 64, [31.2] = 32 }) do
+      lu.assertEquals(inventory.round_memory(seen * 1048576), sold)
+   end
+end
+
+TestRecords = {}
+
+function TestRecords:setUp()
+   self.dir = os.tmpname()
+   os.remove(self.dir)
+   local bad = {}
+   self.bad = bad
+   self.read = function()
+      local got = {}
+      for k in pairs(bad) do
+         bad[k] = nil
+      end
+      for r in records.read({ self.dir }, function(_, line, why)
+         bad[#bad + 1] = line .. ": " .. why
+      end) do
+         got[#got + 1] = r.id
+      end
+      return table.concat(got, " ")
+   end
+end
+
+function TestRecords:tearDown()
+   os.remove(self.dir .. "/" .. records.FILE)
+   os.remove(self.dir)
+end
+
+local function record(id)
+   return { v = 1, kind = "job", id = id, node = "n1" }
+end
+
+function TestRecords:raw(text)
+   local f = assert(io.open(self.dir .. "/" .. records.FILE, "ab"))
+   f:write(text)
+   f:close()
+end
+
+function TestRecords:test_append_and_read()
+   lu.assertTrue(records.append(self.dir, record("a")))
+   lu.assertTrue(records.append(self.dir, record("b")))
+   lu.assertEquals(self.read(), "a b")
+   lu.assertEquals(self.bad, {})
+end
+
+function TestRecords:test_a_torn_line_spoils_no_other()
+   lu.assertTrue(records.append(self.dir, record("a")))
+   self:raw('{"v":1,"kind":"jo')
+   lu.assertTrue(records.append(self.dir, record("b")))
+   lu.assertEquals(self.read(), "a b")
+   lu.assertEquals(self.bad, { "2: not a record" })
+end
+
+function TestRecords:test_damage_is_named_by_line()
+   lu.assertTrue(records.append(self.dir, record("a")))
+   self:raw("\0\0\0\n" .. ("x"):rep(3e6) .. '\n{"v":9,"kind":"job","id":"z","node":"n"}\n')
+   lu.assertTrue(records.append(self.dir, record("b")))
+   lu.assertEquals(self.read(), "a b")
+   lu.assertEquals(self.bad, { "2: not a record", "3: longer than 1 MiB", "4: version 9, this syscheck reads 1" })
+end
+
+function TestRecords:test_numbers_json_has_not()
+   local r = record("a")
+   r.x, r.y = 0 / 0, math.huge
+   lu.assertTrue(records.append(self.dir, r))
+   lu.assertEquals(self.read(), "a")
+end
+
+TestRender = {}
+
+function TestRender:test_line()
+   local rated = verdict.rate({ triad_gbs = { value = 41.24 }, gflops = { value = 105.2 }, noise_pct = { value = 1.23 },
+      throttle_events = { value = 0 } }, limits("limits = { triad_gbs = { min = 1 } }"))
+   local result = { level = "full", status = rated.status, metrics = rated.metrics }
+   lu.assertEquals(render.line("n1", result),
+      "syscheck: n1 full pass  triad 41.2 GB/s  dgemm 105 GFLOP/s  noise 1.2 %  throttle 0")
+   lu.assertEquals(render.line("n1", { level = "passive", status = "unrated", metrics = {} }, "why"),
+      "syscheck: n1 passive unrated  (why)")
+end
+
+function TestRender:test_names_are_escaped()
+   lu.assertEquals(render.safe("a\27[2J\n\"x"), "a\\x1b[2J\\x0a\\x22x")
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
