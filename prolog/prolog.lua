@@ -169,7 +169,14 @@ function prolog.main(get, options)
    end
    ok, err = self:write_begin(job.id, {
       snapshot = result.after,
-      check = { id = record.id, level = lvl, asked = asked, status = result.status, reason = result.reason, action = action },
+      check = {
+         id = record.id,
+         level = lvl,
+         asked = asked,
+         status = result.status,
+         reason = result.reason,
+         action = action,
+      },
    })
    if not ok then
       log.error("begin snapshot: %s", err)
