@@ -11,8 +11,8 @@ MANDIR        := $(PREFIX)/share/man
 VERSION       := 0.1.0
 LUA           ?= $(firstword $(shell command -v lua5.4 lua54 lua 2>/dev/null) /usr/bin/lua5.4)
 
-# -O3 -march is chosen per function where it matters; the binaries run on any
-# CPU of the architecture.
+# -O3 for the kernels: their loops must vectorise. The instruction set is chosen at
+# run time, so the binaries run on any CPU of the architecture.
 CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2
 HARDEN   := -D_FORTIFY_SOURCE=2 -fstack-protector-strong
@@ -52,7 +52,7 @@ setup-check:
 
 $(B)/kernels/%.o: kernels/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP -c -o $@ $<
 
 $(KERNELS:%=$(B)/kernels/%): $(B)/kernels/%: $(B)/kernels/%.o $(COMMON_OBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(ALL_LDFLAGS) -o $@ $^ $(HWLOC_LIBS) $(if $(filter dgemm,$*),$(BLAS_LIBS)) -lnuma -lm

@@ -1,0 +1,17 @@
+/* How much memory a kernel may take. */
+#ifndef SYSCHECK_MEMORY_H
+#define SYSCHECK_MEMORY_H
+
+#include <stddef.h>
+
+/*
+ * Bytes that can be taken without pushing others out: MemAvailable and what is left
+ * under this process' memory cgroup (v1 or v2) and its parents, the smallest. 0 if
+ * it cannot be told.
+ */
+size_t memory_available(void);
+
+/* Zeroed pages, huge ones where the system lets us ask; NULL (errno). Untouched. */
+void *memory_map(size_t bytes);
+
+#endif

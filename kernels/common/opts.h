@@ -1,0 +1,45 @@
+/* Command lines of the kernels: one grammar for all. Pure. */
+#ifndef SYSCHECK_OPTS_H
+#define SYSCHECK_OPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Exit codes, a contract with the agent. */
+enum {
+	EXIT_MEASURED = 0,
+	EXIT_WRONG = 1, /* measured, and the result is wrong */
+	EXIT_COULD_NOT = 2
+};
+
+#define OPTS_ERROR_SIZE 256
+
+/* An option of one kernel beside the common ones; its value is a number. */
+struct opts_extra {
+	const char *name; /* with dashes */
+	const char *help;
+	double low, high;
+	double *value;
+};
+
+struct opts {
+	double seconds;   /* time box, set-up included */
+	const char *cpus; /* cpulist, NULL: all allowed */
+	bool help, version;
+};
+
+/*
+ * Fills `opts`, whose `seconds` holds the default. False, and one line without
+ * newline in `error`, for anything that is not understood.
+ */
+bool opts_parse(struct opts *opts, const struct opts_extra *extra, size_t n_extra, int argc, char **argv,
+		char error[OPTS_ERROR_SIZE]);
+
+/* A decimal number from low to high and nothing else; false otherwise. */
+bool opts_number(const char *text, double low, double high, double *value);
+
+/* Prints --help or --version on stdout. */
+void opts_print(const struct opts *opts, const char *name, const char *what, const struct opts_extra *extra,
+		size_t n_extra);
+
+#endif

@@ -1,0 +1,171 @@
+#include "topo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Larger than any CPU number: a bound against "0-4294967295". */
+#define MAX_CPU 65535
+
+/* "0-3,7" and nothing else; hwloc's own parser forgives too much. */
+static bool parse_cpulist(hwloc_bitmap_t set, const char *text)
+{
+	const char *p = text;
+
+	hwloc_bitmap_zero(set);
+	do {
+		char *end;
+		unsigned long from, to;
+
+		if (*p < '0' || *p > '9')
+			return false;
+		from = to = strtoul(p, &end, 10);
+		if (*end == '-') {
+			p = end + 1;
+			if (*p < '0' || *p > '9')
+				return false;
+			to = strtoul(p, &end, 10);
+		}
+		if (to > MAX_CPU || from > to)
+			return false;
+		hwloc_bitmap_set_range(set, (unsigned)from, (int)to);
+		p = end;
+	} while (*p++ == ',');
+	return p[-1] == '\0';
+}
+
+static bool restrict_to(hwloc_bitmap_t set, const char *cpus, char error[TOPO_ERROR_SIZE])
+{
+	hwloc_bitmap_t wanted = hwloc_bitmap_alloc();
+	bool good = false;
+	char *have = NULL;
+
+	if (wanted == NULL) {
+		snprintf(error, TOPO_ERROR_SIZE, "out of memory");
+		return false;
+	}
+	if (!parse_cpulist(wanted, cpus)) {
+		snprintf(error, TOPO_ERROR_SIZE, "--cpus: want a list like 0-3,7, not \"%.40s\"", cpus);
+	} else if (!hwloc_bitmap_isincluded(wanted, set)) {
+		hwloc_bitmap_list_asprintf(&have, set);
+		snprintf(error, TOPO_ERROR_SIZE, "--cpus: %.40s is not among the allowed CPUs %.100s", cpus,
+			 have ? have : "?");
+	} else {
+		hwloc_bitmap_copy(set, wanted);
+		good = true;
+	}
+	free(have);
+	hwloc_bitmap_free(wanted);
+	return good;
+}
+
+/* Bytes of the largest caches on the way up from each CPU, each cache once. */
+static size_t last_level_caches(hwloc_topology_t machine, const struct topo *t)
+{
+	size_t sum = 0;
+	hwloc_obj_t *seen = calloc((size_t)t->n, sizeof(hwloc_obj_t));
+	int n_seen = 0;
+
+	for (int i = 0; seen && i < t->n; i++) {
+		hwloc_obj_t o = hwloc_get_pu_obj_by_os_index(machine, (unsigned)t->cpus[i]), last = NULL;
+		bool known = false;
+
+		for (; o; o = o->parent)
+			if (hwloc_obj_type_is_dcache(o->type))
+				last = o;
+		for (int j = 0; j < n_seen; j++)
+			known = known || seen[j] == last;
+		if (last && !known) {
+			seen[n_seen++] = last;
+			sum += last->attr->cache.size;
+		}
+	}
+	free(seen);
+	return sum;
+}
+
+bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t allowed, const char *cpus,
+	       char error[TOPO_ERROR_SIZE])
+{
+	hwloc_bitmap_t set = hwloc_bitmap_dup(allowed), picked = hwloc_bitmap_alloc();
+	hwloc_obj_t core = NULL;
+	int total, i = 0, cpu;
+	bool good = false;
+
+	*t = (struct topo){ 0 };
+	if (set == NULL || picked == NULL) {
+		snprintf(error, TOPO_ERROR_SIZE, "out of memory");
+		goto end;
+	}
+	/* Offline CPUs are in no complete set of the topology's own. */
+	hwloc_bitmap_and(set, set, hwloc_topology_get_topology_cpuset(machine));
+	if (cpus && !restrict_to(set, cpus, error))
+		goto end;
+	while ((core = hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_CORE, core)) != NULL) {
+		hwloc_bitmap_t in_core = hwloc_bitmap_dup(core->cpuset);
+
+		if (in_core) {
+			hwloc_bitmap_and(in_core, in_core, set);
+			if (!hwloc_bitmap_iszero(in_core))
+				hwloc_bitmap_set(picked, (unsigned)hwloc_bitmap_first(in_core));
+			hwloc_bitmap_free(in_core);
+		}
+	}
+	/* No cores known (a container that hides them): every CPU is one. */
+	if (hwloc_bitmap_iszero(picked))
+		hwloc_bitmap_copy(picked, set);
+	total = hwloc_bitmap_weight(picked);
+	if (total <= 0) {
+		snprintf(error, TOPO_ERROR_SIZE, "no CPU is left to run on");
+		goto end;
+	}
+	t->cpus = calloc((size_t)total, sizeof(*t->cpus));
+	if (t->cpus == NULL || hwloc_bitmap_list_asprintf(&t->cpus_text, picked) < 0) {
+		snprintf(error, TOPO_ERROR_SIZE, "out of memory");
+		topo_free(t);
+		goto end;
+	}
+	hwloc_bitmap_foreach_begin(cpu, picked)
+		t->cpus[i++] = cpu;
+	hwloc_bitmap_foreach_end();
+	t->n = total;
+	t->llc = last_level_caches(machine, t);
+	good = true;
+end:
+	hwloc_bitmap_free(set);
+	hwloc_bitmap_free(picked);
+	return good;
+}
+
+bool topo_load(struct topo *t, const char *cpus, char error[TOPO_ERROR_SIZE])
+{
+	hwloc_topology_t machine = NULL;
+	hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+	bool good = false;
+
+	*t = (struct topo){ 0 };
+	/* No I/O devices: looking for them takes most of hwloc's time. */
+	if (allowed == NULL || hwloc_topology_init(&machine) != 0 ||
+	    hwloc_topology_set_io_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_NONE) != 0 ||
+	    hwloc_topology_load(machine) != 0) {
+		snprintf(error, TOPO_ERROR_SIZE, "hwloc cannot read this machine's topology");
+		goto end;
+	}
+	if (hwloc_get_cpubind(machine, allowed, HWLOC_CPUBIND_PROCESS) != 0) {
+		snprintf(error, TOPO_ERROR_SIZE, "the allowed CPUs cannot be read");
+		goto end;
+	}
+	good = topo_pick(t, machine, allowed, cpus, error);
+end:
+	if (machine)
+		hwloc_topology_destroy(machine);
+	hwloc_bitmap_free(allowed);
+	return good;
+}
+
+void topo_free(struct topo *t)
+{
+	free(t->cpus);
+	free(t->cpus_text);
+	*t = (struct topo){ 0 };
+}

@@ -1,0 +1,32 @@
+/* Which CPUs a kernel runs on: one per physical core of the allowed set. */
+#ifndef SYSCHECK_TOPO_H
+#define SYSCHECK_TOPO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <hwloc.h>
+
+#define TOPO_ERROR_SIZE 256
+
+struct topo {
+	int *cpus;       /* OS index of each core's first allowed CPU, ascending by core */
+	int n;           /* number of cores, > 0 */
+	size_t llc;      /* bytes: sum of the last-level caches that hold one of the CPUs */
+	char *cpus_text; /* `cpus` as a cpulist */
+};
+
+/*
+ * Loads this machine's topology and picks CPUs: the process' own set, cut by
+ * `cpus` (a cpulist, or NULL). False, and one line in `error`, if nothing is left
+ * or the list is bad.
+ */
+bool topo_load(struct topo *t, const char *cpus, char error[TOPO_ERROR_SIZE]);
+
+/* The same on a loaded topology, with the allowed set given: for synthetic ones. */
+bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t allowed, const char *cpus,
+	       char error[TOPO_ERROR_SIZE]);
+
+void topo_free(struct topo *t);
+
+#endif

@@ -1,0 +1,302 @@
+/*
+ * stream: memory bandwidth of the whole node, by McCalpin's four operations
+ * (copy, scale, add, triad). A tuned variant, no "STREAM benchmark result".
+ *
+ * Every core has its own part of the three arrays, mapped and first touched by its
+ * own thread, so that it lies in its NUMA node. All values are small integers:
+ * every operation is exact and every element is verified at the end.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/clock.h"
+#include "common/kernel.h"
+#include "common/memory.h"
+#include "common/stats.h"
+#include "common/stream_size.h"
+#include "common/team.h"
+
+#define NAME "stream"
+
+/*
+ * scale: b = 3c, triad: a = b - c. One cycle is c = a, b = 3a, c = a + b = 4a,
+ * a = b - c = -a: nothing grows, and a write that was lost shows as a wrong sign.
+ */
+#define SCALE 3.0
+#define TRIAD (-1.0)
+
+/* Element i starts as 1 + (i mod 1024): a value that came to the wrong place shows, too. */
+#define PATTERN 1024
+
+#define MIN_CYCLES 3
+#define MAX_CYCLES 65536 /* of which rates are kept: the latest */
+
+/* Touching pages may take this share of the time box; what is touched then is used. */
+#define TOUCH_SHARE 0.33
+
+enum { COPY, SCALED, ADD, TRIADED, OPS };
+static const char *const op_names[OPS] = { "copy", "scale", "add", "triad" };
+static const double op_arrays[OPS] = { 2, 2, 3, 3 }; /* read or written, as STREAM counts */
+
+/* A cache line of its own for each thread's times. */
+struct part {
+	double *a, *b, *c;
+	size_t mapped;  /* elements of each */
+	size_t touched;
+	double from[OPS], to[OPS];
+	size_t bad;     /* index of the first wrong element, or SIZE_MAX */
+	char bad_array;
+	double expected, got;
+} __attribute__((aligned(128)));
+
+static struct {
+	struct part *parts;
+	size_t n; /* elements of each array in each part */
+	double touch_end, end;
+	double *rates[OPS]; /* GB/s */
+	long cycles;
+	atomic_bool stop, no_memory;
+} s;
+
+/* Compiled for each instruction set, chosen when the program starts. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define EACH_ISA __attribute__((noinline, target_clones("avx512f", "avx2", "default")))
+#else
+#define EACH_ISA __attribute__((noinline))
+#endif
+
+EACH_ISA static void do_copy(double *restrict c, const double *restrict a, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		c[i] = a[i];
+}
+
+EACH_ISA static void do_scale(double *restrict b, const double *restrict c, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		b[i] = SCALE * c[i];
+}
+
+EACH_ISA static void do_add(double *restrict c, const double *restrict a, const double *restrict b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		c[i] = a[i] + b[i];
+}
+
+EACH_ISA static void do_triad(double *restrict a, const double *restrict b, const double *restrict c, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		a[i] = b[i] + TRIAD * c[i];
+}
+
+static double pattern(size_t i)
+{
+	return 1.0 + (double)(i % PATTERN);
+}
+
+/* Block by block through all three arrays, until the part is done or the time is up. */
+static void touch(struct part *p)
+{
+	size_t bytes = p->mapped * sizeof(double);
+
+	p->a = memory_map(bytes);
+	p->b = memory_map(bytes);
+	p->c = memory_map(bytes);
+	if (!p->a || !p->b || !p->c) {
+		s.no_memory = true;
+		return;
+	}
+	while (p->touched < p->mapped && (p->touched == 0 || clock_now() < s.touch_end)) {
+		size_t end = p->touched + STREAM_BLOCK;
+
+		for (size_t i = p->touched; i < end; i++) {
+			p->a[i] = pattern(i);
+			p->b[i] = 0;
+			p->c[i] = 0;
+		}
+		p->touched = end;
+	}
+}
+
+static void run_op(struct part *p, int op)
+{
+	switch (op) {
+	case COPY:
+		do_copy(p->c, p->a, s.n);
+		break;
+	case SCALED:
+		do_scale(p->b, p->c, s.n);
+		break;
+	case ADD:
+		do_add(p->c, p->a, p->b, s.n);
+		break;
+	default:
+		do_triad(p->a, p->b, p->c, s.n);
+	}
+}
+
+/* One member keeps the books while the others wait for it. */
+static void note_cycle(const struct team *team, double cycle_from)
+{
+	double now = clock_now(), cycle = now - cycle_from;
+
+	for (int op = 0; op < OPS; op++) {
+		double from = INFINITY, to = 0;
+
+		for (int i = 0; i < team->topo->n; i++) {
+			from = fmin(from, s.parts[i].from[op]);
+			to = fmax(to, s.parts[i].to[op]);
+		}
+		s.rates[op][s.cycles % MAX_CYCLES] =
+			op_arrays[op] * sizeof(double) * (double)s.n * team->topo->n / (to - from) * 1e-9;
+	}
+	s.cycles++;
+	/* Room for one more cycle and the verification, which reads what a cycle moves once. */
+	s.stop = now + 1.6 * cycle > s.end && s.cycles >= MIN_CYCLES;
+}
+
+static void verify(struct part *p)
+{
+	double sign = s.cycles % 2 ? -1 : 1;
+
+	p->bad = SIZE_MAX;
+	for (size_t i = 0; i < s.n; i++) {
+		double a = sign * pattern(i);
+
+		if (p->a[i] == a && p->b[i] == -SCALE * a && p->c[i] == -(1 + SCALE) * a)
+			continue;
+		p->bad = i;
+		p->bad_array = p->a[i] != a ? 'a' : p->b[i] != -SCALE * a ? 'b' : 'c';
+		p->got = p->bad_array == 'a' ? p->a[i] : p->bad_array == 'b' ? p->b[i] : p->c[i];
+		p->expected = p->bad_array == 'a' ? a : p->bad_array == 'b' ? -SCALE * a : -(1 + SCALE) * a;
+		return;
+	}
+}
+
+static void work(struct team *team, int member, void *shared)
+{
+	struct part *p = &s.parts[member];
+
+	(void)shared;
+	touch(p);
+	team_meet(team);
+	if (s.no_memory)
+		return;
+	if (member == 0) {
+		/* Equal parts: the slowest to touch decides. */
+		s.n = s.parts[0].touched;
+		for (int i = 1; i < team->topo->n; i++)
+			s.n = s.parts[i].touched < s.n ? s.parts[i].touched : s.n;
+	}
+	team_meet(team);
+	while (!s.stop) {
+		double cycle_from = clock_now();
+
+		for (int op = 0; op < OPS; op++) {
+			p->from[op] = clock_now();
+			run_op(p, op);
+			p->to[op] = clock_now();
+			team_meet(team);
+		}
+		if (member == 0)
+			note_cycle(team, cycle_from);
+		team_meet(team);
+	}
+	verify(p);
+}
+
+static void report_op(struct result *r, int op)
+{
+	size_t n = (size_t)(s.cycles < MAX_CYCLES ? s.cycles : MAX_CYCLES);
+	double median;
+	char key[32];
+
+	/* The very first cycle may still fault pages in (zero pages that were only read). */
+	stats_sort(s.rates[op], n);
+	median = stats_quantile(s.rates[op], n, 0.5);
+	snprintf(key, sizeof(key), "%s_gbs", op_names[op]);
+	result_number(r, key, median);
+	snprintf(key, sizeof(key), "%s_best_gbs", op_names[op]);
+	result_number(r, key, s.rates[op][n - 1]);
+	snprintf(key, sizeof(key), "%s_spread_pct", op_names[op]);
+	result_number(r, key, 100 * (stats_quantile(s.rates[op], n, 0.9) - stats_quantile(s.rates[op], n, 0.1)) / median);
+}
+
+static double max_memory_mb;
+
+static int report(const struct topo *topo, double started, enum stream_limit limit)
+{
+	struct result r;
+	char error[200];
+	int bad = -1;
+
+	for (int i = 0; i < topo->n && bad < 0; i++)
+		if (s.parts[i].bad != SIZE_MAX)
+			bad = i;
+	result_begin(&r, NAME);
+	result_bool(&r, "verified", bad < 0);
+	if (bad >= 0) {
+		const struct part *p = &s.parts[bad];
+
+		snprintf(error, sizeof(error), "cpu %d: %c[%zu] is %.17g, expected %.17g", topo->cpus[bad],
+			 p->bad_array, p->bad, p->got, p->expected);
+		result_string(&r, "error", error);
+	}
+	for (int op = OPS - 1; op >= 0; op--)
+		report_op(&r, op);
+	result_integer(&r, "passes", s.cycles);
+	result_number(&r, "array_mb", (double)s.n * sizeof(double) * topo->n / 1e6);
+	result_number(&r, "llc_mb", (double)topo->llc / 1e6);
+	result_string(&r, "array_limit", stream_limit_name(limit));
+	result_string(&r, "variant", "tuned");
+	return kernel_finish(NAME, &r, topo, started, bad < 0 ? EXIT_MEASURED : EXIT_WRONG);
+}
+
+static int run(const struct topo *topo, double started, double end)
+{
+	size_t max = max_memory_mb > 0 ? (size_t)(max_memory_mb * 1e6) : SIZE_MAX;
+	struct stream_size size = stream_size(topo->llc, memory_available(), max, topo->n);
+
+	if (size.elements == 0)
+		return kernel_fail(NAME, "not enough memory: %d threads need %.1f MB", topo->n,
+				   3.0 * STREAM_BLOCK * sizeof(double) * topo->n / 1e6);
+	s.parts = aligned_alloc(128, sizeof(*s.parts) * (size_t)topo->n);
+	for (int op = 0; op < OPS; op++)
+		s.rates[op] = malloc(MAX_CYCLES * sizeof(double));
+	if (!s.parts || !s.rates[COPY] || !s.rates[SCALED] || !s.rates[ADD] || !s.rates[TRIADED])
+		return kernel_fail(NAME, "out of memory");
+	memset(s.parts, 0, sizeof(*s.parts) * (size_t)topo->n);
+	for (int i = 0; i < topo->n; i++)
+		s.parts[i].mapped = size.elements;
+	s.end = end;
+	s.touch_end = started + TOUCH_SHARE * (end - started);
+	if (!team_run(topo, work, NULL))
+		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
+	if (s.no_memory)
+		return kernel_fail(NAME, "memory cannot be mapped: %s", strerror(ENOMEM));
+	if (s.n < size.elements)
+		size.limit = STREAM_LIMIT_TIME;
+	return report(topo, started, size.limit);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct opts_extra extra[] = {
+		{ "--max-memory", "MB for all arrays (default: half of what is available)", 1, 1e9, &max_memory_mb },
+	};
+	static const struct kernel kernel = {
+		.name = NAME,
+		.what = "Measures memory bandwidth on all physical cores: copy, scale, add, triad.",
+		.seconds = 2,
+		.extra = extra,
+		.n_extra = sizeof(extra) / sizeof(extra[0]),
+		.run = run,
+	};
+
+	return kernel_main(&kernel, argc, argv);
+}
