@@ -101,4 +101,4 @@ clean: ## Remove build/
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
--include $(shell [ -d $(B) ] && find $(B) -name '*.d')
+-include $(shell find $(B)/kernels $(B)/spank $(B)/tests -type f -name '*.d' 2>/dev/null)

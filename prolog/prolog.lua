@@ -157,7 +157,8 @@ function prolog.main(get, options)
    record.job = job
    record.level, record.asked, record.note = lvl, asked, note
    record.status, record.reason, record.corrupt = result.status, result.reason, result.corrupt
-   record.metrics, record.runs = result.metrics, runs_for_record(result)
+   record.metrics = #result.metrics > 0 and result.metrics or nil
+   record.runs = runs_for_record(result)
    record.action, record.drain = action, drained
    record.kernel_s, record.box_s = result.kernel_s, result.box_s
    record.duration_s = (uv.hrtime() - started) / 1e9

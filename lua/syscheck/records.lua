@@ -105,7 +105,7 @@ function records.read(dirs, on_bad, want)
          local path = dir .. "/" .. records.FILE
          local file, err = io.open(path, "rb")
          if not file then
-            on_bad(path, 0, err)
+            on_bad(path, 0, (err:gsub("^.*: ", "")))
          else
             local number = 0
             for line in lines(file) do

@@ -109,11 +109,14 @@ end
 function verdict.rate(results, limits)
    local out = { metrics = {} }
    local seen = {}
+   local measured, rated_one = false, false
    for _, m in ipairs(metrics.LIST) do
       if results[m.name] then
          local rated = rate_one(m, results[m.name], limits[m.name] or {})
          out.metrics[#out.metrics + 1] = rated
          seen[rated.status] = true
+         measured = measured or m.kernel ~= nil
+         rated_one = rated_one or (m.kernel ~= nil and rated.status ~= "unrated")
          out.corrupt = out.corrupt or rated.corrupt
       end
    end
@@ -123,6 +126,10 @@ function verdict.rate(results, limits)
          out.status = status
          break
       end
+   end
+   -- Kernels ran and nothing compared their values: calm counters are no pass.
+   if out.status == "pass" and measured and not rated_one then
+      out.status = "unrated"
    end
    return out
 end

@@ -97,6 +97,12 @@ function TestVerdict:test_order_of_badness()
    lu.assertEquals(verdict.rate({ triad_gbs = good, gflops = { value = 1 } }, l).status, "pass")
 end
 
+function TestVerdict:test_calm_counters_are_no_pass_for_unrated_kernels()
+   local calm = { value = 0 }
+   lu.assertEquals(verdict.rate({ throttle_events = calm }, limits("")).status, "pass")
+   lu.assertEquals(verdict.rate({ triad_gbs = { value = 9 }, throttle_events = calm }, limits("")).status, "unrated")
+end
+
 function TestVerdict:test_corruption_beats_everything()
    local rated = verdict.rate({ triad_gbs = { value = 1 }, gflops = { corrupt = "core 3" } },
       limits("limits = { triad_gbs = { min = 80 } }"))

@@ -155,7 +155,9 @@ local function remarks(rows)
 end
 
 local function head(rows)
-   local j = (rows[1].job or rows[1].check).job
+   -- The last run's: a requeued job has had other nodes before.
+   local last = rows[#rows]
+   local j = (last.job or last.check).job
    return ("job %d  user %s  account %s  partition %s  nodes %s"):format(j.id, render.safe(j.user or "-"),
       render.safe(j.account or "-"), render.safe(j.partition or "-"), render.safe(j.nodelist or "-", 200))
 end

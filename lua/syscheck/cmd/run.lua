@@ -60,7 +60,9 @@ function run.run(args)
       record.trigger = "run"
       record.level, record.status = result.level, result.status
       record.reason, record.corrupt = result.reason, result.corrupt
-      record.metrics, record.runs, record.action = result.metrics, #result.runs > 0 and result.runs or nil, "none"
+      record.metrics = #result.metrics > 0 and result.metrics or nil
+      record.runs = #result.runs > 0 and result.runs or nil
+      record.action = "none"
       record.kernel_s, record.box_s, record.duration_s = result.kernel_s, result.box_s, result.duration_s
       print(json.encode(record))
    else

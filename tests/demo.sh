@@ -1,0 +1,176 @@
+#!/bin/bash
+# make demo: a slow node is drained, its job goes elsewhere and is explained. A real
+# Slurm, a real CPU quota, nothing prepared. Exit 1 if any part of it did not happen.
+# KEEP=1 leaves the cluster up.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+
+export MINICLUSTER_DIR=/var/tmp/syscheck-demo
+minicluster=tests/cluster/minicluster
+failures=0
+
+say() {
+	printf '\n# %s\n' "$*"
+}
+
+# Shows the command as a reader can type it, then runs it.
+play() {
+	printf '$'
+	printf ' %s' "${@@Q}" | sed -E "s/'([A-Za-z0-9_.,:=@%+\/-]+)'/\1/g"
+	printf '\n'
+	"$@"
+}
+
+# expect WHAT COMMAND...: part of the story; the command has to succeed.
+expect() {
+	local what=$1
+	shift
+	if "$@"; then
+		echo "  [happened] $what"
+	else
+		echo "  [DID NOT HAPPEN] $what"
+		failures=$((failures + 1))
+	fi
+}
+
+# matches TEXT REGEX
+matches() {
+	[[ $1 =~ $2 ]]
+}
+
+finish() {
+	if [ "${KEEP:-}" = 1 ]; then
+		cat <<-TEXT
+
+		The cluster is up (KEEP=1). To use it:
+		    cd $PWD
+		    export MINICLUSTER_DIR=$MINICLUSTER_DIR
+		    eval "\$($minicluster env)"
+		    srun -N2 --syscheck=quick hostname
+		    syscheck job $JOB
+		To stop it:
+		    $minicluster down
+		TEXT
+	else
+		"$minicluster" down
+	fi
+}
+
+# The job: some work, some I/O, long enough for things to happen meanwhile.
+write_job() {
+	cat >"$1" <<-'JOB'
+	#!/bin/bash
+	echo "job starts on $SLURM_JOB_NODELIST, status of $(hostname): $SYSCHECK_STATUS"
+	srun bash -c 'dd if=/dev/zero of=/tmp/data bs=1M count=64 oflag=direct conv=fsync status=none; rm /tmp/data; sleep 5'
+	echo "job ends"
+	JOB
+	chmod 755 "$1"
+}
+
+# One value of the job's records: field NODE KIND LUA-EXPRESSION of r
+field() {
+	syscheck job "$JOB" --json 2>/dev/null | lua5.4 /dev/fd/3 "$@" 3<<-'LUA'
+	local node, kind, get = arg[1], arg[2], load("local r = ... return " .. arg[3])
+	local last
+	for _, r in ipairs(require("cjson").decode(io.read("a"))) do
+		if r.node == node and r.kind == kind then last = get(r) end
+	end
+	print(math.type(last) == "float" and string.format("%.0f", last) or tostring(last))
+	LUA
+}
+
+wait_for() {
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$deadline" ] || return 1
+		sleep 0.3
+	done
+}
+
+job_state() {
+	[ "$(squeue -h -j "$JOB" -o %T 2>/dev/null)" = "$1" ]
+}
+
+job_gone() {
+	[ -z "$(squeue -h -j "$JOB" -o %T 2>/dev/null)" ]
+}
+
+drained() {
+	[ -n "$(sinfo -h -R -n "$1" -o %E)" ]
+}
+
+throttle_seen() {
+	[ "$(field "$1" job 'r.throttle_events' 2>/dev/null)" = "$2" ]
+}
+
+main() {
+	local began=$SECONDS out
+	JOB='?'
+	"$minicluster" down
+	trap 'finish' EXIT
+
+	say "A cluster: three nodes, a real Slurm, syscheck installed as a site installs it."
+	play "$minicluster" up --nodes 3 || exit 1
+	eval "$("$minicluster" env)"
+	play sinfo
+
+	say "Healthy nodes are measured, and what they measure becomes the baseline."
+	play srun -N3 --syscheck=full true
+	play srun -N3 --syscheck=full true
+	# Three nodes are few: --force says that we know.
+	play syscheck baseline learn --force
+	expect "a baseline is written" test -s "$MINICLUSTER_DIR/etc/syscheck/baseline.json"
+
+	say "n2 becomes slow: 40 % of its CPU time is left, as under heavy throttling."
+	play "$minicluster" slow n2 40
+
+	say "A user submits a job, and wants every node checked first."
+	write_job "$MINICLUSTER_DIR/run/job.sh"
+	play cat "$MINICLUSTER_DIR/run/job.sh"
+	play sbatch -N2 --syscheck=full -o "$MINICLUSTER_DIR/log/job-%j.out" "$MINICLUSTER_DIR/run/job.sh" |
+		tee "$MINICLUSTER_DIR/log/submit"
+	JOB=$(awk '/^Submitted/ { print $4 }' "$MINICLUSTER_DIR/log/submit")
+	expect "the job is submitted" matches "$JOB" '^[0-9]+$'
+	out=$MINICLUSTER_DIR/log/job-$JOB.out
+
+	wait_for 60 drained n2
+	say "n2 measured too little, twice: it is drained, with the number and the limit."
+	play sinfo -R -o '%n %E'
+	expect "n2 is drained by syscheck, with value and limit" matches "$(sinfo -h -R -n n2 -o %E)" \
+		'^syscheck: (triad|dgemm) [0-9.]+ < [0-9.]+ (GB/s|GFLOP/s) \(class .+, median [0-9.]+\)$'
+	wait_for 60 job_state RUNNING
+	play squeue -o '%i %T %N %V'
+
+	say "The job is requeued and runs on healthy nodes. While it runs, n3 throttles 1204 times."
+	wait_for 30 grep -qs 'job starts' "$out"
+	play "$minicluster" throttle n3 1204
+	wait_for 60 job_gone
+	expect "the job was requeued once" matches "$(scontrol show job "$JOB" 2>/dev/null)" 'Restarts=1 '
+	expect "it ran on n1 and n3" matches "$(scontrol show job "$JOB" 2>/dev/null)" ' NodeList=n\[1,3\]'
+
+	say "The job's own output:"
+	play cat "$out"
+	expect "it starts with its first node's check" matches "$(head -n 1 "$out")" \
+		'^syscheck: n1 full (pass|warn)  triad [0-9.]+ GB/s .* dgemm [0-9.]+ GFLOP/s .* noise [0-9.]+ % .*throttle 0'
+	expect "it has n3's check, too" grep -q '^syscheck: n3 full ' "$out"
+	expect "the job ended well" grep -q '^job ends' "$out"
+
+	wait_for 20 throttle_seen n3 1204
+	say "What every node went through during it:"
+	play syscheck job "$JOB"
+	expect "n3's record has the throttle events" throttle_seen n3 1204
+	expect "n1's record has none" throttle_seen n1 0
+	expect "n3's record has its I/O time" matches "$(field n3 job 'r.delta.pressure and r.delta.pressure.io_some_us')" '^[1-9]'
+	expect "n2's check is recorded as a fail, confirmed" test "$(field n2 check 'r.status')" = fail
+
+	echo
+	if [ "$failures" -gt 0 ]; then
+		echo "demo: $failures part(s) of the story did not happen; the prolog's log:"
+		tail -n 20 "$MINICLUSTER_DIR/var/log/syscheck.log"
+		exit 1
+	fi
+	echo "demo: every part of the story happened, in $((SECONDS - began)) s."
+}
+
+main "$@"
