@@ -1,0 +1,219 @@
+#!/usr/bin/env bats
+# Stage 4: the kernels as the agent sees them: one line of JSON or none, exit codes,
+# bad input. Never a speed: this machine is shared.
+# shellcheck disable=SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+K=$ROOT/build/kernels
+ALL=(stream dgemm noise)
+
+# get EXPRESSION: of the one JSON object r in $output; fails if there is not exactly one line
+get() {
+	lua5.4 /dev/fd/3 "$output" "$1" 3<<-'LUA'
+	local text = arg[1]
+	assert(not text:find("\n"), "several lines")
+	local r = require("cjson").decode(text)
+	print(load("local r = ... return " .. arg[2])(r))
+	LUA
+}
+
+quiet_failure() {
+	[ "$status" -eq 2 ] || { echo "status $status"; return 1; }
+	[ -z "$output" ] || { echo "stdout: $output"; return 1; }
+	[ "$(wc -l <<<"$stderr")" -eq 1 ] || { echo "stderr: $stderr"; return 1; }
+	[[ $stderr == "$1: "* ]] || { echo "stderr: $stderr"; return 1; }
+}
+
+@test "kernels: each measures, verifies and prints one object" {
+	local k
+	for k in "${ALL[@]}"; do
+		run --separate-stderr "$K/$k" --seconds 0.3
+		[ "$status" -eq 0 ]
+		[ -z "$stderr" ]
+		[ "$(get 'r.kernel')" = "$k" ]
+		[ "$(get 'r.verified')" = true ]
+		[ "$(get 'r.v == 1')" = true ]
+		[ "$(get 'r.threads >= 1 and #r.cpus > 0')" = true ]
+	done
+}
+
+@test "stream: four operations, best at least the median, what limited the arrays" {
+	run --separate-stderr "$K/stream" --seconds 0.5
+	[ "$status" -eq 0 ]
+	local op
+	for op in copy scale add triad; do
+		[ "$(get "r.${op}_gbs > 0 and r.${op}_best_gbs >= r.${op}_gbs")" = true ]
+	done
+	[ "$(get 'r.passes >= 3 and r.array_mb > 0')" = true ]
+	[[ "$(get 'r.array_limit')" =~ ^(llc|memory|time)$ ]]
+	[ "$(get 'r.variant')" = tuned ]
+}
+
+@test "stream: --max-memory is kept and named" {
+	run --separate-stderr "$K/stream" --seconds 0.3 --max-memory 12
+	[ "$(get 'r.array_limit')" = memory ]
+	[ "$(get 'r.array_mb <= 4')" = true ]
+}
+
+@test "dgemm: every core has a rate, the slowest is named" {
+	run --separate-stderr "$K/dgemm" --seconds 0.4
+	[ "$(get '#r.cores == r.threads')" = true ]
+	[ "$(get 'r.gflops_core_min <= r.gflops_core_median and r.gflops >= r.gflops_core_min * r.threads')" = true ]
+	[ "$(get '(function() for _, c in ipairs(r.cores) do if c.cpu == r.slowest_cpu then return c.gflops == r.gflops_core_min end end end)()')" = true ]
+}
+
+@test "noise: a busy neighbour on the same CPU is seen" {
+	local busy quiet cpu
+	cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+	run --separate-stderr "$K/noise" --seconds 0.3 --cpus "$cpu"
+	quiet=$(get 'r.noise_pct')
+	taskset -c "$cpu" timeout 5 bash -c 'while :; do :; done' &
+	busy=$!
+	run --separate-stderr "$K/noise" --seconds 0.5 --cpus "$cpu"
+	kill "$busy"
+	# Half of the CPU is taken: far more than the quiet run, whatever this machine does.
+	[ "$(get "r.noise_pct > 25 and r.noise_pct > $quiet")" = true ]
+	[ "$(get 'r.longest_us > 500')" = true ]
+}
+
+@test "kernels: bad options are one line on stderr, exit 2, nothing on stdout" {
+	local k bad words
+	for k in "${ALL[@]}"; do
+		for bad in "--seconds 0" "--seconds -1" "--seconds 1e9" "--seconds two" "--seconds nan" "--seconds" \
+			"--cpus a" "--cpus 0-" "--cpus 99999" "--cpus 3-1" "--bogus" "operand"; do
+			read -r -a words <<<"$bad"
+			run --separate-stderr "$K/$k" "${words[@]}"
+			quiet_failure "$k" || { echo "$k $bad"; return 1; }
+		done
+		run --separate-stderr "$K/$k" --cpus ''
+		quiet_failure "$k"
+	done
+}
+
+@test "kernels: a CPU outside the cpuset is refused, the cpuset is kept" {
+	[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
+	run --separate-stderr taskset -c 1 "$K/noise" --seconds 0.1 --cpus 0
+	quiet_failure noise
+	[[ $stderr == *"not among the allowed CPUs 1"* ]]
+	run --separate-stderr taskset -c 1 "$K/noise" --seconds 0.1
+	[ "$(get 'r.cpus')" = 1 ]
+	[ "$(get 'r.threads == 1')" = true ]
+}
+
+@test "kernels: overlapping CPU lists count once" {
+	run --separate-stderr "$K/noise" --seconds 0.1 --cpus 0,0,0-0
+	[ "$(get 'r.cpus')" = 0 ]
+}
+
+@test "kernels: stdout closed or full is exit 2" {
+	local k
+	for k in "${ALL[@]}"; do
+		run --separate-stderr bash -c "exec '$K/$k' --seconds 0.2 >&-"
+		quiet_failure "$k"
+		run --separate-stderr bash -c "exec '$K/$k' --seconds 0.2 >/dev/full"
+		quiet_failure "$k"
+	done
+}
+
+@test "kernels: SIGTERM leaves no half of a line" {
+	local k pid out=$BATS_TEST_TMPDIR/out
+	for k in "${ALL[@]}"; do
+		"$K/$k" --seconds 30 >"$out" &
+		pid=$!
+		sleep 0.3
+		kill -TERM "$pid"
+		run wait "$pid"
+		[ ! -s "$out" ]
+	done
+}
+
+@test "kernels: a normal user can run them" {
+	[ "$(id -u)" = 0 ] || skip "not root, so the other tests have shown it"
+	# The checkout may be out of a user's reach.
+	local k dir
+	dir=$(mktemp -d /tmp/kernels.XXXXXX)
+	chmod 755 "$dir"
+	for k in "${ALL[@]}"; do
+		cp "$K/$k" "$dir/"
+		run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/$k" --seconds 0.3
+		[ "$status" -eq 0 ]
+	done
+	rm -r "$dir"
+}
+
+@test "stream: in a memory cgroup smaller than its arrays it shrinks and says so" {
+	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
+	local group limit=134217728
+	if [ -d /sys/fs/cgroup/memory ]; then
+		group=/sys/fs/cgroup/memory/syscheck-test-$$
+		mkdir "$group" || skip "no memory cgroup can be made"
+		echo "$limit" >"$group/memory.limit_in_bytes"
+	else
+		group=/sys/fs/cgroup/syscheck-test-$$
+		mkdir "$group" || skip "no memory cgroup can be made"
+		[ -f "$group/memory.max" ] || { rmdir "$group"; skip "the memory controller is not enabled here"; }
+		echo "$limit" >"$group/memory.max"
+	fi
+	run --separate-stderr bash -c "echo \$\$ >'$group/cgroup.procs' && exec '$K/stream' --seconds 0.5"
+	sleep 0.1
+	rmdir "$group"
+	[ "$status" -eq 0 ]
+	[ "$(get 'r.array_limit')" = memory ]
+	[ "$(get '3 * r.array_mb <= 67.2')" = true ]
+}
+
+# A BLAS of which one call in one place goes wrong, by one bit.
+wrong_blas() {
+	cat >"$BATS_TEST_TMPDIR/wrong.c" <<-'C'
+	#define _GNU_SOURCE
+	#include <dlfcn.h>
+	#include <stdatomic.h>
+	#include <stdint.h>
+	#include <stdlib.h>
+	#include <string.h>
+	typedef void gemm(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
+	void cblas_dgemm(int o, int ta, int tb, int m, int n, int k, double al, const double *a, int lda, const double *b,
+			 int ldb, double be, double *c, int ldc)
+	{
+		static atomic_int calls;
+		uint64_t bits;
+		((gemm *)dlsym(RTLD_NEXT, "cblas_dgemm"))(o, ta, tb, m, n, k, al, a, lda, b, ldb, be, c, ldc);
+		if (atomic_fetch_add(&calls, 1) != atoi(getenv("WRONG_CALL")))
+			return;
+		memcpy(&bits, &c[5 * ldc + 7], 8);
+		bits ^= 1ull << atoi(getenv("WRONG_BIT"));
+		memcpy(&c[5 * ldc + 7], &bits, 8);
+	}
+	C
+	gcc -shared -fPIC -O1 -o "$BATS_TEST_TMPDIR/wrong.so" "$BATS_TEST_TMPDIR/wrong.c" -ldl
+}
+
+@test "dgemm: one flipped bit in one call is caught: exit 1, core and element named" {
+	wrong_blas
+	local call bit
+	# The first calls make the reference, later ones are compared with it; low and high
+	# mantissa, exponent and sign.
+	for call in 0 1 2 3 6; do
+		for bit in 0 51 52 62 63; do
+			run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/wrong.so" WRONG_CALL="$call" WRONG_BIT="$bit" \
+				"$K/dgemm" --seconds 0.5
+			[ "$status" -eq 1 ] || { echo "call $call bit $bit: status $status"; return 1; }
+			[ "$(get 'r.verified')" = false ]
+			[[ "$(get 'r.error')" =~ ^cpu\ [0-9]+:\ C\[5\]\[7\]\ is\ .*,\ expected\ -?[0-9]+$ ]] || { get r.error; return 1; }
+		done
+	done
+}
+
+@test "kernels: --help and --version" {
+	local k
+	for k in "${ALL[@]}"; do
+		run --separate-stderr "$K/$k" --help
+		[ "$status" -eq 0 ]
+		[[ $output == "usage: $k "*"--seconds"*"--cpus"*"Exit status"* ]]
+		run --separate-stderr "$K/$k" --version
+		[ "$status" -eq 0 ]
+		[[ $output =~ ^syscheck\ $k\ [0-9] ]]
+	done
+}

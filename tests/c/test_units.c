@@ -1,0 +1,109 @@
+/* Statistics, stream's size, JSON: the kernels' pure units. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/result.h"
+#include "common/stats.h"
+#include "common/stream_size.h"
+
+static void quantiles(void **state)
+{
+	double v[] = { 4, 1, 3, 2 }, one[] = { 7 };
+
+	(void)state;
+	stats_sort(v, 4);
+	/* R: quantile(1:4, c(0, .1, .5, .9, 1)) */
+	assert_true(stats_quantile(v, 4, 0) == 1);
+	assert_true(fabs(stats_quantile(v, 4, 0.1) - 1.3) < 1e-12);
+	assert_true(stats_quantile(v, 4, 0.5) == 2.5);
+	assert_true(fabs(stats_quantile(v, 4, 0.9) - 3.7) < 1e-12);
+	assert_true(stats_quantile(v, 4, 1) == 4);
+	assert_true(stats_quantile(one, 1, 0.5) == 7);
+}
+
+static void sizes(void **state)
+{
+	const size_t gib = (size_t)1 << 30, mib = (size_t)1 << 20;
+	const size_t block = STREAM_BLOCK * sizeof(double);
+	static const struct {
+		size_t llc_mib, available_mib, max_mib;
+		int threads;
+		enum stream_limit limit;
+		size_t array_mib; /* of all threads, rounded down */
+	} cases[] = {
+		{ 32, 64 * 1024, SIZE_MAX, 8, STREAM_LIMIT_LLC, 128 },
+		{ 0, 64 * 1024, SIZE_MAX, 8, STREAM_LIMIT_LLC, 1024 },
+		{ 1024, 768 * 1024, SIZE_MAX, 192, STREAM_LIMIT_LLC, 4096 + 12 }, /* up to a block more on each thread */
+		{ 512, 6 * 1024, SIZE_MAX, 2, STREAM_LIMIT_MEMORY, 1024 },
+		{ 512, 6 * 1024, 48, 2, STREAM_LIMIT_MEMORY, 16 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t max = cases[i].max_mib == SIZE_MAX ? SIZE_MAX : cases[i].max_mib * mib;
+		struct stream_size s = stream_size(cases[i].llc_mib * mib, cases[i].available_mib * mib, max,
+						   cases[i].threads);
+		size_t array = s.elements * sizeof(double) * (size_t)cases[i].threads;
+
+		assert_int_equal(s.limit, cases[i].limit);
+		assert_int_equal(s.elements % STREAM_BLOCK, 0);
+		assert_true(array / mib <= cases[i].array_mib && array / mib + 12 >= cases[i].array_mib);
+		assert_true(3 * array <= max && 3 * array <= cases[i].available_mib * mib / 2);
+	}
+	assert_int_equal(stream_size(32 * mib, 0, SIZE_MAX, 2).elements, 0);
+	assert_int_equal(stream_size(32 * mib, 6 * block * 2, SIZE_MAX, 2).elements, STREAM_BLOCK);
+	assert_int_equal(stream_size(32 * mib, 6 * block * 2 - 1, SIZE_MAX, 2).elements, 0);
+	assert_int_equal(stream_size(32 * mib, 64 * gib, 1, 2).elements, 0);
+}
+
+static void json(void **state)
+{
+	struct result r;
+	char text[512] = "";
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	result_begin(&r, "k");
+	result_bool(&r, "verified", true);
+	result_number(&r, "x", 0.1);
+	result_number(&r, "nan", NAN);
+	result_number(&r, "inf", INFINITY);
+	result_integer(&r, "n", -3);
+	result_string(&r, "s", "a\"b\\c\n\x7f\xff");
+	result_string(&r, "null", NULL);
+	result_list_begin(&r, "list");
+	for (int i = 0; i < 2; i++) {
+		result_object_begin(&r);
+		result_integer(&r, "i", i);
+		result_object_end(&r);
+	}
+	result_list_end(&r);
+	result_integer(&r, "last", 1);
+	assert_true(result_write(&r, fds[1]));
+	assert_true(read(fds[0], text, sizeof(text) - 1) > 0);
+	assert_string_equal(text, "{\"kernel\":\"k\",\"v\":1,\"version\":\"" SYSCHECK_VERSION "\",\"verified\":true,"
+				  "\"x\":0.1,\"nan\":null,\"inf\":null,\"n\":-3,"
+				  "\"s\":\"a\\\"b\\\\c\\u000a\\u007f\\u00ff\",\"null\":null,"
+				  "\"list\":[{\"i\":0},{\"i\":1}],\"last\":1}\n");
+	close(fds[0]);
+	close(fds[1]);
+	result_begin(&r, "k");
+	assert_false(result_write(&r, fds[1]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(quantiles), cmocka_unit_test(sizes),
+					    cmocka_unit_test(json) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
