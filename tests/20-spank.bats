@@ -109,10 +109,13 @@ step() {
 	run -0 --separate-stderr srun -n1 "$@"
 }
 
-# prolog_level JOB NODE: what the prolog found in SPANK_SYSCHECK, "unset" if nothing.
+# prolog_level JOB [NODE]: what the prolog found in SPANK_SYSCHECK, "unset" if
+# nothing. Without NODE: on the job's one node, whichever Slurm chose.
 prolog_level() {
-	[ -s "$DIR/env/$1.$2" ] || { echo "no prolog ran for job $1 on $2"; return 1; }
-	sed -n 's/^SPANK_SYSCHECK=//p' "$DIR/env/$1.$2" | grep . || echo unset
+	local files=("$DIR/env/$1.${2:-$N1}")
+	[ -n "${2:-}" ] || files=("$DIR/env/$1".*)
+	[ -s "${files[0]}" ] || { echo "no prolog ran for job $1"; return 1; }
+	sed -n 's/^SPANK_SYSCHECK=//p' "${files[0]}" | grep . || echo unset
 }
 
 # assert_refused MESSAGE COMMAND...: non-zero, exactly this line from the plugin, no job.
@@ -148,10 +151,10 @@ assert_refused() {
 		finish "${jobs[$level]}"
 	done
 	for level in none passive quick full; do
-		[ "$(prolog_level "${jobs[$level]}" "$N1")" = "$level" ]
+		[ "$(prolog_level "${jobs[$level]}")" = "$level" ]
 	done
-	[ "$(prolog_level "${jobs[bare]}" "$N1")" = quick ]
-	[ "$(prolog_level "${jobs[unasked]}" "$N1")" = unset ]
+	[ "$(prolog_level "${jobs[bare]}")" = quick ]
+	[ "$(prolog_level "${jobs[unasked]}")" = unset ]
 }
 
 @test "sbatch: the script's line counts, the command line wins" {
@@ -160,8 +163,8 @@ assert_refused() {
 	both=$(submit --syscheck=full <<<'#SBATCH --syscheck=passive')
 	finish "$script_only"
 	finish "$both"
-	[ "$(prolog_level "$script_only" "$N1")" = passive ]
-	[ "$(prolog_level "$both" "$N1")" = full ]
+	[ "$(prolog_level "$script_only")" = passive ]
+	[ "$(prolog_level "$both")" = full ]
 }
 
 @test "srun and salloc: the level reaches the prolog" {
@@ -313,9 +316,9 @@ full" ]
 	for n in 1 2 3; do
 		finish "${inner[n]}"
 	done
-	[ "$(prolog_level "${inner[1]}" "$N1")" = unset ]
-	[ "$(prolog_level "${inner[2]}" "$N1")" = passive ]
-	[ "$(prolog_level "${inner[3]}" "$N1")" = quick ]
+	[ "$(prolog_level "${inner[1]}")" = unset ]
+	[ "$(prolog_level "${inner[2]}")" = passive ]
+	[ "$(prolog_level "${inner[3]}")" = quick ]
 }
 
 @test "an sbatch under salloc does not inherit the request either" {

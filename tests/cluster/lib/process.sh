@@ -10,11 +10,13 @@ start_time() {
 	stat=${stat##*) }
 	# shellcheck disable=SC2086
 	set -- $stat
-	echo "${20}"
+	# A zombie is dead, whoever has not looked after it yet.
+	[ "$1" != Z ] && echo "${20}"
 }
 
 is_ours() {
-	[ "$(start_time "$1")" = "$2" ]
+	local now
+	now=$(start_time "$1") && [ "$now" = "$2" ]
 }
 
 note() {
