@@ -1,0 +1,409 @@
+#!/usr/bin/env bats
+# Stages 3 to 6 on one node: the prolog with kernels that measure too little, hang,
+# crash, lie; bad configuration; full disks. Whatever is the checker's own trouble
+# starts the job and drains nothing.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+load helpers
+
+setup_file() {
+	agent_install
+}
+
+setup() {
+	agent_reset
+}
+
+@test "pass: the job starts, no call to Slurm, a check record and the status for the plugin" {
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$output" = "" ]
+	[ "$(record check 'r.status')" = pass ]
+	[ "$(record check '("%d %s %s %s"):format(r.job.id, r.job.user, r.node, r.level)')" = "4711 alice t1 quick" ]
+	[ ! -e "$P/calls" ]
+	[ "$(<"$P/run/4711")" = "level=quick
+status=pass
+asked=1
+line=syscheck: t1 quick pass  triad 100.0 GB/s  dgemm 50.0 GFLOP/s  noise 1.0 %" ]
+	[ "$(stat -c %a "$P/run/4711" "$SPOOL")" = $'644\n640' ]
+}
+
+@test "fail, confirmed: drained with value and limit, exit 1, both runs recorded" {
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(<"$P/calls")" = "show node --oneliner t1
+update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)" ]
+	[ "$(record check 'r.status')" = fail ]
+	[ "$(record check 'r.action')" = drain ]
+	[ "$(record check 'r.drain.done')" = true ]
+	[ "$(record check '#r.runs')" = 4 ]
+	[ "$(record check '("%s %d"):format(r.runs[4].kernel, r.runs[4].attempt)')" = "stream 2" ]
+}
+
+@test "fail, not confirmed: the second run is good, so it is a warning" {
+	kernel stream "[ -e '$P/var/once' ] && v=100 || v=60; touch '$P/var/once'
+		echo '{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":'\$v'}'"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.status')" = warn ]
+	[[ "$(record check 'r.metrics[1].text')" == "triad 60.0 < 80.0 GB/s (policy); not confirmed by a second run: 100.0 GB/s" ]]
+	[ ! -e "$P/calls" ]
+}
+
+@test "fail, then the second run hangs: unknown" {
+	policy 'mode = "enforce", limits = { triad_gbs = { min = 80 } }, kernels = { stream = { quick = 0.1 } }'
+	kernel stream "[ -e '$P/var/once' ] && exec sleep 60; touch '$P/var/once'
+		echo '{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":60}'"
+	run prolog
+	assert_unknown
+}
+
+@test "wrong result: drains at once, without a second run" {
+	kernel dgemm "echo '{\"kernel\":\"dgemm\",\"verified\":false,\"error\":\"cpu 3: C[1][2] is 5, expected 4\",\"gflops\":50}'; exit 1"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(tail -n 1 "$P/calls")" = "update nodename=t1 state=drain reason=syscheck: dgemm: WRONG RESULT: cpu 3: C[1][2] is 5, expected 4" ]
+	[ "$(record check 'r.corrupt')" = true ]
+	[ "$(record check '#r.runs')" = 3 ]
+}
+
+@test "observe: the same fail drains nothing, is recorded and told" {
+	policy 'limits = { triad_gbs = { min = 80 } }'
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.status .. r.action')" = failobserved ]
+	[ ! -e "$P/calls" ]
+	grep -q 'would drain (mode is observe): triad 61.3 < 80.0' "$LOG"
+	grep -q 'line=.*quick fail .*(observe: not drained)' "$P/run/4711"
+}
+
+@test "another's reason is kept: the node is down already" {
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	scontrol 'echo "NodeName=t1 State=IDLE+DRAIN Reason=fan broken, ask Bob [root@2026-01-01T00:00:00]"'
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(<"$P/calls")" = "show node --oneliner t1" ]
+	[[ "$(record check 'r.drain.kept')" == "fan broken, ask Bob"* ]]
+}
+
+@test "scontrol hangs, fails, is missing: the node leaves service by the exit code, in time" {
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	scontrol 'exec sleep 300'
+	run timeout 40 "$BASH" -c "$(declare -f prolog slurmd_runs); prolog"
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.drain.done')" = false ]
+	[[ "$(record check 'r.drain.error')" == *"no answer within 5 s"* ]]
+	scontrol 'echo "slurm_load_node error: Unable to contact slurm controller" >&2; exit 1'
+	run prolog
+	[ "$status" -eq 1 ]
+	[[ "$(record check 'r.drain.error')" == *"exit code 1: slurm_load_node error"* ]]
+	rm "$P/scontrol"
+	run prolog
+	[ "$status" -eq 1 ]
+	[[ "$(record check 'r.drain.error')" == *"no such file"* ]]
+}
+
+@test "kernel trouble: each kind is unknown, with its reason in the record" {
+	local name script why
+	policy 'mode = "enforce", limits = { triad_gbs = { min = 80 } }, kernels = { stream = { quick = 0.1 } }'
+	while IFS='|' read -r name script why; do
+		rm -rf "$P/var/spool"
+		kernel stream "$script"
+		run prolog
+		assert_unknown || { echo "$name"; return 1; }
+		[[ "$(record check 'r.runs[1].reason')" == *"$why"* ]] || { echo "$name: $(record check 'r.runs[1].reason')"; return 1; }
+		[ "$(record check 'r.runs[1].state')" = unknown ]
+	done <<-'CASES'
+		hangs|exec sleep 60|killed after
+		ignores SIGTERM|trap "" TERM; while :; do :; done|killed after
+		crashes|kill -SEGV $$|ended by signal 11
+		prints nothing||printed nothing
+		garbage|echo "segmentation fault"|printed no JSON: segmentation fault
+		binary|head -c 200 /dev/urandom; echo|stream: printed
+		two lines|echo "{}"; echo "{}"|several lines
+		no newline|printf "{}"|unfinished line
+		truncated|echo '{"kernel":"stream","triad'|printed no JSON
+		exit 2|echo "stream: no CPU is left to run on" >&2; exit 2|stream: no CPU is left
+		exit 3|exit 3|exit code 3
+		exit 1 without witness|echo '{"kernel":"stream","verified":true,"triad_gbs":1}'; exit 1|its output does not
+		another kernel's|echo '{"kernel":"dgemm","verified":true,"triad_gbs":1}'|names another kernel
+		unverified|echo '{"kernel":"stream","triad_gbs":1}'|not verified
+		endless|yes|too much output
+		array|echo "[1]"|names another kernel
+		nested|printf '[%.0s' {1..90000}; echo|printed no JSON
+	CASES
+}
+
+@test "numbers that are none: unknown, whatever the kernel prints" {
+	local value
+	for value in '"61"' null -5 0 1e999 NaN Infinity '{}' true; do
+		rm -rf "$P/var/spool"
+		kernel stream "echo '{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":$value}'"
+		run prolog
+		assert_unknown || { echo "$value"; return 1; }
+	done
+	kernel stream "echo '{\"kernel\":\"stream\",\"verified\":true}'"
+	run prolog
+	assert_unknown
+}
+
+@test "kernel missing or not executable: unknown" {
+	rm "$P/libexec/syscheck/stream"
+	run prolog
+	assert_unknown
+	[[ "$(record check 'r.runs[1].reason')" == *"no such file"* ]]
+	install -m 644 /dev/null "$P/libexec/syscheck/stream"
+	run prolog
+	assert_unknown
+}
+
+@test "deadline: kernels that do not fit are not started, the check is unknown" {
+	policy 'mode = "enforce", deadline = { quick = 1 }, kernels = { stream = { quick = 0.3 }, dgemm = { quick = 5 } }'
+	run prolog
+	assert_unknown
+	[[ "$(record check 'r.runs[2].reason')" == *"the deadline is too near"* ]]
+}
+
+@test "policy with a syntax error, an unknown key, wrong owner, a loop: unknown, file and line in the log" {
+	local text why
+	kernel stream "$(says stream '"triad_gbs":1')"
+	while IFS='|' read -r text why; do
+		rm -rf "$P/var/spool" "$LOG"
+		printf '%b\n' "$text" >"$P/etc/syscheck/policy.lua"
+		run prolog
+		assert_unknown || { echo "$text"; return 1; }
+		[[ "$(record check 'r.problems[1]')" == *"policy: $P/etc/syscheck/policy.lua$why"* ]] ||
+			{ record check 'r.problems[1]'; return 1; }
+		grep -qF "$P/etc/syscheck/policy.lua$why" "$LOG"
+	done <<-'CASES'
+		return {\n  mode = enforce"\n}|:2: 
+		return {\n  mode = "enforce",\n  limts = {}\n}|:3: unknown key limts, did you mean "limits"?
+		return { mode = "enforce" } x|:1: 
+		while true do end|:0: runs too long
+	CASES
+	policy 'mode = "enforce", limits = { triad_gbs = { min = 80 } }'
+	chmod 666 "$P/etc/syscheck/policy.lua"
+	run prolog
+	assert_unknown
+	[[ "$(record check 'r.problems[1]')" == *"writable by group or others"* ]]
+	rm "$P/etc/syscheck/policy.lua"
+	run prolog
+	assert_unknown
+}
+
+@test "baseline: below the class median drains; truncated, negative, foreign version is unknown" {
+	local class text
+	policy 'mode = "enforce"'
+	run prolog
+	[ "$(record check 'r.status')" = unrated ]
+	class=$(record check 'r.class')
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	echo "{\"v\":1,\"classes\":{\"$class\":{\"triad_gbs\":{\"median\":86,\"mad_pct\":1}}}}" >"$P/etc/syscheck/baseline.json"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(tail -n 1 "$P/calls")" = "update nodename=t1 state=drain reason=syscheck: triad 61.3 < 77.4 GB/s (class $class, median 86.0)" ]
+	rm "$P/calls"
+	for text in '{"v":1,"classes":' '{"v":2,"classes":{}}' "{\"v\":1,\"classes\":{\"$class\":{\"triad_gbs\":{\"median\":-86,\"mad_pct\":1}}}}"; do
+		echo "$text" >"$P/etc/syscheck/baseline.json"
+		run prolog
+		assert_unknown
+		[[ "$(record check 'r.problems[1]')" == "baseline: "* ]]
+	done
+	echo '{"v":1,"classes":{"other":{"triad_gbs":{"median":500,"mad_pct":1}}}}' >"$P/etc/syscheck/baseline.json"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.status')" = unrated ]
+}
+
+@test "hostile SPANK_SYSCHECK: not a level, not a command; the partition's default holds" {
+	local value
+	for value in "\$(touch $P/pwned)" "; touch $P/pwned" "\`touch $P/pwned\`" $'quick\nfull' QUICK '../../x' '%n%s' \
+		"$(head -c 100000 /dev/zero | tr '\0' a)"; do
+		rm -rf "$P/var/spool" "$LOG"
+		run prolog "SPANK_SYSCHECK=$value"
+		[ "$status" -eq 0 ]
+		[ "$(record check 'r.level')" = passive ]
+		[ "$(record check 'r.asked')" = nil ]
+		[[ "$(record check 'r.note')" == "SPANK_SYSCHECK is not a level"* ]]
+		[ "$(wc -l <"$LOG")" -eq 1 ]
+		[ "$(wc -c <"$LOG")" -lt 400 ]
+	done
+	[ ! -e "$P/pwned" ]
+}
+
+@test "hostile environment: LUA_INIT, LD-free names, job fields end as data" {
+	run prolog LUA_INIT="os.execute('touch $P/pwned')" LUA_PATH="$P/?.lua" SLURM_JOB_USER=$'a"\e[2J\n' \
+		SLURM_JOB_PARTITION='$(touch x)' SLURMD_NODENAME='../../evil'
+	[ "$status" -eq 0 ]
+	[ ! -e "$P/pwned" ]
+	[ "$(record check 'r.job.user == "a\"\27[2J\n"')" = true ]
+	[[ "$(record check 'r.node')" != *evil* ]]
+	run "$P/bin/syscheck" job 4711
+	[[ $output != *$'\e'* ]]
+	[[ $output == *'a\x22\x1b[2J\x0a'* ]]
+}
+
+@test "no job ID: logged, exit 0" {
+	run prolog SLURM_JOB_ID='1; reboot'
+	[ "$status" -eq 0 ]
+	grep -q 'no SLURM_JOB_ID' "$LOG"
+}
+
+@test "levels: floor, ceiling, shared node, none" {
+	policy 'partitions = { main = { floor = "quick", default = "quick", ceiling = "quick" } }'
+	run prolog SPANK_SYSCHECK=none
+	[ "$(record check 'r.level')" = quick ]
+	[[ "$(record check 'r.note')" == "none asked, the partition's floor is quick" ]]
+	run prolog SPANK_SYSCHECK=full
+	[ "$(record check 'r.level')" = quick ]
+	run prolog SLURM_JOB_CPUS_PER_NODE=0
+	[ "$(record check 'r.level')" = passive ]
+	[[ "$(record check 'r.note')" == *"other jobs may run here"* ]]
+	policy ''
+	rm -rf "$P/var/spool"
+	run prolog SPANK_SYSCHECK=none
+	[ "$status" -eq 0 ]
+	[ ! -e "$SPOOL" ]
+	run epilog SPANK_SYSCHECK=none
+	[ "$(record job 'r.check.level')" = none ]
+	[ "$(record job 'r.delta.cpu ~= nil')" = true ]
+}
+
+@test "two jobs on one node: the second finds the first and does not measure" {
+	run prolog SLURM_JOB_ID=1
+	[ "$(record check 'r.level')" = quick ]
+	run prolog SLURM_JOB_ID=2
+	[ "$(record check 'r.level')" = passive ]
+	run epilog SLURM_JOB_ID=1
+	run epilog SLURM_JOB_ID=2
+	run prolog SLURM_JOB_ID=3
+	[ "$(record check 'r.level')" = quick ]
+	# One from before a reboot is no neighbour.
+	sed -i 's/"boot_id":"[^"]*"/"boot_id":"other"/' "$P/var/lib/syscheck/begin/3.json"
+	run prolog SLURM_JOB_ID=4
+	[ "$(record check 'r.level')" = quick ]
+}
+
+@test "two prologs at the same time: two whole records" {
+	prolog SLURM_JOB_ID=1 &
+	prolog SLURM_JOB_ID=2 &
+	wait
+	[ "$(wc -l <"$SPOOL")" = 2 ]
+	run "$P/bin/syscheck" job 1 --json
+	[ "$status" -eq 0 ]
+	run "$P/bin/syscheck" job 2 --json
+	[ "$status" -eq 0 ]
+}
+
+@test "budget: an unasked check is skipped while the last pass is fresh; not after throttling" {
+	policy 'partitions = { main = { default = "quick" } }, limits = { triad_gbs = { min = 80 } }, budget = 0.0001'
+	run prolog SPANK_SYSCHECK=quick
+	run epilog
+	run unasked_prolog
+	[ "$(record check 'r.level')" = passive ]
+	[ "$(record check 'r.note')" = "the last pass is fresh" ]
+	run epilog
+	run prolog SPANK_SYSCHECK=quick
+	[ "$(record check 'r.level')" = quick ]
+	run epilog
+	rm "$P/var/lib/syscheck/last_pass.json"
+	run unasked_prolog
+	[ "$(record check 'r.level')" = quick ]
+}
+
+@test "spool directory cannot be made, disk full: the job starts and ends, the loss is logged" {
+	mkdir -p "$P/var/spool"
+	echo "a file" >"$P/var/spool/syscheck"
+	run prolog
+	[ "$status" -eq 0 ]
+	grep -q 'check record lost: ' "$LOG"
+	run epilog
+	[ "$status" -eq 0 ]
+	grep -q 'job record lost: ' "$LOG"
+	rm "$P/var/spool/syscheck"
+
+	[ "$(id -u)" = 0 ] || skip "a full disk needs root"
+	mkdir -p "$P/var/spool/syscheck"
+	mount -t tmpfs -o size=4k tmpfs "$P/var/spool/syscheck" || skip "no mount here"
+	head -c 4096 /dev/zero >"$P/var/spool/syscheck/filler"
+	: >"$LOG"
+	run prolog
+	run epilog
+	umount "$P/var/spool/syscheck"
+	[ "$status" -eq 0 ]
+	grep -q 'check record lost: .*ENOSPC' "$LOG"
+	grep -q 'job record lost: .*ENOSPC' "$LOG"
+}
+
+@test "state, run and log directories missing or files: the job starts and ends" {
+	local dir
+	for dir in var/lib/syscheck run var/log; do
+		agent_reset
+		rm -rf "${P:?}/$dir"
+		mkdir -p "$(dirname "$P/$dir")"
+		echo "a file" >"$P/$dir"
+		run prolog
+		[ "$status" -eq 0 ]
+		run epilog
+		[ "$status" -eq 0 ]
+		[ -s "$SPOOL" ]
+		rm -f "${P:?}/$dir"
+	done
+}
+
+@test "a link where a record or status goes is not followed" {
+	mkdir -p "$P/var/spool/syscheck" "$P/run"
+	echo precious >"$P/victim"
+	ln -s "$P/victim" "$SPOOL"
+	ln -s "$P/victim" "$P/run/4711"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(<"$P/victim")" = precious ]
+	[ ! -L "$P/run/4711" ]
+	grep -q 'check record lost' "$LOG"
+	rm "$SPOOL"
+}
+
+@test "the agent is killed, broken or missing: the job starts" {
+	local agent=$P/libexec/syscheck/agent.lua
+	cp "$agent" "$P/agent.keep"
+	echo 'error("broken")' >"$agent"
+	run prolog
+	[ "$status" -eq 0 ]
+	echo 'os.exit(98)' >"$agent"
+	run prolog
+	[ "$status" -eq 0 ]
+	echo 'require("luv").kill(require("luv").os_getpid(), "sigkill")' >"$agent"
+	run prolog
+	[ "$status" -eq 0 ]
+	rm "$agent"
+	run prolog
+	[ "$status" -eq 0 ]
+	run epilog
+	[ "$status" -eq 0 ]
+	echo 'os.exit(99)' >"$agent"
+	run prolog
+	[ "$status" -eq 1 ]
+	run epilog
+	[ "$status" -eq 0 ]
+	cp "$P/agent.keep" "$agent"
+}
+
+@test "an agent that cannot be killed holds nobody up past the limit" {
+	# LIMIT 1, and an agent that holds the pipe and survives SIGTERM and the shell's wait.
+	sed 's/^LIMIT=.*/LIMIT=1/; s/LIMIT + 5/LIMIT + 1/' "$P/libexec/syscheck/prolog" >"$P/libexec/syscheck/prolog.short"
+	chmod 755 "$P/libexec/syscheck/prolog.short"
+	cp "$P/libexec/syscheck/agent.lua" "$P/agent.keep"
+	echo 'local uv = require("luv") uv.spawn("setsid", { args = { "sleep", "20" }, stdio = { nil, 1, 2 } })
+		uv.new_signal():start("sigterm", function() end) uv.new_timer():start(20000, 0, function() end) uv.run()' \
+		>"$P/libexec/syscheck/agent.lua"
+	local began=$SECONDS
+	run slurmd_runs prolog.short
+	cp "$P/agent.keep" "$P/libexec/syscheck/agent.lua"
+	[ "$status" -eq 0 ]
+	# Not a speed: the agent would take 20 s, the limit is 2 s.
+	[ "$((SECONDS - began))" -lt 15 ]
+}

@@ -1,0 +1,93 @@
+# Shared by the stages that run the agent without a cluster: an installation of its
+# own, kernels that say what a test wants, a scontrol that notes its calls.
+# shellcheck shell=bash disable=SC2034,SC2154
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+
+# Installs into $P, as a site does.
+agent_install() {
+	export P=$BATS_FILE_TMPDIR/p
+	make -s -C "$ROOT" install PREFIX="$P" SYSCONFDIR="$P/etc" LOCALSTATEDIR="$P/var" RUNDIR="$P/run" DESTDIR= >/dev/null
+	mkdir "$P/kernels"
+	cp "$P"/libexec/syscheck/{stream,dgemm,noise} "$P/kernels/"
+}
+
+# A clean node for each test.
+agent_reset() {
+	rm -rf "${P:?}/var" "$P/run" "$P/etc/syscheck/baseline.json" "$P/calls"
+	mkdir -p "$P/var/log"
+	LOG=$P/var/log/syscheck.log
+	SPOOL=$P/var/spool/syscheck/records.jsonl
+	policy 'mode = "enforce", limits = { triad_gbs = { min = 80 } }'
+	kernel stream "$(says stream '"triad_gbs":100')"
+	kernel dgemm "$(says dgemm '"gflops":50')"
+	kernel noise "$(says noise '"noise_pct":1')"
+	scontrol 'echo "NodeName=t1 State=IDLE Partitions=main"'
+}
+
+# policy TEXT: the inside of the table
+policy() {
+	printf 'return { scontrol = "%s",\n%s\n}\n' "$P/scontrol" "$1" >"$P/etc/syscheck/policy.lua"
+}
+
+# kernel NAME SCRIPT: what libexec/NAME does
+kernel() {
+	printf '#!/bin/bash\n%s\n' "$2" >"$P/libexec/syscheck/$1"
+	chmod 755 "$P/libexec/syscheck/$1"
+}
+
+# says NAME FIELDS: a script that prints a good object
+says() {
+	printf 'echo %q' "{\"kernel\":\"$1\",\"v\":1,\"verified\":true,$2}"
+}
+
+# scontrol SCRIPT: notes its arguments, then does SCRIPT
+scontrol() {
+	printf '#!/bin/bash\nprintf "%%s\\n" "$*" >>%q\n%s\n' "$P/calls" "$1" >"$P/scontrol"
+	chmod 755 "$P/scontrol"
+}
+
+# prolog|epilog [NAME=VALUE...]: as slurmd runs them; later values win
+prolog() {
+	slurmd_runs prolog "$@"
+}
+
+epilog() {
+	slurmd_runs epilog "$@"
+}
+
+# The same for a job whose user asked for nothing.
+unasked_prolog() {
+	ASKED=0 slurmd_runs prolog "$@"
+}
+
+slurmd_runs() {
+	local stage=$1 asked=(SPANK_SYSCHECK=quick)
+	[ "${ASKED:-1}" = 1 ] || asked=()
+	shift
+	env -i SLURM_JOB_ID=4711 SLURM_JOB_USER=alice SLURM_JOB_UID=1000 SLURM_JOB_PARTITION=main SLURM_NODELIST=t1 \
+		SLURM_JOB_CPUS_PER_NODE="$(nproc --all)" SLURMD_NODENAME=t1 SLURM_CLUSTER_NAME=test "${asked[@]}" "$@" \
+		"$P/libexec/syscheck/$stage"
+}
+
+# record KIND EXPRESSION: of r, the last record of that kind
+record() {
+	lua5.4 /dev/fd/3 "$SPOOL" "$1" "$2" 3<<-'LUA'
+	local last
+	for line in io.lines(arg[1]) do
+		local r = require("cjson").decode(line)
+		if r.kind == arg[2] then last = r end
+	end
+	assert(last, "no such record")
+	local value = load("local r = ... return " .. arg[3])(last)
+	print(math.type(value) == "float" and value % 1 == 0 and math.tointeger(value) or value)
+	LUA
+}
+
+# What `unknown` means: the job starts, nothing is drained, the record says why.
+assert_unknown() {
+	[ "$status" -eq 0 ] || { echo "prolog exit $status"; return 1; }
+	[ "$(record check 'r.status')" = unknown ] || { echo "status $(record check 'r.status')"; return 1; }
+	[ "$(record check 'r.action')" = none ] || { echo "action"; return 1; }
+	[ ! -e "$P/calls" ] || { echo "scontrol was called: $(<"$P/calls")"; return 1; }
+}
