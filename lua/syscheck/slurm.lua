@@ -126,9 +126,8 @@ function slurm.job(get)
       account = get("SLURM_JOB_ACCOUNT"),
       nodes = nodes and #nodes > 0 and #nodes or nil,
       nodelist = get("SLURM_NODELIST") or get("SLURM_JOB_NODELIST"),
-      array_job_id = tonumber(get("SLURM_ARRAY_JOB_ID") or nil),
-      array_task_id = tonumber(get("SLURM_ARRAY_TASK_ID") or nil),
-      restart = tonumber(get("SLURM_RESTART_COUNT") or nil),
+      het_job_id = tonumber(get("SLURM_HET_JOB_ID") or nil),
+      restart = tonumber(get("SLURM_JOB_RESTART_COUNT") or nil),
    }
 end
 

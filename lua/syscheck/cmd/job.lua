@@ -12,27 +12,16 @@ json.encode_invalid_numbers("null")
 function job.add_to(parser)
    local command = parser:command("job", "Show what each node measured before a job and went through during it.")
       :summary("Show a job's checks and counters, per node.")
-   command:argument("id", "Job ID, or ARRAY_TASK as in 4711_3."):args(1):convert(function(value)
-      if #value <= 20 and value:match("^%d+$") then
-         return { id = tonumber(value), text = value }
+   local id = command:argument("id", "Job ID. A task of an array has one of its own (squeue -o %A)."):args(1)
+   id:convert(function(value)
+      if #value <= 10 and value:match("^%d+$") then
+         return tonumber(value)
       end
-      local array, task = value:match("^(%d+)_(%d+)$")
-      if array and #value <= 30 then
-         return { array = tonumber(array), task = tonumber(task), text = value }
-      end
-      return nil, ('job ID must be a number like 4711, or 4711_3 for an array task, not "%s"'):format(
-         render.safe(value, 32))
+      return nil, ('job ID must be a number like 4711, not "%s"%s'):format(render.safe(value, 32),
+         value:match("^%d+[_+]") and "; the task's own number is in squeue -o %A" or "")
    end)
    command:flag("--json", "Print the job's records as one JSON array.")
    spool.add_options(command)
-end
-
-local function is_of(id, record)
-   local j = type(record.job) == "table" and record.job or {}
-   if id.id then
-      return j.id == id.id
-   end
-   return j.array_job_id == id.array and j.array_task_id == id.task
 end
 
 -- One row for each run on each node: its check, its job record, or one of them.
@@ -170,17 +159,17 @@ function job.run(args)
    end
    local found = {}
    -- A decoded line costs a hundred times a search in it.
-   local needle = ("%d"):format(args.id.id or args.id.array)
+   local needle = ("%d"):format(args.id)
    local records, where = spool.records(args, self, function(line)
       return line:find(needle, 1, true) ~= nil
    end)
    for record in records do
-      if is_of(args.id, record) then
+      if type(record.job) == "table" and record.job.id == args.id then
          found[#found + 1] = record
       end
    end
    if #found == 0 then
-      io.stderr:write(("syscheck: job %s: no record in %s\n"):format(args.id.text, where))
+      io.stderr:write(("syscheck: job %d: no record in %s\n"):format(args.id, where))
       return 1
    end
    if args.json then
