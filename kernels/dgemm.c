@@ -124,12 +124,18 @@ static void verify_reference(struct core *core, uint64_t *state)
 	}
 }
 
+/* Bits, not values: -0 for 0 is corruption, too. */
+static int differ(const void *a, const void *b, size_t n)
+{
+	return memcmp(a, b, n * sizeof(double)) != 0;
+}
+
 static void compare(struct core *core)
 {
-	if (memcmp(core->c, core->reference, sizeof(double) * N * N) == 0)
+	if (!differ(core->c, core->reference, (size_t)N * N))
 		return;
 	for (size_t i = 0; i < (size_t)N * N; i++) {
-		if (memcmp(&core->c[i], &core->reference[i], sizeof(double)) != 0) {
+		if (differ(&core->c[i], &core->reference[i], 1)) {
 			describe(core, core->c, i / N, i % N);
 			return;
 		}
@@ -176,7 +182,7 @@ static void work(struct team *team, int member, void *shared)
 static int report(const struct topo *topo, double started)
 {
 	struct result r;
-	double *rates = malloc(sizeof(double) * (size_t)topo->n), sum = 0;
+	double *rates = calloc((size_t)topo->n, sizeof(double)), sum = 0;
 	int bad = -1, slowest = 0;
 	long calls = 0;
 	char error[200];

@@ -171,9 +171,19 @@ static void verify(struct part *p)
 		if (p->a[i] == a && p->b[i] == -SCALE * a && p->c[i] == -(1 + SCALE) * a)
 			continue;
 		p->bad = i;
-		p->bad_array = p->a[i] != a ? 'a' : p->b[i] != -SCALE * a ? 'b' : 'c';
-		p->got = p->bad_array == 'a' ? p->a[i] : p->bad_array == 'b' ? p->b[i] : p->c[i];
-		p->expected = p->bad_array == 'a' ? a : p->bad_array == 'b' ? -SCALE * a : -(1 + SCALE) * a;
+		if (p->a[i] != a) {
+			p->bad_array = 'a';
+			p->got = p->a[i];
+			p->expected = a;
+		} else if (p->b[i] != -SCALE * a) {
+			p->bad_array = 'b';
+			p->got = p->b[i];
+			p->expected = -SCALE * a;
+		} else {
+			p->bad_array = 'c';
+			p->got = p->c[i];
+			p->expected = -(1 + SCALE) * a;
+		}
 		return;
 	}
 }

@@ -58,12 +58,14 @@ lint_man() {
 }
 
 lint_c() {
-	local flags
-	flags=$(pkg-config --cflags hwloc openblas)
-	# shellcheck disable=SC2086 # one word a flag
-	sources | grep -E '^(kernels|spank)/.*\.c$' | xargs -r clang-tidy --quiet \
+	local flags files
+	read -r -a flags < <(pkg-config --cflags hwloc openblas)
+	mapfile -t files < <(sources | grep -E '^(kernels|spank)/.*\.c$')
+	clang-tidy --quiet --warnings-as-errors='*' \
 		--checks='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' \
-		--warnings-as-errors='*' -- -std=gnu11 -D_GNU_SOURCE -DSYSCHECK_VERSION='"lint"' -Ikernels -Ispank $flags 2>/dev/null
+		"${files[@]}" -- -std=gnu11 -D_GNU_SOURCE -DSYSCHECK_VERSION='"lint"' -Ikernels -Ispank "${flags[@]}" 2>&1 |
+		grep -v 'warnings generated'
+	return "${PIPESTATUS[0]}"
 }
 
 step "shellcheck" lint_shell

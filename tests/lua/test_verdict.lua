@@ -11,7 +11,8 @@ local slurm = require("syscheck.slurm")
 local verdict = require("syscheck.verdict")
 
 local function learned(triad, mad)
-   return { classes = { c1 = { triad_gbs = { median = triad, mad_pct = mad }, noise_pct = { median = 1, mad_pct = 1 } } } }
+   local class = { triad_gbs = { median = triad, mad_pct = mad }, noise_pct = { median = 1, mad_pct = 1 } }
+   return { classes = { c1 = class } }
 end
 
 local function limits(text, base)
@@ -85,7 +86,8 @@ end
 
 function TestVerdict:test_noise_is_rated_by_a_static_limit_only()
    lu.assertEquals(verdict.rate({ noise_pct = { value = 50 } }, limits("", learned(86, 1))).status, "unrated")
-   lu.assertEquals(verdict.rate({ noise_pct = { value = 50 } }, limits("limits = { noise_pct = { max = 2 } }")).status, "warn")
+   local l = limits("limits = { noise_pct = { max = 2 } }")
+   lu.assertEquals(verdict.rate({ noise_pct = { value = 50 } }, l).status, "warn")
 end
 
 function TestVerdict:test_order_of_badness()
@@ -113,8 +115,8 @@ end
 TestBaseline = {}
 
 local function check(node, triad, extra)
-   local record = { v = 1, kind = "check", id = ("%s-%s-%s"):format(node, triad, math.random()), node = node, class = "c1",
-      runs = { { kernel = "stream", state = "ok", result = { triad_gbs = triad } } } }
+   local record = { v = 1, kind = "check", id = ("%s-%s-%s"):format(node, triad, math.random()), node = node,
+      class = "c1", runs = { { kernel = "stream", state = "ok", result = { triad_gbs = triad } } } }
    for k, v in pairs(extra or {}) do
       record[k] = v
    end
@@ -236,7 +238,8 @@ function TestInventory:test_class_names()
 end
 
 function TestInventory:test_memory_is_rounded_to_what_is_sold()
-   for seen, sold in pairs({ [755] = 768, [503] = 512, [23.4] = 24, [251] = 256, [1007] = 1024, [377] = 384, [188] = 192,
+   for seen, sold in pairs({ [755] = 768, [503] = 512, [23.4] = 24, [251] = 256, [1007] = 1024, [377] = 384,
+      [188] = 192,
       [125.6] = 128, [62.7] = 64, [31.2] = 32 }) do
       lu.assertEquals(inventory.round_memory(seen * 1048576), sold)
    end

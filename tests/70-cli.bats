@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# Stage 8: the command line on one machine, without Slurm.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+load helpers
+
+setup_file() {
+	agent_install
+}
+
+setup() {
+	agent_reset
+	PATH=$P/bin:$PATH
+}
+
+# one_line: what went wrong, once, from syscheck
+one_line() {
+	echo "stderr: $stderr"
+	[ "$(wc -l <<<"$stderr")" -eq 1 ] && [[ $stderr == "syscheck: "* ]]
+}
+
+@test "run: a table with the real kernels, nothing is written" {
+	cp "$P"/kernels/* "$P/libexec/syscheck/"
+	policy 'kernels = { stream = { quick = 0.3 }, dgemm = { quick = 0.2 }, noise = { quick = 0.1 } }'
+	run syscheck run
+	[ "$status" -eq 0 ]
+	[[ $output == *"level quick: unrated"* ]]
+	[[ $output =~ triad\ +[0-9.]+\ +GB/s ]]
+	[[ $output =~ dgemm\ +[0-9.]+\ +GFLOP/s ]]
+	[[ $output =~ noise\ +[0-9.]+\ +% ]]
+	[ ! -e "$P/var/spool/syscheck/records.jsonl" ]
+	[ ! -e "$P/var/lib/syscheck/last.json" ]
+}
+
+@test "run: exit codes pass 0, fail 1, unknown 3; --json is one object" {
+	run --separate-stderr syscheck run --json
+	[ "$status" -eq 0 ]
+	[ "$(lua5.4 -e 'local r = require("cjson").decode(io.read("a")) print(r.status, r.kind, r.metrics[1].name)' <<<"$output")" = $'pass\tcheck\ttriad_gbs' ]
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	run syscheck run
+	[ "$status" -eq 1 ]
+	[[ $output == *"fail: triad 61.3 < 80.0 GB/s (policy)"* ]]
+	[ ! -e "$P/calls" ]
+	kernel stream 'exit 2'
+	run syscheck run
+	[ "$status" -eq 3 ]
+	[[ $output == *"unknown: triad: not measured"* ]]
+}
+
+@test "run: a normal user gets the same answer" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	local dir
+	dir=$(mktemp -d /tmp/cli.XXXXXX)
+	chmod 755 "$dir"
+	make -s -C "$ROOT" install PREFIX="$dir/p" SYSCONFDIR="$dir/etc" LOCALSTATEDIR="$dir/var" RUNDIR="$dir/run" DESTDIR=
+	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/p/bin/syscheck" run --level quick
+	rm -r "$dir"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[[ $output == *"level quick: unrated"* ]]
+}
+
+@test "usage errors: one line, exit 2" {
+	local args
+	while read -r -a args; do
+		run --separate-stderr syscheck "${args[@]}"
+		[ "$status" -eq 2 ] || { echo "${args[*]}: $status"; return 1; }
+		[ -z "$output" ]
+		one_line || { echo "${args[*]}"; return 1; }
+	done <<-'CASES'
+
+		bogus
+		run --level ful
+		run --bogus
+		run extra
+		job
+		job x
+		job 12x
+		job -5
+		job 123_4
+		job 99999999999999
+		job 1 2
+		job 1 --policy /nonexistent
+		baseline
+		config
+	CASES
+}
+
+@test "job: not there, damaged lines, other spools" {
+	run --separate-stderr syscheck job 1
+	[ "$status" -eq 1 ]
+	run prolog SLURM_JOB_ID=5
+	run epilog SLURM_JOB_ID=5
+	printf 'garbage 5\n{"v":1,"ki' >>"$SPOOL"
+	run --separate-stderr syscheck job 5
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"records.jsonl:3: not a record"* ]]
+	[[ $output =~ t1\ .*\ quick\ +pass\ +100\.0\ +50\.0\ +1\.0 ]]
+	run --separate-stderr syscheck job 5 --spool /nonexistent
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"/nonexistent/records.jsonl: No such file or directory"* ]]
+	run --separate-stderr syscheck job 5 --spool "$P/var/spool/syscheck" --json
+	[ "$(lua5.4 -e 'print(#require("cjson").decode(io.read("a")))' <<<"$output")" = 2 ]
+}
+
+@test "job: a check without an epilog says so; an epilog without a prolog has no deltas" {
+	run prolog SLURM_JOB_ID=5
+	run syscheck job 5
+	[[ $output == *"no job record yet"* ]]
+	run epilog SLURM_JOB_ID=6
+	run syscheck job 6
+	[[ $output == *"no deltas: no begin snapshot"* ]]
+}
+
+@test "baseline learn: few nodes are refused without --force; show; bad file" {
+	local n
+	run --separate-stderr syscheck baseline learn
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no check with measured values"* ]]
+	for n in 1 2 3; do
+		prolog SLURM_JOB_ID="$n"
+		epilog SLURM_JOB_ID="$n"
+	done
+	run --separate-stderr syscheck baseline learn
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"1 nodes, 3 checks; want 5 and 20 (or --force)"* ]]
+	[ ! -e "$P/etc/syscheck/baseline.json" ]
+	run --separate-stderr syscheck baseline learn --force
+	[ "$status" -eq 0 ]
+	[[ $output =~ triad_gbs\ +100\.0\ +0\.0\ +1\ +3 ]]
+	run syscheck baseline show
+	[ "$status" -eq 0 ]
+	echo '{' >"$P/etc/syscheck/baseline.json"
+	run --separate-stderr syscheck baseline show
+	[ "$status" -eq 1 ]
+	one_line
+	run --separate-stderr syscheck baseline learn --force --output /nonexistent/b.json
+	[ "$status" -eq 1 ]
+}
+
+@test "config check: good, bad with file and line" {
+	run syscheck config check
+	[ "$status" -eq 0 ]
+	[ "$output" = "$P/etc/syscheck/policy.lua: good" ]
+	policy $'mode = "enforce",\n\tlimts = {}'
+	run --separate-stderr syscheck config check
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "syscheck: $P/etc/syscheck/policy.lua:3: unknown key limts, did you mean \"limits\"?" ]
+	run --separate-stderr syscheck config check --policy "$ROOT/etc/syscheck/policy.lua"
+	[ "$status" -eq 0 ]
+}
+
+@test "help and version name every subcommand" {
+	run syscheck --help
+	[ "$status" -eq 0 ]
+	[[ $output == *run*job*baseline*config* ]]
+	run syscheck --version
+	[[ $output =~ ^syscheck\ [0-9.]+$ ]]
+	run syscheck job --help
+	[[ $output == *--json*--spool* ]]
+}
