@@ -43,7 +43,7 @@ struct core {
 static struct {
 	struct core *cores;
 	double end;
-	int no_memory;
+	bool no_memory; /* set by any member before they meet */
 } s;
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
@@ -155,9 +155,9 @@ static void work(struct team *team, int member, void *shared)
 	core->c = memory_map(bytes);
 	core->reference = memory_map(bytes);
 	if (!core->a || !core->b || !core->c || !core->reference)
-		__atomic_store_n(&s.no_memory, 1, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&s.no_memory, true, __ATOMIC_SEQ_CST);
 	team_meet(team);
-	if (__atomic_load_n(&s.no_memory, __ATOMIC_SEQ_CST))
+	if (!core->a || !core->b || !core->c || !core->reference || __atomic_load_n(&s.no_memory, __ATOMIC_SEQ_CST))
 		return;
 	fill(core->a, &state);
 	fill(core->b, &state);

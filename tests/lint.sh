@@ -33,7 +33,7 @@ shell_files() {
 }
 
 lint_shell() {
-	shell_files | xargs -r shellcheck -x -P SCRIPTDIR -e SC1091,SC2317
+	shell_files | xargs -r shellcheck -x -P SCRIPTDIR -e SC1091,SC2015,SC2317
 }
 
 lint_lua() {

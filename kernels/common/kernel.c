@@ -36,7 +36,7 @@ int kernel_main(const struct kernel *k, int argc, char **argv)
 {
 	double started = clock_now();
 	struct opts opts = { .seconds = k->seconds };
-	char error[OPTS_ERROR_SIZE > TOPO_ERROR_SIZE ? OPTS_ERROR_SIZE : TOPO_ERROR_SIZE];
+	char error[ERROR_SIZE];
 	struct topo topo;
 	int code;
 

@@ -29,24 +29,27 @@ static void show(char *out, size_t size, const char *text)
 	size_t i;
 
 	for (i = 0; text[i] != '\0' && i < size - 1; i++)
-		out[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+		out[i] = text[i];
 	out[i] = '\0';
+	for (i = 0; out[i] != '\0'; i++)
+		if (out[i] < ' ' || out[i] > '~')
+			out[i] = '?';
 }
 
 static bool take_number(const char *name, const char *text, double low, double high, double *value,
-			char error[OPTS_ERROR_SIZE])
+			char error[ERROR_SIZE])
 {
 	char shown[40];
 
 	if (opts_number(text, low, high, value))
 		return true;
 	show(shown, sizeof(shown), text);
-	snprintf(error, OPTS_ERROR_SIZE, "%s: want a number from %g to %g, not \"%s\"", name, low, high, shown);
+	snprintf(error, ERROR_SIZE, "%s: want a number from %g to %g, not \"%s\"", name, low, high, shown);
 	return false;
 }
 
 bool opts_parse(struct opts *opts, const struct opts_extra *extra, size_t n_extra, int argc, char **argv,
-		char error[OPTS_ERROR_SIZE])
+		char error[ERROR_SIZE])
 {
 	char shown[40];
 
@@ -71,21 +74,24 @@ bool opts_parse(struct opts *opts, const struct opts_extra *extra, size_t n_extr
 				found = &extra[j];
 		if (!seconds && !cpus && !found) {
 			show(shown, sizeof(shown), arg);
-			snprintf(error, OPTS_ERROR_SIZE, "%s \"%s\" (see --help)",
+			snprintf(error, ERROR_SIZE, "%s \"%s\" (see --help)",
 				 arg[0] == '-' ? "unknown option" : "no operand is wanted, got", shown);
 			return false;
 		}
 		value = equals ? equals + 1 : argv[++i];
 		if (value == NULL) {
-			snprintf(error, OPTS_ERROR_SIZE, "%.*s: a value is missing", (int)length, arg);
+			snprintf(error, ERROR_SIZE, "%.*s: a value is missing", (int)length, arg);
 			return false;
 		}
-		if (cpus)
+		if (cpus) {
 			opts->cpus = value;
-		else if (seconds && !take_number("--seconds", value, SECONDS_LOW, SECONDS_HIGH, &opts->seconds, error))
-			return false;
-		else if (found && !take_number(found->name, value, found->low, found->high, found->value, error))
-			return false;
+		} else {
+			double low = seconds ? SECONDS_LOW : found->low, high = seconds ? SECONDS_HIGH : found->high;
+
+			if (!take_number(seconds ? "--seconds" : found->name, value, low, high,
+					 seconds ? &opts->seconds : found->value, error))
+				return false;
+		}
 	}
 	return true;
 }

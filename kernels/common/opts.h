@@ -5,14 +5,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Room for any message of a kernel, its NUL included. */
+#define ERROR_SIZE 256
+
 /* Exit codes, a contract with the agent. */
 enum {
 	EXIT_MEASURED = 0,
 	EXIT_WRONG = 1, /* measured, and the result is wrong */
 	EXIT_COULD_NOT = 2
 };
-
-#define OPTS_ERROR_SIZE 256
 
 /* An option of one kernel beside the common ones; its value is a number. */
 struct opts_extra {
@@ -33,7 +34,7 @@ struct opts {
  * newline in `error`, for anything that is not understood.
  */
 bool opts_parse(struct opts *opts, const struct opts_extra *extra, size_t n_extra, int argc, char **argv,
-		char error[OPTS_ERROR_SIZE]);
+		char error[ERROR_SIZE]);
 
 /* A decimal number from low to high and nothing else; false otherwise. */
 bool opts_number(const char *text, double low, double high, double *value);

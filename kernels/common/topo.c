@@ -34,21 +34,21 @@ static bool parse_cpulist(hwloc_bitmap_t set, const char *text)
 	return p[-1] == '\0';
 }
 
-static bool restrict_to(hwloc_bitmap_t set, const char *cpus, char error[TOPO_ERROR_SIZE])
+static bool restrict_to(hwloc_bitmap_t set, const char *cpus, char error[ERROR_SIZE])
 {
 	hwloc_bitmap_t wanted = hwloc_bitmap_alloc();
 	bool good = false;
 	char *have = NULL;
 
 	if (wanted == NULL) {
-		snprintf(error, TOPO_ERROR_SIZE, "out of memory");
+		snprintf(error, ERROR_SIZE, "out of memory");
 		return false;
 	}
 	if (!parse_cpulist(wanted, cpus)) {
-		snprintf(error, TOPO_ERROR_SIZE, "--cpus: want a list like 0-3,7, not \"%.40s\"", cpus);
+		snprintf(error, ERROR_SIZE, "--cpus: want a list like 0-3,7, not \"%.40s\"", cpus);
 	} else if (!hwloc_bitmap_isincluded(wanted, set)) {
 		hwloc_bitmap_list_asprintf(&have, set);
-		snprintf(error, TOPO_ERROR_SIZE, "--cpus: %.40s is not among the allowed CPUs %.100s", cpus,
+		snprintf(error, ERROR_SIZE, "--cpus: %.40s is not among the allowed CPUs %.100s", cpus,
 			 have ? have : "?");
 	} else {
 		hwloc_bitmap_copy(set, wanted);
@@ -85,7 +85,7 @@ static size_t last_level_caches(hwloc_topology_t machine, const struct topo *t)
 }
 
 bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t allowed, const char *cpus,
-	       char error[TOPO_ERROR_SIZE])
+	       char error[ERROR_SIZE])
 {
 	hwloc_bitmap_t set = hwloc_bitmap_dup(allowed), picked = hwloc_bitmap_alloc();
 	hwloc_obj_t core = NULL;
@@ -94,7 +94,7 @@ bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t al
 
 	*t = (struct topo){ 0 };
 	if (set == NULL || picked == NULL) {
-		snprintf(error, TOPO_ERROR_SIZE, "out of memory");
+		snprintf(error, ERROR_SIZE, "out of memory");
 		goto end;
 	}
 	/* Offline CPUs are in no complete set of the topology's own. */
@@ -116,12 +116,12 @@ bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t al
 		hwloc_bitmap_copy(picked, set);
 	total = hwloc_bitmap_weight(picked);
 	if (total <= 0) {
-		snprintf(error, TOPO_ERROR_SIZE, "no CPU is left to run on");
+		snprintf(error, ERROR_SIZE, "no CPU is left to run on");
 		goto end;
 	}
 	t->cpus = calloc((size_t)total, sizeof(*t->cpus));
 	if (t->cpus == NULL || hwloc_bitmap_list_asprintf(&t->cpus_text, picked) < 0) {
-		snprintf(error, TOPO_ERROR_SIZE, "out of memory");
+		snprintf(error, ERROR_SIZE, "out of memory");
 		topo_free(t);
 		goto end;
 	}
@@ -137,7 +137,7 @@ end:
 	return good;
 }
 
-bool topo_load(struct topo *t, const char *cpus, char error[TOPO_ERROR_SIZE])
+bool topo_load(struct topo *t, const char *cpus, char error[ERROR_SIZE])
 {
 	hwloc_topology_t machine = NULL;
 	hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
@@ -148,11 +148,11 @@ bool topo_load(struct topo *t, const char *cpus, char error[TOPO_ERROR_SIZE])
 	if (allowed == NULL || hwloc_topology_init(&machine) != 0 ||
 	    hwloc_topology_set_io_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_NONE) != 0 ||
 	    hwloc_topology_load(machine) != 0) {
-		snprintf(error, TOPO_ERROR_SIZE, "hwloc cannot read this machine's topology");
+		snprintf(error, ERROR_SIZE, "hwloc cannot read this machine's topology");
 		goto end;
 	}
 	if (hwloc_get_cpubind(machine, allowed, HWLOC_CPUBIND_PROCESS) != 0) {
-		snprintf(error, TOPO_ERROR_SIZE, "the allowed CPUs cannot be read");
+		snprintf(error, ERROR_SIZE, "the allowed CPUs cannot be read");
 		goto end;
 	}
 	good = topo_pick(t, machine, allowed, cpus, error);

@@ -7,7 +7,7 @@
 
 #include <hwloc.h>
 
-#define TOPO_ERROR_SIZE 256
+#include "opts.h"
 
 struct topo {
 	int *cpus;       /* OS index of each core's first allowed CPU, ascending by core */
@@ -21,11 +21,11 @@ struct topo {
  * `cpus` (a cpulist, or NULL). False, and one line in `error`, if nothing is left
  * or the list is bad.
  */
-bool topo_load(struct topo *t, const char *cpus, char error[TOPO_ERROR_SIZE]);
+bool topo_load(struct topo *t, const char *cpus, char error[ERROR_SIZE]);
 
 /* The same on a loaded topology, with the allowed set given: for synthetic ones. */
 bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t allowed, const char *cpus,
-	       char error[TOPO_ERROR_SIZE]);
+	       char error[ERROR_SIZE]);
 
 void topo_free(struct topo *t);
 

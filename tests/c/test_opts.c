@@ -24,7 +24,7 @@ static bool parse(struct opts *o, char *error, const char *a, const char *b, con
 static void good(void **state)
 {
 	struct opts o;
-	char error[OPTS_ERROR_SIZE];
+	char error[ERROR_SIZE];
 
 	(void)state;
 	assert_true(parse(&o, error, NULL, NULL, NULL));
@@ -64,7 +64,7 @@ static void bad(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct opts o;
-		char error[OPTS_ERROR_SIZE] = "";
+		char error[ERROR_SIZE] = "";
 
 		assert_false(parse(&o, error, cases[i].a, cases[i].b, NULL));
 		if (!strstr(error, cases[i].says))

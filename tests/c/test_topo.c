@@ -35,7 +35,7 @@ static bool pick(struct topo *t, hwloc_topology_t m, const char *allowed, const 
 
 static void one_per_core(void **state)
 {
-	char error[TOPO_ERROR_SIZE] = "";
+	char error[ERROR_SIZE] = "";
 	hwloc_topology_t m = machine(BIG);
 	struct topo t;
 
@@ -67,7 +67,7 @@ static void parts(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char error[TOPO_ERROR_SIZE] = "";
+		char error[ERROR_SIZE] = "";
 		struct topo t;
 		size_t n = strlen(cases[i].picked);
 
@@ -86,7 +86,7 @@ static void refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		char error[TOPO_ERROR_SIZE] = "";
+		char error[ERROR_SIZE] = "";
 		struct topo t;
 
 		if (pick(&t, m, "0-255", bad[i], error))
@@ -98,7 +98,7 @@ static void refused(void **state)
 
 static void nothing_left(void **state)
 {
-	char error[TOPO_ERROR_SIZE] = "";
+	char error[ERROR_SIZE] = "";
 	hwloc_topology_t m = machine("pack:1 core:2 pu:1");
 	struct topo t;
 
@@ -114,7 +114,7 @@ static void nothing_left(void **state)
 
 static void numa(void **state)
 {
-	char error[TOPO_ERROR_SIZE] = "";
+	char error[ERROR_SIZE] = "";
 	hwloc_topology_t m = machine("numa:8 l3:1(size=33554432) core:8 pu:1");
 	struct topo t;
 
