@@ -10,6 +10,9 @@ local C = uv.constants
 -- not export it on every version.
 local NOFOLLOW = C.O_NOFOLLOW or (uv.os_uname().machine:match("^a[ar][rm]") and 0x8000 or 0x20000)
 
+--- Open flag: fail on a link.
+files.NOFOLLOW = NOFOLLOW
+
 --- A whole small file, or nil and the reason. Files of /proc and /sys have no
 -- size, so it reads until the end or `max` bytes (default 1 MiB).
 function files.read(path, max)

@@ -10,6 +10,9 @@ local kernels = {}
 
 local GRACE_S = 1.5 -- beyond its time box: start, set-up on a large machine
 local MAX_OUTPUT = 131072 -- six of these still fit a record
+-- OpenBLAS would start a thread for every CPU when it is loaded, only to be told to
+-- use none of them.
+local ENV = { "OPENBLAS_NUM_THREADS=1" }
 local MEASURED, WRONG, COULD_NOT = 0, 1, 2 -- exit codes, a contract with the kernels
 
 -- What went wrong, as one printable line of bounded length.
@@ -67,7 +70,7 @@ function kernels.run(name, seconds, left_s)
       return unknown(name .. ": not started, the deadline is too near")
    end
    local run, err = process.run(paths.libexec .. "/" .. name, { "--seconds", ("%g"):format(seconds) },
-      { timeout_ms = limit * 1000, max_output = MAX_OUTPUT })
+      { timeout_ms = limit * 1000, max_output = MAX_OUTPUT, env = ENV })
    if not run then
       return unknown(err)
    end

@@ -1,6 +1,7 @@
 --- Runs a program with a deadline. Arguments are a list and never a shell's
 -- text; the environment is only what is given here.
 local uv = require("luv")
+local files = require("syscheck.files")
 
 local process = {}
 
@@ -109,7 +110,7 @@ end
 -- @return release function; or nil and why
 function process.lock(path, timeout_s)
    local C = uv.constants
-   local fd, err = uv.fs_open(path, C.O_RDWR + C.O_CREAT, 384) -- 0600
+   local fd, err = uv.fs_open(path, C.O_RDWR + C.O_CREAT + files.NOFOLLOW, 384) -- 0600
    if not fd then
       return nil, err
    end

@@ -9,8 +9,8 @@ ROUNDS=${ROUNDS:-15}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 make -s install PREFIX="$dir/p" SYSCONFDIR="$dir/etc" LOCALSTATEDIR="$dir/var" RUNDIR="$dir/run" DESTDIR=
-printf '#!/bin/bash\ntimeout 75 lua5.4 -e ""\nexit 0\n' >"$dir/empty"
-chmod 755 "$dir/empty"
+printf '#!/bin/bash\ntimeout 75 lua5.4 -e ""\nexit 0\n' >"$dir/empty.sh"
+chmod 755 "$dir/empty.sh"
 
 # timed NAME COMMAND...: appends wall milliseconds and CPU milliseconds to $dir/NAME
 timed() {
@@ -33,7 +33,7 @@ stats() {
 }
 
 for _ in $(seq "$ROUNDS"); do
-	timed empty "$dir/empty"
+	timed empty "$dir/empty.sh"
 	timed passive stage prolog passive
 	timed epilog stage epilog passive
 done
