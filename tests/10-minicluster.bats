@@ -22,6 +22,8 @@ teardown_file() {
 }
 
 setup() {
+	# Nodes have a /tmp of their own: a checkout below it is not there.
+	cd / || return
 	export SLURM_CONF=$BASE/a/etc/slurm.conf
 }
 

@@ -6,7 +6,9 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 
 export MINICLUSTER_DIR=/var/tmp/syscheck-demo
-minicluster=tests/cluster/minicluster
+minicluster=$PWD/tests/cluster/minicluster
+# A directory that every virtual node has: jobs start where they are submitted.
+cd / || exit 2
 failures=0
 
 say() {
@@ -43,7 +45,6 @@ finish() {
 		cat <<-TEXT
 
 		The cluster is up (KEEP=1). To use it:
-		    cd $PWD
 		    export MINICLUSTER_DIR=$MINICLUSTER_DIR
 		    eval "\$($minicluster env)"
 		    srun -N2 --syscheck=quick hostname

@@ -1,5 +1,12 @@
-# cgroups: one tree per cluster, syscheck-minicluster-SLOT, in every hierarchy that is
-# used. Slurm's own groups go below it, and each node has one for its CPU quota.
+# cgroups: one tree per cluster, syscheck-minicluster-SLOT. Below it `daemons` (munged,
+# slurmctld, the network) and one group a node, which has the CPU quota and holds all
+# that the node runs:
+#   v1  in the cpu hierarchy, which Slurm 22.05 leaves alone, so steps stay in it.
+#       Slurm's own groups (slurm_n1) go below our tree of the other hierarchies.
+#   v2  Slurm moves slurmd and steps to system.slice/NODE_slurmstepd.scope, the same
+#       path for every cluster. Each node has a cgroup namespace whose root is its own
+#       group, so that scope lies in it. The rule "processes only in leaves" makes one
+#       more level: NODE/daemon.
 # shellcheck shell=bash disable=SC2153
 
 # v1 where the controllers are mounted that way; Slurm needs the freezer there.
@@ -21,6 +28,30 @@ cpu_root() {
 	fi
 }
 
+# cgroup_enter GROUP: this shell goes into a group of the cluster's
+cgroup_enter() {
+	echo "$BASHPID" >"$(cpu_root)/$1/cgroup.procs"
+}
+
+# Where a node's commands start.
+node_group() {
+	if is_v1; then
+		echo "$1"
+	else
+		echo "$1/daemon"
+	fi
+}
+
+# v2: children of DIR get what the machine has of these. cpu is for the quota, the
+# others for what a job's record may hold. They stay on at the root after `down`: who
+# else has come to use them is not for us to know.
+enable_controllers() {
+	local c
+	for c in cpu memory pids; do
+		echo "+$c" >"$1/cgroup.subtree_control"
+	done 2>/dev/null
+}
+
 cgroup_create() {
 	local c node
 	mkdir -p "$(cpu_root)" "$DIR/cg" || return 1
@@ -38,12 +69,28 @@ cgroup_create() {
 			echo 1 >"$DIR/cg/cpuset/cgroup.clone_children"
 		fi
 	else
-		echo +cpu >/sys/fs/cgroup/cgroup.subtree_control 2>/dev/null
-		echo +cpu >"$(cpu_root)/cgroup.subtree_control" 2>/dev/null
+		enable_controllers /sys/fs/cgroup
+		enable_controllers "$(cpu_root)"
 	fi
+	mkdir -p "$(cpu_root)/daemons" || return 1
 	for node in $(node_names); do
 		mkdir -p "$(cpu_root)/$node" || return 1
 	done
+}
+
+# cgroup_root_of_node NODE PID, v2: PID has made the node's cgroup namespace and goes to
+# the leaf; the node's group is now an inner one.
+cgroup_root_of_node() {
+	local dir
+	dir=$(cpu_root)/$1
+	mkdir -p "$dir/daemon" "$dir/system.slice" && echo "$2" >"$dir/daemon/cgroup.procs" || return 1
+	enable_controllers "$dir"
+	enable_controllers "$dir/system.slice"
+}
+
+# nproc would say what this shell may use.
+machine_cpus() {
+	getconf _NPROCESSORS_ONLN
 }
 
 # cgroup_quota NODE PERCENT: of all CPUs, in periods of 10 ms: shorter than a pass of
@@ -51,28 +98,30 @@ cgroup_create() {
 cgroup_quota() {
 	local dir period=10000 quota=-1
 	dir=$(cpu_root)/$1
-	[ "$2" -lt 100 ] && quota=$((period * $(nproc) * $2 / 100))
+	[ "$2" -lt 100 ] && quota=$((period * $(machine_cpus) * $2 / 100))
 	# The kernel takes no quota below 1 ms.
 	[ "$quota" -ge 0 ] && [ "$quota" -lt 1000 ] && quota=1000
 	if is_v1; then
 		echo "$period" >"$dir/cpu.cfs_period_us" && echo "$quota" >"$dir/cpu.cfs_quota_us"
-	else
+	elif [ -f "$dir/cpu.max" ]; then
 		[ "$quota" = -1 ] && quota=max
 		echo "$quota $period" >"$dir/cpu.max"
+	else
+		die "this machine's cgroups have no cpu controller, so no node can be slow"
 	fi
 }
 
 cgroup_quota_show() {
-	local dir quota period
+	local dir quota='' period=''
 	dir=$(cpu_root)/$1
 	if is_v1; then
-		quota=$(cat "$dir/cpu.cfs_quota_us" 2>/dev/null) period=$(cat "$dir/cpu.cfs_period_us" 2>/dev/null)
+		{ read -r quota <"$dir/cpu.cfs_quota_us" && read -r period <"$dir/cpu.cfs_period_us"; } 2>/dev/null
 	else
-		read -r quota period 2>/dev/null <"$dir/cpu.max"
+		{ read -r quota period <"$dir/cpu.max"; } 2>/dev/null
 	fi
-	case ${quota:-} in
+	case $quota in
 	'' | -1 | max) ;;
-	*) echo "  $1 slow: $((100 * quota / period / $(nproc))) % of the machine" ;;
+	*) echo "  $1 slow: $((100 * quota / period / $(machine_cpus))) % of the machine" ;;
 	esac
 }
 
@@ -90,10 +139,11 @@ cgroup_remove() {
 	local root try
 	for root in /sys/fs/cgroup/"$(group)" /sys/fs/cgroup/*/"$(group)"; do
 		[ -d "$root" ] || continue
-		# A killed process leaves its group a moment later.
+		# A killed process leaves its group a moment later, and may have forked before.
 		for try in {1..50}; do
 			find "$root" -depth -type d -exec rmdir {} + 2>/dev/null
 			[ -d "$root" ] || break
+			cgroup_kill KILL
 			sleep 0.1
 		done
 		: "$try"

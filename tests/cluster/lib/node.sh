@@ -17,34 +17,13 @@ first_and_last() {
 	echo "nodes are $(node_letter)1 to $(node_letter)$NODES"
 }
 
-# Below the ephemeral ports, 1,100 a cluster.
-port_base() {
-	echo $((10000 + $1 * 1100))
-}
-
-bridge_name() {
-	echo "scmc$1"
-}
-
-# 198.18.0.0/15 is for tests between network devices (RFC 2544): no site uses it.
-subnet() {
-	echo "198.18.$1"
-}
-
 node_address() {
 	echo "$(subnet "$SLOT").$((10 + ${1#?}))"
 }
 
-network_create() {
-	local bridge
-	bridge=$(bridge_name "$SLOT")
-	ip link add "$bridge" type bridge &&
-		ip address add "$(subnet "$SLOT").1/24" dev "$bridge" &&
-		ip link set "$bridge" up
-}
-
 # A copy of the node's view of its CPUs, with throttle counters, which a virtual
-# machine has not: bound over the real one in this node's mount namespace only.
+# machine has not: bound over the real one in this node's mount namespace only. The
+# files are those of the kernel's arch/x86/kernel/cpu/mce/therm_throt.c.
 cpu_tree() {
 	local tree=$1 cpu name
 	mkdir -p "$tree"
@@ -52,7 +31,7 @@ cpu_tree() {
 	cp -rd /sys/devices/system/cpu/. "$tree/" 2>/dev/null
 	for cpu in "$tree"/cpu[0-9]*; do
 		mkdir -p "$cpu/thermal_throttle"
-		for name in {core,package}_{throttle,power_limit}_{count,total_time_ms,max_time_ms}; do
+		for name in {core,package}_{throttle_count,throttle_total_time_ms,throttle_max_time_ms,power_limit_count}; do
 			echo 0 >"$cpu/thermal_throttle/$name"
 		done
 	done
@@ -62,39 +41,100 @@ cpu_tree() {
 node_throttle() {
 	local file dir=$DIR/nodes/$1/cpu
 	for file in "$dir"/cpu[0-9]*/thermal_throttle/package_throttle_count; do
-		echo "$2" >"$file.new" && mv "$file.new" "$file"
-		# About 3 ms an event, as real packages show.
-		echo "$(($2 * 3))" >"$file.new" && mv "$file.new" "${file%count}total_time_ms"
+		{
+			echo "$2" >"$file.new" && mv "$file.new" "$file" &&
+				# About 3 ms an event, as real packages show.
+				echo "$(($2 * 3))" >"$file.new" && mv "$file.new" "${file%count}total_time_ms"
+		} || return 1
 	done
 }
 
-holder_of() {
-	awk -v name="$1.namespace" '$1 == name { print $2, $3 }' "$DIR/pids" | tail -n 1
+node_throttle_show() {
+	local count=0
+	{ read -r count <"$DIR/nodes/$1/cpu/cpu0/thermal_throttle/package_throttle_count"; } 2>/dev/null
+	[ "$count" = 0 ] || echo "  $1 throttle: $count events"
 }
 
-# Network, mount and host name of its own. The holder keeps the namespaces alive; they
-# end with it, and all mounts and the veth pair with them.
+# The switch has a network namespace to itself: a host's firewall may drop what its
+# bridges forward (bridge-nf-call-iptables), and here it has no rules.
+network_create() {
+	local link
+	link=$(link_name "$SLOT")
+	start switch daemons unshare --net --mount sleep infinity
+	holder_wait switch &&
+		ip link add "$link" type veth peer name host netns "$HOLDER" &&
+		ip address add "$(subnet "$SLOT").1/24" dev "$link" &&
+		ip link set "$link" up &&
+		in_switch ip link add bridge type bridge &&
+		in_switch ip link set bridge up &&
+		in_switch ip link set host master bridge up
+}
+
+in_switch() {
+	holder_of switch && nsenter -t "$HOLDER" --net -- "$@"
+}
+
+# What a node has for itself.
+node_namespaces() {
+	NAMESPACES=()
+	[ "$MODE" = netns ] && NAMESPACES+=(--net --uts --mount)
+	is_v1 && return 0
+	[ "$MODE" = ports ] && NAMESPACES+=(--mount)
+	NAMESPACES+=(--cgroup)
+}
+
+# holder_of NODE: the process that keeps its namespaces, into HOLDER; false if it is dead
+holder_of() {
+	local name pid start
+	HOLDER=''
+	while read -r name pid start; do
+		[ "$name" = "$1" ] || [ "$name" = "$1.namespace" ] || continue
+		is_ours "$pid" "$start" && HOLDER=$pid
+	done <"$DIR/pids"
+	[ -n "$HOLDER" ]
+}
+
+# unshare becomes sleep only after it has made the mounts private; before that, what is
+# mounted in there could show up outside.
+holder_wait() {
+	local try comm
+	for try in {1..200}; do
+		holder_of "$1" || return 1
+		{ read -r comm <"/proc/$HOLDER/comm"; } 2>/dev/null
+		[ "${comm:-}" = sleep ] && return 0
+		sleep 0.02
+	done
+	: "$try"
+	return 1
+}
+
+# The holder keeps the namespaces alive; they end with it, and all mounts and the veth
+# pair with them.
 namespaces_create() {
-	local node=$1 dir=$DIR/nodes/$1 holder try veth
+	local node=$1
+	node_namespaces
+	[ "${#NAMESPACES[@]}" -gt 0 ] || return 0
+	start "$node.namespace" "$node" unshare "${NAMESPACES[@]}" sleep infinity
+	holder_wait "$node" || return 1
+	if ! is_v1; then
+		cgroup_root_of_node "$node" "$HOLDER" &&
+			nsenter -t "$HOLDER" --mount --cgroup -- mount -t cgroup2 cgroup2 /sys/fs/cgroup || return 1
+	fi
+	if [ "$MODE" = netns ]; then
+		netns_create "$node" "$HOLDER" || return 1
+	fi
+}
+
+netns_create() {
+	local node=$1 holder=$2 dir=$DIR/nodes/$1
 	mkdir -p "$dir/tmp"
 	chmod 1777 "$dir/tmp"
 	cpu_tree "$dir/cpu"
-	start "$node.namespace" unshare --net --uts --mount sleep infinity
-	holder=$(holder_of "$node")
-	holder=${holder% *}
-	for try in {1..100}; do
-		[ "$(readlink "/proc/$holder/ns/net")" != "$(readlink /proc/self/ns/net)" ] &&
-			[ "$(readlink "/proc/$holder/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ] && break
-		sleep 0.05
-	done
-	: "$try"
-	veth=$(bridge_name "$SLOT")$node
-	ip link add "$veth" type veth peer name eth0 netns "$holder" &&
-		ip link set "$veth" master "$(bridge_name "$SLOT")" up &&
+	in_switch ip link add "$node" type veth peer name eth0 netns "$holder" &&
+		in_switch ip link set "$node" master bridge up &&
 		nsenter -t "$holder" --net --uts --mount -- "$BASH" -s "$node" "$(node_address "$node")" "$DIR" <<-'INSIDE'
 			set -eu
 			node=$1 address=$2 dir=$3
-			# unshare exec'd sleep after it made the mounts private.
 			hostname "$node"
 			ip link set lo up
 			ip address add "$address/24" dev eth0
@@ -113,27 +153,28 @@ namespaces_create() {
 
 # node_exec NODE COMMAND...: replaces this shell.
 node_exec() {
-	local node=$1 holder=() enter=()
+	local node=$1 enter=()
 	shift
-	if [ "$MODE" = netns ]; then
-		read -r -a holder < <(holder_of "$node")
-		is_ours "${holder[0]:-0}" "${holder[1]:-x}" || die "$node is dead: see minicluster status"
-		enter=(nsenter -t "${holder[0]}" --net --uts --mount --wd=/ --)
+	node_namespaces
+	if [ "${#NAMESPACES[@]}" -gt 0 ]; then
+		holder_of "$node" || die "$node is dead: see minicluster status"
+		enter=(nsenter -t "$HOLDER" "${NAMESPACES[@]}")
+		[ "$MODE" = netns ] && enter+=(--wd=/)
+		enter+=(--)
 	fi
-	echo "$BASHPID" >"$(cpu_root)/$node/cgroup.procs" || die "$node: cannot enter its cgroup"
+	cgroup_enter "$(node_group "$node")" || die "$node: cannot enter its cgroup"
 	export SLURMD_NODENAME=$node
 	exec "${enter[@]}" "$@"
 }
 
 node_start() {
 	local node=$1
-	if [ "$MODE" = netns ]; then
-		namespaces_create "$node" || return 1
-	fi
+	namespaces_create "$node" || return 1
 	mkdir -p "$DIR/spool/$node"
 	(
-		unset SLURMD_NODENAME
-		node_exec "$node" setsid slurmd -D -N "$node" -f "$SLURM_CONF" </dev/null >>"$DIR/log/slurmd.$node.log" 2>&1
-	) &
+		# With INVOCATION_ID slurmd would take itself for a unit of systemd's.
+		unset INVOCATION_ID
+		node_exec "$node" setsid slurmd -D -N "$node" -f "$SLURM_CONF"
+	) </dev/null >>"$DIR/log/slurmd.$node.out" 2>&1 3>&- 4>&- &
 	note "slurmd.$node" "$!"
 }
