@@ -2,9 +2,13 @@
 # shellcheck shell=bash disable=SC2153
 
 install_syscheck() {
-	make -s -C "$REPO" install PREFIX="$DIR/prefix" SYSCONFDIR="$DIR/etc" LOCALSTATEDIR="$DIR/var" \
-		RUNDIR="$DIR/run/syscheck/%n" DESTDIR= >"$DIR/log/install.log" 2>&1 || return 1
 	local text
+	# One at a time: two clusters that start together would build in the same build/.
+	(
+		cgroup_enter daemons &&
+			exec flock "$REPO" make -s -C "$REPO" install PREFIX="$DIR/prefix" SYSCONFDIR="$DIR/etc" \
+				LOCALSTATEDIR="$DIR/var" RUNDIR="$DIR/run/syscheck/%n" DESTDIR=
+	) </dev/null >"$DIR/log/install.out" 2>&1 || return 1
 	text=$(<"$HERE/policy.lua")
 	printf '%s\n' "${text//@DIR@/$DIR}" >"$DIR/etc/syscheck/policy.lua"
 	cp "$DIR/prefix/share/syscheck/job_submit.lua" "$DIR/etc/job_submit.lua"
@@ -13,7 +17,7 @@ install_syscheck() {
 
 write_cgroup_conf() {
 	if is_v1; then
-		printf '%s\n' "CgroupPlugin=cgroup/v1" "CgroupMountpoint=$DIR/cg" "CgroupAutomount=no"
+		printf '%s\n' "CgroupPlugin=cgroup/v1" "CgroupMountpoint=$DIR/cg"
 	else
 		# Without systemd's scopes: a slurmd of ours is no unit of its.
 		printf '%s\n' "CgroupPlugin=cgroup/v2" "IgnoreSystemd=yes"
@@ -46,7 +50,8 @@ write_config() {
 	SlurmctldPort=$base
 	SlurmUser=root
 	AuthType=auth/munge
-	# A requeued job is eligible again when its credential has expired (22.05).
+	# A requeued job is eligible one second after its credential has expired (22.05).
+	# 5 is the least: slurm_cred.c takes less for 120.
 	AuthInfo=socket=$DIR/munge/socket,cred_expire=5
 	StateSaveLocation=$DIR/state
 	SlurmdSpoolDir=$DIR/spool/%n
@@ -79,10 +84,10 @@ write_config() {
 	fi
 	if [ "$MODE" = netns ]; then
 		for node in $(node_names); do
-			echo "NodeName=$node NodeAddr=$(node_address "$node") NodeHostname=$node Port=$((base + 1)) CPUs=$(nproc) State=UNKNOWN"
+			echo "NodeName=$node NodeAddr=$(node_address "$node") NodeHostname=$node Port=$((base + 1)) CPUs=$(machine_cpus) State=UNKNOWN"
 		done
 	else
-		echo "NodeName=$last NodeAddr=127.0.0.1 Port=[$((base + 1))-$((base + NODES))] CPUs=$(nproc) State=UNKNOWN"
+		echo "NodeName=$last NodeAddr=127.0.0.1 Port=[$((base + 1))-$((base + NODES))] CPUs=$(machine_cpus) State=UNKNOWN"
 	fi >>"$DIR/etc/slurm.conf"
 	cat >>"$DIR/etc/slurm.conf" <<-CONF
 	PartitionName=main Nodes=$last Default=YES OverSubscribe=EXCLUSIVE State=UP

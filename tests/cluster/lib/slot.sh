@@ -53,6 +53,10 @@ claim_slot() {
 	[ -n "$SLOT" ]
 }
 
+holds_slot() {
+	[ -f "$SLOTS/$SLOT/dir" ] && [ "$(<"$SLOTS/$SLOT/dir")" = "$DIR" ]
+}
+
 # All that are noted for DIR: `up` may have died before it wrote its settings.
 release_slots() {
 	local file
