@@ -160,7 +160,8 @@ static int run(const struct topo *topo, double started, double end)
 int main(int argc, char **argv)
 {
 	static const struct opts_extra extra[] = {
-		{ "--threshold-us", "a longer iteration is a detour (default 1)", 0.1, 1e6, &threshold_us },
+		{ .name = "--threshold-us", .help = "a longer iteration is a detour (default 1)",
+		  .low = 0.1, .high = 1e6, .value = &threshold_us },
 	};
 	static const struct kernel kernel = {
 		.name = NAME,

@@ -297,7 +297,8 @@ static int run(const struct topo *topo, double started, double end)
 int main(int argc, char **argv)
 {
 	static const struct opts_extra extra[] = {
-		{ "--max-memory", "MB for all arrays (default: half of what is available)", 1, 1e9, &max_memory_mb },
+		{ .name = "--max-memory", .help = "MB for all arrays (default: half of what is available)",
+		  .low = 1, .high = 1e9, .value = &max_memory_mb },
 	};
 	static const struct kernel kernel = {
 		.name = NAME,

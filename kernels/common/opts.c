@@ -48,50 +48,75 @@ static bool take_number(const char *name, const char *text, double low, double h
 	return false;
 }
 
+static bool take_text(const struct opts_extra *x, const char *text, char error[ERROR_SIZE])
+{
+	char shown[40], names[160] = "";
+	size_t length = 0;
+
+	*x->text = text;
+	if (x->choices == NULL && text[0] != '\0')
+		return true;
+	for (size_t i = 0; x->choices && x->choices[i]; i++) {
+		if (strcmp(text, x->choices[i]) == 0)
+			return true;
+		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s", i ? ", " : "", x->choices[i]);
+	}
+	show(shown, sizeof(shown), text);
+	snprintf(error, ERROR_SIZE, "%s: want %s, not \"%s\"", x->name, x->choices ? names : "a value", shown);
+	return false;
+}
+
+static bool take(const struct opts_extra *x, const char *text, char error[ERROR_SIZE])
+{
+	if (x->text)
+		return take_text(x, text, error);
+	return take_number(x->name, text, x->low, x->high, x->value, error);
+}
+
 bool opts_parse(struct opts *opts, const struct opts_extra *extra, size_t n_extra, int argc, char **argv,
 		char error[ERROR_SIZE])
 {
+	const struct opts_extra common[] = {
+		{ .name = "--seconds", .low = SECONDS_LOW, .high = SECONDS_HIGH, .value = &opts->seconds },
+		{ .name = "--cpus", .text = &opts->cpus },
+		{ .name = "--help", .flag = &opts->help },
+		{ .name = "--version", .flag = &opts->version },
+	};
+	const size_t n_common = sizeof(common) / sizeof(common[0]);
 	char shown[40];
 
 	for (int i = 1; i < argc; i++) {
-		const char *arg = argv[i], *equals = strchr(arg, '=');
+		const char *arg = argv[i], *equals = strchr(arg, '='), *value;
 		size_t length = equals ? (size_t)(equals - arg) : strlen(arg);
 		const struct opts_extra *found = NULL;
-		bool seconds = length == 9 && strncmp(arg, "--seconds", 9) == 0;
-		bool cpus = length == 6 && strncmp(arg, "--cpus", 6) == 0;
-		const char *value;
 
-		if (strcmp(arg, "--help") == 0) {
-			opts->help = true;
-			continue;
+		for (size_t j = 0; j < n_common + n_extra; j++) {
+			const struct opts_extra *x = j < n_common ? &common[j] : &extra[j - n_common];
+
+			if (strlen(x->name) == length && strncmp(arg, x->name, length) == 0)
+				found = x;
 		}
-		if (strcmp(arg, "--version") == 0) {
-			opts->version = true;
-			continue;
-		}
-		for (size_t j = 0; j < n_extra; j++)
-			if (strlen(extra[j].name) == length && strncmp(arg, extra[j].name, length) == 0)
-				found = &extra[j];
-		if (!seconds && !cpus && !found) {
+		if (!found) {
 			show(shown, sizeof(shown), arg);
 			snprintf(error, ERROR_SIZE, "%s \"%s\" (see --help)",
 				 arg[0] == '-' ? "unknown option" : "no operand is wanted, got", shown);
 			return false;
 		}
-		value = equals ? equals + 1 : argv[++i];
-		if (value == NULL) {
-			snprintf(error, ERROR_SIZE, "%.*s: a value is missing", (int)length, arg);
+		if (found->flag && equals) {
+			snprintf(error, ERROR_SIZE, "%s takes no value", found->name);
 			return false;
 		}
-		if (cpus) {
-			opts->cpus = value;
-		} else {
-			double low = seconds ? SECONDS_LOW : found->low, high = seconds ? SECONDS_HIGH : found->high;
-
-			if (!take_number(seconds ? "--seconds" : found->name, value, low, high,
-					 seconds ? &opts->seconds : found->value, error))
-				return false;
+		if (found->flag) {
+			*found->flag = true;
+			continue;
 		}
+		value = equals ? equals + 1 : argv[++i];
+		if (value == NULL) {
+			snprintf(error, ERROR_SIZE, "%s: a value is missing", found->name);
+			return false;
+		}
+		if (!take(found, value, error))
+			return false;
 	}
 	return true;
 }

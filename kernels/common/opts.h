@@ -15,12 +15,15 @@ enum {
 	EXIT_COULD_NOT = 2
 };
 
-/* An option of one kernel beside the common ones; its value is a number. */
+/* An option of one kernel beside the common ones: exactly one of value, text, flag. */
 struct opts_extra {
 	const char *name; /* with dashes */
 	const char *help;
-	double low, high;
+	double low, high; /* of a number */
 	double *value;
+	const char *const *choices; /* of a text: NULL-ended; or NULL: any that is not empty */
+	const char **text;
+	bool *flag; /* takes no value */
 };
 
 struct opts {

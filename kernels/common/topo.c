@@ -84,6 +84,46 @@ static size_t last_level_caches(hwloc_topology_t machine, const struct topo *t)
 	return sum;
 }
 
+/*
+ * The nodes of the cores. A core with several (memory of two kinds beside it) counts
+ * to the first: the one that its threads' memory comes from by default.
+ */
+static bool numa_nodes(struct topo *t, hwloc_topology_t machine)
+{
+	hwloc_bitmap_t near = hwloc_bitmap_alloc(), all = hwloc_bitmap_alloc();
+	bool good = near && all;
+	int node, n = 0;
+
+	t->node_of = calloc((size_t)t->n, sizeof(*t->node_of));
+	good = good && t->node_of;
+	for (int i = 0; good && i < t->n; i++) {
+		hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(machine, (unsigned)t->cpus[i]);
+
+		if (pu)
+			hwloc_cpuset_to_nodeset(machine, pu->cpuset, near);
+		node = pu ? hwloc_bitmap_first(near) : 0;
+		t->node_of[i] = node < 0 ? 0 : node;
+		hwloc_bitmap_set(all, (unsigned)t->node_of[i]);
+	}
+	t->n_nodes = good ? hwloc_bitmap_weight(all) : 0;
+	t->nodes = calloc((size_t)t->n_nodes + 1, sizeof(*t->nodes));
+	good = good && t->nodes;
+	if (good) {
+		hwloc_bitmap_foreach_begin(node, all)
+			t->nodes[n++] = node;
+		hwloc_bitmap_foreach_end();
+	}
+	for (int i = 0; good && i < t->n; i++)
+		for (int j = 0; j < n; j++)
+			if (t->nodes[j] == t->node_of[i]) {
+				t->node_of[i] = j;
+				break;
+			}
+	hwloc_bitmap_free(near);
+	hwloc_bitmap_free(all);
+	return good;
+}
+
 bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t allowed, const char *cpus,
 	       char error[ERROR_SIZE])
 {
@@ -129,6 +169,11 @@ bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t al
 		t->cpus[i++] = cpu;
 	hwloc_bitmap_foreach_end();
 	t->n = total;
+	if (!numa_nodes(t, machine)) {
+		snprintf(error, ERROR_SIZE, "out of memory");
+		topo_free(t);
+		goto end;
+	}
 	t->llc = last_level_caches(machine, t);
 	good = true;
 end:
@@ -166,6 +211,8 @@ end:
 void topo_free(struct topo *t)
 {
 	free(t->cpus);
+	free(t->node_of);
+	free(t->nodes);
 	free(t->cpus_text);
 	*t = (struct topo){ 0 };
 }

@@ -12,6 +12,9 @@
 struct topo {
 	int *cpus;       /* OS index of each core's first allowed CPU, ascending by core */
 	int n;           /* number of cores, > 0 */
+	int *node_of;    /* each core's NUMA node, an index into `nodes` */
+	int *nodes;      /* OS index of each NUMA node that has one of the cores, ascending */
+	int n_nodes;     /* > 0: a machine without NUMA is one node, 0 */
 	size_t llc;      /* bytes: sum of the last-level caches that hold one of the CPUs */
 	char *cpus_text; /* `cpus` as a cpulist */
 };

@@ -10,7 +10,15 @@
 #include "common/opts.h"
 
 static double extra_value;
-static const struct opts_extra extra[] = { { "--max-memory", "", 1, 1e9, &extra_value } };
+static const char *extra_text;
+static bool extra_flag;
+static const char *const choices[] = { "auto", "avx2", NULL };
+static const struct opts_extra extra[] = {
+	{ .name = "--max-memory", .help = "", .low = 1, .high = 1e9, .value = &extra_value },
+	{ .name = "--isa", .help = "", .choices = choices, .text = &extra_text },
+	{ .name = "--dir", .help = "", .text = &extra_text },
+	{ .name = "--attribute", .help = "", .flag = &extra_flag },
+};
 
 static bool parse(struct opts *o, char *error, const char *a, const char *b, const char *c)
 {
@@ -18,7 +26,7 @@ static bool parse(struct opts *o, char *error, const char *a, const char *b, con
 	int argc = 1 + (a != NULL) + (b != NULL) + (c != NULL);
 
 	*o = (struct opts){ .seconds = 2 };
-	return opts_parse(o, extra, 1, argc, argv, error);
+	return opts_parse(o, extra, sizeof(extra) / sizeof(extra[0]), argc, argv, error);
 }
 
 static void good(void **state)
@@ -33,6 +41,9 @@ static void good(void **state)
 	assert_true(parse(&o, error, "--seconds=1e1", NULL, NULL) && o.seconds == 10);
 	assert_true(parse(&o, error, "--cpus=0-3", NULL, NULL) && strcmp(o.cpus, "0-3") == 0);
 	assert_true(parse(&o, error, "--max-memory", "64", "--help") && extra_value == 64 && o.help);
+	assert_true(parse(&o, error, "--isa", "avx2", NULL) && strcmp(extra_text, "avx2") == 0);
+	assert_true(parse(&o, error, "--dir=/a=b", NULL, NULL) && strcmp(extra_text, "/a=b") == 0);
+	assert_true(parse(&o, error, "--attribute", "--seconds", "3") && extra_flag && o.seconds == 3);
 }
 
 static void bad(void **state)
@@ -55,6 +66,12 @@ static void bad(void **state)
 		{ "--seconds", NULL, "--seconds: a value is missing" },
 		{ "--cpus", NULL, "--cpus: a value is missing" },
 		{ "--max-memory", "0", "--max-memory: want a number from 1 to 1e+09" },
+		{ "--isa", "avx3", "--isa: want auto, avx2, not \"avx3\"" },
+		{ "--isa", "", "--isa: want auto, avx2, not \"\"" },
+		{ "--dir", "", "--dir: want a value, not \"\"" },
+		{ "--cpus", "", "--cpus: want a value" },
+		{ "--attribute=1", NULL, "--attribute takes no value" },
+		{ "--help=x", NULL, "--help takes no value" },
 		{ "--second", "2", "unknown option \"--second\"" },
 		{ "--seconds2", "2", "unknown option" },
 		{ "-s", "2", "unknown option" },

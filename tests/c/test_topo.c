@@ -108,6 +108,8 @@ static void nothing_left(void **state)
 	/* No cache is shown: not known is 0, not a guess. */
 	assert_true(pick(&t, m, "0-1", NULL, error));
 	assert_int_equal(t.llc, 0);
+	assert_int_equal(t.n_nodes, 1);
+	assert_int_equal(t.nodes[0], 0);
 	topo_free(&t);
 	hwloc_topology_destroy(m);
 }
@@ -122,6 +124,17 @@ static void numa(void **state)
 	assert_true(pick(&t, m, "0-63", NULL, error));
 	assert_int_equal(t.n, 64);
 	assert_int_equal(t.llc, 8u << 25);
+	assert_int_equal(t.n_nodes, 8);
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(t.nodes[t.node_of[i]], i / 8);
+	topo_free(&t);
+	/* Nodes without one of the cores are not there; the index is not the OS's number. */
+	assert_true(pick(&t, m, "0-63", "17,40-41", error));
+	assert_int_equal(t.n_nodes, 2);
+	assert_int_equal(t.nodes[0], 2);
+	assert_int_equal(t.nodes[1], 5);
+	assert_int_equal(t.node_of[0], 0);
+	assert_int_equal(t.node_of[2], 1);
 	topo_free(&t);
 	hwloc_topology_destroy(m);
 }
