@@ -1,20 +1,20 @@
 /*
- * dgemm: floating-point rate of every core, all at the same time, by OpenBLAS'
- * serial DGEMM, and whether every bit of every result is right.
- *
- * The inputs are integers from -8 to 8 without 0. A sum of N = 768 products is at
- * most 768 x 64 = 49,152 in size: every partial sum is exact in a double, in any
- * order of summation, with or without FMA. So any differing bit is corruption.
+ * dgemm: floating-point rate of every core, all at the same time, by OpenBLAS' serial
+ * DGEMM; whether every bit of every result is right; and the clock that each core
+ * keeps under that load.
  */
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cblas.h>
 
+#include "common/chain.h"
 #include "common/clock.h"
+#include "common/exact.h"
 #include "common/kernel.h"
 #include "common/memory.h"
 #include "common/stats.h"
@@ -23,205 +23,280 @@
 #define NAME "dgemm"
 
 /*
- * 0.9 GFLOP a call: 18 ms at 50 GFLOP/s. Large enough for OpenBLAS to be near its
- * large-matrix rate, small enough for many calls in a 1 s box, on a slow core too.
+ * The largest size of which FIT calls fit into the box on the slowest core. 1536 is
+ * within 2 % of OpenBLAS' rate on matrices without end (768: 8 %), and 0.13 s a call at
+ * 55 GFLOP/s. Smaller ones are for slow cores and little memory.
  */
-#define N 768
-#define FLOP (2.0 * N * N * N)
+static const size_t sizes[] = { 1536, 768, 384 };
+#define N_SIZES (sizeof(sizes) / sizeof(sizes[0]))
+#define FIT 3
+#define PROBE 256 /* 34 MFLOP: to tell how fast a core is */
 
-/* A wrong element hides from one random vector of 20-bit integers once in 2^20. */
-#define VECTORS 2
-#define VECTOR_BITS 20
+#define MAX_SAMPLES 1024 /* of the clock, on each core: the latest */
+
+/* What all cores of a NUMA node share: two inputs and the one right result. */
+struct shared {
+	double *a, *b, *reference;
+};
 
 struct core {
-	double *a, *b, *c, *reference;
-	double busy; /* seconds in counted calls */
+	const struct shared *shared;
+	double *c;
+	double probe; /* FLOP/s */
+	double busy;  /* seconds in counted calls */
 	long calls;
-	char error[160]; /* empty: every result was right */
+	double mhz[MAX_SAMPLES];
+	long samples;
+	size_t wrong; /* index of a wrong element of `n` x `n`, or SIZE_MAX */
+	double got;
+	int64_t expected;
 } __attribute__((aligned(128)));
 
 static struct {
+	struct shared *nodes;
 	struct core *cores;
+	size_t max_n, n;
 	double end;
-	bool no_memory; /* set by any member before they meet */
+	atomic_bool no_memory;
 } s;
 
-/* splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t next_random(uint64_t *state)
+static double flop(size_t n)
 {
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
+	return 2.0 * (double)n * (double)n * (double)n;
 }
 
-static void fill(double *m, uint64_t *state)
+static void multiply(const struct core *core, double *c, size_t n)
 {
-	for (size_t i = 0; i < (size_t)N * N; i++) {
-		uint64_t r = next_random(state);
-		double size = 1 + (double)(r & 7);
+	const struct shared *m = core->shared;
+	blasint size = (blasint)n;
 
-		m[i] = r & 8 ? size : -size;
-	}
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1.0, m->a, size, m->b, size, 0.0, c,
+		    size);
 }
 
-static void multiply(struct core *core, double *c)
+static void note_wrong(struct core *core, const double *c, size_t wrong)
 {
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0, core->a, N, core->b, N, 0.0, c, N);
-}
-
-/* The one right value of an element, by integers. */
-static int64_t exact_element(const struct core *core, size_t row, size_t column)
-{
-	int64_t sum = 0;
-
-	for (size_t k = 0; k < N; k++)
-		sum += (int64_t)core->a[row * N + k] * (int64_t)core->b[k * N + column];
-	return sum;
-}
-
-static void describe(struct core *core, const double *c, size_t row, size_t column)
-{
-	snprintf(core->error, sizeof(core->error), "C[%zu][%zu] is %.17g, expected %lld", row, column,
-		 c[row * N + column], (long long)exact_element(core, row, column));
-}
-
-/*
- * Freivalds' check over the integers: C x = A (B x) for random x, in int64. Bounds:
- * B x < 768 x 8 x 2^20 < 2^33, A (B x) < 2^46, C x < 768 x 49,152 x 2^20 < 2^46.
- */
-static void verify_reference(struct core *core, uint64_t *state)
-{
-	int64_t x[N], bx[N];
-
-	for (int v = 0; v < VECTORS && core->error[0] == '\0'; v++) {
-		for (size_t i = 0; i < N; i++)
-			x[i] = (int64_t)(next_random(state) >> (64 - VECTOR_BITS));
-		for (size_t i = 0; i < N; i++) {
-			bx[i] = 0;
-			for (size_t j = 0; j < N; j++)
-				bx[i] += (int64_t)core->b[i * N + j] * x[j];
-		}
-		for (size_t i = 0; i < N && core->error[0] == '\0'; i++) {
-			int64_t abx = 0, cx = 0;
-			int whole = 1;
-
-			for (size_t j = 0; j < N; j++) {
-				double element = core->reference[i * N + j];
-
-				abx += (int64_t)core->a[i * N + j] * bx[j];
-				/* A wrong element may be anything, NaN too: no cast before a look. */
-				whole = whole && fabs(element) <= 1e6 && element == rint(element);
-				cx += whole ? (int64_t)element * x[j] : 0;
-			}
-			if (whole && abx == cx)
-				continue;
-			for (size_t j = 0; j < N && core->error[0] == '\0'; j++)
-				if (core->reference[i * N + j] != (double)exact_element(core, i, j))
-					describe(core, core->reference, i, j);
-		}
-	}
-}
-
-/* Bits, not values: -0 for 0 is corruption, too. */
-static int differ(const void *a, const void *b, size_t n)
-{
-	return memcmp(a, b, n * sizeof(double)) != 0;
+	if (wrong == s.n * s.n || core->wrong != SIZE_MAX)
+		return;
+	core->wrong = wrong;
+	core->got = c[wrong];
+	core->expected = exact_element(core->shared->a, core->shared->b, s.n, wrong / s.n, wrong % s.n);
 }
 
 static void compare(struct core *core)
 {
-	if (!differ(core->c, core->reference, (size_t)N * N))
-		return;
-	for (size_t i = 0; i < (size_t)N * N; i++) {
-		if (differ(&core->c[i], &core->reference[i], 1)) {
-			describe(core, core->c, i / N, i % N);
-			return;
-		}
-	}
+	const struct shared *m = core->shared;
+
+	note_wrong(core, core->c, exact_compare(m->a, m->b, core->c, m->reference, s.n));
 }
 
-static void work(struct team *team, int member, void *shared)
+/* Is this the first core of its NUMA node, which prepares what the others share? */
+static bool leads(const struct topo *topo, int member)
 {
-	struct core *core = &s.cores[member];
-	size_t bytes = sizeof(double) * N * N;
-	uint64_t state = 20260101; /* the same work on every core */
-	double last = 0;
+	for (int i = 0; i < member; i++)
+		if (topo->node_of[i] == topo->node_of[member])
+			return false;
+	return true;
+}
 
-	(void)shared;
-	core->a = memory_map(bytes);
-	core->b = memory_map(bytes);
+static void set_up(const struct topo *topo, int member)
+{
+	size_t bytes = sizeof(double) * s.max_n * s.max_n;
+	struct shared *m = &s.nodes[topo->node_of[member]];
+	struct core *core = &s.cores[member];
+	uint64_t state = 20260101; /* the same work on every node */
+
 	core->c = memory_map(bytes);
-	core->reference = memory_map(bytes);
-	if (!core->a || !core->b || !core->c || !core->reference)
-		__atomic_store_n(&s.no_memory, true, __ATOMIC_SEQ_CST);
-	team_meet(team);
-	if (!core->a || !core->b || !core->c || !core->reference || __atomic_load_n(&s.no_memory, __ATOMIC_SEQ_CST))
+	if (core->c)
+		memset(core->c, 0, bytes);
+	else
+		s.no_memory = true;
+	if (!leads(topo, member))
 		return;
-	fill(core->a, &state);
-	fill(core->b, &state);
-	multiply(core, core->reference); /* warm-up, not counted */
-	verify_reference(core, &state);
-	multiply(core, core->c); /* touches c; not counted either */
-	compare(core);
-	team_meet(team);
+	m->a = memory_map(bytes);
+	m->b = memory_map(bytes);
+	m->reference = memory_map(bytes);
+	if (!m->a || !m->b || !m->reference) {
+		s.no_memory = true;
+		return;
+	}
+	exact_fill(m->a, s.max_n, &state);
+	exact_fill(m->b, s.max_n, &state);
+	memset(m->reference, 0, bytes);
+}
+
+/* The first call makes OpenBLAS ready, and the core its clock. */
+static void probe(struct core *core)
+{
+	double from;
+
+	multiply(core, core->c, PROBE);
+	from = clock_now();
+	multiply(core, core->c, PROBE);
+	core->probe = flop(PROBE) / (clock_now() - from);
+}
+
+static size_t choose_n(const struct topo *topo)
+{
+	double slowest = INFINITY, left = s.end - clock_now();
+	size_t i = 0;
+
+	for (int k = 0; k < topo->n; k++)
+		slowest = fmin(slowest, s.cores[k].probe);
+	while (i + 1 < N_SIZES && (sizes[i] > s.max_n || FIT * flop(sizes[i]) > slowest * left))
+		i++;
+	return sizes[i];
+}
+
+/*
+ * Right after a call: a clock that was lowered rises again within milliseconds. The
+ * best of three: what interrupts a sample only lowers it.
+ */
+static double clock_under_load(void)
+{
+	double best = 0;
+
+	for (int i = 0; i < 3; i++)
+		best = fmax(best, chain_mhz());
+	return best;
+}
+
+static void measure(struct core *core)
+{
+	double last;
+
 	/* Until the next call would end after the box; one call at least. */
 	do {
 		double from = clock_now();
 
-		multiply(core, core->c);
+		multiply(core, core->c, s.n);
 		last = clock_now() - from;
+		core->mhz[core->samples++ % MAX_SAMPLES] = clock_under_load();
 		core->busy += last;
 		core->calls++;
-		if (core->error[0] == '\0')
-			compare(core);
-	} while (clock_now() + 1.2 * last < s.end);
+		compare(core);
+	} while (clock_now() + 1.15 * last < s.end);
+}
+
+static void work(struct team *team, int member, void *unused)
+{
+	const struct topo *topo = team->topo;
+	struct core *core = &s.cores[member];
+	struct shared *m = &s.nodes[topo->node_of[member]];
+	uint64_t state = 1;
+
+	(void)unused;
+	set_up(topo, member);
+	team_meet(team);
+	if (s.no_memory)
+		return;
+	probe(core);
+	team_meet(team);
+	if (member == 0)
+		s.n = choose_n(topo);
+	team_meet(team);
+	/* Warm-up at full size, not counted; of the first core it is what all are held to. */
+	multiply(core, leads(topo, member) ? m->reference : core->c, s.n);
+	if (leads(topo, member))
+		note_wrong(core, m->reference, exact_verify(m->a, m->b, m->reference, s.n, &state));
+	team_meet(team);
+	if (!leads(topo, member))
+		compare(core);
+	measure(core);
+}
+
+static double median_mhz(struct core *core)
+{
+	size_t n = (size_t)(core->samples < MAX_SAMPLES ? core->samples : MAX_SAMPLES);
+
+	stats_sort(core->mhz, n);
+	return stats_quantile(core->mhz, n, 0.5);
+}
+
+/* The lowest of the cores' limits, as set now; NaN where there are none. */
+static double clock_limit(const struct topo *topo)
+{
+	double lowest = NAN;
+
+	for (int i = 0; i < topo->n; i++)
+		lowest = fmin(lowest, cpufreq_mhz(topo->cpus[i], "scaling_max_freq"));
+	return lowest;
+}
+
+static void report_cores(struct result *r, const struct topo *topo, double *rates, double *clocks)
+{
+	int slowest = 0, lowest = 0;
+	double sum = 0;
+
+	for (int i = 0; i < topo->n; i++) {
+		rates[i] = flop(s.n) * (double)s.cores[i].calls / s.cores[i].busy * 1e-9;
+		clocks[i] = median_mhz(&s.cores[i]);
+		sum += rates[i];
+		slowest = rates[i] < rates[slowest] ? i : slowest;
+		lowest = clocks[i] < clocks[lowest] ? i : lowest;
+	}
+	result_number(r, "gflops", sum);
+	result_number(r, "gflops_core_min", rates[slowest]);
+	result_integer(r, "slowest_cpu", topo->cpus[slowest]);
+	result_number(r, "clock_mhz_min", clocks[lowest]);
+	result_integer(r, "lowest_clock_cpu", topo->cpus[lowest]);
+	result_list_begin(r, "cores");
+	for (int i = 0; i < topo->n; i++) {
+		result_object_begin(r);
+		result_integer(r, "cpu", topo->cpus[i]);
+		result_number(r, "gflops", rates[i]);
+		result_number(r, "clock_mhz", clocks[i]);
+		result_object_end(r);
+	}
+	result_list_end(r);
+	stats_sort(rates, (size_t)topo->n);
+	stats_sort(clocks, (size_t)topo->n);
+	result_number(r, "gflops_core_median", stats_quantile(rates, (size_t)topo->n, 0.5));
+	result_number(r, "clock_mhz", stats_quantile(clocks, (size_t)topo->n, 0.5));
+	result_number(r, "clock_limit_mhz", clock_limit(topo));
 }
 
 static int report(const struct topo *topo, double started)
 {
-	struct result r;
-	double *rates = calloc((size_t)topo->n, sizeof(double)), sum = 0;
-	int bad = -1, slowest = 0;
-	long calls = 0;
+	double *rates = calloc((size_t)topo->n, sizeof(double)), *clocks = calloc((size_t)topo->n, sizeof(double));
+	const struct core *bad = NULL;
 	char error[200];
+	struct result r;
+	long calls = 0;
 
-	if (!rates)
+	if (!rates || !clocks) {
+		free(rates);
+		free(clocks);
 		return kernel_fail(NAME, "out of memory");
-	for (int i = 0; i < topo->n; i++) {
-		rates[i] = FLOP * (double)s.cores[i].calls / s.cores[i].busy * 1e-9;
-		sum += rates[i];
+	}
+	for (int i = topo->n - 1; i >= 0; i--) {
 		calls += s.cores[i].calls;
-		if (rates[i] < rates[slowest])
-			slowest = i;
-		if (bad < 0 && s.cores[i].error[0] != '\0')
-			bad = i;
+		bad = s.cores[i].wrong != SIZE_MAX ? &s.cores[i] : bad;
 	}
 	result_begin(&r, NAME);
-	result_bool(&r, "verified", bad < 0);
-	if (bad >= 0) {
-		snprintf(error, sizeof(error), "cpu %d: %s", topo->cpus[bad], s.cores[bad].error);
+	result_bool(&r, "verified", bad == NULL);
+	if (bad) {
+		snprintf(error, sizeof(error), "cpu %d: C[%zu][%zu] is %.17g, expected %lld", topo->cpus[bad - s.cores],
+			 bad->wrong / s.n, bad->wrong % s.n, bad->got, (long long)bad->expected);
 		result_string(&r, "error", error);
 	}
-	result_number(&r, "gflops", sum);
-	result_number(&r, "gflops_core_min", rates[slowest]);
-	result_integer(&r, "slowest_cpu", topo->cpus[slowest]);
-	result_list_begin(&r, "cores");
-	for (int i = 0; i < topo->n; i++) {
-		result_object_begin(&r);
-		result_integer(&r, "cpu", topo->cpus[i]);
-		result_number(&r, "gflops", rates[i]);
-		result_object_end(&r);
-	}
-	result_list_end(&r);
-	stats_sort(rates, (size_t)topo->n);
-	result_number(&r, "gflops_core_median", stats_quantile(rates, (size_t)topo->n, 0.5));
-	result_integer(&r, "n", N);
+	report_cores(&r, topo, rates, clocks);
+	result_integer(&r, "n", (long long)s.n);
 	result_integer(&r, "calls", calls);
 	result_string(&r, "blas", openblas_get_config());
 	free(rates);
-	return kernel_finish(NAME, &r, topo, started, bad < 0 ? EXIT_MEASURED : EXIT_WRONG);
+	free(clocks);
+	return kernel_finish(NAME, &r, topo, started, bad ? EXIT_WRONG : EXIT_MEASURED);
+}
+
+/* The largest size whose matrices fit into half of what is available. */
+static size_t max_n(const struct topo *topo)
+{
+	size_t matrices = (size_t)topo->n + 3 * (size_t)topo->n_nodes, room = memory_available() / 2, i = 0;
+
+	while (i + 1 < N_SIZES && matrices * sizes[i] * sizes[i] * sizeof(double) > room)
+		i++;
+	return sizes[i];
 }
 
 static int run(const struct topo *topo, double started, double end)
@@ -229,10 +304,16 @@ static int run(const struct topo *topo, double started, double end)
 	/* Debian's OpenBLAS has threads of its own; the team is the only one here. */
 	openblas_set_num_threads(1);
 	s.end = end;
+	s.max_n = max_n(topo);
+	s.nodes = calloc((size_t)topo->n_nodes, sizeof(*s.nodes));
 	s.cores = aligned_alloc(128, sizeof(*s.cores) * (size_t)topo->n);
-	if (!s.cores)
+	if (!s.nodes || !s.cores)
 		return kernel_fail(NAME, "out of memory");
 	memset(s.cores, 0, sizeof(*s.cores) * (size_t)topo->n);
+	for (int i = 0; i < topo->n; i++) {
+		s.cores[i].wrong = SIZE_MAX;
+		s.cores[i].shared = &s.nodes[topo->node_of[i]];
+	}
 	if (!team_run(topo, work, NULL))
 		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
 	if (s.no_memory)
@@ -244,7 +325,7 @@ int main(int argc, char **argv)
 {
 	static const struct kernel kernel = {
 		.name = NAME,
-		.what = "Measures the DGEMM rate of every physical core at once; every result is verified.",
+		.what = "Measures the DGEMM rate and the clock of every physical core at once; every result is verified.",
 		.seconds = 1,
 		.run = run,
 	};

@@ -1,6 +1,6 @@
 /*
- * stream: memory bandwidth of the whole node, by McCalpin's four operations
- * (copy, scale, add, triad). A tuned variant, no "STREAM benchmark result".
+ * stream: memory bandwidth of the whole node and of each NUMA node, by McCalpin's four
+ * operations (copy, scale, add, triad). A tuned variant, no "STREAM benchmark result".
  *
  * Every core has its own part of the three arrays, mapped and first touched by its
  * own thread, so that it lies in its NUMA node. All values are small integers:
@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/kernel.h"
 #include "common/memory.h"
+#include "common/ops.h"
 #include "common/stats.h"
 #include "common/stream_size.h"
 #include "common/team.h"
@@ -33,11 +34,13 @@
 /* Element i starts as 1 + (i mod 1024): a value that came to the wrong place shows, too. */
 #define PATTERN 1024
 
-#define MIN_CYCLES 3
-#define MAX_CYCLES 65536 /* of which rates are kept: the latest */
+#define MAX_CYCLES 4096 /* of which rates are kept: the latest */
+
+/* Smaller pages than this exist nowhere that this runs. */
+#define PAGE_DOUBLES (4096 / sizeof(double))
 
 /* Touching pages may take this share of the time box; what is touched then is used. */
-#define TOUCH_SHARE 0.33
+#define TOUCH_SHARE 0.25
 
 enum { COPY, SCALED, ADD, TRIADED, OPS };
 static const char *const op_names[OPS] = { "copy", "scale", "add", "triad" };
@@ -58,40 +61,16 @@ static struct {
 	struct part *parts;
 	size_t n; /* elements of each array in each part */
 	double touch_end, end;
-	double *rates[OPS]; /* GB/s */
+	const struct ops *ops;
+	double *rates; /* GB/s, see rates_of */
 	long cycles;
 	atomic_bool stop, no_memory;
 } s;
 
-/* Compiled for each instruction set, chosen when the program starts. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define EACH_ISA __attribute__((noinline, target_clones("avx512f", "avx2", "default")))
-#else
-#define EACH_ISA __attribute__((noinline))
-#endif
-
-EACH_ISA static void do_copy(double *restrict c, const double *restrict a, size_t n)
+/* The rates of an operation on a NUMA node, or on all of them (node n_nodes), by cycle. */
+static double *rates_of(int node, int op)
 {
-	for (size_t i = 0; i < n; i++)
-		c[i] = a[i];
-}
-
-EACH_ISA static void do_scale(double *restrict b, const double *restrict c, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		b[i] = SCALE * c[i];
-}
-
-EACH_ISA static void do_add(double *restrict c, const double *restrict a, const double *restrict b, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		c[i] = a[i] + b[i];
-}
-
-EACH_ISA static void do_triad(double *restrict a, const double *restrict b, const double *restrict c, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		a[i] = b[i] + TRIAD * c[i];
+	return s.rates + ((size_t)node * OPS + (size_t)op) * MAX_CYCLES;
 }
 
 static double pattern(size_t i)
@@ -99,7 +78,10 @@ static double pattern(size_t i)
 	return 1.0 + (double)(i % PATTERN);
 }
 
-/* Block by block through all three arrays, until the part is done or the time is up. */
+/*
+ * Block by block through all three arrays, until the part is done or the time is up.
+ * The system zeroes the pages; b and c are written first by the operations.
+ */
 static void touch(struct part *p)
 {
 	size_t bytes = p->mapped * sizeof(double);
@@ -114,11 +96,10 @@ static void touch(struct part *p)
 	while (p->touched < p->mapped && (p->touched == 0 || clock_now() < s.touch_end)) {
 		size_t end = p->touched + STREAM_BLOCK;
 
-		for (size_t i = p->touched; i < end; i++) {
+		for (size_t i = p->touched; i < end; i++)
 			p->a[i] = pattern(i);
-			p->b[i] = 0;
-			p->c[i] = 0;
-		}
+		for (size_t i = p->touched; i < end; i += PAGE_DOUBLES)
+			p->b[i] = p->c[i] = 0;
 		p->touched = end;
 	}
 }
@@ -127,37 +108,46 @@ static void run_op(struct part *p, int op)
 {
 	switch (op) {
 	case COPY:
-		do_copy(p->c, p->a, s.n);
+		s.ops->copy(p->c, p->a, s.n);
 		break;
 	case SCALED:
-		do_scale(p->b, p->c, s.n);
+		s.ops->scale(p->b, p->c, SCALE, s.n);
 		break;
 	case ADD:
-		do_add(p->c, p->a, p->b, s.n);
+		s.ops->add(p->c, p->a, p->b, s.n);
 		break;
 	default:
-		do_triad(p->a, p->b, p->c, s.n);
+		s.ops->triad(p->a, p->b, p->c, TRIAD, s.n);
 	}
 }
 
-/* One member keeps the books while the others wait for it. */
-static void note_cycle(const struct team *team, double cycle_from)
+/*
+ * One member keeps the books while the others wait for it. A rate is that of the
+ * slowest: from the first start to the last end, on the node in question.
+ */
+static void note_cycle(const struct topo *topo, double cycle_from)
 {
 	double now = clock_now(), cycle = now - cycle_from;
 
-	for (int op = 0; op < OPS; op++) {
-		double from = INFINITY, to = 0;
+	for (int node = 0; node <= topo->n_nodes; node++) {
+		for (int op = 0; op < OPS; op++) {
+			double from = INFINITY, to = 0;
+			int cores = 0;
 
-		for (int i = 0; i < team->topo->n; i++) {
-			from = fmin(from, s.parts[i].from[op]);
-			to = fmax(to, s.parts[i].to[op]);
+			for (int i = 0; i < topo->n; i++) {
+				if (node < topo->n_nodes && topo->node_of[i] != node)
+					continue;
+				from = fmin(from, s.parts[i].from[op]);
+				to = fmax(to, s.parts[i].to[op]);
+				cores++;
+			}
+			rates_of(node, op)[s.cycles % MAX_CYCLES] =
+				op_arrays[op] * sizeof(double) * (double)s.n * cores / (to - from) * 1e-9;
 		}
-		s.rates[op][s.cycles % MAX_CYCLES] =
-			op_arrays[op] * sizeof(double) * (double)s.n * team->topo->n / (to - from) * 1e-9;
 	}
 	s.cycles++;
 	/* Room for one more cycle and the verification, which reads what a cycle moves once. */
-	s.stop = now + 1.6 * cycle > s.end && s.cycles >= MIN_CYCLES;
+	s.stop = now + 1.6 * cycle > s.end;
 }
 
 static void verify(struct part *p)
@@ -214,30 +204,51 @@ static void work(struct team *team, int member, void *shared)
 			team_meet(team);
 		}
 		if (member == 0)
-			note_cycle(team, cycle_from);
+			note_cycle(team->topo, cycle_from);
 		team_meet(team);
 	}
 	verify(p);
 }
 
-static void report_op(struct result *r, int op)
+static void report_ops(struct result *r, int node)
 {
 	size_t n = (size_t)(s.cycles < MAX_CYCLES ? s.cycles : MAX_CYCLES);
-	double median;
 	char key[32];
 
-	/* The very first cycle may still fault pages in (zero pages that were only read). */
-	stats_sort(s.rates[op], n);
-	median = stats_quantile(s.rates[op], n, 0.5);
-	snprintf(key, sizeof(key), "%s_gbs", op_names[op]);
-	result_number(r, key, median);
-	snprintf(key, sizeof(key), "%s_best_gbs", op_names[op]);
-	result_number(r, key, s.rates[op][n - 1]);
-	snprintf(key, sizeof(key), "%s_spread_pct", op_names[op]);
-	result_number(r, key, 100 * (stats_quantile(s.rates[op], n, 0.9) - stats_quantile(s.rates[op], n, 0.1)) / median);
+	for (int op = OPS - 1; op >= 0; op--) {
+		double *rates = rates_of(node, op), median;
+
+		stats_sort(rates, n);
+		median = stats_quantile(rates, n, 0.5);
+		snprintf(key, sizeof(key), "%s_gbs", op_names[op]);
+		result_number(r, key, median);
+		snprintf(key, sizeof(key), "%s_best_gbs", op_names[op]);
+		result_number(r, key, rates[n - 1]);
+		snprintf(key, sizeof(key), "%s_spread_pct", op_names[op]);
+		result_number(r, key,
+			      100 * (stats_quantile(rates, n, 0.9) - stats_quantile(rates, n, 0.1)) / median);
+	}
+}
+
+static void report_nodes(struct result *r, const struct topo *topo)
+{
+	result_list_begin(r, "numa");
+	for (int node = 0; node < topo->n_nodes; node++) {
+		int cores = 0;
+
+		for (int i = 0; i < topo->n; i++)
+			cores += topo->node_of[i] == node;
+		result_object_begin(r);
+		result_integer(r, "node", topo->nodes[node]);
+		result_integer(r, "cores", cores);
+		report_ops(r, node);
+		result_object_end(r);
+	}
+	result_list_end(r);
 }
 
 static double max_memory_mb;
+static const char *isa;
 
 static int report(const struct topo *topo, double started, enum stream_limit limit)
 {
@@ -257,13 +268,16 @@ static int report(const struct topo *topo, double started, enum stream_limit lim
 			 p->bad_array, p->bad, p->got, p->expected);
 		result_string(&r, "error", error);
 	}
-	for (int op = OPS - 1; op >= 0; op--)
-		report_op(&r, op);
+	report_ops(&r, topo->n_nodes);
 	result_integer(&r, "passes", s.cycles);
 	result_number(&r, "array_mb", (double)s.n * sizeof(double) * topo->n / 1e6);
 	result_number(&r, "llc_mb", (double)topo->llc / 1e6);
 	result_string(&r, "array_limit", stream_limit_name(limit));
 	result_string(&r, "variant", "tuned");
+	result_string(&r, "isa", s.ops->isa);
+	result_string(&r, "stores", s.ops->stores);
+	result_number(&r, "huge_pages_pct", memory_huge_pct());
+	report_nodes(&r, topo);
 	return kernel_finish(NAME, &r, topo, started, bad < 0 ? EXIT_MEASURED : EXIT_WRONG);
 }
 
@@ -272,13 +286,15 @@ static int run(const struct topo *topo, double started, double end)
 	size_t max = max_memory_mb > 0 ? (size_t)(max_memory_mb * 1e6) : SIZE_MAX;
 	struct stream_size size = stream_size(topo->llc, memory_available(), max, topo->n);
 
+	s.ops = ops_choose(isa);
+	if (!s.ops)
+		return kernel_fail(NAME, "--isa: this CPU has no %s", isa);
 	if (size.elements == 0)
 		return kernel_fail(NAME, "not enough memory: %d threads need %.1f MB", topo->n,
 				   3.0 * STREAM_BLOCK * sizeof(double) * topo->n / 1e6);
 	s.parts = aligned_alloc(128, sizeof(*s.parts) * (size_t)topo->n);
-	for (int op = 0; op < OPS; op++)
-		s.rates[op] = malloc(MAX_CYCLES * sizeof(double));
-	if (!s.parts || !s.rates[COPY] || !s.rates[SCALED] || !s.rates[ADD] || !s.rates[TRIADED])
+	s.rates = malloc(sizeof(double) * MAX_CYCLES * OPS * ((size_t)topo->n_nodes + 1));
+	if (!s.parts || !s.rates)
 		return kernel_fail(NAME, "out of memory");
 	memset(s.parts, 0, sizeof(*s.parts) * (size_t)topo->n);
 	for (int i = 0; i < topo->n; i++)
@@ -299,6 +315,8 @@ int main(int argc, char **argv)
 	static const struct opts_extra extra[] = {
 		{ .name = "--max-memory", .help = "MB for all arrays (default: half of what is available)",
 		  .low = 1, .high = 1e9, .value = &max_memory_mb },
+		{ .name = "--isa", .help = "instruction set (default auto: the widest that there is)",
+		  .choices = ops_isas, .text = &isa },
 	};
 	static const struct kernel kernel = {
 		.name = NAME,

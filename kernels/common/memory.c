@@ -1,5 +1,6 @@
 #include "memory.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -101,6 +102,24 @@ size_t memory_available(void)
 	size_t machine = mem_available(), group = cgroup_room();
 
 	return group < machine ? group : machine;
+}
+
+double memory_huge_pct(void)
+{
+	char line[256];
+	double all = 0, huge = NAN;
+	FILE *f = fopen("/proc/self/smaps_rollup", "re");
+
+	if (f == NULL)
+		return NAN;
+	while (fgets(line, sizeof(line), f) != NULL) {
+		if (strncmp(line, "Anonymous:", 10) == 0)
+			all = strtod(line + 10, NULL);
+		else if (strncmp(line, "AnonHugePages:", 14) == 0)
+			huge = strtod(line + 14, NULL);
+	}
+	fclose(f);
+	return all > 0 ? 100 * huge / all : NAN;
 }
 
 void *memory_map(size_t bytes)

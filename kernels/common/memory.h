@@ -14,4 +14,7 @@ size_t memory_available(void);
 /* Zeroed pages, huge ones where the system lets us ask; NULL (errno). Untouched. */
 void *memory_map(size_t bytes);
 
+/* Share of this process' anonymous memory that is in huge pages, in %; NaN: not told. */
+double memory_huge_pct(void);
+
 #endif

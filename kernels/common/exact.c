@@ -1,0 +1,108 @@
+#include "exact.h"
+
+#include <math.h>
+#include <string.h>
+
+#define VECTORS 2
+#define VECTOR_BITS 20
+
+uint64_t exact_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+void exact_fill(double *m, size_t n, uint64_t *state)
+{
+	for (size_t i = 0; i < n * n; i++) {
+		uint64_t r = exact_random(state);
+		double size = 1 + (double)(r & 7);
+
+		m[i] = r & 8 ? size : -size;
+	}
+}
+
+int64_t exact_element(const double *a, const double *b, size_t n, size_t row, size_t column)
+{
+	int64_t sum = 0;
+
+	for (size_t k = 0; k < n; k++)
+		sum += (int64_t)a[row * n + k] * (int64_t)b[k * n + column];
+	return sum;
+}
+
+/* Bits, not values: -0 for 0 is corruption, too. */
+static bool differ(const double *a, const double *b, size_t n)
+{
+	return memcmp(a, b, n * sizeof(double)) != 0;
+}
+
+static bool is_wrong(const double *a, const double *b, const double *c, size_t n, size_t i)
+{
+	double right = (double)exact_element(a, b, n, i / n, i % n);
+
+	return differ(&c[i], &right, 1);
+}
+
+/* A wrong element may be anything, NaN too: a look before the cast. */
+static bool is_plausible(double v)
+{
+	return fabs(v) <= 64.0 * EXACT_MAX_N && v == rint(v) && !(v == 0 && signbit(v));
+}
+
+/*
+ * c x = a (b x) over the integers. Bounds at n = 2048: b x < 2^11 2^3 2^20 = 2^34,
+ * a (b x) < 2^48, c x < 2^11 2^17 2^20 = 2^48.
+ */
+static size_t wrong_by_vector(const double *a, const double *b, const double *c, size_t n, uint64_t *state)
+{
+	int64_t x[EXACT_MAX_N], bx[EXACT_MAX_N];
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = (int64_t)(exact_random(state) >> (64 - VECTOR_BITS));
+	for (size_t i = 0; i < n; i++) {
+		bx[i] = 0;
+		for (size_t j = 0; j < n; j++)
+			bx[i] += (int64_t)b[i * n + j] * x[j];
+	}
+	for (size_t i = 0; i < n; i++) {
+		int64_t abx = 0, cx = 0;
+		bool plausible = true;
+
+		for (size_t j = 0; j < n; j++) {
+			double v = c[i * n + j];
+
+			abx += (int64_t)a[i * n + j] * bx[j];
+			plausible = plausible && is_plausible(v);
+			cx += plausible ? (int64_t)v * x[j] : 0;
+		}
+		if (plausible && abx == cx)
+			continue;
+		for (size_t j = i * n; j < (i + 1) * n; j++)
+			if (is_wrong(a, b, c, n, j))
+				return j;
+	}
+	return n * n;
+}
+
+size_t exact_verify(const double *a, const double *b, const double *c, size_t n, uint64_t *state)
+{
+	size_t wrong = n * n;
+
+	for (int v = 0; v < VECTORS && wrong == n * n; v++)
+		wrong = wrong_by_vector(a, b, c, n, state);
+	return wrong;
+}
+
+size_t exact_compare(const double *a, const double *b, const double *c, const double *reference, size_t n)
+{
+	if (!differ(c, reference, n * n))
+		return n * n;
+	for (size_t i = 0; i < n * n; i++)
+		if (differ(&c[i], &reference[i], 1) && is_wrong(a, b, c, n, i))
+			return i;
+	return n * n;
+}
