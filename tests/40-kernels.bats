@@ -220,9 +220,10 @@ wrong_blas() {
 @test "dgemm: one flipped bit in one call is caught: exit 1, core and element named" {
 	wrong_blas
 	local call bit
-	# The first calls make the reference, later ones are compared with it; low and high
+	# The first make the reference, later ones are compared with it (two of each are sure
+	# to be, on two cores); low and high
 	# mantissa, exponent and sign.
-	for call in 0 1 2 3 6; do
+	for call in 0 1 2 3; do
 		for bit in 0 51 52 62 63; do
 			run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/wrong.so" WRONG_CALL="$call" WRONG_BIT="$bit" \
 				"$K/dgemm" --seconds 0.5
