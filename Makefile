@@ -16,7 +16,7 @@ LUA           ?= $(firstword $(shell command -v lua5.4 lua54 lua 2>/dev/null) /u
 CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2
 HARDEN   := -D_FORTIFY_SOURCE=2 -fstack-protector-strong
-ALL_CFLAGS  = -std=gnu11 $(WARN) $(HARDEN) -D_GNU_SOURCE -DSYSCHECK_VERSION='"$(VERSION)"' $(CFLAGS)
+ALL_CFLAGS  = -std=gnu11 $(WARN) $(HARDEN) -D_GNU_SOURCE -ffile-prefix-map='$(CURDIR)'=. -DSYSCHECK_VERSION='"$(VERSION)"' $(CFLAGS)
 ALL_LDFLAGS = -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack $(LDFLAGS)
 
 # Asked only when the kernels are built, so that `make help` needs nothing.
@@ -29,6 +29,7 @@ B           := build
 KERNELS     := stream dgemm noise
 COMMON_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard kernels/common/*.c))
 SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c))
+BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
 # Read by the tests: what the plugin parses, without a Slurm include.
 SPANK_PURE  := $(B)/spank/level.o $(B)/spank/status.o
@@ -68,6 +69,10 @@ $(B)/tests/c/%: tests/c/%.c $(COMMON_OBJ) $(SPANK_PURE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(COMMON_OBJ) $(SPANK_PURE) $(HWLOC_LIBS) -lnuma -lcmocka -lm
 
+$(B)/tests/bench/%: tests/bench/%.c $(COMMON_OBJ)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(COMMON_OBJ) $(HWLOC_LIBS) $(BLAS_LIBS) -lnuma -lm
+
 # One recipe for every destination: a package (DESTDIR), a site (PREFIX), the
 # tree that runs in place (build/prefix), a test cluster's own copy.
 INSTALL_ARGS = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' LIBEXECDIR='$(LIBEXECDIR)' \
@@ -76,9 +81,15 @@ INSTALL_ARGS = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' LIBEXE
 
 install: kernels plugin ## Install; DESTDIR=, PREFIX= (default /usr/local), SYSCONFDIR=, LOCALSTATEDIR=, RUNDIR=
 	$(Q)$(INSTALL_ARGS) tests/install.sh
+	@echo 'installed in $(DESTDIR)$(PREFIX); how a site connects it: docs/admin.md'
 
-stage: kernels plugin
-	$(Q)$(MAKE) --no-print-directory install PREFIX='$(CURDIR)/$(B)/prefix' DESTDIR=
+stage: $(B)/prefix/.staged
+
+$(B)/prefix/.staged: $(KERNELS:%=$(B)/kernels/%) $(B)/spank/spank_syscheck.so tests/install.sh \
+		$(shell find lua prolog epilog etc docs/man -type f 2>/dev/null)
+	$(Q)$(MAKE) --no-print-directory install PREFIX='$(CURDIR)/$(B)/prefix' DESTDIR= >/dev/null
+	@touch $@
+	@echo 'built; it runs in place: $(B)/prefix/bin/syscheck run'
 
 check: setup ## Install what is missing, build, run every test
 	$(Q)$(MAKE) --no-print-directory all $(C_TESTS)
@@ -91,9 +102,10 @@ demo: setup ## The story: a slow node is drained, the job is requeued and explai
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/demo.sh
 
-bench: setup ## What the checks cost beyond their kernels' own time
-	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tests/bench/overhead.sh
+bench: setup ## Kernels beside their peers, and what checks cost beyond them (ROUNDS=7)
+	$(Q)tests/setup.sh install bench
+	$(Q)$(MAKE) --no-print-directory all $(BENCH)
+	$(Q)tests/bench/kernels.lua $(ROUNDS)
 
 clean: ## Remove build/
 	$(Q)rm -rf $(B)

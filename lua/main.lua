@@ -24,7 +24,9 @@ local function main()
    end
    -- One clear line instead of the usage text, which --help prints.
    function parser.error(_, message)
-      io.stderr:write("syscheck: ", (message:gsub("%c", "?")), " (see syscheck --help)\n")
+      -- argparse puts its suggestion on a second line.
+      message = message:gsub("\nDid you mean", ", did you mean"):gsub("%c", "?")
+      io.stderr:write("syscheck: ", message, " (see syscheck --help)\n")
       os.exit(USAGE)
    end
    local args = parser:parse()

@@ -220,9 +220,8 @@ wrong_blas() {
 @test "dgemm: one flipped bit in one call is caught: exit 1, core and element named" {
 	wrong_blas
 	local call bit
-	# The first make the reference, later ones are compared with it (two of each are sure
-	# to be, on two cores); low and high
-	# mantissa, exponent and sign.
+	# The first make the reference, later ones are compared with it; no more are sure to
+	# be made. Low and high mantissa, exponent and sign.
 	for call in 0 1 2 3; do
 		for bit in 0 51 52 62 63; do
 			run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/wrong.so" WRONG_CALL="$call" WRONG_BIT="$bit" \

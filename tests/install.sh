@@ -19,13 +19,25 @@ substitute() {
 	mv -f "$target.new" "$target"
 }
 
-# config SOURCE TARGET: a site's own file is never overwritten.
+# config SOURCE TARGET: a site's own file is never overwritten; what would have been
+# installed is in share/syscheck/examples in any case.
 config() {
-	if [ -e "$2" ]; then
-		substitute 644 "$1" "$2.example"
-	else
-		substitute 644 "$1" "$2"
-	fi
+	substitute 644 "$1" "$(dest "$DATADIR/examples/${1#etc/}")"
+	[ -e "$2" ] || substitute 644 "$1" "$2"
+}
+
+# man SOURCE: with this installation's directories instead of the default ones.
+man() {
+	local text target
+	target=$(dest "$MANDIR/man${1##*.}/${1##*/}")
+	text=$(<"$1")
+	text=${text//\/usr\/local\/libexec\/syscheck/"$LIBEXECDIR"}
+	text=${text//\/usr\/local\/share\/syscheck/"$DATADIR"}
+	text=${text//\/etc\/syscheck/"$SYSCONFDIR/syscheck"}
+	text=${text//\/var\//"$LOCALSTATEDIR/"}
+	printf '%s\n' "$text" >"$target.new"
+	chmod 644 "$target.new"
+	mv -f "$target.new" "$target"
 }
 
 main() {
@@ -33,6 +45,7 @@ main() {
 	local d f
 	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR/lua/syscheck/counters" "$DATADIR/lua/syscheck/cmd" \
 		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
+		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" \
 		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do
 		[ -d "$(dest "$d")" ] || install -d -m 755 "$(dest "$d")"
 	done
@@ -56,7 +69,7 @@ main() {
 	substitute 644 prolog/prolog.lua "$(dest "$DATADIR/lua/syscheck/prolog.lua")"
 	substitute 644 epilog/epilog.lua "$(dest "$DATADIR/lua/syscheck/epilog.lua")"
 	for f in docs/man/*.[158]; do
-		[ -e "$f" ] && install -m 644 "$f" "$(dest "$MANDIR/man${f##*.}/${f##*/}")"
+		[ -e "$f" ] && man "$f"
 	done
 
 	config etc/syscheck/policy.lua "$(dest "$SYSCONFDIR/syscheck/policy.lua")"

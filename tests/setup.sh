@@ -1,7 +1,8 @@
 #!/bin/bash
 # Installs what syscheck needs to be built and tested, or says what is missing.
-#   setup.sh install       Debian 12 or newer, root: apt-get what is missing, once
-#   setup.sh check GROUP   exit 1 and name what is missing (GROUP: build | test)
+#   setup.sh install [GROUP...]  Debian 12 or newer, root: apt-get what is missing, once
+#   setup.sh check GROUP         exit 1 and name what is missing
+# GROUP: build, test, bench (the peers of make bench); default: build and test.
 set -u
 
 # Every line: group, Debian package.
@@ -38,6 +39,9 @@ packages() {
 	test mandoc
 	test clang-tidy
 	test git
+	bench likwid
+	bench hpcc
+	bench openmpi-bin
 	LIST
 }
 
@@ -51,17 +55,18 @@ missing() {
 }
 
 main() {
-	local lack
+	local lack groups=("${@:2}")
+	[ "${#groups[@]}" -gt 0 ] || groups=(build test)
 	if ! command -v dpkg-query >/dev/null; then
 		# Not Debian: only the names help. `check` cannot look, so it does not stand in the way.
 		[ "$1" = check ] && return 0
 		echo "setup: this is not Debian. Install the equivalents of these packages, then run make again:" >&2
-		packages | awk '{ printf " %s", $2 } END { print "" }' >&2
+		packages | awk -v groups=" ${groups[*]} " 'index(groups, " " $1 " ") { printf " %s", $2 } END { print "" }' >&2
 		return 1
 	fi
 	case $1 in
 	check)
-		lack=$(missing "$2")
+		lack=$(missing "${groups[@]}")
 		[ -z "$lack" ] && return 0
 		lack=${lack//$'\n'/ }
 		echo "setup: missing packages: $lack" >&2
@@ -69,7 +74,7 @@ main() {
 		return 1
 		;;
 	install)
-		lack=$(missing build test)
+		lack=$(missing "${groups[@]}")
 		[ -z "$lack" ] && return 0
 		lack=${lack//$'\n'/ }
 		if [ "$(id -u)" != 0 ]; then
@@ -82,11 +87,11 @@ main() {
 		apt-get -qq update || return 1
 		# shellcheck disable=SC2086
 		apt-get -qq -y --no-install-recommends install $lack >/dev/null || return 1
-		lack=$(missing build test)
+		lack=$(missing "${groups[@]}")
 		[ -z "$lack" ] || { echo "setup: still missing: $lack" >&2; return 1; }
 		;;
 	*)
-		echo "usage: setup.sh install | check GROUP" >&2
+		echo "usage: setup.sh install [GROUP...] | check GROUP" >&2
 		return 2
 		;;
 	esac

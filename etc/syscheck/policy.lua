@@ -22,7 +22,7 @@ return {
    limits = {
       -- triad_gbs = { min = 300 },     -- GB/s, the whole node
       -- gflops = { min = 2000 },       -- GFLOP/s, the whole node
-      noise_pct = { action = "warn" },  -- % of time lost to the OS; add max = 1
+      noise_pct = { action = "warn" },  -- % of time lost to the OS; no limit as shipped: add max = 1
       throttle_events = { max = 0, action = "warn" }, -- since the last look at them
    },
 

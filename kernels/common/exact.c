@@ -40,11 +40,11 @@ static bool differ(const double *a, const double *b, size_t n)
 	return memcmp(a, b, n * sizeof(double)) != 0;
 }
 
-static bool is_wrong(const double *a, const double *b, const double *c, size_t n, size_t i)
+static bool is_wrong(const double *a, const double *b, const double *c, size_t n, size_t row, size_t column)
 {
-	double right = (double)exact_element(a, b, n, i / n, i % n);
+	double right = (double)exact_element(a, b, n, row, column);
 
-	return differ(&c[i], &right, 1);
+	return differ(&c[row * n + column], &right, 1);
 }
 
 /* A wrong element may be anything, NaN too: a look before the cast. */
@@ -81,9 +81,9 @@ static size_t wrong_by_vector(const double *a, const double *b, const double *c,
 		}
 		if (plausible && abx == cx)
 			continue;
-		for (size_t j = i * n; j < (i + 1) * n; j++)
-			if (is_wrong(a, b, c, n, j))
-				return j;
+		for (size_t j = 0; j < n; j++)
+			if (is_wrong(a, b, c, n, i, j))
+				return i * n + j;
 	}
 	return n * n;
 }
@@ -101,8 +101,9 @@ size_t exact_compare(const double *a, const double *b, const double *c, const do
 {
 	if (!differ(c, reference, n * n))
 		return n * n;
-	for (size_t i = 0; i < n * n; i++)
-		if (differ(&c[i], &reference[i], 1) && is_wrong(a, b, c, n, i))
-			return i;
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			if (differ(&c[i * n + j], &reference[i * n + j], 1) && is_wrong(a, b, c, n, i, j))
+				return i * n + j;
 	return n * n;
 }

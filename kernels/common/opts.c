@@ -70,7 +70,7 @@ static bool take(const struct opts_extra *x, const char *text, char error[ERROR_
 {
 	if (x->text)
 		return take_text(x, text, error);
-	return take_number(x->name, text, x->low, x->high, x->value, error);
+	return x->value && take_number(x->name, text, x->low, x->high, x->value, error);
 }
 
 bool opts_parse(struct opts *opts, const struct opts_extra *extra, size_t n_extra, int argc, char **argv,
@@ -132,8 +132,13 @@ void opts_print(const struct opts *opts, const char *name, const char *what, con
 	printf("  --seconds S        time box, set-up included (%g to %g, default %g)\n", SECONDS_LOW, SECONDS_HIGH,
 	       opts->seconds);
 	printf("  --cpus LIST        CPUs to use, like 0-3,7 (default: all that are allowed)\n");
-	for (size_t i = 0; i < n_extra; i++)
-		printf("  %-18s %s\n", extra[i].name, extra[i].help);
+	for (size_t i = 0; i < n_extra; i++) {
+		char left[40];
+
+		snprintf(left, sizeof(left), "%s%s", extra[i].name,
+			 extra[i].flag ? "" : extra[i].value ? " N" : extra[i].choices ? " NAME" : " PATH");
+		printf("  %-18s %s\n", left, extra[i].help);
+	}
 	printf("  --help, --version\n\n"
 	       "Exit status: 0 measured and verified, 1 measured and wrong, 2 could not run.\n"
 	       "See syscheck-kernels(8).\n");

@@ -45,7 +45,8 @@ local function one_of(...)
             return nil
          end
       end
-      return 'one of "' .. table.concat(names, '", "') .. '"'
+      local near = type(v) == "string" and level.suggest(v, names)
+      return ('one of "%s"%s'):format(table.concat(names, '", "'), near and (', did you mean "%s"?'):format(near) or "")
    end
 end
 

@@ -104,8 +104,13 @@ function records.read(dirs, on_bad, want)
       for _, dir in ipairs(dirs) do
          local path = dir .. "/" .. records.FILE
          local file, err = io.open(path, "rb")
-         if not file then
+         if not file and not err:find("No such file", 1, true) then
             on_bad(path, 0, (err:gsub("^.*: ", "")))
+         elseif not file then
+            -- Nothing was recorded yet; a directory that is not there is another matter.
+            if not uv.fs_stat(dir) then
+               on_bad(dir, 0, "no such directory")
+            end
          else
             local number = 0
             for line in lines(file) do
@@ -132,6 +137,7 @@ function records.read(dirs, on_bad, want)
 end
 
 --- Spool directories behind a path with %n: one per node that has one.
+-- @return list; and why it is empty, where the directories cannot be listed
 function records.dirs(path)
    local head, tail = path:match("^(.*/)[^/]*%%n[^/]*(.*)$")
    if not head then
@@ -139,6 +145,10 @@ function records.dirs(path)
    end
    local before, after = path:match("^.*/([^/]*)%%n([^/]*)")
    local dirs = {}
+   local ok, err = uv.fs_access(head, "R")
+   if not ok then
+      return dirs, tostring(err or head .. ": permission denied")
+   end
    for _, name in ipairs(files.list(head)) do
       if name:sub(1, #before) == before and name:sub(-#after - 1):sub(2) == after then
          local dir = head .. name .. tail

@@ -9,6 +9,11 @@ function render.safe(value, max)
    return level.show(tostring(value), max or 64)
 end
 
+--- A message of our own, which quotes with ": only what a terminal obeys is replaced.
+function render.plain(text, max)
+   return (tostring(text):sub(1, max):gsub("[^ -~]", "?"))
+end
+
 -- "triad 61.3 GB/s", with the limit where it was broken; "n/a" where unmeasured.
 local function part(m, rated)
    if rated.value == nil then

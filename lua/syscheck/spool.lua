@@ -32,7 +32,13 @@ end
 -- @param want see records.read
 -- @return iterator, text that names how many directories were read
 function spool.records(args, self, want)
-   local dirs = #args.spool > 0 and args.spool or records.dirs(self.policy.spool or paths.spool)
+   local dirs, err = args.spool, nil
+   if #dirs == 0 then
+      dirs, err = records.dirs(self.policy.spool or paths.spool)
+      if err then
+         io.stderr:write("syscheck: ", render.plain(err, 300), "\n")
+      end
+   end
    return records.read(dirs, complain, want), ("%d spool director%s"):format(#dirs, #dirs == 1 and "y" or "ies")
 end
 

@@ -134,19 +134,26 @@ function verdict.rate(results, limits)
    return out
 end
 
---- The sentence of the worst metric, for a drain reason: corruption first.
+--- The sentence of the worst metric, for a drain reason: corruption first. Noise beyond
+-- its limit is named beside it: something else that runs there makes all rates low.
 -- @return text, or nil when nothing failed
 function verdict.reason(rated)
-   local first
+   local first, noise
    for _, m in ipairs(rated.metrics) do
       if m.corrupt then
          return m.text
       end
       if m.status == "fail" and not first then
-         first = m.text
+         first = m
+      end
+      if m.name == "noise_pct" and m.value and (m.status == "warn" or m.status == "fail") then
+         noise = m
       end
    end
-   return first
+   if first and noise and first ~= noise then
+      return ("%s; noise %s"):format(first.text, metrics.show(metrics.BY_NAME.noise_pct, noise.value, true))
+   end
+   return first and first.text
 end
 
 return verdict

@@ -1,5 +1,5 @@
 #!/bin/bash
-# make bench: what the prolog and epilog cost beyond their kernels' time boxes, beside
+# Part of make bench: what the prolog and epilog cost beyond their kernels' time boxes, beside
 # what an empty script of the same languages costs in the same minute. Rounds are
 # interleaved; medians with range. Nothing here is asserted: the machine is shared.
 set -u
@@ -52,7 +52,7 @@ for line in io.lines(arg[1]) do
 end
 LUA
 
-echo "$(date -u +%F) $(nproc) CPUs, load $(cut -d' ' -f1-3 /proc/loadavg), $ROUNDS rounds; ms: median (min to max)"
+echo "what checks cost, ms: median (min to max), $ROUNDS rounds"
 row() {
 	local m
 	read -r -a m < <(stats "$2" "$3")
@@ -69,3 +69,5 @@ row "quick: agent beyond the kernels' own run time" "$dir/beyond" 2
 read -r a _ < <(stats "$dir/empty" 1)
 read -r p _ < <(stats "$dir/passive" 1)
 awk -v a="$a" -v p="$p" 'BEGIN { printf "  passive / empty, wall: %.2f\n", p / a }'
+read -r q _ < <(stats "$dir/beyond" 1)
+awk -v q="$q" 'BEGIN { printf "{\"quick_overhead_s\":%.4f}\n", q / 1000 }'

@@ -90,6 +90,16 @@ function TestVerdict:test_noise_is_rated_by_a_static_limit_only()
    lu.assertEquals(verdict.rate({ noise_pct = { value = 50 } }, l).status, "warn")
 end
 
+function TestVerdict:test_a_reason_names_noise_beyond_its_limit()
+   local l = limits("limits = { triad_gbs = { min = 80 }, noise_pct = { max = 2 } }")
+   local slow, quiet, loud = { value = 61.3 }, { value = 1 }, { value = 50 }
+   lu.assertEquals(verdict.reason(verdict.rate({ triad_gbs = slow, noise_pct = quiet }, l)),
+      "triad 61.3 < 80.0 GB/s (policy)")
+   lu.assertEquals(verdict.reason(verdict.rate({ triad_gbs = slow, noise_pct = loud }, l)),
+      "triad 61.3 < 80.0 GB/s (policy); noise 50.0 %")
+   lu.assertNil(verdict.reason(verdict.rate({ triad_gbs = { value = 90 }, noise_pct = loud }, l)))
+end
+
 function TestVerdict:test_order_of_badness()
    local l = limits("limits = { triad_gbs = { min = 80 } }")
    local bad, good, none = { value = 1 }, { value = 90 }, { unknown = "hung" }

@@ -84,10 +84,11 @@ function command.run(args)
    if args.action == "learn" then
       return learn(args, self)
    end
-   local b
-   b, err = baseline.read(self:expand(self.policy.baseline or paths.baseline))
+   local b, absent
+   b, err, absent = baseline.read(self:expand(self.policy.baseline or paths.baseline))
    if not b then
-      io.stderr:write(("syscheck: baseline: %s\n"):format(err))
+      io.stderr:write(("syscheck: baseline: %s%s\n"):format(err,
+         absent and "; syscheck baseline learn makes one" or ""))
       return 1
    end
    print_table(b)

@@ -38,14 +38,14 @@ local function as_table(self, hardware, result)
       }
    end
    local lines = { ("%s  %s  level %s: %s"):format(render.safe(self.name), hardware.class, result.level, result.status),
-      "", render.table(rows) }
+      "", #rows > 1 and render.table(rows) or "nothing to rate: this level looks at counters, and this machine shows none" }
    for _, r in ipairs(result.metrics) do
       if r.status == "fail" or r.status == "warn" or r.status == "unknown" then
          lines[#lines + 1] = ("%s: %s"):format(r.status, render.safe(r.text, 300))
       end
    end
    for _, problem in ipairs(self.problems) do
-      lines[#lines + 1] = "problem: " .. render.safe(problem, 300)
+      lines[#lines + 1] = "problem: " .. render.plain(problem, 300)
    end
    return table.concat(lines, "\n")
 end

@@ -1,0 +1,227 @@
+#!/usr/bin/env lua5.4
+-- make bench: the kernels beside what an admin would run by hand, interleaved in one
+-- run. Prints a table; raw numbers to build/bench/kernels.raw.json, the figures to
+-- build/bench/kernels.json. Nothing is asserted: the machine is shared, and says so.
+--
+--   kernels.lua [ROUNDS]     rounds of each pair, default 7
+package.path = "lua/?.lua;" .. package.path
+local json = require("cjson")
+local process = require("syscheck.process")
+
+local BIN = "build/tests/bench/"
+local ROUNDS = tonumber(arg[1] or 7)
+local LIBEXEC = "build/kernels/"
+local cwd = require("luv").cwd() .. "/"
+
+local function die(...)
+   io.stderr:write("bench: ", string.format(...), "\n")
+   os.exit(1)
+end
+
+-- Runs a program; its standard output.
+local function run(file, args, timeout_s)
+   local path = file:find("/") and not file:find("^/") and cwd .. file or file
+   local r, err = process.run(path, args or {}, { timeout_ms = (timeout_s or 60) * 1000, env = { "HOME=/root" } })
+   if not r or r.code ~= 0 then
+      return nil, ("%s: %s"):format(file, err or r.err:match("[^\n]+") or ("exit code " .. r.code))
+   end
+   return r.out
+end
+
+local function kernel(name, ...)
+   local out, err = run(LIBEXEC .. name, { ... })
+   return out and json.decode(out) or die("%s", err)
+end
+
+local function quantile(values, q)
+   local v = table.move(values, 1, #values, 1, {})
+   table.sort(v)
+   local h = (#v - 1) * q + 1
+   local low = math.floor(h)
+   return v[low] + (h - low) * ((v[low + 1] or v[low]) - v[low])
+end
+
+local function median(values)
+   return quantile(values, 0.5)
+end
+
+-- Run to run, in % of the median: from the 10th to the 90th percentile.
+local function spread(values)
+   return 100 * (quantile(values, 0.9) - quantile(values, 0.1)) / median(values)
+end
+
+-- The peers of triad ----------------------------------------------------------
+
+local function likwid(test, mb, cpus)
+   local out, err = run("likwid-bench", { "-t", test, "-W", ("N:%dMB:%d"):format(mb, cpus), "-s", "1" }, 120)
+   local rate = out and tonumber(out:match("MByte/s:%s*([%d.]+)"))
+   return rate and rate / 1000, err
+end
+
+-- Of its triads a = b s + c on doubles, the fastest of two tries each.
+local function likwid_best(mb, cpus)
+   local best, name = 0, nil
+   for line in (run("likwid-bench", { "-a" }) or ""):gmatch("[^\n]+") do
+      local test = line:match("^(stream[%w_]*) ")
+      if test and not test:find("_sp") then
+         for _ = 1, 2 do
+            local rate = likwid(test, mb, cpus)
+            if rate and rate > best then
+               best, name = rate, test
+            end
+         end
+      end
+   end
+   return name
+end
+
+-- HPCC runs all its tests or none; it is ended when the ones wanted are done.
+local HPCC = [[
+set -u
+cd "$1"
+sed 's/^1000 /6000 /; s/^2            Ps/1            Ps/; s/^2            Qs/'"$2"'            Qs/' \
+   /usr/share/doc/hpcc/examples/_hpccinf.txt >hpccinf.txt
+rm -f hpccoutf.txt
+OPENBLAS_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+   mpirun --oversubscribe -np "$2" hpcc >mpirun.out 2>&1 &
+pid=$!
+while kill -0 "$pid" 2>/dev/null && ! grep -qs '^End of StarSTREAM' hpccoutf.txt; do sleep 0.2; done
+kill "$pid" 2>/dev/null
+wait "$pid" 2>/dev/null
+sed -n 's/^Average Triad GB\/s *//p' hpccoutf.txt
+]]
+
+local function hpcc(dir, cpus)
+   -- It fails at times when it starts; then once more.
+   for _ = 1, 2 do
+      local out = run("bash", { "-c", HPCC, "hpcc", dir, tostring(cpus) }, 180)
+      local rate = tonumber(out and out:match("%S+"))
+      if rate then
+         return rate * cpus
+      end
+   end
+   local f = io.open(dir .. "/mpirun.out")
+   die("hpcc gave no result: %s", f and f:read("a"):sub(1, 500) or "?")
+end
+
+-- Rounds ------------------------------------------------------------------------
+
+local raw, figures, rows = {}, {}, {}
+
+local function take(name, value)
+   raw[name] = raw[name] or {}
+   table.insert(raw[name], value)
+end
+
+local function show(name, unit, peer)
+   local v = raw[name]
+   rows[#rows + 1] = ("  %-46s %9.4g %-8s %5.1f %%%s"):format(name, median(v), unit, spread(v),
+      peer and (" %6.3f"):format(median(v) / median(raw[peer])) or "")
+end
+
+local function triad()
+   local cpus = kernel("stream", "--seconds", "0.5").threads
+   local mb = math.floor(3 * kernel("stream").array_mb)
+   local test = likwid_best(mb, cpus) or die("likwid-bench has no kernel that runs here")
+   local dir = run("mktemp", { "-d" }):match("%S+")
+   local peer = "likwid-bench " .. test
+   for _ = 1, ROUNDS do
+      local r = kernel("stream")
+      take("stream triad", r.triad_gbs)
+      take(peer, likwid(test, math.floor(3 * r.array_mb), cpus) or die("likwid-bench failed"))
+      take("hpcc StarSTREAM triad", hpcc(dir, cpus))
+   end
+   run("rm", { "-r", dir })
+   local best = median(raw[peer]) >= median(raw["hpcc StarSTREAM triad"]) and peer or "hpcc StarSTREAM triad"
+   figures.triad_vs_peer = median(raw["stream triad"]) / median(raw[best])
+   figures.triad_spread_vs_peer = spread(raw["stream triad"]) / spread(raw[best])
+   show("stream triad", "GB/s", best)
+   show(peer, "GB/s", best)
+   show("hpcc StarSTREAM triad", "GB/s", best)
+end
+
+local function dgemm()
+   local peers = { { "openblas 3072, serial on each core", "3072", "serial" },
+      { "openblas 4096, its own threads", "4096", "threads" } }
+   local cpus
+   for _ = 1, ROUNDS do
+      local r = kernel("dgemm", "--seconds", "1")
+      cpus = r.threads
+      take("dgemm, 1 s", r.gflops)
+      take("clock under load", r.clock_mhz)
+      for _, peer in ipairs(peers) do
+         take(peer[1], tonumber((run(BIN .. "openblas", { peer[2], "1", peer[3] }))) or die("openblas failed"))
+      end
+      local rate, mhz = run(BIN .. "peak", { "0.3" }):match("(%S+) (%S+)")
+      take("flop per cycle and core", rate * 1000 / mhz)
+   end
+   local best = median(raw[peers[1][1]]) >= median(raw[peers[2][1]]) and peers[1][1] or peers[2][1]
+   figures.dgemm_vs_openblas = median(raw["dgemm, 1 s"]) / median(raw[best])
+   local name = "peak: flop per cycle x cores x clock"
+   raw[name] = { median(raw["flop per cycle and core"]) * cpus * median(raw["clock under load"]) / 1000 }
+   show("dgemm, 1 s", "GFLOP/s", best)
+   show(peers[1][1], "GFLOP/s", best)
+   show(peers[2][1], "GFLOP/s", best)
+   show(name, "GFLOP/s", best)
+   show("clock under load", "MHz")
+end
+
+local function bitflip()
+   local found, trials = (run(BIN .. "bitflip", { "10000" }, 300) or ""):match("(%d+) (%d+)")
+   figures.bitflip_found_pct = 100 * found / trials
+   rows[#rows + 1] = ("  single flipped bits found: %s of %s"):format(found, trials)
+end
+
+-- A part in a file of its own, which prints its figures as one JSON object on its last
+-- line and, before it, lines for the table.
+local function part(...)
+   local out, err = run("bash", { "-c", 'cd "$0" && exec "$@"', cwd, ... }, 600)
+   if not out then
+      die("%s", err)
+   end
+   local text, last = out:match("^(.-)([^\n]*)\n$")
+   for line in text:gmatch("[^\n]+") do
+      rows[#rows + 1] = "  " .. line
+   end
+   for key, value in pairs(json.decode(last)) do
+      figures[key] = value
+   end
+end
+
+local function write(path, value)
+   local f = assert(io.open(path, "w"))
+   f:write(json.encode(value), "\n")
+   f:close()
+end
+
+local function first_line(path)
+   local f = io.open(path)
+   local line = f and f:read("l") or "?"
+   if f then
+      f:close()
+   end
+   return line
+end
+
+assert(ROUNDS and ROUNDS >= 1, "usage: kernels.lua [ROUNDS]")
+run("mkdir", { "-p", cwd .. "build/bench" })
+local model = (run("sh", { "-c", "grep -m1 'model name' /proc/cpuinfo" }) or "?"):match(":%s*(.-)%s*$") or "?"
+local head = ("%s, %s, %s CPUs, load %s, %d rounds"):format(os.date("!%Y-%m-%dT%H:%MZ"), model,
+   run("nproc"):match("%d+"), first_line("/proc/loadavg"):match("^%S+ %S+ %S+"), ROUNDS)
+triad()
+dgemm()
+bitflip()
+part("tests/bench/noise.sh")
+part("tests/bench/passive.sh")
+part("tests/bench/overhead.sh")
+write("build/bench/kernels.raw.json", { head = head, rounds = raw })
+write("build/bench/kernels.json", figures)
+print(head)
+print(("  %-46s %9s %-8s %7s %s"):format("", "median", "", "spread", "/ best peer"))
+print(table.concat(rows, "\n"))
+print("  load after: " .. first_line("/proc/loadavg"):match("^%S+ %S+ %S+"))
+for _, key in ipairs({ "triad_vs_peer", "triad_spread_vs_peer", "dgemm_vs_openblas", "noise_min_loop_ns",
+   "noise_found_pct", "noise_period_err_pct", "noise_length_err_pct", "bitflip_found_pct", "passive_cpu_ms",
+   "quick_overhead_s" }) do
+   print(("  %-24s %s"):format(key, figures[key] and ("%.4g"):format(figures[key]) or "missing"))
+end
