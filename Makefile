@@ -37,7 +37,7 @@ SPANK_PURE  := $(B)/spank/level.o $(B)/spank/status.o
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := all
-.PHONY: all kernels plugin setup setup-check stage install check lint demo bench clean help
+.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench clean help
 
 all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
 
@@ -94,6 +94,14 @@ $(B)/prefix/.staged: $(KERNELS:%=$(B)/kernels/%) $(B)/spank/spank_syscheck.so te
 check: setup ## Install what is missing, build, run every test
 	$(Q)$(MAKE) --no-print-directory all $(C_TESTS)
 	$(Q)tests/run.sh
+
+# The same rules into another directory.
+ASAN_MAKE = $(MAKE) --no-print-directory B=build/asan \
+	CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
+
+check-asan: setup ## A short run of every kernel and the C units under the sanitizers
+	$(Q)$(ASAN_MAKE) kernels $(patsubst $(B)/%,build/asan/%,$(C_TESTS))
+	$(Q)tests/asan.sh $(KERNELS:%=build/asan/kernels/%) -- $(patsubst $(B)/%,build/asan/%,$(C_TESTS))
 
 lint: setup ## shellcheck, luacheck, mandoc, clang-tidy
 	$(Q)tests/lint.sh
