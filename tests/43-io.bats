@@ -86,6 +86,7 @@ shim() {
 	#include <stdarg.h>
 	#include <stdlib.h>
 	#include <sys/types.h>
+	#include <unistd.h>
 	typedef ssize_t reader(int, void *, size_t, off_t);
 	typedef ssize_t writer(int, const void *, size_t, off_t);
 	typedef int opener(int, const char *, int, mode_t);
@@ -109,6 +110,12 @@ shim() {
 			return -1;
 		}
 		return ((writer *)dlsym(RTLD_NEXT, "pwrite"))(fd, p, n, at);
+	}
+	int unlinkat(int dir, const char *name, int flags)
+	{
+		if (getenv("SLOW_UNLINK"))
+			usleep(500000);
+		return ((int (*)(int, const char *, int))dlsym(RTLD_NEXT, "unlinkat"))(dir, name, flags);
 	}
 	int openat(int dir, const char *name, int flags, ...)
 	{
@@ -295,7 +302,7 @@ shim() {
 	mkfifo "$BATS_TEST_TMPDIR/pipe"
 	timeout 20 cat "$BATS_TEST_TMPDIR/pipe" >"$out" &
 	reader=$!
-	setsid "$IO" --dir "$D" --seconds 30 >"$BATS_TEST_TMPDIR/pipe" 2>&1 3>&- &
+	setsid flock --no-fork "$BATS_TEST_TMPDIR/lock" "$IO" --dir "$D" --seconds 30 >"$BATS_TEST_TMPDIR/pipe" 2>&1 3>&- &
 	pid=$!
 	while ! janitor=$(pgrep -P "$pid"); do
 		sleep 0.05
@@ -304,9 +311,9 @@ shim() {
 	kill -STOP "$janitor"
 	kill -KILL -- "-$pid"
 	wait "$reader" # ends though the janitor cannot
-	[ -d "/proc/$janitor" ]
+	grep -q '^State:.*stopped' "/proc/$janitor/status" # and not dead with the group
 	kill -CONT "$janitor"
-	timeout 10 tail -f --pid="$janitor" /dev/null
+	until_free "$BATS_TEST_TMPDIR/lock"
 	empty "$D"
 }
 
@@ -410,19 +417,21 @@ io_state() {
 	thaw
 }
 
-@test "io: frozen under a file that has a name, killed: gone after the thaw" {
+@test "io: killed with a name on a frozen file system: held until the thaw, then gone" {
 	ext4
-	local pid i
-	for i in 1 2 3; do
-		flock --no-fork "$BATS_TEST_TMPDIR/lock" "$IO" --dir "$D" --seconds 1 --max-mb 1 >/dev/null 2>&1 3>&- &
-		pid=$!
-		sleep "0.$((RANDOM % 50 + 10))"
-		freeze
-		kill -KILL "$pid" 2>/dev/null || true
-		sleep 0.1
-		thaw
-		until_free "$BATS_TEST_TMPDIR/lock"
-		wait "$pid" || true
-		empty "$D"
-	done
+	shim
+	env "$SHIM" SLOW_UNLINK=1 flock --no-fork "$BATS_TEST_TMPDIR/lock" \
+		"$IO" --dir "$D" --seconds 2 --max-mb 1 >/dev/null 2>&1 3>&- &
+	local pid=$!
+	timeout 10 bash -c 'until [ -n "$(ls -A "$1")" ]; do sleep 0.02; done' - "$D"
+	freeze
+	kill -KILL "$pid"
+	wait "$pid" || true
+	[ -n "$(ls -A "$D")" ]
+	# What an agent would see: still at work there.
+	run flock --nonblock "$BATS_TEST_TMPDIR/lock" true
+	[ "$status" -eq 1 ]
+	thaw
+	until_free "$BATS_TEST_TMPDIR/lock"
+	empty "$D"
 }
