@@ -199,6 +199,28 @@ static int report(const struct topo *topo, double started, int code)
 	return kernel_finish(NAME, &r, &one, started, code);
 }
 
+/* On any of the cores that were picked. */
+static bool stay_on(const struct topo *topo)
+{
+	cpu_set_t *set;
+	size_t size;
+	int most = 0;
+	bool good;
+
+	for (int i = 0; i < topo->n; i++)
+		most = topo->cpus[i] > most ? topo->cpus[i] : most;
+	set = CPU_ALLOC((size_t)most + 1);
+	size = CPU_ALLOC_SIZE((size_t)most + 1);
+	if (set == NULL)
+		return false;
+	CPU_ZERO_S(size, set);
+	for (int i = 0; i < topo->n; i++)
+		CPU_SET_S((size_t)topo->cpus[i], size, set);
+	good = sched_setaffinity(0, size, set) == 0;
+	CPU_FREE(set);
+	return good;
+}
+
 /* Opens the directory, learns what may be used of it, makes the file. */
 static int set_up(void)
 {
@@ -254,7 +276,7 @@ static int run(const struct topo *topo, double started, double end)
 		if (*p < ' ' || *p > '~')
 			*p = '?';
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like others */
-	code = set_up();
+	code = stay_on(topo) ? set_up() : fail("the CPUs cannot be set");
 	from = clock_now();
 	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]) && code == EXIT_MEASURED; i++)
 		code = phases[i].phase(from + (end - from) * phases[i].share);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Stage 4: the kernel io, alone and through the agent: directories that are bad, full,
 # others', frozen; kills at any moment. Never a speed.
-# shellcheck disable=SC2030,SC2031,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -76,62 +76,9 @@ until_free() {
 	timeout 20 flock "$1" true
 }
 
-# shim: a libc that fails where the environment says
+# shim: the libc of io_shim.c, in $SHIM
 shim() {
-	cat >"$BATS_TEST_TMPDIR/shim.c" <<-'C'
-	#define _GNU_SOURCE
-	#include <dlfcn.h>
-	#include <errno.h>
-	#include <fcntl.h>
-	#include <stdarg.h>
-	#include <stdlib.h>
-	#include <sys/types.h>
-	#include <unistd.h>
-	typedef ssize_t reader(int, void *, size_t, off_t);
-	typedef ssize_t writer(int, const void *, size_t, off_t);
-	typedef int opener(int, const char *, int, mode_t);
-	ssize_t pread(int fd, void *p, size_t n, off_t at)
-	{
-		ssize_t got = ((reader *)dlsym(RTLD_NEXT, "pread"))(fd, p, n, at);
-		char *wrong = getenv("WRONG_BYTE");
-		if (wrong && got > 0 && atol(wrong) >= at && atol(wrong) < at + got)
-			((char *)p)[atol(wrong) - at] ^= 16;
-		return got;
-	}
-	ssize_t pwrite(int fd, const void *p, size_t n, off_t at)
-	{
-		char *from = getenv("QUOTA_FROM"), *odd = getenv("ODD_ALIGNMENT");
-		if (odd && (fcntl(fd, F_GETFL) & O_DIRECT)) {
-			errno = EINVAL;
-			return -1;
-		}
-		if (from && at >= atol(from)) {
-			errno = EDQUOT;
-			return -1;
-		}
-		return ((writer *)dlsym(RTLD_NEXT, "pwrite"))(fd, p, n, at);
-	}
-	int unlinkat(int dir, const char *name, int flags)
-	{
-		if (getenv("SLOW_UNLINK"))
-			usleep(500000);
-		return ((int (*)(int, const char *, int))dlsym(RTLD_NEXT, "unlinkat"))(dir, name, flags);
-	}
-	int openat(int dir, const char *name, int flags, ...)
-	{
-		va_list args;
-		mode_t mode;
-		va_start(args, flags);
-		mode = va_arg(args, int);
-		va_end(args);
-		if (getenv("NO_TMPFILE") && (flags & O_TMPFILE) == O_TMPFILE) {
-			errno = EOPNOTSUPP;
-			return -1;
-		}
-		return ((opener *)dlsym(RTLD_NEXT, "openat"))(dir, name, flags, mode);
-	}
-	C
-	gcc -shared -fPIC -O1 -o "$BATS_TEST_TMPDIR/shim.so" "$BATS_TEST_TMPDIR/shim.c" -ldl
+	gcc -shared -fPIC -O1 -o "$BATS_TEST_TMPDIR/shim.so" "$ROOT/tests/fixtures/io_shim.c" -ldl
 	SHIM=LD_PRELOAD=$BATS_TEST_TMPDIR/shim.so
 }
 
