@@ -48,6 +48,7 @@ local function runs_for_record(result)
       end
       runs[i] = {
          kernel = run.kernel,
+         path = run.path,
          attempt = run.attempt,
          state = run.state,
          reason = run.reason,
@@ -143,6 +144,11 @@ function prolog.main(get, options)
    note = forged or note
 
    local result = check.run(lvl, self, hardware, from)
+   for _, run in ipairs(result.runs) do
+      if run.path and run.state ~= "ok" then
+         log.error("%s%s", run.state == "corrupt" and "WRONG DATA: " or "", run.reason)
+      end
+   end
    local action, drained = act(self, result)
    if action == "observed" then
       note = (note and note .. "; " or "") .. "observe: not drained"

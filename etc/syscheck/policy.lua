@@ -40,7 +40,12 @@ return {
       stream = { quick = 2, full = 2 },
       dgemm = { quick = 1, full = 5 },
       noise = { quick = 0.5, full = 2 },
+      io = { full = 3 }, -- for each directory
    },
+
+   -- Directories whose reads and writes are measured at level full: at most 8, no links
+   -- on their way. Up to 256 MB each, on every node of the job at the same time.
+   io_paths = {}, -- { "/scratch", "/tmp" }
 
    -- Seconds until a check is given up (verdict `unknown`, the job starts). At most
    -- 65. Keep Slurm's MessageTimeout and BatchStartTimeout above it.

@@ -22,7 +22,9 @@ local function one_line(text)
 end
 
 local function judge(name, run)
-   if run.timed_out then
+   if run.stuck then
+      return "unknown", ("%s: hangs in the kernel, left behind after %.1f s"):format(name, run.seconds)
+   elseif run.timed_out then
       return "unknown", ("%s: killed after %.1f s"):format(name, run.seconds)
    elseif run.too_long then
       return "unknown", name .. ": too much output"
@@ -56,12 +58,13 @@ local function judge(name, run)
 end
 
 --- Runs a kernel.
--- @param name stream, dgemm, noise
+-- @param name stream, dgemm, noise, io
 -- @param seconds its time box
 -- @param left_s seconds until the check's deadline
+-- @param more { args = list of further arguments, fd3 = descriptor to pass }, or nil
 -- @return { kernel, state = ok|corrupt|unknown, reason, result = decoded JSON,
 --   seconds = wall time, box_s = its time box }
-function kernels.run(name, seconds, left_s)
+function kernels.run(name, seconds, left_s, more)
    local function unknown(reason)
       return { kernel = name, state = "unknown", reason = reason, seconds = 0, box_s = seconds }
    end
@@ -69,8 +72,12 @@ function kernels.run(name, seconds, left_s)
    if limit < seconds then
       return unknown(name .. ": not started, the deadline is too near")
    end
-   local run, err = process.run(paths.libexec .. "/" .. name, { "--seconds", ("%g"):format(seconds) },
-      { timeout_ms = limit * 1000, max_output = MAX_OUTPUT, env = ENV })
+   local args = { "--seconds", ("%g"):format(seconds) }
+   for _, arg in ipairs(more and more.args or {}) do
+      args[#args + 1] = arg
+   end
+   local run, err = process.run(paths.libexec .. "/" .. name, args,
+      { timeout_ms = limit * 1000, max_output = MAX_OUTPUT, env = ENV, fd3 = more and more.fd3 })
    if not run then
       return unknown(err)
    end

@@ -21,7 +21,9 @@ policy.DEFAULTS = {
       stream = { quick = 2, full = 2 },
       dgemm = { quick = 1, full = 5 },
       noise = { quick = 0.5, full = 2 },
+      io = { full = 3 },
    },
+   io_paths = {},
    deadline = { quick = 15, full = 60 },
    node_cpus = "threads",
    scontrol = "scontrol",
@@ -56,6 +58,22 @@ local function path(v)
    end
 end
 
+-- A list without holes, of at most `most` values that are good by `rule`.
+local function list_of(rule, most, what)
+   return function(v)
+      local good, n = type(v) == "table", 0
+      for _ in pairs(good and v or {}) do
+         n = n + 1
+      end
+      for i = 1, n do
+         good = good and rule(v[i]) == nil
+      end
+      if not good or n > most then
+         return ("a list of at most %d %s"):format(most, what)
+      end
+   end
+end
+
 local function program(v)
    if type(v) ~= "string" or not v:match("^[%w/._+-]+$") then
       return "a program name or an absolute path"
@@ -86,7 +104,8 @@ local SCHEMA = {
    limits = { triad_gbs = limit, gflops = limit, noise_pct = limit, throttle_events = counter_limit },
    tolerance = number(0, 1),
    budget = number(0, 1),
-   kernels = { stream = seconds, dgemm = seconds, noise = seconds },
+   kernels = { stream = seconds, dgemm = seconds, noise = seconds, io = { full = seconds.full } },
+   io_paths = list_of(path, 8, "absolute paths"),
    -- The prolog entry's own bound is 75 s: no deadline may reach it.
    deadline = { quick = number(1, 65), full = number(1, 65) },
    baseline = path,

@@ -14,8 +14,8 @@ local ABANDON_AFTER_MS = 500 -- from SIGKILL to leaving it behind (stuck in the 
 -- @param args list of strings
 -- @param options { timeout_ms, max_output = bytes per stream (default 1 MiB; more
 --   ends the program), env = list of "NAME=value", fd3 = descriptor to pass }
--- @return { code, signal, out, err, timed_out, too_long, seconds }, or nil and
---   why it could not be started
+-- @return { code, signal, out, err, timed_out, too_long, seconds, stuck = it survived
+--   SIGKILL and was left behind }, or nil and why it could not be started
 function process.run(file, args, options)
    local limit = options.max_output or 1048576
    local result = { out = {}, err = {} }
@@ -92,6 +92,7 @@ function process.run(file, args, options)
    while not ((exited and open == 0) or abandoned) do
       uv.run("once")
    end
+   result.stuck = not exited
    timer:close()
    for _, pipe in pairs(pipes) do
       pipe:close()
@@ -103,12 +104,12 @@ function process.run(file, args, options)
    return result
 end
 
---- Takes an exclusive lock on a file; held until release() or this process's end.
--- flock(2) belongs to the open file, so `flock` on the inherited descriptor
--- locks it for this process.
+--- Takes an exclusive lock on a file. flock(2) belongs to the open file, so `flock`
+-- on the inherited descriptor locks it for this process, and for those it passes it to:
+-- it is free when the last of them has closed it or ended.
 -- @param timeout_s seconds to wait at most
--- @return release function; or nil and why
-function process.lock(path, timeout_s)
+-- @return descriptor; or nil, why, true when another holds it
+function process.lock_file(path, timeout_s)
    local C = uv.constants
    local fd, err = uv.fs_open(path, C.O_RDWR + C.O_CREAT + files.NOFOLLOW, 384) -- 0600
    if not fd then
@@ -119,11 +120,18 @@ function process.lock(path, timeout_s)
       { timeout_ms = timeout_s * 1000 + 1000, fd3 = fd })
    if not r or r.code ~= 0 then
       uv.fs_close(fd)
-      return nil, err or ("%s: not free within %.0f s"):format(path, timeout_s)
+      return nil, err or ("%s: not free within %.0f s"):format(path, timeout_s), r and r.code == 1
    end
-   return function()
+   return fd
+end
+
+--- The same, held until release() or this process's end.
+-- @return release function; or nil and why
+function process.lock(path, timeout_s)
+   local fd, err = process.lock_file(path, timeout_s)
+   return fd and function()
       uv.fs_close(fd)
-   end
+   end, err
 end
 
 return process

@@ -35,6 +35,12 @@ function render.line(node, result, note)
    for _, rated in ipairs(result.metrics) do
       parts[#parts + 1] = part(metrics.BY_NAME[rated.name], rated)
    end
+   for _, run in ipairs(result.runs or {}) do
+      if run.path and run.state ~= "ok" then
+         parts[#parts + 1] = ("io %s %s"):format(render.safe(run.path, 24),
+            run.state == "corrupt" and "WRONG DATA" or "n/a")
+      end
+   end
    local text = ("syscheck: %s %s %s"):format(render.safe(node), result.level, result.status)
    if #parts > 0 then
       text = text .. "  " .. table.concat(parts, "  ")
@@ -43,6 +49,27 @@ function render.line(node, result, note)
       text = text .. "  (" .. note .. ")"
    end
    return text
+end
+
+--- A directory's row in the table of a check, and the rest that is known of it.
+-- @param run from scratch.run
+-- @return cells, text
+function render.path(run)
+   local r = run.state == "ok" and run.result
+   local row = {
+      "io " .. render.safe(run.path, 40),
+      r and ("%.3g/%.3g"):format(r.write_gbs, r.read_gbs) or "-",
+      "GB/s w/r",
+      "-",
+      r and "unrated" or run.state == "corrupt" and "warn" or "unknown",
+   }
+   if not r then
+      return row, ("%s: %s%s"):format(row[5], run.state == "corrupt" and "WRONG DATA: " or "",
+         render.safe(run.reason, 300))
+   end
+   return row, ("io %s: %s%s, fsync %.0f us (99 %%: %.0f), per second %.3g creates, %.3g stats, %.3g unlinks"):format(
+      render.safe(run.path, 100), render.safe(r.filesystem, 20), r.direct and "" or " through the page cache",
+      r.fsync_us, r.fsync_p99_us, r.creates_per_s, r.stats_per_s, r.unlinks_per_s)
 end
 
 --- A table with aligned columns; numbers and "-" to the right.

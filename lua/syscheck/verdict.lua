@@ -134,6 +134,27 @@ function verdict.rate(results, limits)
    return out
 end
 
+local PATH_STATUS = { unknown = "unknown", corrupt = "warn" }
+
+--- A check's status with what its directories did to it. They have no limits and never
+-- make it fail, not even by wrong data: a shared file system's fault would drain every
+-- node that looks at it.
+-- @param status from verdict.rate
+-- @param runs of the check; those of directories have a `path`
+function verdict.with_paths(status, runs)
+   local seen = { [status] = true }
+   for _, run in ipairs(runs) do
+      if run.path and PATH_STATUS[run.state] then
+         seen[PATH_STATUS[run.state]] = true
+      end
+   end
+   for _, worst in ipairs(ORDER) do
+      if seen[worst] then
+         return worst
+      end
+   end
+end
+
 --- The sentence of the worst metric, for a drain reason: corruption first. Noise beyond
 -- its limit is named beside it: something else that runs there makes all rates low.
 -- @return text, or nil when nothing failed

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "common/pattern.h"
 #include "common/result.h"
 #include "common/stats.h"
 #include "common/stream_size.h"
@@ -100,10 +101,30 @@ static void json(void **state)
 	assert_false(result_write(&r, fds[1]));
 }
 
+static void pattern(void **state)
+{
+	uint64_t words[512];
+	const size_t size = sizeof(words), far = (size_t)7 << 40;
+	unsigned char *bytes = (unsigned char *)words;
+
+	(void)state;
+	pattern_fill(words, size, far, 5);
+	assert_int_equal(pattern_check(words, size, far, 5), size);
+	/* The neighbouring word, another place, another run's file: wrong from the start. */
+	assert_true(pattern_check(words, size, far + 8, 5) < 8);
+	assert_true(pattern_check(words, size, far - size, 5) < 8);
+	assert_true(pattern_check(words, size, far, 6) < 8);
+	for (size_t i = 0; i < size; i += 577) {
+		bytes[i] ^= 1;
+		assert_int_equal(pattern_check(words, size, far, 5), i);
+		bytes[i] ^= 1;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(quantiles), cmocka_unit_test(sizes),
-					    cmocka_unit_test(json) };
+					    cmocka_unit_test(json), cmocka_unit_test(pattern) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,6 +112,13 @@ function TestPolicy:test_bad_files_are_named_with_file_and_line()
       { "return { mode = os.getenv('HOME') }", "p.lua:1: " },
       { "return { mode = 1, tolerance = 2 }", "(and 1 more)" },
       { "\27Lua", "bytecode" },
+      { "return { kernels = { io = { quick = 1 } } }", "unknown key kernels.io.quick" },
+      { "return {\n io_paths = '/tmp' }", "p.lua:2: io_paths must be a list of at most 8 absolute paths" },
+      { "return { io_paths = { 'tmp' } }", "io_paths must be a list" },
+      { "return { io_paths = { '/tmp', 5 } }", "io_paths must be a list" },
+      { "return { io_paths = { a = '/tmp' } }", "io_paths must be a list" },
+      { "return { io_paths = { '/tmp', nil, '/b' } }", "io_paths must be a list" },
+      { "return { io_paths = { '/1', '/2', '/3', '/4', '/5', '/6', '/7', '/8', '/9' } }", "io_paths must be a list" },
    }
    for _, c in ipairs(cases) do
       local parsed, err = policy.parse(c[1], "p.lua")
@@ -119,6 +126,13 @@ function TestPolicy:test_bad_files_are_named_with_file_and_line()
       lu.assertStrContains(err, c[2])
       lu.assertNil(err:find("\n"), "one line: " .. err)
    end
+end
+
+function TestPolicy:test_a_list_is_taken_as_given()
+   local p = assert(policy.parse("return { io_paths = { '/scratch', '/tmp' } }", "p"))
+   lu.assertEquals(p.io_paths, { "/scratch", "/tmp" })
+   lu.assertEquals(p.kernels.io, { full = 3 })
+   lu.assertEquals(policy.default().io_paths, {})
 end
 
 function TestPolicy:test_bounds_fall_back_to_star_then_defaults()

@@ -115,6 +115,27 @@ function TestVerdict:test_calm_counters_are_no_pass_for_unrated_kernels()
    lu.assertEquals(verdict.rate({ triad_gbs = { value = 9 }, throttle_events = calm }, limits("")).status, "unrated")
 end
 
+function TestVerdict:test_directories_never_fail_a_check()
+   local cases = {
+      -- status of the metrics, states of the directories, status
+      { "pass", {}, "pass" },
+      { "pass", { "ok", "ok" }, "pass" },
+      { "unrated", { "ok" }, "unrated" },
+      { "pass", { "ok", "unknown" }, "unknown" },
+      { "pass", { "corrupt" }, "warn" },
+      { "warn", { "corrupt", "unknown" }, "unknown" },
+      { "fail", { "unknown" }, "fail" },
+   }
+   for i, c in ipairs(cases) do
+      -- A kernel without a path has been rated already.
+      local runs = { { kernel = "stream", state = "unknown" } }
+      for _, state in ipairs(c[2]) do
+         runs[#runs + 1] = { kernel = "io", path = "/scratch", state = state }
+      end
+      lu.assertEquals(verdict.with_paths(c[1], runs), c[3], "case " .. i)
+   end
+end
+
 function TestVerdict:test_corruption_beats_everything()
    local rated = verdict.rate({ triad_gbs = { value = 1 }, gflops = { corrupt = "core 3" } },
       limits("limits = { triad_gbs = { min = 80 } }"))
@@ -331,6 +352,27 @@ function TestRender:test_line()
       "syscheck: n1 full pass  triad 41.2 GB/s  dgemm 105 GFLOP/s  noise 1.2 %  throttle 0")
    lu.assertEquals(render.line("n1", { level = "passive", status = "unrated", metrics = {} }, "why"),
       "syscheck: n1 passive unrated  (why)")
+end
+
+function TestRender:test_directories()
+   local run = { kernel = "io", path = "/scratch\27", state = "ok", result = { filesystem = "xfs", direct = true,
+      write_gbs = 1.234, read_gbs = 2.5, fsync_us = 812.4, fsync_p99_us = 2100, creates_per_s = 5300,
+      stats_per_s = 400000, unlinks_per_s = 6100 } }
+   local row, text = render.path(run)
+   lu.assertEquals(row, { "io /scratch\\x1b", "1.23/2.5", "GB/s w/r", "-", "unrated" })
+   lu.assertEquals(text, "io /scratch\\x1b: xfs, fsync 812 us (99 %: 2100), per second 5.3e+03 creates, "
+      .. "4e+05 stats, 6.1e+03 unlinks")
+   local result = { level = "full", status = "unknown", metrics = {}, runs = { run,
+      { path = "/scratch", state = "unknown", reason = "io: /scratch: hangs" },
+      { path = "/" .. ("x"):rep(1000), state = "corrupt", reason = "byte 5" } } }
+   local line = render.line("n1", result)
+   lu.assertStrContains(line, "syscheck: n1 full unknown  io /scratch n/a  io /xxx")
+   lu.assertStrContains(line, " WRONG DATA")
+   lu.assertTrue(#line < 120)
+   row, text = render.path(result.runs[2])
+   lu.assertEquals({ row[2], row[5], text }, { "-", "unknown", "unknown: io: /scratch: hangs" })
+   row, text = render.path(result.runs[3])
+   lu.assertEquals({ row[5], text }, { "warn", "warn: WRONG DATA: byte 5" })
 end
 
 function TestRender:test_names_are_escaped()

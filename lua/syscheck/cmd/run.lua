@@ -37,12 +37,21 @@ local function as_table(self, hardware, result)
          r.status,
       }
    end
+   local notes = {}
+   for _, path_run in ipairs(result.runs) do
+      if path_run.path then
+         rows[#rows + 1], notes[#notes + 1] = render.path(path_run)
+      end
+   end
    local lines = { ("%s  %s  level %s: %s"):format(render.safe(self.name), hardware.class, result.level, result.status),
       "", #rows > 1 and render.table(rows) or "nothing to rate: this level looks at counters, and this machine shows none" }
    for _, r in ipairs(result.metrics) do
       if r.status == "fail" or r.status == "warn" or r.status == "unknown" then
          lines[#lines + 1] = ("%s: %s"):format(r.status, render.safe(r.text, 300))
       end
+   end
+   for _, note in ipairs(notes) do
+      lines[#lines + 1] = note
    end
    for _, problem in ipairs(self.problems) do
       lines[#lines + 1] = "problem: " .. render.plain(problem, 300)

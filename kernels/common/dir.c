@@ -1,0 +1,114 @@
+#include "dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STEP (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* openat2(RESOLVE_NO_SYMLINKS) would do, but not on the kernels of RHEL 8 (4.18). */
+int dir_open(const char *path, char error[ERROR_SIZE])
+{
+	int dir = open(path[0] == '/' ? "/" : ".", STEP);
+
+	while (dir >= 0) {
+		char part[NAME_MAX + 1];
+		struct stat st;
+		size_t length;
+		int next, why;
+
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		if (length == 0)
+			return dir;
+		next = -1;
+		errno = ENAMETOOLONG;
+		if (length <= NAME_MAX) {
+			memcpy(part, path, length);
+			part[length] = '\0';
+			next = openat(dir, part, STEP);
+		}
+		why = errno;
+		if (next < 0 && why == ENOTDIR && fstatat(dir, part, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+			why = ELOOP;
+		close(dir);
+		dir = next;
+		path += length;
+		errno = why;
+	}
+	snprintf(error, ERROR_SIZE, "%s", errno == ELOOP ? "it is or leads over a link, and none is followed: name the real path" :
+							    strerror(errno));
+	return -1;
+}
+
+/* The mount's number, from /proc: st_dev would not do, as btrfs and others invent theirs. */
+static int mount_id(int dir)
+{
+	char path[64], line[256];
+	int id = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", dir);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return -1;
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (strncmp(line, "mnt_id:", 7) == 0)
+			id = (int)strtol(line + 7, NULL, 10);
+	fclose(f);
+	return id;
+}
+
+void dir_type(int dir, char *type, size_t size)
+{
+	int id = mount_id(dir);
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	size_t room = 0;
+	char *line = NULL;
+
+	snprintf(type, size, "unknown");
+	/* "36 35 98:0 /root /mount options optional... - ext4 /dev/sda super" */
+	while (f != NULL && getline(&line, &room, f) > 0) {
+		char *name = strstr(line, " - ");
+
+		if (name == NULL || strtol(line, NULL, 10) != id)
+			continue;
+		name += 3;
+		snprintf(type, size, "%.*s", (int)strcspn(name, " "), name);
+		break;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+int dir_file(int dir, struct janitor *j)
+{
+	/* O_EXCL: not even its opener can give it a name later. */
+	int fd = openat(dir, ".", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	const char *name;
+
+	/* What file systems without it, and kernels that never heard of it, answer. */
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT && errno != ENOSYS))
+		return fd;
+	name = janitor_name(j);
+	if (name == NULL)
+		return -1;
+	fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 && unlinkat(dir, name, 0) != 0) {
+		/* The directory's owner moved it away: nothing has been written to it. */
+		int why = errno;
+
+		close(fd);
+		errno = why;
+		fd = -1;
+	}
+	if (fd >= 0)
+		janitor_forget(j);
+	return fd;
+}

@@ -1,0 +1,40 @@
+/*
+ * Names that do not outlive their maker: a forked process that waits for this one's
+ * end, whatever ends it, and unlinks the one name that may be left.
+ *
+ * Why a process: nothing inside this one runs after SIGKILL or the OOM killer, and a
+ * later sweep would have to guess which names are ours in a directory where others
+ * write. It has a session of its own, because the agent kills this process' group; it
+ * holds no stdout or stderr, because the agent reads those to their end. It keeps other
+ * inherited descriptors: the agent's lock on the directory lasts until the name is gone.
+ *
+ * What it cannot help against: a kill of both at the same time (a whole cgroup, the
+ * power); then one empty file stays.
+ */
+#ifndef SYSCHECK_JANITOR_H
+#define SYSCHECK_JANITOR_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define JANITOR_NAME_SIZE 64
+
+struct janitor {
+	pid_t pid;
+	int life;   /* closed by this process' end: the janitor's signal */
+	char *name; /* JANITOR_NAME_SIZE bytes that both see; empty: no name exists */
+};
+
+/* Starts it for names in the directory `dir`, and waits until it is ready. False: errno. */
+bool janitor_start(struct janitor *j, int dir);
+
+/* A new name that nobody can guess, known to the janitor from now on. NULL: errno. */
+const char *janitor_name(struct janitor *j);
+
+/* The name was unlinked. */
+void janitor_forget(struct janitor *j);
+
+/* Ends it: what still has a name is unlinked. Does nothing if it was not started. */
+void janitor_end(struct janitor *j);
+
+#endif
