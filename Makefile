@@ -1,5 +1,9 @@
 # syscheck: build, install, test. `make help` lists the targets.
 PREFIX        ?= /usr/local
+override PREFIX := $(patsubst %/,%,$(PREFIX))
+ifeq ($(filter /%,$(PREFIX)),)
+$(error PREFIX must be an absolute path below /, not "$(PREFIX)")
+endif
 SYSCONFDIR    ?= $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
 LOCALSTATEDIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),/var,$(PREFIX)/var)
 RUNDIR        ?= $(if $(filter /usr /usr/local,$(PREFIX)),/run,$(PREFIX)/run)/syscheck

@@ -12,14 +12,19 @@ LOG='@LOCALSTATEDIR@/log/syscheck.log'
 
 agent() {
 	local log=$LOG
+	# A FIFO would block.
+	if [ -e "$log" ] && [ ! -f "$log" ]; then
+		log=/dev/null
+	fi
 	{ : >>"$log"; } 2>/dev/null || log=/dev/null
 	timeout -k 2 "$LIMIT" '@LUA@' -E '@LIBEXECDIR@/agent.lua' "$1" </dev/null >/dev/null 2>>"$log"
 	echo "$?"
 }
 
 main() {
-	# read -t and not wait: see the prolog.
-	read -r -t "$((LIMIT + 5))" _ < <(agent epilog 2>/dev/null)
+	# See the prolog, for both.
+	exec </dev/null >/dev/null 2>&1
+	read -r -t "$((LIMIT + 5))" _ < <(agent epilog)
 	return 0
 }
 

@@ -1,6 +1,12 @@
 #!@LUA@ -E
 -- syscheck: the command line. One module per subcommand, in syscheck/cmd/.
-package.path = "@DATADIR@/lua/?.lua;" .. package.path
+-- Only absolute places: Lua's own paths end in "./?", and root's current directory may
+-- be a user's, with a luv.lua in it.
+local function absolute(list)
+   return ((";" .. list):gsub(";[^/;][^;]*", ""):sub(2))
+end
+package.path = "@DATADIR@/lua/?.lua;" .. absolute(package.path)
+package.cpath = absolute(package.cpath)
 local argparse = require("argparse")
 local paths = require("syscheck.paths")
 

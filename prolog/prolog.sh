@@ -15,6 +15,10 @@ LOG='@LOCALSTATEDIR@/log/syscheck.log'
 
 agent() {
 	local log=$LOG
+	# A FIFO would block.
+	if [ -e "$log" ] && [ ! -f "$log" ]; then
+		log=/dev/null
+	fi
 	{ : >>"$log"; } 2>/dev/null || log=/dev/null
 	# -E: no LUA_INIT, LUA_PATH. No descriptor of slurmd's is left to an agent that
 	# may outlive this shell.
@@ -24,9 +28,11 @@ agent() {
 
 main() {
 	local code=
+	# Nothing that may be left behind holds slurmd's pipes: it reads them to their end.
+	exec </dev/null >/dev/null 2>&1
 	# read -t and not wait: an agent stuck in the kernel (a dead disk) cannot even
 	# be killed, and must not hold up the job.
-	read -r -t "$((LIMIT + 5))" code < <(agent prolog 2>/dev/null)
+	read -r -t "$((LIMIT + 5))" code < <(agent prolog)
 	[ "$code" = "$NODE_BAD" ] && return 1
 	return 0
 }

@@ -407,3 +407,81 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)"
 	# Not a speed: the agent would take 20 s, the limit is 2 s.
 	[ "$((SECONDS - began))" -lt 15 ]
 }
+
+# stand_in LUA: copies of the entries with LIMIT 1 and this script for Lua; into $STAND_IN
+stand_in() {
+	local stage
+	STAND_IN=$BATS_TEST_TMPDIR/stand_in
+	mkdir "$STAND_IN"
+	printf '#!/bin/bash\n%s\n' "$1" >"$STAND_IN/lua"
+	chmod 755 "$STAND_IN/lua"
+	for stage in prolog epilog; do
+		sed -E "s/^LIMIT=[0-9]+/LIMIT=1/; s|'[^']*/lua[0-9.]*' -E|'$STAND_IN/lua'|" "$P/libexec/syscheck/$stage" >"$STAND_IN/$stage"
+		grep -q "$STAND_IN/lua" "$STAND_IN/$stage"
+	done
+}
+
+@test "an agent that cannot be ended: the entry returns, and holds no pipe of slurmd's" {
+	# timeout itself is stopped: as if the agent were stuck in the kernel.
+	stand_in 'kill -STOP $PPID; echo $PPID $$ >>"${0%/*}/pids"; exec sleep 300'
+	local stage
+	for stage in prolog epilog; do
+		# slurmd reads both to their end; so does cat.
+		timeout 60 bash -c "bash '$STAND_IN/$stage' 2>&1 | cat; exit \${PIPESTATUS[0]}"
+	done
+	local pids
+	read -r -d '' -a pids <"$STAND_IN/pids" || true
+	[ "${#pids[@]}" = 4 ]
+	kill -KILL "${pids[@]}"
+}
+
+@test "a log that is a FIFO holds nothing up" {
+	rm -f "$P/var/log/syscheck.log"
+	mkfifo "$P/var/log/syscheck.log"
+	local began=$SECONDS
+	run prolog
+	[ "$status" -eq 0 ]
+	run epilog
+	[ "$status" -eq 0 ]
+	# The entries' own bounds are 80 s and 15 s.
+	[ "$((SECONDS - began))" -lt 15 ]
+}
+
+@test "stream from the caches, for want of memory, is no memory bandwidth: unknown" {
+	kernel stream "$(says stream '"triad_gbs":900,"array_limit":"memory","array_mb":2,"llc_mb":500')"
+	run prolog
+	assert_unknown
+	[[ "$(record check 'r.metrics[1].text')" == *"memory for 6 MB of arrays only, caches hold 500 MB"* ]]
+	# Larger than the caches: a value.
+	kernel stream "$(says stream '"triad_gbs":100,"array_limit":"memory","array_mb":200,"llc_mb":500')"
+	run prolog
+	[ "$(record check 'r.status')" = pass ]
+}
+
+@test "a baseline that others can write to is not believed" {
+	printf '{"v":1,"classes":{}}' >"$P/etc/syscheck/baseline.json"
+	chmod 666 "$P/etc/syscheck/baseline.json"
+	run prolog
+	assert_unknown
+	[[ "$(record check 'r.problems[1]')" == *"baseline.json: writable by group or others"* ]]
+}
+
+@test "a lock file of a normal user's is refused at once: unknown" {
+	[ "$(id -u)" = 0 ] || skip "needs root to make another user's file"
+	local lock=$BATS_TEST_TMPDIR/lock
+	: >"$lock"
+	chown 65534 "$lock"
+	policy "mode = 'enforce', limits = { triad_gbs = { min = 80 } }, lock = '$lock'"
+	run prolog
+	assert_unknown
+	[[ "$(record check 'r.metrics[1].text')" == *"not a file that root alone can write to"* ]]
+}
+
+@test "a damaged last.json is no reason to crash" {
+	run prolog
+	local boot
+	boot=$(</proc/sys/kernel/random/boot_id)
+	printf '{"boot_id":"%s"}' "$boot" >"$P/var/lib/syscheck/last.json"
+	run prolog
+	[ "$(record check 'r.status')" = pass ]
+}

@@ -165,3 +165,20 @@ one_line() {
 	run syscheck job --help
 	[[ $output == *--json*--spool* ]]
 }
+
+@test "the current directory is nobody's to load code from" {
+	local module
+	mkdir "$BATS_TEST_TMPDIR/cwd"
+	cd "$BATS_TEST_TMPDIR/cwd"
+	for module in luv cjson argparse syscheck; do
+		echo 'io.stderr:write("from the current directory\n") os.exit(0)' >"$module.lua"
+	done
+	local command
+	for command in "job 1" "config check" "run --level none" "baseline show"; do
+		# shellcheck disable=SC2086
+		run syscheck $command
+		[[ $output != *"from the current directory"* ]]
+	done
+	run env -i SLURM_JOB_ID=1 SLURMD_NODENAME=t1 "$P/libexec/syscheck/prolog"
+	[[ "$(<"$P/var/log/syscheck.log")" != *"from the current directory"* ]]
+}

@@ -14,9 +14,15 @@ substitute() {
 	for name in LUA LIBEXECDIR DATADIR SYSCONFDIR LOCALSTATEDIR RUNDIR LIBDIR VERSION; do
 		text=${text//"@$name@"/"${!name}"}
 	done
-	printf '%s\n' "$text" >"$target.new"
-	chmod "$mode" "$target.new"
-	mv -f "$target.new" "$target"
+	printf '%s\n' "$text" >"$target.$$"
+	chmod "$mode" "$target.$$"
+	mv -f "$target.$$" "$target"
+}
+
+# binary SOURCE TARGET: moved, for the same reason, and as slurmd may have it loaded.
+binary() {
+	install -m 755 "$1" "$2.$$"
+	mv -f "$2.$$" "$2"
 }
 
 # config SOURCE TARGET: a site's own file is never overwritten; what would have been
@@ -35,9 +41,9 @@ man() {
 	text=${text//\/usr\/local\/share\/syscheck/"$DATADIR"}
 	text=${text//\/etc\/syscheck/"$SYSCONFDIR/syscheck"}
 	text=${text//\/var\//"$LOCALSTATEDIR/"}
-	printf '%s\n' "$text" >"$target.new"
-	chmod 644 "$target.new"
-	mv -f "$target.new" "$target"
+	printf '%s\n' "$text" >"$target.$$"
+	chmod 644 "$target.$$"
+	mv -f "$target.$$" "$target"
 }
 
 main() {
@@ -55,9 +61,9 @@ main() {
 	done
 
 	for f in $KERNELS; do
-		install -m 755 "build/kernels/$f" "$(dest "$LIBEXECDIR/$f")"
+		binary "build/kernels/$f" "$(dest "$LIBEXECDIR/$f")"
 	done
-	install -m 755 build/spank/spank_syscheck.so "$(dest "$LIBDIR/spank_syscheck.so")"
+	binary build/spank/spank_syscheck.so "$(dest "$LIBDIR/spank_syscheck.so")"
 	substitute 755 prolog/prolog.sh "$(dest "$LIBEXECDIR/prolog")"
 	substitute 755 epilog/epilog.sh "$(dest "$LIBEXECDIR/epilog")"
 	substitute 644 lua/agent.lua "$(dest "$LIBEXECDIR/agent.lua")"

@@ -48,7 +48,7 @@ return {
    io_paths = {}, -- { "/scratch", "/tmp" }
 
    -- Seconds until a check is given up (verdict `unknown`, the job starts). At most
-   -- 65. Keep Slurm's MessageTimeout and BatchStartTimeout above it.
+   -- 60. Keep Slurm's MessageTimeout and BatchStartTimeout above it.
    deadline = { quick = 15, full = 60 },
 
    -- Kernels run only where the job holds all CPUs of the node: "threads" (every
@@ -57,7 +57,7 @@ return {
    node_cpus = "threads",
 
    -- Several virtual nodes on one machine: a lock file that lets one measure at a time.
-   -- lock = "/run/lock/syscheck",
+   -- lock = "/run/syscheck/lock",
 
    -- Where scontrol is, if not in the system's directories.
    -- scontrol = "/opt/slurm/bin/scontrol",

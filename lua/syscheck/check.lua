@@ -20,6 +20,14 @@ end
 -- A measured value that can be compared, or why not.
 local function value_of(m, run)
    local value = run.result[m.name]
+   local r = run.result
+   -- Too little memory was free for arrays larger than the caches: fast, and no
+   -- memory bandwidth. A baseline must not learn it, nor a sick node pass by it.
+   if m.name == "triad_gbs" and r.array_limit == "memory" and type(r.array_mb) == "number"
+      and 3 * r.array_mb < (type(r.llc_mb) == "number" and r.llc_mb or 0) then
+      return { unknown = ("stream: memory for %.0f MB of arrays only, caches hold %.0f MB"):format(3 * r.array_mb,
+         r.llc_mb) }
+   end
    if type(value) ~= "number" or value ~= value or value == math.huge or value < 0
       or (m.better == "higher" and value == 0) then
       return { unknown = ("%s: %s is no usable number"):format(run.kernel, m.name) }

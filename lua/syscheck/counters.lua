@@ -45,14 +45,16 @@ function counters.total(source)
    return sum
 end
 
-local WRAP = 2 ^ 32 -- the kernel keeps times of disks in 32-bit milliseconds
+local WRAP = 1 << 32
+-- The kernel keeps these in 32 bits (block/genhd.c, part_stat: jiffies_to_msecs).
+local WRAPS = { disk = { busy_ms = true } }
 
--- Never negative. A 32-bit counter that wrapped shows a small step modulo 2^32;
--- anything else that went back (a driver reset, iowait's own jitter) tells nothing.
-local function growth(before, now)
+-- Never negative. What wraps shows a small step modulo 2^32; anything else that went
+-- back (a driver reset, a new mount, iowait's own jitter) tells nothing.
+local function growth(before, now, wraps)
    local step = now - before
-   if step < 0 and before < WRAP and step + WRAP < WRAP / 2 then
-      return math.tointeger(step + WRAP)
+   if step < 0 and wraps and before < WRAP and step + WRAP < WRAP // 2 then
+      return step + WRAP
    end
    return math.max(step, 0)
 end
@@ -64,15 +66,18 @@ function counters.delta(from, to)
    if from.boot_id ~= to.boot_id then
       return nil, "the node rebooted in between"
    end
+   if type(from.sources) ~= "table" then
+      return nil, "the earlier snapshot is damaged"
+   end
    local delta = {}
    for source, now in pairs(to.sources) do
       local before = from.sources[source]
-      if before then
-         local sum = {}
+      if type(before) == "table" then
+         local sum, wraps = {}, WRAPS[source] or {}
          for key, value in pairs(now) do
-            if before[key] then
+            if type(before[key]) == "number" then
                local name = name_of(key)
-               sum[name] = (sum[name] or 0) + growth(before[key], value)
+               sum[name] = (sum[name] or 0) + growth(before[key], value, wraps[name])
             end
          end
          if next(sum) then

@@ -51,7 +51,14 @@ function node.open(name, options)
    end
    self.lock = self.policy.lock and self:expand(self.policy.lock)
    local absent
-   self.baseline, err, absent = baseline.read(self:expand(self.policy.baseline or paths.baseline))
+   file = self:expand(self.policy.baseline or paths.baseline)
+   self.baseline, err, absent = baseline.read(file)
+   -- It decides over drains, as the policy does.
+   if self.baseline then
+      local trusted
+      trusted, err = files.trusted(file)
+      self.baseline = trusted and self.baseline or nil
+   end
    if err and not absent then
       self:problem("baseline: " .. err)
    end
@@ -104,11 +111,14 @@ function node:forget_begin(job_id)
    self:forget_state(begin_name(job_id))
 end
 
--- Job IDs of the slurmstepd processes, by their titles: "slurmstepd: [4711.batch]".
+-- Job IDs of the slurmstepd processes, by their titles: "slurmstepd: [4711.batch]". Only
+-- root's: a title is its owner's text and, worse, his memory, which can make a read hang.
 local function jobs_with_steps()
    local jobs = {}
    for _, pid in ipairs(files.list("/proc")) do
-      local title = pid:match("^%d+$") and files.read("/proc/" .. pid .. "/cmdline", 256)
+      local stat = pid:match("^%d+$") and uv.fs_stat("/proc/" .. pid)
+      local title = stat and stat.uid == 0 and (files.line("/proc/" .. pid .. "/comm") or ""):match("^slurmstepd")
+         and files.read("/proc/" .. pid .. "/cmdline", 256)
       local id = title and title:match("^slurmstepd: %[(%d+)")
       if id then
          jobs[tonumber(id)] = true

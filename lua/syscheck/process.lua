@@ -115,6 +115,13 @@ function process.lock_file(path, timeout_s)
    if not fd then
       return nil, err
    end
+   -- In a directory that all may write to (/run/lock), somebody else's file could be
+   -- held by him for ever.
+   local stat = uv.fs_fstat(fd)
+   if not stat or stat.type ~= "file" or (stat.uid ~= 0 and stat.uid ~= uv.getuid()) or stat.mode & 18 ~= 0 then
+      uv.fs_close(fd)
+      return nil, path .. ": not a file that root alone can write to"
+   end
    local r
    r, err = process.run("flock", { "--timeout", ("%.1f"):format(math.max(0, timeout_s)), "3" },
       { timeout_ms = timeout_s * 1000 + 1000, fd3 = fd })

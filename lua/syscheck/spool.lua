@@ -32,8 +32,9 @@ end
 -- @param want see records.read
 -- @return iterator, text that names how many directories were read
 function spool.records(args, self, want)
-   local dirs, err = args.spool, nil
+   local dirs = args.spool
    if #dirs == 0 then
+      local err
       dirs, err = records.dirs(self.policy.spool or paths.spool)
       if err then
          io.stderr:write("syscheck: ", render.plain(err, 300), "\n")

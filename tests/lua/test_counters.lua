@@ -145,8 +145,26 @@ end
 
 function TestDelta:test_never_negative()
    lu.assertEquals(delta({ n = 1000 }, { n = 990 }), { n = 0 })
-   lu.assertEquals(delta({ n = 4294967290 }, { n = 4 }), { n = 10 }) -- a 32-bit counter that wrapped
    lu.assertEquals(delta({ n = 10 ^ 12 }, { n = 4 }), { n = 0 })
+   lu.assertEquals(delta({ n = 2.5e9 + 0.5 }, { n = 1 }), { n = 0 })
+end
+
+function TestDelta:test_only_what_the_kernel_keeps_in_32_bits_wraps()
+   local function disk(before, after)
+      return counters.delta(snapshot("a", { disk = before }), snapshot("a", { disk = after })).disk
+   end
+   lu.assertEquals(disk({ ["busy_ms:sda"] = 4294967290 }, { ["busy_ms:sda"] = 4 }), { busy_ms = 10 })
+   -- A device that was replugged, a directory mounted anew.
+   lu.assertEquals(disk({ ["read_bytes:sda"] = 3000000000 }, { ["read_bytes:sda"] = 1000 }), { read_bytes = 0 })
+   lu.assertEquals(delta({ ["bytes:/home"] = 4294967290 }, { ["bytes:/home"] = 4 }), { bytes = 0 })
+end
+
+function TestDelta:test_a_damaged_snapshot_has_none()
+   local d, why = counters.delta({ boot_id = "a" }, snapshot("a", { s = { n = 1 } }))
+   lu.assertNil(d)
+   lu.assertStrContains(why, "damaged")
+   lu.assertEquals(counters.delta(snapshot("a", { s = 1, t = { n = "x" } }),
+      snapshot("a", { s = { n = 1 }, t = { n = 1 } })), {})
 end
 
 function TestDelta:test_a_source_on_one_side_only()

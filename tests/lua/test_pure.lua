@@ -99,7 +99,7 @@ function TestPolicy:test_bad_files_are_named_with_file_and_line()
       { "return { tolerance = 2 }", "p.lua:1: tolerance must be a number from 0 to 1" },
       { "return { tolerance = 0/0 }", "tolerance must be a number" },
       { "return { budget = -1 }", "budget must be" },
-      { "return { deadline = { quick = 90 } }", "deadline.quick must be a number from 1 to 65" },
+      { "return { deadline = { quick = 90 } }", "deadline.quick must be a number from 1 to 60" },
       { "return { spool = \"relative\" }", "spool must be an absolute path" },
       { "return { scontrol = \"scontrol; reboot\" }", "scontrol must be a program" },
       { "return { partitions = {\n a = { floor = \"full\", ceiling = \"quick\" } } }",

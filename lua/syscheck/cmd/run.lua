@@ -44,7 +44,7 @@ local function as_table(self, hardware, result)
       end
    end
    local lines = { ("%s  %s  level %s: %s"):format(render.safe(self.name), hardware.class, result.level, result.status),
-      "", #rows > 1 and render.table(rows) or "nothing to rate: this level looks at counters, and this machine shows none" }
+      "", #rows > 1 and render.table(rows) or "nothing to rate: this level reads counters, and this machine has none" }
    for _, r in ipairs(result.metrics) do
       if r.status == "fail" or r.status == "warn" or r.status == "unknown" then
          lines[#lines + 1] = ("%s: %s"):format(r.status, render.safe(r.text, 300))
