@@ -26,7 +26,7 @@ BLAS_CFLAGS  = $(shell pkg-config --cflags openblas)
 BLAS_LIBS    = $(shell pkg-config --libs openblas)
 
 B           := build
-KERNELS     := stream dgemm noise
+KERNELS     := stream dgemm noise numa scaling
 COMMON_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard kernels/common/*.c))
 SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c))
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))

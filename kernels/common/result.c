@@ -125,6 +125,15 @@ void result_object_end(struct result *r)
 	r->comma = true;
 }
 
+void result_list_integer(struct result *r, long long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%s%lld", r->comma ? "," : "", value);
+	put(r, text);
+	r->comma = true;
+}
+
 void result_list_end(struct result *r)
 {
 	put(r, "]");
