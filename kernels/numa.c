@@ -170,7 +170,7 @@ static void measure_caches(const struct topo *topo)
 {
 	struct pool *p = &s.pools[s.own[topo->node_of[0]]];
 
-	if (!latency_caches(&s.caches, topo->cache, p->memory, p->blocks * POOL_BLOCK, s.plan.cache))
+	if (!latency_caches(&s.caches, topo->cache, p->memory, p->blocks * POOL_BLOCK, s.plan.caches))
 		snprintf(s.error, ERROR_SIZE, "out of memory");
 	for (int level = 1; level < TOPO_LEVELS; level++)
 		if (isnan(s.caches.ns[level]))
@@ -203,90 +203,42 @@ static void work(struct team *team, int member, void *shared)
 		measure_caches(team->topo);
 }
 
-/* [cell][round] becomes [cell], in place. */
-static void medians(double *values)
-{
-	const size_t rounds = (size_t)s.plan.rounds, cells = (size_t)s.rows * (size_t)s.nodes.n;
-
-	for (size_t i = 0; i < cells; i++) {
-		stats_sort(values + i * rounds, rounds);
-		values[i] = stats_quantile(values + i * rounds, rounds, 0.5);
-	}
-}
-
-static void report_matrix(struct result *r, const struct matrix *m, const char *key, const char *unit)
-{
-	result_list_begin(r, key);
-	for (int i = 0; i < m->rows * m->columns; i++) {
-		result_object_begin(r);
-		result_integer(r, "from", m->row_ids[i / m->columns]);
-		result_integer(r, "to", m->column_ids[i % m->columns]);
-		result_number(r, unit, m->values[i]);
-		result_object_end(r);
-	}
-	result_list_end(r);
-}
-
-/* What was not measured has no key. */
-static void report_known(struct result *r, const char *key, double value)
-{
-	if (isfinite(value))
-		result_number(r, key, value);
-}
-
-static void report_caches(struct result *r)
-{
-	result_list_begin(r, "cache_latency");
-	for (int level = 1; level < TOPO_LEVELS; level++)
-		if (s.caches.bytes[level] > 0) {
-			result_object_begin(r);
-			result_integer(r, "level", level);
-			result_integer(r, "kib", (long long)(s.caches.bytes[level] >> 10));
-			result_number(r, "ns", s.caches.ns[level]);
-			result_object_end(r);
-		}
-	result_list_end(r);
-}
-
 static int report(const struct topo *topo, double started)
 {
 	struct matrix latency = { s.rows, s.nodes.n, topo->nodes, s.nodes.ids, s.latency };
 	struct matrix bandwidth = { s.rows, s.nodes.n, topo->nodes, s.nodes.ids, s.bandwidth };
 	struct matrix_summary ns, gbs;
 	struct result r;
-	double bytes = 0, got, expected;
+	const size_t cells = (size_t)s.rows * (size_t)s.nodes.n;
+	char found[ERROR_SIZE];
+	double bytes = 0;
 
 	for (int c = 0; c < s.nodes.n; c++) {
-		size_t wrong = s.pools[c].wrong;
-
 		bytes += (double)(s.pools[c].blocks * POOL_BLOCK);
-		if (wrong == SIZE_MAX)
-			continue;
-		pool_explain(&s.pools[c], &got, &expected);
-		snprintf(s.wrong, ERROR_SIZE, "memory of node %d: element %zu is %.17g, expected %.17g",
-			 s.nodes.ids[c], wrong, got, expected);
+		if (pool_wrong(&s.pools[c], found))
+			snprintf(s.wrong, ERROR_SIZE, "memory of node %d: %.200s", s.nodes.ids[c], found);
 	}
-	medians(s.latency);
-	medians(s.bandwidth);
+	stats_medians(s.latency, cells, (size_t)s.plan.rounds);
+	stats_medians(s.bandwidth, cells, (size_t)s.plan.rounds);
 	if (!matrix_summarise(&latency, &ns) || !matrix_summarise(&bandwidth, &gbs))
 		return kernel_fail(NAME, "out of memory");
 	result_begin(&r, NAME);
 	result_bool(&r, "verified", s.wrong[0] == '\0');
 	if (s.wrong[0] != '\0')
 		result_string(&r, "error", s.wrong);
-	report_known(&r, "latency_ns", ns.local_max);
-	report_known(&r, "local_ns_median", ns.local_median);
-	report_known(&r, "remote_ns_max", ns.remote_max);
-	report_known(&r, "numa_factor", ns.factor);
-	report_known(&r, "local_gbs_min", gbs.local_min);
-	report_known(&r, "remote_gbs_min", gbs.remote_min);
+	result_known(&r, "latency_ns", ns.local_max);
+	result_known(&r, "local_ns_median", ns.local_median);
+	result_known(&r, "remote_ns_max", ns.remote_max);
+	result_known(&r, "numa_factor", ns.factor);
+	result_known(&r, "local_gbs_min", gbs.local_min);
+	result_known(&r, "remote_gbs_min", gbs.remote_min);
 	result_list_begin(&r, "nodes");
 	for (int c = 0; c < s.nodes.n; c++)
 		result_list_integer(&r, s.nodes.ids[c]);
 	result_list_end(&r);
-	report_matrix(&r, &latency, "latency", "ns");
-	report_matrix(&r, &bandwidth, "bandwidth", "gbs");
-	report_caches(&r);
+	matrix_report(&latency, &r, "latency", "ns");
+	matrix_report(&bandwidth, &r, "bandwidth", "gbs");
+	latency_report(&s.caches, &r, "cache_latency");
 	result_bool(&r, "bound", s.nodes.bound);
 	result_integer(&r, "rounds", s.plan.rounds);
 	result_number(&r, "memory_mb", bytes / 1e6);
@@ -374,7 +326,7 @@ static int run(const struct topo *topo, double started, double end)
 	if (code != EXIT_MEASURED)
 		return code;
 	s.touch_from = clock_now();
-	s.plan = plan_numa(end - s.touch_from, s.rows * s.nodes.n, levels);
+	s.plan = plan_numa(end - s.touch_from, s.rows * s.nodes.n);
 	values = (size_t)s.rows * (size_t)s.nodes.n * (size_t)s.plan.rounds;
 	s.bandwidth = calloc(values, sizeof(*s.bandwidth));
 	s.latency = calloc(values, sizeof(*s.latency));

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "chase.h"
+#include "result.h"
 #include "topo.h"
 
 /*
@@ -19,10 +20,13 @@ struct latency_caches {
 };
 
 /*
- * Each cache level of this thread's core, `cache` as in topo.h, in `memory` of `bytes`.
- * A level whose set would not be at least twice the level below it is left out.
- * False: out of memory.
+ * Each cache level of this thread's core, `cache` as in topo.h, in `memory` of `bytes`,
+ * in `seconds` together. A level whose set would not be at least twice the level below
+ * it is left out. False: out of memory.
  */
-bool latency_caches(struct latency_caches *l, const size_t *cache, void *memory, size_t bytes, double seconds_each);
+bool latency_caches(struct latency_caches *l, const size_t *cache, void *memory, size_t bytes, double seconds);
+
+/* A list of {"level", "kib", "ns"} called `key`. */
+void latency_report(const struct latency_caches *l, struct result *r, const char *key);
 
 #endif

@@ -54,3 +54,16 @@ bool matrix_summarise(const struct matrix *m, struct matrix_summary *s)
 	free(local);
 	return true;
 }
+
+void matrix_report(const struct matrix *m, struct result *r, const char *key, const char *unit)
+{
+	result_list_begin(r, key);
+	for (int i = 0; i < m->rows * m->columns; i++) {
+		result_object_begin(r);
+		result_integer(r, "from", m->row_ids[i / m->columns]);
+		result_integer(r, "to", m->column_ids[i % m->columns]);
+		result_number(r, unit, m->values[i]);
+		result_object_end(r);
+	}
+	result_list_end(r);
+}

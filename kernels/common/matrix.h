@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "result.h"
+
 /* values[row * columns + column]: from the cores of rows[row] to the memory of ids[column], OS indices ascending. */
 struct matrix {
 	int rows, columns;
@@ -25,5 +27,8 @@ int matrix_own(const struct matrix *m, int row);
 
 /* False: out of memory. */
 bool matrix_summarise(const struct matrix *m, struct matrix_summary *s);
+
+/* A list of {"from", "to", unit} called `key`. */
+void matrix_report(const struct matrix *m, struct result *r, const char *key, const char *unit);
 
 #endif

@@ -4,10 +4,10 @@
  * Shares of the box. What is left over (numa: 0.25, scaling: 0.23) is for the
  * verification, which reads once what touching wrote, and for giving memory back.
  */
-#define NUMA_TOUCH 0.25
+#define NUMA_TOUCH 0.22
 #define NUMA_BANDWIDTH 0.25
 #define NUMA_LATENCY 0.20
-#define NUMA_CACHES 0.05
+#define NUMA_CACHES 0.08
 #define SCALING_TOUCH 0.27
 #define SCALING_POINTS 0.50
 
@@ -34,14 +34,14 @@ static int rounds(double seconds, int cells)
 	return seconds / (cells * ROUNDS) >= LEAST_CELL ? ROUNDS : 1;
 }
 
-struct plan_numa plan_numa(double seconds, int cells, int levels)
+struct plan_numa plan_numa(double seconds, int cells)
 {
 	struct plan_numa p = { .touch = NUMA_TOUCH * seconds, .rounds = rounds(NUMA_LATENCY * seconds, cells) };
 	double lines = LINES_PER_SECOND * seconds;
 
 	p.bandwidth = NUMA_BANDWIDTH * seconds / (cells * p.rounds);
 	p.latency = NUMA_LATENCY * seconds / (cells * p.rounds);
-	p.cache = levels > 0 ? NUMA_CACHES * seconds / levels : 0;
+	p.caches = NUMA_CACHES * seconds;
 	p.lines = lines < (double)LEAST_LINES ? LEAST_LINES : lines > (double)MOST_LINES ? MOST_LINES : (size_t)lines;
 	return p;
 }

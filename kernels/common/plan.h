@@ -11,13 +11,13 @@ struct plan_numa {
 	double touch;     /* for touching all memory, from now */
 	double bandwidth; /* for one cell in one round */
 	double latency;   /* the same */
-	double cache;     /* for one cache level */
+	double caches;    /* for all cache levels */
 	int rounds;
 	size_t lines;     /* of the chase: writing their pointers costs time, too */
 };
 
-/* For the time that is left; `cells` of the matrix (>= 1), `levels` of caches. */
-struct plan_numa plan_numa(double seconds, int cells, int levels);
+/* For the time that is left; `cells` of the matrix (>= 1). */
+struct plan_numa plan_numa(double seconds, int cells);
 
 struct plan_size {
 	size_t bytes; /* a multiple of `block`; 0: no room */

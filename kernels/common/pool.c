@@ -1,5 +1,6 @@
 #include "pool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -110,43 +111,52 @@ double pool_triad(struct pool *p, const struct ops *ops, int member, int members
 	return (double)done * POOL_BLOCK / (now - from) * 1e-9;
 }
 
-void pool_verify(struct pool *p)
+/* What x and y hold, in units of c: one the last triad's number, one that of the triad before. */
+struct want {
+	double x, y;
+};
+
+static struct want wanted(const struct pool *p, size_t block)
 {
-	size_t block, end;
+	const double newer = p->triads[block], older = newer > 0 ? newer - 1 : 0;
 
-	while ((end = claim(p, &block)) != block) {
-		for (; block < end; block++) {
-			const double *x = array(p, block, X), *y = array(p, block, Y), *c = array(p, block, C);
-			const double k = p->triads[block], older = k > 0 ? k - 1 : 0;
-			const bool x_newer = p->triads[block] % 2 == 1;
-			const double in_x = x_newer ? k : older, in_y = x_newer ? older : k;
-			size_t bad = 0;
+	return p->triads[block] % 2 == 1 ? (struct want){ newer, older } : (struct want){ older, newer };
+}
 
-			for (size_t i = 0; i < POOL_ELEMENTS; i++)
-				bad += c[i] != pattern(i) || x[i] != in_x * pattern(i) || y[i] != in_y * pattern(i);
-			for (size_t i = 0; bad > 0 && i < POOL_ELEMENTS; i++)
-				if (c[i] != pattern(i) || x[i] != in_x * pattern(i) || y[i] != in_y * pattern(i)) {
-					atomic_store(&p->wrong, block * POOL_ELEMENTS + i);
-					break;
-				}
+static void verify_block(struct pool *p, size_t block)
+{
+	const double *x = array(p, block, X), *y = array(p, block, Y), *c = array(p, block, C);
+	const struct want want = wanted(p, block);
+
+	for (size_t i = 0; i < POOL_ELEMENTS; i++) {
+		const double one = pattern(i);
+
+		if (c[i] != one || x[i] != want.x * one || y[i] != want.y * one) {
+			atomic_store(&p->wrong, block * POOL_ELEMENTS + i);
+			return;
 		}
 	}
 }
 
-void pool_explain(const struct pool *p, double *got, double *expected)
+void pool_verify(struct pool *p)
+{
+	size_t block, end;
+
+	while ((end = claim(p, &block)) != block)
+		for (; block < end; block++)
+			verify_block(p, block);
+}
+
+bool pool_wrong(const struct pool *p, char text[ERROR_SIZE])
 {
 	const size_t element = atomic_load(&p->wrong), block = element / POOL_ELEMENTS, i = element % POOL_ELEMENTS;
-	const uint32_t k = p->triads[block];
-	const int newer = k % 2 == 1 ? X : Y;
+	struct want want;
 
-	*got = array(p, block, newer)[i];
-	*expected = k * pattern(i);
-	if (*got != *expected)
-		return;
-	*got = array(p, block, C)[i];
-	*expected = pattern(i);
-	if (*got != *expected)
-		return;
-	*got = array(p, block, newer == X ? Y : X)[i];
-	*expected = k > 0 ? (k - 1) * pattern(i) : 0;
+	if (element == SIZE_MAX)
+		return false;
+	want = wanted(p, block);
+	snprintf(text, ERROR_SIZE, "element %zu is %.17g, %.17g, %.17g, expected %.17g, %.17g, %.17g", element,
+		 array(p, block, X)[i], array(p, block, Y)[i], array(p, block, C)[i], want.x * pattern(i),
+		 want.y * pattern(i), pattern(i));
+	return true;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "ops.h"
+#include "opts.h"
 
 /*
  * A block is three arrays of 256 KiB. Each triad starts anew: the prefetchers' first
@@ -49,7 +50,7 @@ double pool_triad(struct pool *p, const struct ops *ops, int member, int members
 /* One of the threads that verify all elements of the blocks. */
 void pool_verify(struct pool *p);
 
-/* For the element in `wrong`: what is there and what should be. */
-void pool_explain(const struct pool *p, double *got, double *expected);
+/* After the verification: true, and "element ... is ..., expected ..." in `text`, if one is wrong. */
+bool pool_wrong(const struct pool *p, char text[ERROR_SIZE]);
 
 #endif

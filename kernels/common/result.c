@@ -80,6 +80,12 @@ void result_number(struct result *r, const char *key, double value)
 	put(r, text);
 }
 
+void result_known(struct result *r, const char *key, double value)
+{
+	if (isfinite(value))
+		result_number(r, key, value);
+}
+
 void result_integer(struct result *r, const char *key, long long value)
 {
 	char text[32];

@@ -19,6 +19,7 @@ struct result {
 void result_begin(struct result *r, const char *kernel);
 
 void result_number(struct result *r, const char *key, double value); /* NaN, inf: null */
+void result_known(struct result *r, const char *key, double value);  /* NaN, inf: no key */
 void result_integer(struct result *r, const char *key, long long value);
 void result_string(struct result *r, const char *key, const char *value); /* NULL: null */
 void result_bool(struct result *r, const char *key, bool value);
