@@ -44,7 +44,7 @@
 static struct {
 	const struct ops *ops;
 	struct plan_numa plan;
-	double touch_from;
+	double touch_from, end;
 	struct nodes nodes;     /* columns */
 	int rows;
 	int *first, *cores;     /* of each row: a member, how many members */
@@ -92,7 +92,9 @@ static void touched(void)
 static void measure_bandwidth(struct team *team, int member)
 {
 	const int n = team->topo->n, row = team->topo->node_of[member], cells = s.rows * s.nodes.n;
+	const double phase_from = clock_now();
 
+	/* Ends as planned from the start of the phase: what waiting cost, the next cell makes up for. */
 	for (int i = 0; i < cells * s.plan.rounds; i++) {
 		int at = i % cells, from = at / s.nodes.n;
 		struct pool *p = &s.pools[at % s.nodes.n];
@@ -101,7 +103,7 @@ static void measure_bandwidth(struct team *team, int member)
 
 		if (row == from)
 			s.rates[member] = pool_triad(p, s.ops, s.rank[member], s.cores[row],
-						     clock_now() + s.plan.bandwidth, &s.triads[member]);
+						     phase_from + (i + 1) * s.plan.bandwidth, &s.triads[member]);
 		team_meet(team);
 		for (int m = 0; member == 0 && m < n; m++)
 			if (team->topo->node_of[m] == from) {
@@ -126,8 +128,11 @@ static void ready_chases(void)
 	size_t lines = s.plan.lines;
 	uint32_t *order;
 
-	for (int c = 0; c < s.nodes.n; c++)
-		lines = fmin((double)lines, (double)(s.pools[c].blocks * (POOL_BLOCK / STRIDE)));
+	for (int c = 0; c < s.nodes.n; c++) {
+		size_t here = s.pools[c].blocks * POOL_BLOCK / STRIDE;
+
+		lines = here < lines ? here : lines;
+	}
 	order = malloc(lines * sizeof(*order));
 	if (order == NULL) {
 		snprintf(s.error, ERROR_SIZE, "out of memory");
@@ -141,6 +146,7 @@ static void ready_chases(void)
 static void measure_latency(struct team *team, int member)
 {
 	const int cells = s.rows * s.nodes.n;
+	double phase_from;
 
 	/* By the first core of the column's row; of others (memory-only nodes), in turn. */
 	for (int c = 0; c < s.nodes.n; c++) {
@@ -152,13 +158,14 @@ static void measure_latency(struct team *team, int member)
 			chase_lay(&s.chases[c]);
 	}
 	team_meet(team);
+	phase_from = clock_now();
 	for (int i = 0; i < cells * s.plan.rounds; i++) {
 		int at = i % cells, to = at % s.nodes.n;
 
 		if (member == s.first[at / s.nodes.n]) {
 			double *ns = &s.latency[at * s.plan.rounds + i / cells];
 
-			*ns = latency_measure(&s.chases[to], s.plan.latency, true);
+			*ns = latency_measure(&s.chases[to], phase_from + (i + 1) * s.plan.latency - clock_now(), true);
 			if (isnan(*ns))
 				astray(team->topo->cpus[member], "the memory of node", s.nodes.ids[to]);
 		}
@@ -169,8 +176,9 @@ static void measure_latency(struct team *team, int member)
 static void measure_caches(const struct topo *topo)
 {
 	struct pool *p = &s.pools[s.own[topo->node_of[0]]];
+	double seconds = fmin(s.plan.caches, s.end - clock_now());
 
-	if (!latency_caches(&s.caches, topo->cache, p->memory, p->blocks * POOL_BLOCK, s.plan.caches))
+	if (!latency_caches(&s.caches, topo->cache, p->memory, p->blocks * POOL_BLOCK, seconds))
 		snprintf(s.error, ERROR_SIZE, "out of memory");
 	for (int level = 1; level < TOPO_LEVELS; level++)
 		if (isnan(s.caches.ns[level]))
@@ -326,6 +334,7 @@ static int run(const struct topo *topo, double started, double end)
 	if (code != EXIT_MEASURED)
 		return code;
 	s.touch_from = clock_now();
+	s.end = end;
 	s.plan = plan_numa(end - s.touch_from, s.rows * s.nodes.n);
 	values = (size_t)s.rows * (size_t)s.nodes.n * (size_t)s.plan.rounds;
 	s.bandwidth = calloc(values, sizeof(*s.bandwidth));

@@ -45,7 +45,7 @@ static struct {
 	enum stream_limit limit;
 } s;
 
-static double measure_point(struct team *team, int member, const int *order, int threads)
+static double measure_point(struct team *team, int member, const int *order, int threads, double until)
 {
 	const int *node_of = team->topo->node_of;
 	int rank = -1, active = 0;
@@ -58,7 +58,7 @@ static double measure_point(struct team *team, int member, const int *order, int
 	}
 	if (rank >= 0)
 		s.rates[member] = pool_triad(&s.pools[node_of[member]], s.ops, rank, active,
-					     clock_now() + s.plan.point, &s.triads[member]);
+					     until, &s.triads[member]);
 	team_meet(team);
 	for (int i = 0; member == 0 && i < threads; i++) {
 		sum += s.rates[order[i]];
@@ -73,6 +73,7 @@ static double measure_point(struct team *team, int member, const int *order, int
 static void work(struct team *team, int member, void *shared)
 {
 	struct pool *own = &s.pools[team->topo->node_of[member]];
+	double until;
 
 	(void)shared;
 	pool_touch(own, s.touch_until);
@@ -85,11 +86,18 @@ static void work(struct team *team, int member, void *shared)
 			s.limit = STREAM_LIMIT_TIME;
 	}
 	team_meet(team);
-	/* Rounds outermost: a disturbance hits one value of each point. */
+	/*
+	 * Rounds outermost: a disturbance hits one value of each point. Ends as planned from
+	 * here: what waiting cost, the next point makes up for.
+	 */
+	until = clock_now();
 	for (int round = 0; round < s.plan.rounds; round++)
 		for (int curve = 0; curve < s.curves; curve++)
 			for (int i = 0; i < s.n_counts; i++) {
-				double gbs = measure_point(team, member, s.order[curve], s.counts[i]);
+				double gbs;
+
+				until += s.plan.point;
+				gbs = measure_point(team, member, s.order[curve], s.counts[i], until);
 
 				if (member == 0)
 					s.gbs[curve][i * s.plan.rounds + round] = gbs;
@@ -228,7 +236,7 @@ static int run(const struct topo *topo, double started, double end)
 	s.plan = plan_scaling(end - now, s.n_counts * s.curves);
 	s.touch_until = now + s.plan.touch;
 	for (int curve = 0; curve < s.curves; curve++) {
-		s.gbs[curve] = calloc((size_t)(s.n_counts * s.plan.rounds), sizeof(*s.gbs[curve]));
+		s.gbs[curve] = calloc((size_t)s.n_counts * (size_t)s.plan.rounds, sizeof(*s.gbs[curve]));
 		if (!s.gbs[curve])
 			return kernel_fail(NAME, "out of memory");
 	}

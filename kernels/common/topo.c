@@ -199,8 +199,12 @@ bool topo_load(struct topo *t, const char *cpus, char error[ERROR_SIZE])
 	bool good = false;
 
 	*t = (struct topo){ 0 };
-	/* No I/O devices: looking for them takes most of hwloc's time. */
+	/*
+	 * No I/O devices: looking for them takes most of hwloc's time. Disallowed ones too: a
+	 * core beside a NUMA node whose memory this cpuset may not use still belongs to that node.
+	 */
 	if (allowed == NULL || hwloc_topology_init(&machine) != 0 ||
+	    hwloc_topology_set_flags(machine, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
 	    hwloc_topology_set_io_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_NONE) != 0 ||
 	    hwloc_topology_load(machine) != 0) {
 		snprintf(error, ERROR_SIZE, "hwloc cannot read this machine's topology");
