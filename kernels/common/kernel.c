@@ -16,7 +16,7 @@ int kernel_fail(const char *name, const char *format, ...)
 
 	fprintf(stderr, "%s: ", name);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	vfprintf(stderr, format, args); /* NOLINT(clang-analyzer-valist.Uninitialized): started above */
 	va_end(args);
 	fputc('\n', stderr);
 	return EXIT_COULD_NOT;
