@@ -87,6 +87,7 @@ static void touched(void)
 		else if (misplaced > 0)
 			snprintf(s.error, ERROR_SIZE, "memory bound to node %d lies on another", s.nodes.ids[c]);
 	}
+	s.plan.bandwidth = plan_bandwidth_now(s.plan.bandwidth, s.end - clock_now(), s.rows * s.nodes.n * s.plan.rounds);
 }
 
 static void measure_bandwidth(struct team *team, int member)
@@ -141,6 +142,7 @@ static void ready_chases(void)
 	chase_order(order, lines, BLOCK / STRIDE, SEED);
 	for (int c = 0; c < s.nodes.n; c++)
 		s.chases[c] = (struct chase){ .base = s.pools[c].memory, .stride = STRIDE, .n = lines, .order = order };
+	s.plan.latency = plan_latency_now(s.plan.latency, s.end - clock_now(), s.rows * s.nodes.n * s.plan.rounds);
 }
 
 static void measure_latency(struct team *team, int member)

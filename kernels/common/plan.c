@@ -46,6 +46,24 @@ struct plan_numa plan_numa(double seconds, int cells)
 	return p;
 }
 
+static double cell_now(double planned, double left, double share, int cells)
+{
+	double fair = left > 0 ? left * share / cells : 0;
+
+	return fair < planned ? fair : planned;
+}
+
+double plan_bandwidth_now(double planned, double left, int cells)
+{
+	return cell_now(planned, left, NUMA_BANDWIDTH / (1 - NUMA_TOUCH), cells);
+}
+
+/* What follows is the caches and giving back: half of the slack was for the verification. */
+double plan_latency_now(double planned, double left, int cells)
+{
+	return cell_now(planned, left, NUMA_LATENCY / (NUMA_LATENCY + 2 * NUMA_CACHES), cells);
+}
+
 struct plan_size plan_size(size_t llc, size_t room, size_t block)
 {
 	struct plan_size size = { .limit = STREAM_LIMIT_LLC };

@@ -19,6 +19,13 @@ struct plan_numa {
 /* For the time that is left; `cells` of the matrix (>= 1). */
 struct plan_numa plan_numa(double seconds, int cells);
 
+/*
+ * The seconds of a cell when its phase begins, `left` before the end: as `planned`, or
+ * less where the phases before took longer (a busy machine, slow pages).
+ */
+double plan_bandwidth_now(double planned, double left, int cells);
+double plan_latency_now(double planned, double left, int cells);
+
 struct plan_size {
 	size_t bytes; /* a multiple of `block`; 0: no room */
 	enum stream_limit limit;

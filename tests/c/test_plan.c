@@ -31,6 +31,10 @@ static void time_is_kept(void **state)
 			used = s.touch + cells * s.rounds * s.point;
 			assert_true(used <= 0.8 * boxes[b] && used >= 0.7 * boxes[b]);
 		}
+	/* On time: as planned. Late: less. Beyond the end: nothing but the least. */
+	assert_true(plan_bandwidth_now(0.25, 0.79, 1) == 0.25 && plan_latency_now(0.2, 0.37, 1) == 0.2);
+	assert_true(plan_bandwidth_now(0.25, 0.5, 1) < 0.2 && plan_latency_now(0.2, 0.2, 1) < 0.15);
+	assert_true(plan_bandwidth_now(0.25, -1, 4) == 0 && plan_latency_now(0.2, -1, 4) == 0);
 	/* 8 nodes in the default box: three rounds of 5 ms and more. */
 	assert_int_equal(plan_numa(5, 64).rounds, 3);
 	assert_true(plan_numa(5, 64).latency > 0.005);
