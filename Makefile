@@ -30,7 +30,7 @@ BLAS_CFLAGS  = $(shell pkg-config --cflags openblas)
 BLAS_LIBS    = $(shell pkg-config --libs openblas)
 
 B           := build
-KERNELS     := stream dgemm noise io
+KERNELS     := stream dgemm noise numa scaling io
 COMMON_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard kernels/common/*.c))
 SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c))
 BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))

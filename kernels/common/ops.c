@@ -38,6 +38,7 @@ static const struct ops generic = { "generic", "regular", copy_generic, scale_ge
  * line per step, so that its write-combining buffer is full before it is left.
  * Prefetch instructions 2 to 32 KiB ahead were tried and gained nothing that shows.
  */
+/* A type and names of variables cannot be put in parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define OPS(ISA, TARGET, V, W, LOAD, STREAM, SET, ADD, MUL)                                                         \
 	__attribute__((target(TARGET))) static void copy_##ISA(double *restrict c, const double *restrict a,        \
 							       size_t n)                                            \
@@ -77,6 +78,7 @@ static const struct ops generic = { "generic", "regular", copy_generic, scale_ge
 	}                                                                                                           \
 	static const struct ops ISA = { #ISA, "nt", copy_##ISA, scale_##ISA, add_##ISA, triad_##ISA };
 
+/* NOLINTEND(bugprone-macro-parentheses) */
 OPS(sse2, "sse2", __m128d, 2, _mm_load_pd, _mm_stream_pd, _mm_set1_pd, _mm_add_pd, _mm_mul_pd)
 OPS(avx2, "avx2", __m256d, 4, _mm256_load_pd, _mm256_stream_pd, _mm256_set1_pd, _mm256_add_pd, _mm256_mul_pd)
 OPS(avx512, "avx512f", __m512d, 8, _mm512_load_pd, _mm512_stream_pd, _mm512_set1_pd, _mm512_add_pd, _mm512_mul_pd)

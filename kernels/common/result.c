@@ -80,6 +80,12 @@ void result_number(struct result *r, const char *key, double value)
 	put(r, text);
 }
 
+void result_known(struct result *r, const char *key, double value)
+{
+	if (isfinite(value))
+		result_number(r, key, value);
+}
+
 void result_integer(struct result *r, const char *key, long long value)
 {
 	char text[32];
@@ -122,6 +128,15 @@ void result_object_begin(struct result *r)
 void result_object_end(struct result *r)
 {
 	put(r, "}");
+	r->comma = true;
+}
+
+void result_list_integer(struct result *r, long long value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%s%lld", r->comma ? "," : "", value);
+	put(r, text);
 	r->comma = true;
 }
 

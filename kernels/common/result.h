@@ -19,14 +19,16 @@ struct result {
 void result_begin(struct result *r, const char *kernel);
 
 void result_number(struct result *r, const char *key, double value); /* NaN, inf: null */
+void result_known(struct result *r, const char *key, double value);  /* NaN, inf: no key */
 void result_integer(struct result *r, const char *key, long long value);
 void result_string(struct result *r, const char *key, const char *value); /* NULL: null */
 void result_bool(struct result *r, const char *key, bool value);
 
-/* A list of objects: list_begin, then object_begin .. object_end for each, list_end. */
+/* A list of objects: list_begin, then object_begin .. object_end for each, list_end; or of integers. */
 void result_list_begin(struct result *r, const char *key);
 void result_object_begin(struct result *r);
 void result_object_end(struct result *r);
+void result_list_integer(struct result *r, long long value);
 void result_list_end(struct result *r);
 
 /* Closes the object and its line, writes it to fd; frees. False if that failed (errno). */

@@ -24,3 +24,11 @@ double stats_quantile(const double *sorted, size_t n, double q)
 		return sorted[n - 1];
 	return sorted[i] + (at - below) * (sorted[i + 1] - sorted[i]);
 }
+
+void stats_medians(double *values, size_t n, size_t rounds)
+{
+	for (size_t i = 0; i < n; i++) {
+		stats_sort(values + i * rounds, rounds);
+		values[i] = stats_quantile(values + i * rounds, rounds, 0.5);
+	}
+}

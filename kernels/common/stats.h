@@ -13,4 +13,7 @@ void stats_sort(double *values, size_t n);
  */
 double stats_quantile(const double *sorted, size_t n, double q);
 
+/* values[n][rounds] becomes values[n], the median of each row, in place. */
+void stats_medians(double *values, size_t n, size_t rounds);
+
 #endif

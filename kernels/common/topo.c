@@ -84,6 +84,15 @@ static size_t last_level_caches(hwloc_topology_t machine, const struct topo *t)
 	return sum;
 }
 
+static void caches_of(hwloc_topology_t machine, struct topo *t)
+{
+	hwloc_obj_t o = hwloc_get_pu_obj_by_os_index(machine, (unsigned)t->cpus[0]);
+
+	for (; o; o = o->parent)
+		if (hwloc_obj_type_is_dcache(o->type) && o->attr->cache.depth < TOPO_LEVELS)
+			t->cache[o->attr->cache.depth] = o->attr->cache.size;
+}
+
 /*
  * The nodes of the cores. A core with several (memory of two kinds beside it) counts
  * to the first: the one that its threads' memory comes from by default.
@@ -175,6 +184,7 @@ bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t al
 		goto end;
 	}
 	t->llc = last_level_caches(machine, t);
+	caches_of(machine, t);
 	good = true;
 end:
 	hwloc_bitmap_free(set);
@@ -189,8 +199,12 @@ bool topo_load(struct topo *t, const char *cpus, char error[ERROR_SIZE])
 	bool good = false;
 
 	*t = (struct topo){ 0 };
-	/* No I/O devices: looking for them takes most of hwloc's time. */
+	/*
+	 * No I/O devices: looking for them takes most of hwloc's time. Disallowed ones too: a
+	 * core beside a NUMA node whose memory this cpuset may not use still belongs to that node.
+	 */
 	if (allowed == NULL || hwloc_topology_init(&machine) != 0 ||
+	    hwloc_topology_set_flags(machine, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
 	    hwloc_topology_set_io_types_filter(machine, HWLOC_TYPE_FILTER_KEEP_NONE) != 0 ||
 	    hwloc_topology_load(machine) != 0) {
 		snprintf(error, ERROR_SIZE, "hwloc cannot read this machine's topology");

@@ -9,6 +9,8 @@
 
 #include "opts.h"
 
+#define TOPO_LEVELS 6
+
 struct topo {
 	int *cpus;       /* OS index of each core's first allowed CPU, ascending by core */
 	int n;           /* number of cores, > 0 */
@@ -16,6 +18,7 @@ struct topo {
 	int *nodes;      /* OS index of each NUMA node that has one of the cores, ascending */
 	int n_nodes;     /* > 0: a machine without NUMA is one node, 0 */
 	size_t llc;      /* bytes: sum of the last-level caches that hold one of the CPUs */
+	size_t cache[TOPO_LEVELS]; /* bytes of the first core's data cache of each level, 0: none; [0] is not used */
 	char *cpus_text; /* `cpus` as a cpulist */
 };
 

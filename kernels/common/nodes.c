@@ -1,0 +1,109 @@
+#include "nodes.h"
+
+#include <math.h>
+#include <numa.h>
+#include <numaif.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAGES 1024
+
+bool nodes_load(struct nodes *nodes, const struct topo *topo)
+{
+	struct bitmask *allowed = NULL;
+	int most;
+
+	*nodes = (struct nodes){ .bound = numa_available() >= 0 };
+	most = nodes->bound ? numa_max_node() + 1 : topo->n_nodes;
+	nodes->ids = calloc((size_t)most, sizeof(*nodes->ids));
+	if (nodes->bound)
+		allowed = numa_get_mems_allowed();
+	for (int i = 0; nodes->ids && i < most; i++) {
+		if (!nodes->bound)
+			nodes->ids[nodes->n++] = topo->nodes[i];
+		else if (allowed && numa_bitmask_isbitset(allowed, (unsigned)i) && numa_node_size64(i, NULL) > 0)
+			nodes->ids[nodes->n++] = i;
+	}
+	if (allowed)
+		numa_bitmask_free(allowed);
+	return nodes->n > 0;
+}
+
+void nodes_free(struct nodes *nodes)
+{
+	free(nodes->ids);
+	*nodes = (struct nodes){ 0 };
+}
+
+size_t nodes_available(int id)
+{
+	char path[80], line[256];
+	size_t sum = 0;
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", id);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return SIZE_MAX;
+	/* "Node 0 MemFree:  123 kB" */
+	while (fgets(line, sizeof(line), f) != NULL) {
+		const char *value = strchr(line, ':');
+
+		if (value && (strstr(line, " MemFree:") || strstr(line, " Inactive(file):"))) {
+			sum += strtoull(value + 1, NULL, 10) * 1024;
+			found = true;
+		}
+	}
+	fclose(f);
+	return found ? sum : SIZE_MAX;
+}
+
+bool nodes_bind(void *p, size_t bytes, int id)
+{
+	struct bitmask *mask = numa_allocate_nodemask();
+	long rc;
+
+	numa_bitmask_setbit(mask, (unsigned)id);
+	/* The kernel takes one bit less than it is told. */
+	rc = mbind(p, bytes, MPOL_BIND, mask->maskp, mask->size + 1, 0);
+	numa_bitmask_free(mask);
+	return rc == 0;
+}
+
+int nodes_misplaced(void *p, size_t bytes, int id)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), all = bytes / page;
+	const size_t n = all < PAGES ? all : PAGES;
+	void *pages[PAGES];
+	int status[PAGES], elsewhere = 0;
+
+	for (size_t i = 0; i < n; i++)
+		pages[i] = (char *)p + all * i / n * page;
+	if (n == 0 || move_pages(0, n, pages, NULL, status, 0) < 0)
+		return n == 0 ? 0 : -1;
+	for (size_t i = 0; i < n; i++)
+		elsewhere += status[i] != id;
+	return elsewhere;
+}
+
+double nodes_huge_pct(void)
+{
+	char line[256];
+	double all = 0, huge = 0;
+	FILE *f = fopen("/proc/self/smaps_rollup", "re");
+
+	if (f == NULL)
+		return NAN;
+	while (fgets(line, sizeof(line), f) != NULL) {
+		if (strncmp(line, "Anonymous:", 10) == 0)
+			all = strtod(line + 10, NULL);
+		if (strncmp(line, "AnonHugePages:", 14) == 0)
+			huge = strtod(line + 14, NULL);
+	}
+	fclose(f);
+	return all > 0 ? 100 * huge / all : NAN;
+}

@@ -1,0 +1,211 @@
+/* The NUMA kernels' pure units: division of time, sizes, thread counts, matrices; and triads verified. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/matrix.h"
+#include "common/plan.h"
+#include "common/pool.h"
+#include "common/stats.h"
+
+static void time_is_kept(void **state)
+{
+	static const double boxes[] = { 0.05, 0.3, 1, 5, 60, 600 };
+
+	(void)state;
+	for (size_t b = 0; b < sizeof(boxes) / sizeof(boxes[0]); b++)
+		for (int cells = 1; cells <= 64 * 64; cells *= 2) {
+			struct plan_numa n = plan_numa(boxes[b], cells);
+			struct plan_scaling s = plan_scaling(boxes[b], cells);
+			double used = n.touch + cells * n.rounds * (n.bandwidth + n.latency) + n.caches;
+
+			/* A fifth is left for verifying and giving back, whatever the machine. */
+			assert_true(used <= 0.8 * boxes[b] && used >= 0.7 * boxes[b]);
+			assert_true(n.rounds == 1 || n.rounds == 3);
+			assert_true(n.lines >= 16384 && n.lines <= 4194304);
+			used = s.touch + cells * s.rounds * s.point;
+			assert_true(used <= 0.8 * boxes[b] && used >= 0.7 * boxes[b]);
+		}
+	/* On time: as planned. Late: less. Beyond the end: nothing but the least. */
+	assert_true(plan_bandwidth_now(0.25, 0.79, 1) == 0.25 && plan_latency_now(0.2, 0.37, 1) == 0.2);
+	assert_true(plan_bandwidth_now(0.25, 0.5, 1) < 0.2 && plan_latency_now(0.2, 0.2, 1) < 0.15);
+	assert_true(plan_bandwidth_now(0.25, -1, 4) == 0 && plan_latency_now(0.2, -1, 4) == 0);
+	/* 8 nodes in the default box: three rounds of 5 ms and more. */
+	assert_int_equal(plan_numa(5, 64).rounds, 3);
+	assert_true(plan_numa(5, 64).latency > 0.005);
+	assert_int_equal(plan_numa(5, 1024).rounds, 1);
+}
+
+static void sizes(void **state)
+{
+	const size_t mib = (size_t)1 << 20;
+	static const struct {
+		size_t llc_mib, room_mib, mib;
+		enum stream_limit limit;
+	} cases[] = {
+		{ 32, 8192, 128, STREAM_LIMIT_LLC },
+		{ 1, 8192, 64, STREAM_LIMIT_LLC },
+		{ 0, 8192, 1024, STREAM_LIMIT_LLC },
+		{ 480, 8192, 1920, STREAM_LIMIT_LLC },
+		{ 480, 100, 100, STREAM_LIMIT_MEMORY },
+		{ 480, 0, 0, STREAM_LIMIT_MEMORY },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct plan_size s = plan_size(cases[i].llc_mib * mib, cases[i].room_mib * mib, 3 * mib);
+
+		assert_int_equal(s.limit, cases[i].limit);
+		assert_int_equal(s.bytes, cases[i].mib / 3 * 3 * mib);
+	}
+}
+
+static void counts(void **state)
+{
+	static const struct {
+		int n, node, want[20];
+	} cases[] = {
+		{ 1, 1, { 1 } },
+		{ 2, 2, { 1, 2 } },
+		{ 2, 1, { 1, 2 } },
+		{ 16, 8, { 1, 2, 3, 4, 6, 8, 12, 16 } },
+		{ 20, 10, { 1, 2, 3, 4, 6, 8, 10, 12, 16, 20 } },
+		{ 104, 52, { 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 52, 64, 96, 104 } },
+		{ 192, 24, { 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192 } },
+		{ 5, 5, { 1, 2, 3, 4, 5 } },
+		{ 7, 5, { 1, 2, 3, 4, 5, 6, 7 } },
+	};
+	int got[PLAN_COUNTS];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int k = plan_counts(cases[i].n, cases[i].node, got);
+
+		for (int j = 0; j < k; j++)
+			assert_int_equal(got[j], cases[i].want[j]);
+		assert_int_equal(cases[i].want[k], 0);
+	}
+	for (int n = 1; n < 3000; n += 7)
+		for (int node = 1; node <= n; node += 13) {
+			int k = plan_counts(n, node, got), full = 0;
+
+			assert_true(k < 30 && got[0] == 1 && got[k - 1] == n);
+			for (int j = 0; j < k; j++) {
+				assert_true(j == 0 || got[j] > got[j - 1]);
+				full += got[j] == node;
+			}
+			assert_int_equal(full, 1);
+		}
+	assert_true(plan_counts(1 << 29, 1, got) <= PLAN_COUNTS);
+}
+
+static void knee(void **state)
+{
+	/* STREAM with 1, 2, 4 threads: saturated by one. And 3, 6, 21, 32, 40 GB/s. */
+	static const double flat[] = { 7.8, 8.1, 7.8 }, long_one[] = { 3, 6, 21, 32, 40, 39 }, one[] = { 5 };
+
+	(void)state;
+	assert_int_equal(plan_reaches(flat, 3, 0.9), 0);
+	assert_int_equal(plan_reaches(long_one, 6, 0.9), 4);
+	assert_int_equal(plan_reaches(long_one, 6, 0.5), 2);
+	assert_int_equal(plan_reaches(one, 1, 0.95), 0);
+}
+
+static void orders(void **state)
+{
+	static const int node_of[] = { 0, 1, 0, 1, 1, 2 }, compact[] = { 0, 2, 1, 3, 4, 5 }, spread[] = { 0, 1, 5, 2, 3, 4 };
+	int order[6];
+
+	(void)state;
+	plan_compact(node_of, 6, 3, order);
+	assert_memory_equal(order, compact, sizeof(order));
+	plan_spread(node_of, 6, 3, order);
+	assert_memory_equal(order, spread, sizeof(order));
+}
+
+static void matrices(void **state)
+{
+	/* The classic: 69.7 / 123.7 ns. Node 2 has memory only. */
+	static const int rows[] = { 0, 1 }, columns[] = { 0, 1, 2 }, other[] = { 3 };
+	static const double ns[] = { 69.7, 123.7, 300, 120, 70.7, 310 }, one[] = { 80 };
+	struct matrix m = { 2, 3, rows, columns, ns };
+	struct matrix_summary s;
+
+	(void)state;
+	assert_true(matrix_summarise(&m, &s));
+	assert_true(s.local_min == 69.7 && s.local_max == 70.7 && fabs(s.local_median - 70.2) < 1e-9);
+	assert_true(s.remote_min == 120 && s.remote_max == 123.7);
+	assert_true(fabs(s.factor - 1.77) < 0.01);
+	m = (struct matrix){ 1, 1, rows, columns, one };
+	assert_true(matrix_summarise(&m, &s));
+	assert_true(s.local_max == 80 && isnan(s.remote_max) && isnan(s.factor));
+	/* The cores' own memory is not allowed. */
+	m = (struct matrix){ 1, 1, rows, other, one };
+	assert_true(matrix_summarise(&m, &s));
+	assert_true(isnan(s.local_max) && isnan(s.remote_max) && isnan(s.factor));
+	assert_int_equal(matrix_own(&m, 0), -1);
+}
+
+static void medians(void **state)
+{
+	double v[] = { 3, 1, 2, 9, 7, 8 }, w[] = { 4, 5 };
+
+	(void)state;
+	stats_medians(v, 2, 3);
+	assert_true(v[0] == 2 && v[1] == 8);
+	stats_medians(w, 2, 1);
+	assert_true(w[0] == 4 && w[1] == 5);
+}
+
+/* One thread as three in turn; then every kind of wrong element. */
+static void triads(void **state)
+{
+	const struct ops *ops = ops_choose(NULL);
+	char text[ERROR_SIZE];
+	struct pool p;
+	size_t most, done = 0;
+
+	(void)state;
+	assert_true(pool_map(&p, 7));
+	pool_touch(&p, 0); /* no time: what is claimed first is touched all the same */
+	pool_touched(&p);
+	assert_int_equal(p.blocks, 7);
+	for (int turn = 0; turn < 9; turn++) {
+		assert_true(pool_triad(&p, ops, turn % 3, 3, 0, &most) > 0);
+		p.turn += most;
+		done += most;
+	}
+	assert_int_equal(done, 9);
+	assert_true(pool_triad(&p, ops, 8, 9, 0, &most) == 0);
+	for (size_t wrong = 0; wrong < 7 * 3 * POOL_ELEMENTS; wrong += 9973) {
+		double *at = (double *)(void *)p.memory + wrong, old = *at;
+
+		atomic_store(&p.claimed, 0);
+		atomic_store(&p.wrong, SIZE_MAX);
+		pool_verify(&p);
+		assert_false(pool_wrong(&p, text));
+		*at += 1;
+		atomic_store(&p.claimed, 0);
+		pool_verify(&p);
+		assert_true(pool_wrong(&p, text));
+		assert_int_equal(p.wrong / POOL_ELEMENTS, wrong / (3 * POOL_ELEMENTS));
+		assert_int_equal(p.wrong % POOL_ELEMENTS, wrong % POOL_ELEMENTS);
+		*at = old;
+	}
+	pool_free(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(time_is_kept), cmocka_unit_test(sizes),
+					    cmocka_unit_test(counts),       cmocka_unit_test(knee),
+					    cmocka_unit_test(orders),       cmocka_unit_test(matrices),
+					    cmocka_unit_test(medians),      cmocka_unit_test(triads) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
