@@ -7,7 +7,7 @@ bats_require_minimum_version 1.5.0
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 K=$ROOT/build/kernels
-ALL=(stream dgemm noise)
+ALL=(stream dgemm noise numa scaling)
 
 # get EXPRESSION: of the one JSON object r in $output; fails if there is not exactly one line
 get() {

@@ -267,7 +267,7 @@ shim() {
 # ---- through the agent
 
 io_policy() {
-	policy "io_paths = { $1 }, kernels = { stream = { full = 0.1 }, dgemm = { full = 0.1 }, noise = { full = 0.1 }, io = { full = 0.3 } }, ${2:-}"
+	policy "io_paths = { $1 }, kernels = { stream = { full = 0.1 }, dgemm = { full = 0.1 }, noise = { full = 0.1 }, numa = { full = 0 }, scaling = { full = 0 }, io = { full = 0.3 } }, ${2:-}"
 }
 
 # io_state: path and state of the last record's io runs

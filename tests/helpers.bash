@@ -9,7 +9,7 @@ agent_install() {
 	export P=$BATS_FILE_TMPDIR/p
 	make -s -C "$ROOT" install PREFIX="$P" SYSCONFDIR="$P/etc" LOCALSTATEDIR="$P/var" RUNDIR="$P/run" DESTDIR= >/dev/null
 	mkdir "$P/kernels"
-	cp "$P"/libexec/syscheck/{stream,dgemm,noise} "$P/kernels/"
+	cp "$P"/libexec/syscheck/{stream,dgemm,noise,numa,scaling} "$P/kernels/"
 }
 
 # A clean node for each test.
@@ -22,6 +22,8 @@ agent_reset() {
 	kernel stream "$(says stream '"triad_gbs":100')"
 	kernel dgemm "$(says dgemm '"gflops":50')"
 	kernel noise "$(says noise '"noise_pct":1')"
+	kernel numa "$(says numa '"latency_ns":100')"
+	kernel scaling "$(says scaling '"best_gbs":110')"
 	scontrol 'echo "NodeName=t1 State=IDLE Partitions=main"'
 }
 

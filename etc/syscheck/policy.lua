@@ -23,6 +23,8 @@ return {
       -- triad_gbs = { min = 300 },     -- GB/s, the whole node
       -- gflops = { min = 2000 },       -- GFLOP/s, the whole node
       noise_pct = { action = "warn" },  -- % of time lost to the OS; no limit as shipped: add max = 1
+      latency_ns = { action = "warn" }, -- of the worst NUMA node to its own memory
+      best_gbs = { action = "off" },    -- best triad of `scaling`: recorded, not rated
       throttle_events = { max = 0, action = "warn" }, -- since the last look at them
    },
 
@@ -35,11 +37,13 @@ return {
    -- runs a 4.5 s check at most every 7.5 minutes.
    budget = 0.01,
 
-   -- Seconds each kernel measures, set-up included.
+   -- Seconds each kernel measures, set-up included; 0: it does not run at that level.
    kernels = {
       stream = { quick = 2, full = 2 },
       dgemm = { quick = 1, full = 5 },
       noise = { quick = 0.5, full = 2 },
+      numa = { full = 5 },
+      scaling = { full = 5 },
       io = { full = 3 }, -- for each directory
    },
 

@@ -11,7 +11,7 @@ local verdict = require("syscheck.verdict")
 
 local check = {}
 
-local ORDER = { "stream", "dgemm", "noise" }
+local ORDER = { "stream", "dgemm", "noise", "numa", "scaling" }
 
 local function now_s()
    return uv.hrtime() / 1e9
@@ -63,6 +63,17 @@ local function throttle_events(from, last, to)
    return counters.throttle_events(delta and delta.throttle)
 end
 
+-- Those of ORDER that the policy gives time at this level.
+local function kernels_of(lvl, p)
+   local names = {}
+   for _, name in ipairs(ORDER) do
+      if (p.kernels[name][lvl] or 0) > 0 then
+         names[#names + 1] = name
+      end
+   end
+   return names
+end
+
 local function run_kernels(out, names, lvl, p, deadline, attempt)
    for _, name in ipairs(names) do
       local run = kernels.run(name, p.kernels[name][lvl], deadline - now_s())
@@ -102,17 +113,18 @@ end
 
 local function active(out, lvl, node, limits, deadline)
    local p, release = node.policy, nil
+   local names = kernels_of(lvl, p)
    if node.lock then
       local err
       release, err = process.lock(node.lock, math.max(0, deadline - now_s()))
       if not release then
-         for _, name in ipairs(ORDER) do
+         for _, name in ipairs(names) do
             take(out.results, { kernel = name, state = "unknown", reason = "lock: " .. err })
          end
          return
       end
    end
-   run_kernels(out, ORDER, lvl, p, deadline, 1)
+   run_kernels(out, names, lvl, p, deadline, 1)
    local rated = verdict.rate(out.results, limits)
    local again = failing_kernels(rated)
    if #again > 0 and not rated.corrupt then
@@ -124,7 +136,8 @@ local function active(out, lvl, node, limits, deadline)
       run_kernels(out, again, lvl, p, deadline, 2)
    end
    -- Last: whatever a hanging directory costs, it costs nobody else's time.
-   for _, run in ipairs(scratch.run(node, p.kernels.io[lvl], function() return deadline - now_s() end)) do
+   local io_s = (p.kernels.io[lvl] or 0) > 0 and p.kernels.io[lvl] or nil
+   for _, run in ipairs(scratch.run(node, io_s, function() return deadline - now_s() end)) do
       out.runs[#out.runs + 1] = run
    end
    if release then

@@ -58,7 +58,7 @@ local function judge(name, run)
 end
 
 --- Runs a kernel.
--- @param name stream, dgemm, noise, io
+-- @param name stream, dgemm, noise, numa, scaling, io
 -- @param seconds its time box
 -- @param left_s seconds until the check's deadline
 -- @param more { args = list of further arguments, fd3 = descriptor to pass }, or nil

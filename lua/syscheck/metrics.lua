@@ -5,10 +5,13 @@ local metrics = {}
 --   name     key in a kernel's JSON (or of a counter), in limits and baselines
 --   kernel   the executable that measures it; nil for a counter
 --   better   which way is good
+--   static   a baseline does not rate it, only a limit of the policy
 metrics.LIST = {
    { name = "triad_gbs", label = "triad", unit = "GB/s", kernel = "stream", better = "higher", digits = 1 },
    { name = "gflops", label = "dgemm", unit = "GFLOP/s", kernel = "dgemm", better = "higher", digits = 0 },
-   { name = "noise_pct", label = "noise", unit = "%", kernel = "noise", better = "lower", digits = 1 },
+   { name = "noise_pct", label = "noise", unit = "%", kernel = "noise", better = "lower", digits = 1, static = true },
+   { name = "latency_ns", label = "latency", unit = "ns", kernel = "numa", better = "lower", digits = 0 },
+   { name = "best_gbs", label = "scaling", unit = "GB/s", kernel = "scaling", better = "higher", digits = 1 },
    { name = "throttle_events", label = "throttle", unit = "", better = "lower", digits = 0 },
 }
 

@@ -13,6 +13,8 @@ policy.DEFAULTS = {
    },
    limits = {
       noise_pct = { action = "warn" },
+      latency_ns = { action = "warn" },
+      best_gbs = { action = "off" },
       throttle_events = { max = 0, action = "warn" },
    },
    tolerance = 0.10,
@@ -21,6 +23,8 @@ policy.DEFAULTS = {
       stream = { quick = 2, full = 2 },
       dgemm = { quick = 1, full = 5 },
       noise = { quick = 0.5, full = 2 },
+      numa = { full = 5 },
+      scaling = { full = 5 },
       io = { full = 3 },
    },
    io_paths = {},
@@ -96,15 +100,22 @@ local limit = {
 }
 -- A counter has no kernel that could run a second time, so it never drains.
 local counter_limit = { max = number(0, 1e15), action = one_of("warn", "off") }
-local seconds = { quick = number(0.05, 30), full = number(0.05, 30) }
+local function box(v)
+   if v ~= 0 and number(0.05, 30)(v) then
+      return "0 (not run) or a number from 0.05 to 30"
+   end
+end
+local seconds, only_full = { quick = box, full = box }, { full = box }
 
 local SCHEMA = {
    mode = one_of("observe", "enforce"),
    partitions = { ["*any"] = bounds },
-   limits = { triad_gbs = limit, gflops = limit, noise_pct = limit, throttle_events = counter_limit },
+   limits = { triad_gbs = limit, gflops = limit, noise_pct = limit, latency_ns = limit, best_gbs = limit,
+      throttle_events = counter_limit },
    tolerance = number(0, 1),
    budget = number(0, 1),
-   kernels = { stream = seconds, dgemm = seconds, noise = seconds, io = { full = seconds.full } },
+   kernels = { stream = seconds, dgemm = seconds, noise = seconds, numa = only_full, scaling = only_full,
+      io = only_full },
    io_paths = list_of(path, 8, "absolute paths"),
    -- The prolog entry's own bound is 75 s: a deadline, and two calls of scontrol that
    -- hang, 6 s each, have to end before.

@@ -30,10 +30,10 @@ function verdict.limits(p, class, learned)
          local b = m.kernel and of_class[m.name]
          -- Noise varies by more than its own size from hour to hour: a median says
          -- little about what is too much. Only a static limit rates it.
-         if b and m.better == "higher" then
+         if b and not m.static then
             list[#list + 1] = {
                bound = baseline.limit(b, m, rule.tolerance or p.tolerance),
-               op = "<",
+               op = m.better == "higher" and "<" or ">",
                source = ("class %s, median %s"):format(class, metrics.show(m, b.median)),
                action = action,
             }

@@ -14,6 +14,8 @@ return {
       stream = { quick = 1, full = 1.5 },
       dgemm = { quick = 0.5, full = 1 },
       noise = { quick = 0.3, full = 0.5 },
+      numa = { full = 0.6 },
+      scaling = { full = 0.6 },
    },
    spool = "@DIR@/var/spool/syscheck/%n",
    state = "@DIR@/var/lib/syscheck/%n",
