@@ -94,6 +94,7 @@ demo: setup ## The story: a slow node is drained, the job is requeued and explai
 bench: setup ## What the checks cost beyond their kernels' own time
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/bench/overhead.sh
+	$(Q)tests/bench/passive.sh
 
 clean: ## Remove build/
 	$(Q)rm -rf $(B)

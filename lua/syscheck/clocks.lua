@@ -12,7 +12,7 @@ local function on_off(number, on)
    end
 end
 
--- One text for all policies: theirs, or "mixed".
+-- What all agree on, or "mixed".
 local function agreed(before, text)
    if text and before and text ~= before then
       return "mixed"
@@ -20,33 +20,46 @@ local function agreed(before, text)
    return before or text
 end
 
+-- Limits that are set below what the hardware can do. The hardware's maximum is read
+-- where the limit is lower than another CPU's, and for one of the highest.
+-- @param set { policy's folder = scaling_max_freq, kHz }
+local function limits(set)
+   local highest, top, lowest = 0, 0, nil
+   for _, khz in pairs(set) do
+      highest = math.max(highest, khz)
+   end
+   local seen
+   for dir, khz in pairs(set) do
+      if khz < highest or not seen then
+         seen = seen or khz == highest
+         local max = files.number(dir .. "cpuinfo_max_freq") or 0
+         top = math.max(top, max)
+         lowest = khz < max and math.min(lowest or khz, khz) or lowest
+      end
+   end
+   return top > 0 and top // 1000 or nil, lowest and lowest // 1000
+end
+
 --- Reads the clocks of the online CPUs; an offline one's policy cannot be read.
 -- @return { governor, epp = energy/performance preference ("mixed" where CPUs differ),
 --   driver, turbo = on|off, max_mhz = the hardware's, limit_mhz = the lowest limit
 --   that is set below it }; absent is not known
 function clocks.read(root)
-   local out = {}
-   local top, limit = 0, nil
+   local out, set = {}, {}
    for _, name in ipairs(files.list(root .. CPUS .. "/cpufreq")) do
-      local dir = name:match("^policy%d+$") and ("%s%s/cpufreq/%s/"):format(root, CPUS, name)
+      local dir = name:find("^policy%d") and root .. CPUS .. "/cpufreq/" .. name .. "/"
       local governor = dir and files.line(dir .. "scaling_governor")
       if governor then
-         if not out.driver then
-            out.driver = files.line(dir .. "scaling_driver")
-            out.epp = files.line(dir .. "energy_performance_preference")
-         elseif out.epp then
+         -- Under "performance" the driver refuses any other preference.
+         if not out.driver or (out.epp and governor ~= "performance") then
             out.epp = agreed(out.epp, files.line(dir .. "energy_performance_preference"))
          end
+         out.driver = out.driver or files.line(dir .. "scaling_driver")
          out.governor = agreed(out.governor, governor)
-         local max, now = files.number(dir .. "cpuinfo_max_freq"), files.number(dir .. "scaling_max_freq")
-         top = math.max(top, max or 0)
-         if max and now and now < max then
-            limit = math.min(limit or now, now)
-         end
+         set[dir] = files.number(dir .. "scaling_max_freq")
       end
    end
-   out.max_mhz = top > 0 and top // 1000 or nil
-   out.limit_mhz = limit and limit // 1000
+   out.max_mhz, out.limit_mhz = limits(set)
    out.turbo = on_off(files.number(root .. CPUS .. "/intel_pstate/no_turbo"), 0)
       or on_off(files.number(root .. CPUS .. "/cpufreq/boost"), 1)
    return out

@@ -60,8 +60,7 @@ main() {
 	"$LUA" tests/bench/fixture.lua "$dir/root" || exit 1
 	printf 'return { spool = "%s", state = "%s", run = "%s", expect = { ["*"] = { memory_gib = 512, dimms = 16, threads = 256 } } }\n' \
 		"$dir/spool" "$dir/state" "$dir/run" >"$dir/policy.lua"
-	local i
-	for i in $(seq "$ROUNDS"); do
+	for _ in $(seq "$ROUNDS"); do
 		cpu_ms "$LUA" -E tests/bench/passive.lua "$dir/root" "$dir" >>"$dir/passive"
 		cpu_ms bash tests/bench/passive.sh --peer "$dir/root" >>"$dir/shell"
 		cpu_ms "$LUA" -E -e '' >>"$dir/empty"
