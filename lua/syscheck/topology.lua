@@ -44,15 +44,17 @@ local function listed_cpus(root)
 end
 
 -- The first online CPU of each unit.
--- @param lists files that name the CPUs of a unit: since Linux 5.3, and before
+-- @param lists files that name the CPUs of a unit; the first that exists holds
 -- @param ids files that tell units apart, where there is no such list
 local function first_of_each(root, online, lists, ids)
    local first, seen = {}, {}
    for _, cpu in ipairs(online) do
       if not seen[cpu] then
          local dir = ("%s%s/cpu%d/topology/"):format(root, topology.DIR, cpu)
-         local text = files.line(dir .. lists[1]) or lists[2] and files.line(dir .. lists[2])
-         local unit
+         local text, unit
+         for _, name in ipairs(lists) do
+            text = text or files.line(dir .. name)
+         end
          if text then
             for _, other in ipairs(topology.parse_list(text)) do
                seen[other] = true
@@ -84,6 +86,8 @@ function topology.read(root)
       return last
    end
    local online = mask and topology.parse_list(mask) or listed_cpus(root)
+   -- The second name is that of Linux before 5.3.
+   local package_lists = { "package_cpus_list", "core_siblings_list" }
    local topo = {
       root = root,
       mask = mask,
@@ -91,10 +95,11 @@ function topology.read(root)
       present = topology.parse_list(files.line(root .. topology.DIR .. "/present")),
       cores = first_of_each(root, online, { "core_cpus_list", "thread_siblings_list" },
          { "physical_package_id", "die_id", "core_id" }),
-      packages = first_of_each(root, online, { "package_cpus_list", "core_siblings_list" },
-         { "physical_package_id" }),
+      packages = first_of_each(root, online, package_lists, { "physical_package_id" }),
+      -- A kernel that does not tell of dies has one in a package.
+      dies = first_of_each(root, online, { "die_cpus_list", table.unpack(package_lists) },
+         { "physical_package_id", "die_id" }),
    }
-   topo.dies = first_of_each(root, online, { "die_cpus_list" }, { "physical_package_id", "die_id" })
    last = topo
    return topo
 end
