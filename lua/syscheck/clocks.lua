@@ -21,18 +21,19 @@ local function agreed(before, text)
 end
 
 -- Limits that are set below what the hardware can do. The hardware's maximum is read
--- where the limit is lower than another CPU's, and for one of the highest.
--- @param set { policy's folder = scaling_max_freq, kHz }
+-- where the limit is lower than another CPU's, and for the first of the highest.
+-- @param set list of { dir = policy's folder, khz = scaling_max_freq }
 local function limits(set)
    local highest, top, lowest = 0, 0, nil
-   for _, khz in pairs(set) do
-      highest = math.max(highest, khz)
+   for _, one in ipairs(set) do
+      highest = math.max(highest, one.khz)
    end
    local seen
-   for dir, khz in pairs(set) do
+   for _, one in ipairs(set) do
+      local khz = one.khz
       if khz < highest or not seen then
          seen = seen or khz == highest
-         local max = files.number(dir .. "cpuinfo_max_freq") or 0
+         local max = files.number(one.dir .. "cpuinfo_max_freq") or 0
          top = math.max(top, max)
          lowest = khz < max and math.min(lowest or khz, khz) or lowest
       end
@@ -56,7 +57,8 @@ function clocks.read(root)
          end
          out.driver = out.driver or files.line(dir .. "scaling_driver")
          out.governor = agreed(out.governor, governor)
-         set[dir] = files.number(dir .. "scaling_max_freq")
+         local khz = files.number(dir .. "scaling_max_freq")
+         set[#set + 1] = khz and { dir = dir, khz = khz }
       end
    end
    out.max_mhz, out.limit_mhz = limits(set)
