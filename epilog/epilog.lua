@@ -30,7 +30,7 @@ end
 
 --- Runs the epilog's work. Never fails: its trouble is logged.
 -- @param get function(name) -> environment variable
--- @param options { policy = file } for tests
+-- @param options { policy = file, root } for tests, see node.open
 function epilog.main(get, options)
    local started = uv.hrtime()
    local self = node.open(get("SLURMD_NODENAME"), options)
@@ -45,7 +45,7 @@ function epilog.main(get, options)
       log.error("%s", problem)
    end
 
-   local to = counters.snapshot("")
+   local to = counters.snapshot(self.root)
    local begin = self:read_begin(job.id)
    local from = begin and begin.snapshot
    local delta, why
@@ -58,7 +58,7 @@ function epilog.main(get, options)
       self:problem("no deltas: " .. why)
    end
 
-   local record = records.new("job", self, inventory.read(""), to)
+   local record = records.new("job", self, inventory.read(self.root), to)
    record.job = job
    record["begin"], record["end"] = from and totals(from), totals(to)
    record.delta = delta

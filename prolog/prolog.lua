@@ -110,7 +110,7 @@ end
 
 --- Runs the prolog's work.
 -- @param get function(name) -> environment variable
--- @param options { policy = file } for tests
+-- @param options { policy = file, root } for tests, see node.open
 -- @return exit code
 function prolog.main(get, options)
    local started = uv.hrtime()
@@ -126,7 +126,7 @@ function prolog.main(get, options)
       log.error("%s", problem)
    end
 
-   local from = counters.snapshot("")
+   local from = counters.snapshot(self.root)
    local ok
    ok, err = self:write_begin(job.id, { snapshot = from })
    if not ok then
@@ -134,7 +134,7 @@ function prolog.main(get, options)
       self:problem("begin snapshot: " .. err)
    end
    local asked, forged = asked_level(get)
-   local hardware = inventory.read("")
+   local hardware = inventory.read(self.root)
    local whole = self:is_whole(slurm.cpus_on(self.name, get("SLURM_JOB_CPUS_PER_NODE"), job.nodelist), hardware)
    local lvl, note = level.decide(asked, policy.bounds(self.policy, job.partition), {
       owned = whole and not self:has_other_jobs(job.id, from.boot_id),

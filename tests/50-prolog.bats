@@ -485,3 +485,26 @@ stand_in() {
 	run prolog
 	[ "$(record check 'r.status')" = pass ]
 }
+
+@test "a node that lacks what the policy expects: a warning, or a drain where it says so" {
+	policy 'mode = "enforce", expect = { ["*"] = { threads = 99999 } }'
+	run prolog SPANK_SYSCHECK=passive
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.status')" = warn ]
+	[[ "$(record check 'r.metrics[#r.metrics].text')" =~ ^"threads "[0-9]+", expected 99999"$ ]]
+	[ ! -e "$P/calls" ]
+	policy 'mode = "enforce", expect = { ["*"] = { threads = 99999, action = "fail" } }'
+	run prolog SPANK_SYSCHECK=passive
+	[ "$status" -eq 1 ]
+	[[ "$(<"$P/calls")" =~ "state=drain reason=syscheck: threads "[0-9]+", expected 99999"$ ]]
+}
+
+@test "the record names the configuration, and an id for it that stays" {
+	prolog
+	local id
+	id=$(record check 'r.config_id')
+	[[ $id =~ ^[0-9a-f]{8}$ ]]
+	[ "$(record check 'r.config.kernel')" = "$(uname -r)" ]
+	epilog
+	[ "$(record job 'r.config_id')" = "$id" ]
+}

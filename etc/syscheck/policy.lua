@@ -28,6 +28,16 @@ return {
       throttle_events = { max = 0, action = "warn" }, -- since the last look at them
    },
 
+   -- What a node should have, by the beginning of its hardware class up to a dash (the
+   -- model: a node that loses memory or cores changes the rest of its class); "*" is
+   -- every node. A list holds several right values. A difference warns; action "fail"
+   -- may drain a node that lacks some.
+   expect = {
+      -- ["*"] = { packages = 2 },
+      -- ["epyc-9654"] = { memory_gib = 768, dimms = 24, cores = 192, threads = 384, numa_nodes = 2 },
+      -- ["xeon-8592+"] = { memory_gib = { 512, 1024 }, dimms = 16, action = "fail" },
+   },
+
    -- A node fails when it is below median * (1 - tolerance) of its hardware class,
    -- never tighter than four standard deviations of the class. Healthy nodes differ
    -- by 3 to 5 %.

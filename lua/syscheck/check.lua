@@ -2,6 +2,7 @@
 -- The same for the prolog and the command line.
 local uv = require("luv")
 local counters = require("syscheck.counters")
+local inventories = require("syscheck.inventory")
 local kernels = require("syscheck.kernels")
 local level = require("syscheck.level")
 local metrics = require("syscheck.metrics")
@@ -145,6 +146,27 @@ local function active(out, lvl, node, limits, deadline)
    end
 end
 
+-- Rates what the machine has against what it should have. A lack that may drain is
+-- read a second time, like a kernel that failed runs a second time.
+local function rate_all(out, inventory, limits, root)
+   if inventory then
+      verdict.take_inventory(out.results, inventory, limits)
+   end
+   local rated = verdict.rate(out.results, limits)
+   local lacks = false
+   for _, r in ipairs(rated.metrics) do
+      if r.status == "fail" and metrics.BY_NAME[r.name].expected then
+         out.first[r.name], lacks = r, true
+      end
+   end
+   if lacks then
+      verdict.take_inventory(out.results, inventories.read(root), limits)
+      rated = verdict.rate(out.results, limits)
+   end
+   soften(rated, out.first)
+   return rated
+end
+
 --- Runs a check.
 -- @param lvl level that was decided
 -- @param node from node.open
@@ -161,13 +183,12 @@ function check.run(lvl, node, inventory, from)
    if level.is_active(lvl) then
       active(out, lvl, node, limits, started + p.deadline[lvl])
    end
-   out.after = level.is_active(lvl) and counters.snapshot("") or from
+   out.after = level.is_active(lvl) and counters.snapshot(node.root) or from
    if lvl ~= "none" then
       local events = throttle_events(from, node:read_state("last.json"), out.after)
       out.results.throttle_events = events and { value = events } or nil
    end
-   local rated = verdict.rate(out.results, limits)
-   soften(rated, out.first)
+   local rated = rate_all(out, lvl ~= "none" and inventory, limits, node.root)
    rated.status = verdict.with_paths(rated.status, out.runs)
    if #node.problems > 0 and rated.status ~= "fail" then
       rated.status = "unknown"

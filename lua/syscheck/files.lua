@@ -29,16 +29,29 @@ function files.read(path, max)
    return text
 end
 
---- First line of a file, without white space at its end; nil when absent.
-function files.line(path)
-   local text = files.read(path, 4096)
-   return text and (text:match("^([^\n]-)%s*\n") or text:match("^(.-)%s*$"))
+-- First line of a file of /proc or /sys: one read(2), where asking for a number of
+-- bytes takes a second one for the end. A check reads hundreds of these.
+local function first_line(path)
+   local f = io.open(path, "rb")
+   if not f then
+      return nil
+   end
+   local text = f:read("l")
+   f:close()
+   return text
 end
 
---- First number of a file; nil when absent or not a number.
+--- First line of a file, without white space at its end; nil when absent or empty.
+function files.line(path)
+   local text = first_line(path)
+   return text and text:find("%s$") and text:match("^(.-)%s*$") or text
+end
+
+--- The whole number that a file begins with; nil when absent, none, or beyond 64 bits.
 function files.number(path)
-   local text = files.read(path, 64)
-   return text and tonumber(text:match("^%s*(-?%d+)"))
+   local text = first_line(path)
+   local number = text and tonumber(text:match("^%s*(-?%d+)"))
+   return number and math.tointeger(number)
 end
 
 --- Names in a directory, sorted; an empty list when absent.

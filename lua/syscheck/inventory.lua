@@ -1,9 +1,13 @@
 --- What a node is: its hardware class and the configuration it runs with.
+local clocks = require("syscheck.clocks")
+local dimms = require("syscheck.dimms")
 local files = require("syscheck.files")
+local topology = require("syscheck.topology")
 
 local inventory = {}
 
-local CPUS = "/sys/devices/system/cpu"
+local DMI = "/sys/class/dmi/id"
+local HUGEPAGES = "/sys/kernel/mm/hugepages"
 
 -- Words that tell no two machines apart.
 local NOISE = { processor = true, cpu = true, amd = true, intel = true, ampere = true, platinum = true, gold = true,
@@ -48,57 +52,101 @@ local function model_of(root)
    return "unknown", nil
 end
 
--- Packages, cores, threads of the online CPUs.
-local function topology(root)
-   local packages, cores, threads = {}, {}, 0
-   local n_packages, n_cores = 0, 0
-   for _, name in ipairs(files.list(root .. CPUS)) do
-      local dir = name:match("^cpu%d+$") and root .. CPUS .. "/" .. name .. "/topology/"
-      local package = dir and files.line(dir .. "physical_package_id")
-      if package then
-         local die = files.line(dir .. "die_id") or ""
-         local core = package .. ":" .. die .. ":" .. (files.line(dir .. "core_id") or name)
-         threads = threads + 1
-         if not packages[package] then
-            packages[package], n_packages = true, n_packages + 1
-         end
-         if not cores[core] then
-            cores[core], n_cores = true, n_cores + 1
-         end
-      end
-   end
-   return { packages = n_packages, cores = n_cores, threads = threads }
-end
-
 -- "always [madvise] never" -> "madvise"
 local function chosen(text)
    return text and (text:match("%[(%S+)%]") or text) or nil
 end
 
+-- "1048576kB:4", of the sizes that have pages set aside; nil for none.
+local function hugepages(root)
+   local set = {}
+   for _, name in ipairs(files.list(root .. HUGEPAGES)) do
+      local n = files.number(root .. HUGEPAGES .. "/" .. name .. "/nr_hugepages")
+      if n and n > 0 then
+         set[#set + 1] = ("%s:%d"):format(name:match("[^-]*$"), n)
+      end
+   end
+   return #set > 0 and table.concat(set, ",") or nil
+end
+
+-- CPUs that are plugged in and not online: "5,133"; nil for none.
+local function offline(topo)
+   local missing, online = {}, {}
+   for _, cpu in ipairs(topo.online) do
+      online[cpu] = true
+   end
+   for _, cpu in ipairs(topo.present) do
+      if not online[cpu] then
+         missing[#missing + 1] = cpu
+      end
+   end
+   return #missing > 0 and topology.format_list(missing) or nil
+end
+
+--- Eight hex digits that differ when a setting differs (FNV-1a, 32 bits, over the
+-- sorted `key=value` lines).
+-- @param config flat table of texts and whole numbers
+function inventory.fingerprint(config)
+   local lines = {}
+   for key, value in pairs(config) do
+      lines[#lines + 1] = ("%s=%s\n"):format(key, value)
+   end
+   table.sort(lines)
+   local hash = 0x811C9DC5
+   local text = table.concat(lines)
+   for i = 1, #text do
+      hash = ((hash ~ text:byte(i)) * 0x01000193) & 0xFFFFFFFF
+   end
+   return ("%08x"):format(hash)
+end
+
+-- A count that is not known is absent, not zero.
+local function count(list)
+   return #list > 0 and #list or nil
+end
+
 --- Reads a node's class and configuration.
--- @return { class, packages, cores, threads, memory_gib, config = { kernel,
---   microcode, bios, governor, smt, thp, numa_balancing } }; what the machine does
---   not tell is absent
+-- @return { class, packages, cores, threads (0: not known), memory_gib, dimms = count,
+--   numa_nodes, config = flat table (docs/records.md), config_id }; what the machine
+--   does not tell is absent
 function inventory.read(root)
    local model, microcode = model_of(root)
-   local topo = topology(root)
-   local kib = tonumber((files.read(root .. "/proc/meminfo") or ""):match("MemTotal:%s*(%d+)"))
+   local topo = topology.read(root)
+   local clock = clocks.read(root)
+   local modules = dimms.read(root) or {}
+   local kib = tonumber((files.read(root .. "/proc/meminfo", 4096) or ""):match("MemTotal:%s*(%d+)"))
    local gib = kib and inventory.round_memory(kib)
+   local numa_nodes = count(topology.parse_list(files.line(root .. "/sys/devices/system/node/online")))
+   local config = {
+      kernel = files.line(root .. "/proc/sys/kernel/osrelease"),
+      microcode = microcode,
+      bios = files.line(root .. DMI .. "/bios_version"),
+      vendor = files.line(root .. DMI .. "/sys_vendor"),
+      product = files.line(root .. DMI .. "/product_name"),
+      governor = clock.governor,
+      driver = clock.driver,
+      epp = clock.epp,
+      turbo = clock.turbo,
+      max_mhz = clock.max_mhz,
+      clock_limit_mhz = clock.limit_mhz,
+      smt = files.line(root .. topology.DIR .. "/smt/control"),
+      thp = chosen(files.line(root .. "/sys/kernel/mm/transparent_hugepage/enabled")),
+      hugepages = hugepages(root),
+      numa_balancing = files.line(root .. "/proc/sys/kernel/numa_balancing"),
+      numa_nodes = numa_nodes,
+      dimms = modules.layout,
+      offline = offline(topo),
+   }
    return {
-      class = ("%s-%ds%dc-%sg"):format(model, topo.packages, topo.cores, gib or "?"),
-      packages = topo.packages,
-      cores = topo.cores,
-      threads = topo.threads,
+      class = ("%s-%ds%dc-%sg"):format(model, #topo.packages, #topo.cores, gib or "?"),
+      packages = #topo.packages,
+      cores = #topo.cores,
+      threads = #topo.online,
       memory_gib = gib,
-      config = {
-         kernel = files.line(root .. "/proc/sys/kernel/osrelease"),
-         microcode = microcode,
-         bios = files.line(root .. "/sys/class/dmi/id/bios_version"),
-         governor = files.line(root .. CPUS .. "/cpu0/cpufreq/scaling_governor"),
-         smt = files.line(root .. CPUS .. "/smt/control"),
-         thp = chosen(files.line(root .. "/sys/kernel/mm/transparent_hugepage/enabled")),
-         numa_balancing = files.line(root .. "/proc/sys/kernel/numa_balancing"),
-      },
+      dimms = modules.count,
+      numa_nodes = numa_nodes,
+      config = config,
+      config_id = next(config) and inventory.fingerprint(config) or nil,
    }
 end
 

@@ -6,6 +6,7 @@ local metrics = {}
 --   kernel   the executable that measures it; nil for a counter
 --   better   which way is good
 --   static   a baseline does not rate it, only a limit of the policy
+--   expected of the inventory (a field of inventory.read): compared with policy.expect
 metrics.LIST = {
    { name = "triad_gbs", label = "triad", unit = "GB/s", kernel = "stream", better = "higher", digits = 1 },
    { name = "gflops", label = "dgemm", unit = "GFLOP/s", kernel = "dgemm", better = "higher", digits = 0 },
@@ -13,6 +14,12 @@ metrics.LIST = {
    { name = "latency_ns", label = "latency", unit = "ns", kernel = "numa", better = "lower", digits = 0 },
    { name = "best_gbs", label = "scaling", unit = "GB/s", kernel = "scaling", better = "higher", digits = 1 },
    { name = "throttle_events", label = "throttle", unit = "", better = "lower", digits = 0 },
+   { name = "memory_gib", label = "memory", unit = "GiB", expected = true, digits = 0 },
+   { name = "dimms", label = "DIMMs", unit = "", expected = true, digits = 0 },
+   { name = "packages", label = "packages", unit = "", expected = true, digits = 0 },
+   { name = "cores", label = "cores", unit = "", expected = true, digits = 0 },
+   { name = "threads", label = "threads", unit = "", expected = true, digits = 0 },
+   { name = "numa_nodes", label = "NUMA nodes", unit = "", expected = true, digits = 0 },
 }
 
 metrics.BY_NAME = {}

@@ -35,11 +35,11 @@ end
 --- Opens this node.
 -- @param name node name from Slurm (checked here), or nil for the host's
 -- @param options { policy = file, without_policy = a missing file means defaults and
---   is no problem }
+--   is no problem, root = of a prepared tree instead of the machine's }
 -- @return node; its field `problems` lists what the checker itself suffered from
 function node.open(name, options)
    local file = options and options.policy or paths.policy
-   local self = setmetatable({ problems = {} }, node)
+   local self = setmetatable({ problems = {}, root = options and options.root or "" }, node)
    self.name = slurm.safe_name(name) or slurm.safe_name((uv.os_gethostname():match("^[^.]*"))) or "unknown"
    local err
    self.policy, err = read_policy(file)

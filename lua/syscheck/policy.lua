@@ -17,6 +17,7 @@ policy.DEFAULTS = {
       best_gbs = { action = "off" },
       throttle_events = { max = 0, action = "warn" },
    },
+   expect = {},
    tolerance = 0.10,
    budget = 0.01,
    kernels = {
@@ -107,11 +108,32 @@ local function box(v)
 end
 local seconds, only_full = { quick = box, full = box }, { full = box }
 
+-- What a node has, of one value or of several that are right.
+local function amount(v)
+   local wrong = number(1, 1e9)
+   for _, one in pairs(type(v) == "table" and #v > 0 and v or { v }) do
+      if wrong(one) then
+         return "a number from 1, or a list of such"
+      end
+   end
+end
+
+local expected = {
+   memory_gib = amount,
+   dimms = amount,
+   packages = amount,
+   cores = amount,
+   threads = amount,
+   numa_nodes = amount,
+   action = one_of("fail", "warn"),
+}
+
 local SCHEMA = {
    mode = one_of("observe", "enforce"),
    partitions = { ["*any"] = bounds },
    limits = { triad_gbs = limit, gflops = limit, noise_pct = limit, latency_ns = limit, best_gbs = limit,
       throttle_events = counter_limit },
+   expect = { ["*any"] = expected },
    tolerance = number(0, 1),
    budget = number(0, 1),
    kernels = { stream = seconds, dgemm = seconds, noise = seconds, numa = only_full, scaling = only_full,
@@ -218,6 +240,19 @@ local function check_bounds(given, problems)
    end
 end
 
+-- A node that loses a DIMM changes its class: a key with the memory in it would
+-- match no node that lacks some.
+local function check_expect(given, problems)
+   for key in pairs(type(given.expect) == "table" and given.expect or {}) do
+      if type(key) == "string" and key:match("%-%d+g$") then
+         problems[#problems + 1] = {
+            trail = { "expect", key },
+            text = ("expect.%s must not name the memory size: use the model"):format(key_name(key)),
+         }
+      end
+   end
+end
+
 -- Deep copy of `base` with `over` laid on it. Partitions are taken as given.
 local function merge(base, over)
    local out = {}
@@ -279,6 +314,7 @@ function policy.parse(text, name)
    local problems = {}
    check(given, SCHEMA, {}, problems)
    check_bounds(given, problems)
+   check_expect(given, problems)
    if #problems > 0 then
       for _, p in ipairs(problems) do
          p.line = line_of(text, p.trail)

@@ -33,6 +33,7 @@ function records.new(kind, node, inventory, snapshot)
       time = records.time(os.time()),
       class = inventory.class,
       config = next(inventory.config) and inventory.config or nil,
+      config_id = inventory.config_id,
       problems = #node.problems > 0 and node.problems or nil,
    }
 end

@@ -33,7 +33,13 @@ end
 function render.line(node, result, note)
    local parts = {}
    for _, rated in ipairs(result.metrics) do
-      parts[#parts + 1] = part(metrics.BY_NAME[rated.name], rated)
+      local m = metrics.BY_NAME[rated.name]
+      -- A node that has what it should have is not worth a user's line.
+      if not m.expected then
+         parts[#parts + 1] = part(m, rated)
+      elseif rated.status ~= "pass" and rated.status ~= "unrated" then
+         parts[#parts + 1] = rated.text
+      end
    end
    for _, run in ipairs(result.runs or {}) do
       if run.path and run.state ~= "ok" then

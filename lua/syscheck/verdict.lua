@@ -1,6 +1,7 @@
 --- The verdict: results against limits. Pure; the one place where a number
 -- becomes good or bad, for the prolog, the health program and the command line.
 local baseline = require("syscheck.baseline")
+local expect = require("syscheck.expect")
 local metrics = require("syscheck.metrics")
 
 local verdict = {}
@@ -12,9 +13,11 @@ local ORDER = { "fail", "unknown", "warn", "pass", "unrated" }
 -- @param p policy
 -- @param class hardware class
 -- @param learned baseline, or nil
--- @return { metric = { { bound, op = "<" or ">", source, action } } }
+-- @return { metric = { { bound, op = "<" or ">", source, action } } }; what is expected
+--   has op "=" and `among`, the list of right values
 function verdict.limits(p, class, learned)
    local limits = {}
+   local wanted = expect.of(p.expect, class)
    local of_class = learned and learned.classes[class] or {}
    for _, m in ipairs(metrics.LIST) do
       local rule = p.limits[m.name] or {}
@@ -38,6 +41,11 @@ function verdict.limits(p, class, learned)
                action = action,
             }
          end
+         local right = m.expected and wanted[m.name]
+         if right then
+            local among = type(right) == "table" and right or { right }
+            list[#list + 1] = { bound = among[1], among = among, op = "=", source = "policy", action = wanted.action }
+         end
       end
       limits[m.name] = list
    end
@@ -59,7 +67,32 @@ local function tighter(a, b)
    return a
 end
 
+-- A part of the inventory. One that the machine does not tell is not zero, and one
+-- that exceeds the expectation is no defect: only a lack can fail.
+local function rate_expected(m, value, limit)
+   local out = { name = m.name, value = value, limit = limit.bound, op = limit.op, source = limit.source }
+   local right, shown, lacks = false, {}, value ~= nil
+   for i, one in ipairs(limit.among) do
+      right = right or value == one
+      lacks = lacks and value < one
+      shown[i] = metrics.show(m, one, i == #limit.among)
+   end
+   local wanted = table.concat(shown, " or ")
+   if value == nil then
+      out.status, out.text = "unrated", ("%s not known here, expected %s"):format(m.label, wanted)
+   elseif right then
+      out.status, out.text = "pass", ("%s %s, as expected"):format(m.label, metrics.show(m, value, true))
+   else
+      out.status = lacks and limit.action == "fail" and "fail" or "warn"
+      out.text = ("%s %s, expected %s"):format(m.label, metrics.show(m, value, true), wanted)
+   end
+   return out
+end
+
 local function rate_one(m, result, limits)
+   if m.expected and limits[1] then
+      return rate_expected(m, result.value, limits[1])
+   end
    local out = { name = m.name, status = "unrated" }
    if result.corrupt then
       out.status, out.text, out.corrupt = "fail", ("%s: WRONG RESULT: %s"):format(m.kernel, result.corrupt), true
@@ -98,6 +131,17 @@ local function rate_one(m, result, limits)
       out.text = ("%s %s, limit %s (%s)"):format(m.label, shown, metrics.show(m, by.bound), by.source)
    end
    return out
+end
+
+--- The parts of an inventory that limits say something about, as results.
+-- @param results to fill
+function verdict.take_inventory(results, inventory, limits)
+   for _, m in ipairs(metrics.LIST) do
+      if m.expected and #limits[m.name] > 0 then
+         local value = inventory[m.name]
+         results[m.name] = { value = value ~= 0 and value or nil }
+      end
+   end
 end
 
 --- Rates a check.

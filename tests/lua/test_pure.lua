@@ -105,6 +105,8 @@ function TestPolicy:test_bad_files_are_named_with_file_and_line()
       { "return { partitions = {\n a = { floor = \"full\", ceiling = \"quick\" } } }",
          "p.lua:2: partitions.a: want floor" },
       { "return { limits = { throttle_events = { action = \"fail\" } } }", 'must be one of "warn", "off"' },
+      { "return {\n expect = {\n  [\"*\"] = { dimm = 1 } } }",
+         'p.lua:3: unknown key expect.*.dimm, did you mean "dimms"?' },
       { "return { [1] = 2 }", "unknown key 1" },
       { "return 7", "must return a table" },
       { "", "must return a table" },

@@ -11,6 +11,7 @@ local render = require("syscheck.render")
 
 local run = {}
 
+local OPS = { ["<"] = "min", [">"] = "max", ["="] = "want" }
 local EXIT = { pass = 0, warn = 0, unrated = 0, fail = 1, unknown = 3 }
 
 json.encode_invalid_numbers("null")
@@ -32,8 +33,8 @@ local function as_table(self, hardware, result)
       rows[#rows + 1] = {
          m.label,
          r.value and metrics.show(m, r.value) or "-",
-         m.unit ~= "" and m.unit or "events",
-         r.limit and ("%s %s"):format(r.op == "<" and "min" or "max", metrics.show(m, r.limit)) or "-",
+         m.unit ~= "" and m.unit or m.expected and "-" or "events",
+         r.limit and ("%s %s"):format(OPS[r.op], metrics.show(m, r.limit)) or "-",
          r.status,
       }
    end

@@ -1,41 +1,53 @@
 --- Thermal throttling: /sys/devices/system/cpu/cpuN/thermal_throttle (Intel).
 --
 -- Linux shows a package's count in the folder of each of its CPUs, and a core's in
--- that of each of its threads. Counted once per package (and die: the counter is
--- per die where a package has several) and once per core.
+-- that of each of its threads. Read once per package (per die, where a package has
+-- several) and once per core: counting again is wrong, and reading again is slow.
+-- A unit bears the number of the CPU that was read: each CPU keeps a count of its own,
+-- so when that CPU goes offline, another one's count is no continuation.
 local files = require("syscheck.files")
+local topology = require("syscheck.topology")
 
 local throttle = {}
 
-local CPUS = "/sys/devices/system/cpu"
-local FILES = {
-   package_throttle_count = "package_count",
-   package_throttle_total_time_ms = "package_ms",
-   package_power_limit_count = "package_power_count",
-   core_throttle_count = "core_count",
-   core_throttle_total_time_ms = "core_ms",
-   core_power_limit_count = "core_power_count",
+-- The first file of each kind counts throttling; without an event there is no time.
+local KINDS = {
+   { units = "dies", { "package_throttle_count", "package_count" },
+      { "package_throttle_total_time_ms", "package_ms", needs_event = true },
+      { "package_power_limit_count", "package_power_count" } },
+   { units = "cores", { "core_throttle_count", "core_count" },
+      { "core_throttle_total_time_ms", "core_ms", needs_event = true },
+      { "core_power_limit_count", "core_power_count" } },
 }
+
+local function dir_of(root, cpu)
+   return ("%s%s/cpu%d/thermal_throttle/"):format(root, topology.DIR, cpu)
+end
 
 --- @return counts of events (`_count`) and milliseconds throttled (`_ms`)
 function throttle.read(root)
-   local out
-   local seen = {}
-   for _, name in ipairs(files.list(root .. CPUS)) do
-      local cpu = name:match("^cpu%d+$") and root .. CPUS .. "/" .. name
-      local present = cpu and files.list(cpu .. "/thermal_throttle")
-      if present and #present > 0 then
-         out = out or {}
-         local package = (files.line(cpu .. "/topology/physical_package_id") or "?")
-            .. "." .. (files.line(cpu .. "/topology/die_id") or "0")
-         local core = package .. "." .. (files.line(cpu .. "/topology/core_id") or name)
-         for _, file in ipairs(present) do
-            local key = FILES[file]
-            local unit = key and (key:match("^package") and package or core)
-            local slot = key and key .. ":" .. unit
-            if slot and not seen[slot] then
-               seen[slot] = true
-               out[slot] = files.number(cpu .. "/thermal_throttle/" .. file)
+   local topo = topology.read(root)
+   if not topo.cores[1] then
+      return nil
+   end
+   -- The files are the same for every CPU.
+   local present = {}
+   for _, name in ipairs(files.list(dir_of(root, topo.cores[1]))) do
+      present[name] = true
+   end
+   if not next(present) then
+      return nil
+   end
+   local out = {}
+   for _, kind in ipairs(KINDS) do
+      for _, cpu in ipairs(topo[kind.units]) do
+         local dir = dir_of(root, cpu)
+         local events
+         for i, file in ipairs(kind) do
+            if present[file[1]] then
+               local value = file.needs_event and events == 0 and 0 or files.number(dir .. file[1])
+               events = i == 1 and value or events
+               out[file[2] .. ":" .. cpu] = value
             end
          end
       end
