@@ -54,6 +54,9 @@ $(B)/kernels/%.o: kernels/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP -c -o $@ $<
 
+# A kernel's parts that no other needs.
+$(B)/kernels/noise: $(patsubst %.c,$(B)/%.o,$(wildcard kernels/noise_*.c))
+
 $(KERNELS:%=$(B)/kernels/%): $(B)/kernels/%: $(B)/kernels/%.o $(COMMON_OBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(ALL_LDFLAGS) -o $@ $^ $(HWLOC_LIBS) $(if $(filter dgemm,$*),$(BLAS_LIBS)) -lnuma -lm
 
@@ -67,6 +70,10 @@ $(B)/spank/spank_syscheck.so: $(SPANK_OBJ) spank/plugin.map
 $(B)/tests/c/%: tests/c/%.c $(COMMON_OBJ) $(SPANK_PURE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(COMMON_OBJ) $(SPANK_PURE) $(HWLOC_LIBS) -lnuma -lcmocka -lm
+
+$(B)/tests/bench/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $<
 
 # One recipe for every destination: a package (DESTDIR), a site (PREFIX), the
 # tree that runs in place (build/prefix), a test cluster's own copy.

@@ -191,6 +191,11 @@ static void find_train(const struct class *c, struct fit *best)
 		best->chance = follow(c, c->n, c->to, best) ? chance(best, (double)c->n / (c->to - c->from)) : 0;
 }
 
+static bool alike(double length, double duration)
+{
+	return length <= 4 * duration && duration <= 4 * length;
+}
+
 /* An event of no train nearest to `t` within w, of a length within 4x; n: none. */
 static size_t nearest(const struct periodic_place *p, double t, double w, double duration)
 {
@@ -205,9 +210,7 @@ static size_t nearest(const struct periodic_place *p, double t, double w, double
 			high = middle;
 	}
 	for (; low < p->n && p->events[low].start <= t + w; low++) {
-		double length = p->events[low].length;
-
-		if (p->owner[low] < 0 && length <= 4 * duration && duration <= 4 * length &&
+		if (p->owner[low] < 0 && alike(p->events[low].length, duration) &&
 		    (best == p->n || fabs(p->events[low].start - t) < fabs(p->events[best].start - t)))
 			best = low;
 	}
@@ -259,8 +262,14 @@ static void claim(struct periodic_place *p, struct class *c, const struct fit *b
 		}
 	}
 	train->jitter = intervals ? sqrt(squares / (double)intervals) / train->period : NAN;
-	/* Beats missing in this class may be of another length. */
+	/*
+	 * What is of quite another length came by chance, or in its wake (a tick that
+	 * gives the CPU to another process). Beats missing in this class are sought in others.
+	 */
 	duration = median_length(p, id, c->t, NULL);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->owner[i] == id && !alike(p->events[i].length, duration))
+			p->owner[i] = -1;
 	for (size_t i = 1; i < f.hits; i++) {
 		size_t a = c->at[c->hit[i - 1]], b = c->at[c->hit[i]], gap = c->beat[i] - c->beat[i - 1];
 
