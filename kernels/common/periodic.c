@@ -19,6 +19,7 @@
 #define CLASSES 100 /* more than there are between 1 us and 1 s */
 #define HITS_LEAST 7
 #define COVERAGE 0.6
+#define MASK_S 100e-6 /* shorter ones hide too little to be worth following */
 #define BURST 0.4 /* the first beat comes within that part of the window */
 
 /* Half the width of the window around a beat, in periods, the widest first. */
@@ -33,12 +34,17 @@ struct class {
 	/* The beats of the train being followed: number since its first, index into t. */
 	size_t *beat, *hit;
 	double from, to;
+	/* Long events beyond the class, whoever's: what comes meanwhile is not seen. */
+	const struct periodic_event **masks;
+	size_t n_masks;
+	double hidden; /* s, by all of them */
 };
 
 struct fit {
 	double period, width;
-	size_t start, hits, beats;
-	double chance; /* ln */
+	size_t start, hits;
+	size_t seen, beats; /* of those that no mask touches: hits, all */
+	double chance;      /* ln */
 };
 
 /* ln of the chance that noise does as well, an upper bound (Chernoff). */
@@ -46,9 +52,9 @@ static double chance(const struct fit *f, double rate)
 {
 	double p = -expm1(-2 * f->width * f->period * rate), h, n = (double)f->beats - 2;
 
-	if (n < 1 || f->hits < 3)
+	if (n < 1 || f->seen < 3)
 		return 0;
-	h = ((double)f->hits - 2) / n;
+	h = ((double)f->seen - 2) / n;
 	if (h <= p)
 		return 0;
 	return -n * (h * log(h / p) + (h < 1 ? (1 - h) * log((1 - h) / (1 - p)) : 0));
@@ -57,15 +63,17 @@ static double chance(const struct fit *f, double rate)
 /*
  * Follows a train from f->start through the first n events. The next beat is expected a
  * period after the last one, half corrected by where that was: timers that keep to a
- * grid and those that drift are both followed. False if too many beats are missing.
+ * grid and those that drift are both followed. Beats that a longer detour may hide
+ * do not count. False if too many others are missing.
  */
 static bool follow(const struct class *c, size_t n, double to, struct fit *f)
 {
 	double next = c->t[f->start], w = f->width * f->period;
-	size_t i = f->start;
+	size_t i = f->start, mask = 0;
 
-	f->hits = f->beats = 0;
-	for (; next + w <= to; next += f->period) {
+	f->hits = f->seen = f->beats = 0;
+	for (size_t beat = 0; next + w <= to; next += f->period, beat++) {
+		double expected = next;
 		size_t best = n;
 
 		while (i < n && c->t[i] < next - w)
@@ -74,16 +82,27 @@ static bool follow(const struct class *c, size_t n, double to, struct fit *f)
 			if (best == n || fabs(c->t[j] - next) < fabs(c->t[best] - next))
 				best = j;
 		if (best < n) {
-			c->beat[f->hits] = f->beats;
+			c->beat[f->hits] = beat;
 			c->hit[f->hits++] = best;
 			next += 0.5 * (c->t[best] - next);
 			i = best + 1;
 		}
+		while (mask < c->n_masks && c->masks[mask]->start + c->masks[mask]->length < expected - w)
+			mask++;
+		if (mask < c->n_masks && c->masks[mask]->start <= expected + w)
+			continue;
 		f->beats++;
-		if (f->beats >= 12 && (double)f->hits < (COVERAGE - 0.1) * (double)f->beats)
+		f->seen += best < n;
+		if (f->beats >= 12 && (double)f->seen < (COVERAGE - 0.1) * (double)f->beats)
 			return false;
 	}
-	return f->hits >= HITS_LEAST && (double)f->hits >= COVERAGE * (double)f->beats;
+	return f->seen >= HITS_LEAST && (double)f->seen >= COVERAGE * (double)f->beats;
+}
+
+/* Events a second of the class while it can be seen, in its first n. */
+static double rate_of(const struct class *c, size_t n, double to)
+{
+	return (double)n / ((to - c->from) * fmax(1 - c->hidden / (c->to - c->from), 0.01));
 }
 
 /* The slope of time over beat number, by least squares. */
@@ -106,7 +125,7 @@ static double slope(const struct class *c, const struct fit *f)
 static size_t candidates(const struct class *c, size_t n, double to, double periods[CANDIDATES])
 {
 	float count[BINS] = { 0 }, sum[BINS] = { 0 }, score[BINS] = { 0 };
-	double window = to - c->from, rate = (double)n / window;
+	double window = to - c->from, rate = rate_of(c, n, to);
 	size_t found = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -149,7 +168,7 @@ static size_t candidates(const struct class *c, size_t n, double to, double peri
 /* From wide to narrow around the beats, the period sharpened by each. */
 static void sharpen(const struct class *c, size_t n, double to, double period, size_t start, struct fit *best)
 {
-	double rate = (double)n / (to - c->from);
+	double rate = rate_of(c, n, to);
 
 	for (size_t w = 0; w < WIDTHS; w++) {
 		struct fit f = { .period = period, .width = widths[w], .start = start };
@@ -188,7 +207,7 @@ static void find_train(const struct class *c, struct fit *best)
 	}
 	/* Through all of the class, and what is believed is what is seen there. */
 	if (n < c->n && best->hits > 0)
-		best->chance = follow(c, c->n, c->to, best) ? chance(best, (double)c->n / (c->to - c->from)) : 0;
+		best->chance = follow(c, c->n, c->to, best) ? chance(best, rate_of(c, c->n, c->to)) : 0;
 }
 
 static bool alike(double length, double duration)
@@ -294,11 +313,17 @@ static void claim(struct periodic_place *p, struct class *c, const struct fit *b
 /* The events of no train yet, of lengths in [low, high). */
 static void gather(const struct periodic_place *p, struct class *c, double low, double high)
 {
-	c->n = 0;
+	c->n = c->n_masks = 0;
+	c->hidden = 0;
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->owner[i] < 0 && p->events[i].length >= low && p->events[i].length < high) {
+		double length = p->events[i].length;
+
+		if (p->owner[i] < 0 && length >= low && length < high) {
 			c->t[c->n] = p->events[i].start;
 			c->at[c->n++] = i;
+		} else if (length >= high && length > MASK_S) {
+			c->masks[c->n_masks++] = &p->events[i];
+			c->hidden += length;
 		}
 	}
 }
@@ -350,8 +375,9 @@ void periodic_find(struct periodic_place *p, double from, double to, size_t plac
 	c.at = malloc(p->n * sizeof(*c.at));
 	c.beat = malloc(p->n * sizeof(*c.beat));
 	c.hit = malloc(p->n * sizeof(*c.hit));
-	p->failed = !c.t || !c.at || !c.beat || !c.hit;
-	for (size_t i = 0; i < p->n; i++) {
+	c.masks = malloc(p->n * sizeof(*c.masks));
+	p->failed = !c.t || !c.at || !c.beat || !c.hit || !c.masks;
+	for (size_t i = 0; i < p->n && !p->failed; i++) {
 		least = fmin(least, p->events[i].length);
 		most = fmax(most, p->events[i].length);
 	}
@@ -361,4 +387,5 @@ void periodic_find(struct periodic_place *p, double from, double to, size_t plac
 	free(c.at);
 	free(c.beat);
 	free(c.hit);
+	free(c.masks);
 }

@@ -2,7 +2,8 @@
 -- one JSON line. noise_found_pct: of the injected intervals that lie in the sampled time,
 -- those that overlap a traced detour of at least half and at most twice their length;
 -- noise_period_err_pct, noise_length_err_pct: of the component that noise reports, against
--- the medians of the injector's own log. Also noise_source: what --attribute named.
+-- the medians of the injector's own log. noise_hidden_pct: those of the not found that lie in
+-- a longer detour, when the sampler had lost the CPU to something else. Also noise_source: what --attribute named.
 --   lua5.4 tests/bench/noise.lua [PERIOD_US [LENGTH_US [SECONDS [CPU]]]]
 -- Run it from the top folder, after `make` and `make build/tests/bench/inject`.
 local json = require("cjson")
@@ -37,37 +38,41 @@ local function rows(path, keep)
 end
 
 local function overlaps_like(injected, detours, from)
-   local start, length = injected[1], injected[2]
+   local start, length, hidden = injected[1], injected[2], false
    for i = from, #detours do
       local d = detours[i]
       if d[2] > start + length then
-         return false, i
+         return false, i, hidden
       elseif d[2] + d[3] > start and d[3] >= length / 2 and d[3] <= length * 2 then
-         return true, i
+         return true, i, false
       end
+      hidden = hidden or d[2] + d[3] > start and d[3] > length
    end
-   return false, #detours
+   return false, #detours, hidden
 end
 
 local dir = assert(capture("mktemp -d")):gsub("%s+$", "")
 -- The injector begins before the sampler and ends after it.
 local pid = assert(capture(("build/tests/bench/inject --cpu %d --period-us %g --length-us %g --seconds %g " ..
    "--log %s/log 2>%s/err >/dev/null & echo $!"):format(cpu, period_us, length_us, seconds + 60, dir, dir)))
-local out = capture(("sleep 0.3; build/kernels/noise --seconds %g --attribute --trace %s/trace"):format(seconds, dir))
+-- Other work on this machine hides what is injected meanwhile: keep it off as far as may be.
+local nice = os.execute("nice -n -20 true 2>/dev/null") and "nice -n -20 " or ""
+local out = capture(("sleep 0.3; " .. nice .. "build/kernels/noise --seconds %g --attribute --trace %s/trace"):format(seconds, dir))
 os.execute(("kill %d; while kill -0 %d 2>/dev/null; do sleep 0.05; done"):format(pid, pid))
-local result = json.decode(assert(out, "noise failed"))
+local result = json.decode((assert(out, "noise failed")))
 
 local detours = rows(dir .. "/trace", function(r) return r[1] == cpu end)
 local first, last = detours[1][2], detours[#detours][2] + detours[#detours][3]
 local injected = rows(dir .. "/log", function(r) return r[1] > first and r[1] + r[2] < last end)
 os.execute("rm -r " .. dir)
 
-local found, lengths, gaps = 0, {}, {}
+local found, n_hidden, lengths, gaps = 0, 0, {}, {}
 local at = 1
 for i, one in ipairs(injected) do
-   local hit
-   hit, at = overlaps_like(one, detours, math.max(1, at - 1))
+   local hit, hidden
+   hit, at, hidden = overlaps_like(one, detours, math.max(1, at - 1))
    found = found + (hit and 1 or 0)
+   n_hidden = n_hidden + (hidden and 1 or 0)
    lengths[i] = one[2]
    gaps[i] = i > 1 and one[1] - injected[i - 1][1] or period_us * 1e-6
 end
@@ -85,6 +90,7 @@ best = best or { period = 100, length = 100 }
 print(json.encode({
    noise_min_loop_ns = result.min_loop_ns,
    noise_found_pct = 100 * found / #injected,
+   noise_hidden_pct = 100 * n_hidden / #injected,
    noise_injected = #injected,
    noise_period_err_pct = best.period,
    noise_length_err_pct = best.length,
