@@ -4,8 +4,9 @@
  *
  *   inject --cpu N --period-us P --length-us L --seconds S --log FILE
  *
- * FILE: a line "start_s length_s" each, CLOCK_MONOTONIC_RAW, written at the end or on
- * SIGTERM. Exit 0, 2 on bad use or trouble.
+ * FILE: a line "start_s length_s cpu_s" each, CLOCK_MONOTONIC_RAW, written at the end or
+ * on SIGTERM. length: of the spin. cpu: all CPU time of that wake-up, the kernel's part of
+ * waking and sleeping included: what was taken from the core. Exit 0, 2 on bad use or trouble.
  */
 #include <errno.h>
 #include <sched.h>
@@ -42,7 +43,8 @@ static double number(const char *text)
 	return *text != '\0' && *end == '\0' && v >= 0 && v < 1e9 ? v : -1;
 }
 
-static double (*intervals)[2];
+/* Start, length, CPU time of this thread at the start. */
+static double (*intervals)[3];
 
 int main(int argc, char **argv)
 {
@@ -85,19 +87,22 @@ int main(int argc, char **argv)
 	until = next + v[3];
 	while (!stop && n < MOST && next < until) {
 		struct timespec t = { .tv_sec = (time_t)next, .tv_nsec = (long)((next - (double)(time_t)next) * 1e9) };
-		double start, end;
+		double start, end, cpu = 0;
 
 		if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) != 0)
 			continue;
+		cpu = now(CLOCK_THREAD_CPUTIME_ID);
 		start = end = now(CLOCK_MONOTONIC_RAW);
 		while (end - start < v[2] * 1e-6)
 			end = now(CLOCK_MONOTONIC_RAW);
 		intervals[n][0] = start;
+		intervals[n][2] = cpu;
 		intervals[n++][1] = end - start;
 		next += v[1] * 1e-6;
 	}
-	for (size_t i = 0; i < n; i++)
-		fprintf(f, "%.9f %.9f\n", intervals[i][0], intervals[i][1]);
+	/* The last one's end is not known. */
+	for (size_t i = 0; i + 1 < n; i++)
+		fprintf(f, "%.9f %.9f %.9f\n", intervals[i][0], intervals[i][1], intervals[i + 1][2] - intervals[i][2]);
 	if (fclose(f) != 0) {
 		fprintf(stderr, "inject: %s: %s\n", log, strerror(errno));
 		return 2;
