@@ -117,7 +117,7 @@ static int run(const struct topo *topo, double started, double end)
 		goto end;
 	}
 	if (s.activity)
-		activity_end(s.activity, end);
+		activity_end(s.activity, fmax(end, clock_now() + 2 * activity_cost(s.activity)));
 	if (trace) {
 		bool written = trace_write(trace, &s);
 

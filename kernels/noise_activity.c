@@ -89,12 +89,13 @@ void activity_end(struct activity *a, double deadline)
 {
 	struct table interrupts, softirqs;
 	struct threads threads;
+	bool complete = a->complete;
 
 	a->seconds = clock_now() - a->began;
 	snapshot(a->topo, &threads, &interrupts, &softirqs, &a->complete, deadline);
 	table_subtract(&a->interrupts, &interrupts, a->topo);
 	table_subtract(&a->softirqs, &softirqs, a->topo);
-	threads_subtract(&a->threads, &threads);
+	threads_subtract(&a->threads, &threads, complete);
 	for (size_t i = 0; i < a->threads.n && i < WATCHED; i++)
 		thread_name(&a->threads.list[i], false);
 	sum_processes(a);

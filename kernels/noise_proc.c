@@ -268,7 +268,7 @@ void threads_sort(struct threads *t)
 		qsort(t->list, t->n, sizeof(*t->list), by_run);
 }
 
-void threads_subtract(struct threads *t, struct threads *now)
+void threads_subtract(struct threads *t, struct threads *now, bool complete)
 {
 	size_t n = 0;
 
@@ -283,7 +283,7 @@ void threads_subtract(struct threads *t, struct threads *now)
 			one->run_ns -= old->run_ns;
 			one->slices -= old->slices;
 		}
-		if (one->run_ns > 0)
+		if (one->run_ns > 0 && (old || complete))
 			now->list[n++] = *one;
 	}
 	now->n = n;

@@ -42,8 +42,11 @@ void table_free(struct table *t);
 /* Every thread but our own. False: not all, because of the deadline (clock_now) or memory. */
 bool threads_read(struct threads *t, double deadline);
 
-/* What ran between: `now` minus `t`, into `t`, the most first; takes `now` over. */
-void threads_subtract(struct threads *t, struct threads *now);
+/*
+ * What ran between: `now` minus `t`, into `t`, the most first; takes `now` over. Threads
+ * that are not in `t` are new, unless it is not complete: then they are left out.
+ */
+void threads_subtract(struct threads *t, struct threads *now, bool complete);
 
 /* The most CPU time first. */
 void threads_sort(struct threads *t);

@@ -101,17 +101,23 @@ static void human(double seconds, char *text, size_t size)
 
 static void report_component(const struct noise *s, const struct periodic_component *c, struct result *r)
 {
-	char cpus[512], text[640], duration[24], period[24];
+	char cpus[2048], where[64], text[192], duration[24], period[24];
 	struct activity_source source = { .pid = 0 };
-	bool known = s->activity && activity_match(s->activity, c, s->to - s->from, &source), all = true;
+	bool known = s->activity && activity_match(s->activity, c, s->to - s->from, &source);
+	int n = 0;
 
 	for (int i = 0; i < s->topo->n; i++)
-		all = all && c->on[i];
+		n += c->on[i];
 	cpulist(s->topo, c->on, cpus, sizeof(cpus));
 	human(c->all.duration, duration, sizeof(duration));
 	human(c->all.period, period, sizeof(period));
-	snprintf(text, sizeof(text), "%s every %s on %s%s%s%s", duration, period,
-		 all ? "all cores" : strpbrk(cpus, ",-") ? "cpus " : "cpu ", all ? "" : cpus, known ? ": " : "",
+	if (n == s->topo->n && n > 1)
+		snprintf(where, sizeof(where), "all cores");
+	else if (strlen(cpus) < 32)
+		snprintf(where, sizeof(where), "cpu%s %.32s", n > 1 ? "s" : "", cpus);
+	else
+		snprintf(where, sizeof(where), "%d of %d cores", n, s->topo->n);
+	snprintf(text, sizeof(text), "%s every %s on %s%s%s", duration, period, where, known ? ": " : "",
 		 known ? source.name : "");
 	result_object_begin(r);
 	result_string(r, "text", text);

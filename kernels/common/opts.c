@@ -70,7 +70,7 @@ static bool take(const struct opts_extra *x, const char *text, char error[ERROR_
 {
 	if (x->text)
 		return take_text(x, text, error);
-	return take_number(x->name, text, x->low, x->high, x->value, error);
+	return x->value && take_number(x->name, text, x->low, x->high, x->value, error);
 }
 
 bool opts_parse(struct opts *opts, const struct opts_extra *extra, size_t n_extra, int argc, char **argv,

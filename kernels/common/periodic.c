@@ -122,7 +122,7 @@ static void gather(const struct periodic_place *p, struct fit_class *c, double l
 			c->t[c->n] = p->events[i].start;
 			c->at[c->n++] = i;
 		} else if (length >= high && length > MASK_S) {
-			c->masks[c->n_masks++] = &p->events[i];
+			c->masks[c->n_masks++] = p->events[i];
 			c->hidden += length;
 		}
 	}
@@ -139,8 +139,11 @@ static bool search(struct periodic_place *p, struct fit_class *c, double least, 
 	for (size_t r = 0; r < sizeof(ratios) / sizeof(ratios[0]); r++) {
 		size_t before = 0;
 
+		double low = most;
+
 		/* The narrow ones overlap by half. */
-		for (double low = most / 2; low > least / 2; low /= ratios[r] > 2 ? 2 : M_SQRT2) {
+		while (low > least) {
+			low /= ratios[r] > 2 ? 2 : M_SQRT2;
 			gather(p, c, low, low * ratios[r]);
 			if (isinf(ratios[r]) && c->n == before)
 				continue;

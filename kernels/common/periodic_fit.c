@@ -55,9 +55,9 @@ bool fit_follow(const struct fit_class *c, size_t n, double to, struct fit *f)
 			next += 0.5 * (c->t[best] - next);
 			i = best + 1;
 		}
-		while (mask < c->n_masks && c->masks[mask]->start + c->masks[mask]->length < expected - w)
+		while (mask < c->n_masks && c->masks[mask].start + c->masks[mask].length < expected - w)
 			mask++;
-		if (mask < c->n_masks && c->masks[mask]->start <= expected + w)
+		if (mask < c->n_masks && c->masks[mask].start <= expected + w)
 			continue;
 		f->beats++;
 		f->seen += best < n;

@@ -21,7 +21,7 @@ struct fit_class {
 	size_t *beat, *hit;
 	double from, to;
 	/* Long events beyond the class, whoever's: what comes meanwhile is not seen. */
-	const struct periodic_event **masks;
+	struct periodic_event *masks;
 	size_t n_masks;
 	double hidden; /* s, by all of them */
 };
