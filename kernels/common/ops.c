@@ -43,7 +43,7 @@ static const struct ops generic = { "generic", "regular", copy_generic, scale_ge
 							       size_t n)                                            \
 	{                                                                                                           \
 		for (size_t i = 0; i < n; i += 8)                                                                   \
-			for (size_t j = 0; j < 8; j += W)                                                           \
+			for (size_t j = 0; j < 8; j += (W))                                                         \
 				STREAM(c + i + j, LOAD(a + i + j));                                                 \
 		_mm_sfence();                                                                                       \
 	}                                                                                                           \
@@ -53,7 +53,7 @@ static const struct ops generic = { "generic", "regular", copy_generic, scale_ge
 		const V factor = SET(s);                                                                            \
                                                                                                                     \
 		for (size_t i = 0; i < n; i += 8)                                                                   \
-			for (size_t j = 0; j < 8; j += W)                                                           \
+			for (size_t j = 0; j < 8; j += (W))                                                         \
 				STREAM(b + i + j, MUL(factor, LOAD(c + i + j)));                                    \
 		_mm_sfence();                                                                                       \
 	}                                                                                                           \
@@ -61,7 +61,7 @@ static const struct ops generic = { "generic", "regular", copy_generic, scale_ge
 							      const double *restrict b, size_t n)                   \
 	{                                                                                                           \
 		for (size_t i = 0; i < n; i += 8)                                                                   \
-			for (size_t j = 0; j < 8; j += W)                                                           \
+			for (size_t j = 0; j < 8; j += (W))                                                         \
 				STREAM(c + i + j, ADD(LOAD(a + i + j), LOAD(b + i + j)));                           \
 		_mm_sfence();                                                                                       \
 	}                                                                                                           \
@@ -71,7 +71,7 @@ static const struct ops generic = { "generic", "regular", copy_generic, scale_ge
 		const V factor = SET(s);                                                                            \
                                                                                                                     \
 		for (size_t i = 0; i < n; i += 8)                                                                   \
-			for (size_t j = 0; j < 8; j += W)                                                           \
+			for (size_t j = 0; j < 8; j += (W))                                                         \
 				STREAM(a + i + j, ADD(LOAD(b + i + j), MUL(factor, LOAD(c + i + j))));              \
 		_mm_sfence();                                                                                       \
 	}                                                                                                           \

@@ -137,9 +137,8 @@ static bool search(struct periodic_place *p, struct fit_class *c, double least, 
 	struct fit best = { 0 }, f;
 
 	for (size_t r = 0; r < sizeof(ratios) / sizeof(ratios[0]); r++) {
-		size_t before = 0;
-
 		double low = most;
+		size_t before = 0;
 
 		/* The narrow ones overlap by half. */
 		while (low > least) {
