@@ -98,9 +98,6 @@ static size_t find(int places, double from, double to)
 		assert_false(p->failed);
 	}
 	b.n_found = periodic_components(b.places, (size_t)places, from, to, b.found);
-	if (getenv("SHOW"))
-		for (size_t i = 0; i < b.n_found; i++)
-			print_message("  %g s x %zu, %g s (p90 %g), jitter %g, on %d%d%d%d\n", b.found[i].all.period, b.found[i].all.count, b.found[i].all.duration, b.found[i].all.duration_p90, b.found[i].all.jitter, b.found[i].on[0], b.found[i].on[1], b.found[i].on[2], b.found[i].on[3]);
 	return b.n_found;
 }
 
@@ -206,6 +203,30 @@ static void none_in_poisson_noise(void **state)
 		}
 	}
 	assert_int_equal(runs, 500);
+	assert_int_equal(false_ones, 0);
+}
+
+/* Gaps of other kinds: heavy tails, clusters, and a little more even than Poisson's. */
+static void none_in_other_noise(void **state)
+{
+	size_t false_ones = 0;
+
+	for (int k = 0; k < 150; k++) {
+		uint64_t kept = seed;
+
+		setup(state);
+		seed = kept;
+		for (double t = 0; t < 1;) {
+			if (k % 3 == 0)
+				t += 200e-6 * (pow(uniform(), -1 / 1.5) - 1);
+			else if (k % 3 == 1)
+				t += uniform() < 0.8 ? -30e-6 * log(uniform()) : -3e-3 * log(uniform());
+			else
+				t += -250e-6 * log(uniform()) - 250e-6 * log(uniform());
+			put(0, t, 5e-6 * exp(normal()));
+		}
+		false_ones += find(1, 0, 1) > 0;
+	}
 	assert_int_equal(false_ones, 0);
 }
 
@@ -332,6 +353,7 @@ int main(void)
 		cmocka_unit_test_setup(two_at_once, setup),
 		cmocka_unit_test_setup(drifting, setup),
 		cmocka_unit_test_setup(none_in_poisson_noise, setup),
+		cmocka_unit_test_setup(none_in_other_noise, setup),
 		cmocka_unit_test_setup(none_in_bursts, setup),
 		cmocka_unit_test_setup(few_events, setup),
 		cmocka_unit_test_setup(placement, setup),
