@@ -1,171 +1,163 @@
 /*
- * noise: what the operating system takes from every core, by the selfish-detour
- * method: read the clock in a tight loop; an iteration that takes longer than a
- * threshold is a detour (Beckman et al. 2006, "The Influence of Operating Systems
- * on the Performance of Collective Operations at Extreme Scale").
+ * noise: what the operating system takes from every core, what of it is periodic, and
+ * what ran meanwhile. This file: options and the order of things.
  */
+#include "noise.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/kernel.h"
-#include "common/team.h"
 
 #define NAME "noise"
 
-/* Long enough for 1e-4 of the tick rate at the clock's own cost of tens of ns. */
-#define CALIBRATION_S 0.01
+/* Of FWQ and FTQ; longer where a time box holds more quanta than are kept (512 KiB a core). */
+#define QUANTUM_US 100.0
+#define QUANTA_MOST 65536
+/* So many detours a second fill the buffer, between its bounds. */
+#define ROOM_RATE 4096
+/* For finding periods after sampling: a part of the time box, and no more than. */
+#define ANALYSIS_PART 0.05
+#define ANALYSIS_MOST_S 0.25
+/* The snapshots of what ran take a quarter of it each, at most. */
+#define ACTIVITY_PART 0.25
 
-static double threshold_us = 1.0;
-
-struct core {
-	uint64_t ticks, lost, longest, shortest, detours;
-	int backwards;
-} __attribute__((aligned(128)));
+static const char *const modes[] = { "detour", "fwq", "ftq", NULL };
+static const char *const clocks[] = { "auto", "system", NULL };
 
 static struct {
-	struct core *cores;
-	double ticks_per_s, end;
-} s;
+	const char *mode, *clock, *trace;
+	bool attribute;
+	double threshold_us;
+} o = { .mode = "detour", .clock = "auto", .threshold_us = 1 };
 
-/* A counter that does not change its rate with the core's frequency. */
-static inline uint64_t ticks(void)
+/* Never over an existing file, never through a link: it may be root who asks. */
+static FILE *trace_open(const char *path)
 {
-#if defined(__x86_64__)
-	return __rdtsc();
-#elif defined(__aarch64__)
-	uint64_t t;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
-	return t;
-#else
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-#endif
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
 }
 
-static double calibrate(void)
+/* "cpu start length", s on CLOCK_MONOTONIC_RAW: every detour that was kept. Closes the file. */
+static bool trace_write(FILE *f, const struct noise *s)
 {
-	double from = clock_now(), to;
-	uint64_t first = ticks();
+	bool good = true;
 
-	do
-		to = clock_now();
-	while (to - from < CALIBRATION_S);
-	return (double)(ticks() - first) / (to - from);
-}
+	for (int i = 0; i < s->topo->n && good; i++) {
+		const struct periodic_place *p = &s->cores[i].place;
 
-static void work(struct team *team, int member, void *shared)
-{
-	struct core *core = &s.cores[member];
-	uint64_t threshold = (uint64_t)(threshold_us * 1e-6 * s.ticks_per_s);
-	uint64_t lost = 0, longest = 0, shortest = UINT64_MAX, detours = 0, first, last, end;
-	double left;
-
-	(void)shared;
-	team_meet(team);
-	left = s.end - clock_now();
-	first = last = ticks();
-	end = first + (uint64_t)(fmax(left, 0.001) * s.ticks_per_s);
-	while (last < end) {
-		uint64_t now = ticks(), step = now - last;
-
-		if (now < last) {
-			core->backwards = 1;
-			break;
-		}
-		if (step < shortest)
-			shortest = step;
-		if (step > threshold) {
-			detours++;
-			lost += step;
-			if (step > longest)
-				longest = step;
-		}
-		last = now;
+		for (size_t k = 0; k < p->n && good; k++)
+			good = fprintf(f, "%d %.9f %.9f\n", s->topo->cpus[i], p->events[k].start,
+				       p->events[k].length) > 0;
 	}
-	*core = (struct core){ .ticks = last - first, .lost = lost, .longest = longest, .shortest = shortest,
-			       .detours = detours, .backwards = core->backwards };
+	return (fclose(f) == 0) && good;
 }
 
-static double percent(const struct core *core)
+static void set_up(struct noise *s, double started, double end)
 {
-	return 100.0 * (double)core->lost / (double)core->ticks;
+	double box = end - started, analysis = fmin(ANALYSIS_PART * box, ANALYSIS_MOST_S);
+
+	s->mode = strcmp(o.mode, "fwq") == 0 ? NOISE_FWQ : strcmp(o.mode, "ftq") == 0 ? NOISE_FTQ : NOISE_DETOUR;
+	s->counter = strcmp(o.clock, "auto") == 0 && ticks_constant();
+	s->threshold_us = o.threshold_us;
+	s->room = (size_t)fmin(fmax(box * ROOM_RATE, DETOURS_LEAST), DETOURS_MOST);
+	s->quantum_us = fmax(QUANTUM_US, box * 1e6 / QUANTA_MOST);
+	/* Some quanta are faster than the calibration said. */
+	s->max_quanta = (size_t)fmin(QUANTA_MOST, 1.5 * box * 1e6 / s->quantum_us) + 1;
+	if (o.attribute)
+		s->activity = activity_begin(s->topo, started + ACTIVITY_PART * box);
+	s->end = end - analysis - (s->activity ? 1.5 * activity_cost(s->activity) : 0);
 }
 
-static int report(const struct topo *topo, double started)
+static int report(struct noise *s, double started)
 {
-	double us = 1e6 / s.ticks_per_s, sum = 0;
-	uint64_t longest = 0, shortest = UINT64_MAX, detours = 0;
-	int worst = 0;
 	struct result r;
 
-	for (int i = 0; i < topo->n; i++) {
-		const struct core *c = &s.cores[i];
+	for (int i = 0; i < s->topo->n; i++) {
+		const struct noise_core *c = &s->cores[i];
 
-		if (c->backwards || c->ticks == 0)
-			return kernel_fail(NAME, "cpu %d: its clock went backwards", topo->cpus[i]);
-		sum += percent(c);
-		worst = percent(c) > percent(&s.cores[worst]) ? i : worst;
-		longest = c->longest > longest ? c->longest : longest;
-		shortest = c->shortest < shortest ? c->shortest : shortest;
-		detours += c->detours;
+		if (c->no_memory)
+			return kernel_fail(NAME, "out of memory");
+		if (c->backwards || c->span == 0 || c->to.raw <= c->from.raw)
+			return kernel_fail(NAME, "cpu %d: its clock went backwards", s->topo->cpus[i]);
 	}
 	result_begin(&r, NAME);
 	result_bool(&r, "verified", true);
-	result_number(&r, "noise_pct", sum / topo->n);
-	result_number(&r, "noise_pct_max", percent(&s.cores[worst]));
-	result_integer(&r, "worst_cpu", topo->cpus[worst]);
-	result_integer(&r, "detours", (long long)detours);
-	result_number(&r, "longest_us", (double)longest * us);
-	result_number(&r, "min_loop_ns", (double)shortest * us * 1e3);
-	result_number(&r, "threshold_us", threshold_us);
-	result_list_begin(&r, "cores");
-	for (int i = 0; i < topo->n; i++) {
-		const struct core *c = &s.cores[i];
-
-		result_object_begin(&r);
-		result_integer(&r, "cpu", topo->cpus[i]);
-		result_number(&r, "noise_pct", percent(c));
-		result_integer(&r, "detours", (long long)c->detours);
-		result_number(&r, "longest_us", (double)c->longest * us);
-		result_number(&r, "min_loop_ns", (double)c->shortest * us * 1e3);
-		result_object_end(&r);
-	}
-	result_list_end(&r);
-	return kernel_finish(NAME, &r, topo, started, EXIT_MEASURED);
+	noise_report(s, &r);
+	return kernel_finish(NAME, &r, s->topo, started, EXIT_MEASURED);
 }
 
 static int run(const struct topo *topo, double started, double end)
 {
-	s.end = end;
-	s.ticks_per_s = calibrate();
+	struct noise s = { .topo = topo };
+	FILE *trace = NULL;
+	int code = EXIT_COULD_NOT;
+
 	s.cores = aligned_alloc(128, sizeof(*s.cores) * (size_t)topo->n);
 	if (!s.cores)
 		return kernel_fail(NAME, "out of memory");
 	memset(s.cores, 0, sizeof(*s.cores) * (size_t)topo->n);
-	if (!team_run(topo, work, NULL))
-		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
-	return report(topo, started);
+	if (o.trace && !(trace = trace_open(o.trace))) {
+		kernel_fail(NAME, "--trace: the file cannot be made: %s", strerror(errno));
+		goto end;
+	}
+	set_up(&s, started, end);
+	if (!noise_sample(&s)) {
+		kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
+		goto end;
+	}
+	if (s.activity)
+		activity_end(s.activity, fmax(end, clock_now() + 2 * activity_cost(s.activity)));
+	if (trace) {
+		bool written = trace_write(trace, &s);
+
+		trace = NULL;
+		if (!written) {
+			kernel_fail(NAME, "--trace: the file cannot be written: %s", strerror(errno));
+			goto end;
+		}
+	}
+	code = report(&s, started);
+end:
+	if (trace)
+		fclose(trace);
+	activity_free(s.activity);
+	for (int i = 0; i < topo->n; i++) {
+		detours_free(&s.cores[i].detours);
+		free(s.cores[i].place.owner);
+		free(s.cores[i].quanta);
+	}
+	free(s.cores);
+	return code;
 }
 
 int main(int argc, char **argv)
 {
 	static const struct opts_extra extra[] = {
+		{ .name = "--mode", .help = "detour, fwq (time of fixed work) or ftq (work in fixed time)",
+		  .choices = modes, .text = &o.mode },
 		{ .name = "--threshold-us", .help = "a longer iteration is a detour (default 1)",
-		  .low = 0.1, .high = 1e6, .value = &threshold_us },
+		  .low = 0.1, .high = 1e6, .value = &o.threshold_us },
+		{ .name = "--attribute", .help = "also what ran meanwhile: processes, interrupts, softirqs",
+		  .flag = &o.attribute },
+		{ .name = "--trace", .help = "a new file for all detours: cpu, start and length in s",
+		  .text = &o.trace },
+		{ .name = "--clock", .help = "auto (the CPU's counter if its rate is constant) or system",
+		  .choices = clocks, .text = &o.clock },
 	};
 	static const struct kernel kernel = {
 		.name = NAME,
-		.what = "Samples OS noise on every physical core at once (selfish detour).",
+		.what = "Samples OS noise on every physical core at once.",
 		.seconds = 1,
 		.extra = extra,
 		.n_extra = sizeof(extra) / sizeof(extra[0]),

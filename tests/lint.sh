@@ -58,14 +58,14 @@ lint_man() {
 }
 
 lint_c() {
-	local flags files
+	local flags
 	read -r -a flags < <(pkg-config --cflags hwloc openblas)
-	mapfile -t files < <(sources | grep -E '^(kernels|spank)/.*\.c$')
-	clang-tidy --quiet --warnings-as-errors='*' \
-		--checks='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling,-clang-analyzer-valist.Uninitialized' \
-		"${files[@]}" -- -std=gnu11 -D_GNU_SOURCE -DSYSCHECK_VERSION='"lint"' -Ikernels -Ispank "${flags[@]}" 2>&1 |
+	# A process for each file: with many in one, the analyzer forgets a va_start.
+	sources | grep -E '^(kernels|spank)/.*\.c$' | xargs -P "$(nproc)" -I '{}' clang-tidy --quiet --warnings-as-errors='*' \
+		--checks='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' \
+		'{}' -- -std=gnu11 -D_GNU_SOURCE -DSYSCHECK_VERSION='"lint"' -Ikernels -Ispank "${flags[@]}" 2>&1 |
 		grep -v 'warnings generated'
-	return "${PIPESTATUS[0]}"
+	return "${PIPESTATUS[2]}"
 }
 
 step "shellcheck" lint_shell

@@ -1,0 +1,165 @@
+/* From the trains of cores to the components of a node. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "periodic.h"
+
+#define SAME_PERIOD 0.01
+#define SAME_DURATION 2 /* cores of one node handle the same interrupt about as fast */
+#define MOVING_MOST 4096
+
+/* An event, and where it was. */
+struct moved {
+	struct periodic_event event;
+	size_t place;
+};
+
+static bool same(const struct periodic_train *a, const struct periodic_train *b)
+{
+	double tolerance = SAME_PERIOD + a->jitter / sqrt((double)a->count) + b->jitter / sqrt((double)b->count);
+
+	return fabs(a->period - b->period) <= tolerance * fmax(a->period, b->period) &&
+	       a->duration <= SAME_DURATION * b->duration && b->duration <= SAME_DURATION * a->duration;
+}
+
+static void add(struct periodic_train *all, const struct periodic_train *one)
+{
+	double w = (double)one->count / (double)(all->count + one->count);
+
+	all->period += w * (one->period - all->period);
+	all->jitter += w * (one->jitter - all->jitter);
+	all->duration += w * (one->duration - all->duration);
+	all->duration_p90 += w * (one->duration_p90 - all->duration_p90);
+	all->lost += one->lost;
+	all->count += one->count;
+}
+
+/* Into the list, the largest loss first; the smallest falls off its end. Swaps, because `on` is lent. */
+static size_t insert(struct periodic_component out[PERIODIC_MAX], size_t n, const struct periodic_train *all,
+		     const bool *on, size_t places)
+{
+	struct periodic_component t;
+
+	if (n == PERIODIC_MAX && out[n - 1].all.lost >= all->lost)
+		return n;
+	n = n == PERIODIC_MAX ? n : n + 1;
+	out[n - 1].all = *all;
+	memcpy(out[n - 1].on, on, places * sizeof(*on));
+	for (size_t i = n - 1; i > 0 && out[i - 1].all.lost < out[i].all.lost; i--) {
+		t = out[i];
+		out[i] = out[i - 1];
+		out[i - 1] = t;
+	}
+	return n;
+}
+
+/* Trains of the same period and length, one a core at most. */
+static size_t join(const struct periodic_place *p, size_t places, struct periodic_component out[PERIODIC_MAX],
+		   bool *on, bool *taken)
+{
+	size_t n = 0;
+
+	for (size_t leader = 0; leader < places * PERIODIC_MAX; leader++) {
+		const struct periodic_place *of = &p[leader / PERIODIC_MAX];
+		const struct periodic_train *first = &of->trains[leader % PERIODIC_MAX];
+		struct periodic_train all;
+
+		if (leader % PERIODIC_MAX >= of->n_trains || taken[leader])
+			continue;
+		all = *first;
+		memset(on, 0, places * sizeof(*on));
+		on[leader / PERIODIC_MAX] = true;
+		for (size_t i = leader / PERIODIC_MAX + 1; i < places; i++) {
+			for (size_t k = 0; k < p[i].n_trains && !on[i]; k++) {
+				if (taken[i * PERIODIC_MAX + k] || !same(first, &p[i].trains[k]))
+					continue;
+				taken[i * PERIODIC_MAX + k] = on[i] = true;
+				add(&all, &p[i].trains[k]);
+			}
+		}
+		n = insert(out, n, &all, on, places);
+	}
+	return n;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	double x = ((const struct moved *)a)->event.start, y = ((const struct moved *)b)->event.start;
+
+	return (x > y) - (x < y);
+}
+
+/* The longest events of no train, ascending by start, those at the same time once. */
+static size_t rest(const struct periodic_place *p, size_t places, struct moved *m)
+{
+	double from = 0;
+	size_t n = SIZE_MAX, kept = 0;
+
+	while (n > MOVING_MOST) {
+		double least = INFINITY;
+
+		n = 0;
+		for (size_t i = 0; i < places; i++) {
+			for (size_t k = 0; k < p[i].n && !p[i].failed; k++) {
+				if (p[i].owner[k] >= 0 || p[i].events[k].length < from)
+					continue;
+				if (n < MOVING_MOST)
+					m[n] = (struct moved){ .event = p[i].events[k], .place = i };
+				least = fmin(least, p[i].events[k].length);
+				n++;
+			}
+		}
+		from = least * 1.25;
+	}
+	qsort(m, n, sizeof(*m), by_start);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || m[i].event.start > m[kept - 1].event.start + m[kept - 1].event.length)
+			m[kept++] = m[i];
+	return kept;
+}
+
+/* Sources that are now on this core, now on that. */
+static size_t moving(const struct periodic_place *p, size_t places, double from, double to, size_t n,
+		     struct periodic_component out[PERIODIC_MAX], bool *on)
+{
+	struct moved *m = malloc(MOVING_MOST * sizeof(*m));
+	struct periodic_event *events = malloc(MOVING_MOST * sizeof(*events));
+	signed char *owner = malloc(MOVING_MOST);
+	struct periodic_place all = { .events = events, .owner = owner };
+
+	if (m && events && owner) {
+		all.n = rest(p, places, m);
+		for (size_t i = 0; i < all.n; i++)
+			events[i] = m[i].event;
+		periodic_find(&all, from, to, 1);
+	}
+	for (size_t k = 0; k < all.n_trains; k++) {
+		memset(on, 0, places * sizeof(*on));
+		for (size_t i = 0; i < all.n; i++)
+			if (owner[i] == (signed char)k)
+				on[m[i].place] = true;
+		n = insert(out, n, &all.trains[k], on, places);
+	}
+	free(m);
+	free(events);
+	free(owner);
+	return n;
+}
+
+size_t periodic_components(struct periodic_place *p, size_t places, double from, double to,
+			   struct periodic_component out[PERIODIC_MAX])
+{
+	bool *on = calloc(places, sizeof(*on)), *taken = calloc(places * PERIODIC_MAX, sizeof(*taken));
+	size_t n = 0;
+
+	if (on && taken) {
+		n = join(p, places, out, on, taken);
+		if (places > 1)
+			n = moving(p, places, from, to, n, out, on);
+	}
+	free(on);
+	free(taken);
+	return n;
+}

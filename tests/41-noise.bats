@@ -1,0 +1,214 @@
+#!/usr/bin/env bats
+# Stage 4, the noise kernel in full: modes, injected noise found again, attribution,
+# traces, bad input. Never an absolute time: this machine is shared.
+# shellcheck disable=SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+NOISE=$ROOT/build/kernels/noise
+INJECT=$ROOT/build/tests/bench/inject
+
+setup_file() {
+	make -s -C "$ROOT" build/tests/bench/inject
+}
+
+# get EXPRESSION: of the one JSON object r in $output; fails if there is not exactly one line
+get() {
+	lua5.4 /dev/fd/3 "$output" "$1" 3<<-'LUA'
+	local text = arg[1]
+	assert(not text:find("\n"), "several lines")
+	local r = require("cjson").decode(text)
+	print(load("local r = ... return " .. arg[2])(r))
+	LUA
+}
+
+quiet_failure() {
+	[ "$status" -eq 2 ] || { echo "status $status"; return 1; }
+	[ -z "$output" ] || { echo "stdout: $output"; return 1; }
+	[ "$(wc -l <<<"$stderr")" -eq 1 ] || { echo "stderr: $stderr"; return 1; }
+	[[ $stderr == "noise: "* ]] || { echo "stderr: $stderr"; return 1; }
+}
+
+measured() {
+	[ "$status" -eq 0 ] || { echo "status $status: $stderr"; return 1; }
+	[ -z "$stderr" ] || { echo "stderr: $stderr"; return 1; }
+	[ "$(get 'r.verified')" = true ]
+}
+
+one_cpu() {
+	taskset -cp $$ | sed 's/.*: //; s/[-,].*//'
+}
+
+# While a program runs elsewhere, the sampler loses the CPU and sees nothing else: real-time
+# priority where that is allowed.
+ahead() {
+	chrt -f 10 true 2>/dev/null && echo chrt -f 10
+}
+
+@test "noise: every core is named, the node is their mean and their worst" {
+	run --separate-stderr "$NOISE" --seconds 0.4
+	measured
+	[ "$(get '#r.cores == r.threads and r.mode == "detour"')" = true ]
+	[ "$(get '(function() local s, n, m, l = 0, 0, 0, math.huge
+		for _, c in ipairs(r.cores) do s, n, m, l = s + c.noise_pct, n + c.detours, math.max(m, c.noise_pct), math.min(l, c.min_loop_ns) end
+		return math.abs(s / #r.cores - r.noise_pct) < 1e-3 and n == r.detours and m == r.noise_pct_max and l == r.min_loop_ns end)()')" = true ]
+	[ "$(get 'r.p50_us >= r.threshold_us and r.p50_us <= r.p90_us and r.p90_us <= r.p99_us and r.p99_us <= 1.02 * r.longest_us')" = true ]
+	[ "$(get 'r.detours_not_kept == 0 and #r.components <= 8')" = true ]
+}
+
+@test "noise: FWQ: the least is least, overhead and noise agree" {
+	run --separate-stderr "$NOISE" --seconds 0.4 --mode fwq
+	measured
+	[ "$(get 'r.mode == "fwq" and r.quanta > 10 and r.overhead_pct >= 0')" = true ]
+	[ "$(get '(function() for _, c in ipairs(r.cores) do
+		if not (c.min_us > 0 and c.min_us <= c.median_us and c.median_us <= c.p99_us and c.p99_us <= c.max_us and c.overhead_pct >= 0) then return false end
+		end return #r.cores == r.threads end)()')" = true ]
+	# A quantum of work takes about a quantum.
+	[ "$(get 'r.cores[1].min_us > r.quantum_us / 2 and r.cores[1].min_us < r.quantum_us * 2')" = true ]
+}
+
+@test "noise: FTQ: the most work is most, quanta fill the time" {
+	run --separate-stderr "$NOISE" --seconds 0.4 --mode ftq
+	measured
+	[ "$(get 'r.mode == "ftq" and r.overhead_pct >= 0 and r.quanta * r.quantum_us * 1e-6 <= r.seconds * 1.01')" = true ]
+	[ "$(get '(function() for _, c in ipairs(r.cores) do
+		if not (c.max_work > 50 and c.max_work >= c.median_work and c.median_work >= c.p1_work and c.p1_work >= c.min_work) then return false end
+		end return #r.cores == r.threads end)()')" = true ]
+}
+
+@test "noise: the system's clock instead of the CPU's counter sees as well" {
+	run --separate-stderr "$NOISE" --seconds 0.3 --clock system
+	measured
+	[ "$(get 'r.clock == "system" and r.min_loop_ns > 0 and r.detours > 0')" = true ]
+	run --separate-stderr "$NOISE" --seconds 0.2 --clock system --mode fwq
+	measured
+}
+
+@test "noise: injected noise is found as a component, in its period and length, and named" {
+	local cpu
+	cpu=$(one_cpu)
+	"$INJECT" --cpu "$cpu" --period-us 20000 --length-us 1500 --seconds 20 --log "$BATS_TEST_TMPDIR/log" 2>/dev/null 3>&- &
+	local pid=$!
+	sleep 0.2
+	# shellcheck disable=SC2046
+	run --separate-stderr $(ahead) "$NOISE" --seconds 3 --attribute
+	kill "$pid"
+	wait "$pid" || true
+	measured
+	[ -s "$BATS_TEST_TMPDIR/log" ]
+	chrt -f 10 true 2>/dev/null || skip "no real-time priority: other work may hide the injected noise"
+	run get '(function() for _, c in ipairs(r.components) do
+		if math.abs(c.period_ms / 20 - 1) < 0.05 and math.abs(c.duration_us / 1500 - 1) < 0.2 then
+			return c.cpus .. " " .. tostring(c.source) .. " " .. c.text end end end)()'
+	[[ $output == "$cpu inject "*" every 20 ms on "*": inject" ]] || { echo "$output"; return 1; }
+}
+
+@test "noise: --trace holds every detour, in order, on the raw clock, for its owner only" {
+	local trace=$BATS_TEST_TMPDIR/trace
+	run --separate-stderr "$NOISE" --seconds 0.4 --trace "$trace"
+	measured
+	[ "$(stat -c %a "$trace")" = 600 ]
+	[ "$(get '("%d"):format(r.detours - r.detours_not_kept)')" = "$(wc -l <"$trace")" ]
+	awk 'NF != 3 || $3 <= 0 || ($1 == cpu && $2 < last) { bad = 1 } { cpu = $1; last = $2 } END { exit bad }' "$trace"
+}
+
+@test "noise: --trace never goes over a file or through a link" {
+	local dir=$BATS_TEST_TMPDIR
+	echo mine >"$dir/file"
+	ln -s "$dir/nowhere" "$dir/dangling"
+	ln -s "$dir/file" "$dir/link"
+	local f
+	for f in file dangling link missing/file; do
+		run --separate-stderr "$NOISE" --seconds 0.1 --trace "$dir/$f"
+		quiet_failure
+	done
+	run --separate-stderr "$NOISE" --seconds 0.1 --trace "$dir"
+	quiet_failure
+	[ "$(cat "$dir/file")" = mine ]
+	[ ! -e "$dir/nowhere" ]
+	# A full disk is no success.
+	[ "$(id -u)" = 0 ] || return 0
+	mkdir "$dir/small"
+	mount -t tmpfs -o size=4k none "$dir/small" || skip "no tmpfs can be mounted"
+	head -c 4096 /dev/zero >"$dir/small/fill" || true
+	run --separate-stderr "$NOISE" --seconds 0.3 --trace "$dir/small/trace" --threshold-us 0.1
+	umount "$dir/small"
+	quiet_failure
+}
+
+@test "noise: bad options" {
+	local bad words
+	for bad in "--threshold-us 0" "--threshold-us -1" "--threshold-us 1e9" "--threshold-us nan" "--threshold-us" \
+		"--mode fqw" "--mode" "--mode=" "--clock tsc" "--trace" "--trace=" "--attribute=yes" "--seconds 0.01"; do
+		read -r -a words <<<"$bad"
+		run --separate-stderr "$NOISE" "${words[@]}"
+		quiet_failure || { echo "$bad"; return 1; }
+	done
+}
+
+@test "noise: the shortest time box and the largest threshold still measure" {
+	local mode
+	for mode in detour fwq ftq; do
+		run --separate-stderr "$NOISE" --seconds 0.05 --mode "$mode"
+		measured || { echo "$mode"; return 1; }
+	done
+	run --separate-stderr "$NOISE" --seconds 0.1 --threshold-us 1000000
+	measured
+	[ "$(get 'r.detours == 0 and r.noise_pct == 0 and r.p50_us == require("cjson").null and #r.components == 0')" = true ]
+	run --separate-stderr "$NOISE" --seconds 0.05 --attribute
+	measured
+}
+
+@test "noise: more detours than are kept: memory stays, counts go on" {
+	run --separate-stderr "$NOISE" --seconds 2 --threshold-us 0.1
+	measured
+	local few=$output
+	[ "$(get 'r.detours >= r.detours_not_kept')" = true ]
+	# 256 KiB of detours a core and as much to search them, whatever came; not the libraries.
+	run --separate-stderr bash -c "ulimit -v \$((400000)); exec '$NOISE' --seconds 1 --threshold-us 0.1"
+	measured
+	[ -n "$few" ]
+}
+
+@test "noise: --attribute names processes, interrupts, softirqs, but not itself" {
+	local name=$'a"b\\c) \x1b[1m' cpu
+	cpu=$(one_cpu)
+	cp "$(command -v bash)" "$BATS_TEST_TMPDIR/$name"
+	taskset -c "$cpu" timeout 10 "$BATS_TEST_TMPDIR/$name" -c 'while :; do :; done' 3>&- &
+	local busy=$!
+	sleep 0.2
+	run --separate-stderr "$NOISE" --seconds 1 --attribute
+	kill "$busy"
+	measured
+	[[ $output != *$'\x1b'* ]]
+	[ "$(get '#r.processes <= 10 and #r.interrupts <= 10 and r.activity_s <= r.seconds')" = true ]
+	[ -r "/proc/$$/schedstat" ] || skip "no schedstat on this system"
+	[ "$(get '(function() local ours, seen = false, false
+		for _, p in ipairs(r.processes) do ours = ours or p.comm == "noise"; seen = seen or p.comm:find("a\"b\\c) \27[1m", 1, true) and p.cpu_ms > 0 end
+		return seen and not ours end)()')" = true ]
+}
+
+@test "noise: SIGTERM at any time leaves no half of a line" {
+	local pid out=$BATS_TEST_TMPDIR/out after
+	for after in 0.001 0.01 0.05 0.1 0.3 0.5 0.52 0.55; do
+		"$NOISE" --seconds 0.55 --attribute >"$out" 3>&- &
+		pid=$!
+		sleep "$after"
+		kill -TERM "$pid" 2>/dev/null || true
+		wait "$pid" || true
+		[ ! -s "$out" ] || lua5.4 -e 'local t = io.read("a"); assert(t:sub(-1) == "\n"); require("cjson").decode(t)' <"$out"
+	done
+}
+
+@test "noise: a normal user has all but others' secrets" {
+	[ "$(id -u)" = 0 ] || skip "not root, so the other tests have shown it"
+	local dir
+	dir=$(mktemp -d /tmp/noise.XXXXXX)
+	chmod 755 "$dir"
+	cp "$NOISE" "$dir/"
+	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/noise" --seconds 0.4 --attribute
+	rm -r "$dir"
+	measured
+	[ "$(get '#r.cores == r.threads and r.processes ~= nil')" = true ]
+}
