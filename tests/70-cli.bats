@@ -171,7 +171,7 @@ one_line() {
 	mkdir "$BATS_TEST_TMPDIR/cwd"
 	cd "$BATS_TEST_TMPDIR/cwd"
 	for module in luv cjson argparse syscheck; do
-		echo 'io.stderr:write("from the current directory\n") os.exit(0)' >"$module.lua"
+		echo 'io.stderr:write("from the current directory") os.exit(0)' >"$module.lua"
 	done
 	local command
 	for command in "job 1" "config check" "run --level none" "baseline show"; do

@@ -172,20 +172,42 @@ local function bitflip()
    rows[#rows + 1] = ("  single flipped bits found: %s of %s"):format(found, trials)
 end
 
--- A part in a file of its own, which prints its figures as one JSON object on its last
--- line and, before it, lines for the table.
+-- A part in a file of its own: lines for the table, then its figures as one JSON object.
 local function part(...)
    local out, err = run("bash", { "-c", 'cd "$0" && exec "$@"', cwd, ... }, 600)
-   if not out then
-      die("%s", err)
+   local text, last = (out or die("%s", err)):match("^(.-)([^\n]*)\n$")
+   return json.decode(last), text
+end
+
+local NOISE = { "noise_min_loop_ns", "noise_found_pct", "noise_period_err_pct", "noise_length_err_pct" }
+
+local function noise()
+   for _ = 1, ROUNDS do
+      local r = part("lua5.4", "tests/bench/noise.lua")
+      for _, name in ipairs(NOISE) do
+         take(name, r[name])
+      end
    end
-   local text, last = out:match("^(.-)([^\n]*)\n$")
-   for line in text:gmatch("[^\n]+") do
-      rows[#rows + 1] = "  " .. line
+   for _, name in ipairs(NOISE) do
+      figures[name] = median(raw[name])
+      rows[#rows + 1] = ("  %-46s %9.4g %-8s %s to %s"):format(name:gsub("_", " "), figures[name],
+         name:match("ns$") and "ns" or "%", ("%.4g"):format(quantile(raw[name], 0)),
+         ("%.4g"):format(quantile(raw[name], 1)))
    end
-   for key, value in pairs(json.decode(last)) do
-      figures[key] = value
-   end
+end
+
+local function passive()
+   local r = part("tests/bench/passive.sh")
+   figures.passive_cpu_ms = r.passive_cpu_ms
+   raw.passive = r
+   rows[#rows + 1] = ("  %-46s %9.4g %-8s %g to %g, %.3f of bash's %g"):format("passive check, 256 CPUs, CPU time",
+      r.passive_cpu_ms, "ms", r.passive_min_ms, r.passive_max_ms, r.ratio, r.shell_cpu_ms)
+end
+
+local function overhead()
+   local r, text = part("tests/bench/overhead.sh")
+   figures.quick_overhead_s = r.quick_overhead_s
+   rows[#rows + 1] = "  " .. text:gsub("\n$", ""):gsub("\n", "\n  ")
 end
 
 local function write(path, value)
@@ -211,9 +233,9 @@ local head = ("%s, %s, %s CPUs, load %s, %d rounds"):format(os.date("!%Y-%m-%dT%
 triad()
 dgemm()
 bitflip()
-part("tests/bench/noise.sh")
-part("tests/bench/passive.sh")
-part("tests/bench/overhead.sh")
+noise()
+passive()
+overhead()
 write("build/bench/kernels.raw.json", { head = head, rounds = raw })
 write("build/bench/kernels.json", figures)
 print(head)
