@@ -47,6 +47,19 @@ return {
    -- runs a 4.5 s check at most every 7.5 minutes.
    budget = 0.01,
 
+   -- The storm guard: of a partition's nodes, at most this share (and always one) may be
+   -- drained by syscheck within the window (seconds); beyond it the job starts.
+   max_drained = 0.10,
+   window = 86400,
+
+   -- Passing checks in a row after which a node that syscheck drained comes back;
+   -- 0: never by itself.
+   resume_after = 2,
+
+   -- The health program, for idle nodes: kernels of this level when the last pass is
+   -- older than so many seconds.
+   health = { level = "quick", every = 86400 },
+
    -- Seconds each kernel measures, set-up included; 0: it does not run at that level.
    kernels = {
       stream = { quick = 2, full = 2 },
