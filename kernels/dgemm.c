@@ -23,16 +23,20 @@
 #define NAME "dgemm"
 
 /*
- * The largest size of which FIT calls fit into the box on the slowest core. 1536 is
- * within 2 % of OpenBLAS' rate on matrices without end (768: 8 %), and 0.13 s a call at
- * 55 GFLOP/s. Smaller ones are for slow cores and little memory.
+ * c (n x n) = a (n x k) b (k x n). The largest size of which FIT calls fit into the box
+ * on the slowest core. OpenBLAS copies a and b into its own order, which costs 1/n of
+ * a call: with a large n and twice its blocks' depth as k it reaches its rate on
+ * matrices without end in 0.15 s a call at 55 GFLOP/s (n = k = 1536: 5 % less in the same
+ * time). Smaller ones are for slow cores and little memory.
  */
-static const size_t sizes[] = { 1536, 768, 384 };
+static const struct size {
+	size_t n, k;
+} sizes[] = { { 2304, 768 }, { 1152, 384 }, { 384, 384 } };
 #define N_SIZES (sizeof(sizes) / sizeof(sizes[0]))
 #define FIT 3
-#define PROBE 256 /* 34 MFLOP: to tell how fast a core is */
+static const struct size probe_size = { 256, 256 }; /* 34 MFLOP: to tell how fast a core is */
 
-#define MAX_SAMPLES 1024 /* of the clock, on each core: the latest */
+#define MAX_SAMPLES 1024 /* calls of which time and clock are kept: the latest */
 
 /* What all cores of a NUMA node share: two inputs and the one right result. */
 struct shared {
@@ -43,11 +47,9 @@ struct core {
 	const struct shared *shared;
 	double *c;
 	double probe; /* FLOP/s */
-	double busy;  /* seconds in counted calls */
+	double seconds[MAX_SAMPLES], mhz[MAX_SAMPLES]; /* of counted calls */
 	long calls;
-	double mhz[MAX_SAMPLES];
-	long samples;
-	size_t wrong; /* index of a wrong element of `n` x `n`, or SIZE_MAX */
+	size_t wrong; /* index of a wrong element of c, or SIZE_MAX */
 	double got;
 	int64_t expected;
 } __attribute__((aligned(128)));
@@ -55,39 +57,40 @@ struct core {
 static struct {
 	struct shared *nodes;
 	struct core *cores;
-	size_t max_n, n;
+	struct size max, size;
 	double end;
 	atomic_bool no_memory;
 } s;
 
-static double flop(size_t n)
+static double flop(struct size size)
 {
-	return 2.0 * (double)n * (double)n * (double)n;
+	return 2.0 * (double)size.n * (double)size.n * (double)size.k;
 }
 
-static void multiply(const struct core *core, double *c, size_t n)
+static void multiply(const struct core *core, double *c, struct size size)
 {
 	const struct shared *m = core->shared;
-	blasint size = (blasint)n;
+	blasint n = (blasint)size.n, k = (blasint)size.k;
 
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1.0, m->a, size, m->b, size, 0.0, c,
-		    size);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, k, 1.0, m->a, k, m->b, n, 0.0, c, n);
 }
 
 static void note_wrong(struct core *core, const double *c, size_t wrong)
 {
-	if (wrong == s.n * s.n || core->wrong != SIZE_MAX)
+	const size_t n = s.size.n;
+
+	if (wrong == n * n || core->wrong != SIZE_MAX)
 		return;
 	core->wrong = wrong;
 	core->got = c[wrong];
-	core->expected = exact_element(core->shared->a, core->shared->b, s.n, wrong / s.n, wrong % s.n);
+	core->expected = exact_element(core->shared->a, core->shared->b, n, s.size.k, wrong / n, wrong % n);
 }
 
 static void compare(struct core *core)
 {
 	const struct shared *m = core->shared;
 
-	note_wrong(core, core->c, exact_compare(m->a, m->b, core->c, m->reference, s.n));
+	note_wrong(core, core->c, exact_compare(m->a, m->b, core->c, m->reference, s.size.n, s.size.k));
 }
 
 /* Is this the first core of its NUMA node, which prepares what the others share? */
@@ -101,7 +104,7 @@ static bool leads(const struct topo *topo, int member)
 
 static void set_up(const struct topo *topo, int member)
 {
-	size_t bytes = sizeof(double) * s.max_n * s.max_n;
+	size_t inputs = s.max.n * s.max.k, bytes = sizeof(double) * s.max.n * s.max.n;
 	struct shared *m = &s.nodes[topo->node_of[member]];
 	struct core *core = &s.cores[member];
 	uint64_t state = 20260101; /* the same work on every node */
@@ -113,15 +116,15 @@ static void set_up(const struct topo *topo, int member)
 		s.no_memory = true;
 	if (!leads(topo, member))
 		return;
-	m->a = memory_map(bytes);
-	m->b = memory_map(bytes);
+	m->a = memory_map(sizeof(double) * inputs);
+	m->b = memory_map(sizeof(double) * inputs);
 	m->reference = memory_map(bytes);
 	if (!m->a || !m->b || !m->reference) {
 		s.no_memory = true;
 		return;
 	}
-	exact_fill(m->a, s.max_n, &state);
-	exact_fill(m->b, s.max_n, &state);
+	exact_fill(m->a, inputs, &state);
+	exact_fill(m->b, inputs, &state);
 	memset(m->reference, 0, bytes);
 }
 
@@ -130,20 +133,20 @@ static void probe(struct core *core)
 {
 	double from;
 
-	multiply(core, core->c, PROBE);
+	multiply(core, core->c, probe_size);
 	from = clock_now();
-	multiply(core, core->c, PROBE);
-	core->probe = flop(PROBE) / (clock_now() - from);
+	multiply(core, core->c, probe_size);
+	core->probe = flop(probe_size) / (clock_now() - from);
 }
 
-static size_t choose_n(const struct topo *topo)
+static struct size choose_size(const struct topo *topo)
 {
 	double slowest = INFINITY, left = s.end - clock_now();
 	size_t i = 0;
 
 	for (int k = 0; k < topo->n; k++)
 		slowest = fmin(slowest, s.cores[k].probe);
-	while (i + 1 < N_SIZES && (sizes[i] > s.max_n || FIT * flop(sizes[i]) > slowest * left))
+	while (i + 1 < N_SIZES && (sizes[i].n > s.max.n || FIT * flop(sizes[i]) > slowest * left))
 		i++;
 	return sizes[i];
 }
@@ -169,10 +172,10 @@ static void measure(struct core *core)
 	do {
 		double from = clock_now();
 
-		multiply(core, core->c, s.n);
+		multiply(core, core->c, s.size);
 		last = clock_now() - from;
-		core->mhz[core->samples++ % MAX_SAMPLES] = clock_under_load();
-		core->busy += last;
+		core->seconds[core->calls % MAX_SAMPLES] = last;
+		core->mhz[core->calls % MAX_SAMPLES] = clock_under_load();
 		core->calls++;
 		compare(core);
 	} while (clock_now() + 1.15 * last < s.end);
@@ -193,24 +196,25 @@ static void work(struct team *team, int member, void *unused)
 	probe(core);
 	team_meet(team);
 	if (member == 0)
-		s.n = choose_n(topo);
+		s.size = choose_size(topo);
 	team_meet(team);
 	/* Warm-up at full size, not counted; of the first core it is what all are held to. */
-	multiply(core, leads(topo, member) ? m->reference : core->c, s.n);
+	multiply(core, leads(topo, member) ? m->reference : core->c, s.size);
 	if (leads(topo, member))
-		note_wrong(core, m->reference, exact_verify(m->a, m->b, m->reference, s.n, &state));
+		note_wrong(core, m->reference, exact_verify(m->a, m->b, m->reference, s.size.n, s.size.k, &state));
 	team_meet(team);
 	if (!leads(topo, member))
 		compare(core);
 	measure(core);
 }
 
-static double median_mhz(struct core *core)
+/* Of a core's calls. Not the mean: one interruption is the noise kernel's to tell of. */
+static double median(double *samples, long calls)
 {
-	size_t n = (size_t)(core->samples < MAX_SAMPLES ? core->samples : MAX_SAMPLES);
+	size_t n = (size_t)(calls < MAX_SAMPLES ? calls : MAX_SAMPLES);
 
-	stats_sort(core->mhz, n);
-	return stats_quantile(core->mhz, n, 0.5);
+	stats_sort(samples, n);
+	return stats_quantile(samples, n, 0.5);
 }
 
 /* The lowest of the cores' limits, as set now; NaN where there are none. */
@@ -229,8 +233,8 @@ static void report_cores(struct result *r, const struct topo *topo, double *rate
 	double sum = 0;
 
 	for (int i = 0; i < topo->n; i++) {
-		rates[i] = flop(s.n) * (double)s.cores[i].calls / s.cores[i].busy * 1e-9;
-		clocks[i] = median_mhz(&s.cores[i]);
+		rates[i] = flop(s.size) / median(s.cores[i].seconds, s.cores[i].calls) * 1e-9;
+		clocks[i] = median(s.cores[i].mhz, s.cores[i].calls);
 		sum += rates[i];
 		slowest = rates[i] < rates[slowest] ? i : slowest;
 		lowest = clocks[i] < clocks[lowest] ? i : lowest;
@@ -277,11 +281,12 @@ static int report(const struct topo *topo, double started)
 	result_bool(&r, "verified", bad == NULL);
 	if (bad) {
 		snprintf(error, sizeof(error), "cpu %d: C[%zu][%zu] is %.17g, expected %lld", topo->cpus[bad - s.cores],
-			 bad->wrong / s.n, bad->wrong % s.n, bad->got, (long long)bad->expected);
+			 bad->wrong / s.size.n, bad->wrong % s.size.n, bad->got, (long long)bad->expected);
 		result_string(&r, "error", error);
 	}
 	report_cores(&r, topo, rates, clocks);
-	result_integer(&r, "n", (long long)s.n);
+	result_integer(&r, "n", (long long)s.size.n);
+	result_integer(&r, "k", (long long)s.size.k);
 	result_integer(&r, "calls", calls);
 	result_string(&r, "blas", openblas_get_config());
 	free(rates);
@@ -290,11 +295,12 @@ static int report(const struct topo *topo, double started)
 }
 
 /* The largest size whose matrices fit into half of what is available. */
-static size_t max_n(const struct topo *topo)
+static struct size max_size(const struct topo *topo)
 {
-	size_t matrices = (size_t)topo->n + 3 * (size_t)topo->n_nodes, room = memory_available() / 2, i = 0;
+	size_t cores = (size_t)topo->n, nodes = (size_t)topo->n_nodes, room = memory_available() / 2 / sizeof(double);
+	size_t i = 0;
 
-	while (i + 1 < N_SIZES && matrices * sizes[i] * sizes[i] * sizeof(double) > room)
+	while (i + 1 < N_SIZES && (cores + nodes) * sizes[i].n * sizes[i].n + 2 * nodes * sizes[i].n * sizes[i].k > room)
 		i++;
 	return sizes[i];
 }
@@ -304,7 +310,7 @@ static int run(const struct topo *topo, double started, double end)
 	/* Debian's OpenBLAS has threads of its own; the team is the only one here. */
 	openblas_set_num_threads(1);
 	s.end = end;
-	s.max_n = max_n(topo);
+	s.max = max_size(topo);
 	s.nodes = calloc((size_t)topo->n_nodes, sizeof(*s.nodes));
 	s.cores = aligned_alloc(128, sizeof(*s.cores) * (size_t)topo->n);
 	if (!s.nodes || !s.cores)

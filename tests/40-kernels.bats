@@ -198,6 +198,59 @@ quiet_failure() {
 	[ "$(get '3 * r.array_mb <= 67.2')" = true ]
 }
 
+# shim NAME C: a library for LD_PRELOAD, into $SHIM
+shim() {
+	SHIM=$BATS_TEST_TMPDIR/$1.so
+	printf '%s\n' "$2" >"$BATS_TEST_TMPDIR/$1.c"
+	gcc -shared -fPIC -O1 -D_GNU_SOURCE -o "$SHIM" "$BATS_TEST_TMPDIR/$1.c" -ldl
+}
+
+@test "kernels: a system clock that jumps changes nothing" {
+	shim jump '#include <dlfcn.h>
+		#include <sys/time.h>
+		#include <time.h>
+		static long day(void) { static long n; return ++n % 2 ? 86400 : -86400; }
+		int clock_gettime(clockid_t id, struct timespec *t)
+		{
+			int rc = ((int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime"))(id, t);
+			if (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)
+				t->tv_sec += day();
+			return rc;
+		}
+		int gettimeofday(struct timeval *restrict t, void *restrict z)
+		{
+			(void)z;
+			t->tv_sec = 1700000000 + day();
+			t->tv_usec = 0;
+			return 0;
+		}
+		time_t time(time_t *t) { time_t now = 1700000000 + day(); if (t) *t = now; return now; }'
+	local k
+	for k in "${ALL[@]}"; do
+		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 0.3
+		[ "$status" -eq 0 ]
+		[ "$(get 'r.verified and r.seconds > 0 and r.seconds < 3600')" = true ]
+	done
+}
+
+@test "kernels: without huge pages they measure, and stream says so" {
+	cat >"$BATS_TEST_TMPDIR/small.c" <<-'C'
+	#include <sys/prctl.h>
+	#include <unistd.h>
+	int main(int argc, char **argv)
+	{
+		return argc > 1 && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0 ? execv(argv[1], argv + 1) : 9;
+	}
+	C
+	gcc -o "$BATS_TEST_TMPDIR/small" "$BATS_TEST_TMPDIR/small.c"
+	local k
+	for k in "${ALL[@]}"; do
+		run --separate-stderr "$BATS_TEST_TMPDIR/small" "$K/$k" --seconds 0.3
+		[ "$status" -eq 0 ]
+		[ "$k" != stream ] || [ "$(get 'r.huge_pages_pct == 0')" = true ]
+	done
+}
+
 # A BLAS of which one call in one place goes wrong, by one bit.
 wrong_blas() {
 	cat >"$BATS_TEST_TMPDIR/wrong.c" <<-'C'

@@ -15,9 +15,9 @@ uint64_t exact_random(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-void exact_fill(double *m, size_t n, uint64_t *state)
+void exact_fill(double *m, size_t elements, uint64_t *state)
 {
-	for (size_t i = 0; i < n * n; i++) {
+	for (size_t i = 0; i < elements; i++) {
 		uint64_t r = exact_random(state);
 		double size = 1 + (double)(r & 7);
 
@@ -25,12 +25,12 @@ void exact_fill(double *m, size_t n, uint64_t *state)
 	}
 }
 
-int64_t exact_element(const double *a, const double *b, size_t n, size_t row, size_t column)
+int64_t exact_element(const double *a, const double *b, size_t n, size_t k, size_t row, size_t column)
 {
 	int64_t sum = 0;
 
-	for (size_t k = 0; k < n; k++)
-		sum += (int64_t)a[row * n + k] * (int64_t)b[k * n + column];
+	for (size_t i = 0; i < k; i++)
+		sum += (int64_t)a[row * k + i] * (int64_t)b[i * n + column];
 	return sum;
 }
 
@@ -40,9 +40,9 @@ static bool differ(const double *a, const double *b, size_t n)
 	return memcmp(a, b, n * sizeof(double)) != 0;
 }
 
-static bool is_wrong(const double *a, const double *b, const double *c, size_t n, size_t row, size_t column)
+static bool is_wrong(const double *a, const double *b, const double *c, size_t n, size_t k, size_t row, size_t column)
 {
-	double right = (double)exact_element(a, b, n, row, column);
+	double right = (double)exact_element(a, b, n, k, row, column);
 
 	return differ(&c[row * n + column], &right, 1);
 }
@@ -54,16 +54,16 @@ static bool is_plausible(double v)
 }
 
 /*
- * c x = a (b x) over the integers. Bounds at n = 2048: b x < 2^11 2^3 2^20 = 2^34,
- * a (b x) < 2^48, c x < 2^11 2^17 2^20 = 2^48.
+ * c x = a (b x) over the integers. Bounds at n = k = 4096: b x < 2^12 2^3 2^20 = 2^35,
+ * a (b x) < 2^50, c x < 2^12 2^18 2^20 = 2^50.
  */
-static size_t wrong_by_vector(const double *a, const double *b, const double *c, size_t n, uint64_t *state)
+static size_t wrong_by_vector(const double *a, const double *b, const double *c, size_t n, size_t k, uint64_t *state)
 {
 	int64_t x[EXACT_MAX_N], bx[EXACT_MAX_N];
 
 	for (size_t i = 0; i < n; i++)
 		x[i] = (int64_t)(exact_random(state) >> (64 - VECTOR_BITS));
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < k; i++) {
 		bx[i] = 0;
 		for (size_t j = 0; j < n; j++)
 			bx[i] += (int64_t)b[i * n + j] * x[j];
@@ -72,38 +72,39 @@ static size_t wrong_by_vector(const double *a, const double *b, const double *c,
 		int64_t abx = 0, cx = 0;
 		bool plausible = true;
 
+		for (size_t j = 0; j < k; j++)
+			abx += (int64_t)a[i * k + j] * bx[j];
 		for (size_t j = 0; j < n; j++) {
 			double v = c[i * n + j];
 
-			abx += (int64_t)a[i * n + j] * bx[j];
 			plausible = plausible && is_plausible(v);
 			cx += plausible ? (int64_t)v * x[j] : 0;
 		}
 		if (plausible && abx == cx)
 			continue;
 		for (size_t j = 0; j < n; j++)
-			if (is_wrong(a, b, c, n, i, j))
+			if (is_wrong(a, b, c, n, k, i, j))
 				return i * n + j;
 	}
 	return n * n;
 }
 
-size_t exact_verify(const double *a, const double *b, const double *c, size_t n, uint64_t *state)
+size_t exact_verify(const double *a, const double *b, const double *c, size_t n, size_t k, uint64_t *state)
 {
 	size_t wrong = n * n;
 
 	for (int v = 0; v < VECTORS && wrong == n * n; v++)
-		wrong = wrong_by_vector(a, b, c, n, state);
+		wrong = wrong_by_vector(a, b, c, n, k, state);
 	return wrong;
 }
 
-size_t exact_compare(const double *a, const double *b, const double *c, const double *reference, size_t n)
+size_t exact_compare(const double *a, const double *b, const double *c, const double *reference, size_t n, size_t k)
 {
 	if (!differ(c, reference, n * n))
 		return n * n;
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
-			if (differ(&c[i * n + j], &reference[i * n + j], 1) && is_wrong(a, b, c, n, i, j))
+			if (differ(&c[i * n + j], &reference[i * n + j], 1) && is_wrong(a, b, c, n, k, i, j))
 				return i * n + j;
 	return n * n;
 }

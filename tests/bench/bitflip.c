@@ -24,8 +24,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bitflip TRIALS\n");
 		return 2;
 	}
-	exact_fill(a, N, &random);
-	exact_fill(b, N, &random);
+	exact_fill(a, (size_t)N * N, &random);
+	exact_fill(b, (size_t)N * N, &random);
 	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0, a, N, b, N, 0.0, reference, N);
 	memcpy(c, reference, bytes);
 	for (long i = 0; i < trials; i++) {
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 		bits ^= (uint64_t)1 << (r & 63);
 		memcpy(&c[place], &bits, sizeof(bits));
 		/* In turn: as the first result, and as a later one. */
-		where = i % 2 ? exact_verify(a, b, c, N, &random) : exact_compare(a, b, c, reference, N);
+		where = i % 2 ? exact_verify(a, b, c, N, N, &random) : exact_compare(a, b, c, reference, N, N);
 		found += where == place;
 		c[place] = reference[place];
 	}

@@ -11,19 +11,20 @@
 #include "common/exact.h"
 
 #define N 48
+#define K 40
 #define TRIALS 10000
 
-static double a[N * N], b[N * N], right[N * N], c[N * N];
+static double a[N * K], b[K * N], right[N * N], c[N * N];
 
 static int set_up(void **state)
 {
 	uint64_t random = 7;
 
 	(void)state;
-	exact_fill(a, N, &random);
-	exact_fill(b, N, &random);
+	exact_fill(a, N * K, &random);
+	exact_fill(b, K * N, &random);
 	for (size_t i = 0; i < N * N; i++)
-		right[i] = (double)exact_element(a, b, N, i / N, i % N);
+		right[i] = (double)exact_element(a, b, N, K, i / N, i % N);
 	memcpy(c, right, sizeof(c));
 	return 0;
 }
@@ -43,9 +44,9 @@ static void right_is_right(void **state)
 	for (uint64_t seed = 0; seed < 100; seed++) {
 		uint64_t random = seed;
 
-		assert_int_equal(exact_verify(a, b, right, N, &random), N * N);
+		assert_int_equal(exact_verify(a, b, right, N, K, &random), N * N);
 	}
-	assert_int_equal(exact_compare(a, b, c, right, N), N * N);
+	assert_int_equal(exact_compare(a, b, c, right, N, K), N * N);
 }
 
 /* At a random place of the result that the others are held to, and of the others. */
@@ -59,10 +60,10 @@ static void every_flip_is_found(void **state)
 		size_t place = (size_t)(r >> 8) % (N * N);
 
 		flip(&c[place], r & 63);
-		if (exact_verify(a, b, c, N, &random) != place || exact_compare(a, b, c, right, N) != place)
+		if (exact_verify(a, b, c, N, K, &random) != place || exact_compare(a, b, c, right, N, K) != place)
 			fail_msg("bit %d of element %zu was not found", (int)(r & 63), place);
 		/* The reference is the wrong one: the core with the right result is not blamed. */
-		assert_int_equal(exact_compare(a, b, right, c, N), N * N);
+		assert_int_equal(exact_compare(a, b, right, c, N, K), N * N);
 		flip(&c[place], r & 63);
 	}
 }
@@ -78,8 +79,8 @@ static void minus_zero(void **state)
 		zero = right[i] == 0 ? i : zero;
 	assert_true(zero < N * N);
 	flip(&c[zero], 63);
-	assert_int_equal(exact_verify(a, b, c, N, &random), zero);
-	assert_int_equal(exact_compare(a, b, c, right, N), zero);
+	assert_int_equal(exact_verify(a, b, c, N, K, &random), zero);
+	assert_int_equal(exact_compare(a, b, c, right, N, K), zero);
 	flip(&c[zero], 63);
 }
 
@@ -92,7 +93,7 @@ static void wild_values(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(wild) / sizeof(wild[0]); i++) {
 		c[17] = wild[i];
-		assert_int_equal(exact_verify(a, b, c, N, &random), 17);
+		assert_int_equal(exact_verify(a, b, c, N, K, &random), 17);
 		c[17] = right[17];
 	}
 }
@@ -105,7 +106,7 @@ static void cancelling_pair(void **state)
 	(void)state;
 	c[5] += 1;
 	c[6] -= 1;
-	assert_int_equal(exact_verify(a, b, c, N, &random), 5);
+	assert_int_equal(exact_verify(a, b, c, N, K, &random), 5);
 	memcpy(c, right, sizeof(c));
 }
 
