@@ -36,7 +36,7 @@ static const struct size {
 #define FIT 3
 static const struct size probe_size = { 256, 256 }; /* 34 MFLOP: to tell how fast a core is */
 
-#define MAX_SAMPLES 1024 /* calls of which time and clock are kept: the latest */
+#define MAX_SAMPLES 1024 /* of the clock, on each core: the latest */
 
 /* What all cores of a NUMA node share: two inputs and the one right result. */
 struct shared {
@@ -47,8 +47,9 @@ struct core {
 	const struct shared *shared;
 	double *c;
 	double probe; /* FLOP/s */
-	double seconds[MAX_SAMPLES], mhz[MAX_SAMPLES]; /* of counted calls */
+	double busy;  /* seconds in counted calls */
 	long calls;
+	double mhz[MAX_SAMPLES]; /* after each of them */
 	size_t wrong; /* index of a wrong element of c, or SIZE_MAX */
 	double got;
 	int64_t expected;
@@ -174,9 +175,8 @@ static void measure(struct core *core)
 
 		multiply(core, core->c, s.size);
 		last = clock_now() - from;
-		core->seconds[core->calls % MAX_SAMPLES] = last;
-		core->mhz[core->calls % MAX_SAMPLES] = clock_under_load();
-		core->calls++;
+		core->mhz[core->calls++ % MAX_SAMPLES] = clock_under_load();
+		core->busy += last;
 		compare(core);
 	} while (clock_now() + 1.15 * last < s.end);
 }
@@ -208,13 +208,12 @@ static void work(struct team *team, int member, void *unused)
 	measure(core);
 }
 
-/* Of a core's calls. Not the mean: one interruption is the noise kernel's to tell of. */
-static double median(double *samples, long calls)
+static double median_mhz(struct core *core)
 {
-	size_t n = (size_t)(calls < MAX_SAMPLES ? calls : MAX_SAMPLES);
+	size_t n = (size_t)(core->calls < MAX_SAMPLES ? core->calls : MAX_SAMPLES);
 
-	stats_sort(samples, n);
-	return stats_quantile(samples, n, 0.5);
+	stats_sort(core->mhz, n);
+	return stats_quantile(core->mhz, n, 0.5);
 }
 
 /* The lowest of the cores' limits, as set now; NaN where there are none. */
@@ -233,8 +232,12 @@ static void report_cores(struct result *r, const struct topo *topo, double *rate
 	double sum = 0;
 
 	for (int i = 0; i < topo->n; i++) {
-		rates[i] = flop(s.size) / median(s.cores[i].seconds, s.cores[i].calls) * 1e-9;
-		clocks[i] = median(s.cores[i].mhz, s.cores[i].calls);
+		/*
+		 * All work over all time, no median: a core that is stopped for a part of
+		 * every 10 ms does most short calls undisturbed.
+		 */
+		rates[i] = flop(s.size) * (double)s.cores[i].calls / s.cores[i].busy * 1e-9;
+		clocks[i] = median_mhz(&s.cores[i]);
 		sum += rates[i];
 		slowest = rates[i] < rates[slowest] ? i : slowest;
 		lowest = clocks[i] < clocks[lowest] ? i : lowest;
