@@ -1,0 +1,67 @@
+--- Facts about the installation: what of it runs.
+local uv = require("luv")
+local look = require("syscheck.doctor.look")
+local paths = require("syscheck.paths")
+
+local installed = {}
+
+local KERNELS = { "stream", "dgemm", "noise", "numa", "scaling", "io" }
+
+--- Each kernel: { name, path, version } or with err and fix.
+function installed.kernels()
+   local out = {}
+   for i, name in ipairs(KERNELS) do
+      local k = { name = name, path = paths.libexec .. "/" .. name }
+      local stat = uv.fs_stat(k.path)
+      if not stat then
+         k.err, k.fix = "is not there", "make install on this host"
+      elseif stat.type ~= "file" or stat.mode & 73 == 0 then
+         k.err, k.fix = "is not executable", "chmod 755 " .. k.path
+      else
+         local said
+         said, k.err = look.ask(k.path, { "--version" }, 10000, { "OPENBLAS_NUM_THREADS=1" })
+         k.version = said and (said:match("(%d+%.%d[%w.]*)") or "?")
+         k.fix = k.err and (k.err:find("shared libr") and "install the library (hwloc, libnuma, OpenBLAS)"
+            or "make install on this host")
+      end
+      out[i] = k
+   end
+   return out
+end
+
+--- What of the agent's own code does not load, with all that it needs: { name, file, err }.
+function installed.modules()
+   local out = {}
+   for _, name in ipairs({ "luv", "cjson", "syscheck.prolog", "syscheck.epilog" }) do
+      local ok, err = pcall(require, name)
+      if not ok then
+         out[#out + 1] = { name = name, file = name:find("syscheck", 1, true)
+            and ("%s/lua/%s.lua"):format(paths.data, (name:gsub("%.", "/"))) or nil,
+            err = tostring(err):match("^[^\n]*") }
+      end
+   end
+   return out
+end
+
+--- The programs that the agent needs: { name, program, said } or with err, why and fix.
+function installed.tools(p)
+   local out = {}
+   local text = look.text(paths.libexec .. "/prolog") or ""
+   for _, t in ipairs({
+      { "scontrol", p.scontrol, "-V", "a bad node is not drained with a reason", "say scontrol = PATH in the policy" },
+      { "timeout", "timeout", "--version", "the prolog does not start the agent: nothing is checked",
+         "install coreutils" },
+      { "flock", "flock", "--version", "locks are not taken: directories and virtual nodes are not measured",
+         "install util-linux" },
+      { "lua", text:match("'([^'\n]*lua[^'\n]*)' %-E"), "-v", "the agent does not start: nothing is checked",
+         "install lua5.4" },
+   }) do
+      if t[2] then
+         local said, err = look.ask(t[2], { t[3] })
+         out[#out + 1] = { name = t[1], program = t[2], said = said, err = err, why = t[4], fix = t[5] }
+      end
+   end
+   return out
+end
+
+return installed
