@@ -53,11 +53,11 @@ local function one_line(text)
 end
 
 --- Runs a program that only tells something.
--- @return its output; or nil and why
+-- @return its output; or nil, why, and true when it did not even start
 function look.ask(program, args, timeout_ms, env)
    local run, err = process.run(program, args, { timeout_ms = timeout_ms or 5000, max_output = 262144, env = env })
    if not run then
-      return nil, (err:gsub("^.*: ", ""))
+      return nil, (err:gsub("^.*: ", "")), true
    elseif run.timed_out or run.stuck then
       return nil, ("no answer within %g s"):format((timeout_ms or 5000) / 1000)
    elseif run.code ~= 0 or run.signal ~= 0 then

@@ -93,8 +93,8 @@ local function directories(facts, say)
    local unseen
    for _, d in ipairs(facts.dirs) do
       local function found(severity, text, why, fix)
-         say(severity, { file = d.path, text = ("%s directory: %s"):format(d.name, text), why = why or USE[d.name],
-            fix = fix })
+         say(severity, { file = d.path, text = ("%s directory: %s"):format(d.name, text),
+            why = why or USE[d.name], fix = fix })
       end
       if d.unseen then
          unseen = d.unseen
@@ -102,11 +102,12 @@ local function directories(facts, say)
          found("error", d.err, nil, d.fix)
       else
          if d.open then
-            found("error", d.open, "root writes there: somebody else could lay links, or forge what it reads", d.fix)
+            found("error", d.open, "root writes there: others could lay links, or forge what it reads", d.fix)
          end
          if d.shared then
             found("warn", "on a shared file system: " .. d.shared,
-               "when that hangs, so do prologs; nodes that share a path need %n in it", "name a local one in the policy")
+               "when that hangs, so do prologs; nodes that share a path need %n in it",
+               "name a local one in the policy")
          end
          if d.free and d.free < FREE then
             found("warn", ("%d MiB free"):format(d.free // 1048576), USE[d.name] .. " when it is full",
@@ -120,7 +121,8 @@ end
 local function log(facts, say)
    local l = facts.log
    if l.err then
-      say("warn", { file = l.path, text = "the log: " .. l.err, why = "what goes wrong is not told", fix = l.fix })
+      say("warn", { file = l.path, text = "the log: " .. l.err, why = "what goes wrong is told nowhere",
+         fix = l.fix })
    elseif l.rotated == false then
       local large = (l.size or 0) > LARGE_LOG
       say(large and "warn" or "info", { file = l.path,

@@ -14,9 +14,9 @@ end
 
 -- The line that a list would be with one more item.
 local function with(facts, key, item)
-   local value = slurmconf.value(facts.conf, key)
-   local quote = value and value:find("%s") and '"' or ""
-   return ("%s=%s%s%s%s"):format(key, quote, value and value ~= "" and value .. "," or "", item, quote)
+   local value = (slurmconf.value(facts.conf, key) or ""):gsub(",+$", "")
+   local quote = value:find("%s") and '"' or ""
+   return ("%s=%s%s%s%s"):format(key, quote, value ~= "" and value .. "," or "", item, quote)
 end
 
 -- What a flag of PrologFlags implies.
@@ -66,7 +66,7 @@ local function script(key, bites)
          say("warn", at(facts, key, {
             text = ("%s=%s is not ours, and %s"):format(key, path, unread and "cannot be read" or "does not name it"),
             why = bites .. ", unless it calls ours some other way",
-            fix = ("call %s in it%s"):format(ours, name == "prolog" and " || exit 1" or "") }))
+            fix = ("let it run: %s%s"):format(ours, name == "prolog" and " || exit 1" or "") }))
       end
    end
 end
@@ -265,7 +265,7 @@ local function whole_node(facts, say)
    local cpus = cpus_for_jobs(found.values)
    if cpus and want and want > 0 and cpus < want then
       say("warn", { file = found.entry.file, line = found.entry.line,
-         text = ("jobs can hold %d CPUs of %s, the policy's node_cpus wants %d"):format(cpus, facts.node, want),
+         text = ("jobs can hold %d CPU of %s, the policy's node_cpus wants %d"):format(cpus, facts.node, want),
          why = "no job ever holds the whole node, so no kernel ever runs",
          fix = ("say node_cpus = %d in the policy, or correct the node's line"):format(cpus) })
    end

@@ -147,9 +147,9 @@ local function submit(conf)
    local s = { file = file, exists = stat ~= nil or code ~= "ENOENT" }
    if s.exists then
       local text, err = look.text(file)
-      local installed = look.text(paths.data .. "/job_submit.lua")
+      local theirs = look.text(paths.data .. "/job_submit.lua")
       s.err = err
-      s.same = text ~= nil and text == installed
+      s.same = text ~= nil and text == theirs
       s.ours = text ~= nil and text:find("-- job_submit.lua: refuses --syscheck levels", 1, true) == 1
       s.calls = text ~= nil and mentions(text, "syscheck")
    end
@@ -280,7 +280,7 @@ function world.look(options)
    facts.class = facts.topology.class
    facts.baseline = read_baseline(expand(p.baseline or paths.baseline))
    facts.scripts = { prolog = scripts(conf, "prolog"), epilog = scripts(conf, "epilog") }
-   facts.tools = installed.tools(p)
+   facts.tools = installed.tools(p, file)
    facts.slurm = slurm_versions(facts.tools)
    facts.major = facts.slurm[1] and tonumber(facts.slurm[1].version:match("^%d+"))
    facts.controller = controller(p.scontrol, file)
