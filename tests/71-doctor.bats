@@ -168,6 +168,15 @@ finds() {
 	policy 'mode = "enfroce"'
 	run syscheck doctor
 	finds error "the policy cannot be used" "policy.lua:2"
+	# What somebody else may have written is not run, whoever asks.
+	printf 'return { scontrol = "%s" }\n' "$C/evil" >"$P/etc/syscheck/policy.lua"
+	printf '#!/bin/sh\ntouch %s\n' "$C/was-run" >"$C/evil"
+	chmod 755 "$C/evil"
+	chmod o+w "$P/etc/syscheck/policy.lua"
+	run syscheck doctor
+	finds error "writable by group or others"
+	[ ! -e "$C/was-run" ]
+	chmod o-w "$P/etc/syscheck/policy.lua"
 	policy 'mode = "observe", kernels = { dgemm = { quick = 12 } }'
 	run syscheck doctor
 	finds info 'mode = "observe"'
@@ -278,6 +287,8 @@ finds() {
 	done
 	[ $((SECONDS - start)) -lt 60 ]
 	run --separate-stderr syscheck doctor --cnof x
+	[ "$status" -eq 2 ]
+	run --separate-stderr syscheck doctor --node ../x
 	[ "$status" -eq 2 ]
 }
 

@@ -275,6 +275,7 @@ local CASES = {
       "add: SchedulerParameters=bf_max=1,xnohold_on_prolog_fail,nohold_on_prolog_fail" },
    { conf(GOOD .. "JobRequeue=0"), "requeue", "warn", "JobRequeue=1" },
    { conf(without("AuthInfo")), "requeue", "info", "add: AuthInfo=cred_expire=30" },
+   { set("major", 26), "requeue", "info", "add: SchedulerParameters=nohold_on_prolog_fail,requeue_delay=30" },
    { conf(without("MessageTimeout")), "time-outs", "warn", "add: MessageTimeout=100" },
    { conf(without("BatchStartTimeout")), "time-outs", "warn", "add: BatchStartTimeout=100" },
    { conf(GOOD .. "PrologEpilogTimeout=60"), "time-outs", "error", "drains the node" },
@@ -355,6 +356,7 @@ function TestRules:test_what_is_right_is_not_told()
       set("controller.skew_s", 6),
    }) do
       local f = facts()
+      f.major = i == 4 and 26 or 22
       change(f)
       f.controller.uncertain_s = 2
       local _, text = examine(f)

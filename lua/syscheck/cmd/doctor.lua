@@ -3,6 +3,7 @@
 local json = require("cjson").new()
 local doctor = require("syscheck.doctor")
 local render = require("syscheck.render")
+local slurm = require("syscheck.slurm")
 local world = require("syscheck.doctor.world")
 
 local command = {}
@@ -16,6 +17,9 @@ function command.add_to(parser)
       :summary("Say what in Slurm's configuration will bite.")
    c:option("--conf", "slurm.conf to read (default: $SLURM_CONF, /etc/slurm/slurm.conf)."):argname("FILE")
    c:option("--node", "Name of this node in slurm.conf (default: $SLURMD_NODENAME, the host's name)."):argname("NAME")
+      :convert(function(value)
+         return slurm.safe_name(value), "--node: not a node's name"
+      end)
    c:option("--policy", "Policy file to use."):argname("FILE")
    c:flag("--json", "Print the findings as one JSON object.")
 end
@@ -47,14 +51,17 @@ function command.run(args)
       return NO_CONF
    end
    local found = doctor.examine(facts)
-   for _, finding in ipairs(found.findings) do
-      clean(finding)
+   for _, list in ipairs({ found.findings, found.skipped }) do
+      for _, finding in ipairs(list) do
+         clean(finding)
+      end
    end
    if args.json then
-      json.encode_empty_table_as_object(false)
-      print(json.encode({ v = 1, conf = render.plain(facts.conf.file, 400), node = facts.node, errors = found.errors,
-         warnings = found.warnings, infos = found.infos, rules = found.rules, findings = found.findings,
-         skipped = found.skipped }))
+      local text = json.encode({ v = 1, conf = render.plain(facts.conf.file, 400), node = facts.node,
+         errors = found.errors, warnings = found.warnings, infos = found.infos, rules = found.rules,
+         findings = found.findings, skipped = found.skipped })
+      -- An empty list is none to cjson. No string can hold this: its quotes are escaped.
+      print((text:gsub('"(%l+)":{}', '"%1":[]')))
    else
       for _, finding in ipairs(found.findings) do
          print(render.plain(doctor.line(finding), MAX_LINE))

@@ -107,14 +107,19 @@ local function requeue(facts, say)
          add = "JobRequeue=1" .. (facts.major and facts.major >= 24 and ", or PrologFlags=ForceRequeueOnFail (24.11)"
             or "") }))
    end
+   -- 22.05 waits for the credential's end, 26.05 for requeue_delay; in between it may be either.
    local _, expire = slurmconf.has(conf, "AuthInfo", "cred_expire")
    local _, delay = slurmconf.has(conf, "SchedulerParameters", "requeue_delay")
-   if not expire and not delay then
-      local old = (facts.major or 0) < 25
-      local key = old and "AuthInfo" or "SchedulerParameters"
-      say("info", at(facts, key, { text = ("%s is not set"):format(old and "AuthInfo=cred_expire" or "requeue_delay"),
-         why = "a job that met a bad node waits 120 s before it is eligible again",
-         add = with(facts, key, old and "cred_expire=30" or "requeue_delay=30") }))
+   local old, new = (facts.major or 0) < 26, (facts.major or 99) > 22
+   if not (old and expire) and not (new and delay) then
+      local add = old and with(facts, "AuthInfo", "cred_expire=30") or nil
+      if new then
+         add = (add and add .. ", or where this Slurm has it " or "")
+            .. with(facts, "SchedulerParameters", "requeue_delay=30")
+      end
+      say("info", at(facts, old and "AuthInfo" or "SchedulerParameters", {
+         text = ("%s is not set"):format(old and "AuthInfo=cred_expire" or "requeue_delay"),
+         why = "a job that met a bad node waits 120 s before it is eligible again", add = add }))
    end
 end
 

@@ -48,7 +48,10 @@ local function read_policy(file)
       p.value, p.err = policy.parse(text, file)
       if p.value then
          local trusted, why = files.trusted(file)
-         p.err = not trusted and why or nil
+         if not trusted then
+            -- It names programs, which would be run here, maybe by root.
+            p.value, p.err = nil, why
+         end
       end
    else
       p.err, p.unread = err, uv.fs_stat(file) ~= nil and not uv.fs_access(file, "R")
@@ -158,14 +161,16 @@ end
 
 local function slurm_versions(found)
    local out = {}
+   local function take(name, said)
+      local version = said and said:match("(%d+%.%d+[%w.-]*)")
+      out[#out + 1] = version and { name = name, version = version } or nil
+   end
    for _, t in ipairs(found) do
-      if t.name == "scontrol" and t.said then
-         out[1] = { name = "scontrol", version = t.said:match("(%d+%.%d+[%w.-]*)") }
+      if t.name == "scontrol" then
+         take("scontrol", t.said)
       end
    end
-   local said = look.ask("slurmd", { "-V" })
-   out[#out + 1] = said and said:match("%d+%.%d+") and { name = "slurmd", version = said:match("(%d+%.%d+[%w.-]*)") }
-      or nil
+   take("slurmd", (look.ask("slurmd", { "-V" })))
    return out
 end
 
