@@ -203,6 +203,9 @@ finds() {
 	finds error "[$P/libexec/syscheck/agent.lua]" "chmod o-w $P/libexec/syscheck/agent.lua"
 	finds error "writable by everybody [$P/libexec]"
 	finds error "writable by everybody [$C]"
+	# Whoever writes slurm.conf chooses the plugins that scontrol loads.
+	finds info "clock could not be looked at: others may change slurm.conf"
+	[ ! -e "$P/calls" ]
 	finds error "spool directory: owned by uid 65534"
 }
 
@@ -290,6 +293,26 @@ finds() {
 	[ "$status" -eq 2 ]
 	run --separate-stderr syscheck doctor --node ../x
 	[ "$status" -eq 2 ]
+}
+
+@test "syntax: what Slurm's own parser refuses, and nothing else" {
+	local text real
+	: >"$C/empty.conf"
+	for text in 'Prolog=/a Epilog=/b' '  include /dev/null' ' Prolog = /a' 'hello' 'MessageTimeout=11 # c' \
+		"MessageTimeout=12\\" 'SchedulerParameters=a, b' 'SchedulerParameters="a, b"' 'Prolog=/x"y' 'Prolog="/x"y' \
+		'MessageTimeout=INFINITE' 'PROLOGFLAGS=deferbatch,alloc' 'Prolog=' 'include empty.conf' 'Prolog=/a\#b' "\\" \
+		'SchedulerParameters=a,\ # why'$'\n''b' $'Prolog=/a\r' 'NodeName=m Sockets=1 hello'; do
+		printf '%s\n' "ClusterName=x" "SlurmctldHost=localhost(127.0.0.1)" "NodeName=n CPUs=1" "$text" \
+			"PartitionName=p Nodes=n" >"$C/slurm.conf"
+		real=good
+		env SLURM_CONF="$C/slurm.conf" timeout 5 scontrol show hostnames n1 >/dev/null 2>&1 || real=refused
+		run syscheck doctor
+		if [[ $output == *"commands stop at it"* ]]; then
+			[ "$real" = refused ] || { echo "only the doctor refuses: $text"; return 1; }
+		else
+			[ "$real" = good ] || { echo "only Slurm refuses: $text"; return 1; }
+		fi
+	done
 }
 
 @test "a real cluster: nothing worse than what is known of it" {

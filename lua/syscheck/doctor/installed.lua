@@ -44,7 +44,7 @@ function installed.modules()
 end
 
 --- The programs that the agent needs: { name, program, said } or with err, why and fix.
--- @param conf slurm.conf, which scontrol wants to read even for its version
+-- @param conf slurm.conf, which scontrol wants to read even for its version; nil: not run
 function installed.tools(p, conf)
    local out = {}
    local text = look.text(paths.libexec .. "/prolog") or ""
@@ -57,8 +57,8 @@ function installed.tools(p, conf)
       { "lua", text:match("'([^'\n]*lua[^'\n]*)' %-E"), "-v", "the agent does not start: nothing is checked",
          "install lua5.4" },
    }) do
-      if t[2] then
-         local said, err, absent = look.ask(t[2], { t[3] }, nil, { "SLURM_CONF=" .. conf })
+      if t[2] and (conf or t[1] ~= "scontrol") then
+         local said, err, absent = look.ask(t[2], { t[3] }, nil, conf and { "SLURM_CONF=" .. conf })
          if t[1] == "scontrol" and not absent then
             err = nil -- it is there; a slurm.conf that it does not like is another rule's
          end
@@ -66,6 +66,55 @@ function installed.tools(p, conf)
       end
    end
    return out
+end
+
+-- Code, without the comments of shell or Lua.
+local function mentions(text, what)
+   text = ("\n" .. text):gsub("\n%s*#[^\n]*", "\n"):gsub("\n%s*%-%-[^\n]*", "\n")
+   return text:find(what, 1, true) ~= nil
+end
+
+--- What slurm.conf names as Prolog or Epilog, by a path or a pattern: { path, ours, calls,
+-- unread, err } each.
+function installed.scripts(conf, name)
+   local out, ours = {}, paths.libexec .. "/" .. name
+   for _, entry in ipairs(conf.all[name] or {}) do
+      local path = entry.value:sub(1, 1) == "/" and entry.value or look.parent(conf.file) .. "/" .. entry.value
+      for _, found in ipairs(look.glob(path)) do
+         local real = uv.fs_realpath(found)
+         local s = { path = found, ours = real ~= nil and real == uv.fs_realpath(ours) }
+         local stat, err, code = uv.fs_stat(found)
+         if not stat then
+            s.unread = code == "EACCES"
+            s.err = code == "ENOENT" and "is not there" or not s.unread and err or nil
+         elseif stat.type ~= "file" then
+            s.err = "is a " .. stat.type
+         elseif stat.mode & 73 == 0 then -- 0111
+            s.err = "is not executable"
+         end
+         local text = stat and not s.ours and look.text(found)
+         s.unread = s.unread or (stat and not s.ours and not text)
+         s.calls = text and (mentions(text, ours) or mentions(text, "syscheck/" .. name)) or false
+         out[#out + 1] = s
+      end
+   end
+   return out
+end
+
+--- job_submit.lua beside slurm.conf: { file, exists, same, ours, calls, err }.
+function installed.submit(conf)
+   local file = look.parent(conf.file) .. "/job_submit.lua"
+   local stat, _, code = uv.fs_stat(file)
+   local s = { file = file, exists = stat ~= nil or code ~= "ENOENT" }
+   if s.exists then
+      local text, err = look.text(file)
+      local theirs = look.text(paths.data .. "/job_submit.lua")
+      s.err = err
+      s.same = text ~= nil and text == theirs
+      s.ours = text ~= nil and text:find("-- job_submit.lua: refuses --syscheck levels", 1, true) == 1
+      s.calls = text ~= nil and mentions(text, "syscheck")
+   end
+   return s
 end
 
 return installed

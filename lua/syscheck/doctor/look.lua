@@ -68,7 +68,8 @@ function look.ask(program, args, timeout_ms, env)
    return run.out
 end
 
-local function parent(path)
+--- The directory that an absolute path is in.
+function look.parent(path)
    return path:match("^(.+)/[^/]*$") or "/"
 end
 
@@ -105,7 +106,7 @@ function look.trust(out, seen, path, why, owner)
          if at == "/" then
             break
          end
-         at = parent(at)
+         at = look.parent(at)
       end
    end
 end
@@ -117,9 +118,9 @@ function look.directory(name, path, is_root)
    local stat, err, code = uv.fs_stat(path)
    if not stat and code == "ENOENT" then
       -- The prolog makes it, where it can.
-      local above = parent(path)
+      local above = look.parent(path)
       while not uv.fs_stat(above) and above ~= "/" do
-         above = parent(above)
+         above = look.parent(above)
       end
       if is_root and not uv.fs_access(above, "W") then
          d.err = ("cannot be made, %s is not writable"):format(above)

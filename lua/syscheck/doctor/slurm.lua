@@ -34,7 +34,7 @@ end
 local function syntax(facts, say)
    for _, p in ipairs(facts.conf.problems) do
       say("error", { text = p.text, file = p.file, line = p.line,
-         why = "slurmctld and slurmd may refuse the file at their next start", fix = "correct that line" })
+         why = "Slurm's daemons and commands stop at it when they start", fix = "correct that line" })
    end
 end
 

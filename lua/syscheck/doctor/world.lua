@@ -21,10 +21,6 @@ local PLACES = { "/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/usr/lo
 local OURS = "spank_syscheck.so"
 local MAX_BASELINE = 16777216
 
-local function directory(file)
-   return file:match("^(.*)/[^/]*$") or "."
-end
-
 local function conf_file(named)
    local file = named or os.getenv("SLURM_CONF")
    if not file or file == "" then
@@ -77,41 +73,9 @@ local function read_baseline(file)
    return b
 end
 
--- Code, without the comments of shell or Lua.
-local function mentions(text, what)
-   text = ("\n" .. text):gsub("\n%s*#[^\n]*", "\n"):gsub("\n%s*%-%-[^\n]*", "\n")
-   return text:find(what, 1, true) ~= nil
-end
-
--- What slurm.conf names as Prolog or Epilog: a path, or a pattern for several.
-local function scripts(conf, name)
-   local out, ours = {}, paths.libexec .. "/" .. name
-   for _, entry in ipairs(conf.all[name] or {}) do
-      local path = entry.value:sub(1, 1) == "/" and entry.value or directory(conf.file) .. "/" .. entry.value
-      for _, found in ipairs(look.glob(path)) do
-         local real = uv.fs_realpath(found)
-         local s = { path = found, ours = real ~= nil and real == uv.fs_realpath(ours) }
-         local stat, err, code = uv.fs_stat(found)
-         if not stat then
-            s.unread = code == "EACCES"
-            s.err = code == "ENOENT" and "is not there" or not s.unread and err or nil
-         elseif stat.type ~= "file" then
-            s.err = "is a " .. stat.type
-         elseif stat.mode & 73 == 0 then -- 0111
-            s.err = "is not executable"
-         end
-         local text = stat and not s.ours and look.text(found)
-         s.unread = s.unread or (stat and not s.ours and not text)
-         s.calls = text and (mentions(text, ours) or mentions(text, "syscheck/" .. name)) or false
-         out[#out + 1] = s
-      end
-   end
-   return out
-end
-
 -- plugstack.conf and our lines in it, each with the Slurm that its plugin is built for.
 local function plugstack(conf, plugin_dirs)
-   local file = slurmconf.value(conf, "PlugStackConfig") or directory(conf.file) .. "/plugstack.conf"
+   local file = slurmconf.value(conf, "PlugStackConfig") or look.parent(conf.file) .. "/plugstack.conf"
    local _, _, code = uv.fs_stat(file)
    if code == "ENOENT" then
       return { file = file, exists = false, problems = {}, ours = {}, seen = {}, files = {} }
@@ -142,21 +106,6 @@ local function plugstack(conf, plugin_dirs)
       end
    end
    return stack
-end
-
-local function submit(conf)
-   local file = directory(conf.file) .. "/job_submit.lua"
-   local stat, _, code = uv.fs_stat(file)
-   local s = { file = file, exists = stat ~= nil or code ~= "ENOENT" }
-   if s.exists then
-      local text, err = look.text(file)
-      local theirs = look.text(paths.data .. "/job_submit.lua")
-      s.err = err
-      s.same = text ~= nil and text == theirs
-      s.ours = text ~= nil and text:find("-- job_submit.lua: refuses --syscheck levels", 1, true) == 1
-      s.calls = text ~= nil and mentions(text, "syscheck")
-   end
-   return s
 end
 
 local function slurm_versions(found)
@@ -220,25 +169,34 @@ local function is_controller(conf, host)
    return false
 end
 
-local function uid_of(name)
-   for line in (look.text("/etc/passwd") or ""):gmatch("[^\n]+") do
-      local user, uid = line:match("^([^:]*):[^:]*:(%d+):")
-      if user == name then
-         return tonumber(uid)
-      end
-   end
+-- The uid of SlurmUser, who may own what is Slurm's.
+local function slurm_user(conf)
+   local user = (slurmconf.value(conf, "SlurmUser") or "root"):match("^[^(]*")
+   local line = slurm.safe_name(user) and look.ask("getent", { "passwd", user })
+   return tonumber(user) or tonumber(line and line:match("^[^:]*:[^:]*:(%d+):"))
 end
 
-local function trust(facts)
+-- Slurm's own files that others may change: their PluginDir is loaded by whoever asks
+-- scontrol.
+local function open_conf(conf, owner)
+   local out, seen = {}, {}
+   for _, path in ipairs(conf.files) do
+      look.trust(out, seen, path, "", owner)
+   end
+   return #out > 0
+end
+
+local function trust(facts, owner)
    local out, seen = {}, {}
    local root = "root runs or obeys it: whoever may change it is root on every node"
-   local function all(list, why, owner)
+   local function all(list, why, other)
       for _, path in ipairs(list) do
-         look.trust(out, seen, path, why, owner)
+         look.trust(out, seen, path, why, other)
       end
    end
    local ours = { facts.policy.file, facts.baseline.file, paths.plugin }
-   for _, dir in ipairs({ paths.libexec, paths.data .. "/lua/syscheck", paths.data .. "/lua/syscheck/counters" }) do
+   local lua = paths.data .. "/lua/syscheck"
+   for _, dir in ipairs({ paths.libexec, lua, lua .. "/counters", lua .. "/cmd", lua .. "/doctor" }) do
       for _, name in ipairs(files.list(dir)) do
          ours[#ours + 1] = dir .. "/" .. name
       end
@@ -251,8 +209,6 @@ local function trust(facts)
    for _, p in ipairs(facts.stack.ours) do
       ours[#ours + 1] = p.path:sub(1, 1) == "/" and p.path or nil
    end
-   local user = (slurmconf.value(facts.conf, "SlurmUser") or "root"):match("^[^(]*")
-   local owner = tonumber(user) or uid_of(user)
    -- First, because SlurmUser may own what is Slurm's, and the directories above it.
    all(facts.conf.files, root, owner)
    all(facts.stack.files, root, owner)
@@ -284,14 +240,17 @@ function world.look(options)
    facts.topology = inventory.read("")
    facts.class = facts.topology.class
    facts.baseline = read_baseline(expand(p.baseline or paths.baseline))
-   facts.scripts = { prolog = scripts(conf, "prolog"), epilog = scripts(conf, "epilog") }
-   facts.tools = installed.tools(p, file)
+   facts.scripts = { prolog = installed.scripts(conf, "prolog"), epilog = installed.scripts(conf, "epilog") }
+   local owner = slurm_user(conf)
+   local unsafe = is_root and open_conf(conf, owner)
+   facts.tools = installed.tools(p, not unsafe and file or nil)
    facts.slurm = slurm_versions(facts.tools)
    facts.major = facts.slurm[1] and tonumber(facts.slurm[1].version:match("^%d+"))
-   facts.controller = controller(p.scontrol, file)
+   facts.controller = unsafe and { err = "others may change slurm.conf: scontrol is not run by root with it" }
+      or controller(p.scontrol, file)
    facts.stack = plugstack(conf, slurmconf.value(conf, "PluginDir")
       or facts.controller.config and facts.controller.config.plugindir)
-   facts.submit = submit(conf)
+   facts.submit = installed.submit(conf)
    facts.health = uv.fs_stat(paths.libexec .. "/health") and paths.libexec .. "/health" or nil
    facts.kernels, facts.modules = installed.kernels(), installed.modules()
    facts.dirs = {}
@@ -299,7 +258,7 @@ function world.look(options)
       facts.dirs[i] = look.directory(name, expand(p[name] or paths[name]), is_root)
    end
    facts.log = look.log(paths.log, paths.sysconf)
-   facts.trust = trust(facts)
+   facts.trust = trust(facts, owner)
    return facts
 end
 
