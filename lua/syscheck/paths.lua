@@ -2,6 +2,10 @@
 return {
    version = "@VERSION@",
    libexec = "@LIBEXECDIR@",
+   data = "@DATADIR@",
+   plugin = "@LIBDIR@/spank_syscheck.so",
+   sysconf = "@SYSCONFDIR@",
+   log = "@LOCALSTATEDIR@/log/syscheck.log",
    policy = "@SYSCONFDIR@/syscheck/policy.lua",
    -- %n is the node's name, as in slurm.conf: several nodes may share a disk.
    baseline = "@SYSCONFDIR@/syscheck/baseline.json",

@@ -1,0 +1,77 @@
+--- syscheck doctor: what in Slurm's configuration, the installation and this host will
+-- bite. Changes nothing.
+local json = require("cjson").new()
+local doctor = require("syscheck.doctor")
+local render = require("syscheck.render")
+local slurm = require("syscheck.slurm")
+local world = require("syscheck.doctor.world")
+
+local command = {}
+
+local MAX_LINE = 1000
+local NO_CONF = 3
+
+function command.add_to(parser)
+   local c = parser:command("doctor", "Read Slurm's configuration and this installation, and say what will bite. "
+      .. "Changes nothing. Exit status: 0 nothing will, 1 errors or warnings, 3 no slurm.conf.")
+      :summary("Say what in Slurm's configuration will bite.")
+   c:option("--conf", "slurm.conf to read (default: $SLURM_CONF, /etc/slurm/slurm.conf)."):argname("FILE")
+   c:option("--node", "Name of this node in slurm.conf (default: $SLURMD_NODENAME, the host's name)."):argname("NAME")
+      :convert(function(value)
+         return slurm.safe_name(value), "--node: not a node's name"
+      end)
+   c:option("--policy", "Policy file to use."):argname("FILE")
+   c:flag("--json", "Print the findings as one JSON object.")
+end
+
+local function plural(n, word)
+   return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
+end
+
+local function summary(facts, found)
+   local counts = ("%s, %s, %s; %s and host %s, %s"):format(plural(found.errors, "error"),
+      plural(found.warnings, "warning"), plural(found.infos, "note"), facts.conf.file, facts.node,
+      plural(found.rules, "rule"))
+   local bites = found.errors + found.warnings > 0
+   return ("%-5s %s"):format(bites and (found.errors > 0 and "error" or "warn") or "ok", counts)
+end
+
+-- File names and values come from files: nothing in them reaches a terminal.
+local function clean(finding)
+   for _, key in ipairs({ "text", "file", "why", "add", "fix" }) do
+      finding[key] = finding[key] and render.plain(finding[key], 400)
+   end
+   return finding
+end
+
+function command.run(args)
+   local facts, err = world.look({ conf = args.conf, node = args.node, policy = args.policy })
+   if not facts then
+      io.stderr:write("syscheck: doctor: ", render.plain(err, 300), " (--conf FILE says where slurm.conf is)\n")
+      return NO_CONF
+   end
+   local found = doctor.examine(facts)
+   for _, list in ipairs({ found.findings, found.skipped }) do
+      for _, finding in ipairs(list) do
+         clean(finding)
+      end
+   end
+   if args.json then
+      local text = json.encode({ v = 1, conf = render.plain(facts.conf.file, 400), node = facts.node,
+         errors = found.errors, warnings = found.warnings, infos = found.infos, rules = found.rules,
+         findings = found.findings, skipped = found.skipped })
+      -- An empty list is none to cjson. No string can hold this: its quotes are escaped.
+      print((text:gsub('"(%l+)":{}', '"%1":[]')))
+   else
+      for _, finding in ipairs(found.findings) do
+         print(render.plain(doctor.line(finding), MAX_LINE))
+      end
+      for _, s in ipairs(found.skipped) do
+         print(render.plain(("info  %s could not be looked at: %s"):format(s.rule, s.why), MAX_LINE))
+      end
+      print(render.plain(summary(facts, found), MAX_LINE))
+   end
+   return found.errors + found.warnings > 0 and 1 or 0
+end
+
+return command
