@@ -137,10 +137,11 @@ function policy_text.lines(text)
             keys[i] = trail[i]
          end
          local whole = table.concat(keys, "\0")
-         -- The last one counts; the value may stand in a local table ("p.limits.x").
+         -- The last one counts. One key more in front is a local's name ("p.limits.x").
          for i = #entries, 1, -1 do
             local path = entries[i].path
-            if path == whole or path:sub(-#whole - 1) == "\0" .. whole then
+            local head = path:sub(-#whole - 1) == "\0" .. whole and path:sub(1, -#whole - 2)
+            if path == whole or (head and not head:find("\0", 1, true)) then
                return entries[i].line, n
             end
          end
