@@ -116,8 +116,9 @@ function level.decide(asked, bounds, node, from)
    local note
    if got ~= want then
       local bound = level.at_least(got, want) and "floor" or "ceiling"
+      local whose = from and from[bound][1] or "partition"
       note = ("%s %s, the %s's %s is %s"):format(want, asked and "asked" or "is the default",
-         from and from[bound][1] or "partition", bound, got)
+         whose == "qos" and "QOS" or whose, bound, got)
    end
    if level.is_active(got) and not node.owned then
       return "passive", got .. " needs the whole node; other jobs may run here"

@@ -66,8 +66,13 @@ local KINDS = { { "account", "accounts" }, { "qos", "qos" }, { "partition", "par
 
 -- One bound of one account, QOS or partition: its own, else that of "*".
 -- @return level or nil, key of the table it is from
-local function entry(entries, name, key)
+local function entry(entries, name, key, fold)
    local own = name and entries[name]
+   -- sacctmgr's names are lower case, whatever a user typed after -A or -q.
+   if not own and name and fold then
+      name = name:lower()
+      own = entries[name]
+   end
    if own and own[key] then
       return own[key], name
    end
@@ -90,9 +95,10 @@ function policy.bounds(p, job)
    for i = 1, #KINDS do
       local kind, entries = KINDS[i][1], p[KINDS[i][2]]
       local name = job[kind]
-      local f, fk = entry(entries, name, "floor")
-      local d, dk = entry(entries, name, "default")
-      local c, ck = entry(entries, name, "ceiling")
+      local fold = kind ~= "partition"
+      local f, fk = entry(entries, name, "floor", fold)
+      local d, dk = entry(entries, name, "default", fold)
+      local c, ck = entry(entries, name, "ceiling", fold)
       if kind == "partition" then
          local base = policy.DEFAULTS.partitions["*"]
          f, d, c = f or base.floor, d or base.default, c or base.ceiling

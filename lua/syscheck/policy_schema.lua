@@ -205,36 +205,40 @@ local function nearest(key, rules)
    return #names <= 7 and (" (%s)"):format(table.concat(names, ", ")) or ""
 end
 
+-- The trail as it is shown: "limits.triad_gbs".
+local function joined(trail, count)
+   local shown = {}
+   for i = 1, count do
+      shown[i] = level.show(trail[i])
+   end
+   return table.concat(shown, ".")
+end
+
 local function check_keys(value, rules, trail, problems)
-   local function problem(text)
+   local function problem(text, ...)
       local copy = {}
       for i, key in ipairs(trail) do
          copy[i] = key
       end
-      problems[#problems + 1] = { trail = copy, text = text }
+      problems[#problems + 1] = { trail = copy, text = text:format(...) }
    end
-   local shown = {}
-   for i, key in ipairs(trail) do
-      shown[i] = level.show(key)
-   end
-   local where = table.concat(shown, ".")
    if type(rules) == "function" then
       local want = rules(value)
       if want then
-         problem(("%s must be %s"):format(where, want))
+         problem("%s must be %s", joined(trail, #trail), want)
       end
       return
    end
    if type(value) ~= "table" then
-      problem(("%s must be a table"):format(where == "" and "the policy" or where))
+      problem("%s must be a table", joined(trail, #trail))
       return
    end
    for key, inner in pairs(value) do
       local rule = rules["*any"] or rules[key]
       trail[#trail + 1] = tostring(key)
       if type(key) ~= "string" or not rule then
-         problem(("unknown key %s%s%s"):format(where ~= "" and where .. "." or "", key_name(key),
-            nearest(key, rules)))
+         problem("unknown key %s%s%s", #trail > 1 and joined(trail, #trail - 1) .. "." or "", key_name(key),
+            nearest(key, rules))
       else
          check_keys(inner, rule, trail, problems)
       end

@@ -28,6 +28,7 @@ function TestRules:test_the_highest_floor_the_lowest_ceiling_the_most_specific_d
       { { partition = "main" }, "passive", "passive", "quick" },
       { { partition = "main", account = "physics" }, "quick", "quick", "quick" },
       { { partition = "main", account = "bench" }, "passive", "quick", "quick" },
+      { { partition = "MAIN", account = "Physics" }, "quick", "quick", "full" },
       { { partition = "other", account = "bench" }, "none", "full", "full" },
       { { partition = "other", account = "bench", qos = "night" }, "none", "full", "full" },
       { { partition = "other", qos = "night" }, "none", "quick", "full" },
