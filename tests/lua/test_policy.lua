@@ -15,7 +15,8 @@ end
 TestRules = {}
 
 local RULES = [[
-   partitions = { ["*"] = { default = "passive" }, main = { floor = "passive", default = "passive", ceiling = "quick" } },
+   partitions = { ["*"] = { default = "passive" },
+      main = { floor = "passive", default = "passive", ceiling = "quick" } },
    accounts = { physics = { floor = "quick" }, bench = { default = "full" }, guest = { ceiling = "passive" } },
    qos = { debug = { ceiling = "none" }, night = { default = "quick" }, careful = { floor = "full" } },
 ]]
@@ -80,8 +81,10 @@ function TestBadFiles:test_named_with_file_and_line()
       { "return { store = 'records' }", "store must be an absolute path or a URL" },
       { "return { store = 'postgresql://a b' }", "store must be" },
       -- Comments and strings that look like keys.
-      { "return {\n -- mode = 1\n io_paths = { '/mode = ' },\n --[[ mode = 2\n ]] mode = 3 }", "p.lua:5: mode must be" },
-      { "local p = {}\np.limits = {}\np.limits.gflops = {\n min = -1 }\nreturn p", "p.lua:4: limits.gflops.min must be" },
+      { "return {\n -- mode = 1\n io_paths = { '/mode = ' },\n --[[ mode = 2\n ]] mode = 3 }",
+         "p.lua:5: mode must be" },
+      { "local p = {}\np.limits = {}\np.limits.gflops = {\n min = -1 }\nreturn p",
+         "p.lua:4: limits.gflops.min must be" },
       { "local g = { flor = 1 }\nreturn { partitions = {\n g = g } }", "p.lua:3: unknown key partitions.g.flor" },
    }
    for _, c in ipairs(cases) do
@@ -116,15 +119,15 @@ function TestBadFiles:test_what_burns_time_or_memory_is_refused_before_it_runs()
 end
 
 function TestBadFiles:test_words_in_comments_and_strings_are_no_loops()
-   local p = assert(policy.parse('return { -- while "x".. for\n io_paths = { "/for..while:x", [[/function]] }, --[==[ goto ]] ]==]'
-      .. " spool = '/it\\'s..' }", "p"))
+   local p = assert(policy.parse('return { -- while "x".. for\n io_paths = { "/for..while:x", [[/function]] },'
+      .. " --[==[ goto ]] ]==] spool = '/it\\'s..' }", "p"))
    lu.assertEquals(p.io_paths, { "/for..while:x", "/function" })
    lu.assertEquals(p.spool, "/it's..")
 end
 
 function TestBadFiles:test_a_line_for_each_key_that_is_set()
-   local text = 'local p = {\n mode = "enforce",\n partitions = { ["gpu.x"] = { floor = "none",\n default = "quick" } },'
-      .. '\n}\np.limits = { triad_gbs = {\n mode = "observe" } }\nreturn p'
+   local text = 'local p = {\n mode = "enforce",\n partitions = { ["gpu.x"] = { floor = "none",\n'
+      .. ' default = "quick" } },\n}\np.limits = { triad_gbs = {\n mode = "observe" } }\nreturn p'
    local _, _, line_of = policy.parse(text, "p")
    lu.assertEquals(line_of({ "mode" }), 2)
    lu.assertEquals(line_of({ "partitions", "gpu.x", "floor" }), 3)
@@ -185,7 +188,8 @@ function TestSubmissions:test_shared_nodes_as_the_policy_says()
    lu.assertNil(ok)
    lu.assertStrContains(note, "add --exclusive, or use passive")
    -- Nothing to say where it gets whole nodes, asked for none, or nobody knows.
-   for _, quiet in ipairs({ { asked = "full", partitions = { "main" } }, { asked = "passive", partitions = { "shared" } },
+   for _, quiet in ipairs({ { asked = "full", partitions = { "main" } },
+      { asked = "passive", partitions = { "shared" } },
       { asked = "full", partitions = { "shared" }, exclusive = true }, { asked = "full", partitions = { "?" } } }) do
       quiet.is_whole = whole
       lu.assertEquals({ submit.check(parse("shared = 'refuse'"), quiet) }, { true })
