@@ -5,38 +5,78 @@
 -- It runs under slurmctld's locks: the policy is read once, when Slurm loads this
 -- file. After a change of the policy: `touch job_submit.lua`, which slurmctld
 -- notices at the next submission. Trouble of its own never refuses a job.
+--
+-- Each load is a new Lua: what a broken policy is replaced by has to be on disk. Where
+-- SlurmUser can write to COPY's directory, that is the last good policy.
 local DATADIR, POLICY = "@DATADIR@", "@SYSCONFDIR@/syscheck/policy.lua"
+local COPY = "@LOCALSTATEDIR@/lib/syscheck-submit/policy.good"
 package.path = DATADIR .. "/lua/?.lua;" .. package.path
 
 local slurm = slurm -- luacheck: ignore 113 (slurmctld's table)
 
 local function load_modules()
-   -- slurmctld keeps its Lua state over reloads: forget older versions.
-   for _, name in ipairs({ "level", "policy", "submit" }) do
+   -- A site's own job_submit.lua may load this file more than once.
+   for _, name in ipairs({ "level", "policy_text", "policy_schema", "policy_copy", "policy", "submit" }) do
       package.loaded["syscheck." .. name] = nil
    end
-   return require("syscheck.submit"), require("syscheck.policy")
+   return require("syscheck.submit"), require("syscheck.policy"), require("syscheck.policy_copy")
 end
 
-local function load_policy(policy)
-   local file, err = io.open(POLICY, "r")
+local function read(path)
+   local file, err = io.open(path, "r")
    if not file then
-      return policy.default(), err
+      return nil, err
    end
-   local text = file:read("*a")
+   local text = file:read(1048576)
    file:close()
-   local parsed
-   parsed, err = policy.parse(text or "", POLICY)
-   return parsed or policy.default(), err
+   return text or ""
 end
 
-local loaded, submit, policy = pcall(load_modules)
+local function keep_copy(copies, text)
+   local old = read(COPY)
+   if old and copies.is_of(old, text) then
+      return
+   end
+   local file = io.open(COPY .. ".new", "w")
+   if not file then
+      slurm.log_info("%s", "syscheck: no copy of the policy is kept: " .. COPY .. " cannot be written to")
+      return
+   end
+   local written = file:write(copies.wrap(text, os.date("!%Y-%m-%dT%H:%M:%SZ")))
+   if file:close() and written then
+      os.rename(COPY .. ".new", COPY)
+   end
+end
+
+-- @return policy, what is wrong with the file or nil
+local function load_policy(policy, copies)
+   local text, err = read(POLICY)
+   local parsed
+   if text then
+      parsed, err = policy.parse(text, POLICY)
+      if parsed then
+         keep_copy(copies, text)
+         return parsed
+      end
+   end
+   local old, time = copies.unwrap(read(COPY) or "")
+   parsed = old and policy.parse(old, COPY)
+   if parsed then
+      return parsed, ("policy not used, last good copy of %s holds: %s"):format(time, err)
+   end
+   return policy.default(), "policy not used, defaults hold: " .. err
+end
+
+local loaded, submit, policy, copies = pcall(load_modules)
 local site
 if loaded then
-   local err
-   site, err = load_policy(policy)
+   local good, err
+   good, site, err = pcall(load_policy, policy, copies)
+   if not good then
+      site, err = policy.default(), "policy not used, defaults hold: " .. tostring(site)
+   end
    if err then
-      slurm.log_error("%s", "syscheck: policy not used, defaults hold: " .. err)
+      slurm.log_error("%s", "syscheck: " .. err)
    end
 else
    slurm.log_error("%s", "syscheck: not loaded: " .. tostring(submit))
@@ -50,16 +90,32 @@ local function default_partition(part_list)
    end
 end
 
--- @return true, or nil and the message for the user
+local EXCLUSIVE = 0 -- job_desc.shared of --exclusive, max_share of OverSubscribe=EXCLUSIVE
+
+-- @return true, a line for the user or nil; or nil and the message for the user
 local function syscheck(job_desc, part_list)
    local asked = submit.asked(job_desc.spank_job_env)
    if asked == nil then
       return true
    end
-   return submit.check(site, {
+   local component = job_desc.het_job_offset
+   local allowed, message, make_exclusive = submit.check(site, {
       asked = asked,
-      partitions = submit.partitions(job_desc.partition, default_partition(part_list)),
+      partitions = submit.partitions(job_desc.partition or default_partition(part_list)),
+      account = next(site.accounts) and (job_desc.account or job_desc.default_account) or nil,
+      qos = next(site.qos) and (job_desc.qos or job_desc.default_qos) or nil,
+      -- NO_VAL where the job is not heterogeneous.
+      component = component and component < 1000 and component or nil,
+      exclusive = job_desc.shared == EXCLUSIVE,
+      is_whole = function(partition)
+         local part = part_list[partition]
+         return part and part.max_share and part.max_share == EXCLUSIVE
+      end,
    })
+   if make_exclusive then
+      job_desc.shared = EXCLUSIVE
+   end
+   return allowed, message
 end
 
 function slurm_job_submit(job_desc, part_list, submit_uid) -- luacheck: ignore 111 212
@@ -69,11 +125,12 @@ function slurm_job_submit(job_desc, part_list, submit_uid) -- luacheck: ignore 1
    local ok, allowed, message = pcall(syscheck, job_desc, part_list) -- (*)
    if not ok then
       slurm.log_error("%s", "syscheck: job_submit: " .. tostring(allowed))
-   elseif not allowed then
-      slurm.log_user("%s", message) -- (*)
-      return slurm.ERROR
+      return slurm.SUCCESS
    end
-   return slurm.SUCCESS
+   if message then
+      slurm.log_user("%s", message) -- (*)
+   end
+   return allowed and slurm.SUCCESS or slurm.ERROR
 end
 
 function slurm_job_modify() -- luacheck: ignore 111

@@ -63,7 +63,7 @@ end
 local function act(self, result)
    if not result.confirmed then
       return "none"
-   elseif self.policy.mode ~= "enforce" then
+   elseif not result.enforced then
       log.error("would drain (mode is observe): %s", result.reason)
       return "observed"
    end
@@ -136,10 +136,11 @@ function prolog.main(get, options)
    local asked, forged = asked_level(get)
    local hardware = inventory.read(self.root)
    local whole = self:is_whole(slurm.cpus_on(self.name, get("SLURM_JOB_CPUS_PER_NODE"), job.nodelist), hardware)
-   local lvl, note = level.decide(asked, policy.bounds(self.policy, job.partition), {
+   local bounds, from_whom = policy.bounds(self.policy, job)
+   local lvl, note = level.decide(asked, bounds, {
       owned = whole and not self:has_other_jobs(job.id, from.boot_id),
       fresh = self:is_fresh(from.boot_id, os.time()),
-   })
+   }, from_whom)
 
    note = forged or note
 

@@ -182,7 +182,7 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)"
 		return {\n  mode = enforce"\n}|:2: 
 		return {\n  mode = "enforce",\n  limts = {}\n}|:3: unknown key limts, did you mean "limits"?
 		return { mode = "enforce" } x|:1: 
-		while true do end|:0: runs too long
+		while true do end|:1: "while": a policy has tables and values only
 	CASES
 	policy 'mode = "enforce", limits = { triad_gbs = { min = 80 } }'
 	chmod 666 "$P/etc/syscheck/policy.lua"

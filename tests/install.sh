@@ -60,6 +60,10 @@ main() {
 		[ -d "$(dest "$d")" ] || install -d -m 750 "$(dest "$d")"
 	done
 
+	# slurmctld's copy of the policy; SlurmUser's where that is not root (docs/admin.md).
+	d=$LOCALSTATEDIR/lib/syscheck-submit
+	[ -d "$(dest "$d")" ] || install -d -m 700 "$(dest "$d")"
+
 	for f in $KERNELS; do
 		binary "build/kernels/$f" "$(dest "$LIBEXECDIR/$f")"
 	done

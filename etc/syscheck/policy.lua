@@ -1,7 +1,9 @@
 -- syscheck policy. A Lua table; every key is optional and shown with its default.
--- `syscheck config check` says whether the file can be used. A file that cannot be
--- used drains nothing: the defaults hold, checks become `unknown`, and the log says
--- why with file and line. Manual: syscheck-policy(5).
+-- `syscheck config check` says whether the file can be used, `syscheck config show` what
+-- of it applies where. Where it cannot be used the last good copy is, and without one
+-- the defaults, checks become `unknown` and nothing is drained; the log says why with
+-- file and line. Tables and values only: no loops, functions, "..". Manual:
+-- syscheck-policy(5).
 return {
    -- "observe": verdicts are recorded, nothing is drained. "enforce": a node that is
    -- below its limit twice in a row is drained. Start with observe, learn a baseline
@@ -16,12 +18,25 @@ return {
       -- gpu = { floor = "passive", default = "quick", ceiling = "full" },
    },
 
+   -- The same for accounts and QOS. Of all that match a job the highest floor and the
+   -- lowest ceiling hold, and the default of the account, else the QOS, else the
+   -- partition. Before Slurm 26.05 the nodes do not know a job's QOS: there its rules
+   -- only say what a user may ask for.
+   accounts = {}, -- { bench = { default = "quick" } }
+   qos = {},      -- { debug = { ceiling = "passive" } }
+
+   -- A user asks for kernels (quick, full) in a partition that gives parts of nodes:
+   -- "passive": told so, and they run only if the job gets a whole node; "exclusive":
+   -- the job is made exclusive; "refuse".
+   shared = "passive",
+
    -- Static limits, for values that are known without a baseline. `min` and `max` in
    -- the metric's unit; action "fail" may drain, "warn" only tells, "off" does not
-   -- rate. `tolerance` overrides the one below for this metric.
+   -- rate. `tolerance` overrides the one below for this metric, `mode` the one above: with
+   -- "observe" its fail drains nothing, with "enforce" it does even where others do not.
    limits = {
       -- triad_gbs = { min = 300 },     -- GB/s, the whole node
-      -- gflops = { min = 2000 },       -- GFLOP/s, the whole node
+      -- gflops = { min = 2000, mode = "observe" }, -- GFLOP/s, the whole node
       noise_pct = { action = "warn" },  -- % of time lost to the OS; no limit as shipped: add max = 1
       latency_ns = { action = "warn" }, -- of the worst NUMA node to its own memory
       best_gbs = { action = "off" },    -- best triad of `scaling`: recorded, not rated
@@ -94,4 +109,8 @@ return {
    -- state = "@LOCALSTATEDIR@/lib/syscheck",
    -- run = "@RUNDIR@",
    -- baseline = "@SYSCONFDIR@/syscheck/baseline.json",
+
+   -- Where the fleet's records are collected: a file or a database. No password here:
+   -- the policy is readable by all.
+   -- store = "@LOCALSTATEDIR@/lib/syscheck/store.db", -- or "postgresql://db.example.org/syscheck"
 }

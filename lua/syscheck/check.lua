@@ -172,7 +172,8 @@ end
 -- @param node from node.open
 -- @param inventory from inventory.read
 -- @param from counters.snapshot at the begin
--- @return { level, status, corrupt, confirmed = a fail that may drain, metrics (see
+-- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
+--   policy says that it does (for one failing metric at least), metrics (see
 --   verdict.rate), runs, reason, kernel_s = wall seconds in kernels, box_s = their
 --   time boxes, duration_s, after = counters.snapshot at the end }
 function check.run(lvl, node, inventory, from)
@@ -190,13 +191,14 @@ function check.run(lvl, node, inventory, from)
    end
    local rated = rate_all(out, lvl ~= "none" and inventory, limits, node.root)
    rated.status = verdict.with_paths(rated.status, out.runs)
-   if #node.problems > 0 and rated.status ~= "fail" then
+   if node.doubtful and rated.status ~= "fail" then
       rated.status = "unknown"
    end
    out.status, out.metrics, out.corrupt = rated.status, rated.metrics, rated.corrupt
+   out.enforced = verdict.set_modes(rated, p, inventory.class)
    out.reason = verdict.reason(rated)
    -- Bad configuration must not drain: what the limits would have been is not known.
-   out.confirmed = rated.status == "fail" and #node.problems == 0
+   out.confirmed = rated.status == "fail" and not node.doubtful
    out.kernel_s, out.box_s = 0, 0
    for _, run in ipairs(out.runs) do
       out.kernel_s, out.box_s = out.kernel_s + run.seconds, out.box_s + run.box_s

@@ -108,14 +108,17 @@ end
 -- @param bounds { floor, default, ceiling } of the partition
 -- @param node { owned = no other job runs here and this one holds every CPU,
 --   fresh = the last pass still counts }
+-- @param from whose floor or ceiling it is, see policy.bounds; nil: the partition's
 -- @return level, and why it is not what was asked or set (nil when it is)
-function level.decide(asked, bounds, node)
+function level.decide(asked, bounds, node, from)
    local want = asked or bounds.default
    local got = lower(higher(want, bounds.floor), bounds.ceiling)
    local note
    if got ~= want then
-      note = ("%s %s, the partition's %s is %s"):format(want, asked and "asked" or "is the default",
-         level.at_least(got, want) and "floor" or "ceiling", got)
+      local bound = level.at_least(got, want) and "floor" or "ceiling"
+      local whose = from and from[bound][1] or "partition"
+      note = ("%s %s, the %s's %s is %s"):format(want, asked and "asked" or "is the default",
+         whose == "qos" and "QOS" or whose, bound, got)
    end
    if level.is_active(got) and not node.owned then
       return "passive", got .. " needs the whole node; other jobs may run here"

@@ -5,7 +5,7 @@ local uv = require("luv")
 local baseline = require("syscheck.baseline")
 local files = require("syscheck.files")
 local paths = require("syscheck.paths")
-local policy = require("syscheck.policy")
+local policy_file = require("syscheck.policy_file")
 local slurm = require("syscheck.slurm")
 
 json.decode_invalid_numbers(false)
@@ -17,34 +17,25 @@ node.__index = node
 -- prolog lasts, runs nothing.
 local PROLOG_MAX_S = 120
 
---- Reads the site's policy; on trouble the defaults, and why.
-local function read_policy(file)
-   local text, err = files.read(file)
-   local trusted, why = true, nil
-   if text then
-      trusted, why = files.trusted(file)
-   end
-   if not text or not trusted then
-      return policy.default(), err or why
-   end
-   local parsed
-   parsed, err = policy.parse(text, file)
-   return parsed or policy.default(), err
-end
-
 --- Opens this node.
 -- @param name node name from Slurm (checked here), or nil for the host's
 -- @param options { policy = file, without_policy = a missing file means defaults and
---   is no problem, root = of a prepared tree instead of the machine's }
--- @return node; its field `problems` lists what the checker itself suffered from
+--   is no problem, root = of a prepared tree instead of the machine's, copy = where a
+--   copy of a good policy is kept }; nil: the agent, which keeps it in its state directory
+-- @return node; its field `problems` lists what the checker itself suffered from, and
+--   `doubtful` says that one of them leaves its verdicts open
 function node.open(name, options)
    local file = options and options.policy or paths.policy
    local self = setmetatable({ problems = {}, root = options and options.root or "" }, node)
    self.name = slurm.safe_name(name) or slurm.safe_name((uv.os_gethostname():match("^[^.]*"))) or "unknown"
-   local err
-   self.policy, err = read_policy(file)
-   if err and not (options and options.without_policy and not uv.fs_stat(file)) then
-      self:problem("policy: " .. err)
+   local copy = options and options.copy or not (options and options.policy) and paths.state .. "/policy.good" or nil
+   if options and options.without_policy and not uv.fs_stat(file) then
+      file, copy = nil, nil
+   end
+   local err, sound
+   self.policy, err, sound = policy_file.read(file, copy, not options or options.copy)
+   if err then
+      self[sound and "notice" or "problem"](self, "policy: " .. err)
    end
    for _, dir in ipairs({ "spool", "state", "run" }) do
       self[dir] = self:expand(self.policy[dir] or paths[dir])
@@ -70,7 +61,14 @@ function node:expand(path)
    return (path:gsub("%%n", self.name))
 end
 
+--- What the checker suffered from, and leaves its verdict open: nothing drains.
 function node:problem(text)
+   self:notice(text)
+   self.doubtful = true
+end
+
+--- The same, where the verdict stands all the same.
+function node:notice(text)
    self.problems[#self.problems + 1] = text
 end
 

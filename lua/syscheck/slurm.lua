@@ -124,6 +124,7 @@ function slurm.job(get)
       uid = tonumber(get("SLURM_JOB_UID") or nil),
       partition = get("SLURM_JOB_PARTITION"),
       account = get("SLURM_JOB_ACCOUNT"),
+      qos = get("SLURM_JOB_QOS"), -- Slurm 26.05 and newer
       nodes = nodes and #nodes > 0 and #nodes or nil,
       nodelist = get("SLURM_NODELIST") or get("SLURM_JOB_NODELIST"),
       het_job_id = tonumber(get("SLURM_HET_JOB_ID") or nil),

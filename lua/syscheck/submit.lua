@@ -29,32 +29,72 @@ function submit.asked(env)
    return nil
 end
 
+-- "partition main", "account physics"; a job that names none is under the rule for all.
+local function owner(job, partition, from)
+   local name = from[1] == "partition" and partition or job[from[1]]
+   return from[1] == "qos" and "QOS" or from[1], name and " " .. level.show(name, 64) or " *"
+end
+
+-- What the user reads where the level is out of the bounds of one partition; else nil.
+local function out_of_bounds(p, job, partition)
+   local bounds, from = policy.bounds(p, { partition = partition, account = job.account, qos = job.qos })
+   if not level.at_least(job.asked, bounds.floor) then
+      local kind, name = owner(job, partition, from.floor)
+      return ("--syscheck=%s is below the floor of %s%s: use %s or more, or leave it out")
+         :format(job.asked, kind, name, bounds.floor)
+   end
+   if not level.at_least(bounds.ceiling, job.asked) then
+      local kind, name = owner(job, partition, from.ceiling)
+      return ("--syscheck=%s is more than %s%s allows: use %s or less")
+         :format(job.asked, kind, name, bounds.ceiling)
+   end
+end
+
+-- First partition in which the job may get a part of a node only, or nil.
+local function shared_in(job)
+   for _, partition in ipairs(job.is_whole and not job.exclusive and job.partitions or {}) do
+      if job.is_whole(partition) == false then
+         return partition
+      end
+   end
+end
+
 --- Decides about a submission.
 -- @param p policy
 -- @param job { asked = raw value or nil, partitions = list of names the job may
---   start in (nil names the default partition's absence) }
--- @return true, or nil and the line that the user reads
+--   start in (empty: the default partition is not known), account, qos = names or nil,
+--   component = number within a heterogeneous job or nil, exclusive = it asked for whole
+--   nodes, is_whole = function(partition) -> whether it gives whole nodes, nil: unknown }
+-- @return true, a line for the user or nil, whether the job has to be made exclusive;
+--   or nil and the line that the user reads
 function submit.check(p, job)
    if job.asked == nil then
       return true
    end
+   local prefix = job.component and ("syscheck: component %d: "):format(job.component) or "syscheck: "
    if not level.is_valid(job.asked) then
       local _, why = level.parse(job.asked)
       -- "" and "(null)" never come from the plugin: it sends a level's name.
-      return nil, "syscheck: " .. (why or ("unknown level (%s)"):format(table.concat(level.NAMES, ", ")))
+      return nil, prefix .. (why or ("unknown level (%s)"):format(table.concat(level.NAMES, ", ")))
    end
-   for _, partition in ipairs(job.partitions) do
-      local bounds = policy.bounds(p, partition)
-      if not level.at_least(job.asked, bounds.floor) then
-         return nil, ("syscheck: --syscheck=%s is below the floor of partition %s: use %s or more, or leave it out")
-            :format(job.asked, level.show(partition, 64), bounds.floor)
-      end
-      if not level.at_least(bounds.ceiling, job.asked) then
-         return nil, ("syscheck: --syscheck=%s is more than partition %s allows: use %s or less")
-            :format(job.asked, level.show(partition, 64), bounds.ceiling)
+   for i = 1, math.max(1, #job.partitions) do
+      local why = out_of_bounds(p, job, job.partitions[i])
+      if why then
+         return nil, prefix .. why
       end
    end
-   return true
+   local shared = level.is_active(job.asked) and shared_in(job)
+   if not shared then
+      return true
+   end
+   local needs = ("%s--syscheck=%s needs whole nodes, and partition %s gives parts of them"):format(prefix, job.asked,
+      level.show(shared, 64))
+   if p.shared == "refuse" then
+      return nil, needs .. ": add --exclusive, or use passive"
+   elseif p.shared == "exclusive" then
+      return true, needs .. ": the job is made exclusive", true
+   end
+   return true, needs .. ": passive runs where the job does not get a whole one (or add --exclusive)"
 end
 
 --- Partitions of a request.

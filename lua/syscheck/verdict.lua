@@ -199,23 +199,47 @@ function verdict.with_paths(status, runs)
    end
 end
 
---- The sentence of the worst metric, for a drain reason: corruption first. Noise beyond
+--- Says of each metric that failed whether it drains: its limit's own mode, else the
+-- policy's. A wrong result is beyond no limit: a limit's "observe" does not excuse it.
+-- @return true when at least one of them drains
+function verdict.set_modes(rated, p, class)
+   local enforced = false
+   for _, r in ipairs(rated.metrics) do
+      if r.status == "fail" then
+         local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class) or p.limits[r.name]
+         r.mode = rule and rule.mode or p.mode
+         if r.corrupt and p.mode == "enforce" then
+            r.mode = "enforce"
+         end
+         enforced = enforced or r.mode == "enforce"
+      end
+   end
+   return enforced
+end
+
+--- The sentence of the worst metric, for a drain reason: one that drains before one that
+-- is only observed (see set_modes), corruption first. Noise beyond
 -- its limit is named beside it: something else that runs there makes all rates low.
 -- @return text, or nil when nothing failed
 function verdict.reason(rated)
    local first, noise
-   for _, m in ipairs(rated.metrics) do
-      if m.corrupt then
-         return m.text
+   -- Of two, the one to name.
+   local function before(a, b)
+      local enforced = a.mode ~= "observe"
+      if enforced ~= (b.mode ~= "observe") then
+         return enforced
       end
-      if m.status == "fail" and not first then
+      return a.corrupt and not b.corrupt
+   end
+   for _, m in ipairs(rated.metrics) do
+      if m.status == "fail" and (not first or before(m, first)) then
          first = m
       end
       if m.name == "noise_pct" and m.value and (m.status == "warn" or m.status == "fail") then
          noise = m
       end
    end
-   if first and noise and first ~= noise then
+   if first and noise and first ~= noise and not first.corrupt then
       return ("%s; noise %s"):format(first.text, metrics.show(metrics.BY_NAME.noise_pct, noise.value, true))
    end
    return first and first.text

@@ -6,5 +6,5 @@ local env = { SLURM_JOB_ID = "1", SLURM_JOB_PARTITION = "main", SLURM_NODELIST =
    SPANK_SYSCHECK = "passive", SLURM_JOB_CPUS_PER_NODE = "256" }
 local code = dofile("prolog/prolog.lua").main(function(name)
    return env[name]
-end, { root = root, policy = dir .. "/policy.lua" })
+end, { root = root, policy = dir .. "/policy.lua", copy = dir .. "/policy.good" })
 os.exit(code)

@@ -110,7 +110,7 @@ function TestPolicy:test_bad_files_are_named_with_file_and_line()
       { "return { [1] = 2 }", "unknown key 1" },
       { "return 7", "must return a table" },
       { "", "must return a table" },
-      { "while true do end", "runs too long" },
+      { "while true do end", 'p.lua:1: "while": a policy has tables and values only, no loop' },
       { "return { mode = os.getenv('HOME') }", "p.lua:1: " },
       { "return { mode = 1, tolerance = 2 }", "(and 1 more)" },
       { "\27Lua", "bytecode" },
@@ -137,12 +137,16 @@ function TestPolicy:test_a_list_is_taken_as_given()
    lu.assertEquals(policy.default().io_paths, {})
 end
 
+local function bounds(p, job)
+   return (policy.bounds(p, job)) -- without where each is from
+end
+
 function TestPolicy:test_bounds_fall_back_to_star_then_defaults()
    local p = policy.parse('return { partitions = { ["*"] = { floor = "passive", default = "quick" },'
       .. ' debug = { default = "passive" } } }', "p")
-   lu.assertEquals(policy.bounds(p, "debug"), { floor = "passive", default = "passive", ceiling = "full" })
-   lu.assertEquals(policy.bounds(p, "other"), { floor = "passive", default = "quick", ceiling = "full" })
-   lu.assertEquals(policy.bounds(p, nil), { floor = "passive", default = "quick", ceiling = "full" })
+   lu.assertEquals(bounds(p, { partition = "debug" }), { floor = "passive", default = "passive", ceiling = "full" })
+   lu.assertEquals(bounds(p, { partition = "other" }), { floor = "passive", default = "quick", ceiling = "full" })
+   lu.assertEquals(bounds(p, {}), { floor = "passive", default = "quick", ceiling = "full" })
 end
 
 TestSubmit = {}

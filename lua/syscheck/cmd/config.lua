@@ -1,33 +1,186 @@
---- syscheck config check: is the policy good?
+--- syscheck config check | show: is the policy good, and what of it applies where?
 local files = require("syscheck.files")
+local level = require("syscheck.level")
 local paths = require("syscheck.paths")
 local policy = require("syscheck.policy")
+local process = require("syscheck.process")
+local render = require("syscheck.render")
+local slurm = require("syscheck.slurm")
 
 local config = {}
 
+local SCONTROL_MS = 5000
+
 function config.add_to(parser)
-   local group = parser:command("config", "Check the policy file."):summary("Check the policy file.")
-      :require_command(true):command_target("action")
+   local group = parser:command("config", "Check the policy file, or show what of it applies.")
+      :summary("Check or show the policy."):require_command(true):command_target("action")
    group:command("check", "Say whether the policy can be used, and what is wrong with it.")
       :option("--policy", "Policy file to check."):argname("FILE")
+   local show = group:command("show", "Print what applies to a node or a partition, and which line says so.")
+   show:argument("node", "Node, as in slurm.conf: each of its partitions is shown."):args("?"):argname("NODE")
+   show:option("--partition", "Show this partition instead."):argname("NAME")
+   show:option("--account", "For a job of this account."):argname("NAME")
+   show:option("--qos", "For a job of this QOS."):argname("NAME")
+   show:option("--policy", "Policy file to show."):argname("FILE")
 end
 
-function config.run(args)
-   local file = args.policy or paths.policy
+-- @return policy, function that tells the line of a key; or nil and why
+local function read(file)
    local text, err = files.read(file)
    local good
    if text then
       good, err = files.trusted(file)
    end
-   if good then
-      good, err = policy.parse(text, file)
-   end
    if not good then
+      return nil, err
+   end
+   local parsed, why, line_of = policy.parse(text, file)
+   return parsed, why or line_of
+end
+
+-- What scontrol says, or nil and why it says nothing.
+local function ask(p, ...)
+   local run, err = process.run(p.scontrol, { "--oneliner", "show", ... },
+      { timeout_ms = SCONTROL_MS, env = { os.getenv("SLURM_CONF") and "SLURM_CONF=" .. os.getenv("SLURM_CONF") } })
+   if not run or run.timed_out or run.code ~= 0 then
+      return nil, err or run.timed_out and "no answer from scontrol" or (run.err .. run.out):match("[^\n]+")
+   end
+   return run.out
+end
+
+local function nearest(name, names)
+   local near = level.suggest(name, names)
+   return near and (', did you mean "%s"?'):format(render.safe(near)) or ""
+end
+
+-- Partitions of a node, from Slurm. @return list; or nil and why
+local function partitions_of(p, node)
+   if not slurm.safe_name(node) then
+      return nil, ('"%s" is no node name'):format(render.safe(node))
+   end
+   local said, err = ask(p, "node", node)
+   if not said then
+      return nil, ("node %s: %s; name a partition with --partition"):format(node, render.plain(err, 200))
+   end
+   local list = {}
+   for name in (said:match(" Partitions=(%S+)") or ""):gmatch("[^,]+") do
+      list[#list + 1] = name
+   end
+   if #list == 0 then
+      return nil, ("node %s is in no partition"):format(node)
+   end
+   return list
+end
+
+-- Whether there is such a partition. Without Slurm the policy alone is shown.
+-- @return true; or nil and why
+local function exists(p, partition)
+   local said = ask(p, "partition")
+   if not said then
+      return true
+   end
+   local names = {}
+   for name in said:gmatch("PartitionName=(%S+)") do
+      names[#names + 1] = name
+      if name == partition then
+         return true
+      end
+   end
+   return nil, ('Slurm has no partition "%s"%s'):format(render.safe(partition), nearest(partition, names))
+end
+
+local function where(file, line)
+   return line and ("%s:%d"):format(file:match("[^/]*$"), line) or "default"
+end
+
+local function bounds_rows(p, job, file, line_of)
+   local rows = { { "LEVEL", "VALUE", "OF", "FROM" } }
+   local bounds, from = policy.bounds(p, job)
+   for _, key in ipairs({ "floor", "default", "ceiling" }) do
+      local kind, name, entries = from[key][1], from[key][2], from[key][3]
+      -- A bound that was moved to another one is set where that one is.
+      local line
+      for _, set in ipairs({ key, "floor", "ceiling" }) do
+         line = line or (name and p[entries][name] and p[entries][name][set] == bounds[key]
+            and line_of({ entries, name, set }))
+      end
+      rows[#rows + 1] = { key, bounds[key], ("%s %s"):format(kind, render.safe(name or "*")), where(file, line) }
+   end
+   return rows
+end
+
+local BY_NAME = { partitions = true, accounts = true, qos = true }
+
+-- Every other key, leaf by leaf.
+local function rows_of(value, trail, rows, file, line_of)
+   local keys = {}
+   for key in pairs(value) do
+      keys[#keys + 1] = key
+   end
+   table.sort(keys)
+   for _, key in ipairs(keys) do
+      trail[#trail + 1] = key
+      if #trail == 1 and BY_NAME[key] then -- luacheck: ignore 542
+         -- Shown above.
+      elseif type(value[key]) == "table" and #value[key] == 0 then
+         rows_of(value[key], trail, rows, file, line_of)
+      else
+         local list, shown = type(value[key]) == "table" and value[key] or { value[key] }, {}
+         for i, one in ipairs(list) do
+            shown[i] = type(one) == "number" and ("%.14g"):format(one) or render.safe(one, 200)
+         end
+         rows[#rows + 1] = { render.safe(table.concat(trail, "."), 100), table.concat(shown, ", "),
+            where(file, line_of(trail)) }
+      end
+      trail[#trail] = nil
+   end
+   return rows
+end
+
+local function show(args, file, p, line_of)
+   local partitions, err
+   if args.partition then
+      partitions = { args.partition }
+      local ok
+      ok, err = exists(p, args.partition)
+      partitions = ok and partitions
+   elseif args.node then
+      partitions, err = partitions_of(p, args.node)
+   else
+      partitions = { "*" }
+   end
+   if not partitions then
       io.stderr:write("syscheck: ", err, "\n")
       return 1
    end
-   print(file .. ": good")
+   for _, partition in ipairs(partitions) do
+      local named = p.partitions[partition] ~= nil
+      print(("partition %s%s"):format(render.safe(partition),
+         named and "" or ' (not named in the policy: "*" holds)'))
+      local job = { partition = partition, account = args.account, qos = args.qos }
+      print(render.table(bounds_rows(p, job, file, line_of)) .. "\n")
+   end
+   if #partitions > 1 then
+      print("Before a job, its own partition's levels hold.\n")
+   end
+   print(render.table(rows_of(p, {}, { { "KEY", "VALUE", "FROM" } }, file, line_of)))
    return 0
+end
+
+function config.run(args)
+   local file = args.policy or paths.policy
+   local p, line_of = read(file)
+   if not p then
+      io.stderr:write("syscheck: ", line_of, "\n")
+      return 1
+   elseif args.action == "check" then
+      print(file .. ": good")
+      return 0
+   elseif args.node and args.partition then
+      io.stderr:write("syscheck: a node or --partition, not both\n")
+      return 2
+   end
+   return show(args, file, p, line_of)
 end
 
 return config
