@@ -105,6 +105,8 @@ local limit = {
 }
 -- A counter has no kernel that could run a second time, so it never drains.
 local counter_limit = { max = number(0, 1e15), action = one_of("warn", "off") }
+-- Differences from the class are told, or not.
+local setting_limit = { action = one_of("warn", "off") }
 local function box(v)
    if v ~= 0 and number(0.05, 30)(v) then
       return "0 (not run) or a number from 0.05 to 30"
@@ -136,7 +138,7 @@ local SCHEMA = {
    mode = one_of("observe", "enforce"),
    partitions = { ["*any"] = bounds },
    limits = { triad_gbs = limit, gflops = limit, noise_pct = limit, latency_ns = limit, best_gbs = limit,
-      throttle_events = counter_limit },
+      throttle_events = counter_limit, class = setting_limit, config = setting_limit },
    expect = { ["*any"] = expected },
    tolerance = number(0, 1),
    budget = number(0, 1),
