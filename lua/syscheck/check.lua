@@ -156,7 +156,7 @@ end
 -- @param inventory from inventory.read
 -- @param from counters.snapshot at the begin
 -- @return { level, status, corrupt, confirmed = a fail that may drain, metrics (see
---   verdict.rate), runs, reason, kernel_s = wall seconds in kernels, box_s = their
+--   verdict.rate), runs, reason, text = one sentence, kernel_s = wall seconds in kernels, box_s = their
 --   time boxes, duration_s, after = counters.snapshot at the end }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
@@ -180,7 +180,7 @@ function check.run(lvl, node, inventory, from)
       rated.status = "unknown"
    end
    out.status, out.metrics, out.corrupt = rated.status, rated.metrics, rated.corrupt
-   out.reason = verdict.reason(rated)
+   out.reason, out.text = verdict.reason(rated), verdict.sentence(rated)
    -- Bad configuration must not drain: what the limits would have been is not known. A
    -- wrong result needs no limit.
    out.confirmed = rated.status == "fail" and (#node.problems == 0 or rated.corrupt == true)

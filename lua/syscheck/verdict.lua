@@ -121,23 +121,6 @@ local function rate_one(m, result, limits)
    return out
 end
 
--- The worst metric's sentence, corruption first, and how many more are as bad.
-local function sentence(rated)
-   local worst, n = nil, 0
-   for _, m in ipairs(rated.metrics) do
-      if m.status == rated.status then
-         n = n + 1
-         worst = (not worst or (m.corrupt and not worst.corrupt)) and m or worst
-      end
-   end
-   if rated.status == "pass" then
-      return ("%d value%s within limits"):format(n, n == 1 and " is" or "s are")
-   elseif not worst or rated.status == "unrated" then
-      return "there is no limit to compare with"
-   end
-   return n > 1 and ("%s; and %d more"):format(worst.text, n - 1) or worst.text
-end
-
 --- Rates a check.
 -- @param results { metric = { value = number } | { unknown = why } | { corrupt = what } };
 --   a metric that was not looked at is absent
@@ -170,8 +153,29 @@ function verdict.rate(results, limits)
    if out.status == "pass" and measured and not rated_one then
       out.status = "unrated"
    end
-   out.text = sentence(out)
+   out.text = verdict.sentence(out)
    return out
+end
+
+--- One sentence on the node: the worst metric's, corruption first, and how many more are
+-- as bad.
+-- @param rated { status, metrics }
+function verdict.sentence(rated)
+   local worst, n = nil, 0
+   for _, m in ipairs(rated.metrics) do
+      if m.status == rated.status then
+         n = n + 1
+         worst = (not worst or (m.corrupt and not worst.corrupt)) and m or worst
+      end
+   end
+   if rated.status == "pass" then
+      return ("%d value%s within limits"):format(n, n == 1 and " is" or "s are")
+   elseif rated.status == "unrated" then
+      return "there is no limit to compare with"
+   elseif not worst then
+      return "a directory, or the checker's own trouble; no value decided it"
+   end
+   return n > 1 and ("%s; and %d more"):format(worst.text, n - 1) or worst.text
 end
 
 local PATH_STATUS = { unknown = "unknown", corrupt = "warn" }

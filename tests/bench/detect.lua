@@ -82,26 +82,28 @@ local function real(dir)
       local second = seconds[name][at[name]]
       local limits = verdict.limits(policy.default(), record.class, learned)
       local quota = tonumber(name:match("^q(%d+)")) or 100
-      local row = by_node[quota] or { checks = 0, drained = 0, failed_once = 0, triad = {}, gflops = {} }
+      local row = by_node[quota] or { checks = 0, drained = 0, failed_once = 0, unknown = 0, triad = {}, gflops = {} }
       by_node[quota] = row
       local results = results_of(record)
       row.checks = row.checks + 1
+      row.unknown = row.unknown + (verdict.rate(results, limits).status == "unknown" and 1 or 0)
       row.failed_once = row.failed_once + (verdict.rate(results, limits).status == "fail" and 1 or 0)
       row.drained = row.drained + (drained(results, function(metric) return second[metric] end, limits) and 1 or 0)
-      table.insert(row.triad, results.triad_gbs.value)
-      table.insert(row.gflops, results.gflops.value)
+      row.triad[#row.triad + 1] = results.triad_gbs.value
+      row.gflops[#row.gflops + 1] = results.gflops.value
    end
-   local rows = { { "QUOTA_%", "CHECKS", "FAILED_ONCE", "DRAINED", "DRAINED_%", "TRIAD_GB/s", "DGEMM_GF/s" } }
+   local rows = { { "QUOTA_%", "CHECKS", "UNKNOWN", "FAILED_ONCE", "DRAINED", "DRAINED_%", "TRIAD_GB/s", "DGEMM_GF/s" } }
    local out = {}
    for _, quota in ipairs({ 100, 95, 90, 85, 80, 70, 50 }) do
       local row = by_node[quota]
       if row then
          table.sort(row.triad)
          table.sort(row.gflops)
-         rows[#rows + 1] = { quota, row.checks, row.failed_once, row.drained,
-            ("%.0f"):format(100 * row.drained / row.checks), ("%.1f"):format(row.triad[#row.triad // 2 + 1]),
-            ("%.1f"):format(row.gflops[#row.gflops // 2 + 1]) }
-         out[#out + 1] = { quota_pct = quota, checks = row.checks, drained = row.drained }
+         rows[#rows + 1] = { quota, row.checks, row.unknown, row.failed_once, row.drained,
+            ("%.0f"):format(100 * row.drained / row.checks), ("%.1f"):format(row.triad[#row.triad // 2 + 1] or 0),
+            ("%.1f"):format(row.gflops[#row.gflops // 2 + 1] or 0) }
+         out[#out + 1] = { quota_pct = quota, checks = row.checks, drained = row.drained,
+            unknown = row.unknown }
          for i, cell in ipairs(rows[#rows]) do
             rows[#rows][i] = tostring(cell)
          end

@@ -189,6 +189,7 @@ function TestVerdict:test_the_sentence_of_a_node_counts_what_is_as_bad()
    lu.assertEquals(rated.text, "triad 1.00 < 80.0 GB/s (policy); and 1 more")
    rated = verdict.rate({ triad_gbs = { value = 1 }, gflops = { corrupt = "x" } }, l)
    lu.assertEquals(rated.text, "dgemm: WRONG RESULT: x; and 1 more")
+   lu.assertStrContains(verdict.sentence({ status = "unknown", metrics = rated.metrics }), "no value decided it")
 end
 
 TestSlurm = {}

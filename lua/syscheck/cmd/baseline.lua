@@ -47,13 +47,17 @@ local function percent(value)
    return value and ("%.1f"):format(value) or "-"
 end
 
--- "memory_gib 768, dimms 24; kernel 6.1.0-18"
+local function fact(value)
+   return type(value) == "number" and ("%g"):format(value) or render.safe(value == nil and "-" or value)
+end
+
+-- "dimms 24, memory_gib 768; kernel 6.1.0-18"
 local function facts(c)
    local list = {}
    for _, part in ipairs({ c.expect, c.config }) do
       local words = {}
       for _, key in ipairs(sorted(part)) do
-         words[#words + 1] = ("%s %s"):format(key, render.safe(part[key]))
+         words[#words + 1] = ("%s %s"):format(key, fact(part[key]))
       end
       list[#list + 1] = #words > 0 and table.concat(words, ", ") or nil
    end
@@ -177,7 +181,7 @@ local function print_diff(old, new)
             local before, after = a[part][key], b[part][key]
             if before ~= after then
                notes[#notes + 1] = ("%s: %s %s -> %s"):format(render.safe(class), render.safe(key),
-                  render.safe(before == nil and "-" or before), render.safe(after == nil and "-" or after))
+                  fact(before), fact(after))
             end
          end
       end
