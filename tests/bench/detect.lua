@@ -92,7 +92,8 @@ local function real(dir)
       row.triad[#row.triad + 1] = results.triad_gbs.value
       row.gflops[#row.gflops + 1] = results.gflops.value
    end
-   local rows = { { "QUOTA_%", "CHECKS", "UNKNOWN", "FAILED_ONCE", "DRAINED", "DRAINED_%", "TRIAD_GB/s", "DGEMM_GF/s" } }
+   local rows = { { "QUOTA_%", "CHECKS", "UNKNOWN", "FAILED_ONCE", "DRAINED", "DRAINED_%", "TRIAD_GB/s",
+      "DGEMM_GF/s" } }
    local out = {}
    for _, quota in ipairs({ 100, 95, 90, 85, 80, 70, 50 }) do
       local row = by_node[quota]
@@ -120,7 +121,7 @@ local function real(dir)
       end
    end
    local load = (files.read(dir .. "/load") or "?"):gsub("\n", "; ")
-   print("load at begin; end: " .. load .. "\n")
+   print("load at begin; at end; runs: " .. load .. "\n")
    print(render.table(rows))
    merge_into_file({ real = out, real_load = load, real_baseline = spreads })
 end
