@@ -124,6 +124,15 @@ local function without_outliers(nodes)
    end
 end
 
+-- Standard deviation of the nodes about the class median, in %.
+local function deviation(nodes, m)
+   local sum = 0
+   for _, node in ipairs(nodes) do
+      sum = sum + (node.median / m - 1) ^ 2
+   end
+   return 100 * math.sqrt(sum / math.max(1, #nodes - 1))
+end
+
 local function metric_of(nodes, name)
    local list = {}
    for _, node in pairs(nodes) do
@@ -145,7 +154,8 @@ local function metric_of(nodes, name)
    local run = spread.of_runs(lists)
    -- A node's median of a few runs carries their noise, too (pi/2: of a median).
    local noise = (run or 0) ^ 2 * math.pi / 2 * inverse / #kept
-   local between = math.sqrt(math.max(0, mad ^ 2 - noise))
+   -- Without outliers the deviation is known better than the MAD; the larger is taken.
+   local between = math.sqrt(math.max(0, math.max(mad, deviation(kept, m)) ^ 2 - noise))
    return {
       median = m,
       mad_pct = math.min(100, mad),
