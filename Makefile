@@ -41,7 +41,7 @@ SPANK_PURE  := $(B)/spank/level.o $(B)/spank/status.o
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := all
-.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench clean help
+.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect clean help
 
 all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
 
@@ -122,10 +122,14 @@ bench: setup ## Kernels beside their peers, and what checks cost beyond them (RO
 	$(Q)$(MAKE) --no-print-directory all $(BENCH)
 	$(Q)tests/bench/kernels.lua $(ROUNDS)
 
+bench-detect: setup ## What checks find and whom they drain wrongly: real quotas, and a simulated fleet (10 min, CHECKS=20)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/bench/detect.sh
+
 clean: ## Remove build/
 	$(Q)rm -rf $(B)
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 -include $(shell find $(B)/kernels $(B)/spank $(B)/tests -type f -name '*.d' 2>/dev/null)

@@ -164,6 +164,7 @@ function prolog.main(get, options)
    record.job = job
    record.level, record.asked, record.note = lvl, asked, note
    record.status, record.reason, record.corrupt = result.status, result.reason, result.corrupt
+   record.text = result.text
    record.metrics = #result.metrics > 0 and result.metrics or nil
    record.runs = runs_for_record(result)
    record.action, record.drain = action, drained

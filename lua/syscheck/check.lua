@@ -18,29 +18,12 @@ local function now_s()
    return uv.hrtime() / 1e9
 end
 
--- A measured value that can be compared, or why not.
-local function value_of(m, run)
-   local value = run.result[m.name]
-   local r = run.result
-   -- Too little memory was free for arrays larger than the caches: fast, and no
-   -- memory bandwidth. A baseline must not learn it, nor a sick node pass by it.
-   if m.name == "triad_gbs" and r.array_limit == "memory" and type(r.array_mb) == "number"
-      and 3 * r.array_mb < (type(r.llc_mb) == "number" and r.llc_mb or 0) then
-      return { unknown = ("stream: memory for %.0f MB of arrays only, caches hold %.0f MB"):format(3 * r.array_mb,
-         r.llc_mb) }
-   end
-   if type(value) ~= "number" or value ~= value or value == math.huge or value < 0
-      or (m.better == "higher" and value == 0) then
-      return { unknown = ("%s: %s is no usable number"):format(run.kernel, m.name) }
-   end
-   return { value = value }
-end
-
 local function take(results, run)
    for _, m in ipairs(metrics.LIST) do
       if m.kernel == run.kernel then
          if run.state == "ok" then
-            results[m.name] = value_of(m, run)
+            local value, why = metrics.measured(m, run.result)
+            results[m.name] = value and { value = value } or { unknown = why }
          elseif run.state == "corrupt" then
             results[m.name] = { corrupt = run.reason }
          else
@@ -148,9 +131,9 @@ end
 
 -- Rates what the machine has against what it should have. A lack that may drain is
 -- read a second time, like a kernel that failed runs a second time.
-local function rate_all(out, inventory, limits, root)
+local function rate_all(out, inventory, limits, root, history)
    if inventory then
-      verdict.take_inventory(out.results, inventory, limits)
+      verdict.take_inventory(out.results, inventory, limits, history)
    end
    local rated = verdict.rate(out.results, limits)
    local lacks = false
@@ -160,7 +143,7 @@ local function rate_all(out, inventory, limits, root)
       end
    end
    if lacks then
-      verdict.take_inventory(out.results, inventories.read(root), limits)
+      verdict.take_inventory(out.results, inventories.read(root), limits, history)
       rated = verdict.rate(out.results, limits)
    end
    soften(rated, out.first)
@@ -174,7 +157,7 @@ end
 -- @param from counters.snapshot at the begin
 -- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
 --   policy says that it does (for one failing metric at least), metrics (see
---   verdict.rate), runs, reason, kernel_s = wall seconds in kernels, box_s = their
+--   verdict.rate), runs, reason, text = one sentence, kernel_s = wall seconds in kernels, box_s = their
 --   time boxes, duration_s, after = counters.snapshot at the end }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
@@ -185,20 +168,24 @@ function check.run(lvl, node, inventory, from)
       active(out, lvl, node, limits, started + p.deadline[lvl])
    end
    out.after = level.is_active(lvl) and counters.snapshot(node.root) or from
+   local last = lvl ~= "none" and node:read_state("last.json") or nil
    if lvl ~= "none" then
-      local events = throttle_events(from, node:read_state("last.json"), out.after)
+      local events = throttle_events(from, last, out.after)
       out.results.throttle_events = events and { value = events } or nil
    end
-   local rated = rate_all(out, lvl ~= "none" and inventory, limits, node.root)
+   -- Kept with the snapshot: the next check tells whether the node has become another.
+   out.after.class = inventory.class
+   local rated = rate_all(out, lvl ~= "none" and inventory, limits, node.root, last)
    rated.status = verdict.with_paths(rated.status, out.runs)
    if node.doubtful and rated.status ~= "fail" then
       rated.status = "unknown"
    end
    out.status, out.metrics, out.corrupt = rated.status, rated.metrics, rated.corrupt
    out.enforced = verdict.set_modes(rated, p, inventory.class)
-   out.reason = verdict.reason(rated)
-   -- Bad configuration must not drain: what the limits would have been is not known.
-   out.confirmed = rated.status == "fail" and not node.doubtful
+   out.reason, out.text = verdict.reason(rated), verdict.sentence(rated)
+   -- Bad configuration must not drain: what the limits would have been is not known. A
+   -- wrong result needs no limit.
+   out.confirmed = rated.status == "fail" and (not node.doubtful or rated.corrupt == true)
    out.kernel_s, out.box_s = 0, 0
    for _, run in ipairs(out.runs) do
       out.kernel_s, out.box_s = out.kernel_s + run.seconds, out.box_s + run.box_s

@@ -116,6 +116,8 @@ local limit = {
 }
 -- A counter has no kernel that could run a second time, so it never drains.
 local counter_limit = { max = number(0, 1e15), action = one_of("warn", "off") }
+-- Differences from the class are told, or not.
+local setting_limit = { action = one_of("warn", "off") }
 local function box(v)
    if v ~= 0 and number(0.05, 30)(v) then
       return "0 (not run) or a number from 0.05 to 30"
@@ -151,7 +153,7 @@ schema.KEYS = {
    qos = { ["*any"] = bounds },
    shared = one_of("passive", "exclusive", "refuse"),
    limits = { triad_gbs = limit, gflops = limit, noise_pct = limit, latency_ns = limit, best_gbs = limit,
-      throttle_events = counter_limit },
+      throttle_events = counter_limit, class = setting_limit, config = setting_limit },
    expect = { ["*any"] = expected },
    tolerance = number(0, 1),
    budget = number(0, 1),
@@ -202,7 +204,7 @@ local function nearest(key, rules)
    if near then
       return (', did you mean "%s"?'):format(near)
    end
-   return #names <= 7 and (" (%s)"):format(table.concat(names, ", ")) or ""
+   return #names <= 9 and (" (%s)"):format(table.concat(names, ", ")) or ""
 end
 
 -- The trail as it is shown: "limits.triad_gbs".

@@ -17,6 +17,17 @@ records.FILE = "records.jsonl"
 local MAX_LINE = 1048576 -- a longer line is damage, not a record
 local CHUNK = 262144
 
+local PARTS = { "memory_gib", "dimms", "packages", "cores", "threads", "numa_nodes" }
+
+-- What the node has, as far as it is known; 0 is "not known".
+local function parts(inventory)
+   local out = {}
+   for _, name in ipairs(PARTS) do
+      out[name] = inventory[name] ~= 0 and inventory[name] or nil
+   end
+   return next(out) and out or nil
+end
+
 --- What every record has.
 -- @param kind "check" or "job"
 -- @param node from node.open
@@ -34,6 +45,7 @@ function records.new(kind, node, inventory, snapshot)
       class = inventory.class,
       config = next(inventory.config) and inventory.config or nil,
       config_id = inventory.config_id,
+      parts = parts(inventory),
       problems = #node.problems > 0 and node.problems or nil,
    }
 end

@@ -3,11 +3,15 @@
 local baseline = require("syscheck.baseline")
 local expect = require("syscheck.expect")
 local metrics = require("syscheck.metrics")
+local parts = require("syscheck.parts")
 
 local verdict = {}
 
 -- Worst first: what a node is called when its metrics differ.
 local ORDER = { "fail", "unknown", "warn", "pass", "unrated" }
+
+--- Fills results from an inventory, see parts.take.
+verdict.take_inventory = parts.take
 
 --- The limits of one class: static from policy, the rest from the baseline.
 -- @param p policy
@@ -18,7 +22,14 @@ local ORDER = { "fail", "unknown", "warn", "pass", "unrated" }
 function verdict.limits(p, class, learned)
    local limits = {}
    local wanted = expect.of(p.expect, class)
-   local of_class = learned and learned.classes[class] or {}
+   local rated_as, close, of_class = nil, nil, { metrics = {} }
+   if learned then
+      rated_as, close = baseline.class_for(learned, class)
+   end
+   if rated_as then
+      local c = learned.classes[rated_as]
+      of_class = { metrics = c.metrics, config = c.config, parts = baseline.expected(learned, rated_as) }
+   end
    for _, m in ipairs(metrics.LIST) do
       local rule = p.limits[m.name] or {}
       local action = rule.action or "fail"
@@ -30,21 +41,19 @@ function verdict.limits(p, class, learned)
          if rule.max then
             list[#list + 1] = { bound = rule.max, op = ">", source = "policy", action = action }
          end
-         local b = m.kernel and of_class[m.name]
+         local b = m.kernel and of_class.metrics[m.name]
          -- Noise varies by more than its own size from hour to hour: a median says
          -- little about what is too much. Only a static limit rates it.
          if b and not m.static then
             list[#list + 1] = {
                bound = baseline.limit(b, m, rule.tolerance or p.tolerance),
                op = m.better == "higher" and "<" or ">",
-               source = ("class %s, median %s"):format(class, metrics.show(m, b.median)),
-               action = action,
+               source = ("class %s, median %s"):format(rated_as, metrics.show(m, b.median)),
+               action = close and action or "warn",
             }
          end
-         local right = m.expected and wanted[m.name]
-         if right then
-            local among = type(right) == "table" and right or { right }
-            list[#list + 1] = { bound = among[1], among = among, op = "=", source = "policy", action = wanted.action }
+         if m.expected then
+            parts.add_limit(list, m, wanted, of_class, rated_as)
          end
       end
       limits[m.name] = list
@@ -67,35 +76,14 @@ local function tighter(a, b)
    return a
 end
 
--- A part of the inventory. One that the machine does not tell is not zero, and one
--- that exceeds the expectation is no defect: only a lack can fail.
-local function rate_expected(m, value, limit)
-   local out = { name = m.name, value = value, limit = limit.bound, op = limit.op, source = limit.source }
-   local right, shown, lacks = false, {}, value ~= nil
-   for i, one in ipairs(limit.among) do
-      right = right or value == one
-      lacks = lacks and value < one
-      shown[i] = metrics.show(m, one, i == #limit.among)
-   end
-   local wanted = table.concat(shown, " or ")
-   if value == nil then
-      out.status, out.text = "unrated", ("%s not known here, expected %s"):format(m.label, wanted)
-   elseif right then
-      out.status, out.text = "pass", ("%s %s, as expected"):format(m.label, metrics.show(m, value, true))
-   else
-      out.status = lacks and limit.action == "fail" and "fail" or "warn"
-      out.text = ("%s %s, expected %s"):format(m.label, metrics.show(m, value, true), wanted)
-   end
-   return out
-end
-
 local function rate_one(m, result, limits)
    if m.expected and limits[1] then
-      return rate_expected(m, result.value, limits[1])
+      return parts.rate(m, result, limits[1])
    end
    local out = { name = m.name, status = "unrated" }
    if result.corrupt then
       out.status, out.text, out.corrupt = "fail", ("%s: WRONG RESULT: %s"):format(m.kernel, result.corrupt), true
+      out.source = "the kernel's verification"
       return out
    end
    if result.unknown then
@@ -133,23 +121,13 @@ local function rate_one(m, result, limits)
    return out
 end
 
---- The parts of an inventory that limits say something about, as results.
--- @param results to fill
-function verdict.take_inventory(results, inventory, limits)
-   for _, m in ipairs(metrics.LIST) do
-      if m.expected and #limits[m.name] > 0 then
-         local value = inventory[m.name]
-         results[m.name] = { value = value ~= 0 and value or nil }
-      end
-   end
-end
-
 --- Rates a check.
 -- @param results { metric = { value = number } | { unknown = why } | { corrupt = what } };
 --   a metric that was not looked at is absent
 -- @param limits from verdict.limits
 -- @return { status = fail|unknown|warn|pass|unrated, corrupt = bool, metrics = list of
---   { name, status, value, limit, op, source, text } in the order of metrics.LIST }
+--   { name, status, value, limit, op, source, text } in the order of metrics.LIST, text =
+--   one sentence on the node }
 function verdict.rate(results, limits)
    local out = { metrics = {} }
    local seen = {}
@@ -175,7 +153,29 @@ function verdict.rate(results, limits)
    if out.status == "pass" and measured and not rated_one then
       out.status = "unrated"
    end
+   out.text = verdict.sentence(out)
    return out
+end
+
+--- One sentence on the node: the worst metric's, corruption first, and how many more are
+-- as bad.
+-- @param rated { status, metrics }
+function verdict.sentence(rated)
+   local worst, n = nil, 0
+   for _, m in ipairs(rated.metrics) do
+      if m.status == rated.status then
+         n = n + 1
+         worst = (not worst or (m.corrupt and not worst.corrupt)) and m or worst
+      end
+   end
+   if rated.status == "pass" then
+      return ("%d value%s within limits"):format(n, n == 1 and " is" or "s are")
+   elseif rated.status == "unrated" then
+      return "there is no limit to compare with"
+   elseif not worst then
+      return "a directory, or the checker's own trouble; no value decided it"
+   end
+   return n > 1 and ("%s; and %d more"):format(worst.text, n - 1) or worst.text
 end
 
 local PATH_STATUS = { unknown = "unknown", corrupt = "warn" }

@@ -12,7 +12,7 @@ local verdict = require("syscheck.verdict")
 
 local function learned(triad, mad)
    local class = { triad_gbs = { median = triad, mad_pct = mad }, noise_pct = { median = 1, mad_pct = 1 } }
-   return { classes = { c1 = class } }
+   return { classes = { c1 = { metrics = class, expect = {}, config = {} } } }
 end
 
 local function limits(text, base)
@@ -52,6 +52,9 @@ end
 
 function TestVerdict:test_tolerance_is_never_tighter_than_the_spread()
    local m = metrics.BY_NAME.triad_gbs
+   lu.assertAlmostEquals(baseline.limit({ median = 100, mad_pct = 1, tolerance_pct = 15 }, m, 0.10), 85, 1e-9)
+   lu.assertAlmostEquals(baseline.limit({ median = 100, mad_pct = 9, tolerance_pct = 5 }, m, 0.10), 90, 1e-9)
+   -- v 1: from the spread.
    lu.assertAlmostEquals(baseline.limit({ median = 100, mad_pct = 1 }, m, 0.10), 90, 1e-9)
    lu.assertAlmostEquals(baseline.limit({ median = 100, mad_pct = 5 }, m, 0.10), 80, 1e-9)
    lu.assertEquals(baseline.limit({ median = 100, mad_pct = 50 }, m, 0.10), 0)
@@ -143,84 +146,50 @@ function TestVerdict:test_corruption_beats_everything()
    lu.assertEquals(verdict.reason(rated), "dgemm: WRONG RESULT: core 3")
 end
 
-TestBaseline = {}
-
-local function check(node, triad, extra)
-   local record = { v = 1, kind = "check", id = ("%s-%s-%s"):format(node, triad, math.random()), node = node,
-      class = "c1", runs = { { kernel = "stream", state = "ok", result = { triad_gbs = triad } } } }
-   for k, v in pairs(extra or {}) do
-      record[k] = v
-   end
-   return record
-end
-
-local function each(list)
-   local i = 0
-   return function()
-      i = i + 1
-      return list[i]
-   end
-end
-
-function TestBaseline:test_every_node_has_one_voice()
-   local list = { check("a", 100), check("b", 102), check("c", 50) }
-   for _ = 1, 50 do
-      list[#list + 1] = check("c", 50)
-   end
-   local c = baseline.learn(each(list)).classes.c1.triad_gbs
-   lu.assertEquals({ c.median, c.nodes, c.n }, { 100, 3, 53 })
-end
-
-function TestBaseline:test_what_teaches_nothing()
-   local list = {
-      check("a", 100),
-      check("a", 1, { kind = "job" }),
-      check("a", 0),
-      check("a", "100"),
-      check("a", 7, { runs = { { kernel = "stream", state = "unknown" } } }),
-      check("a", 7, { runs = "x" }),
-      check("a", 7, { class = 5 }),
-      check("a", 7, { runs = { { kernel = "dgemm", state = "ok", result = { triad_gbs = 7 } } } }),
+-- What each metric's verdict consists of, and the node's.
+function TestVerdict:test_table()
+   local base = { classes = { c1 = { expect = {}, config = {}, metrics = {
+      triad_gbs = { median = 100, mad_pct = 1, tolerance_pct = 12 },
+      latency_ns = { median = 100, mad_pct = 1, tolerance_pct = 5 },
+   } } } }
+   local floor = "limits = { gflops = { min = 50 }, latency_ns = { action = 'fail' } }"
+   local cases = {
+      -- metric, result, status, limit, source, node's status, node's sentence
+      { "triad_gbs", { value = 88.1 }, "pass", 88, "class c1, median 100.0", "pass", "1 value is within limits" },
+      { "triad_gbs", { value = 87.9 }, "fail", 88, "class c1, median 100.0", "fail",
+         "triad 87.9 < 88.0 GB/s (class c1, median 100.0)" },
+      -- Lower is better: mirrored.
+      { "latency_ns", { value = 109 }, "pass", 110, "class c1, median 100", "pass", "1 value is within limits" },
+      { "latency_ns", { value = 111 }, "fail", 110, "class c1, median 100", "fail",
+         "latency 111 > 110 ns (class c1, median 100)" },
+      { "gflops", { value = 49 }, "fail", 50, "policy", "fail", "dgemm 49.0 < 50.0 GFLOP/s (policy)" },
+      { "gflops", { unknown = "hung" }, "unknown", nil, nil, "unknown", "dgemm: not measured: hung" },
+      { "gflops", { corrupt = "core 3" }, "fail", nil, "the kernel's verification", "fail",
+         "dgemm: WRONG RESULT: core 3" },
+      { "best_gbs", { value = 7 }, "unrated", nil, nil, "unrated", "there is no limit to compare with" },
+      { "noise_pct", { value = 7 }, "unrated", nil, nil, "unrated", "there is no limit to compare with" },
+      { "throttle_events", { value = 7 }, "warn", 0, "policy", "warn", "throttle 7 > 0 (policy)" },
+      { "throttle_events", { value = 0 }, "pass", 0, "policy", "pass", "1 value is within limits" },
    }
-   list[#list + 1] = list[1] -- the same record read twice
-   local c = baseline.learn(each(list)).classes.c1.triad_gbs
-   lu.assertEquals({ c.median, c.n }, { 100, 1 })
+   for i, c in ipairs(cases) do
+      local rated = verdict.rate({ [c[1]] = c[2] }, limits(floor, base))
+      local m = rated.metrics[1]
+      lu.assertEquals({ m.status, m.source, rated.status, rated.text }, { c[3], c[5], c[6], c[7] }, "case " .. i)
+      if c[4] then
+         lu.assertAlmostEquals(m.limit, c[4], 1e-9, "case " .. i)
+      end
+      lu.assertEquals(m.value, c[2].value)
+      lu.assertTrue(#m.text > 0)
+   end
 end
 
-function TestBaseline:test_spread_is_a_standard_deviation()
-   -- Evenly spaced 90..110: MAD 5 (median distance), scaled by 1.4826.
-   local values = {}
-   for v = 90, 110 do
-      values[#values + 1] = v
-   end
-   local m, spread = baseline.statistics(values)
-   lu.assertEquals(m, 100)
-   lu.assertAlmostEquals(spread, 7.413, 1e-9)
-   lu.assertEquals({ baseline.statistics({ 4 }) }, { 4, 0 })
-   lu.assertEquals((baseline.statistics({ 4, 1, 3, 2 })), 2.5)
-end
-
-function TestBaseline:test_bad_files()
-   local path = os.tmpname()
-   local function read(text)
-      local f = assert(io.open(path, "w"))
-      f:write(text)
-      f:close()
-      return baseline.read(path)
-   end
-   local good = '{"v":1,"classes":{"c":{"triad_gbs":{"median":5,"mad_pct":1}}}}'
-   lu.assertEquals(read(good).classes.c.triad_gbs.median, 5)
-   for _, text in ipairs({ "", good:sub(1, 40), "[]", "7", '{"v":2,"classes":{}}', '{"v":1}', (good:gsub("5", "-5")),
-      (good:gsub("5", "0")), (good:gsub("5", "NaN")), (good:gsub("5", "1e999")), (good:gsub("5", '"5"')),
-      (good:gsub('"mad_pct":1', '"mad_pct":-1')), '{"v":1,"classes":{"c":7}}' }) do
-      local b, err, absent = read(text)
-      lu.assertNil(b, text)
-      lu.assertStrContains(err, path)
-      lu.assertTrue(absent == nil or text == "", text)
-   end
-   os.remove(path)
-   local _, _, absent = baseline.read(path)
-   lu.assertEquals(absent, "absent")
+function TestVerdict:test_the_sentence_of_a_node_counts_what_is_as_bad()
+   local l = limits("limits = { triad_gbs = { min = 80 }, gflops = { min = 80 } }")
+   local rated = verdict.rate({ triad_gbs = { value = 1 }, gflops = { value = 1 } }, l)
+   lu.assertEquals(rated.text, "triad 1.00 < 80.0 GB/s (policy); and 1 more")
+   rated = verdict.rate({ triad_gbs = { value = 1 }, gflops = { corrupt = "x" } }, l)
+   lu.assertEquals(rated.text, "dgemm: WRONG RESULT: x; and 1 more")
+   lu.assertStrContains(verdict.sentence({ status = "unknown", metrics = rated.metrics }), "no value decided it")
 end
 
 TestSlurm = {}

@@ -1,7 +1,9 @@
---- syscheck baseline learn | show: what healthy nodes of each class measure.
+--- syscheck baseline learn | show | diff | apply: what healthy nodes of each class measure.
 local json = require("cjson").new()
 local baseline = require("syscheck.baseline")
+local choose = require("syscheck.choose")
 local files = require("syscheck.files")
+local learn = require("syscheck.learn")
 local metrics = require("syscheck.metrics")
 local paths = require("syscheck.paths")
 local render = require("syscheck.render")
@@ -9,71 +11,234 @@ local spool = require("syscheck.spool")
 
 local command = {}
 
+local sorted = choose.sorted
+
 function command.add_to(parser)
-   local group = parser:command("baseline", "Learn or show what healthy nodes of each hardware class measure.")
-      :summary("Learn or show the class baselines."):require_command(true):command_target("action")
-   local learn = group:command("learn", "Compute the baseline from check records and write it.")
-   spool.add_options(learn)
-   learn:option("--output", "File to write (default: the policy's baseline)."):argname("FILE")
-   learn:flag("--force", ("Learn from fewer than %d nodes or %d checks of a class.")
-      :format(baseline.MIN_NODES, baseline.MIN_CHECKS))
-   local show = group:command("show", "Print the baseline.")
-   show:option("--policy", "Policy file to use."):argname("FILE")
+   local group = parser:command("baseline", "Learn, show, compare or apply what healthy nodes of each class measure.")
+      :summary("Learn, show, compare or apply the class baselines."):require_command(true):command_target("action")
+   local one = group:command("learn", "Compute the baseline from check records and write it.")
+   spool.add_options(one)
+   one:option("--output", "File to write (default: the policy's baseline)."):argname("FILE")
+   one:flag("--force", ("Learn from fewer than %d nodes or %d checks of a class, from a class of two populations, "
+      .. "and medians more than %d %% worse than before."):format(baseline.MIN_NODES, baseline.MIN_CHECKS,
+      100 * baseline.MAX_DIP))
+   one = group:command("show", "Print the baseline.")
+   one:option("--policy", "Policy file to use."):argname("FILE")
+   one = group:command("diff", "Compare two baseline files.")
+   one:argument("old", "Baseline file."):args(1)
+   one:argument("new", "Baseline file."):args(1)
+   one = group:command("apply", "Put a learned baseline in the place of the policy's.")
+   one:argument("file", "Baseline file."):args(1)
+   one:flag("--force", ("Also one whose medians are more than %d %% worse."):format(100 * baseline.MAX_DIP))
+   one:option("--policy", "Policy file to use."):argname("FILE")
 end
 
-local function sorted(t)
-   local keys = {}
-   for k in pairs(t) do
-      keys[#keys + 1] = k
+local function complain(text, ...)
+   io.stderr:write("syscheck: baseline: ", render.plain(text:format(...), 400), "\n")
+   return 1
+end
+
+local function shown(name, value)
+   local m = metrics.BY_NAME[name]
+   return m and metrics.show(m, value) or ("%g"):format(value)
+end
+
+local function percent(value)
+   return value and ("%.1f"):format(value) or "-"
+end
+
+local function fact(value)
+   return type(value) == "number" and ("%g"):format(value) or render.safe(value == nil and "-" or value)
+end
+
+-- "dimms 24, memory_gib 768; kernel 6.1.0-18"
+local function facts(c)
+   local list = {}
+   for _, part in ipairs({ c.expect, c.config }) do
+      local words = {}
+      for _, key in ipairs(sorted(part)) do
+         words[#words + 1] = ("%s %s"):format(key, fact(part[key]))
+      end
+      list[#list + 1] = #words > 0 and table.concat(words, ", ") or nil
    end
-   table.sort(keys)
-   return keys
+   return table.concat(list, "; ")
 end
 
 local function print_table(b)
-   local rows = { { "CLASS", "METRIC", "MEDIAN", "SPREAD_%", "NODES", "CHECKS" } }
+   local rows = { { "CLASS", "METRIC", "MEDIAN", "SPREAD_%", "NODES", "CHECKS", "RUN_%", "TOLERANCE_%", "DROPPED" } }
+   local notes = {}
    for _, class in ipairs(sorted(b.classes)) do
-      for _, name in ipairs(sorted(b.classes[class])) do
-         local m, c = metrics.BY_NAME[name], b.classes[class][name]
-         rows[#rows + 1] = { render.safe(class), name, m and metrics.show(m, c.median) or ("%g"):format(c.median),
-            ("%.1f"):format(c.mad_pct), ("%d"):format(c.nodes or 0), ("%d"):format(c.n or 0) }
+      local c = b.classes[class]
+      for _, name in ipairs(sorted(c.metrics)) do
+         local m = c.metrics[name]
+         rows[#rows + 1] = { render.safe(class), name, shown(name, m.median), percent(m.mad_pct),
+            ("%d"):format(m.nodes or 0), ("%d"):format(m.n or 0), percent(m.run_pct), percent(m.tolerance_pct),
+            ("%d"):format(m.dropped or 0) }
       end
+      local text = facts(c)
+      notes[#notes + 1] = (text ~= "" or c.forced) and ("%s: %s%s"):format(render.safe(class),
+         c.forced and "FORCED; " or "", text) or nil
    end
    print(render.table(rows))
+   if #notes > 0 then
+      print("\n" .. table.concat(notes, "\n"))
+   end
 end
 
-local function learn(args, self)
-   local output = args.output or self:expand(self.policy.baseline or paths.baseline)
-   local records, where = spool.records(args, self)
-   local learned = baseline.learn(records)
+-- The baseline in use. @return baseline or nil; error unless there is none
+local function in_use(path)
+   local old, err, absent = baseline.read(path)
+   return old, not old and not absent and err or nil
+end
+
+local function write(path, b)
+   -- What was learned has to be what can be read.
+   local good, err = baseline.accept(b)
+   if good then
+      good, err = files.write(path, json.encode(b) .. "\n")
+   end
+   return good, ("%s: %s"):format(path, err)
+end
+
+local function run_learn(args, self)
+   local used = self:expand(self.policy.baseline or paths.baseline)
+   local output = args.output or used
+   local old, err = in_use(used)
+   if err and not args.force then
+      return complain("%s; nothing to compare with (or --force)", err)
+   end
+   local records, where = spool.records(args, self, function(line)
+      -- A job's record teaches nothing, and decoding is what takes the time. Inside a
+      -- string the quotes would be escaped.
+      return not line:find('"kind":"job"', 1, true)
+   end)
+   local learned = learn.from(records)
    if not next(learned.classes) then
-      io.stderr:write("syscheck: baseline: no check with measured values in ", where, "\n")
+      return complain("no check with measured values in %s", where)
+   end
+   local chosen, remarks = choose.from(learned, old, args.force)
+   for _, text in ipairs(remarks) do
+      complain("%s", text)
+   end
+   if not chosen then
       return 1
    end
-   local few = 0
-   for _, class in ipairs(sorted(learned.classes)) do
-      for _, name in ipairs(sorted(learned.classes[class])) do
-         local c = learned.classes[class][name]
-         if c.nodes < baseline.MIN_NODES or c.n < baseline.MIN_CHECKS then
-            few = few + 1
-            io.stderr:write(("syscheck: baseline: class %s, %s: %d nodes, %d checks; want %d and %d%s\n"):format(
-               render.safe(class), name, c.nodes, c.n, baseline.MIN_NODES, baseline.MIN_CHECKS,
-               args.force and " (forced)" or " (or --force)"))
-         end
-      end
-   end
-   if few > 0 and not args.force then
-      return 1
-   end
-   local ok, err = files.write(output, json.encode(learned) .. "\n")
+   local ok
+   ok, err = write(output, chosen)
    if not ok then
-      io.stderr:write(("syscheck: baseline: %s: %s\n"):format(output, err))
-      return 1
+      return complain("%s", err)
    end
-   print_table(learned)
+   print_table(chosen)
    print("written to " .. output)
    return 0
 end
+
+local function run_show(_, self)
+   local path = self:expand(self.policy.baseline or paths.baseline)
+   local b, err, absent = baseline.read(path)
+   if not b then
+      return complain("%s%s", err, absent and "; syscheck baseline learn makes one" or "")
+   end
+   local trusted, why = files.trusted(path)
+   if not trusted then
+      complain("%s: no node believes it", why)
+   end
+   print_table(b)
+   return 0
+end
+
+local function change(name, a, b)
+   if not a or not b then
+      return { a and shown(name, a.median) or "-", b and shown(name, b.median) or "-", a and "gone" or "new" }
+   end
+   return { shown(name, a.median), shown(name, b.median), ("%+.1f"):format(100 * (b.median / a.median - 1)) }
+end
+
+local function print_diff(old, new)
+   local rows, notes = { { "CLASS", "METRIC", "OLD", "NEW", "CHANGE_%", "TOLERANCE_%" } }, {}
+   local none = { metrics = {}, expect = {}, config = {} }
+   local classes = {}
+   for _, b in ipairs({ old, new }) do
+      for class in pairs(b.classes) do
+         classes[class] = true
+      end
+   end
+   for _, class in ipairs(sorted(classes)) do
+      local a, b = old.classes[class] or none, new.classes[class] or none
+      for _, m in ipairs(metrics.LIST) do
+         local before, after = a.metrics[m.name], b.metrics[m.name]
+         if before or after then
+            local cells = change(m.name, before, after)
+            rows[#rows + 1] = { render.safe(class), m.name, cells[1], cells[2], cells[3],
+               ("%s -> %s"):format(percent(before and before.tolerance_pct), percent(after and after.tolerance_pct)) }
+         end
+      end
+      for _, part in ipairs({ "expect", "config" }) do
+         local keys = {}
+         for key in pairs(a[part]) do keys[key] = true end
+         for key in pairs(b[part]) do keys[key] = true end
+         for _, key in ipairs(sorted(keys)) do
+            local before, after = a[part][key], b[part][key]
+            if before ~= after then
+               notes[#notes + 1] = ("%s: %s %s -> %s"):format(render.safe(class), render.safe(key),
+                  fact(before), fact(after))
+            end
+         end
+      end
+   end
+   print(render.table(rows))
+   if #notes > 0 then
+      print("\n" .. table.concat(notes, "\n"))
+   end
+end
+
+local function run_diff(args)
+   local old, err = baseline.read(args.old)
+   local new
+   if old then
+      new, err = baseline.read(args.new)
+   end
+   if not new then
+      return complain("%s", err)
+   end
+   print_diff(old, new)
+   return 0
+end
+
+local function run_apply(args, self)
+   local used = self:expand(self.policy.baseline or paths.baseline)
+   local new, err = baseline.read(args.file)
+   local trusted, why = files.trusted(args.file)
+   if not new or not trusted then
+      return complain("%s", err or why)
+   end
+   if new.v ~= baseline.VERSION then
+      return complain("%s: version %d; learn it anew", args.file, new.v)
+   end
+   local old
+   old, err = in_use(used)
+   if err and not args.force then
+      return complain("%s; nothing to compare with (or --force)", err)
+   end
+   local dips = old and choose.dips(old, new) or {}
+   for _, d in ipairs(dips) do
+      complain("class %s, %s: %s%s", d.class, d.name, d.text, args.force and " (forced)" or " (or --force)")
+   end
+   if #dips > 0 and not args.force then
+      return 1
+   end
+   choose.set_references(old, new, args.force)
+   local ok
+   ok, err = write(used, new)
+   if not ok then
+      return complain("%s", err)
+   end
+   print_diff(old or { classes = {} }, new)
+   print("written to " .. used)
+   return 0
+end
+
+local ACTIONS = { learn = run_learn, show = run_show, diff = run_diff, apply = run_apply }
 
 function command.run(args)
    local self, err = spool.node(args)
@@ -81,18 +246,7 @@ function command.run(args)
       io.stderr:write("syscheck: ", err, "\n")
       return 2
    end
-   if args.action == "learn" then
-      return learn(args, self)
-   end
-   local b, absent
-   b, err, absent = baseline.read(self:expand(self.policy.baseline or paths.baseline))
-   if not b then
-      io.stderr:write(("syscheck: baseline: %s%s\n"):format(err,
-         absent and "; syscheck baseline learn makes one" or ""))
-      return 1
-   end
-   print_table(b)
-   return 0
+   return ACTIONS[args.action](args, self)
 end
 
 return command

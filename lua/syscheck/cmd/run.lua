@@ -69,7 +69,7 @@ function run.run(args)
       local record = records.new("check", self, hardware, result.after)
       record.trigger = "run"
       record.level, record.status = result.level, result.status
-      record.reason, record.corrupt = result.reason, result.corrupt
+      record.reason, record.corrupt, record.text = result.reason, result.corrupt, result.text
       record.metrics = #result.metrics > 0 and result.metrics or nil
       record.runs = #result.runs > 0 and result.runs or nil
       record.action = "none"

@@ -1,0 +1,114 @@
+--- Spread, and the tolerance that it supports. Pure.
+--
+-- A check is one run on one node; a drain takes two runs that are both beyond the limit.
+-- The node's own offset (standard deviation `between`) is the same in both, the run's
+-- noise (`within`) is drawn anew. docs/decisions.md has the argument and the numbers.
+local spread = {}
+
+-- MAD to standard deviation for a normal distribution (1 / Phi^-1(3/4)).
+local MAD_SCALE = 1.4826
+--- Healthy checks that may be drained by one metric: two metrics drain by default
+-- (triad, dgemm), and both together stay at 1e-4.
+spread.FALSE_DRAINS = 5e-5
+-- A v 1 baseline knows one spread only, of both kinds together.
+spread.OLD_FACTOR = 4
+
+local MAX_PCT = 100
+
+local function median(sorted)
+   local n = #sorted
+   local mid = (n + 1) // 2
+   return n % 2 == 1 and sorted[mid] or (sorted[mid] + sorted[mid + 1]) / 2
+end
+
+--- @param values non-empty list of numbers
+function spread.median(values)
+   local sorted = table.move(values, 1, #values, 1, {})
+   table.sort(sorted)
+   return median(sorted)
+end
+
+--- Median and scaled MAD (in % of the median) of values.
+-- @param values non-empty list of numbers
+function spread.statistics(values)
+   local m = spread.median(values)
+   local off = {}
+   for i, v in ipairs(values) do
+      off[i] = math.abs(v - m)
+   end
+   return m, m ~= 0 and 100 * MAD_SCALE * spread.median(off) / math.abs(m) or 0
+end
+
+--- Standard deviation of one run's noise, from the differences of neighbours in each
+-- list: unbiased for two values as for sixty, and a slow drift is not noise.
+-- @param lists list of lists of numbers, one a node
+-- @return % of each list's median, or nil where no list has two values
+function spread.of_runs(lists)
+   local off = {}
+   for _, values in ipairs(lists) do
+      local m = spread.median(values)
+      for i = 2, #values do
+         off[#off + 1] = math.abs(values[i] - values[i - 1]) / m
+      end
+   end
+   return #off > 0 and 100 * MAD_SCALE * spread.median(off) / math.sqrt(2) or nil
+end
+
+-- P(X < x) for a standard normal X, relative error below 1.2e-7 (the rational
+-- Chebyshev fit of erfc in Numerical Recipes, 6.2).
+local function normal(x)
+   local z = math.abs(x) / math.sqrt(2)
+   local t = 1 / (1 + z / 2)
+   local tail = 0.5 * t * math.exp(-z * z - 1.26551223 + t * (1.00002368 + t * (0.37409196 + t * (0.09678418
+      + t * (-0.18628806 + t * (0.27886807 + t * (-1.13520398 + t * (1.48851587 + t * (-0.82215223
+      + t * 0.17087277)))))))))
+   return x < 0 and tail or 1 - tail
+end
+
+--- Share of checks in which both runs are more than `room` below the median.
+-- @param room % of the median
+-- @param between, within standard deviations, %
+-- @param shift % that the node is off for a reason of its own (negative: slow)
+function spread.both_below(room, between, within, shift)
+   room = room + (shift or 0)
+   if within <= 0 then
+      return between > 0 and normal(-room / between) or (room < 0 and 1 or 0)
+   elseif between <= 0 then
+      return normal(-room / within) ^ 2
+   end
+   -- Over the node's offset, in steps that resolve the narrower of both.
+   local step = math.min(0.05, 0.5 * within / between)
+   local sum, weights = 0, 0
+   for i = math.floor(-7 / step), math.ceil(7 / step) do
+      local u = i * step
+      local weight = math.exp(-u * u / 2)
+      weights = weights + weight
+      sum = sum + weight * normal((-room - u * between) / within) ^ 2
+   end
+   return sum / weights
+end
+
+--- The tightest tolerance at which healthy nodes are left alone.
+-- @param between, within standard deviations, %
+-- @param nodes how many nodes `between` was estimated from: few know it badly, so it
+--   counts one standard error larger
+-- @return % of the median, at most 100
+function spread.tolerance(between, within, nodes)
+   -- A spread far below a run's noise changes nothing, and would need tiny steps.
+   within = math.max(within, between / 100)
+   if nodes then
+      between = between * (1 + 1 / math.sqrt(nodes))
+   end
+   local low, high = 0, MAX_PCT
+   for _ = 1, 24 do
+      local mid = (low + high) / 2
+      if spread.both_below(mid, between, within) > spread.FALSE_DRAINS then
+         low = mid
+      else
+         high = mid
+      end
+   end
+   return high
+end
+
+return spread

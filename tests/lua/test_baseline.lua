@@ -1,0 +1,437 @@
+-- The class baseline: what may be learned, what a file may say, which class rates a node.
+package.path = "lua/?.lua;" .. package.path
+local json = require("cjson")
+local lu = require("luaunit")
+local baseline = require("syscheck.baseline")
+local choose = require("syscheck.choose")
+local learn = require("syscheck.learn")
+local policy = require("syscheck.policy")
+local spread = require("syscheck.spread")
+local verdict = require("syscheck.verdict")
+
+local CLASS = "epyc-9654-2s192c-768g"
+local serial = 0
+
+local function check(node, triad, extra)
+   serial = serial + 1
+   local record = { v = 1, kind = "check", id = ("%032x"):format(serial << 8), node = node, class = CLASS,
+      runs = { { kernel = "stream", state = "ok", result = { triad_gbs = triad } } } }
+   for k, v in pairs(extra or {}) do
+      record[k] = v
+   end
+   return record
+end
+
+local function each(list)
+   local i = 0
+   return function()
+      i = i + 1
+      return list[i]
+   end
+end
+
+-- `nodes` nodes with `checks` checks each, around `triad`, by 1 %.
+local function fleet(nodes, checks, triad, extra, prefix)
+   local list = {}
+   for i = 1, nodes do
+      for j = 1, checks do
+         local off = ((i * 7 + j * 3) % 5 - 2) / 2
+         list[#list + 1] = check((prefix or "n") .. i, triad * (1 + off / 100), extra)
+      end
+   end
+   return list
+end
+
+local function append(list, more)
+   return table.move(more, 1, #more, #list + 1, list)
+end
+
+local function triad_of(list)
+   local c = learn.from(each(list)).classes[CLASS]
+   return c and c.metrics.triad_gbs
+end
+
+TestSpread = {}
+
+function TestSpread:test_statistics()
+   -- Evenly spaced 90..110: MAD 5 (median distance), scaled by 1.4826.
+   local values = {}
+   for v = 90, 110 do
+      values[#values + 1] = v
+   end
+   local m, mad = spread.statistics(values)
+   lu.assertEquals(m, 100)
+   lu.assertAlmostEquals(mad, 7.413, 1e-9)
+   lu.assertEquals({ spread.statistics({ 4 }) }, { 4, 0 })
+   lu.assertEquals((spread.statistics({ 4, 1, 3, 2 })), 2.5)
+end
+
+function TestSpread:test_both_below_against_closed_forms()
+   -- No run noise: both runs are the node's offset. No offset: two independent runs.
+   lu.assertAlmostEquals(spread.both_below(3, 1, 0), 1.349898e-3, 1e-8)
+   lu.assertAlmostEquals(spread.both_below(3, 0, 1), 1.349898e-3 ^ 2, 1e-11)
+   lu.assertAlmostEquals(spread.both_below(0, 1, 1), 1 / 3, 1e-5) -- correlation 1/2: 1/4 + asin(1/2)/2pi
+   lu.assertEquals(spread.both_below(-5, 0, 0), 1)
+   lu.assertEquals(spread.both_below(5, 0, 0), 0)
+end
+
+function TestSpread:test_tolerance_holds_the_rate()
+   for _, c in ipairs({ { 1, 1 }, { 1.76, 3 }, { 5, 3 }, { 0, 2 }, { 3, 0 } }) do
+      local t = spread.tolerance(c[1], c[2])
+      lu.assertTrue(spread.both_below(t, c[1], math.max(c[2], c[1] / 100)) <= spread.FALSE_DRAINS)
+      lu.assertTrue(spread.both_below(t - 0.05, c[1], c[2]) > spread.FALSE_DRAINS)
+   end
+   lu.assertTrue(spread.tolerance(2, 1, 5) > spread.tolerance(2, 1, 100))
+   lu.assertEquals(spread.tolerance(1e6, 1e6), 100)
+   lu.assertTrue(spread.tolerance(0, 0) < 0.001)
+end
+
+function TestSpread:test_run_noise_is_told_from_offset_and_drift()
+   local rising = {}
+   for i = 1, 64 do
+      rising[i] = 100 + i * 0.01
+   end
+   lu.assertTrue(spread.of_runs({ rising }) < 0.02)
+   lu.assertAlmostEquals(spread.of_runs({ { 100, 101 }, { 200, 202 } }), 1.4826 / math.sqrt(2), 0.02)
+   lu.assertNil(spread.of_runs({ { 100 }, { 120 } }))
+end
+
+TestLearn = {}
+
+function TestLearn:test_every_node_has_one_voice()
+   local list = { check("a", 100), check("b", 102), check("c", 98) }
+   for _ = 1, 50 do
+      list[#list + 1] = check("c", 98)
+   end
+   local c = triad_of(list)
+   lu.assertEquals({ c.median, c.nodes, c.n }, { 100, 3, 53 })
+end
+
+function TestLearn:test_what_teaches_nothing()
+   local list = {
+      check("a", 100),
+      check("a", 1, { kind = "job" }),
+      check("a", 0), check("a", -5), check("a", 0 / 0), check("a", 1 / 0), check("a", 1e308), check("a", "100"),
+      check("a", 7, { runs = { { kernel = "stream", state = "unknown" } } }),
+      check("a", 7, { runs = { 7, { kernel = "stream", state = "ok", result = 7 } } }),
+      check("a", 7, { runs = "x" }),
+      check("a", 7, { class = 5 }), check("a", 7, { class = "no class" }), check("a", 7, { class = ("x"):rep(1e4) }),
+      check("a", 7, { runs = { { kernel = "dgemm", state = "ok", result = { triad_gbs = 7 } } } }),
+      -- In the caches only.
+      check("a", 7, { runs = { { kernel = "stream", state = "ok",
+         result = { triad_gbs = 7, array_limit = "memory", array_mb = 1, llc_mb = 500 } } } }),
+      -- A directory's run of a kernel.
+      check("a", 7, { runs = { { kernel = "stream", path = "/x", state = "ok", result = { triad_gbs = 7 } } } }),
+      check("a", 7, { node = 5 }), check("a", 7, { id = 5 }),
+   }
+   list[#list + 1] = list[1] -- the same record read twice
+   local c = triad_of(list)
+   lu.assertEquals({ c.median, c.n }, { 100, 1 })
+end
+
+function TestLearn:test_the_second_run_of_a_failed_one_is_not_taken()
+   local c = triad_of({ check("a", 0, { runs = {
+      { kernel = "stream", attempt = 1, state = "ok", result = { triad_gbs = 70 } },
+      { kernel = "stream", attempt = 2, state = "ok", result = { triad_gbs = 100 } } } }) })
+   lu.assertEquals({ c.median, c.n }, { 70, 1 })
+end
+
+function TestLearn:test_slow_nodes_are_dropped()
+   local list = append(fleet(12, 5, 100), fleet(2, 5, 70, nil, "slow"))
+   local c = triad_of(list)
+   lu.assertEquals({ c.nodes, c.dropped, c.n }, { 12, 2, 60 })
+   lu.assertAlmostEquals(c.median, 100, 0.6)
+   lu.assertTrue(c.tolerance_pct < 10)
+   -- A slow one that hides behind a slower one is found in the second round.
+   local odd = append(fleet(9, 5, 100), append(fleet(1, 5, 93, nil, "a"), fleet(1, 5, 40, nil, "b")))
+   lu.assertEquals(triad_of(odd).dropped, 2)
+end
+
+function TestLearn:test_a_record_read_twice_and_times_that_go_backwards()
+   local list = fleet(5, 10, 100)
+   for i, record in ipairs(list) do
+      record.time = ("20%02d-01-01T00:00:00Z"):format(99 - i)
+   end
+   local once = triad_of(list)
+   append(list, table.move(list, 1, #list, 1, {}))
+   lu.assertEquals(triad_of(list), once)
+end
+
+function TestLearn:test_only_the_last_checks_of_a_node_count()
+   local list = append(fleet(5, 200, 50), fleet(5, 64, 100))
+   local c = triad_of(list)
+   lu.assertEquals(c.n, 5 * 64)
+   lu.assertAlmostEquals(c.median, 100, 0.6)
+end
+
+function TestLearn:test_a_metric_that_few_checks_have()
+   local list = fleet(5, 10, 100)
+   list[7].runs[2] = { kernel = "numa", state = "ok", result = { latency_ns = 90 } }
+   list[3].runs[2] = { kernel = "numa", state = "ok", result = { latency_ns = 92 } }
+   local c = learn.from(each(list)).classes[CLASS].metrics
+   lu.assertEquals({ c.latency_ns.median, c.latency_ns.n, c.latency_ns.nodes }, { 91, 2, 1 })
+   lu.assertEquals(c.triad_gbs.n, 50)
+end
+
+function TestLearn:test_majorities()
+   local old = { parts = { dimms = 24, memory_gib = 768 }, config = { kernel = "6.1", thp = "always" } }
+   local new = { parts = { dimms = 23, cores = -1 }, config = { kernel = "6.2", bios = 7 } }
+   local list = append(fleet(6, 4, 100, old), fleet(3, 4, 100, new, "m"))
+   local c = learn.from(each(list)).classes[CLASS]
+   lu.assertEquals(c.expect, { dimms = 24, memory_gib = 768 })
+   lu.assertEquals(c.config, { kernel = "6.1", thp = "always", bios = 7 })
+   lu.assertEquals(c.nodes, 9)
+   -- Three kernels, none on more than half of the nodes: nobody drifts.
+   append(list, fleet(3, 4, 100, { config = { kernel = "6.3" } }, "o"))
+   lu.assertNil(learn.from(each(list)).classes[CLASS].config.kernel)
+end
+
+function TestLearn:test_ten_thousand_nodes()
+   local i = 0
+   local learned = learn.from(function()
+      i = i + 1
+      return i <= 30000 and check("n" .. i % 10000, 100 + i % 7 / 10) or nil
+   end)
+   local c = learned.classes[CLASS].metrics.triad_gbs
+   lu.assertEquals({ c.nodes, c.n }, { 10000, 30000 })
+end
+
+TestChoose = {}
+
+local function chosen(list, old, force)
+   local b, remarks = choose.from(learn.from(each(list)), old, force)
+   return b, table.concat(remarks, "\n")
+end
+
+function TestChoose:test_minima()
+   local cases = {
+      -- nodes, checks of each, learned
+      { 5, 4, true }, { 4, 5, false }, { 5, 3, false }, { 1, 64, false }, { 20, 1, true },
+   }
+   for i, c in ipairs(cases) do
+      local b, text = chosen(fleet(c[1], c[2], 100))
+      lu.assertEquals(b ~= nil, c[3], "case " .. i)
+      if not c[3] then
+         lu.assertStrContains(text, ("%d nodes, %d checks; want 5 and 20 (or --force)"):format(c[1], c[1] * c[2]))
+         b = chosen(fleet(c[1], c[2], 100), nil, true)
+         lu.assertTrue(b.classes[CLASS].forced)
+      end
+      lu.assertNotNil(baseline.accept(json.decode(json.encode(b))), "case " .. i)
+   end
+end
+
+function TestChoose:test_a_node_that_lost_a_dimm_is_no_class()
+   local list = append(fleet(8, 5, 100), fleet(1, 30, 80, { class = "epyc-9654-2s192c-736g" }, "bad"))
+   local b, text = chosen(list)
+   lu.assertEquals(choose.sorted(b.classes), { CLASS })
+   lu.assertStrContains(text, "left out: its nodes are rated as " .. CLASS)
+end
+
+function TestChoose:test_two_populations()
+   local list = append(fleet(7, 5, 100), fleet(4, 5, 80, nil, "m"))
+   local b, text = chosen(list)
+   lu.assertNil(b)
+   lu.assertStrContains(text, "4 of 11 nodes are not like the others (or --force)")
+   lu.assertNotNil(chosen(list, nil, true))
+end
+
+function TestChoose:test_a_fleet_does_not_teach_itself_to_be_slow()
+   local old = chosen(fleet(6, 5, 100))
+   lu.assertNotNil(chosen(fleet(6, 5, 96), old))
+   lu.assertNotNil(chosen(fleet(6, 5, 130), old))
+   local b, text = chosen(fleet(6, 5, 94), old)
+   lu.assertNil(b)
+   lu.assertStrContains(text, "triad_gbs: median 94.0, was 100.0 GB/s: 6.0 % worse (or --force)")
+   b = chosen(fleet(6, 5, 94), old, true)
+   lu.assertTrue(b.classes[CLASS].forced)
+   -- By steps of 4 %: the third one is 11 % below the first.
+   local one = chosen(fleet(6, 5, 96), old)
+   lu.assertAlmostEquals(one.classes[CLASS].metrics.triad_gbs.reference, 100, 1)
+   lu.assertNil(chosen(fleet(6, 5, 92.5), one))
+   -- Forced once, the new value is the reference.
+   lu.assertNotNil(chosen(fleet(6, 5, 91), b))
+end
+
+function TestChoose:test_latency_is_mirrored()
+   local function numa(ns)
+      local list = fleet(6, 5, 100)
+      for _, r in ipairs(list) do
+         r.runs[1] = { kernel = "numa", state = "ok", result = { latency_ns = ns } }
+      end
+      return list
+   end
+   local old = chosen(numa(100))
+   lu.assertNil(chosen(numa(106), old))
+   lu.assertNotNil(chosen(numa(104), old))
+   lu.assertNotNil(chosen(numa(80), old))
+end
+
+function TestChoose:test_what_the_records_do_not_show_is_kept()
+   local old = chosen(append(fleet(6, 5, 100), fleet(6, 5, 50, { class = "xeon-1s8c-64g" }, "x")))
+   local b, text = chosen(fleet(6, 5, 101), old)
+   lu.assertAlmostEquals(b.classes["xeon-1s8c-64g"].metrics.triad_gbs.median, 50, 1)
+   lu.assertStrContains(text, "class xeon-1s8c-64g: no checks now, kept")
+end
+
+TestFile = {}
+
+local GOOD = '{"v":2,"classes":{"c":{"metrics":{"triad_gbs":{"median":50,"mad_pct":1,"tolerance_pct":4,"nodes":6,'
+   .. '"n":30}},"expect":{"dimms":24},"config":{"kernel":"6.1"}}}}'
+
+function TestFile:test_bad_files()
+   local path = os.tmpname()
+   local function read(text)
+      local f = assert(io.open(path, "w"))
+      f:write(text)
+      f:close()
+      return baseline.read(path)
+   end
+   lu.assertEquals(read(GOOD).classes.c.metrics.triad_gbs.median, 50)
+   local v1 = '{"v":1,"classes":{"c":{"triad_gbs":{"median":50,"mad_pct":1}}}}'
+   lu.assertEquals(read(v1).classes.c, { metrics = { triad_gbs = { median = 50, mad_pct = 1 } }, expect = {},
+      config = {} })
+   local bad = { "", "7", "null", "[]", '{"v":1}', '{"v":2,"classes":7}', '{"v":2,"classes":{"c":7}}',
+      '{"v":2,"classes":{"a b\\u001b":{}}}', '{"v":2,"classes":{"c":{"metrics":{}}}}', (GOOD:gsub('"v":2', '"v":3')),
+      (GOOD:gsub('"v":2', '"v":"2"')), (GOOD:gsub("50", '"50"')), (GOOD:gsub('"dimms":24', '"dimms":-1')),
+      (GOOD:gsub('"6.1"', "[]")) }
+   for n = 1, #GOOD - 1, 7 do
+      bad[#bad + 1] = GOOD:sub(1, n)
+   end
+   for _, number in ipairs({ "-50", "0", "NaN", "1e999", "1e308", "Infinity" }) do
+      bad[#bad + 1] = (GOOD:gsub("50", number))
+      bad[#bad + 1] = (v1:gsub("50", number))
+   end
+   for _, field in ipairs({ "mad_pct", "tolerance_pct", "nodes", "n" }) do
+      for _, number in ipairs({ "-1", "NaN", "1e308", "null" }) do
+         bad[#bad + 1] = (GOOD:gsub('"' .. field .. '":%d+', ('"%s":%s'):format(field, number)))
+      end
+   end
+   -- Below the minimum, and nobody said so.
+   bad[#bad + 1] = (GOOD:gsub('"nodes":6', '"nodes":4'))
+   bad[#bad + 1] = (GOOD:gsub('"n":30', '"n":19'))
+   for _, text in ipairs(bad) do
+      local b, err, absent = read(text)
+      if text:find('"n":1e308', 1, true) or text:find('"nodes":1e308', 1, true) or not b then
+         lu.assertStrContains(err, path)
+         lu.assertNotStrContains(err, "\27")
+         lu.assertTrue(absent == nil or text == "", text)
+      end
+      lu.assertNil(b, text)
+   end
+   lu.assertNotNil(read((GOOD:gsub('"nodes":6', '"nodes":4'):gsub('"expect"', '"forced":true,"expect"'))))
+   os.remove(path)
+   local _, _, absent = baseline.read(path)
+   lu.assertEquals(absent, "absent")
+end
+
+TestClass = {}
+
+local function known(...)
+   local learned = { v = 2, classes = {} }
+   for i, class in ipairs({ ... }) do
+      learned.classes[class] = { nodes = 10 * i, expect = { dimms = 24 }, config = { kernel = "6.1", bios = "A" },
+         metrics = { triad_gbs = { median = 100, mad_pct = 1, tolerance_pct = 4 } } }
+   end
+   return learned
+end
+
+function TestClass:test_which_class_rates_a_node()
+   local big, bigger, other = CLASS, "epyc-9654-2s192c-1536g", "xeon-8480+-2s112c-512g"
+   local cases = {
+      -- the node's class, known classes, rated as, may fail
+      { big, { big, bigger }, big, true },
+      { "epyc-9654-2s192c-736g", { big }, big, true },
+      { "epyc-9654-2s192c-736g", { big, bigger }, big, true },
+      { "epyc-9654-2s192c-1472g", { big, bigger }, bigger, true },
+      { "epyc-9654-2s191c-768g", { big, bigger, other }, big, true },
+      { "epyc-9654-2s192c-3072g", { big, bigger }, bigger, true },
+      { "epyc-9654-2s192c-?g", { big, bigger }, bigger, true }, -- nobody knows: the larger fleet
+      { "epyc-9654-2s192c-384g", { big }, big, false }, -- half is gone, or another machine
+      { "epyc-9654-1s96c-384g", { big }, big, false },
+      { "epyc-9654p-1s96c-384g", { big } },
+      { "xeon-2s192c-768g", { big } },
+      { "unknown-0s0c-?g", { "unknown-1s4c-8g" } },
+      { "c1", { big } },
+   }
+   for i, c in ipairs(cases) do
+      local name, close = baseline.class_for(known(table.unpack(c[2])), c[1])
+      lu.assertEquals({ name, close }, { c[3], c[4] }, "case " .. i)
+   end
+end
+
+local function rate(node, learned, history, text)
+   local p = assert(policy.parse("return {" .. (text or "") .. "}", "p"))
+   local limits = verdict.limits(p, node.class, learned)
+   local results = { triad_gbs = { value = node.triad or 100 } }
+   verdict.take_inventory(results, node, limits, history)
+   local rated, texts = verdict.rate(results, limits), {}
+   for _, m in ipairs(rated.metrics) do
+      if m.status == "warn" or m.status == "fail" then
+         texts[#texts + 1] = m.status .. ": " .. m.text
+      end
+   end
+   return rated, texts
+end
+
+function TestClass:test_a_lost_dimm_is_a_finding()
+   local node = { class = "epyc-9654-2s192c-736g", memory_gib = 736, dimms = 23, packages = 2, cores = 192,
+      config = { kernel = "6.1" } }
+   local rated, texts = rate(node, known(CLASS))
+   lu.assertEquals(rated.status, "warn")
+   lu.assertEquals(texts, { "warn: memory 736 GiB, class majority 768 GiB", "warn: DIMMs 23, class majority 24",
+      "warn: class epyc-9654-2s192c-736g not known, rated as " .. CLASS })
+   -- And what it measures is compared with what it should be.
+   node.triad = 80
+   rated, texts = rate(node, known(CLASS))
+   lu.assertEquals({ rated.status, texts[1] }, { "fail", "fail: triad 80.0 < 90.0 GB/s (class " .. CLASS
+      .. ", median 100.0)" })
+   -- The site wants it out of service for the DIMM alone.
+   node.triad = 100
+   rated = rate(node, known(CLASS), nil, 'expect = { ["*"] = { action = "fail" } }')
+   lu.assertEquals(verdict.reason(rated), "memory 736 GiB, class majority 768 GiB")
+   -- The policy's word is above the majority's.
+   rated, texts = rate(node, known(CLASS), nil, 'expect = { ["*"] = { memory_gib = 736, dimms = 23 } }')
+   lu.assertEquals({ rated.status, #texts }, { "warn", 1 })
+end
+
+function TestClass:test_another_machine_of_the_model_is_not_drained()
+   local rated = rate({ class = "epyc-9654-1s96c-384g", memory_gib = 384, packages = 1, cores = 96, triad = 50,
+      config = {} }, known(CLASS))
+   lu.assertEquals(rated.status, "warn")
+   lu.assertNil(verdict.reason(rated))
+end
+
+function TestClass:test_a_node_that_became_another()
+   local node = { class = "epyc-9654-2s192c-768g", memory_gib = 768, config = {} }
+   local both = known(CLASS, "epyc-9654-2s192c-1536g")
+   local _, texts = rate(node, both, { class = "epyc-9654-2s192c-1536g" })
+   lu.assertEquals(texts, { "warn: class epyc-9654-2s192c-768g, was epyc-9654-2s192c-1536g at the last check" })
+   -- Without a baseline, too.
+   _, texts = rate(node, nil, { class = "epyc-9654-2s192c-1536g" })
+   lu.assertEquals(#texts, 1)
+   for _, history in ipairs({ {}, { class = 7 }, { class = node.class } }) do
+      _, texts = rate(node, both, history)
+      lu.assertEquals(texts, {})
+   end
+   _, texts = rate(node, both, { class = "x" }, 'limits = { class = { action = "off" } }')
+   lu.assertEquals(texts, {})
+end
+
+function TestClass:test_drift()
+   local node = { class = CLASS, memory_gib = 768, dimms = 24, config = { kernel = "6.2\27", bios = "A", smt = "on" } }
+   local rated, texts = rate(node, known(CLASS))
+   lu.assertEquals(rated.status, "warn")
+   lu.assertEquals(texts, { "warn: config: kernel 6.2? (class majority 6.1)" })
+   node.config.bios = "B"
+   rated, texts = rate(node, known(CLASS))
+   lu.assertEquals({ rated.status, #rated.metrics }, { "warn", 6 })
+   lu.assertEquals(texts, { "warn: config: bios B (class majority A), kernel 6.2? (class majority 6.1)" })
+   -- What the node does not tell is no difference.
+   node.config = {}
+   lu.assertEquals(rate(node, known(CLASS)).status, "pass")
+   node.config = { kernel = "7" }
+   rated, texts = rate(node, known(CLASS), nil, 'limits = { config = { action = "off" } }')
+   lu.assertEquals({ rated.status, texts }, { "pass", {} })
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
