@@ -65,7 +65,7 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 	kernel dgemm "echo '{\"kernel\":\"dgemm\",\"verified\":false,\"error\":\"cpu 3: C[1][2] is 5, expected 4\",\"gflops\":50}'; exit 1"
 	run prolog
 	[ "$status" -eq 1 ]
-	[ "$(grep drain "$P/calls")" = "update nodename=t1 state=drain reason=syscheck: dgemm: WRONG RESULT: cpu 3: C[1][2] is 5, expected 4" ]
+	[ "$(grep state=drain "$P/calls")" = "update nodename=t1 state=drain reason=syscheck: dgemm: WRONG RESULT: cpu 3: C[1][2] is 5, expected 4" ]
 	[ "$(record check 'r.corrupt')" = true ]
 	[ "$(record check '#r.runs')" = 3 ]
 }
@@ -179,7 +179,7 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 	echo "{\"v\":1,\"classes\":{\"$class\":{\"triad_gbs\":{\"median\":86,\"mad_pct\":1}}}}" >"$P/etc/syscheck/baseline.json"
 	run prolog
 	[ "$status" -eq 1 ]
-	[ "$(grep drain "$P/calls")" = "update nodename=t1 state=drain reason=syscheck: triad 61.3 < 77.4 GB/s (class $class, median 86.0)" ]
+	[ "$(grep state=drain "$P/calls")" = "update nodename=t1 state=drain reason=syscheck: triad 61.3 < 77.4 GB/s (class $class, median 86.0)" ]
 	rm "$P/calls"
 	for text in '{"v":1,"classes":' '{"v":2,"classes":{}}' "{\"v\":1,\"classes\":{\"$class\":{\"triad_gbs\":{\"median\":-86,\"mad_pct\":1}}}}"; do
 		echo "$text" >"$P/etc/syscheck/baseline.json"
@@ -471,7 +471,7 @@ stand_in() {
 	policy 'mode = "enforce", expect = { ["*"] = { threads = 99999, action = "fail" } }'
 	run prolog SPANK_SYSCHECK=passive
 	[ "$status" -eq 1 ]
-	[[ "$(grep drain "$P/calls")" =~ "state=drain reason=syscheck: threads "[0-9]+", expected 99999"$ ]]
+	[[ "$(grep state=drain "$P/calls")" =~ "state=drain reason=syscheck: threads "[0-9]+", expected 99999"$ ]]
 }
 
 @test "the record names the configuration, and an id for it that stays" {

@@ -10,7 +10,7 @@ local storm = require("syscheck.storm")
 local drain = {}
 
 -- Seconds that one call may take at most; less when the time that is left asks for it.
-local LIST_S, UPDATE_S, CHECK_S = 10, 10, 4
+local LIST_S, UPDATE_S, CHECK_S = 15, 10, 4
 -- What a drain needs after it: the wait, a list, the step back.
 local NEEDS_S = 4
 -- Reasons have whole seconds: in a list that was made a second after the controller
