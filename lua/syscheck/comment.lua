@@ -9,7 +9,7 @@ local comment = {}
 local SEPARATOR = " | "
 local MAX_LENGTH = 1000 -- of the comment after which no more nodes are added
 local MORE = "more nodes: sinfo -R"
-local CALL_S, TRIES = 4, 4
+local CALL_S, TRIES = 10, 4
 
 --- The AdminComment in what `scontrol show job` prints.
 -- @return text, "" without one; nil when it cannot be told apart for certain (a comment of

@@ -10,7 +10,7 @@ local storm = require("syscheck.storm")
 local drain = {}
 
 -- Seconds that one call may take at most; less when the time that is left asks for it.
-local LIST_S, UPDATE_S, CHECK_S = 15, 10, 4
+local LIST_S, UPDATE_S, CHECK_S = 15, 15, 4
 -- What a drain needs after it: the wait, a list, the step back.
 local NEEDS_S = 4
 -- Reasons have whole seconds: in a list that was made a second after the controller
@@ -74,11 +74,17 @@ function Calls:is_ours(reason)
 end
 
 -- UNDRAIN and not RESUME: that one would also cancel a reboot that an admin asked for.
+-- The job starts even if there is no answer: an overloaded slurmctld may have done it all
+-- the same, and the prolog's exit code would take a node too many out of service.
 function Calls:step_back(out)
-   local ok, err = self:scontrol({ "update", "nodename=" .. self.name, "state=undrain" }, CHECK_S)
-   if ok then
-      out.action, out.done = "storm", false
-   else
+   out.action = "storm"
+   local ok, err
+   for _ = 1, 2 do
+      ok, err = self:scontrol({ "update", "nodename=" .. self.name, "state=undrain" }, UPDATE_S)
+      if ok then
+         out.done = false
+         return
+      end
       out.error = "step back: " .. err
    end
 end

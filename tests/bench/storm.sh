@@ -100,7 +100,7 @@ no_jobs() {
 }
 
 storm() {
-	local cap=$((NODES / 10)) drained other began took bad=0 peak=0 now
+	local cap=$((NODES / 10)) drained other requeued began took bad=0 peak=0 now
 	[ "$cap" -ge 1 ] || cap=1
 	sdiag -r >/dev/null
 	submit
@@ -127,6 +127,10 @@ storm() {
 		"at most $peak drained at a time; $took s until the last job had ended"
 	echo "storm: longest answer of sdiag: $(cat "$BASE/sdiag") ms$([ ! -e "$BASE/sdiag.failed" ] || echo '; some failed')"
 	echo "storm: $drained of $NODES nodes are drained, cap $cap; $other for other reasons"
+	# A node that stepped back disturbed nobody's job: requeued were those of drained nodes only.
+	requeued=$(sdiag | sed -nE 's/.*REQUEST_JOB_REQUEUE .*count:([0-9]+) .*/\1/p')
+	echo "storm: ${requeued:-0} jobs were requeued"
+	[ "${requeued:-0}" -le "$drained" ] || bad=1
 	[ "$drained" -ge 1 ] && [ "$drained" -le "$cap" ] && [ "$other" = 0 ] && [ ! -e "$BASE/sdiag.failed" ] || bad=1
 	if [ "$bad" = 0 ]; then
 		mkdir -p "$(dirname "$JSON")"
