@@ -1,6 +1,6 @@
 # Shared by the stages that run the agent without a cluster: an installation of its
 # own, kernels that say what a test wants, a scontrol that notes its calls.
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2016,SC2034,SC2119,SC2120,SC2154
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 

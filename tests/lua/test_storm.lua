@@ -9,8 +9,9 @@ TestStorm = {}
 local T = 1795250000 -- 2026-11-21T08:33:20 UTC
 
 local function line(name, state, partitions, reason, time)
+   local tail = reason and (" Reason=%s [root@%s]"):format(reason, os.date("!%Y-%m-%dT%H:%M:%S", time or T)) or ""
    return ("NodeName=%s Arch=x86_64 State=%s ThreadsPerCore=1 Partitions=%s  BootTime=None%s\n"):format(name, state,
-      partitions, reason and (" Reason=%s [root@%s]"):format(reason, os.date("!%Y-%m-%dT%H:%M:%S", time or T)) or "")
+      partitions, tail)
 end
 
 function TestStorm:test_time_is_utc()
@@ -93,11 +94,11 @@ local function simulate(seed, count, share, split)
    for i = 1, count do
       todo[i] = { name = ("n%04d"):format(i), step = 1, at = T * 1000 + math.random(0, seed % 3 == 0 and 50 or 4000) }
    end
-   local peak, now = 0, 0
+   local peak = 0
    while #todo > 0 do
       table.sort(todo, function(a, b) return a.at > b.at end)
       local node = table.remove(todo)
-      now = node.at
+      local now = node.at
       local second = now // 1000
       if node.step == 1 then
          local nodes, by_name = list()
@@ -162,7 +163,8 @@ end
 function TestStorm:test_ten_thousand_nodes()
    local lines = {}
    for i = 1, 10000 do
-      lines[i] = line(("n%05d"):format(i), i <= 5000 and "IDLE+DRAIN" or "IDLE", "p,q", i <= 5000 and "syscheck: x", T + i % 9)
+      local drained = i <= 5000
+      lines[i] = line(("n%05d"):format(i), drained and "IDLE+DRAIN" or "IDLE", "p,q", drained and "syscheck: x", T + i % 9)
    end
    local nodes, by_name = storm.parse(table.concat(lines))
    lu.assertEquals(#nodes, 10000)
