@@ -142,7 +142,7 @@ has_reason() {
 	run "$ROOT/tests/bench/storm.sh" --nodes 120 --json "$json"
 	echo "$output"
 	# Shown when it passes, too.
-	sed 's/^/# /' <<<"$output" >&3
+	echo "# ${output//$'\n'/$'\n# '}" >&3
 	[ "$status" -eq 0 ]
 	[[ $output == *"storm: 12 of 120 nodes are drained, cap 12; 0 for other reasons"* ]]
 	[ "$(lua5.4 -e "local t = require('cjson').decode(io.open('$json'):read('a')) print(('%d %d %d'):format(t.other, t.storm_nodes, t.storm_cap))")" = "1 120 12" ]

@@ -29,9 +29,11 @@ function TestStorm:test_reason_is_what_slurm_shows()
 end
 
 function TestStorm:test_parse()
-   local nodes, by_name = storm.parse(line("a", "IDLE", "p,q") .. line("b", "MIXED+DRAIN", "p", "syscheck: C[1][2] bad")
+   local nodes, by_name = storm.parse(line("a", "IDLE", "p,q")
+      .. line("b", "MIXED+DRAIN", "p", "syscheck: C[1][2] bad")
       .. line("c", "IDLE+DRAIN", "p", "fan [broken]") .. line("d", "DOWN+NOT_RESPONDING", "p", "syscheck: x")
-      .. "garbage\n" .. "NodeName=e State=IDLE+DRAIN Reason=syscheck: two [root@2026-11-21T08:33:20]  lines Comment=x\n")
+      .. "garbage\n"
+      .. "NodeName=e State=IDLE+DRAIN Reason=syscheck: two [root@2026-11-21T08:33:20]  lines Comment=x\n")
    lu.assertEquals(#nodes, 5)
    lu.assertEquals(by_name.a.partitions, { "p", "q" })
    lu.assertFalse(by_name.a.out)
@@ -164,7 +166,8 @@ function TestStorm:test_ten_thousand_nodes()
    local lines = {}
    for i = 1, 10000 do
       local drained = i <= 5000
-      lines[i] = line(("n%05d"):format(i), drained and "IDLE+DRAIN" or "IDLE", "p,q", drained and "syscheck: x", T + i % 9)
+      lines[i] = line(("n%05d"):format(i), drained and "IDLE+DRAIN" or "IDLE", "p,q", drained and "syscheck: x",
+         T + i % 9)
    end
    local nodes, by_name = storm.parse(table.concat(lines))
    lu.assertEquals(#nodes, 10000)
