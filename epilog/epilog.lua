@@ -28,6 +28,12 @@ local function is_suspect(delta)
    return (events and events > 0) or (errors and ((errors.corrected or 0) + (errors.uncorrected or 0)) > 0) or false
 end
 
+-- The check of a prolog that was ended while it drained the node.
+local function check_of(r)
+   return type(r) == "table" and { id = r.id, level = r.level, asked = r.asked, status = r.status, reason = r.reason,
+      action = r.action } or nil
+end
+
 --- Runs the epilog's work. Never fails: its trouble is logged.
 -- @param get function(name) -> environment variable
 -- @param options { policy = file, root } for tests, see node.open
@@ -47,6 +53,7 @@ function epilog.main(get, options)
 
    local to = counters.snapshot(self.root)
    local begin = self:read_begin(job.id)
+   self:settle(begin)
    local from = begin and begin.snapshot
    local delta, why
    if type(from) == "table" and type(from.sources) == "table" and type(from.time) == "number" then
@@ -64,7 +71,7 @@ function epilog.main(get, options)
    record.delta = delta
    record.elapsed_s = from and math.max(0, to.time - from.time)
    record.throttle_events = delta and counters.throttle_events(delta.throttle)
-   record.check = begin and begin.check
+   record.check = begin and (begin.check or check_of(begin.record))
    record.duration_s = (uv.hrtime() - started) / 1e9
    local ok
    ok, err = records.append(self.spool, record)

@@ -5,6 +5,7 @@
 local uv = require("luv")
 local check = require("syscheck.check")
 local counters = require("syscheck.counters")
+local drain = require("syscheck.drain")
 local files = require("syscheck.files")
 local inventory = require("syscheck.inventory")
 local level = require("syscheck.level")
@@ -59,23 +60,31 @@ local function runs_for_record(result)
    return #runs > 0 and runs or nil
 end
 
--- Drains when the rules say so. @return action for the record, drain details
-local function act(self, result)
-   if not result.confirmed then
-      return "none"
-   elseif not result.enforced then
-      log.error("would drain (mode is observe): %s", result.reason)
-      return "observed"
-   end
-   local drained = slurm.drain(self.policy.scontrol, self.name, result.reason)
-   if drained.error then
-      log.error("drain: %s; the node leaves service by the prolog's exit code: %s", drained.error, drained.reason)
+-- The shell entry's bound is 75 s from its start. Less what it takes to start Lua, to
+-- write the record and the begin snapshot, and to exit.
+local CALLS_END_S = 72
+
+-- Drains a node that is bad, confirmed. @return action for the record, drain details
+local function act(self, job, result, started)
+   local drained = drain.node(self, result.reason, { until_s = started / 1e9 + CALLS_END_S, job = job })
+   local action = drained.action
+   drained.action = nil
+   if action == "storm" then
+      local full = drained.full
+      log.error("STORM GUARD: bad, NOT drained, the job starts: %s (%s)", drained.reason, full
+         and ("partition %s: %d of %d nodes drained by syscheck, at most %d"):format(full.name, full.taken, full.total,
+            full.cap) or drained.error)
    elseif drained.kept then
       log.error("bad, and out of service already (%s): %s", drained.kept, drained.reason)
+   elseif drained.done then
+      log.error("drained: %s%s", drained.reason, drained.error and " (" .. drained.error .. ")" or "")
    else
-      log.error("drained: %s", drained.reason)
+      log.error("drain: %s; the node leaves service by the prolog's exit code: %s", drained.error, drained.reason)
    end
-   return "drain", drained
+   if drained.comment_error then
+      log.error("comment of the job: %s", drained.comment_error)
+   end
+   return action, drained
 end
 
 -- What the plugin shows and exports. Written as a new file: the marker of an
@@ -150,25 +159,36 @@ function prolog.main(get, options)
          log.error("%s%s", run.state == "corrupt" and "WRONG DATA: " or "", run.reason)
       end
    end
-   local action, drained = act(self, result)
-   if action == "observed" then
-      note = (note and note .. "; " or "") .. "observe: not drained"
-   end
-   if lvl ~= "none" or asked then
-      publish(self, job, result, asked, note)
-   end
    remember(self, result, from)
 
    local record = records.new("check", self, hardware, result.after)
    record.trigger = "prolog"
    record.job = job
-   record.level, record.asked, record.note = lvl, asked, note
+   record.level, record.asked = lvl, asked
    record.status, record.reason, record.corrupt = result.status, result.reason, result.corrupt
    record.text = result.text
    record.metrics = #result.metrics > 0 and result.metrics or nil
    record.runs = runs_for_record(result)
-   record.action, record.drain = action, drained
    record.kernel_s, record.box_s = result.kernel_s, result.box_s
+   local action = "none"
+   if result.confirmed and not result.enforced then
+      action = "observed"
+      log.error("would drain (mode is observe): %s", result.reason)
+      note = (note and note .. "; " or "") .. "observe: not drained"
+   elseif result.confirmed then
+      -- Kept before Slurm is asked: the epilog, or the next prolog after a crash, appends
+      -- it if this agent does not come that far. The same id: one check, one record.
+      record.note = note
+      self:keep_record(job.id, from, record)
+      action, record.drain = act(self, job, result, started)
+      if action == "storm" then
+         note = (note and note .. "; " or "") .. "storm guard: not drained"
+      end
+   end
+   record.note, record.action = note, action
+   if lvl ~= "none" or asked then
+      publish(self, job, result, asked, note)
+   end
    record.duration_s = (uv.hrtime() - started) / 1e9
    if lvl ~= "none" then
       ok, err = records.append(self.spool, record)

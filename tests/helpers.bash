@@ -1,6 +1,6 @@
 # Shared by the stages that run the agent without a cluster: an installation of its
 # own, kernels that say what a test wants, a scontrol that notes its calls.
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2016,SC2034,SC2119,SC2120,SC2154
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 
@@ -24,7 +24,7 @@ agent_reset() {
 	kernel noise "$(says noise '"noise_pct":1')"
 	kernel numa "$(says numa '"latency_ns":100')"
 	kernel scaling "$(says scaling '"best_gbs":110')"
-	scontrol 'echo "NodeName=t1 State=IDLE Partitions=main"'
+	fake_slurm
 }
 
 # policy TEXT: the inside of the table
@@ -47,6 +47,44 @@ says() {
 scontrol() {
 	printf '#!/bin/bash\nprintf "%%s\\n" "$*" >>%q\n%s\n' "$P/calls" "$1" >"$P/scontrol"
 	chmod 755 "$P/scontrol"
+}
+
+# fake_slurm [SCRIPT]: a scontrol that behaves; SCRIPT runs before each call. Node t1 is
+# drained when $P/slurm/reason says so; the other nodes are lines of $P/slurm/others.
+fake_slurm() {
+	rm -rf "$P/slurm"
+	mkdir "$P/slurm"
+	: >"$P/slurm/others"
+	scontrol "${1:-:}
+		S='$P/slurm'"'
+		case "$*" in
+		"--all show nodes --oneliner")
+			if [ -s $S/reason ]; then
+				echo "NodeName=t1 State=ALLOCATED+DRAIN ThreadsPerCore=1 Partitions=${PARTITIONS:-main}  Reason=$(<$S/reason) [root@$(<$S/time)]"
+			else
+				echo "NodeName=t1 State=ALLOCATED ThreadsPerCore=1 Partitions=${PARTITIONS:-main} "
+			fi
+			cat $S/others ;;
+		"update nodename=t1 state=drain reason="*)
+			printf "%s\n" "${4#reason=}" >$S/reason
+			date -u +%FT%T >$S/time ;;
+		"update nodename=t1 state=undrain") rm -f $S/reason ;;
+		"show job 4711") printf "JobId=4711 JobName=x\n   Power=\n"
+			[ ! -s $S/admin ] || echo "   AdminComment=$(<$S/admin) "
+			printf "   Comment=the user has this \n\n" ;;
+		"update jobid=4711 admincomment="*) printf "%s\n" "${3#admincomment=}" >$S/admin ;;
+		*) echo "fake: $*" >&2; exit 1 ;;
+		esac'
+}
+
+# others COUNT STATE [REASON [AGE]]: that many more nodes in partition main
+others() {
+	local i from
+	from=$(wc -l <"$P/slurm/others")
+	for ((i = from + 1; i <= from + $1; i++)); do
+		printf 'NodeName=o%d State=%s ThreadsPerCore=1 Partitions=main %s\n' "$i" "$2" \
+			"${3:+ Reason=$3 [root@$(date -u -d "-${4:-60} seconds" +%FT%T)]}"
+	done >>"$P/slurm/others"
 }
 
 # prolog|epilog [NAME=VALUE...]: as slurmd runs them; later values win

@@ -4,8 +4,10 @@ local json = require("cjson.safe").new()
 local uv = require("luv")
 local baseline = require("syscheck.baseline")
 local files = require("syscheck.files")
+local log = require("syscheck.log")
 local paths = require("syscheck.paths")
 local policy_file = require("syscheck.policy_file")
+local records = require("syscheck.records")
 local slurm = require("syscheck.slurm")
 
 json.decode_invalid_numbers(false)
@@ -109,6 +111,27 @@ function node:forget_begin(job_id)
    self:forget_state(begin_name(job_id))
 end
 
+--- Keeps a check's record while Slurm is asked to drain: see settle.
+function node:keep_record(job_id, snapshot, record)
+   record.action = "drain"
+   record.drain = { done = false, error = "the agent was ended before Slurm had answered" }
+   local ok, err = self:write_begin(job_id, { snapshot = snapshot, record = record })
+   if not ok then
+      log.error("check record not kept: %s", err)
+   end
+end
+
+--- Appends the record of a check whose agent was ended before it could.
+-- @param begin from read_begin, or nil
+function node:settle(begin)
+   if begin and type(begin.record) == "table" then
+      local ok, err = records.append(self.spool, begin.record)
+      if not ok then
+         log.error("check record lost: %s", err)
+      end
+   end
+end
+
 -- Job IDs of the slurmstepd processes, by their titles: "slurmstepd: [4711.batch]". Only
 -- root's: a title is its owner's text and, worse, his memory, which can make a read hang.
 local function jobs_with_steps()
@@ -133,6 +156,7 @@ function node:has_other_jobs(job_id, boot_id)
       if other and other ~= job_id then
          local begin = self:read_begin(other)
          if begin and begin.snapshot and begin.snapshot.boot_id ~= boot_id then
+            self:settle(begin)
             self:forget_begin(other) -- the node went down under that job
          elseif begin then
             steps = steps or jobs_with_steps()

@@ -164,8 +164,7 @@ schema.KEYS = {
    kernels = { stream = seconds, dgemm = seconds, noise = seconds, numa = only_full, scaling = only_full,
       io = only_full },
    io_paths = list_of(path, 8, "absolute paths"),
-   -- The prolog entry's own bound is 75 s: a deadline, and two calls of scontrol that
-   -- hang, 6 s each, have to end before.
+   -- The prolog entry's own bound is 75 s; what a deadline leaves is for scontrol.
    deadline = { quick = number(1, 60), full = number(1, 60) },
    baseline = path,
    store = store,

@@ -132,48 +132,31 @@ function slurm.job(get)
    }
 end
 
-local PREFIX = "syscheck:"
-local CALL_TIMEOUT_MS = 5000
-local MAX_REASON = 250
-
-local function scontrol(program, args)
+--- Calls one of Slurm's commands. Times come back in UTC.
+-- @param program a name or path
+-- @param args list of strings
+-- @param timeout_s seconds
+-- @param max_output bytes, or nil
+-- @return what it printed; or nil and why
+function slurm.call(program, args, timeout_s, max_output)
    local conf = os.getenv("SLURM_CONF")
+   local name = program:match("[^/]+$") or program
    local run, err = process.run(program, args, {
-      timeout_ms = CALL_TIMEOUT_MS,
-      env = conf and { "SLURM_CONF=" .. conf } or nil,
+      timeout_ms = timeout_s * 1000,
+      max_output = max_output,
+      env = { "TZ=UTC", conf and "SLURM_CONF=" .. conf or nil },
    })
    if not run then
       return nil, err
    elseif run.timed_out then
-      return nil, ("scontrol %s: no answer within %d s"):format(args[1], CALL_TIMEOUT_MS // 1000)
-   elseif run.code ~= 0 then
-      return nil, ("scontrol %s: exit code %s: %s"):format(args[1], tostring(run.code), (run.err:gsub("%s+", " ")))
+      return nil, ("%s %s: no answer within %.0f s"):format(name, args[1], timeout_s)
+   elseif run.too_long then
+      return nil, ("%s %s: an answer without end"):format(name, args[1])
+   elseif run.code ~= 0 or run.signal ~= 0 then
+      return nil, ("%s %s: %s %s: %s"):format(name, args[1], run.signal ~= 0 and "ended by signal" or "exit code",
+         tostring(run.signal ~= 0 and run.signal or run.code), (run.err:gsub("%s+", " "):sub(1, 300)))
    end
    return run.out
-end
-
---- Drains a node, unless it is out of service already: then whoever took it out
--- keeps their reason.
--- @param program scontrol, a name or path
--- @param node name, checked by safe_name
--- @param text why, without prefix
--- @return { done = bool, reason, kept = reason that stood, error }
-function slurm.drain(program, node, text)
-   local reason = (PREFIX .. " " .. text):gsub("[^ !#-~]", "?"):sub(1, MAX_REASON)
-   local shown, err = scontrol(program, { "show", "node", "--oneliner", node })
-   if not shown then
-      -- Without knowing whose reason stands there, none is written: the prolog's
-      -- exit code takes the node out of service with Slurm's own.
-      return { done = false, reason = reason, error = err }
-   end
-   local state, standing = shown:match(" State=(%S+)"), shown:match(" Reason=(.*)$")
-   if standing and state and (state:find("DRAIN") or state:find("DOWN") or state:find("FAIL"))
-      and standing:sub(1, #PREFIX) ~= PREFIX then
-      return { done = false, reason = reason, kept = (standing:gsub("%s+$", "")) }
-   end
-   local ok
-   ok, err = scontrol(program, { "update", "nodename=" .. node, "state=drain", "reason=" .. reason })
-   return { done = ok ~= nil, reason = reason, error = err }
 end
 
 return slurm

@@ -1,0 +1,118 @@
+--- The storm guard: how many nodes of a partition syscheck has drained within the
+-- window, and whether one more may stay drained. Pure; why the cap holds when hundreds
+-- of nodes ask in the same second is proven in docs/decisions.md.
+local storm = {}
+
+--- What the reasons of our drains begin with.
+storm.PREFIX = "syscheck:"
+
+-- As short as what slurmdbd keeps of a reason (tinytext: 255 bytes).
+local MAX_REASON = 250
+
+--- A reason that Slurm shows as it was given: printable ASCII on one line, without
+-- double quotes (scontrol takes them off), prefixed, at most 250 bytes.
+function storm.reason(text)
+   text = text:gsub('"', "'"):gsub("[\xC2-\xF4][\x80-\xBF]+", "?"):gsub("[^ -~]", "?"):gsub("%s+$", "")
+   return ((storm.PREFIX .. " " .. text):sub(1, MAX_REASON):gsub("%s+$", ""))
+end
+
+-- Days from 1970-01-01 in the proleptic Gregorian calendar; os.time knows local time only.
+local function days(y, m, d)
+   if m <= 2 then
+      y, m = y - 1, m + 12
+   end
+   return 365 * y + y // 4 - y // 100 + y // 400 + (153 * (m - 3) + 2) // 5 + d - 719469
+end
+
+--- Epoch seconds of scontrol's time under TZ=UTC, "2026-11-21T08:23:34"; nil when it is none.
+function storm.time(text)
+   local y, m, d, h, min, s = text:match("^(%d%d%d%d)%-(%d%d)%-(%d%d)T(%d%d):(%d%d):(%d%d)$")
+   if not y then
+      return nil
+   end
+   return days(tonumber(y), tonumber(m), tonumber(d)) * 86400 + tonumber(h) * 3600 + tonumber(min) * 60 + tonumber(s)
+end
+
+--- Reads `scontrol --all show nodes --oneliner`.
+-- @return list of { name, state, partitions = list, reason, time = epoch seconds of the
+--   reason, out = out of service, ours = drained by syscheck }, and the same by name
+function storm.parse(text)
+   local nodes, by_name, lists = {}, {}, {}
+   for line in text:gmatch("[^\n]+") do
+      local name, state = line:match("^NodeName=(%S+)"), line:match(" State=(%S+)")
+      if name and state and not by_name[name] then
+         local joined = line:match(" Partitions=(%S+)") or ""
+         if not lists[joined] then
+            lists[joined] = {}
+            for partition in joined:gmatch("[^,]+") do
+               table.insert(lists[joined], partition)
+            end
+            -- A node in none: all such nodes together.
+            lists[joined][1] = lists[joined][1] or ""
+         end
+         local node = { name = name, state = state, partitions = lists[joined] }
+         local _, from = line:find(" Reason=", 1, true)
+         if from then
+            local rest = line:sub(from + 1)
+            local reason, time = rest:match("^(.-) %[[^%[%]@]*@([%dT:-]+)%]")
+            node.reason, node.time = reason or (rest:gsub("%s+$", "")), time and storm.time(time)
+         end
+         local drained = state:find("DRAIN", 1, true) ~= nil
+         node.out = drained or state:find("DOWN", 1, true) ~= nil or state:find("FAIL", 1, true) ~= nil
+         node.ours = drained and node.reason ~= nil and node.reason:sub(1, #storm.PREFIX) == storm.PREFIX
+         nodes[#nodes + 1], by_name[name] = node, node
+      end
+   end
+   return nodes, by_name
+end
+
+--- How many nodes of a partition may be drained: the share, and always one.
+function storm.cap(share, count)
+   return math.max(1, math.floor(share * count + 1e-9))
+end
+
+-- The order in which nodes count: by the controller's second, then by name. A node whose
+-- second is not known counts first, so that it is never forgotten.
+local function before(a, b)
+   if a.time ~= b.time then
+      return not a.time or (b.time ~= nil and a.time < b.time)
+   end
+   return a.name < b.name
+end
+
+--- Whether one node may be, or stay, drained.
+-- @param nodes from storm.parse
+-- @param me one of them. Drained by syscheck: counted are those before it in the order,
+--   within the window that ends with its own second. Else: all of the window
+-- @param share max_drained of the policy
+-- @param window seconds
+-- @param now epoch seconds, for a node that is not drained
+-- @return the first of its partitions that has no room, as { name, total, cap, taken };
+--   nil when all have
+function storm.full(nodes, me, share, window, now)
+   local of, order = {}, {}
+   for i, name in ipairs(me.partitions) do
+      of[name] = { name = name, total = 0, taken = 0 }
+      order[i] = of[name]
+   end
+   local since = (me.ours and me.time or now) - window
+   for _, node in ipairs(nodes) do
+      local counts = node.ours and node ~= me and (not node.time or node.time > since)
+         and (not me.ours or before(node, me))
+      for _, name in ipairs(node.partitions) do
+         local partition = of[name]
+         if partition then
+            partition.total = partition.total + 1
+            partition.taken = partition.taken + (counts and 1 or 0)
+         end
+      end
+   end
+   for _, partition in ipairs(order) do
+      partition.cap = storm.cap(share, partition.total)
+      if partition.taken >= partition.cap then
+         return partition
+      end
+   end
+end
+
+return storm

@@ -1,0 +1,287 @@
+#!/usr/bin/env bats
+# Stage 6 on one node: what the prolog says to Slurm about a bad node, and what it does
+# when Slurm hangs, fails, babbles, or says that the storm guard's cap is used up.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+load helpers
+
+setup_file() {
+	agent_install
+}
+
+setup() {
+	agent_reset
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+}
+
+OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
+
+@test "drained: the job's AdminComment tells its owner; the user's own comment stays" {
+	echo 'from an admin' >"$P/slurm/admin"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(<"$P/slurm/admin")" = "from an admin | syscheck drained t1: triad 61.3 < 80.0 GB/s (policy)" ]
+	run ! grep -qi ' comment=' "$P/calls"
+	[ "$(record check 'r.drain.comment_error')" = nil ]
+	# Requeued to the same node: told once.
+	run prolog
+	[ "$(grep -c admincomment "$P/calls")" = 1 ]
+}
+
+@test "AdminComment: lost to another node's write, it is written again; one that cannot be read stays" {
+	fake_slurm "case \"\$*\" in 'update jobid'*) [ -e '$P/slurm/lost' ] || { touch '$P/slurm/lost'
+		echo 'syscheck drained o1: bad' >'$P/slurm/admin'; exit 0; } ;; esac"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(<"$P/slurm/admin")" = "syscheck drained o1: bad | syscheck drained t1: triad 61.3 < 80.0 GB/s (policy)" ]
+	agent_reset
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	printf 'one line\nand one more' >"$P/slurm/admin"
+	run prolog
+	[ "$status" -eq 1 ]
+	[[ "$(record check 'r.drain.comment_error')" == *"cannot be read for certain"* ]]
+	run ! grep -q admincomment "$P/calls"
+}
+
+@test "AdminComment: several nodes of the job, the earlier ones too; bounded" {
+	policy 'mode = "enforce", limits = { triad_gbs = { min = 80 } }, max_drained = 1'
+	others 100 ALLOCATED+DRAIN "$OURS" 2
+	run prolog 'SLURM_NODELIST=o[1-2],t1'
+	[ "$status" -eq 1 ]
+	[ "$(<"$P/slurm/admin")" = "syscheck drained o1: ${OURS#syscheck: } | syscheck drained o2: ${OURS#syscheck: } | syscheck drained t1: triad 61.3 < 80.0 GB/s (policy)" ]
+	rm "$P/slurm/reason" "$P/slurm/admin"
+	: >"$P/slurm/others"
+	others 100 ALLOCATED+DRAIN "$OURS" 2
+	run prolog 'SLURM_NODELIST=o[1-100],t1'
+	[[ "$(<"$P/slurm/admin")" == "syscheck drained o1: "*" | more nodes: sinfo -R" ]]
+	[ "$(wc -c <"$P/slurm/admin")" -lt 1100 ]
+}
+
+@test "another's reason is kept: the node is out of service already" {
+	local state
+	for state in IDLE+DRAIN DOWN FAIL ALLOCATED+DRAIN; do
+		rm -f "$P/calls"
+		scontrol "echo 'NodeName=t1 State=$state Partitions=main Reason=fan broken, ask Bob [root@2026-01-01T00:00:00]'"
+		run prolog
+		[ "$status" -eq 1 ]
+		[ "$(<"$P/calls")" = "--all show nodes --oneliner" ]
+		[ "$(record check 'r.drain.kept')" = "fan broken, ask Bob" ]
+		[ "$(record check 'r.action')" = drain ]
+	done
+}
+
+@test "a reason that an admin sets between the drain and the second look is kept" {
+	fake_slurm "[ -s '$P/slurm/reason' ] && echo 'fan broken' >'$P/slurm/reason'"
+	others 20 IDLE
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.drain.kept')" = "fan broken" ]
+	run ! grep -q undrain "$P/calls"
+}
+
+@test "somebody resumes the node meanwhile: the job starts" {
+	fake_slurm "rm -f '$P/slurm/reason'"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.action')" = storm ]
+	[[ "$(record check 'r.drain.error')" == "somebody resumed it meanwhile" ]]
+}
+
+@test "scontrol hangs: the node leaves service by the exit code, in time; the record tells both" {
+	scontrol 'trap "" TERM; sleep 300'
+	run timeout 40 "$BASH" -c "$(declare -f prolog slurmd_runs); prolog"
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.action')" = drain ]
+	[ "$(record check 'r.drain.done')" = false ]
+	[[ "$(record check 'r.drain.error')" == *"no answer within 15 s"* ]]
+	[ "$(record check 'r.reason')" = "triad 61.3 < 80.0 GB/s (policy)" ]
+}
+
+@test "scontrol fails, is missing, answers garbage: the node leaves service by the exit code" {
+	local script why
+	while IFS='|' read -r script why; do
+		scontrol "$script"
+		run prolog
+		[ "$status" -eq 1 ]
+		[ "$(record check 'r.action')" = drain ]
+		[ "$(record check 'r.drain.done')" = false ]
+		[[ "$(record check 'r.drain.error')" == *"$why"* ]] || { record check 'r.drain.error'; return 1; }
+	done <<-'CASES'
+		echo "slurm_load_node error: Unable to contact slurm controller" >&2; exit 1|exit code 1: slurm_load_node error
+		head -c 100000 /dev/urandom|t1 is not in its answer of 0 nodes
+		echo "NodeName=t10 State=IDLE Partitions=main"|t1 is not in its answer of 1 nodes
+		echo "NodeName=t1"|t1 is not in its answer
+		:|t1 is not in its answer
+		kill -SEGV $$|ended by signal 11
+		echo "NodeName=t1 State=IDLE+DRAIN Partitions=main Reason=syscheck: x [root@yesterday]"|time of the reason cannot be read
+	CASES
+	rm "$P/scontrol"
+	run prolog
+	[ "$status" -eq 1 ]
+	[[ "$(record check 'r.drain.error')" == *"no such file"* ]]
+}
+
+@test "the update fails: by the exit code while the cap has room, not at all when it has none" {
+	fake_slurm "case \"\$*\" in *state=drain*) echo denied >&2; exit 1 ;; esac"
+	run prolog
+	[ "$status" -eq 1 ]
+	[[ "$(record check 'r.drain.error')" == *"denied"* ]]
+	# Used up between the first look and the second.
+	fake_slurm "case \"\$*\" in *state=drain*) mv '$P/slurm/late' '$P/slurm/others'; exit 1 ;; esac"
+	others 1 IDLE+DRAIN "$OURS"
+	mv "$P/slurm/others" "$P/slurm/late"
+	: >"$P/slurm/others"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.action')" = storm ]
+}
+
+@test "storm guard: the cap is used up: one call, not drained, told loudly, the job starts" {
+	others 28 IDLE
+	others 3 IDLE+DRAIN "$OURS"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(<"$P/calls")" = "--all show nodes --oneliner" ]
+	[ "$(record check 'r.status .. r.action')" = failstorm ]
+	[ "$(record check '("%s %d %d %d"):format(r.drain.full.name, r.drain.full.taken, r.drain.full.cap, r.drain.full.total)')" = "main 3 3 32" ]
+	grep -q 'STORM GUARD: bad, NOT drained, the job starts: syscheck: triad 61.3 .*main: 3 of 32 nodes' "$LOG"
+	grep -q 'line=.*quick fail .*(storm guard: not drained)' "$P/run/4711"
+}
+
+@test "storm guard: what counts is drained, by syscheck, within the window" {
+	others 4 IDLE+DRAIN "Prolog error"
+	others 4 DOWN+DRAIN "fan broken"
+	others 4 IDLE "$OURS"
+	others 4 DOWN "Not responding"
+	others 4 IDLE+DRAIN "$OURS" 90000
+	others 1 MIXED+DRAIN "$OURS"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.drain.done')" = true ]
+}
+
+@test "storm guard: others were first in the same second: steps back, by undrain; later ones do not count" {
+	# A drain of another's that the first look did not see.
+	fake_slurm "case \"\$*\" in *state=drain*) date -u +'NodeName=o1 State=IDLE+DRAIN Partitions=main Reason=$OURS [root@%FT%T]' >'$P/slurm/others' ;; esac"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.action')" = storm ]
+	[ "$(record check 'r.drain.done')" = false ]
+	[ "$(tail -n 1 "$P/calls")" = "update nodename=t1 state=undrain" ]
+	run ! grep -q admincomment "$P/calls"
+	# By name: t1 comes before x1.
+	fake_slurm "case \"\$*\" in *state=drain*) date -u -d '+1 minute' +'NodeName=x1 State=IDLE+DRAIN Partitions=main Reason=$OURS [root@%FT%T]' >'$P/slurm/others' ;; esac"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.action')" = drain ]
+}
+
+@test "storm guard: the step back fails: the job starts all the same" {
+	fake_slurm "case \"\$*\" in *state=drain*) date -u +'NodeName=o1 State=IDLE+DRAIN Partitions=main Reason=$OURS [root@%FT%T]' >'$P/slurm/others' ;;
+		*undrain*) echo busy >&2; exit 1 ;; esac"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.action')" = storm ]
+	[ "$(record check 'r.drain.done')" = true ]
+	[[ "$(record check 'r.drain.error')" == "step back: "*busy* ]]
+	[ "$(grep -c undrain "$P/calls")" = 2 ]
+}
+
+@test "storm guard: drained by a check that died before it could step back: done now" {
+	echo "$OURS" >"$P/slurm/reason"
+	date -u +%FT%T >"$P/slurm/time"
+	others 1 IDLE+DRAIN "$OURS"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.action')" = storm ]
+	[ ! -s "$P/slurm/reason" ]
+	run ! grep -q 'state=drain' "$P/calls"
+}
+
+@test "storm guard: a node in two partitions, the smaller one's cap holds" {
+	export PARTITIONS=big,small
+	sed -i 's/^#!.*/&\nPARTITIONS=big,small/' "$P/scontrol"
+	others 100 IDLE
+	sed -i 's/Partitions=main/Partitions=big/' "$P/slurm/others"
+	echo "NodeName=s1 State=IDLE+DRAIN Partitions=small  Reason=$OURS [root@$(date -u +%FT%T)]" >>"$P/slurm/others"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.drain.full.name')" = small ]
+}
+
+@test "corruption: the cap holds for it, too" {
+	kernel dgemm "echo '{\"kernel\":\"dgemm\",\"verified\":false,\"error\":\"bad\",\"gflops\":50}'; exit 1"
+	others 1 IDLE+DRAIN "$OURS"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.corrupt')" = true ]
+	[ "$(record check 'r.action')" = storm ]
+}
+
+@test "no list after the drain: steps back when the reason is exactly ours, else it stays drained" {
+	fake_slurm "[ \"\$*\" != '--all show nodes --oneliner' ] || [ ! -s '$P/slurm/reason' ] || { echo busy >&2; exit 1; }"
+	printf '#!/bin/bash\necho "drained $(<%q)"\n' "$P/slurm/reason" >"$P/sinfo"
+	chmod 755 "$P/sinfo"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.action')" = storm ]
+	[[ "$(record check 'r.drain.error')" == *busy* ]]
+	[ ! -s "$P/slurm/reason" ]
+	printf '#!/bin/bash\necho "drained fan broken"\n' >"$P/sinfo"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.action')" = drain ]
+	rm "$P/sinfo" "$P/slurm/reason"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ -s "$P/slurm/reason" ]
+}
+
+@test "reason: quotes, other alphabets, line ends, 250 bytes" {
+	kernel dgemm "printf '%s\n' '{\"kernel\":\"dgemm\",\"verified\":false,\"error\":\"\\\"µ\\\" '\$(printf 'x%.0s' {1..400})'\",\"gflops\":50}'; exit 1"
+	run prolog
+	[ "$status" -eq 1 ]
+	cat "$P/slurm/reason"
+	[[ "$(<"$P/slurm/reason")" == "syscheck: dgemm: WRONG RESULT: '??' xxx"* ]]
+	[ "$(tr -d '\n' <"$P/slurm/reason" | wc -c)" -le 250 ]
+	[ "$(wc -l <"$P/slurm/reason")" = 1 ]
+}
+
+@test "two prologs of one node at once: one after the other, both leave" {
+	policy 'mode = "enforce", expect = { ["*"] = { threads = 99999, action = "fail" } }'
+	local a b codes=''
+	prolog SLURM_JOB_ID=1 SPANK_SYSCHECK=passive & a=$!
+	prolog SLURM_JOB_ID=2 SPANK_SYSCHECK=passive & b=$!
+	wait "$a" || codes+=$?
+	wait "$b" || codes+=$?
+	[ "$codes" = 11 ]
+	[ "$(grep -c 'state=drain' "$P/calls")" = 1 ]
+}
+
+@test "the agent is killed while it talks to Slurm: the epilog appends the one record" {
+	scontrol 'kill -KILL $PPID; sleep 2'
+	run prolog
+	# No exit code of the agent's: the job starts.
+	[ "$status" -eq 0 ]
+	[ ! -e "$SPOOL" ]
+	run epilog
+	[ "$(grep -c '"kind":"check"' "$SPOOL")" = 1 ]
+	[ "$(record check 'r.status .. r.action')" = faildrain ]
+	[[ "$(record check 'r.drain.error')" == *"ended before Slurm had answered"* ]]
+	[ "$(record job 'r.check.status')" = fail ]
+	[ "$(record job 'r.check.id')" = "$(record check 'r.id')" ]
+	run epilog
+	[ "$(grep -c '"kind":"check"' "$SPOOL")" = 1 ]
+}
+
+@test "the node crashes while it talks to Slurm: the next prolog appends the one record" {
+	scontrol 'kill -KILL $PPID; sleep 2'
+	run prolog
+	sed -i 's/"boot_id":"[^"]*"/"boot_id":"other"/g' "$P/var/lib/syscheck/begin/4711.json"
+	kernel stream "$(says stream '"triad_gbs":100')"
+	run prolog SLURM_JOB_ID=4712
+	[ "$status" -eq 0 ]
+	[ "$(grep -c '"status":"fail"' "$SPOOL")" = 1 ]
+	[ "$(wc -l <"$SPOOL")" = 2 ]
+}

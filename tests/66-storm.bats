@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# Stage 6 on a real Slurm: what a drained node, its job's owner and slurmctld see; and a
+# storm, in which every node is bad at once.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+MC=$ROOT/tests/cluster/minicluster
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	export BASE MINICLUSTER_DIR
+	BASE=$(mktemp -d /var/tmp/st.XXXXXX)
+	chmod 755 "$BASE"
+	MINICLUSTER_DIR=$BASE/c
+	"$MC" up --mode ports --nodes 12
+	local libexec=$MINICLUSTER_DIR/prefix/libexec/syscheck
+	# A kernel's environment names no node; the agent's does.
+	rm "$libexec/stream"
+	printf '#!/bin/bash\n%s\n' \
+		"node=\$(tr '\\0' '\\n' </proc/\$PPID/environ | sed -n s/^SLURMD_NODENAME=//p)
+		sleep 0.5; [ -e $BASE/bad.\$node ] && v=10 || v=100
+		echo '{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":'\$v'}'" >"$libexec/stream"
+	chmod 755 "$libexec/stream"
+}
+
+teardown_file() {
+	[ -n "${BASE:-}" ] || return 0
+	"$MC" down
+	rm -rf "$BASE"
+}
+
+setup() {
+	eval "$("$MC" env)"
+	cd "$BASE" || return
+	rm -f "$BASE"/bad.*
+	: >"$MINICLUSTER_DIR/var/log/syscheck.log"
+	policy ''
+}
+
+teardown() {
+	local n=0
+	scancel -u root -u nobody 2>/dev/null
+	scontrol update nodename='s[1-12]' state=resume 2>/dev/null || true
+	until [ "$(sinfo -h -N -p main -t idle | wc -l)" = 12 ] || [ $((n += 1)) -gt 100 ]; do
+		sleep 0.2
+	done
+}
+
+policy() {
+	local d=$MINICLUSTER_DIR
+	cat >"$d/etc/syscheck/policy.lua" <<-LUA
+	return {
+		mode = "enforce", limits = { triad_gbs = { min = 80 } }, partitions = { main = { default = "quick" } },
+		kernels = { stream = { quick = 1 }, dgemm = { quick = 0 }, noise = { quick = 0 } },
+		spool = "$d/var/spool/syscheck/%n", state = "$d/var/lib/syscheck/%n", run = "$d/run/syscheck/%n",
+		$1
+	}
+	LUA
+}
+
+eventually() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || { echo "never happened: $*"; return 1; }
+		sleep 0.2
+	done
+}
+
+job_is() {
+	[[ $(scontrol show job "$1" 2>/dev/null) =~ JobState=$2\  ]]
+}
+
+reason() {
+	sinfo -h -R -n "$1" -p main -o %E
+}
+
+has_reason() {
+	# shellcheck disable=SC2053 # a pattern
+	[[ $(reason "$1") == $2 ]]
+}
+
+@test "its owner reads in scontrol show job which node was drained and why; his own comment stays" {
+	: >"$BASE/bad.s2"
+	local job text
+	job=$(setpriv --reuid=65534 --regid=65534 --clear-groups sbatch --parsable -w s2 --comment='my own' -o /dev/null --wrap true)
+	eventually 30 has_reason s2 'syscheck: triad 10.0 < 80.0 GB/s (policy)'
+	eventually 20 job_is "$job" PENDING
+	text=$(setpriv --reuid=65534 --regid=65534 --clear-groups scontrol show job "$job")
+	[[ $text == *"AdminComment=syscheck drained s2: triad 10.0 < 80.0 GB/s (policy)"* ]]
+	[[ $text == *" Comment=my own"* ]]
+	scancel "$job"
+}
+
+@test "several nodes of one job fail at once: the cap, and who is drained is in the comment" {
+	local n job
+	for n in {1..12}; do : >"$BASE/bad.s$n"; done
+	policy 'max_drained = 0.34,'
+	job=$(sbatch --parsable -N 12 -o /dev/null --wrap true)
+	eventually 40 job_is "$job" PENDING
+	sleep 4
+	[ "$(sinfo -h -N -R -p main -o '%N %E' | grep -c 'syscheck: ')" = 4 ]
+	[ "$(sinfo -h -N -R -p main -o '%N %E' | wc -l)" = 4 ]
+	scontrol show job "$job" | grep AdminComment
+	for n in $(sinfo -h -N -R -p main -o '%N'); do
+		[[ "$(scontrol show job "$job")" =~ AdminComment=.*"syscheck drained $n: triad 10.0" ]]
+	done
+	scancel "$job"
+}
+
+@test "a node in two partitions and a partition of one node: drained, once" {
+	: >"$BASE/bad.s3"
+	scontrol create partitionname=one nodes=s3 oversubscribe=exclusive
+	local job
+	policy 'partitions = { one = { default = "quick" } },'
+	job=$(sbatch --parsable -p one -o /dev/null --wrap true)
+	eventually 30 has_reason s3 'syscheck: triad 10.0 *'
+	scancel "$job"
+	scontrol delete partitionname=one
+}
+
+@test "slurmctld hangs: the node leaves service by the exit code all the same, in time" {
+	: >"$BASE/bad.s4"
+	local job ctld
+	ctld=$(awk '$1 == "slurmctld" { print $2 }' "$MINICLUSTER_DIR/pids")
+	# Long enough to stop slurmctld while it measures.
+	job=$(sbatch --parsable -w s4 -o /dev/null --wrap true)
+	eventually 20 test -e "$MINICLUSTER_DIR/var/lib/syscheck/s4/begin/$job.json"
+	kill -STOP "$ctld"
+	eventually 40 grep -q 'no answer within .*leaves service by the prolog' "$MINICLUSTER_DIR/var/log/syscheck.log" || { kill -CONT "$ctld"; false; }
+	kill -CONT "$ctld"
+	eventually 60 has_reason s4 'Prolog error*'
+	grep -q '"action":"drain"' "$MINICLUSTER_DIR/var/spool/syscheck/s4/records.jsonl"
+	scancel "$job"
+}
+
+@test "storm: 120 nodes are bad at once: at most the cap is drained, every job ends, slurmctld answers" {
+	local json=$BATS_TEST_TMPDIR/detect.json
+	echo '{"other":1,"storm_nodes":7}' >"$json"
+	run "$ROOT/tests/bench/storm.sh" --nodes 120 --json "$json"
+	echo "$output"
+	# Shown when it passes, too.
+	echo "# ${output//$'\n'/$'\n# '}" >&3
+	[ "$status" -eq 0 ]
+	[[ $output == *"storm: 12 of 120 nodes are drained, cap 12; 0 for other reasons"* ]]
+	[ "$(lua5.4 -e "local t = require('cjson').decode(io.open('$json'):read('a')) print(('%d %d %d'):format(t.other, t.storm_nodes, t.storm_cap))")" = "1 120 12" ]
+}
