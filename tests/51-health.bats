@@ -50,7 +50,7 @@ recheck_due() {
 # drain_it: a prolog finds it slow and drains it; scontrol then tells so
 drain_it() {
 	kernel stream "$(says stream '"triad_gbs":61.3')"
-	! prolog
+	run -1 prolog
 	epilog
 	is_drained 'IDLE+DRAIN' 'syscheck: triad 61.3 < 80.0 GB/s (policy)'
 	rm "$P/calls" "$SPOOL"
@@ -101,6 +101,26 @@ repair() {
 	policy "$base, budget = 0"
 	health
 	[ "$(records)" = 1 ]
+}
+
+@test "kernels that hang cost one job their deadline, not every job; a node that reboots is checked" {
+	policy "$base, partitions = { main = { default = 'quick' } }, budget = 0.0001, kernels = { stream = { quick = 0.1 } }"
+	kernel stream 'exec sleep 60'
+	unasked_prolog
+	[ "$(record check 'r.level .. r.status')" = quickunknown ]
+	epilog
+	unasked_prolog
+	[ "$(record check 'r.level .. r.note')" = "passivethe last check is not paid for yet" ]
+	epilog
+	set_state last_pass.json 's.boot_id = "other"'
+	unasked_prolog
+	[ "$(record check 'r.level')" = quick ]
+	# A state that cannot be written: whoever could not enter the cost does not measure.
+	epilog
+	rm -r "$STATE"
+	echo "a file" >"$STATE"
+	unasked_prolog
+	[ "$(record check 'r.level .. r.note')" = "passivewhat it costs could not be written down" ]
 }
 
 @test "every: again when the last pass is older, and paid for; a clock that jumps changes nothing" {
@@ -159,7 +179,7 @@ repair() {
 	[ -d "/proc/$pid" ]
 	prolog SPANK_SYSCHECK=passive
 	# Its group is gone, or a zombie that nobody has collected yet.
-	! ps -o stat= -g "$pid" | grep -q '^[^Z]'
+	[[ "$(ps -o stat= -g "$pid")" != [!Z]* ]]
 	wait
 	[ "$(records)" = 1 ]
 	[ "$(record check 'r.trigger .. r.level .. r.action')" = prologpassivenone ]
@@ -363,7 +383,7 @@ update nodename=t1 state=resume" ]
 
 @test "wrong results leave a marker that says so, found by a prolog or by the health program" {
 	kernel dgemm "echo '{\"kernel\":\"dgemm\",\"verified\":false,\"error\":\"bad\",\"gflops\":50}'; exit 1"
-	! prolog
+	run -1 prolog
 	grep -q '"corrupt":true' "$STATE/drained.json"
 	agent_reset
 	policy "$base"
@@ -397,7 +417,7 @@ update nodename=t1 state=resume" ]
 		health
 		[ -e "$STATE/drained.json" ] || { echo "$state: marker"; return 1; }
 	done
-	! grep -q update "$P/calls"
+	run ! grep -q update "$P/calls"
 	is_drained IDLE+DRAIN+DYNAMIC_NORM 'syscheck: triad 61.3 < 80.0 GB/s (policy)'
 	recheck_due
 	health
@@ -438,7 +458,7 @@ update nodename=t1 state=resume" ]
 		recheck_due
 		timeout 55 env -i SLURMD_NODENAME=t1 "$P/libexec/syscheck/health"
 		[ -e "$STATE/drained.json" ]
-		! grep -q update "$P/calls"
+		run ! grep -q update "$P/calls"
 	done
 	rm "$P/scontrol"
 	recheck_due
@@ -469,7 +489,7 @@ update nodename=t1 state=resume" ]
 @test "a drain that did not happen leaves no marker; a damaged marker resumes nothing" {
 	kernel stream "$(says stream '"triad_gbs":61.3')"
 	scontrol 'exit 1'
-	! prolog
+	run -1 prolog
 	[ ! -e "$STATE/drained.json" ]
 	epilog
 	repair
