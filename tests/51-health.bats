@@ -464,7 +464,7 @@ update nodename=t1 state=resume" ]
 	recheck_due
 	health
 	[ -e "$STATE/drained.json" ]
-	grep -q 'resume: scontrol show: no answer within 5 s' "$LOG"
+	grep -q "resume: scontrol show: no answer within 5 s" "$LOG"
 	is_drained IDLE+DRAIN 'syscheck: triad 61.3 < 80.0 GB/s (policy)'
 	recheck_due
 	health

@@ -151,7 +151,7 @@ records() {
 	pid=$(tail -n 1 "$BASE/pid.n1")
 	[ -d "/proc/$pid" ]
 	srun -w n1 true
-	[ ! -d "/proc/$pid" ] || [ "$(ps -o stat= -p "$pid")" = Z ]
+	[[ "$(ps -o stat= -p "$pid")" != [!Z]* ]]
 	grep -q 'n1 prolog: job [0-9]*: info: ended the health check' "$LOG"
 	eventually 20 node_is n1 idle
 	records n1 'r.status == "fail" or r.status == "unknown"' 0

@@ -100,7 +100,10 @@ local function act(self, result, last, boot_id, now_s)
       return "observed"
    end
    local drained = slurm.drain(self.policy.scontrol, self.name, result.reason)
-   if drained.done then
+   if drained.action == "storm" then
+      log.error("bad, not drained by the storm guard: %s", drained.reason)
+      return "storm", drained
+   elseif drained.done then
       log.error("drained: %s", drained.reason)
       resume.drained(self, drained, result, boot_id)
       return "drain", drained

@@ -5,7 +5,7 @@
 -- due, and has the last word: it must hold exactly our reason.
 local log = require("syscheck.log")
 local records = require("syscheck.records")
-local slurm = require("syscheck.slurm")
+local standing = require("syscheck.standing")
 
 local resume = {}
 
@@ -125,13 +125,13 @@ end
 -- @return "resume" if the node is back
 local function ask(node, marker)
    local scontrol = node.policy.scontrol
-   local stands, err = slurm.stands(scontrol, node.name, marker.reason)
-   if stands == "other" then
+   local held, err = standing.stands(scontrol, node.name, marker.reason)
+   if held == "other" then
       log.info("in service, or out of it for another reason; no longer ours to resume: %s", marker.reason)
       node:forget_state(MARKER)
-   elseif stands == "drained" and marker.passes >= node.policy.resume_after then
+   elseif held == "drained" and marker.passes >= node.policy.resume_after then
       local ok
-      ok, err = slurm.resume(scontrol, node.name)
+      ok, err = standing.resume(scontrol, node.name)
       if ok then
          log.info("resumed after %d passing checks; was drained for: %s", marker.passes, marker.reason)
          node:forget_state(MARKER)
