@@ -12,7 +12,7 @@ local yield = {}
 
 local CLAIM = "health.json"
 local STOPPED_MS = 30 -- for the owner to stop, once told
-local GONE_MS = 60 -- for its kernels to go: both together are what a job waits at most
+local GONE_MS = 95 -- until its kernels are gone, from the begin: what a job waits at most
 
 -- Fields of /proc/PID/stat after the name, which may hold anything.
 -- @return state, parent, start time in ticks (with the PID it names one process for ever)
@@ -73,16 +73,11 @@ local function read_claim(node)
    return { pid = pid, start = start }, path
 end
 
--- Waits until done() or so many milliseconds have gone.
-local function wait(ms, done)
-   local till = uv.hrtime() + ms * 1e6
-   while not done() do
-      if uv.hrtime() > till then
-         return false
-      end
+-- Waits until done(), or until so many milliseconds after `began`.
+local function wait(began, ms, done)
+   while not done() and uv.hrtime() < began + ms * 1e6 do
       uv.sleep(1)
    end
-   return true
 end
 
 local function children_of(pid)
@@ -105,6 +100,7 @@ end
 -- is written.
 -- @return PID of what was ended; nil when there was nothing
 function yield.take(node)
+   local began = uv.hrtime()
    local claim, path = read_claim(node)
    if not claim then
       if path then
@@ -121,7 +117,7 @@ function yield.take(node)
       uv.kill(claim.pid, "sigcont")
       return nil
    end
-   wait(STOPPED_MS, function()
+   wait(began, STOPPED_MS, function()
       local state = stat_of(claim.pid)
       return state == "T" or state == "t" or state == nil or state == "Z"
    end)
@@ -131,7 +127,7 @@ function yield.take(node)
       uv.kill(child, "sigkill")
    end
    uv.kill(claim.pid, "sigkill")
-   wait(GONE_MS, function()
+   wait(began, GONE_MS, function()
       for _, child in ipairs(children) do
          if not is_gone(child) then
             return false
