@@ -75,7 +75,7 @@ end
 local function remember(self, result, ledger, begin_s, asked)
    local ok, err = self:write_state("last.json", result.after)
    if ok and level.is_active(result.level) then
-      ok, err = self:settle(ledger, result, begin_s, asked)
+      ok, err = self:pay(ledger, result, begin_s, asked)
    end
    if not ok then
       log.error("state: %s", err)

@@ -118,7 +118,7 @@ end
 local function remember(self, result, ledger, now_s, by_marker)
    local ok, err = self:write_state("last.json", result.after)
    if ok and level.is_active(result.level) then
-      ok, err = self:settle(ledger, result, now_s, by_marker)
+      ok, err = self:pay(ledger, result, now_s, by_marker)
    end
    if not ok then
       log.error("state: %s", err)

@@ -220,7 +220,7 @@ local PASSED = { pass = true, warn = true, unrated = true }
 -- @param ledger as it was before pay_ahead
 -- @param asked true: somebody asked, the budget does not pay
 -- @return true, or nil and why
-function node:settle(ledger, result, begin_s, asked)
+function node:pay(ledger, result, begin_s, asked)
    budget.charge(ledger, self.policy.budget, begin_s, result.duration_s, asked)
    budget.done(ledger, PASSED[result.status], result.level, begin_s)
    return self:write_ledger(ledger)
