@@ -197,7 +197,8 @@ records() {
 	touch "$BASE/bad.n2"
 	policy 'p.limits = { triad_gbs = { min = 80 } } p.resume_after = 1'
 	scontrol update nodename=n1 state=drain reason="fan broken, ask Bob"
-	eventually 60 node_is n2 'drained'
+	eventually 60 test -e "$MINICLUSTER_DIR/var/lib/syscheck/n2/drained.json"
+	node_is n2 drained
 	scontrol update nodename=n2 reason="syscheck was right, Bob changes the DIMM"
 	rm "$BASE/bad.n2"
 	eventually 60 grep -q 'n2 health: .*no longer ours to resume' "$LOG"
