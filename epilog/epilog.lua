@@ -1,5 +1,6 @@
 --- After the job: snapshot again, what changed, one job record.
 local uv = require("luv")
+local budget = require("syscheck.budget")
 local counters = require("syscheck.counters")
 local inventory = require("syscheck.inventory")
 local log = require("syscheck.log")
@@ -87,7 +88,12 @@ function epilog.main(get, options)
       log.error("state: %s", err)
    end
    if is_suspect(delta) then
-      self:forget_state("last_pass.json")
+      local ledger = self:read_ledger(to.boot_id)
+      budget.make_due(ledger, "throttled, or memory errors")
+      ok, err = self:write_ledger(ledger)
+      if not ok then
+         log.error("state: %s", err)
+      end
    end
 end
 

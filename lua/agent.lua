@@ -1,5 +1,6 @@
--- The agent: what the prolog's and epilog's shell entries run, bounded by them.
---   agent.lua prolog | epilog
+-- The agent: what the shell entries of prolog, epilog and health program run, bounded by
+-- them.
+--   agent.lua prolog | epilog | health
 -- Exit code 99 of `prolog` means: node bad, confirmed. Any other, a crash too,
 -- lets the job start.
 package.path = "@DATADIR@/lua/?.lua"
@@ -11,8 +12,11 @@ local function main(stage)
    elseif stage == "epilog" then
       require("syscheck.epilog").main(os.getenv)
       return 0
+   elseif stage == "health" then
+      require("syscheck.health").main(os.getenv)
+      return 0
    end
-   error("usage: agent.lua prolog | epilog", 0)
+   error("usage: agent.lua prolog | epilog | health", 0)
 end
 
 local ok, result = xpcall(main, debug.traceback, arg[1])

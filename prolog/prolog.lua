@@ -3,6 +3,7 @@
 -- Everything that goes wrong in here is the checker's own trouble: it is logged
 -- and recorded, and the job starts.
 local uv = require("luv")
+local budget = require("syscheck.budget")
 local check = require("syscheck.check")
 local counters = require("syscheck.counters")
 local drain = require("syscheck.drain")
@@ -14,7 +15,9 @@ local node = require("syscheck.node")
 local policy = require("syscheck.policy")
 local records = require("syscheck.records")
 local render = require("syscheck.render")
+local resume = require("syscheck.resume")
 local slurm = require("syscheck.slurm")
+local yield = require("syscheck.yield")
 
 local prolog = {}
 
@@ -34,30 +37,6 @@ local function asked_level(get)
    local note = ('SPANK_SYSCHECK is not a level, ignored: "%s"'):format(level.show(raw))
    log.error("%s", note)
    return nil, note
-end
-
--- Runs of kernels as they are recorded: per-core values only where they may
--- explain something, as they are most of a record's size.
-local function runs_for_record(result)
-   local runs = {}
-   for i, run in ipairs(result.runs) do
-      local kept = {}
-      for k, v in pairs(run.result or {}) do
-         if k ~= "cores" or result.status ~= "pass" then
-            kept[k] = v
-         end
-      end
-      runs[i] = {
-         kernel = run.kernel,
-         path = run.path,
-         attempt = run.attempt,
-         state = run.state,
-         reason = run.reason,
-         seconds = run.seconds,
-         result = run.result and kept or nil,
-      }
-   end
-   return #runs > 0 and runs or nil
 end
 
 -- The shell entry's bound is 75 s from its start. Less what it takes to start Lua, to
@@ -102,19 +81,41 @@ local function publish(self, job, result, asked, note)
    end
 end
 
-local function remember(self, result, from)
+local function remember(self, result, ledger, begin_s, asked)
    local ok, err = self:write_state("last.json", result.after)
    if ok and level.is_active(result.level) then
-      if result.status == "pass" or result.status == "warn" or result.status == "unrated" then
-         ok, err = self:write_state("last_pass.json",
-            { time = os.time(), boot_id = from.boot_id, level = result.level, cost_s = result.duration_s })
-      elseif result.status == "fail" then
-         self:forget_state("last_pass.json")
-      end
+      ok, err = self:pay(ledger, result, begin_s, asked)
    end
    if not ok then
       log.error("state: %s", err)
    end
+end
+
+-- What this job gets, within the budget.
+-- @return level, note, ledger, whether somebody asked for kernels
+local function decide(self, job, asked, whole, boot_id, begin_s)
+   local ledger = self:read_ledger(boot_id)
+   if resume.job_starts(self) then
+      budget.make_due(ledger, "resumed")
+      self:write_ledger(ledger)
+   end
+   local bounds, from_whom = policy.bounds(self.policy, job)
+   local want = level.decide(asked, bounds, { owned = true }, from_whom)
+   local fresh, why = budget.skips(ledger, self.policy.budget, want, begin_s)
+   local lvl, note = level.decide(asked, bounds, {
+      owned = whole and not self:has_other_jobs(job.id, boot_id),
+      fresh = fresh,
+      why = why,
+   }, from_whom)
+   local by_user = asked ~= nil and level.is_active(asked)
+   if level.is_active(lvl) and not by_user then
+      local ok, err = self:pay_ahead(ledger, lvl, begin_s)
+      if not ok then
+         log.error("not measured, state: %s", err)
+         lvl, note = "passive", "what it costs could not be written down"
+      end
+   end
+   return lvl, note, ledger, by_user
 end
 
 --- Runs the prolog's work.
@@ -142,15 +143,16 @@ function prolog.main(get, options)
       log.error("begin snapshot: %s", err)
       self:problem("begin snapshot: " .. err)
    end
+   local ended = yield.take(self)
+   if ended then
+      log.info("ended the health check of process %d", ended)
+   end
+   self:slurm_conf(get("SLURM_CONF"))
+   local begin_s = self.now_s()
    local asked, forged = asked_level(get)
    local hardware = inventory.read(self.root)
    local whole = self:is_whole(slurm.cpus_on(self.name, get("SLURM_JOB_CPUS_PER_NODE"), job.nodelist), hardware)
-   local bounds, from_whom = policy.bounds(self.policy, job)
-   local lvl, note = level.decide(asked, bounds, {
-      owned = whole and not self:has_other_jobs(job.id, from.boot_id),
-      fresh = self:is_fresh(from.boot_id, os.time()),
-   }, from_whom)
-
+   local lvl, note, ledger, by_user = decide(self, job, asked, whole, from.boot_id, begin_s)
    note = forged or note
 
    local result = check.run(lvl, self, hardware, from)
@@ -159,7 +161,6 @@ function prolog.main(get, options)
          log.error("%s%s", run.state == "corrupt" and "WRONG DATA: " or "", run.reason)
       end
    end
-   remember(self, result, from)
 
    local record = records.new("check", self, hardware, result.after)
    record.trigger = "prolog"
@@ -168,7 +169,7 @@ function prolog.main(get, options)
    record.status, record.reason, record.corrupt = result.status, result.reason, result.corrupt
    record.text = result.text
    record.metrics = #result.metrics > 0 and result.metrics or nil
-   record.runs = runs_for_record(result)
+   record.runs = records.runs(result)
    record.kernel_s, record.box_s = result.kernel_s, result.box_s
    local action = "none"
    if result.confirmed and not result.enforced then
@@ -181,11 +182,13 @@ function prolog.main(get, options)
       record.note = note
       self:keep_record(job.id, from, record)
       action, record.drain = act(self, job, result, started)
+      resume.drained(self, record.drain, result, from.boot_id)
       if action == "storm" then
          note = (note and note .. "; " or "") .. "storm guard: not drained"
       end
    end
    record.note, record.action = note, action
+   remember(self, result, ledger, begin_s, by_user)
    if lvl ~= "none" or asked then
       publish(self, job, result, asked, note)
    end

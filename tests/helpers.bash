@@ -110,6 +110,11 @@ slurmd_runs() {
 		"$P/libexec/syscheck/$stage"
 }
 
+# The health program, as slurmd runs it: with a node name and nothing else.
+health() {
+	env -i SLURMD_NODENAME=t1 "$P/libexec/syscheck/health"
+}
+
 # record KIND EXPRESSION: of r, the last record of that kind
 record() {
 	lua5.4 /dev/fd/3 "$SPOOL" "$1" "$2" 3<<-'LUA'

@@ -70,6 +70,7 @@ main() {
 	binary build/spank/spank_syscheck.so "$(dest "$LIBDIR/spank_syscheck.so")"
 	substitute 755 prolog/prolog.sh "$(dest "$LIBEXECDIR/prolog")"
 	substitute 755 epilog/epilog.sh "$(dest "$LIBEXECDIR/epilog")"
+	substitute 755 prolog/health.sh "$(dest "$LIBEXECDIR/health")"
 	substitute 644 lua/agent.lua "$(dest "$LIBEXECDIR/agent.lua")"
 	substitute 644 lua/job_submit.lua "$(dest "$DATADIR/job_submit.lua")"
 	substitute 755 lua/main.lua "$(dest "$BINDIR/syscheck")"

@@ -72,8 +72,9 @@ return {
    resume_after = 2,
 
    -- The health program, for idle nodes: kernels of this level when the last pass is
-   -- older than so many seconds.
-   health = { level = "quick", every = 86400 },
+   -- older than so many seconds. A node that syscheck drained is measured again after
+   -- `recheck` seconds, then, while it fails, after twice as many each time, up to an hour.
+   health = { level = "quick", every = 86400, recheck = 300 },
 
    -- Seconds each kernel measures, set-up included; 0: it does not run at that level.
    kernels = {

@@ -107,7 +107,7 @@ end
 -- @param asked level the user asked for, or nil
 -- @param bounds { floor, default, ceiling } of the partition
 -- @param node { owned = no other job runs here and this one holds every CPU,
---   fresh = the last pass still counts }
+--   fresh = what nobody asked for is skipped, why = so, in words }
 -- @param from whose floor or ceiling it is, see policy.bounds; nil: the partition's
 -- @return level, and why it is not what was asked or set (nil when it is)
 function level.decide(asked, bounds, node, from)
@@ -123,8 +123,9 @@ function level.decide(asked, bounds, node, from)
    if level.is_active(got) and not node.owned then
       return "passive", got .. " needs the whole node; other jobs may run here"
    end
-   if level.is_active(got) and not asked and node.fresh then
-      return "passive", "the last pass is fresh"
+   -- Who asked for less than the floor did not ask for kernels.
+   if level.is_active(got) and not (asked and level.is_active(asked)) and node.fresh then
+      return "passive", node.why or "the last pass is fresh"
    end
    return got, note
 end

@@ -3,6 +3,7 @@
 local json = require("cjson.safe").new()
 local uv = require("luv")
 local baseline = require("syscheck.baseline")
+local budget = require("syscheck.budget")
 local files = require("syscheck.files")
 local log = require("syscheck.log")
 local paths = require("syscheck.paths")
@@ -170,6 +171,33 @@ function node:has_other_jobs(job_id, boot_id)
    return false
 end
 
+-- An epilog that never ran (slurmd was killed) leaves its job's begin here. A job of
+-- several nodes may leave one of them without a step for hours, so not much sooner.
+local STALE_S = 86400
+
+--- What runs here, for the health program: it asks nobody.
+-- @return text, or nil for an idle node
+function node:busy(boot_id)
+   local steps = jobs_with_steps()
+   for _, name in ipairs(files.list(self.state .. "/begin")) do
+      local id = tonumber(name:match("^(%d+)%.json$"))
+      local begin = id and self:read_begin(id)
+      local snapshot = type(begin) == "table" and type(begin.snapshot) == "table" and begin.snapshot or {}
+      if begin and snapshot.boot_id ~= boot_id then
+         self:forget_begin(id) -- the node went down under that job
+      elseif begin then
+         local time = type(snapshot.time) == "number" and snapshot.time or 0
+         if steps[id] or math.abs(os.time() - time) < STALE_S then
+            return "job " .. id
+         end
+      end
+   end
+   -- A job whose prolog left no begin. On a machine of several virtual nodes (they
+   -- share a lock) a step without one is another node's.
+   local id = not self.lock and next(steps)
+   return id and "job " .. id or nil
+end
+
 --- Whether the job holds every CPU of this node.
 -- @param cpus CPUs of the job here, or nil when it cannot be told (then not)
 -- @param topology inventory of the node
@@ -181,15 +209,55 @@ function node:is_whole(cpus, topology)
    return cpus ~= nil and all > 0 and cpus >= all
 end
 
---- Whether the last pass still counts: the budget is a share of the node's time,
--- so a check that took c seconds buys c / budget seconds of trust.
-function node:is_fresh(boot_id, now)
-   local pass = self:read_state("last_pass.json")
-   if not pass or pass.boot_id ~= boot_id or type(pass.time) ~= "number" or type(pass.cost_s) ~= "number" then
-      return false
+--- Seconds of the kernel's monotonic clock, which the ledger of the budget counts in.
+function node.now_s()
+   return uv.hrtime() / 1e9
+end
+
+--- The ledger of the budget, see budget.lua.
+function node:read_ledger(boot_id)
+   return budget.open(self:read_state("last_pass.json"), boot_id)
+end
+
+--- @return true, or nil and why
+function node:write_ledger(ledger)
+   return self:write_state("last_pass.json", ledger)
+end
+
+--- Enters into the ledger, and writes, what an unasked check may take, before it runs:
+-- who cannot write that down does not measure, or he would measure before every job.
+-- @return true, or nil and why
+function node:pay_ahead(ledger, lvl, begin_s)
+   local paid, seconds = budget.open(ledger, ledger.boot_id), 0
+   for name, box in pairs(self.policy.kernels) do
+      seconds = seconds + (box[lvl] or 0) * (name == "io" and #self.policy.io_paths or 1)
    end
-   local age = now - pass.time
-   return age >= 0 and age * self.policy.budget < pass.cost_s
+   budget.charge(paid, self.policy.budget, begin_s, seconds)
+   return self:write_ledger(paid)
+end
+
+local PASSED = { pass = true, warn = true, unrated = true }
+
+--- Enters a check that ran, and writes.
+-- @param ledger as it was before pay_ahead
+-- @param asked true: somebody asked, the budget does not pay
+-- @return true, or nil and why
+function node:pay(ledger, result, begin_s, asked)
+   budget.charge(ledger, self.policy.budget, begin_s, result.duration_s, asked)
+   budget.done(ledger, PASSED[result.status], result.level, begin_s)
+   return self:write_ledger(ledger)
+end
+
+--- Slurm tells a prolog where its configuration is, and the health program nothing.
+-- @param conf of the prolog's environment, or nil to ask
+-- @return what is known, or nil
+function node:slurm_conf(conf)
+   local known = self:read_state("slurm.json")
+   known = known and known.conf
+   if conf and conf ~= known then
+      self:write_state("slurm.json", { conf = conf })
+   end
+   return conf or type(known) == "string" and known or nil
 end
 
 --- Path of what the SPANK plugin reads for a job, and of its "shown" marker.

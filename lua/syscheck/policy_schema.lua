@@ -26,7 +26,7 @@ schema.DEFAULTS = {
    max_drained = 0.10,
    window = 86400,
    resume_after = 2,
-   health = { level = "quick", every = 86400 },
+   health = { level = "quick", every = 86400, recheck = 300 },
    kernels = {
       stream = { quick = 2, full = 2 },
       dgemm = { quick = 1, full = 5 },
@@ -160,7 +160,8 @@ schema.KEYS = {
    max_drained = number(0, 1),
    window = number(60, 31536000),
    resume_after = number(0, 1000),
-   health = { level = one_of("none", "passive", "quick"), every = number(60, 31536000) },
+   health = { level = one_of("none", "passive", "quick"), every = number(60, 31536000),
+      recheck = number(1, 86400) },
    kernels = { stream = seconds, dgemm = seconds, noise = seconds, numa = only_full, scaling = only_full,
       io = only_full },
    io_paths = list_of(path, 8, "absolute paths"),

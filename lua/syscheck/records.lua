@@ -55,6 +55,31 @@ function records.time(epoch)
    return os.date("!%Y-%m-%dT%H:%M:%SZ", epoch)
 end
 
+--- Runs of kernels as they are recorded: per-core values only where they may
+-- explain something, as they are most of a record's size.
+-- @param result from check.run
+function records.runs(result)
+   local runs = {}
+   for i, run in ipairs(result.runs) do
+      local kept = {}
+      for k, v in pairs(run.result or {}) do
+         if k ~= "cores" or result.status ~= "pass" then
+            kept[k] = v
+         end
+      end
+      runs[i] = {
+         kernel = run.kernel,
+         path = run.path,
+         attempt = run.attempt,
+         state = run.state,
+         reason = run.reason,
+         seconds = run.seconds,
+         result = run.result and kept or nil,
+      }
+   end
+   return #runs > 0 and runs or nil
+end
+
 --- Appends a record durably.
 -- @return true; or nil and why
 function records.append(spool, record)
