@@ -1,5 +1,4 @@
--- The policy: who says what about a job's level, what a file may not do, lines of
--- keys, the copy of the last good one, submissions.
+-- The policy: whose bounds hold, what a file may not do, the copy of a good one, submissions.
 -- lua: lua5.1 lua5.2 lua5.3 lua5.4
 package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
