@@ -17,7 +17,8 @@ local FILE = "build/bench/detect.json"
 
 local function merge_into_file(keys)
    local text = files.read(FILE, 16777216)
-   local all = text and json.decode(text) or {}
+   local good, all = pcall(json.decode, text or "{}")
+   all = good and all or {}
    for key, value in pairs(keys) do
       all[key] = value
    end
