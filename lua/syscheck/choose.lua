@@ -7,6 +7,8 @@ local choose = {}
 -- More nodes than this share that are not like the others: two populations, and which of
 -- them is healthy, no statistic can tell.
 local MAX_DROPPED = 0.25
+-- A tolerance beyond this, %, finds next to nothing: something else ran during the checks.
+local MAX_TOLERANCE = 50
 
 function choose.sorted(t)
    local keys = {}
@@ -23,6 +25,8 @@ local function doubt(c)
       return ("%d nodes, %d checks; want %d and %d"):format(c.nodes, c.n, baseline.MIN_NODES, baseline.MIN_CHECKS)
    elseif (c.dropped or 0) > MAX_DROPPED * (c.nodes + (c.dropped or 0)) then
       return ("%d of %d nodes are not like the others"):format(c.dropped, c.nodes + c.dropped)
+   elseif c.tolerance_pct > MAX_TOLERANCE then
+      return ("its spread supports a tolerance of %.0f %% only; was something else running?"):format(c.tolerance_pct)
    end
 end
 

@@ -225,6 +225,17 @@ function TestChoose:test_a_node_that_lost_a_dimm_is_no_class()
    lu.assertStrContains(text, "left out: its nodes are rated as " .. CLASS)
 end
 
+function TestChoose:test_a_spread_that_supports_no_limit()
+   local list = {}
+   for i = 1, 40 do
+      list[i] = check("n" .. i % 8, i * 37 % 97 + 20)
+   end
+   local b, text = chosen(list)
+   lu.assertNil(b)
+   lu.assertStrContains(text, "was something else running?")
+   lu.assertNotNil(chosen(list, nil, true))
+end
+
 function TestChoose:test_two_populations()
    local list = append(fleet(7, 5, 100), fleet(4, 5, 80, nil, "m"))
    local b, text = chosen(list)
