@@ -54,7 +54,7 @@ return {
    },
 
    -- A node fails when it is below median * (1 - tolerance) of its hardware class,
-   -- never tighter than four standard deviations of the class. Healthy nodes differ
+   -- never tighter than the spread of the class supports. Healthy nodes differ
    -- by 3 to 5 %.
    tolerance = 0.10,
 

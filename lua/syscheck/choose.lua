@@ -7,6 +7,8 @@ local choose = {}
 -- More nodes than this share that are not like the others: two populations, and which of
 -- them is healthy, no statistic can tell.
 local MAX_DROPPED = 0.25
+-- A tolerance beyond this, %, finds next to nothing: something else ran during the checks.
+local MAX_TOLERANCE = 50
 
 function choose.sorted(t)
    local keys = {}
@@ -18,11 +20,13 @@ function choose.sorted(t)
 end
 
 -- Why a metric of a class teaches nothing, or nil.
-local function doubt(c)
+local function doubt(c, m)
    if c.nodes < baseline.MIN_NODES or c.n < baseline.MIN_CHECKS then
       return ("%d nodes, %d checks; want %d and %d"):format(c.nodes, c.n, baseline.MIN_NODES, baseline.MIN_CHECKS)
    elseif (c.dropped or 0) > MAX_DROPPED * (c.nodes + (c.dropped or 0)) then
       return ("%d of %d nodes are not like the others"):format(c.dropped, c.nodes + c.dropped)
+   elseif not m.static and c.tolerance_pct > MAX_TOLERANCE then
+      return ("its spread supports a tolerance of %.0f %% only; was something else running?"):format(c.tolerance_pct)
    end
 end
 
@@ -98,7 +102,7 @@ function choose.from(learned, old, force)
    for _, class in ipairs(choose.sorted(learned.classes)) do
       local c = learned.classes[class]
       for _, name in ipairs(choose.sorted(c.metrics)) do
-         local why = doubt(c.metrics[name])
+         local why = doubt(c.metrics[name], metrics.BY_NAME[name])
          if why then
             say(class, name, why .. (force and " (forced)" or " (or --force)"))
             c.forced = force or nil

@@ -17,7 +17,8 @@ local FILE = "build/bench/detect.json"
 
 local function merge_into_file(keys)
    local text = files.read(FILE, 16777216)
-   local all = text and json.decode(text) or {}
+   local good, all = pcall(json.decode, text or "{}")
+   all = good and all or {}
    for key, value in pairs(keys) do
       all[key] = value
    end
@@ -67,7 +68,8 @@ local function results_of(record)
 end
 
 local function real(dir)
-   local learned, remarks = choose.from(learn.from(read_all(dir .. "/learn")), nil, false)
+   -- Forced: what a busy machine teaches is shown, too.
+   local learned, remarks = choose.from(learn.from(read_all(dir .. "/learn")), nil, true)
    print(table.concat(remarks, "\n"))
    assert(learned, "nothing learned")
    local seconds, by_node = {}, {}

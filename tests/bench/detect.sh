@@ -86,6 +86,12 @@ own_ticks() {
 measure() {
 	local busy own from others all
 	while :; do
+		# Not into the middle of somebody's work, where it ends soon.
+		for _ in 1 2 3; do
+			busy=$(busy_ticks)
+			[ "$SECONDS" -le "$GIVE_UP_S" ] && sleep 0.1
+			[ "$(($(busy_ticks) - busy))" -gt 2 ] || break
+		done
 		busy=$(busy_ticks) own=$(own_ticks "$1") from=${EPOCHREALTIME/./}
 		(
 			echo "$BASHPID" >"$ROOT/$1/cgroup.procs" || exit 1
@@ -101,7 +107,6 @@ measure() {
 			DISTURBED=$((DISTURBED + 1))
 			break
 		fi
-		sleep 0.5
 	done
 	cat "$OUT/one" >>"$2"
 }
@@ -112,7 +117,7 @@ real() {
 	mkdir -p "$OUT"/{learn,first,second} || return 1
 	cat >"$OUT/policy.lua" <<-POLICY
 	return {
-	   kernels = { stream = { quick = 0.3 }, dgemm = { quick = 0.3 }, noise = { quick = 0.05 } },
+	   kernels = { stream = { quick = 0.15 }, dgemm = { quick = 0.15 }, noise = { quick = 0.05 } },
 	   baseline = "$PWD/$OUT/none.json", spool = "$PWD/$OUT/spool", state = "$PWD/$OUT/state",
 	}
 	POLICY
