@@ -58,7 +58,7 @@ local function decide(self, boot_id, now_s, locked)
    local ledger = self:read_ledger(boot_id)
    local least = wanted.level == "none" and "none" or "passive"
    -- With a policy or baseline that cannot be used a check finds out nothing.
-   if not locked or #self.problems > 0 then
+   if not locked or self.doubtful then
       return least, ledger
    end
    local marker = resume.due(self, boot_id, now_s)
