@@ -19,39 +19,19 @@
 #include "common/exact.h"
 #include "common/kernel.h"
 #include "common/memory.h"
-#include "common/stats.h"
 #include "common/team.h"
-
-#define NAME "dgemm"
+#include "dgemm.h"
 
 static const struct dgemm_size probe_size = { 256, 256 }; /* 34 MFLOP: to tell how fast a core is */
 #define PROBES 3
 #define PROBE_BYTES ((size_t)2 << 20) /* for each matrix: a huge page, so that touching one is seen */
 #define PROBE_SHARE 0.1               /* of the box, at most, unless one call takes longer */
 
-#define MAX_SAMPLES 1024 /* of the clock, on each core: the latest */
-#define SEED 20260101    /* the same work on every node */
-
-/* What all cores of a NUMA node share: the inputs and the one right result. */
-struct shared {
-	struct exact inputs;
-	double *reference;
-};
-
-struct core {
-	struct shared *shared;
-	double *c;
-	double flops, touch; /* the best of the probes; s/byte */
-	double busy;         /* seconds in counted calls */
-	long calls;
-	double mhz[MAX_SAMPLES]; /* after each of them */
-	struct exact_fault fault; /* the first */
-	bool leads; /* is its NUMA node's first core, which prepares what the others share */
-} __attribute__((aligned(128)));
+#define SEED 20260101 /* the same work on every node */
 
 static struct {
-	struct shared *nodes;
-	struct core *cores;
+	struct dgemm_shared *nodes;
+	struct dgemm_core *cores;
 	struct dgemm_size size;
 	size_t room;
 	double end;
@@ -82,7 +62,7 @@ static void unmap(void *p, size_t bytes)
 }
 
 /* Any detour only makes a probe slower, so the best counts, of touching memory, too. */
-static void probe(struct core *core, char *memory)
+static void probe(struct dgemm_core *core, char *memory)
 {
 	const struct exact small = { .n = probe_size.n, .k = probe_size.k, .seed = SEED, .a = (double *)memory,
 				     .b = (double *)(memory + PROBE_BYTES) };
@@ -118,9 +98,9 @@ static struct dgemm_size choose_size(const struct topo *topo)
 	return dgemm_size(&room);
 }
 
-static void set_up(struct core *core)
+static void set_up(struct dgemm_core *core)
 {
-	struct shared *m = core->shared;
+	struct dgemm_shared *m = core->shared;
 
 	core->c = map(dgemm_result(s.size));
 	if (!core->leads) {
@@ -136,9 +116,9 @@ static void set_up(struct core *core)
 }
 
 /* The first core's warm-up, which touches it, is what all are held to. */
-static void make_reference(struct core *core)
+static void make_reference(struct dgemm_core *core)
 {
-	struct shared *m = core->shared;
+	struct dgemm_shared *m = core->shared;
 	uint64_t random = 1;
 
 	multiply(&m->inputs, m->reference);
@@ -147,7 +127,7 @@ static void make_reference(struct core *core)
 		s.no_reference = true;
 }
 
-static void compare(struct core *core)
+static void compare(struct dgemm_core *core)
 {
 	if (core->fault.what == EXACT_RIGHT)
 		core->fault = exact_compare(&core->shared->inputs, core->c, core->shared->reference);
@@ -166,7 +146,7 @@ static double clock_under_load(void)
 	return best;
 }
 
-static void measure(struct core *core)
+static void measure(struct dgemm_core *core)
 {
 	/* What was touched has to be given back, too, which takes less time. */
 	const double end = s.end - 0.5 * core->touch * (double)dgemm_result(s.size);
@@ -178,16 +158,16 @@ static void measure(struct core *core)
 
 		multiply(&core->shared->inputs, core->c);
 		core->busy += clock_now() - from;
-		core->mhz[core->calls++ % MAX_SAMPLES] = clock_under_load();
+		core->mhz[core->calls++ % DGEMM_SAMPLES] = clock_under_load();
 		compare(core);
 		last = clock_now() - from;
 	} while (clock_now() + 1.15 * last < end);
 }
 
 /* Each its own, all at the same time; what is shared when none needs it any more. */
-static void tear_down(struct team *team, struct core *core)
+static void tear_down(struct team *team, struct dgemm_core *core)
 {
-	struct shared *m = core->shared;
+	struct dgemm_shared *m = core->shared;
 
 	unmap(core->c, dgemm_result(s.size));
 	team_meet(team);
@@ -200,20 +180,22 @@ static void tear_down(struct team *team, struct core *core)
 
 static void work(struct team *team, int member, void *unused)
 {
-	struct core *core = &s.cores[member];
+	struct dgemm_core *core = &s.cores[member];
 	char *small = map(PROBES * PROBE_BYTES);
+	bool good;
 
 	(void)unused;
 	team_meet(team);
-	if (!s.no_memory)
+	good = !s.no_memory; /* of now: the fastest may soon set it again */
+	if (good)
 		probe(core, small);
 	unmap(small, PROBES * PROBE_BYTES);
+	if (!good)
+		return;
 	team_meet(team);
-	if (member == 0 && !s.no_memory)
+	if (member == 0)
 		s.size = choose_size(team->topo);
 	team_meet(team);
-	if (s.no_memory)
-		return;
 	set_up(core);
 	team_meet(team);
 	if (!s.no_memory) {
@@ -234,97 +216,6 @@ static void work(struct team *team, int member, void *unused)
 	tear_down(team, core);
 }
 
-static double median_mhz(struct core *core)
-{
-	size_t n = (size_t)(core->calls < MAX_SAMPLES ? core->calls : MAX_SAMPLES);
-
-	if (n == 0)
-		return NAN;
-	stats_sort(core->mhz, n);
-	return stats_quantile(core->mhz, n, 0.5);
-}
-
-/* The lowest of the cores' limits, as set now; NaN where there are none. */
-static double clock_limit(const struct topo *topo)
-{
-	double lowest = NAN;
-
-	for (int i = 0; i < topo->n; i++)
-		lowest = fmin(lowest, cpufreq_mhz(topo->cpus[i], "scaling_max_freq"));
-	return lowest;
-}
-
-static void report_cores(struct result *r, const struct topo *topo, double *rates, double *clocks)
-{
-	int slowest = 0, lowest = 0;
-	double sum = 0;
-
-	for (int i = 0; i < topo->n; i++) {
-		/*
-		 * All work over all time, no median: a core that is stopped for a part of
-		 * every 10 ms does most short calls undisturbed. Without calls: NaN.
-		 */
-		rates[i] = dgemm_flop(s.size) * (double)s.cores[i].calls / s.cores[i].busy * 1e-9;
-		clocks[i] = median_mhz(&s.cores[i]);
-		sum += rates[i];
-		slowest = rates[i] < rates[slowest] ? i : slowest;
-		lowest = clocks[i] < clocks[lowest] ? i : lowest;
-	}
-	result_number(r, "gflops", sum);
-	result_number(r, "gflops_core_min", rates[slowest]);
-	result_integer(r, "slowest_cpu", topo->cpus[slowest]);
-	result_number(r, "clock_mhz_min", clocks[lowest]);
-	result_integer(r, "lowest_clock_cpu", topo->cpus[lowest]);
-	result_list_begin(r, "cores");
-	for (int i = 0; i < topo->n; i++) {
-		result_object_begin(r);
-		result_integer(r, "cpu", topo->cpus[i]);
-		result_number(r, "gflops", rates[i]);
-		result_number(r, "clock_mhz", clocks[i]);
-		result_object_end(r);
-	}
-	result_list_end(r);
-	stats_sort(rates, (size_t)topo->n);
-	stats_sort(clocks, (size_t)topo->n);
-	result_number(r, "gflops_core_median", stats_quantile(rates, (size_t)topo->n, 0.5));
-	result_number(r, "clock_mhz", stats_quantile(clocks, (size_t)topo->n, 0.5));
-	result_number(r, "clock_limit_mhz", clock_limit(topo));
-}
-
-static int report(const struct topo *topo, double started)
-{
-	double *rates = calloc((size_t)topo->n, sizeof(double)), *clocks = calloc((size_t)topo->n, sizeof(double));
-	const struct core *bad = NULL;
-	char error[200], what[160];
-	struct result r;
-	long calls = 0;
-
-	if (!rates || !clocks) {
-		free(rates);
-		free(clocks);
-		return kernel_fail(NAME, "out of memory");
-	}
-	for (int i = topo->n - 1; i >= 0; i--) {
-		calls += s.cores[i].calls;
-		bad = s.cores[i].fault.what != EXACT_RIGHT ? &s.cores[i] : bad;
-	}
-	result_begin(&r, NAME);
-	result_bool(&r, "verified", bad == NULL);
-	if (bad) {
-		exact_tell(&bad->fault, what, sizeof(what));
-		snprintf(error, sizeof(error), "cpu %d: %s", topo->cpus[bad - s.cores], what);
-		result_string(&r, "error", error);
-	}
-	report_cores(&r, topo, rates, clocks);
-	result_integer(&r, "n", (long long)s.size.n);
-	result_integer(&r, "k", (long long)s.size.k);
-	result_integer(&r, "calls", calls);
-	result_string(&r, "blas", openblas_get_config());
-	free(rates);
-	free(clocks);
-	return kernel_finish(NAME, &r, topo, started, bad ? EXIT_WRONG : EXIT_MEASURED);
-}
-
 /* Is core i the first of its NUMA node? */
 static bool leads(const struct topo *topo, int i)
 {
@@ -343,23 +234,23 @@ static int run(const struct topo *topo, double started, double end)
 	s.nodes = calloc((size_t)topo->n_nodes, sizeof(*s.nodes));
 	s.cores = aligned_alloc(128, sizeof(*s.cores) * (size_t)topo->n);
 	if (!s.nodes || !s.cores)
-		return kernel_fail(NAME, "out of memory");
+		return kernel_fail(DGEMM_NAME, "out of memory");
 	memset(s.cores, 0, sizeof(*s.cores) * (size_t)topo->n);
 	for (int i = 0; i < topo->n; i++) {
 		s.cores[i].leads = leads(topo, i);
 		s.cores[i].shared = &s.nodes[topo->node_of[i]];
 	}
 	if (!team_run(topo, work, NULL))
-		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
+		return kernel_fail(DGEMM_NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
 	if (s.no_memory)
-		return kernel_fail(NAME, "memory cannot be mapped: %s", strerror(ENOMEM));
-	return report(topo, started);
+		return kernel_fail(DGEMM_NAME, "memory cannot be mapped: %s", strerror(ENOMEM));
+	return dgemm_report(topo, s.cores, s.size, started);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct kernel kernel = {
-		.name = NAME,
+		.name = DGEMM_NAME,
 		.what = "Measures the DGEMM rate and the clock of every physical core at once; every result is verified.",
 		.seconds = 1,
 		.run = run,

@@ -59,7 +59,7 @@ int64_t exact_element(const struct exact *x, size_t row, size_t column)
 	return sum;
 }
 
-/* Is element (row, column) `got`, and should be `expected`? Bits, not values: -0 for 0 is corruption, too. */
+/* Notes an element that is not `expected`. Bits, not values: -0 for 0 is corruption, too. */
 static bool is_wrong(struct exact_fault *f, enum exact_what what, size_t row, size_t column, double got, int64_t expected)
 {
 	double right = (double)expected;
