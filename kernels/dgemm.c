@@ -25,7 +25,7 @@
 static const struct dgemm_size probe_size = { 256, 256 }; /* 34 MFLOP: to tell how fast a core is */
 #define PROBES 3
 #define PROBE_BYTES ((size_t)2 << 20) /* for each matrix: a huge page, so that touching one is seen */
-#define PROBE_SHARE 0.1               /* of the box, at most, unless one call takes longer */
+#define PROBE_SHARE 0.1               /* of the box, for each kind of probe, or one */
 
 #define SEED 20260101 /* the same work on every node */
 
@@ -61,14 +61,21 @@ static void unmap(void *p, size_t bytes)
 		munmap(p, bytes);
 }
 
+/* One probe at least, and more while there is time. */
+static bool probes_more(int done, double start)
+{
+	return done == 0 || (done < PROBES && clock_now() - start < PROBE_SHARE * (s.end - start));
+}
+
 /* Any detour only makes a probe slower, so the best counts, of touching memory, too. */
 static void probe(struct dgemm_core *core, char *memory)
 {
 	const struct exact small = { .n = probe_size.n, .k = probe_size.k, .seed = SEED, .a = (double *)memory,
 				     .b = (double *)(memory + PROBE_BYTES) };
-	double start = clock_now(), from = start, best = INFINITY;
+	double start = clock_now(), from, best = INFINITY;
 
-	for (int i = 0; i < PROBES; i++, from = clock_now()) {
+	for (int i = 0; probes_more(i, start); i++) {
+		from = clock_now();
 		memset(memory + (size_t)i * PROBE_BYTES, 0, PROBE_BYTES);
 		best = fmin(best, clock_now() - from);
 	}
@@ -76,8 +83,9 @@ static void probe(struct dgemm_core *core, char *memory)
 	exact_inputs(&small);
 	/* The first call makes OpenBLAS ready, and the core its clock. */
 	multiply(&small, (double *)(memory + 2 * PROBE_BYTES));
+	start = clock_now();
 	best = INFINITY;
-	for (int i = 0; i < PROBES && (i == 0 || from - start < PROBE_SHARE * (s.end - start)); i++) {
+	for (int i = 0; probes_more(i, start); i++) {
 		from = clock_now();
 		multiply(&small, (double *)(memory + 2 * PROBE_BYTES));
 		best = fmin(best, clock_now() - from);

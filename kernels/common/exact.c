@@ -59,12 +59,19 @@ int64_t exact_element(const struct exact *x, size_t row, size_t column)
 	return sum;
 }
 
-/* Notes an element that is not `expected`. Bits, not values: -0 for 0 is corruption, too. */
-static bool is_wrong(struct exact_fault *f, enum exact_what what, size_t row, size_t column, double got, int64_t expected)
+/* Bits, not values: -0 for 0 is corruption, too. */
+static bool differ(const double *a, const double *b, size_t n)
+{
+	return memcmp(a, b, n * sizeof(double)) != 0;
+}
+
+/* Notes an element that is not `expected`. */
+static bool is_wrong(struct exact_fault *f, enum exact_what what, size_t row, size_t column, double got,
+		     int64_t expected)
 {
 	double right = (double)expected;
 
-	if (memcmp(&got, &right, sizeof(got)) == 0)
+	if (!differ(&got, &right, 1))
 		return false;
 	*f = (struct exact_fault){ what, row, column, got, expected };
 	return true;
@@ -174,10 +181,10 @@ struct exact_fault exact_compare(const struct exact *x, const double *c, const d
 	struct exact_fault f = { .what = EXACT_RIGHT };
 	size_t at = 0;
 
-	if (memcmp(c, reference, n * n * sizeof(*c)) == 0)
+	if (!differ(c, reference, n * n))
 		return f;
 	f.what = EXACT_VANISHED;
-	while (at < n * n && memcmp(&c[at], &reference[at], sizeof(*c)) == 0)
+	while (at < n * n && !differ(&c[at], &reference[at], 1))
 		at++;
 	if (at < n * n) {
 		size_t row = at / n, column = at % n;
