@@ -60,6 +60,7 @@ $(B)/kernels/%.o: kernels/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP -c -o $@ $<
 
 # A kernel's parts that no other needs.
+$(B)/kernels/dgemm: $(patsubst %.c,$(B)/%.o,$(wildcard kernels/dgemm_*.c))
 $(B)/kernels/noise: $(patsubst %.c,$(B)/%.o,$(wildcard kernels/noise_*.c))
 
 $(KERNELS:%=$(B)/kernels/%): $(B)/kernels/%: $(B)/kernels/%.o $(COMMON_OBJ)

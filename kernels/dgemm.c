@@ -9,147 +9,136 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cblas.h>
 
 #include "common/chain.h"
 #include "common/clock.h"
+#include "common/dgemm_size.h"
 #include "common/exact.h"
 #include "common/kernel.h"
 #include "common/memory.h"
-#include "common/stats.h"
 #include "common/team.h"
+#include "dgemm.h"
 
-#define NAME "dgemm"
+static const struct dgemm_size probe_size = { 256, 256 }; /* 34 MFLOP: to tell how fast a core is */
+#define PROBES 3
+#define PROBE_BYTES ((size_t)2 << 20) /* for each matrix: a huge page, so that touching one is seen */
+#define PROBE_SHARE 0.1               /* of the box, for each kind of probe, or one */
 
-/*
- * c (n x n) = a (n x k) b (k x n). The largest size of which FIT calls fit into the box
- * on the slowest core. OpenBLAS copies a and b into its own order, which costs 1/n of
- * a call: with a large n and twice its blocks' depth as k it reaches its rate on
- * matrices without end in 0.15 s a call at 55 GFLOP/s (n = k = 1536: 5 % less in the same
- * time). Smaller ones are for slow cores and little memory.
- */
-static const struct size {
-	size_t n, k;
-} sizes[] = { { 2304, 768 }, { 1152, 384 }, { 384, 384 } };
-#define N_SIZES (sizeof(sizes) / sizeof(sizes[0]))
-#define FIT 3
-static const struct size probe_size = { 256, 256 }; /* 34 MFLOP: to tell how fast a core is */
-
-#define MAX_SAMPLES 1024 /* of the clock, on each core: the latest */
-
-/* What all cores of a NUMA node share: two inputs and the one right result. */
-struct shared {
-	double *a, *b, *reference;
-};
-
-struct core {
-	const struct shared *shared;
-	double *c;
-	double probe; /* FLOP/s */
-	double busy;  /* seconds in counted calls */
-	long calls;
-	double mhz[MAX_SAMPLES]; /* after each of them */
-	size_t wrong; /* index of a wrong element of c, or SIZE_MAX */
-	double got;
-	int64_t expected;
-} __attribute__((aligned(128)));
+#define SEED 20260101 /* the same work on every node */
 
 static struct {
-	struct shared *nodes;
-	struct core *cores;
-	struct size max, size;
+	struct dgemm_shared *nodes;
+	struct dgemm_core *cores;
+	struct dgemm_size size;
+	size_t room;
 	double end;
 	atomic_bool no_memory;
+	atomic_bool no_reference; /* a first result was wrong: nothing to hold the others to */
 } s;
 
-static double flop(struct size size)
+static void multiply(const struct exact *m, double *c)
 {
-	return 2.0 * (double)size.n * (double)size.n * (double)size.k;
-}
-
-static void multiply(const struct core *core, double *c, struct size size)
-{
-	const struct shared *m = core->shared;
-	blasint n = (blasint)size.n, k = (blasint)size.k;
+	blasint n = (blasint)m->n, k = (blasint)m->k;
 
 	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, k, 1.0, m->a, k, m->b, n, 0.0, c, n);
 }
 
-static void note_wrong(struct core *core, const double *c, size_t wrong)
+static void *map(size_t bytes)
 {
-	const size_t n = s.size.n;
+	void *p = memory_map(bytes);
 
-	if (wrong == n * n || core->wrong != SIZE_MAX)
-		return;
-	core->wrong = wrong;
-	core->got = c[wrong];
-	core->expected = exact_element(core->shared->a, core->shared->b, n, s.size.k, wrong / n, wrong % n);
-}
-
-static void compare(struct core *core)
-{
-	const struct shared *m = core->shared;
-
-	note_wrong(core, core->c, exact_compare(m->a, m->b, core->c, m->reference, s.size.n, s.size.k));
-}
-
-/* Is this the first core of its NUMA node, which prepares what the others share? */
-static bool leads(const struct topo *topo, int member)
-{
-	for (int i = 0; i < member; i++)
-		if (topo->node_of[i] == topo->node_of[member])
-			return false;
-	return true;
-}
-
-static void set_up(const struct topo *topo, int member)
-{
-	size_t inputs = s.max.n * s.max.k, bytes = sizeof(double) * s.max.n * s.max.n;
-	struct shared *m = &s.nodes[topo->node_of[member]];
-	struct core *core = &s.cores[member];
-	uint64_t state = 20260101; /* the same work on every node */
-
-	core->c = memory_map(bytes);
-	if (core->c)
-		memset(core->c, 0, bytes);
-	else
+	if (!p)
 		s.no_memory = true;
-	if (!leads(topo, member))
-		return;
-	m->a = memory_map(sizeof(double) * inputs);
-	m->b = memory_map(sizeof(double) * inputs);
-	m->reference = memory_map(bytes);
-	if (!m->a || !m->b || !m->reference) {
-		s.no_memory = true;
+	return p;
+}
+
+static void unmap(void *p, size_t bytes)
+{
+	if (p)
+		munmap(p, bytes);
+}
+
+/* One probe at least, and more while there is time. */
+static bool probes_more(int done, double start)
+{
+	return done == 0 || (done < PROBES && clock_now() - start < PROBE_SHARE * (s.end - start));
+}
+
+/* Any detour only makes a probe slower, so the best counts, of touching memory, too. */
+static void probe(struct dgemm_core *core, char *memory)
+{
+	const struct exact small = { .n = probe_size.n, .k = probe_size.k, .seed = SEED, .a = (double *)memory,
+				     .b = (double *)(memory + PROBE_BYTES) };
+	double start = clock_now(), from, best = INFINITY;
+
+	for (int i = 0; probes_more(i, start); i++) {
+		from = clock_now();
+		memset(memory + (size_t)i * PROBE_BYTES, 0, PROBE_BYTES);
+		best = fmin(best, clock_now() - from);
+	}
+	core->touch = best / (double)PROBE_BYTES;
+	exact_inputs(&small);
+	/* The first call makes OpenBLAS ready, and the core its clock. */
+	multiply(&small, (double *)(memory + 2 * PROBE_BYTES));
+	start = clock_now();
+	best = INFINITY;
+	for (int i = 0; probes_more(i, start); i++) {
+		from = clock_now();
+		multiply(&small, (double *)(memory + 2 * PROBE_BYTES));
+		best = fmin(best, clock_now() - from);
+	}
+	core->flops = dgemm_flop(probe_size) / best;
+}
+
+/* The slowest core decides. */
+static struct dgemm_size choose_size(const struct topo *topo)
+{
+	struct dgemm_room room = { .bytes = s.room, .cores = topo->n, .nodes = topo->n_nodes, .flops = INFINITY };
+
+	for (int i = 0; i < topo->n; i++) {
+		room.flops = fmin(room.flops, s.cores[i].flops);
+		room.touch = fmax(room.touch, s.cores[i].touch);
+	}
+	room.seconds = s.end - clock_now();
+	return dgemm_size(&room);
+}
+
+static void set_up(struct dgemm_core *core)
+{
+	struct dgemm_shared *m = core->shared;
+
+	core->c = map(dgemm_result(s.size));
+	if (!core->leads) {
+		if (core->c)
+			memset(core->c, 0, dgemm_result(s.size));
 		return;
 	}
-	exact_fill(m->a, inputs, &state);
-	exact_fill(m->b, inputs, &state);
-	memset(m->reference, 0, bytes);
+	m->inputs = (struct exact){ .n = s.size.n, .k = s.size.k, .seed = SEED, .a = map(dgemm_input(s.size)),
+				    .b = map(dgemm_input(s.size)) };
+	m->reference = map(dgemm_result(s.size));
+	if (m->inputs.a && m->inputs.b)
+		exact_inputs(&m->inputs);
 }
 
-/* The first call makes OpenBLAS ready, and the core its clock. */
-static void probe(struct core *core)
+/* The first core's warm-up, which touches it, is what all are held to. */
+static void make_reference(struct dgemm_core *core)
 {
-	double from;
+	struct dgemm_shared *m = core->shared;
+	uint64_t random = 1;
 
-	multiply(core, core->c, probe_size);
-	from = clock_now();
-	multiply(core, core->c, probe_size);
-	core->probe = flop(probe_size) / (clock_now() - from);
+	multiply(&m->inputs, m->reference);
+	core->fault = exact_verify(&m->inputs, m->reference, &random);
+	if (core->fault.what != EXACT_RIGHT)
+		s.no_reference = true;
 }
 
-static struct size choose_size(const struct topo *topo)
+static void compare(struct dgemm_core *core)
 {
-	double slowest = INFINITY, left = s.end - clock_now();
-	size_t i = 0;
-
-	for (int k = 0; k < topo->n; k++)
-		slowest = fmin(slowest, s.cores[k].probe);
-	while (i + 1 < N_SIZES && (sizes[i].n > s.max.n || FIT * flop(sizes[i]) > slowest * left))
-		i++;
-	return sizes[i];
+	if (core->fault.what == EXACT_RIGHT)
+		core->fault = exact_compare(&core->shared->inputs, core->c, core->shared->reference);
 }
 
 /*
@@ -165,147 +154,83 @@ static double clock_under_load(void)
 	return best;
 }
 
-static void measure(struct core *core)
+static void measure(struct dgemm_core *core)
 {
+	/* What was touched has to be given back, too, which takes less time. */
+	const double end = s.end - 0.5 * core->touch * (double)dgemm_result(s.size);
 	double last;
 
 	/* Until the next call would end after the box; one call at least. */
 	do {
 		double from = clock_now();
 
-		multiply(core, core->c, s.size);
-		last = clock_now() - from;
-		core->mhz[core->calls++ % MAX_SAMPLES] = clock_under_load();
-		core->busy += last;
+		multiply(&core->shared->inputs, core->c);
+		core->busy += clock_now() - from;
+		core->mhz[core->calls++ % DGEMM_SAMPLES] = clock_under_load();
 		compare(core);
-	} while (clock_now() + 1.15 * last < s.end);
+		last = clock_now() - from;
+	} while (clock_now() + 1.15 * last < end);
+}
+
+/* Each its own, all at the same time; what is shared when none needs it any more. */
+static void tear_down(struct team *team, struct dgemm_core *core)
+{
+	struct dgemm_shared *m = core->shared;
+
+	unmap(core->c, dgemm_result(s.size));
+	team_meet(team);
+	if (!core->leads)
+		return;
+	unmap(m->inputs.a, dgemm_input(s.size));
+	unmap(m->inputs.b, dgemm_input(s.size));
+	unmap(m->reference, dgemm_result(s.size));
 }
 
 static void work(struct team *team, int member, void *unused)
 {
-	const struct topo *topo = team->topo;
-	struct core *core = &s.cores[member];
-	struct shared *m = &s.nodes[topo->node_of[member]];
-	uint64_t state = 1;
+	struct dgemm_core *core = &s.cores[member];
+	char *small = map(PROBES * PROBE_BYTES);
+	bool good;
 
 	(void)unused;
-	set_up(topo, member);
 	team_meet(team);
-	if (s.no_memory)
+	good = !s.no_memory; /* of now: the fastest may soon set it again */
+	if (good)
+		probe(core, small);
+	unmap(small, PROBES * PROBE_BYTES);
+	if (!good)
 		return;
-	probe(core);
 	team_meet(team);
 	if (member == 0)
-		s.size = choose_size(topo);
+		s.size = choose_size(team->topo);
 	team_meet(team);
-	/* Warm-up at full size, not counted; of the first core it is what all are held to. */
-	multiply(core, leads(topo, member) ? m->reference : core->c, s.size);
-	if (leads(topo, member))
-		note_wrong(core, m->reference, exact_verify(m->a, m->b, m->reference, s.size.n, s.size.k, &state));
+	set_up(core);
 	team_meet(team);
-	if (!leads(topo, member))
-		compare(core);
-	measure(core);
+	if (!s.no_memory) {
+		/* Warm-up at full size, not counted. */
+		if (core->leads)
+			make_reference(core);
+		else
+			multiply(&core->shared->inputs, core->c);
+		team_meet(team);
+		if (!s.no_reference) {
+			if (core->leads)
+				memset(core->c, 0, dgemm_result(s.size));
+			else
+				compare(core);
+			measure(core);
+		}
+	}
+	tear_down(team, core);
 }
 
-static double median_mhz(struct core *core)
+/* Is core i the first of its NUMA node? */
+static bool leads(const struct topo *topo, int i)
 {
-	size_t n = (size_t)(core->calls < MAX_SAMPLES ? core->calls : MAX_SAMPLES);
-
-	stats_sort(core->mhz, n);
-	return stats_quantile(core->mhz, n, 0.5);
-}
-
-/* The lowest of the cores' limits, as set now; NaN where there are none. */
-static double clock_limit(const struct topo *topo)
-{
-	double lowest = NAN;
-
-	for (int i = 0; i < topo->n; i++)
-		lowest = fmin(lowest, cpufreq_mhz(topo->cpus[i], "scaling_max_freq"));
-	return lowest;
-}
-
-static void report_cores(struct result *r, const struct topo *topo, double *rates, double *clocks)
-{
-	int slowest = 0, lowest = 0;
-	double sum = 0;
-
-	for (int i = 0; i < topo->n; i++) {
-		/*
-		 * All work over all time, no median: a core that is stopped for a part of
-		 * every 10 ms does most short calls undisturbed.
-		 */
-		rates[i] = flop(s.size) * (double)s.cores[i].calls / s.cores[i].busy * 1e-9;
-		clocks[i] = median_mhz(&s.cores[i]);
-		sum += rates[i];
-		slowest = rates[i] < rates[slowest] ? i : slowest;
-		lowest = clocks[i] < clocks[lowest] ? i : lowest;
-	}
-	result_number(r, "gflops", sum);
-	result_number(r, "gflops_core_min", rates[slowest]);
-	result_integer(r, "slowest_cpu", topo->cpus[slowest]);
-	result_number(r, "clock_mhz_min", clocks[lowest]);
-	result_integer(r, "lowest_clock_cpu", topo->cpus[lowest]);
-	result_list_begin(r, "cores");
-	for (int i = 0; i < topo->n; i++) {
-		result_object_begin(r);
-		result_integer(r, "cpu", topo->cpus[i]);
-		result_number(r, "gflops", rates[i]);
-		result_number(r, "clock_mhz", clocks[i]);
-		result_object_end(r);
-	}
-	result_list_end(r);
-	stats_sort(rates, (size_t)topo->n);
-	stats_sort(clocks, (size_t)topo->n);
-	result_number(r, "gflops_core_median", stats_quantile(rates, (size_t)topo->n, 0.5));
-	result_number(r, "clock_mhz", stats_quantile(clocks, (size_t)topo->n, 0.5));
-	result_number(r, "clock_limit_mhz", clock_limit(topo));
-}
-
-static int report(const struct topo *topo, double started)
-{
-	double *rates = calloc((size_t)topo->n, sizeof(double)), *clocks = calloc((size_t)topo->n, sizeof(double));
-	const struct core *bad = NULL;
-	char error[200];
-	struct result r;
-	long calls = 0;
-
-	if (!rates || !clocks) {
-		free(rates);
-		free(clocks);
-		return kernel_fail(NAME, "out of memory");
-	}
-	for (int i = topo->n - 1; i >= 0; i--) {
-		calls += s.cores[i].calls;
-		bad = s.cores[i].wrong != SIZE_MAX ? &s.cores[i] : bad;
-	}
-	result_begin(&r, NAME);
-	result_bool(&r, "verified", bad == NULL);
-	if (bad) {
-		snprintf(error, sizeof(error), "cpu %d: C[%zu][%zu] is %.17g, expected %lld", topo->cpus[bad - s.cores],
-			 bad->wrong / s.size.n, bad->wrong % s.size.n, bad->got, (long long)bad->expected);
-		result_string(&r, "error", error);
-	}
-	report_cores(&r, topo, rates, clocks);
-	result_integer(&r, "n", (long long)s.size.n);
-	result_integer(&r, "k", (long long)s.size.k);
-	result_integer(&r, "calls", calls);
-	result_string(&r, "blas", openblas_get_config());
-	free(rates);
-	free(clocks);
-	return kernel_finish(NAME, &r, topo, started, bad ? EXIT_WRONG : EXIT_MEASURED);
-}
-
-/* The largest size whose matrices fit into half of what is available. */
-static struct size max_size(const struct topo *topo)
-{
-	size_t cores = (size_t)topo->n, nodes = (size_t)topo->n_nodes, room = memory_available() / 2 / sizeof(double);
-	size_t i = 0;
-
-	while (i + 1 < N_SIZES && (cores + nodes) * sizes[i].n * sizes[i].n + 2 * nodes * sizes[i].n * sizes[i].k > room)
-		i++;
-	return sizes[i];
+	for (int j = 0; j < i; j++)
+		if (topo->node_of[j] == topo->node_of[i])
+			return false;
+	return true;
 }
 
 static int run(const struct topo *topo, double started, double end)
@@ -313,27 +238,27 @@ static int run(const struct topo *topo, double started, double end)
 	/* Debian's OpenBLAS has threads of its own; the team is the only one here. */
 	openblas_set_num_threads(1);
 	s.end = end;
-	s.max = max_size(topo);
+	s.room = memory_available() / 2;
 	s.nodes = calloc((size_t)topo->n_nodes, sizeof(*s.nodes));
 	s.cores = aligned_alloc(128, sizeof(*s.cores) * (size_t)topo->n);
 	if (!s.nodes || !s.cores)
-		return kernel_fail(NAME, "out of memory");
+		return kernel_fail(DGEMM_NAME, "out of memory");
 	memset(s.cores, 0, sizeof(*s.cores) * (size_t)topo->n);
 	for (int i = 0; i < topo->n; i++) {
-		s.cores[i].wrong = SIZE_MAX;
+		s.cores[i].leads = leads(topo, i);
 		s.cores[i].shared = &s.nodes[topo->node_of[i]];
 	}
 	if (!team_run(topo, work, NULL))
-		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
+		return kernel_fail(DGEMM_NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
 	if (s.no_memory)
-		return kernel_fail(NAME, "memory cannot be mapped: %s", strerror(ENOMEM));
-	return report(topo, started);
+		return kernel_fail(DGEMM_NAME, "memory cannot be mapped: %s", strerror(ENOMEM));
+	return dgemm_report(topo, s.cores, s.size, started);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct kernel kernel = {
-		.name = NAME,
+		.name = DGEMM_NAME,
 		.what = "Measures the DGEMM rate and the clock of every physical core at once; every result is verified.",
 		.seconds = 1,
 		.run = run,

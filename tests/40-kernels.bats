@@ -251,31 +251,45 @@ shim() {
 	done
 }
 
-# A BLAS of which one call in one place goes wrong, by one bit.
+# first_cpu: of the allowed ones
+first_cpu() {
+	taskset -cp $$ | sed 's/.*: //; s/[-,].*//'
+}
+
+# gemm_shim NAME BODY: a BLAS whose cblas_dgemm does BODY around right(), the right one
+gemm_shim() {
+	shim "$1" "#include <dlfcn.h>
+		#include <sched.h>
+		#include <stdatomic.h>
+		#include <stdint.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <unistd.h>
+		typedef void gemm(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
+		static void flip(const double *place)
+		{
+			uint64_t bits;
+			memcpy(&bits, place, 8);
+			bits ^= 1ull << atoi(getenv(\"WRONG_BIT\"));
+			memcpy((void *)place, &bits, 8);
+		}
+		void cblas_dgemm(int o, int ta, int tb, int m, int n, int k, double al, const double *a, int lda, const double *b,
+				 int ldb, double be, double *c, int ldc)
+		{
+			/* Not the short ones by which a core's speed is probed: nothing is reported of them. */
+			const int probe = m == 256;
+			static atomic_int probes, calls;
+			const int call = probe ? atomic_fetch_add(&probes, 1) : atomic_fetch_add(&calls, 1);
+		#define right() ((gemm *)dlsym(RTLD_NEXT, \"cblas_dgemm\"))(o, ta, tb, m, n, k, al, a, lda, b, ldb, be, c, ldc)
+			$2
+		}"
+}
+
+# One call in one place goes wrong, by one bit.
 wrong_blas() {
-	cat >"$BATS_TEST_TMPDIR/wrong.c" <<-'C'
-	#define _GNU_SOURCE
-	#include <dlfcn.h>
-	#include <stdatomic.h>
-	#include <stdint.h>
-	#include <stdlib.h>
-	#include <string.h>
-	typedef void gemm(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
-	void cblas_dgemm(int o, int ta, int tb, int m, int n, int k, double al, const double *a, int lda, const double *b,
-			 int ldb, double be, double *c, int ldc)
-	{
-		static atomic_int calls;
-		uint64_t bits;
-		((gemm *)dlsym(RTLD_NEXT, "cblas_dgemm"))(o, ta, tb, m, n, k, al, a, lda, b, ldb, be, c, ldc);
-		/* Not the short ones by which a core's speed is probed: nothing is reported of them. */
-		if (m == 256 || atomic_fetch_add(&calls, 1) != atoi(getenv("WRONG_CALL")))
-			return;
-		memcpy(&bits, &c[5 * ldc + 7], 8);
-		bits ^= 1ull << atoi(getenv("WRONG_BIT"));
-		memcpy(&c[5 * ldc + 7], &bits, 8);
-	}
-	C
-	gcc -shared -fPIC -O1 -o "$BATS_TEST_TMPDIR/wrong.so" "$BATS_TEST_TMPDIR/wrong.c" -ldl
+	gemm_shim wrong 'right();
+		if (!probe && call == atoi(getenv("WRONG_CALL")))
+			flip(&c[5 * ldc + 7]);'
 }
 
 @test "dgemm: one flipped bit in one call is caught: exit 1, core and element named" {
@@ -285,12 +299,70 @@ wrong_blas() {
 	# be made. Low and high mantissa, exponent and sign.
 	for call in 0 1 2 3; do
 		for bit in 0 51 52 62 63; do
-			run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/wrong.so" WRONG_CALL="$call" WRONG_BIT="$bit" \
+			run --separate-stderr env LD_PRELOAD="$SHIM" WRONG_CALL="$call" WRONG_BIT="$bit" \
 				"$K/dgemm" --seconds 0.5
 			[ "$status" -eq 1 ] || { echo "call $call bit $bit: status $status"; return 1; }
 			[ "$(get 'r.verified')" = false ]
 			[[ "$(get 'r.error')" =~ ^cpu\ [0-9]+:\ C\[5\]\[7\]\ is\ .*,\ expected\ -?[0-9]+$ ]] || { get r.error; return 1; }
 		done
+	done
+}
+
+@test "dgemm: what changed in memory is named: the reference, or an input" {
+	# Before call 0, which makes the reference, or call 1, which is held to it.
+	gemm_shim flip 'static const double *reference;
+		if (!probe && call == 0)
+			reference = c;
+		if (!probe && call == atoi(getenv("WRONG_CALL")))
+			flip(strcmp(getenv("WRONG"), "A") == 0 ? &a[5 * lda + 7] :
+			     strcmp(getenv("WRONG"), "B") == 0 ? &b[5 * ldb + 7] : &reference[5 * ldc + 7]);
+		right();'
+	local what call bit cpu
+	cpu=$(first_cpu)
+	for what in "A 0" "A 1" "B 0" "B 1" "C 1"; do
+		read -r what call <<<"$what"
+		for bit in 51 62 63; do
+			run --separate-stderr env LD_PRELOAD="$SHIM" WRONG="$what" WRONG_CALL="$call" WRONG_BIT="$bit" \
+				"$K/dgemm" --seconds 0.3 --cpus "$cpu"
+			[ "$status" -eq 1 ] || { echo "$what, call $call, bit $bit: status $status"; return 1; }
+			[ "$(get 'r.verified')" = false ]
+			[[ "$(get 'r.error')" =~ ^cpu\ $cpu:\ (an\ input|the\ reference)\ changed\ in\ memory:\ $what\[5\]\[7\]\ is\ .*,\ expected\ -?[0-9]+$ ]] ||
+				{ get r.error; return 1; }
+			[[ $what != C || "$(get 'r.error')" == *"the reference"* ]]
+		done
+	done
+}
+
+@test "dgemm: a corrupt core is told within the box, as its node's first core or another" {
+	gemm_shim core 'right();
+		if (!probe && sched_getcpu() == atoi(getenv("WRONG_CPU")))
+			for (int i = 0; i < m * n; i += 8)
+				c[i] += 1;'
+	local cpu
+	# With its first core wrong there is nothing to hold the others to: none measures.
+	cpu=$(first_cpu)
+	run --separate-stderr env LD_PRELOAD="$SHIM" WRONG_CPU="$cpu" "$K/dgemm" --seconds 3
+	[ "$status" -eq 1 ]
+	[ "$(get 'r.calls == 0 and r.gflops == require("cjson").null and #r.cores == r.threads')" = true ]
+	[ "$(get 'r.seconds < 3')" = true ]
+	[[ "$(get 'r.error')" =~ ^cpu\ $cpu:\ C\[0\]\[0\]\ is\  ]]
+	[ "$(get 'r.threads > 1')" = true ] || return 0
+	cpu=$(get 'r.cores[r.threads].cpu')
+	run --separate-stderr env LD_PRELOAD="$SHIM" WRONG_CPU="$cpu" "$K/dgemm" --seconds 1
+	[ "$status" -eq 1 ]
+	[ "$(get 'r.calls > 1 and r.gflops > 0')" = true ]
+	[[ "$(get 'r.error')" =~ ^cpu\ [0-9]+:\ C\[0\]\[0\]\ is\  ]]
+}
+
+@test "dgemm: one detour while a core is probed does not make the matrices small" {
+	gemm_shim slow 'right();
+		if (probe && call == atoi(getenv("SLOW")))
+			usleep(30000);'
+	local call
+	# 0 only makes OpenBLAS ready.
+	for call in 0 1 2 3; do
+		run --separate-stderr env LD_PRELOAD="$SHIM" SLOW="$call" "$K/dgemm" --seconds 1 --cpus "$(first_cpu)"
+		[ "$(get 'r.verified and r.n > 384')" = true ]
 	done
 }
 

@@ -1,7 +1,7 @@
 /*
- * Matrix products that are exact whatever the order of summation, and the proof that
- * a product is right, by integers. Pure. All matrices are row-major: a is n x k, b k x n, c n x n; n, k <=
- * EXACT_MAX_N.
+ * Matrix products that are exact whatever the order of summation, the proof that a
+ * product is right, by integers, and what went wrong where one is not. Pure. All
+ * matrices are row-major: a is n x k, b k x n, c n x n; n, k <= EXACT_MAX_N.
  *
  * The inputs are integers from -8 to 8 without 0. A sum of k products is at most
  * 64 k <= 2^18 in size: every partial sum is exact in a double, with or without FMA.
@@ -16,25 +16,50 @@
 
 #define EXACT_MAX_N 4096
 
+struct exact {
+	size_t n, k;
+	uint64_t seed; /* of which exact_inputs() makes a and b: what they should be is always known */
+	double *a, *b;
+};
+
+enum exact_what {
+	EXACT_RIGHT,
+	EXACT_RESULT,    /* c is not a b */
+	EXACT_REFERENCE, /* c is, what it is compared with is not */
+	EXACT_INPUT_A,   /* an input is no more what the seed made */
+	EXACT_INPUT_B,
+	EXACT_VANISHED, /* a difference was seen, and all was right when looked at again */
+};
+
+struct exact_fault {
+	enum exact_what what;
+	size_t row, column; /* of c, the reference (the same place), a or b; of VANISHED the row at best */
+	double got;
+	int64_t expected;
+};
+
 /* splitmix64 (Steele, Lea, Flood 2014). */
 uint64_t exact_random(uint64_t *state);
 
-void exact_fill(double *m, size_t elements, uint64_t *state);
+void exact_inputs(const struct exact *x);
 
-/* The one right value of element (row, column) of a b. */
-int64_t exact_element(const double *a, const double *b, size_t n, size_t k, size_t row, size_t column);
-
-/*
- * Index of a wrong element of c, which should be a b; n * n if all are right. Freivalds'
- * check (1977) with two random vectors of 20-bit integers: one wrong element escapes
- * once in 2^40. O(n (n + k)).
- */
-size_t exact_verify(const double *a, const double *b, const double *c, size_t n, size_t k, uint64_t *state);
+/* The one right value of element (row, column) of a b, from the seed, not from memory. */
+int64_t exact_element(const struct exact *x, size_t row, size_t column);
 
 /*
- * Compares c with `reference`, another result of a b, bit by bit, and settles by
- * integers which of the two is wrong. Index of a wrong element of c; n * n if none is.
+ * Are the inputs what the seed made, and is c their product? Freivalds' check (1977)
+ * with two random vectors of 20-bit integers: one wrong element escapes once in 2^40.
+ * O(n (n + k)). `random`: the vectors' state.
  */
-size_t exact_compare(const double *a, const double *b, const double *c, const double *reference, size_t n, size_t k);
+struct exact_fault exact_verify(const struct exact *x, const double *c, uint64_t *random);
+
+/*
+ * Compares c with `reference`, which was verified, bit by bit. Any difference is a
+ * fault; the first differing element tells by integers whose. O(n^2 + k).
+ */
+struct exact_fault exact_compare(const struct exact *x, const double *c, const double *reference);
+
+/* "C[5][7] is 3, expected 2"; not for EXACT_RIGHT. */
+void exact_tell(const struct exact_fault *fault, char *text, size_t size);
 
 #endif

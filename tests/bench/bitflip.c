@@ -16,28 +16,29 @@
 int main(int argc, char **argv)
 {
 	const size_t bytes = sizeof(double) * N * N;
-	double *a = malloc(bytes), *b = malloc(bytes), *c = malloc(bytes), *reference = malloc(bytes);
+	double *c = malloc(bytes), *reference = malloc(bytes);
+	struct exact m = { .n = N, .k = N, .seed = 20261121, .a = malloc(bytes), .b = malloc(bytes) };
 	long trials = argc == 2 ? strtol(argv[1], NULL, 10) : 0, found = 0;
 	uint64_t random = 20261121;
 
-	if (trials < 1 || !a || !b || !c || !reference) {
+	if (trials < 1 || !m.a || !m.b || !c || !reference) {
 		fprintf(stderr, "usage: bitflip TRIALS\n");
 		return 2;
 	}
-	exact_fill(a, (size_t)N * N, &random);
-	exact_fill(b, (size_t)N * N, &random);
-	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0, a, N, b, N, 0.0, reference, N);
+	exact_inputs(&m);
+	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0, m.a, N, m.b, N, 0.0, reference, N);
 	memcpy(c, reference, bytes);
 	for (long i = 0; i < trials; i++) {
 		uint64_t r = exact_random(&random), bits;
-		size_t place = (size_t)(r >> 8) % ((size_t)N * N), where;
+		size_t place = (size_t)(r >> 8) % ((size_t)N * N);
+		struct exact_fault f;
 
 		memcpy(&bits, &c[place], sizeof(bits));
 		bits ^= (uint64_t)1 << (r & 63);
 		memcpy(&c[place], &bits, sizeof(bits));
 		/* In turn: as the first result, and as a later one. */
-		where = i % 2 ? exact_verify(a, b, c, N, N, &random) : exact_compare(a, b, c, reference, N, N);
-		found += where == place;
+		f = i % 2 ? exact_verify(&m, c, &random) : exact_compare(&m, c, reference);
+		found += f.what == EXACT_RESULT && f.row * N + f.column == place;
 		c[place] = reference[place];
 	}
 	printf("%ld %ld\n", found, trials);

@@ -1,4 +1,4 @@
-/* Statistics, stream's size, JSON: the kernels' pure units. */
+/* Statistics, stream's and dgemm's size, JSON: the kernels' pure units. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "common/dgemm_size.h"
 #include "common/pattern.h"
 #include "common/result.h"
 #include "common/stats.h"
@@ -28,6 +29,37 @@ static void quantiles(void **state)
 	assert_true(fabs(stats_quantile(v, 4, 0.9) - 3.7) < 1e-12);
 	assert_true(stats_quantile(v, 4, 1) == 4);
 	assert_true(stats_quantile(one, 1, 0.5) == 7);
+}
+
+static void dgemm_sizes(void **state)
+{
+	const size_t gib = (size_t)1 << 30;
+	static const struct {
+		double gflops, gbs, seconds;
+		size_t gib;
+		int cores;
+		size_t n, k;
+	} rows[] = {
+		{ 50, 10, 1, 64, 64, 2304, 768 },
+		{ 50, 10, 0.3, 64, 64, 1152, 384 },  /* three calls take 0.49 s */
+		{ 5, 10, 1, 64, 64, 1152, 384 },     /* the slowest core is slow */
+		{ 0.1, 10, 0.1, 64, 64, 384, 384 },  /* none fits: the smallest */
+		{ 50, 10, 1, 10, 256, 1152, 384 },   /* 256 results of 42 MB are 10.9 GB */
+		{ 50, 10, 1, 11, 256, 2304, 768 },
+		{ 50, 0.1, 1, 64, 64, 1152, 384 },   /* pages come slowly: 1.1 s for the first core's 113 MB */
+		{ 50, 10, 1, 0, 64, 384, 384 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct dgemm_room room = { .bytes = rows[i].gib * gib, .cores = rows[i].cores, .nodes = 1,
+					   .flops = rows[i].gflops * 1e9, .touch = 1e-9 / rows[i].gbs,
+					   .seconds = rows[i].seconds };
+		struct dgemm_size size = dgemm_size(&room);
+
+		if (size.n != rows[i].n || size.k != rows[i].k)
+			fail_msg("row %zu: n %zu, k %zu", i, size.n, size.k);
+	}
 }
 
 static void sizes(void **state)
@@ -123,8 +155,10 @@ static void pattern(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(quantiles), cmocka_unit_test(sizes),
-					    cmocka_unit_test(json), cmocka_unit_test(pattern) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quantiles), cmocka_unit_test(sizes),   cmocka_unit_test(dgemm_sizes),
+		cmocka_unit_test(json),      cmocka_unit_test(pattern),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
