@@ -11,6 +11,8 @@
 
 #include "common/detours.h"
 #include "common/periodic.h"
+#include "common/quanta.h"
+#include "common/stats.h"
 
 #define ROOM 40000
 #define PLACES 4
@@ -36,6 +38,7 @@ static struct bench {
 	bool on[PERIODIC_MAX][PLACES];
 	struct periodic_component found[PERIODIC_MAX];
 	size_t n_found;
+	bool complete;
 } b;
 
 static int setup(void **state)
@@ -94,11 +97,20 @@ static size_t find(int places, double from, double to)
 			if (n == 0 || b.events[i][k].start > b.events[i][n - 1].start + b.events[i][n - 1].length)
 				b.events[i][n++] = b.events[i][k];
 		p->n = n;
-		periodic_find(p, from, to, (size_t)places);
-		assert_false(p->failed);
+		periodic_find(p, from, to, (size_t)places, NULL);
+		assert_false(p->failed || p->cut);
 	}
-	b.n_found = periodic_components(b.places, (size_t)places, from, to, b.found);
+	b.n_found = periodic_components(b.places, (size_t)places, from, to, NULL, b.found, &b.complete);
+	assert_true(b.complete);
 	return b.n_found;
+}
+
+static size_t asked, allowed;
+
+static bool after(void *data)
+{
+	(void)data;
+	return ++asked > allowed;
 }
 
 /* A component of that period and length within a part; its index, or -1. */
@@ -298,6 +310,96 @@ static void placement(void **state)
 	assert_int_equal(b.n_found, 1);
 }
 
+/* A limit ends every part of the search at once, and it is told. */
+static void limited(void **state)
+{
+	const struct periodic_limit limit = { .over = after };
+	size_t whole;
+
+	(void)state;
+	for (double t = 0.01; t < 4; t += 0.05)
+		put((int)(uniform() * PLACES), t, 1e-3);
+	for (int i = 0; i < PLACES; i++) {
+		train(i, 0.0004 * (i + 1), 4, 4e-3, 0.003, 4e-6, 0.2, 0);
+		poisson(i, 0, 4, 200, 3e-6, 1);
+	}
+	assert_int_equal(find(PLACES, 0, 4), 2);
+	asked = 0;
+	allowed = SIZE_MAX;
+	b.n_found = periodic_components(b.places, PLACES, 0, 4, &limit, b.found, &b.complete);
+	assert_true(b.complete && b.n_found == 2);
+	whole = asked;
+	for (allowed = 0; allowed < whole; allowed++) {
+		asked = 0;
+		b.n_found = periodic_components(b.places, PLACES, 0, 4, &limit, b.found, &b.complete);
+		assert_false(b.complete);
+		assert_true(asked <= allowed + 3 && b.n_found <= 2);
+	}
+	/* One core's own: what was found before stays, and the node's search tells of it. */
+	asked = 0;
+	allowed = SIZE_MAX;
+	periodic_find(&b.places[0], 0, 4, PLACES, &limit);
+	assert_true(!b.places[0].cut && b.places[0].n_trains == 1);
+	allowed = asked - 1;
+	asked = 0;
+	periodic_find(&b.places[0], 0, 4, PLACES, &limit);
+	assert_true(b.places[0].cut && b.places[0].n_trains == 1);
+	assert_int_equal(periodic_components(b.places, PLACES, 0, 4, NULL, b.found, &b.complete), 2);
+	assert_false(b.complete);
+	allowed = asked = 0;
+	periodic_find(&b.places[0], 0, 4, PLACES, &limit);
+	assert_true(b.places[0].cut && b.places[0].n_trains == 0);
+}
+
+/* Many more events than are searched for what moves: the longest of them all are. */
+static void moving_among_many(void **state)
+{
+	(void)state;
+	for (double t = 0.01; t < 4; t += 0.05)
+		put((int)(uniform() * PLACES), t, 1e-3);
+	for (int i = 0; i < PLACES; i++)
+		poisson(i, 0, 4, 8000, 3e-6, 1);
+	find(PLACES, 0, 4);
+	assert_int_equal(has(0.05, 1e-3, 0.05), 0);
+	/* So many of one length: none is longest, and that is no hang. */
+	setup(state);
+	for (int i = 0; i < PLACES; i++)
+		poisson(i, 0, 4, 2000, 3e-6, 0);
+	assert_int_equal(find(PLACES, 0, 4), 0);
+}
+
+/* FTQ's quanta of 100 us: in the first `lost` of every 100 no work was done; time lost, in %. */
+static double starved(size_t lost)
+{
+	const struct quanta q = { .quantum_us = 100, .threshold_us = 1, .ticks_per_us = 1000, .from = 5 };
+	static double quanta[1000], sorted[1000];
+	static struct detours d;
+	double pct;
+
+	for (size_t i = 0; i < 1000; i++)
+		quanta[i] = i % 100 < lost ? 0 : 50;
+	memcpy(sorted, quanta, sizeof(sorted));
+	stats_sort(sorted, 1000);
+	assert_true(detours_init(&d, 4096));
+	quanta_to_detours(&q, quanta, sorted, 1000, &d);
+	for (size_t i = 0; i < d.n; i++)
+		assert_true(d.kept[i].ticks[0] >= 5 && d.kept[i].ticks[0] + d.kept[i].ticks[1] <= 5 + 100000000);
+	pct = 100 * (double)d.lost / 1e8;
+	detours_free(&d);
+	return pct;
+}
+
+static void starved_core(void **state)
+{
+	static const double best[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7 };
+
+	(void)state;
+	for (size_t lost = 0; lost <= 100; lost++)
+		assert_true(fabs(starved(lost) - (double)lost) < 1e-6);
+	assert_true(quanta_best(best, 12, false) == 7);
+	assert_true(quanta_best(best, 11, false) > 0);
+}
+
 static void histogram(void **state)
 {
 	static struct loghist h, other;
@@ -357,6 +459,9 @@ int main(void)
 		cmocka_unit_test_setup(none_in_bursts, setup),
 		cmocka_unit_test_setup(few_events, setup),
 		cmocka_unit_test_setup(placement, setup),
+		cmocka_unit_test_setup(limited, setup),
+		cmocka_unit_test_setup(moving_among_many, setup),
+		cmocka_unit_test(starved_core),
 		cmocka_unit_test(histogram),
 		cmocka_unit_test(bounded),
 	};
