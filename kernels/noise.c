@@ -56,8 +56,8 @@ static void set_up(struct noise *s, double started, double end)
 	s->trace = o.trace != NULL;
 	s->box_end = end;
 	s->trace_end = end - (1 - ANALYSIS_CORES) * analysis;
-	s->search_end = s->trace_end - (s->activity ? 1.5 * activity_cost(s->activity) : 0) -
-			(o.trace ? TRACE_PART * box : 0);
+	s->activity_end = s->trace_end - (o.trace ? TRACE_PART * box : 0);
+	s->search_end = s->activity_end - (s->activity ? 1.5 * activity_cost(s->activity) : 0);
 	s->end = s->search_end - ANALYSIS_CORES * analysis;
 }
 
@@ -101,8 +101,7 @@ static int run(const struct topo *topo, double started, double end)
 		goto end;
 	}
 	if (s.activity)
-		activity_end(s.activity, fmax(end, clock_now() + 2 * activity_cost(s.activity)));
-	/* Before the node's search, which needs no more than it is given. */
+		activity_end(s.activity, fmax(s.activity_end, clock_now() + 2 * activity_cost(s.activity)));
 	if (o.trace && !trace_write(&trace, &s, s.trace_end, &s.traced)) {
 		kernel_fail(NAME, "--trace: the file cannot be written: %s", strerror(errno));
 		goto end;

@@ -30,6 +30,7 @@ struct noise {
 	double threshold_us;
 	double end;          /* of sampling, clock_now */
 	double search_end;   /* of the search for each core's trains */
+	double activity_end; /* of reading what ran meanwhile */
 	double trace_end;    /* of writing the trace */
 	double box_end;      /* of all, the search for components, too */
 	double ticks_per_s;

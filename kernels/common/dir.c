@@ -120,7 +120,9 @@ static nlink_t links_after(int fd)
 					   V9FS_MAGIC, AFS_FS_MAGIC, BEEGFS_MAGIC };
 	struct statfs fs;
 
-	for (size_t i = 0; fstatfs(fd, &fs) == 0 && i < sizeof(hiders) / sizeof(hiders[0]); i++)
+	if (fstatfs(fd, &fs) != 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(hiders) / sizeof(hiders[0]); i++)
 		if (magic(&fs) == hiders[i])
 			return 1;
 	return 0;
@@ -129,16 +131,11 @@ static nlink_t links_after(int fd)
 int dir_named_file(int dir, struct janitor *j)
 {
 	const char *name = janitor_name(j);
-	int fd, why;
 
 	if (name == NULL)
 		return -1;
-	fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
-	why = errno;
-	if (fd < 0)
-		janitor_forget(j);
-	errno = why;
-	return fd;
+	/* If it fails the name stays with the janitor: a server may have made the file and not said so. */
+	return openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
 }
 
 bool dir_unname(int dir, int fd, struct janitor *j)
