@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -43,6 +42,8 @@ static struct {
 	char shown[120]; /* the path, printable */
 	int dir;
 	struct direct file;
+	bool named;  /* the file has a name, which the janitor knows */
+	bool direct; /* what it was when data was written and read */
 	struct janitor janitor;
 	char type[64];
 	size_t chunk, limit; /* bytes: of a request, of the file at most */
@@ -55,7 +56,29 @@ static struct {
 
 static int fail(const char *what)
 {
-	return kernel_fail(NAME, "%s: %s: %s", s.shown, what, strerror(errno));
+	return kernel_fail(NAME, "%s: %s: %s", s.shown, what,
+			   errno == EMLINK ? "somebody linked the file meanwhile, or moved it" : strerror(errno));
+}
+
+/* Closes the data file, if it is open; unlinks it before that, if it has a name. */
+static int close_file(int code)
+{
+	if (s.named && !dir_unname(s.dir, s.file.fd, &s.janitor) && code == EXIT_MEASURED)
+		code = fail("unlink");
+	s.named = false;
+	if (s.file.fd >= 0)
+		close(s.file.fd);
+	s.file.fd = -1;
+	return code;
+}
+
+static bool open_file(bool named)
+{
+	s.file.fd = named ? dir_named_file(s.dir, &s.janitor) : dir_file(s.dir, &s.janitor);
+	s.named = named && s.file.fd >= 0;
+	if (s.file.fd >= 0)
+		direct_ask(&s.file, s.chunk);
+	return s.file.fd >= 0;
 }
 
 static int write_phase(double until)
@@ -95,6 +118,7 @@ static int read_phase(double until)
 		if (!direct_transfer(&s.file, false, s.buffer, s.chunk, s.read))
 			return fail("read");
 		now = clock_now();
+		s.direct = s.file.on;
 		s.read_s += now - from;
 		bad = pattern_check(s.buffer, s.chunk, s.read, s.seed);
 		if (bad < s.chunk) {
@@ -110,7 +134,8 @@ static int read_phase(double until)
 /*
  * Appends, as a log does: each changes the file's size, so each fsync has to commit.
  * Overwriting would not: ext4 has nothing to commit until the time stamps' clock ticks,
- * and half of the samples would say 30 us and the others 4 ms.
+ * and half of the samples would say 30 us and the others 4 ms. To a file with a name:
+ * one without is lost in a crash anyway, and ZFS and btrfs know that.
  */
 static int sync_phase(double until)
 {
@@ -118,8 +143,16 @@ static int sync_phase(double until)
 	size_t at = 0;
 
 	/* Room first: the file stays below its limit. */
-	if (ftruncate(s.file.fd, 0) != 0 || fsync(s.file.fd) != 0)
+	if (ftruncate(s.file.fd, 0) != 0)
 		return fail("ftruncate");
+	if (!s.named) {
+		close_file(EXIT_MEASURED);
+		if (!open_file(true))
+			return fail("no file can be made");
+	}
+	/* What it took to make it is no append's. */
+	if (fsync(s.file.fd) != 0)
+		return fail("fsync");
 	do {
 		pattern_fill(s.buffer, s.file.align, at, s.seed);
 		from = clock_now();
@@ -132,7 +165,8 @@ static int sync_phase(double until)
 		at += s.file.align;
 	} while (s.n_syncs < MAX_SYNCS && at + s.file.align <= s.limit && now < until);
 	stats_sort(s.syncs, s.n_syncs);
-	return EXIT_MEASURED;
+	/* One name at a time: the next phase makes others. */
+	return close_file(EXIT_MEASURED);
 }
 
 /* One file at a time, a new name each time. */
@@ -181,7 +215,7 @@ static int report(const struct topo *topo, double started, int code)
 		result_string(&r, "error", s.wrong);
 	result_string(&r, "dir", dir_path);
 	result_string(&r, "filesystem", s.type);
-	result_bool(&r, "direct", s.file.on);
+	result_bool(&r, "direct", s.direct);
 	result_integer(&r, "bytes", (long long)s.written);
 	result_integer(&r, "read_bytes", (long long)s.read);
 	result_number(&r, "write_gbs", (double)s.written / s.write_s * 1e-9);
@@ -197,28 +231,6 @@ static int report(const struct topo *topo, double started, int code)
 		result_integer(&r, "files", (long long)s.files);
 	}
 	return kernel_finish(NAME, &r, &one, started, code);
-}
-
-/* On any of the cores that were picked. */
-static bool stay_on(const struct topo *topo)
-{
-	cpu_set_t *set;
-	size_t size;
-	int most = 0;
-	bool good;
-
-	for (int i = 0; i < topo->n; i++)
-		most = topo->cpus[i] > most ? topo->cpus[i] : most;
-	set = CPU_ALLOC((size_t)most + 1);
-	size = CPU_ALLOC_SIZE((size_t)most + 1);
-	if (set == NULL)
-		return false;
-	CPU_ZERO_S(size, set);
-	for (int i = 0; i < topo->n; i++)
-		CPU_SET_S((size_t)topo->cpus[i], size, set);
-	good = sched_setaffinity(0, size, set) == 0;
-	CPU_FREE(set);
-	return good;
 }
 
 /* Opens the directory, learns what may be used of it, makes the file. */
@@ -243,10 +255,8 @@ static int set_up(void)
 					   s.shown, room * 1e-6);
 	if (!janitor_start(&s.janitor, s.dir))
 		return fail("the janitor cannot be started");
-	s.file.fd = dir_file(s.dir, &s.janitor);
-	if (s.file.fd < 0)
+	if (!open_file(dir_logs_names(s.dir)))
 		return fail("no file can be made");
-	direct_ask(&s.file, s.chunk);
 	s.buffer = aligned_alloc(CHUNK, CHUNK);
 	if (!s.buffer)
 		return kernel_fail(NAME, "out of memory");
@@ -276,12 +286,11 @@ static int run(const struct topo *topo, double started, double end)
 		if (*p < ' ' || *p > '~')
 			*p = '?';
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like others */
-	code = stay_on(topo) ? set_up() : fail("the CPUs cannot be set");
+	code = topo_stay_on(topo) ? set_up() : fail("the CPUs cannot be set");
 	from = clock_now();
 	for (size_t i = 0; i < sizeof(phases) / sizeof(phases[0]) && code == EXIT_MEASURED; i++)
 		code = phases[i].phase(from + (end - from) * phases[i].share);
-	if (s.file.fd >= 0)
-		close(s.file.fd);
+	code = close_file(code);
 	janitor_end(&s.janitor);
 	if (s.dir >= 0)
 		close(s.dir);

@@ -5,15 +5,14 @@
 #include "noise.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/kernel.h"
+#include "noise_trace.h"
 
 #define NAME "noise"
 
@@ -25,6 +24,10 @@
 /* For finding periods after sampling: a part of the time box, and no more than. */
 #define ANALYSIS_PART 0.05
 #define ANALYSIS_MOST_S 0.25
+/* Of that, for each core's own; the rest is for the node's. */
+#define ANALYSIS_CORES 0.65
+/* For writing the trace: a part of the time box. */
+#define TRACE_PART 0.1
 /* The snapshots of what ran take a quarter of it each, at most. */
 #define ACTIVITY_PART 0.25
 
@@ -36,32 +39,6 @@ static struct {
 	bool attribute;
 	double threshold_us;
 } o = { .mode = "detour", .clock = "auto", .threshold_us = 1 };
-
-/* Never over an existing file, never through a link: it may be root who asks. */
-static FILE *trace_open(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-
-	if (!f && fd >= 0)
-		close(fd);
-	return f;
-}
-
-/* "cpu start length", s on CLOCK_MONOTONIC_RAW: every detour that was kept. Closes the file. */
-static bool trace_write(FILE *f, const struct noise *s)
-{
-	bool good = true;
-
-	for (int i = 0; i < s->topo->n && good; i++) {
-		const struct periodic_place *p = &s->cores[i].place;
-
-		for (size_t k = 0; k < p->n && good; k++)
-			good = fprintf(f, "%d %.9f %.9f\n", s->topo->cpus[i], p->events[k].start,
-				       p->events[k].length) > 0;
-	}
-	return (fclose(f) == 0) && good;
-}
 
 static void set_up(struct noise *s, double started, double end)
 {
@@ -76,7 +53,12 @@ static void set_up(struct noise *s, double started, double end)
 	s->max_quanta = (size_t)fmin(QUANTA_MOST, 1.5 * box * 1e6 / s->quantum_us) + 1;
 	if (o.attribute)
 		s->activity = activity_begin(s->topo, started + ACTIVITY_PART * box);
-	s->end = end - analysis - (s->activity ? 1.5 * activity_cost(s->activity) : 0);
+	s->trace = o.trace != NULL;
+	s->box_end = end;
+	s->trace_end = end - (1 - ANALYSIS_CORES) * analysis;
+	s->activity_end = s->trace_end - (o.trace ? TRACE_PART * box : 0);
+	s->search_end = s->activity_end - (s->activity ? 1.5 * activity_cost(s->activity) : 0);
+	s->end = s->search_end - ANALYSIS_CORES * analysis;
 }
 
 static int report(struct noise *s, double started)
@@ -100,15 +82,17 @@ static int report(struct noise *s, double started)
 static int run(const struct topo *topo, double started, double end)
 {
 	struct noise s = { .topo = topo };
-	FILE *trace = NULL;
+	struct trace trace = { .dir = -1 };
+	char error[ERROR_SIZE];
 	int code = EXIT_COULD_NOT;
 
 	s.cores = aligned_alloc(128, sizeof(*s.cores) * (size_t)topo->n);
 	if (!s.cores)
 		return kernel_fail(NAME, "out of memory");
 	memset(s.cores, 0, sizeof(*s.cores) * (size_t)topo->n);
-	if (o.trace && !(trace = trace_open(o.trace))) {
-		kernel_fail(NAME, "--trace: the file cannot be made: %s", strerror(errno));
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like others */
+	if (o.trace && !trace_open(&trace, o.trace, error)) {
+		kernel_fail(NAME, "--trace: the file cannot be made: %s", error);
 		goto end;
 	}
 	set_up(&s, started, end);
@@ -117,20 +101,14 @@ static int run(const struct topo *topo, double started, double end)
 		goto end;
 	}
 	if (s.activity)
-		activity_end(s.activity, fmax(end, clock_now() + 2 * activity_cost(s.activity)));
-	if (trace) {
-		bool written = trace_write(trace, &s);
-
-		trace = NULL;
-		if (!written) {
-			kernel_fail(NAME, "--trace: the file cannot be written: %s", strerror(errno));
-			goto end;
-		}
+		activity_end(s.activity, fmax(s.activity_end, clock_now() + 2 * activity_cost(s.activity)));
+	if (o.trace && !trace_write(&trace, &s, s.trace_end, &s.traced)) {
+		kernel_fail(NAME, "--trace: the file cannot be written: %s", strerror(errno));
+		goto end;
 	}
 	code = report(&s, started);
 end:
-	if (trace)
-		fclose(trace);
+	trace_end(&trace, code == EXIT_MEASURED);
 	activity_free(s.activity);
 	for (int i = 0; i < topo->n; i++) {
 		detours_free(&s.cores[i].detours);

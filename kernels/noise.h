@@ -29,6 +29,10 @@ struct noise {
 	bool counter;        /* the hardware's, not the system's clock */
 	double threshold_us;
 	double end;          /* of sampling, clock_now */
+	double search_end;   /* of the search for each core's trains */
+	double activity_end; /* of reading what ran meanwhile */
+	double trace_end;    /* of writing the trace */
+	double box_end;      /* of all, the search for components, too */
 	double ticks_per_s;
 	double quantum_us;   /* wanted */
 	uint64_t work;       /* FWQ: steps that take a quantum; FTQ: steps of a unit */
@@ -37,11 +41,16 @@ struct noise {
 	struct noise_core *cores;
 	const struct topo *topo;
 	struct activity *activity; /* NULL without --attribute */
+	size_t traced;       /* detours written to the file of --trace */
+	bool trace;
 	double from, to;     /* when all cores were sampled, clock_now */
 };
 
 /* Samples all cores and finds each core's trains. False (errno): a thread cannot be started. */
 bool noise_sample(struct noise *s);
+
+/* periodic_limit's: whether the time in *end (double, clock_now) has come. */
+bool noise_over(void *end);
 
 /* All of the JSON object between its begin and its end. */
 void noise_report(struct noise *s, struct result *r);

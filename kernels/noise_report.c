@@ -10,7 +10,8 @@
 /* Time in detours, in % of the time sampled. */
 static double percent(const struct noise_core *core)
 {
-	return 100.0 * (double)core->detours.lost / (double)core->span;
+	/* A core starved all the time lost all of it, but for rounding. */
+	return fmin(100, 100.0 * (double)core->detours.lost / (double)core->span);
 }
 
 static void report_quantiles(const struct loghist *h, double us, bool all, struct result *r)
@@ -139,21 +140,20 @@ static void report_component(const struct noise *s, const struct periodic_compon
 	result_object_end(r);
 }
 
-static void report_components(const struct noise *s, struct result *r)
+static void report_components(struct noise *s, struct result *r)
 {
 	size_t places = (size_t)s->topo->n, n = 0;
 	struct periodic_component found[PERIODIC_MAX];
 	struct periodic_place *p = calloc(places, sizeof(*p));
-	bool *on = calloc(PERIODIC_MAX * places, sizeof(*on)), complete = p && on;
+	const struct periodic_limit limit = { .over = noise_over, .data = &s->box_end };
+	bool *on = calloc(PERIODIC_MAX * places, sizeof(*on)), complete = false;
 
-	for (size_t i = 0; p && i < places; i++) {
+	for (size_t i = 0; p && i < places; i++)
 		p[i] = s->cores[i].place;
-		complete = complete && !p[i].failed;
-	}
 	for (size_t i = 0; i < PERIODIC_MAX && on; i++)
 		found[i].on = on + i * places;
 	if (p && on)
-		n = periodic_components(p, places, s->from, s->to, found);
+		n = periodic_components(p, places, s->from, s->to, &limit, found, &complete);
 	result_bool(r, "components_complete", complete);
 	result_list_begin(r, "components");
 	for (size_t i = 0; i < n; i++)
@@ -203,6 +203,10 @@ void noise_report(struct noise *s, struct result *r)
 	}
 	result_integer(r, "detours_not_kept", not_kept);
 	result_number(r, "kept_from_us", kept_us);
+	if (s->trace) {
+		result_integer(r, "trace_detours", (long long)s->traced);
+		result_bool(r, "trace_complete", (long long)s->traced == detours - not_kept);
+	}
 	if (s->mode == NOISE_DETOUR)
 		report_components(s, r);
 	if (s->activity)

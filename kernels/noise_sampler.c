@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/quanta.h"
 #include "common/stats.h"
 #include "noise.h"
 
@@ -122,43 +123,38 @@ static uint64_t steps_for(const struct noise *s, double us)
 	return (uint64_t)fmax(1, 10000 * us / time_of(s, 10000));
 }
 
-/*
- * Quanta that lost more than the threshold, and more than quanta differ anyway, become
- * detours. Against the best tenth, not the best: one lucky quantum would make all
- * others lose. A detour longer than FTQ's quantum empties quanta: they are put together.
- */
-static bool quanta_to_detours(const struct noise *s, struct noise_core *core)
+/* The detours among the quanta, and the quanta sorted. False: no memory. */
+static bool sort_quanta(const struct noise *s, struct noise_core *core)
 {
-	double best, spread, start = 0, at = 0, lost = 0, tick = s->ticks_per_s * 1e-6;
-	double *sorted = malloc(core->n_quanta * sizeof(*sorted)), *q = core->quanta;
-	size_t n = core->n_quanta;
-	bool fwq = s->mode == NOISE_FWQ;
+	const struct quanta q = {
+		.fwq = s->mode == NOISE_FWQ,
+		.quantum_us = s->quantum_us,
+		.threshold_us = s->threshold_us,
+		.ticks_per_us = s->ticks_per_s * 1e-6,
+		.from = core->from.ticks,
+	};
+	double *sorted = malloc(core->n_quanta * sizeof(*sorted));
 
 	if (!sorted)
 		return false;
-	memcpy(sorted, q, n * sizeof(*sorted));
-	stats_sort(sorted, n);
-	best = stats_quantile(sorted, n, fwq ? 0.1 : 0.9);
-	spread = 3 * fabs(stats_quantile(sorted, n, 0.5) - best) * (fwq ? 1 : s->quantum_us / best);
-	spread = fmax(s->threshold_us, fmin(spread, s->quantum_us / 2));
-	for (size_t i = 0; i < n; i++) {
-		if (fwq || i == 0 || (q[i] > 0 && q[i - 1] > 0)) {
-			start = at;
-			lost = 0;
-		}
-		lost += fwq ? q[i] - best : (1 - q[i] / best) * s->quantum_us;
-		at += fwq ? q[i] : s->quantum_us;
-		if (lost > spread && (fwq || i + 1 == n || (q[i] > 0 && q[i + 1] > 0)))
-			detours_add(&core->detours, core->from.ticks + (uint64_t)(start * tick), (uint64_t)(lost * tick));
-	}
+	memcpy(sorted, core->quanta, core->n_quanta * sizeof(*sorted));
+	stats_sort(sorted, core->n_quanta);
+	quanta_to_detours(&q, core->quanta, sorted, core->n_quanta, &core->detours);
 	free(core->quanta);
 	core->quanta = sorted;
 	return true;
 }
 
+bool noise_over(void *end)
+{
+	return clock_now() >= *(double *)end;
+}
+
 static void analyse(const struct noise *s, struct noise_core *core)
 {
 	struct periodic_place *p = &core->place;
+	double end = s->search_end;
+	const struct periodic_limit limit = { .over = noise_over, .data = &end };
 
 	core->rate = ticks_rate(&core->from, &core->to);
 	p->events = detours_to_seconds(&core->detours, &core->from, core->rate);
@@ -168,7 +164,7 @@ static void analyse(const struct noise *s, struct noise_core *core)
 		return;
 	p->owner = malloc(p->n + 1);
 	if (p->owner)
-		periodic_find(p, core->from.raw, core->to.raw, (size_t)s->topo->n);
+		periodic_find(p, core->from.raw, core->to.raw, (size_t)s->topo->n, &limit);
 	else
 		p->failed = true;
 }
@@ -216,7 +212,7 @@ static void work(struct team *team, int member, void *shared)
 	team_meet(team);
 	if (core->no_memory || core->backwards)
 		return;
-	if (s->mode != NOISE_DETOUR && !quanta_to_detours(s, core))
+	if (s->mode != NOISE_DETOUR && !sort_quanta(s, core))
 		core->no_memory = true;
 	else
 		analyse(s, core);

@@ -109,7 +109,8 @@ ahead() {
 	run --separate-stderr "$NOISE" --seconds 0.4 --trace "$trace"
 	measured
 	[ "$(stat -c %a "$trace")" = 600 ]
-	[ "$(get '("%d"):format(r.detours - r.detours_not_kept)')" = "$(wc -l <"$trace")" ]
+	[ "$(get '("%d"):format(r.trace_detours)')" = "$(wc -l <"$trace")" ]
+	[ "$(get 'r.trace_complete == (r.trace_detours == r.detours - r.detours_not_kept)')" = true ]
 	awk 'NF != 3 || $3 <= 0 || ($1 == cpu && $2 < last) { bad = 1 } { cpu = $1; last = $2 } END { exit bad }' "$trace"
 }
 
@@ -119,20 +120,31 @@ ahead() {
 	ln -s "$dir/nowhere" "$dir/dangling"
 	ln -s "$dir/file" "$dir/link"
 	local f
-	for f in file dangling link missing/file; do
+	mkdir "$dir/real"
+	ln -s "$dir/real" "$dir/way"
+	for f in file dangling link missing/file way/new way/ real/ way/../new; do
 		run --separate-stderr "$NOISE" --seconds 0.1 --trace "$dir/$f"
-		quiet_failure
+		quiet_failure || { echo "$f"; return 1; }
 	done
+	[ -z "$(ls -A "$dir/real")" ]
+	[ ! -e "$dir/new" ]
 	run --separate-stderr "$NOISE" --seconds 0.1 --trace "$dir"
 	quiet_failure
 	[ "$(cat "$dir/file")" = mine ]
 	[ ! -e "$dir/nowhere" ]
+	# Half of a trace is none, nor is that of a run that said nothing.
+	run --separate-stderr bash -c "ulimit -f 1; exec '$NOISE' --seconds 0.3 --threshold-us 0.1 --trace '$dir/real/new'"
+	quiet_failure
+	run --separate-stderr bash -c "exec '$NOISE' --seconds 0.1 --trace '$dir/real/new' >/dev/full"
+	quiet_failure
+	[ -z "$(ls -A "$dir/real")" ]
 	# A full disk is no success.
 	[ "$(id -u)" = 0 ] || return 0
 	mkdir "$dir/small"
 	mount -t tmpfs -o size=4k none "$dir/small" || skip "no tmpfs can be mounted"
 	head -c 4096 /dev/zero >"$dir/small/fill" || true
 	run --separate-stderr "$NOISE" --seconds 0.3 --trace "$dir/small/trace" --threshold-us 0.1
+	[ ! -e "$dir/small/trace" ]
 	umount "$dir/small"
 	quiet_failure
 }

@@ -119,6 +119,50 @@ shim() {
 	empty "$D"
 }
 
+@test "io: every fsync is of a file with a name; on ZFS and btrfs every write is" {
+	shim
+	local fs log=$BATS_TEST_TMPDIR/log
+	for fs in 0 2fc12fc1 9123683e; do
+		rm -f "$log"
+		run --separate-stderr env "$SHIM" SYNC_LOG="$log" FS_MAGIC=$fs "$IO" --dir "$D" --seconds 0.4 --max-mb 4
+		[ "$status" -eq 0 ]
+		[ "$(awk 'NR > 1 && $2 != 1' "$log" | wc -l)" = 0 ]
+		[ "$(get '("%d"):format(r.fsyncs + 2)')" = "$(wc -l <"$log")" ]
+		# The first is the end of writing.
+		[ "$(head -n 1 "$log" | cut -d' ' -f2)" = "$([ "$fs" = 0 ] && echo 0 || echo 1)" ] || { head "$log"; return 1; }
+		empty "$D"
+	done
+}
+
+@test "io: ZFS that says nothing of O_DIRECT ignores it" {
+	shim
+	run --separate-stderr env "$SHIM" FS_MAGIC=2fc12fc1 NO_DIOALIGN=1 "$IO" --dir "$D" --seconds 0.3 --max-mb 4
+	[ "$status" -eq 0 ]
+	[ "$(get r.direct)" = false ]
+	run --separate-stderr env "$SHIM" NO_DIOALIGN=1 "$IO" --dir "$D" --seconds 0.3 --max-mb 4
+	local without
+	without=$(get r.direct)
+	run --separate-stderr "$IO" --dir "$D" --seconds 0.3 --max-mb 4
+	[ "$(get r.direct)" = "$without" ]
+}
+
+@test "io: a file that somebody links while it has a name: exit 2, and he has nothing of it" {
+	shim
+	# Without O_TMPFILE the first name is the data file's; after it, and with it, that of the appends.
+	local more
+	for more in "NO_TMPFILE=1 LINK_FROM=1" "NO_TMPFILE=1 LINK_FROM=2" "LINK_FROM=1" "FS_MAGIC=9123683e LINK_FROM=1"; do
+		# shellcheck disable=SC2086
+		run --separate-stderr env "$SHIM" $more "$IO" --dir "$D" --seconds 0.3 --max-mb 4
+		could_not "somebody linked the file meanwhile" || { echo "$more"; return 1; }
+		[ "$(ls -A "$D")" = stolen ]
+		[ "$(stat -c %s "$D/stolen")" = 0 ]
+		rm "$D/stolen"
+	done
+	# NFS itself hides an open file under another name.
+	run --separate-stderr env "$SHIM" NO_TMPFILE=1 LINK_FROM=1 FS_MAGIC=6969 "$IO" --dir "$D" --seconds 0.3 --max-mb 4
+	[ "$status" -eq 0 ]
+}
+
 @test "io: one wrong byte is exit 1 and named" {
 	shim
 	local at
@@ -362,15 +406,20 @@ io_state() {
 	# Against the policy's deadline, not this machine's speed.
 	[ "$(record check 'r.duration_s < 7')" = true ]
 	thaw
+	# What was left behind ends now; before the unmount.
+	local lock
+	for lock in "$P"/run/io-*; do
+		until_free "$lock"
+	done
 }
 
 @test "io: killed with a name on a frozen file system: held until the thaw, then gone" {
 	ext4
 	shim
-	env "$SHIM" SLOW_UNLINK=1 flock --no-fork "$BATS_TEST_TMPDIR/lock" \
+	env "$SHIM" SLOW_UNLINK="$BATS_TEST_TMPDIR/asleep" flock --no-fork "$BATS_TEST_TMPDIR/lock" \
 		"$IO" --dir "$D" --seconds 2 --max-mb 1 >/dev/null 2>&1 3>&- &
 	local pid=$!
-	timeout 10 bash -c 'until [ -n "$(ls -A "$1")" ]; do sleep 0.02; done' - "$D"
+	timeout 10 bash -c 'until [ -e "$1" ]; do sleep 0.02; done' - "$BATS_TEST_TMPDIR/asleep"
 	freeze
 	kill -KILL "$pid"
 	wait "$pid" || true

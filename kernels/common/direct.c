@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "dir.h"
 
 #define PAGE 4096
 
@@ -23,6 +26,7 @@ void direct_ask(struct direct *d, size_t chunk)
 {
 	size_t align = PAGE;
 	struct statfs fs;
+	bool said = false;
 
 	d->on = false;
 	d->align = PAGE;
@@ -36,12 +40,16 @@ void direct_ask(struct direct *d, size_t chunk)
 	if (statx(d->fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &x) == 0 && (x.stx_mask & STATX_DIOALIGN)) {
 		if (x.stx_dio_offset_align == 0)
 			return;
+		said = true;
 		if (x.stx_dio_offset_align > align)
 			align = x.stx_dio_offset_align;
 		if (x.stx_dio_mem_align > align)
 			align = x.stx_dio_mem_align;
 	}
 #endif
+	/* OpenZFS before 2.3 takes the flag and uses its cache. */
+	if ((uint32_t)fs.f_type == ZFS_MAGIC && !said)
+		return;
 	if (chunk % align == 0 && set(d, true))
 		d->align = align;
 }

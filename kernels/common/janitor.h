@@ -9,7 +9,7 @@
  * inherited descriptors: the agent's lock on the directory lasts until the name is gone.
  *
  * What it cannot help against: a kill of both at the same time (a whole cgroup, the
- * power); then one empty file stays.
+ * power); then one file stays.
  */
 #ifndef SYSCHECK_JANITOR_H
 #define SYSCHECK_JANITOR_H

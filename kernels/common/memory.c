@@ -26,36 +26,69 @@ static bool read_number(const char *dir, const char *file, size_t *value)
 	return good;
 }
 
-static size_t mem_available(void)
+/* The number after a word at the start of a line, 0 without one. */
+static unsigned long long read_field(const char *path, const char *word)
 {
+	unsigned long long value = 0;
+	size_t length = strlen(word);
 	char line[256];
-	unsigned long long kib = 0;
-	FILE *f = fopen("/proc/meminfo", "re");
+	FILE *f = fopen(path, "re");
 
 	if (f == NULL)
 		return 0;
 	while (fgets(line, sizeof(line), f) != NULL)
-		if (strncmp(line, "MemAvailable:", 13) == 0)
-			kib = strtoull(line + 13, NULL, 10);
+		if (strncmp(line, word, length) == 0 && strchr(" :", line[length]) != NULL && line[length] != '\0')
+			value = strtoull(line + length + 1, NULL, 10);
 	fclose(f);
-	return (size_t)kib * 1024;
+	return value;
 }
 
-/* The smallest room from this group up to the hierarchy's root. */
-static size_t group_room(char *dir, size_t root_length, const char *limit_file, const char *usage_file)
-{
-	size_t least = SIZE_MAX;
+/* The files of a memory controller. */
+struct controller {
+	const char *mount, *limit, *throttle, *usage, *cache;
+};
 
+static const struct controller v1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes", NULL, "memory.usage_in_bytes",
+				      "total_inactive_file" };
+static const struct controller v2 = { "/sys/fs/cgroup", "memory.max", "memory.high", "memory.current", "inactive_file" };
+
+/*
+ * What is left in one group. Above memory.high a process is slowed down, as good as
+ * stopped; inactive file pages count as used, but go as soon as somebody wants memory.
+ */
+static size_t group_room(const char *dir, const struct controller *c)
+{
+	size_t limit = SIZE_MAX, high, usage, cache;
+	char path[4400];
+
+	if (!read_number(dir, c->limit, &limit))
+		limit = SIZE_MAX;
+	if (c->throttle && read_number(dir, c->throttle, &high) && high < limit)
+		limit = high;
+	if (limit == SIZE_MAX || !read_number(dir, c->usage, &usage))
+		return SIZE_MAX;
+	snprintf(path, sizeof(path), "%s/memory.stat", dir);
+	cache = (size_t)read_field(path, c->cache);
+	usage = usage > cache ? usage - cache : 0;
+	return limit > usage ? limit - usage : 0;
+}
+
+/* The smallest room from a group up to the hierarchy's root. */
+static size_t groups_room(const char *root, const char *group, const struct controller *c)
+{
+	size_t least = SIZE_MAX, root_length;
+	char dir[4300];
+
+	root_length = (size_t)snprintf(dir, sizeof(dir), "%s%s", root, c->mount);
+	if (root_length >= sizeof(dir))
+		return least;
+	snprintf(dir + root_length, sizeof(dir) - root_length, "%s", group);
 	for (;;) {
-		size_t limit, usage;
+		size_t room = group_room(dir, c);
 		char *slash;
 
-		if (read_number(dir, limit_file, &limit) && read_number(dir, usage_file, &usage)) {
-			size_t room = limit > usage ? limit - usage : 0;
-
-			if (room < least)
-				least = room;
-		}
+		if (room < least)
+			least = room;
 		slash = strrchr(dir, '/');
 		if (slash == NULL || (size_t)(slash - dir) < root_length)
 			return least;
@@ -63,33 +96,28 @@ static size_t group_room(char *dir, size_t root_length, const char *limit_file, 
 	}
 }
 
-static size_t cgroup_room(void)
+size_t memory_group_room(const char *root)
 {
 	size_t least = SIZE_MAX;
-	char line[4096], dir[4300];
-	FILE *f = fopen("/proc/self/cgroup", "re");
+	char line[4096], path[4096];
+	FILE *f;
 
+	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+	f = fopen(path, "re");
 	if (f == NULL)
 		return least;
 	while (fgets(line, sizeof(line), f) != NULL) {
-		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
 		size_t room = SIZE_MAX;
 
-		if (path == NULL)
+		if (group == NULL)
 			continue;
-		*path++ = '\0';
-		path[strcspn(path, "\n")] = '\0';
-		if (strcmp(controllers + 1, "memory") == 0) {
-			static const char root[] = "/sys/fs/cgroup/memory";
-
-			snprintf(dir, sizeof(dir), "%s%s", root, path);
-			room = group_room(dir, sizeof(root) - 1, "memory.limit_in_bytes", "memory.usage_in_bytes");
-		} else if (controllers[1] == '\0') {
-			static const char root[] = "/sys/fs/cgroup";
-
-			snprintf(dir, sizeof(dir), "%s%s", root, path);
-			room = group_room(dir, sizeof(root) - 1, "memory.max", "memory.current");
-		}
+		*group++ = '\0';
+		group[strcspn(group, "\n")] = '\0';
+		if (strcmp(controllers + 1, "memory") == 0)
+			room = groups_room(root, group, &v1);
+		else if (controllers[1] == '\0')
+			room = groups_room(root, group, &v2);
 		if (room < least)
 			least = room;
 	}
@@ -99,7 +127,7 @@ static size_t cgroup_room(void)
 
 size_t memory_available(void)
 {
-	size_t machine = mem_available(), group = cgroup_room();
+	size_t machine = (size_t)read_field("/proc/meminfo", "MemAvailable") * 1024, group = memory_group_room("");
 
 	return group < machine ? group : machine;
 }

@@ -11,6 +11,12 @@
  */
 size_t memory_available(void);
 
+/*
+ * Of that, what the cgroups leave: min(max, high) - (usage - inactive file pages).
+ * SIZE_MAX without a limit. `root` is put before /proc and /sys: "", or a test's.
+ */
+size_t memory_group_room(const char *root);
+
 /* Zeroed pages, huge ones where the system lets us ask; NULL (errno). Untouched. */
 void *memory_map(size_t bytes);
 

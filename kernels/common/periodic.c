@@ -128,8 +128,9 @@ static void gather(const struct periodic_place *p, struct fit_class *c, double l
 	}
 }
 
-/* The train that noise explains least, of all classes. False if noise explains all. */
-static bool search(struct periodic_place *p, struct fit_class *c, double least, double most, double ln_trials)
+/* The train that noise explains least, of all classes. False if noise explains all, or at the limit. */
+static bool search(struct periodic_place *p, struct fit_class *c, double least, double most, double ln_trials,
+		   const struct periodic_limit *limit)
 {
 	/* Narrow ones find what is rare and long, wide ones what varies in length. */
 	static const double ratios[] = { 2, 4, INFINITY };
@@ -142,6 +143,10 @@ static bool search(struct periodic_place *p, struct fit_class *c, double least, 
 
 		/* The narrow ones overlap by half. */
 		while (low > least) {
+			/* The best of some classes only might be a part of a better one. */
+			p->cut = periodic_over(limit);
+			if (p->cut)
+				return false;
 			low /= ratios[r] > 2 ? 2 : M_SQRT2;
 			gather(p, c, low, low * ratios[r]);
 			if (isinf(ratios[r]) && c->n == before)
@@ -162,14 +167,14 @@ static bool search(struct periodic_place *p, struct fit_class *c, double least, 
 	return true;
 }
 
-void periodic_find(struct periodic_place *p, double from, double to, size_t places)
+void periodic_find(struct periodic_place *p, double from, double to, size_t places, const struct periodic_limit *limit)
 {
 	struct fit_class c = { .from = from, .to = to };
 	double ln_trials = log((double)FIT_BINS * FIT_STARTS * FIT_WIDTHS * CLASSES * (double)places);
 	double least = INFINITY, most = 0;
 
 	p->n_trains = 0;
-	p->failed = false;
+	p->failed = p->cut = false;
 	if (p->n == 0)
 		return;
 	memset(p->owner, -1, p->n);
@@ -183,7 +188,7 @@ void periodic_find(struct periodic_place *p, double from, double to, size_t plac
 		least = fmin(least, p->events[i].length);
 		most = fmax(most, p->events[i].length);
 	}
-	while (!p->failed && p->n_trains < PERIODIC_MAX && search(p, &c, least, most * 1.001, ln_trials))
+	while (!p->failed && p->n_trains < PERIODIC_MAX && search(p, &c, least, most * 1.001, ln_trials, limit))
 		continue;
 	free(c.t);
 	free(c.at);

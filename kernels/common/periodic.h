@@ -27,6 +27,12 @@
 
 #define PERIODIC_MAX 8 /* trains of a core, components of a node */
 
+/* When to stop: `over` is asked every few ms at most. NULL instead of one: never. */
+struct periodic_limit {
+	bool (*over)(void *data);
+	void *data;
+};
+
 /* One detour, in s. */
 struct periodic_event {
 	double start, length;
@@ -48,6 +54,7 @@ struct periodic_place {
 	struct periodic_train trains[PERIODIC_MAX];
 	size_t n_trains;
 	bool failed;                         /* out of memory: nothing found */
+	bool cut;                            /* over before all was sought: trains[] may lack some */
 };
 
 struct periodic_component {
@@ -56,14 +63,21 @@ struct periodic_component {
 };
 
 /* Finds the trains of one core, in a window [from, to] s; `places`: how many cores are asked. */
-void periodic_find(struct periodic_place *p, double from, double to, size_t places);
+void periodic_find(struct periodic_place *p, double from, double to, size_t places, const struct periodic_limit *limit);
 
 /*
  * Joins trains of the same period and length on several cores, and looks in what is
  * left for one that moves between cores. At most PERIODIC_MAX, the largest loss
- * first. Returns their number; 0 as well when out of memory.
+ * first. Returns their number; `complete`: neither the limit nor memory kept anything
+ * from being found, here or in a place.
  */
-size_t periodic_components(struct periodic_place *p, size_t places, double from, double to,
-			   struct periodic_component out[PERIODIC_MAX]);
+size_t periodic_components(const struct periodic_place *p, size_t places, double from, double to,
+			   const struct periodic_limit *limit, struct periodic_component out[PERIODIC_MAX],
+			   bool *complete);
+
+static inline bool periodic_over(const struct periodic_limit *limit)
+{
+	return limit && limit->over(limit->data);
+}
 
 #endif

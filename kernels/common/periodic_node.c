@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "loghist.h"
 #include "periodic.h"
 
 #define SAME_PERIOD 0.01
@@ -56,8 +57,8 @@ static size_t insert(struct periodic_component out[PERIODIC_MAX], size_t n, cons
 }
 
 /* Trains of the same period and length, one a core at most. */
-static size_t join(const struct periodic_place *p, size_t places, struct periodic_component out[PERIODIC_MAX],
-		   bool *on, bool *taken)
+static size_t join(const struct periodic_place *p, size_t places, const struct periodic_limit *limit,
+		   struct periodic_component out[PERIODIC_MAX], bool *on, bool *taken, bool *complete)
 {
 	size_t n = 0;
 
@@ -68,6 +69,10 @@ static size_t join(const struct periodic_place *p, size_t places, struct periodi
 
 		if (leader % PERIODIC_MAX >= of->n_trains || taken[leader])
 			continue;
+		if (periodic_over(limit)) {
+			*complete = false;
+			break;
+		}
 		all = *first;
 		memset(on, 0, places * sizeof(*on));
 		on[leader / PERIODIC_MAX] = true;
@@ -91,50 +96,77 @@ static int by_start(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The longest events of no train, ascending by start, those at the same time once. */
-static size_t rest(const struct periodic_place *p, size_t places, struct moved *m)
+static uint64_t ns(const struct periodic_event *e)
 {
-	double from = 0;
-	size_t n = SIZE_MAX, kept = 0;
+	return (uint64_t)(fmin(e->length, 1e9) * 1e9);
+}
 
-	while (n > MOVING_MOST) {
-		double least = INFINITY;
+/* The bucket from which on at most MOVING_MOST events of no train are left. False at the limit. */
+static bool longest(const struct periodic_place *p, size_t places, const struct periodic_limit *limit,
+		    struct loghist *lengths, unsigned *from)
+{
+	size_t n = 0;
 
-		n = 0;
-		for (size_t i = 0; i < places; i++) {
-			for (size_t k = 0; k < p[i].n && !p[i].failed; k++) {
-				if (p[i].owner[k] >= 0 || p[i].events[k].length < from)
-					continue;
-				if (n < MOVING_MOST)
-					m[n] = (struct moved){ .event = p[i].events[k], .place = i };
-				least = fmin(least, p[i].events[k].length);
-				n++;
-			}
-		}
-		from = least * 1.25;
+	for (size_t i = 0; i < places; i++) {
+		if (periodic_over(limit))
+			return false;
+		for (size_t k = 0; k < p[i].n && !p[i].failed; k++)
+			if (p[i].owner[k] < 0)
+				loghist_add(lengths, ns(&p[i].events[k]));
+	}
+	/* A bucket goes as a whole or stays as a whole: a part of a source would be none. */
+	for (*from = LOGHIST_BUCKETS; *from > 0; (*from)--) {
+		n += lengths->counts[*from - 1];
+		if (n > MOVING_MOST)
+			break;
+	}
+	return true;
+}
+
+/* The longest events of no train, ascending by start, those at the same time once. False at the limit. */
+static bool rest(const struct periodic_place *p, size_t places, const struct periodic_limit *limit,
+		 struct loghist *lengths, struct moved *m, size_t *kept)
+{
+	unsigned from;
+	size_t n = 0;
+
+	if (!longest(p, places, limit, lengths, &from))
+		return false;
+	for (size_t i = 0; i < places; i++) {
+		if (periodic_over(limit))
+			return false;
+		for (size_t k = 0; k < p[i].n && !p[i].failed; k++)
+			if (p[i].owner[k] < 0 && loghist_bucket(ns(&p[i].events[k])) >= from)
+				m[n++] = (struct moved){ .event = p[i].events[k], .place = i };
 	}
 	qsort(m, n, sizeof(*m), by_start);
+	*kept = 0;
 	for (size_t i = 0; i < n; i++)
-		if (kept == 0 || m[i].event.start > m[kept - 1].event.start + m[kept - 1].event.length)
-			m[kept++] = m[i];
-	return kept;
+		if (*kept == 0 || m[i].event.start > m[*kept - 1].event.start + m[*kept - 1].event.length)
+			m[(*kept)++] = m[i];
+	return true;
 }
 
 /* Sources that are now on this core, now on that. */
-static size_t moving(const struct periodic_place *p, size_t places, double from, double to, size_t n,
-		     struct periodic_component out[PERIODIC_MAX], bool *on)
+static size_t moving(const struct periodic_place *p, size_t places, double from, double to,
+		     const struct periodic_limit *limit, size_t n, struct periodic_component out[PERIODIC_MAX],
+		     bool *on, bool *complete)
 {
 	struct moved *m = malloc(MOVING_MOST * sizeof(*m));
 	struct periodic_event *events = malloc(MOVING_MOST * sizeof(*events));
+	struct loghist *lengths = calloc(1, sizeof(*lengths));
 	signed char *owner = malloc(MOVING_MOST);
-	struct periodic_place all = { .events = events, .owner = owner };
+	struct periodic_place all = { .events = events, .owner = owner, .failed = true };
 
-	if (m && events && owner) {
-		all.n = rest(p, places, m);
+	if (m && events && owner && lengths) {
+		all.cut = !rest(p, places, limit, lengths, m, &all.n);
+		all.failed = false;
 		for (size_t i = 0; i < all.n; i++)
 			events[i] = m[i].event;
-		periodic_find(&all, from, to, 1);
+		if (!all.cut)
+			periodic_find(&all, from, to, 1, limit);
 	}
+	*complete = *complete && !all.cut && !all.failed;
 	for (size_t k = 0; k < all.n_trains; k++) {
 		memset(on, 0, places * sizeof(*on));
 		for (size_t i = 0; i < all.n; i++)
@@ -144,20 +176,25 @@ static size_t moving(const struct periodic_place *p, size_t places, double from,
 	}
 	free(m);
 	free(events);
+	free(lengths);
 	free(owner);
 	return n;
 }
 
-size_t periodic_components(struct periodic_place *p, size_t places, double from, double to,
-			   struct periodic_component out[PERIODIC_MAX])
+size_t periodic_components(const struct periodic_place *p, size_t places, double from, double to,
+			   const struct periodic_limit *limit, struct periodic_component out[PERIODIC_MAX],
+			   bool *complete)
 {
 	bool *on = calloc(places, sizeof(*on)), *taken = calloc(places * PERIODIC_MAX, sizeof(*taken));
 	size_t n = 0;
 
+	*complete = on && taken;
+	for (size_t i = 0; i < places; i++)
+		*complete = *complete && !p[i].failed && !p[i].cut;
 	if (on && taken) {
-		n = join(p, places, out, on, taken);
+		n = join(p, places, limit, out, on, taken, complete);
 		if (places > 1)
-			n = moving(p, places, from, to, n, out, on);
+			n = moving(p, places, from, to, limit, n, out, on, complete);
 	}
 	free(on);
 	free(taken);

@@ -1,5 +1,6 @@
 #include "topo.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,4 +230,25 @@ void topo_free(struct topo *t)
 	free(t->nodes);
 	free(t->cpus_text);
 	*t = (struct topo){ 0 };
+}
+
+bool topo_stay_on(const struct topo *topo)
+{
+	cpu_set_t *set;
+	size_t size;
+	int most = 0;
+	bool good;
+
+	for (int i = 0; i < topo->n; i++)
+		most = topo->cpus[i] > most ? topo->cpus[i] : most;
+	set = CPU_ALLOC((size_t)most + 1);
+	size = CPU_ALLOC_SIZE((size_t)most + 1);
+	if (set == NULL)
+		return false;
+	CPU_ZERO_S(size, set);
+	for (int i = 0; i < topo->n; i++)
+		CPU_SET_S((size_t)topo->cpus[i], size, set);
+	good = sched_setaffinity(0, size, set) == 0;
+	CPU_FREE(set);
+	return good;
 }

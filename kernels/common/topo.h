@@ -33,6 +33,9 @@ bool topo_load(struct topo *t, const char *cpus, char error[ERROR_SIZE]);
 bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t allowed, const char *cpus,
 	       char error[ERROR_SIZE]);
 
+/* Keeps this thread on any of the cores that were picked. False: errno. */
+bool topo_stay_on(const struct topo *t);
+
 void topo_free(struct topo *t);
 
 #endif

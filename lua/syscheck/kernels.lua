@@ -9,6 +9,7 @@ json.decode_max_depth(16)
 local kernels = {}
 
 local GRACE_S = 1.5 -- beyond its time box: start, set-up on a large machine
+local START_S = 0.5 -- a box that ends later than so long before the deadline is not begun: it would be killed in it
 local MAX_OUTPUT = 131072 -- six of these still fit a record
 -- OpenBLAS would start a thread for every CPU when it is loaded, only to be told to
 -- use none of them.
@@ -68,10 +69,10 @@ function kernels.run(name, seconds, left_s, more)
    local function unknown(reason)
       return { kernel = name, state = "unknown", reason = reason, seconds = 0, box_s = seconds }
    end
-   local limit = math.min(seconds * 1.5 + GRACE_S, left_s)
-   if limit < seconds then
+   if left_s < seconds + START_S then
       return unknown(name .. ": not started, the deadline is too near")
    end
+   local limit = math.min(seconds * 1.5 + GRACE_S, left_s)
    local args = { "--seconds", ("%g"):format(seconds) }
    for _, arg in ipairs(more and more.args or {}) do
       args[#args + 1] = arg

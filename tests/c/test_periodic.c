@@ -1,4 +1,4 @@
-/* Periodic sources among synthetic detours, and where there must be none; the bounded store of detours. */
+/* Periodic sources among synthetic detours, and where there must be none. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "common/detours.h"
 #include "common/periodic.h"
 
 #define ROOM 40000
@@ -36,6 +35,7 @@ static struct bench {
 	bool on[PERIODIC_MAX][PLACES];
 	struct periodic_component found[PERIODIC_MAX];
 	size_t n_found;
+	bool complete;
 } b;
 
 static int setup(void **state)
@@ -94,11 +94,20 @@ static size_t find(int places, double from, double to)
 			if (n == 0 || b.events[i][k].start > b.events[i][n - 1].start + b.events[i][n - 1].length)
 				b.events[i][n++] = b.events[i][k];
 		p->n = n;
-		periodic_find(p, from, to, (size_t)places);
-		assert_false(p->failed);
+		periodic_find(p, from, to, (size_t)places, NULL);
+		assert_false(p->failed || p->cut);
 	}
-	b.n_found = periodic_components(b.places, (size_t)places, from, to, b.found);
+	b.n_found = periodic_components(b.places, (size_t)places, from, to, NULL, b.found, &b.complete);
+	assert_true(b.complete);
 	return b.n_found;
+}
+
+static size_t asked, allowed;
+
+static bool after(void *data)
+{
+	(void)data;
+	return ++asked > allowed;
 }
 
 /* A component of that period and length within a part; its index, or -1. */
@@ -298,52 +307,62 @@ static void placement(void **state)
 	assert_int_equal(b.n_found, 1);
 }
 
-static void histogram(void **state)
+/* A limit ends every part of the search at once, and it is told. */
+static void limited(void **state)
 {
-	static struct loghist h, other;
+	const struct periodic_limit limit = { .over = after };
+	size_t whole;
 
 	(void)state;
-	assert_true(isnan(loghist_quantile(&h, 0.5)));
-	for (uint64_t i = 0; i < 63; i++)
-		assert_int_equal(loghist_bucket(i), i);
-	assert_int_equal(loghist_bucket(UINT64_MAX), LOGHIST_BUCKETS - 1);
-	for (uint64_t i = 1; i <= 100000; i++)
-		loghist_add(i % 2 ? &h : &other, i);
-	loghist_merge(&h, &other);
-	assert_int_equal(h.total, 100000);
-	for (double q = 0.01; q < 1; q += 0.01)
-		assert_true(fabs(loghist_quantile(&h, q) / (q * 1e5) - 1) < 0.017);
+	for (double t = 0.01; t < 4; t += 0.05)
+		put((int)(uniform() * PLACES), t, 1e-3);
+	for (int i = 0; i < PLACES; i++) {
+		train(i, 0.0004 * (i + 1), 4, 4e-3, 0.003, 4e-6, 0.2, 0);
+		poisson(i, 0, 4, 200, 3e-6, 1);
+	}
+	assert_int_equal(find(PLACES, 0, 4), 2);
+	asked = 0;
+	allowed = SIZE_MAX;
+	b.n_found = periodic_components(b.places, PLACES, 0, 4, &limit, b.found, &b.complete);
+	assert_true(b.complete && b.n_found == 2);
+	whole = asked;
+	for (allowed = 0; allowed < whole; allowed++) {
+		asked = 0;
+		b.n_found = periodic_components(b.places, PLACES, 0, 4, &limit, b.found, &b.complete);
+		assert_false(b.complete);
+		assert_true(asked <= allowed + 3 && b.n_found <= 2);
+	}
+	/* One core's own: what was found before stays, and the node's search tells of it. */
+	asked = 0;
+	allowed = SIZE_MAX;
+	periodic_find(&b.places[0], 0, 4, PLACES, &limit);
+	assert_true(!b.places[0].cut && b.places[0].n_trains == 1);
+	allowed = asked - 1;
+	asked = 0;
+	periodic_find(&b.places[0], 0, 4, PLACES, &limit);
+	assert_true(b.places[0].cut && b.places[0].n_trains == 1);
+	assert_int_equal(periodic_components(b.places, PLACES, 0, 4, NULL, b.found, &b.complete), 2);
+	assert_false(b.complete);
+	allowed = asked = 0;
+	periodic_find(&b.places[0], 0, 4, PLACES, &limit);
+	assert_true(b.places[0].cut && b.places[0].n_trains == 0);
 }
 
-static void bounded(void **state)
+/* Many more events than are searched for what moves: the longest of them all are. */
+static void moving_among_many(void **state)
 {
-	static struct detours d;
-	struct ticks_mark mark = { .ticks = 1000, .raw = 5 };
-	const struct periodic_event *e;
-	size_t longer = 0;
-
 	(void)state;
-	assert_true(detours_init(&d, 1024));
-	for (uint64_t i = 0; i < 100000; i++) {
-		uint64_t length = (uint64_t)(1000 * exp(normal()));
-
-		longer += length >= 100000;
-		detours_add(&d, i * 1000, i % 1000 == 0 ? 1000000 : length);
-	}
-	assert_int_equal(longer, 0);
-	assert_int_equal(d.lengths.total, 100000);
-	assert_int_equal(d.longest, 1000000);
-	assert_true(d.n < d.room);
-	for (size_t i = 0; i < d.n; i++) {
-		assert_true(d.kept[i].ticks[1] >= d.keep_from);
-		longer += d.kept[i].ticks[1] == 1000000;
-	}
-	assert_int_equal(longer, 100); /* every long one is there */
-	e = detours_to_seconds(&d, &mark, 1e9);
-	assert_true(fabs(e[0].start - (5 - 1e-6)) < 1e-12 || e[0].start > 5 - 1e-6);
-	for (size_t i = 1; i < d.n; i++)
-		assert_true(e[i].start > e[i - 1].start);
-	detours_free(&d);
+	for (double t = 0.01; t < 4; t += 0.05)
+		put((int)(uniform() * PLACES), t, 1e-3);
+	for (int i = 0; i < PLACES; i++)
+		poisson(i, 0, 4, 8000, 3e-6, 1);
+	find(PLACES, 0, 4);
+	assert_int_equal(has(0.05, 1e-3, 0.05), 0);
+	/* So many of one length: none is longest, and that is no hang. */
+	setup(state);
+	for (int i = 0; i < PLACES; i++)
+		poisson(i, 0, 4, 2000, 3e-6, 0);
+	assert_int_equal(find(PLACES, 0, 4), 0);
 }
 
 int main(void)
@@ -357,8 +376,8 @@ int main(void)
 		cmocka_unit_test_setup(none_in_bursts, setup),
 		cmocka_unit_test_setup(few_events, setup),
 		cmocka_unit_test_setup(placement, setup),
-		cmocka_unit_test(histogram),
-		cmocka_unit_test(bounded),
+		cmocka_unit_test_setup(limited, setup),
+		cmocka_unit_test_setup(moving_among_many, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
