@@ -18,16 +18,43 @@ local function now_s()
    return uv.hrtime() / 1e9
 end
 
+-- MB that a value was measured in, and what cut them. Latency only where the kernel
+-- cannot flush what it visits from the caches (not x86-64).
+local MEASURED_IN = {
+   triad_gbs = function(r)
+      return type(r.array_mb) == "number" and 3 * r.array_mb, r.array_limit
+   end,
+   best_gbs = function(r)
+      return type(r.array_mb) == "number" and 3 * r.array_mb, r.limit
+   end,
+   latency_ns = function(r)
+      return r.flushed == false and type(r.chase_mb) == "number" and r.chase_mb, r.limit
+   end,
+}
+
+-- Too little memory was free, or too little time to touch it, for arrays larger than
+-- the caches: fast, and no memory bandwidth. A baseline must not learn it, nor a sick
+-- node pass by it. The bound is once the caches, not the 4 times that are wanted: what
+-- a pass has read last is what the next one needs last, so that already at their size
+-- little is found again. For it the kernels touch up to half of their box.
+local function too_small(m, run)
+   local r = run.result
+   if not MEASURED_IN[m.name] then
+      return nil
+   end
+   local mb, limit = MEASURED_IN[m.name](r)
+   if mb and mb < (type(r.llc_mb) == "number" and r.llc_mb or 0) then
+      return ("%s: %s for %.0f MB of arrays only, caches hold %.0f MB"):format(run.kernel,
+         limit == "memory" and "memory" or "time", mb, r.llc_mb)
+   end
+end
+
 -- A measured value that can be compared, or why not.
 local function value_of(m, run)
    local value = run.result[m.name]
-   local r = run.result
-   -- Too little memory was free for arrays larger than the caches: fast, and no
-   -- memory bandwidth. A baseline must not learn it, nor a sick node pass by it.
-   if m.name == "triad_gbs" and r.array_limit == "memory" and type(r.array_mb) == "number"
-      and 3 * r.array_mb < (type(r.llc_mb) == "number" and r.llc_mb or 0) then
-      return { unknown = ("stream: memory for %.0f MB of arrays only, caches hold %.0f MB"):format(3 * r.array_mb,
-         r.llc_mb) }
+   local small = too_small(m, run)
+   if small then
+      return { unknown = small }
    end
    if type(value) ~= "number" or value ~= value or value == math.huge or value < 0
       or (m.better == "higher" and value == 0) then
