@@ -45,6 +45,7 @@ static struct {
 	double end, latest;
 	const struct ops *ops;
 	struct tally *tallies; /* see tally_of */
+	double *rates;         /* theirs */
 	long cycles;
 	double huge_pct, misplaced;
 	int worst; /* member with the most memory misplaced */
@@ -224,12 +225,12 @@ static int report(const struct topo *topo, double started)
 static bool ready_tallies(const struct topo *topo)
 {
 	const size_t n = OPS * ((size_t)topo->n_nodes + 1);
-	double *rates = malloc(sizeof(*rates) * TALLY_MOST * n);
 
+	s.rates = malloc(sizeof(*s.rates) * TALLY_MOST * n);
 	s.tallies = calloc(n, sizeof(*s.tallies));
-	for (size_t i = 0; s.tallies && rates && i < n; i++)
-		s.tallies[i].rates = rates + i * TALLY_MOST;
-	return s.tallies && rates;
+	for (size_t i = 0; s.tallies && s.rates && i < n; i++)
+		s.tallies[i].rates = s.rates + i * TALLY_MOST;
+	return s.tallies && s.rates;
 }
 
 static int run(const struct topo *topo, double started, double end)

@@ -34,9 +34,11 @@ local MEASURED_IN = {
 
 -- Too little memory was free, or too little time to touch it, for arrays larger than
 -- the caches: fast, and no memory bandwidth. A baseline must not learn it, nor a sick
--- node pass by it. The bound is once the caches, not the 4 times that are wanted: what
--- a pass has read last is what the next one needs last, so that already at their size
--- little is found again. For it the kernels touch up to half of their box.
+-- node pass by it. The bound is once the caches, not the 4 times that are wanted: passes
+-- go through the arrays in turn, so that what is next was used longest ago, and a cache
+-- smaller than all of them has just dropped it. A virtual machine is shown its host's
+-- whole cache (500 MB for 2 cores): 4 times that no short box could touch. For once the
+-- caches the kernels touch up to half of their box.
 local function too_small(m, run)
    local r = run.result
    if not MEASURED_IN[m.name] then
