@@ -62,6 +62,8 @@ $(B)/kernels/%.o: kernels/%.c
 # A kernel's parts that no other needs.
 $(B)/kernels/dgemm: $(patsubst %.c,$(B)/%.o,$(wildcard kernels/dgemm_*.c))
 $(B)/kernels/noise: $(patsubst %.c,$(B)/%.o,$(wildcard kernels/noise_*.c))
+$(B)/kernels/stream: $(patsubst %.c,$(B)/%.o,$(wildcard kernels/stream_*.c))
+$(B)/kernels/numa: $(patsubst %.c,$(B)/%.o,$(wildcard kernels/numa_*.c))
 
 $(KERNELS:%=$(B)/kernels/%): $(B)/kernels/%: $(B)/kernels/%.o $(COMMON_OBJ)
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(ALL_LDFLAGS) -o $@ $^ $(HWLOC_LIBS) $(if $(filter dgemm,$*),$(BLAS_LIBS)) -lnuma -lm

@@ -18,11 +18,11 @@
 #include "common/latency.h"
 #include "common/matrix.h"
 #include "common/memory.h"
-#include "common/nodes.h"
 #include "common/plan.h"
-#include "common/pool.h"
 #include "common/stats.h"
+#include "common/tally.h"
 #include "common/team.h"
+#include "numa_memory.h"
 
 #define NAME "numa"
 
@@ -41,21 +41,25 @@
 
 #define SEED 1
 
+/* What a visited line takes of a cache. */
+#define LINE ((size_t)64)
+
 static struct {
 	const struct ops *ops;
 	struct plan_numa plan;
 	double touch_from, end;
-	struct nodes nodes;     /* columns */
+	struct numa_memory memory; /* of each column */
 	int rows;
 	int *first, *cores;     /* of each row: a member, how many members */
 	int *rank;              /* of each member in its row */
 	int *own;               /* each row's column; where its node has no memory, another */
-	struct pool *pools;     /* of each column */
-	struct chase *chases;   /* the same, in the same memory */
-	enum stream_limit limit;
-	double *rates;          /* each member's, in the cell at work */
+	struct chase *chases;   /* of each column, in the same memory */
+	double *seconds;        /* each member's, in the cell at work */
 	size_t *triads;
-	double *bandwidth, *latency; /* [cell][round]; at the end [cell]: the medians */
+	struct tally *tallies;  /* of each cell: bandwidth */
+	double *bandwidth;      /* the same, at the end */
+	double *latency;        /* [cell][round]; at the end [cell]: the medians */
+	double huge_pct;
 	struct latency_caches caches;
 	char error[ERROR_SIZE]; /* could not run */
 	char wrong[ERROR_SIZE]; /* a wrong value */
@@ -64,55 +68,47 @@ static struct {
 /* Its own column first; then it helps with the others, so that memory-only nodes are touched, too. */
 static void touch(int row)
 {
-	int columns = s.nodes.bound ? s.nodes.n : 1;
+	const struct numa_memory *m = &s.memory;
+	const int columns = m->nodes.bound ? m->nodes.n : 1;
 
 	for (int k = 0; k < columns; k++)
-		pool_touch(&s.pools[(s.own[row] + k) % s.nodes.n], s.touch_from + s.plan.touch * (k + 1) / columns);
+		pool_touch(&m->pools[(s.own[row] + k) % m->nodes.n],
+			   s.touch_from + s.plan.touch * (k + 1) / columns, 0, 0);
 }
 
 static void touched(void)
 {
-	for (int c = 0; c < s.nodes.n; c++) {
-		struct pool *p = &s.pools[c];
-		size_t mapped = p->blocks;
-		int misplaced = 0;
-
-		pool_touched(p);
-		if (p->blocks < mapped)
-			s.limit = STREAM_LIMIT_TIME;
-		if (s.nodes.bound)
-			misplaced = nodes_misplaced(p->memory, p->blocks * POOL_BLOCK, s.nodes.ids[c]);
-		if (misplaced < 0)
-			snprintf(s.error, ERROR_SIZE, "where memory lies cannot be read: %s", strerror(errno));
-		else if (misplaced > 0)
-			snprintf(s.error, ERROR_SIZE, "memory bound to node %d lies on another", s.nodes.ids[c]);
-	}
-	s.plan.bandwidth = plan_bandwidth_now(s.plan.bandwidth, s.end - clock_now(), s.rows * s.nodes.n * s.plan.rounds);
+	(void)numa_memory_touched(&s.memory, s.error);
+	s.plan.bandwidth = plan_bandwidth_now(s.plan.bandwidth, s.end - clock_now(),
+					      s.rows * s.memory.nodes.n * s.plan.rounds);
 }
 
 static void measure_bandwidth(struct team *team, int member)
 {
-	const int n = team->topo->n, row = team->topo->node_of[member], cells = s.rows * s.nodes.n;
+	const int n = team->topo->n, row = team->topo->node_of[member], cells = s.rows * s.memory.nodes.n;
 	const double phase_from = clock_now();
 
 	/* Ends as planned from the start of the phase: what waiting cost, the next cell makes up for. */
 	for (int i = 0; i < cells * s.plan.rounds; i++) {
-		int at = i % cells, from = at / s.nodes.n;
-		struct pool *p = &s.pools[at % s.nodes.n];
-		double sum = 0;
+		int at = i % cells, from = at / s.memory.nodes.n;
+		struct pool *p = &s.memory.pools[at % s.memory.nodes.n];
+		double triads = 0, seconds = 0;
 		size_t most = 0;
+		int at_work = 0;
 
 		if (row == from)
-			s.rates[member] = pool_triad(p, s.ops, s.rank[member], s.cores[row],
-						     phase_from + (i + 1) * s.plan.bandwidth, &s.triads[member]);
+			s.triads[member] = pool_triad(p, s.ops, s.rank[member], s.cores[row],
+						      phase_from + (i + 1) * s.plan.bandwidth, &s.seconds[member]);
 		team_meet(team);
 		for (int m = 0; member == 0 && m < n; m++)
 			if (team->topo->node_of[m] == from) {
-				sum += s.rates[m];
+				triads += (double)s.triads[m];
+				seconds += s.seconds[m];
+				at_work += s.triads[m] > 0;
 				most = s.triads[m] > most ? s.triads[m] : most;
 			}
-		if (member == 0) {
-			s.bandwidth[at * s.plan.rounds + i / cells] = sum;
+		if (member == 0 && at_work > 0) {
+			tally_add(&s.tallies[at], triads * POOL_BLOCK, seconds / at_work);
 			p->turn += most;
 		}
 		team_meet(team);
@@ -129,8 +125,8 @@ static void ready_chases(void)
 	size_t lines = s.plan.lines;
 	uint32_t *order;
 
-	for (int c = 0; c < s.nodes.n; c++) {
-		size_t here = s.pools[c].blocks * POOL_BLOCK / STRIDE;
+	for (int c = 0; c < s.memory.nodes.n; c++) {
+		size_t here = s.memory.pools[c].blocks * POOL_BLOCK / STRIDE;
 
 		lines = here < lines ? here : lines;
 	}
@@ -140,18 +136,18 @@ static void ready_chases(void)
 		return;
 	}
 	chase_order(order, lines, BLOCK / STRIDE, SEED);
-	for (int c = 0; c < s.nodes.n; c++)
-		s.chases[c] = (struct chase){ .base = s.pools[c].memory, .stride = STRIDE, .n = lines, .order = order };
-	s.plan.latency = plan_latency_now(s.plan.latency, s.end - clock_now(), s.rows * s.nodes.n * s.plan.rounds);
+	for (int c = 0; c < s.memory.nodes.n; c++)
+		s.chases[c] = (struct chase){ .base = s.memory.pools[c].memory, .stride = STRIDE, .n = lines, .order = order };
+	s.plan.latency = plan_latency_now(s.plan.latency, s.end - clock_now(), s.rows * s.memory.nodes.n * s.plan.rounds);
 }
 
 static void measure_latency(struct team *team, int member)
 {
-	const int cells = s.rows * s.nodes.n;
+	const int cells = s.rows * s.memory.nodes.n;
 	double phase_from;
 
 	/* By the first core of the column's row; of others (memory-only nodes), in turn. */
-	for (int c = 0; c < s.nodes.n; c++) {
+	for (int c = 0; c < s.memory.nodes.n; c++) {
 		int home = c % s.rows;
 
 		for (int r = 0; r < s.rows; r++)
@@ -162,14 +158,14 @@ static void measure_latency(struct team *team, int member)
 	team_meet(team);
 	phase_from = clock_now();
 	for (int i = 0; i < cells * s.plan.rounds; i++) {
-		int at = i % cells, to = at % s.nodes.n;
+		int at = i % cells, to = at % s.memory.nodes.n;
 
-		if (member == s.first[at / s.nodes.n]) {
+		if (member == s.first[at / s.memory.nodes.n]) {
 			double *ns = &s.latency[at * s.plan.rounds + i / cells];
 
 			*ns = latency_measure(&s.chases[to], phase_from + (i + 1) * s.plan.latency - clock_now(), true);
 			if (isnan(*ns))
-				astray(team->topo->cpus[member], "the memory of node", s.nodes.ids[to]);
+				astray(team->topo->cpus[member], "the memory of node", s.memory.nodes.ids[to]);
 		}
 		team_meet(team);
 	}
@@ -177,7 +173,7 @@ static void measure_latency(struct team *team, int member)
 
 static void measure_caches(const struct topo *topo)
 {
-	struct pool *p = &s.pools[s.own[topo->node_of[0]]];
+	struct pool *p = &s.memory.pools[s.own[topo->node_of[0]]];
 	double seconds = fmin(s.plan.caches, s.end - clock_now());
 
 	if (!latency_caches(&s.caches, topo->cache, p->memory, p->blocks * POOL_BLOCK, seconds))
@@ -200,36 +196,42 @@ static void work(struct team *team, int member, void *shared)
 	if (s.error[0] != '\0')
 		return;
 	measure_bandwidth(team, member);
-	for (int k = 0; k < s.nodes.n; k++)
-		pool_verify(&s.pools[(s.own[row] + k) % s.nodes.n]);
+	for (int k = 0; k < s.memory.nodes.n; k++)
+		pool_verify(&s.memory.pools[(s.own[row] + k) % s.memory.nodes.n], team->topo->cpus[member]);
 	team_meet(team);
 	if (member == 0)
 		ready_chases();
 	team_meet(team);
-	if (s.error[0] != '\0')
-		return;
-	measure_latency(team, member);
-	if (member == 0)
+	if (s.error[0] == '\0')
+		measure_latency(team, member);
+	if (s.error[0] == '\0' && member == 0)
 		measure_caches(team->topo);
+	if (member == 0)
+		s.huge_pct = memory_huge_pct();
+	team_meet(team);
+	for (int c = 0; c < s.memory.nodes.n; c++)
+		pool_unmap(&s.memory.pools[c], member, team->topo->n);
 }
 
 static int report(const struct topo *topo, double started)
 {
-	struct matrix latency = { s.rows, s.nodes.n, topo->nodes, s.nodes.ids, s.latency };
-	struct matrix bandwidth = { s.rows, s.nodes.n, topo->nodes, s.nodes.ids, s.bandwidth };
+	struct matrix latency = { s.rows, s.memory.nodes.n, topo->nodes, s.memory.nodes.ids, s.latency };
+	struct matrix bandwidth = { s.rows, s.memory.nodes.n, topo->nodes, s.memory.nodes.ids, s.bandwidth };
 	struct matrix_summary ns, gbs;
 	struct result r;
-	const size_t cells = (size_t)s.rows * (size_t)s.nodes.n;
-	char found[ERROR_SIZE];
+	const size_t cells = (size_t)s.rows * (size_t)s.memory.nodes.n;
 	double bytes = 0;
 
-	for (int c = 0; c < s.nodes.n; c++) {
-		bytes += (double)(s.pools[c].blocks * POOL_BLOCK);
-		if (pool_wrong(&s.pools[c], found))
-			snprintf(s.wrong, ERROR_SIZE, "memory of node %d: %.200s", s.nodes.ids[c], found);
+	for (int c = 0; c < s.memory.nodes.n; c++) {
+		const struct pool *p = &s.memory.pools[c];
+
+		bytes += (double)(p->blocks * POOL_BLOCK);
+		if (s.wrong[0] == '\0')
+			(void)pool_wrong(p, s.memory.nodes.ids[c], s.wrong);
 	}
 	stats_medians(s.latency, cells, (size_t)s.plan.rounds);
-	stats_medians(s.bandwidth, cells, (size_t)s.plan.rounds);
+	for (size_t i = 0; i < cells; i++)
+		s.bandwidth[i] = tally_rate(&s.tallies[i]) * 1e-9;
 	if (!matrix_summarise(&latency, &ns) || !matrix_summarise(&bandwidth, &gbs))
 		return kernel_fail(NAME, "out of memory");
 	result_begin(&r, NAME);
@@ -243,17 +245,24 @@ static int report(const struct topo *topo, double started)
 	result_known(&r, "local_gbs_min", gbs.local_min);
 	result_known(&r, "remote_gbs_min", gbs.remote_min);
 	result_list_begin(&r, "nodes");
-	for (int c = 0; c < s.nodes.n; c++)
-		result_list_integer(&r, s.nodes.ids[c]);
+	for (int c = 0; c < s.memory.nodes.n; c++)
+		result_list_integer(&r, s.memory.nodes.ids[c]);
+	result_list_end(&r);
+	result_list_begin(&r, "left_out");
+	for (int k = 0; k < s.memory.n_left_out; k++)
+		result_list_integer(&r, s.memory.left_out[k]);
 	result_list_end(&r);
 	matrix_report(&latency, &r, "latency", "ns");
 	matrix_report(&bandwidth, &r, "bandwidth", "gbs");
 	latency_report(&s.caches, &r, "cache_latency");
-	result_bool(&r, "bound", s.nodes.bound);
+	result_bool(&r, "bound", s.memory.nodes.bound);
 	result_integer(&r, "rounds", s.plan.rounds);
 	result_number(&r, "memory_mb", bytes / 1e6);
-	result_string(&r, "limit", stream_limit_name(s.limit));
-	result_number(&r, "huge_pages_pct", nodes_huge_pct());
+	result_string(&r, "limit", stream_limit_name(s.memory.limit));
+	result_number(&r, "llc_mb", (double)s.memory.llc / 1e6);
+	result_number(&r, "chase_mb", (double)(s.chases[0].n * LINE) / 1e6);
+	result_bool(&r, "flushed", CHASE_FLUSHES);
+	result_number(&r, "huge_pages_pct", s.huge_pct);
 	result_string(&r, "isa", s.ops->isa);
 	return kernel_finish(NAME, &r, topo, started, s.wrong[0] == '\0' ? EXIT_MEASURED : EXIT_WRONG);
 }
@@ -263,7 +272,7 @@ static double max_memory_mb;
 /* Rows: who is in them, where their own memory is. */
 static bool ready_rows(const struct topo *topo)
 {
-	const struct matrix m = { topo->n_nodes, s.nodes.n, topo->nodes, s.nodes.ids, NULL };
+	const struct matrix m = { topo->n_nodes, s.memory.nodes.n, topo->nodes, s.memory.nodes.ids, NULL };
 	const size_t rows = (size_t)topo->n_nodes, members = (size_t)topo->n;
 
 	s.rows = topo->n_nodes;
@@ -271,9 +280,9 @@ static bool ready_rows(const struct topo *topo)
 	s.cores = calloc(rows, sizeof(*s.cores));
 	s.own = calloc(rows, sizeof(*s.own));
 	s.rank = calloc(members, sizeof(*s.rank));
-	s.rates = calloc(members, sizeof(*s.rates));
+	s.seconds = calloc(members, sizeof(*s.seconds));
 	s.triads = calloc(members, sizeof(*s.triads));
-	if (!s.first || !s.cores || !s.own || !s.rank || !s.rates || !s.triads)
+	if (!s.first || !s.cores || !s.own || !s.rank || !s.seconds || !s.triads)
 		return false;
 	for (int i = topo->n - 1; i >= 0; i--)
 		s.first[topo->node_of[i]] = i;
@@ -282,66 +291,33 @@ static bool ready_rows(const struct topo *topo)
 	for (int r = 0; r < s.rows; r++) {
 		int own = matrix_own(&m, r);
 
-		s.own[r] = own >= 0 ? own : r % s.nodes.n;
+		s.own[r] = own >= 0 ? own : r % s.memory.nodes.n;
 	}
 	return true;
 }
 
-/* Returns an exit code. */
-static int ready_pools(const struct topo *topo, int levels)
+static bool ready_cells(void)
 {
-	const int columns = s.nodes.n;
-	size_t all = memory_available() / 2, max = max_memory_mb > 0 ? (size_t)(max_memory_mb * 1e6) : SIZE_MAX;
-	size_t llc = topo->llc / (size_t)s.rows;
+	const size_t cells = (size_t)s.rows * (size_t)s.memory.nodes.n;
 
-	/* One cache over several nodes is filled by the cores of any of them. */
-	for (int level = levels; level > 0 && llc < topo->cache[level]; level--)
-		llc = topo->cache[level];
-	all = all < max ? all : max;
-	s.pools = calloc((size_t)columns, sizeof(*s.pools));
-	s.chases = calloc((size_t)columns, sizeof(*s.chases));
-	if (!s.pools || !s.chases)
-		return kernel_fail(NAME, "out of memory");
-	for (int c = 0; c < columns; c++) {
-		size_t room = all / (size_t)columns, here = nodes_available(s.nodes.ids[c]) / 2;
-		struct plan_size size = plan_size(llc, room < here ? room : here, POOL_BLOCK);
-
-		if (size.limit == STREAM_LIMIT_MEMORY)
-			s.limit = size.limit;
-		if (size.bytes == 0)
-			return kernel_fail(NAME, "not enough memory: node %d needs %.1f MB", s.nodes.ids[c],
-					   POOL_BLOCK / 1e6);
-		if (!pool_map(&s.pools[c], size.bytes / POOL_BLOCK))
-			return kernel_fail(NAME, "memory cannot be mapped: %s", strerror(errno));
-		if (s.nodes.bound && !nodes_bind(s.pools[c].memory, s.pools[c].bytes, s.nodes.ids[c]))
-			return kernel_fail(NAME, "memory cannot be bound to node %d: %s", s.nodes.ids[c],
-					   strerror(errno));
-	}
-	return EXIT_MEASURED;
+	s.bandwidth = calloc(cells, sizeof(*s.bandwidth));
+	s.tallies = calloc(cells, sizeof(*s.tallies));
+	s.latency = calloc(cells * (size_t)s.plan.rounds, sizeof(*s.latency));
+	s.chases = calloc((size_t)s.memory.nodes.n, sizeof(*s.chases));
+	return s.bandwidth && s.tallies && s.latency && s.chases;
 }
 
 static int run(const struct topo *topo, double started, double end)
 {
-	int levels = 0, code;
-	size_t values;
+	size_t max = max_memory_mb > 0 ? (size_t)(max_memory_mb * 1e6) : SIZE_MAX;
 
-	if (!nodes_load(&s.nodes, topo))
-		return kernel_fail(NAME, "no node whose memory may be used");
-	for (int level = 1; level < TOPO_LEVELS; level++)
-		levels = topo->cache[level] > 0 ? level : levels;
 	s.ops = ops_choose(NULL);
-	if (!ready_rows(topo))
-		return kernel_fail(NAME, "out of memory");
-	code = ready_pools(topo, levels);
-	if (code != EXIT_MEASURED)
-		return code;
+	if (!numa_memory_map(&s.memory, topo, max, s.error))
+		return kernel_fail(NAME, "%s", s.error);
 	s.touch_from = clock_now();
 	s.end = end;
-	s.plan = plan_numa(end - s.touch_from, s.rows * s.nodes.n);
-	values = (size_t)s.rows * (size_t)s.nodes.n * (size_t)s.plan.rounds;
-	s.bandwidth = calloc(values, sizeof(*s.bandwidth));
-	s.latency = calloc(values, sizeof(*s.latency));
-	if (!s.bandwidth || !s.latency)
+	s.plan = plan_numa(end - s.touch_from, topo->n_nodes * s.memory.nodes.n);
+	if (!ready_rows(topo) || !ready_cells())
 		return kernel_fail(NAME, "out of memory");
 	if (!team_run(topo, work, NULL))
 		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));

@@ -3,20 +3,23 @@
  * nothing, memory is saturated; a node that saturates early or never has lost
  * something (a channel, a clock, a link).
  *
- * Each NUMA node's memory is touched once, by its own cores; at every thread count the
+ * Each NUMA node's memory is bound to it and touched once, by its own cores; where it
+ * came to lie is checked. At every thread count the
  * active cores of a node share all of that node's memory, so that one thread does not
  * run in a cache that it has for itself.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/kernel.h"
 #include "common/memory.h"
+#include "common/nodes.h"
 #include "common/plan.h"
 #include "common/pool.h"
-#include "common/stats.h"
+#include "common/tally.h"
 #include "common/team.h"
 
 #define NAME "scaling"
@@ -28,28 +31,36 @@
 #define KNEE 0.90
 #define SATURATED 0.95
 
+/* Touching goes on for this share of the box where all that was touched would fit the caches. */
+#define TOUCH_MOST 0.5
+
 enum { COMPACT, SPREAD, CURVES };
 static const char *const curve_names[CURVES] = { "compact", "spread" };
 
 static struct {
 	const struct ops *ops;
 	struct plan_scaling plan;
-	double touch_until;
+	double touch_until, touch_latest, end;
 	int curves;            /* one node: spread would be the same as compact */
 	int *order[CURVES];    /* members, as threads are added */
 	int counts[PLAN_COUNTS], n_counts;
-	double *gbs[CURVES];   /* [count][round]; at the end [count]: the medians */
+	struct tally *tallies[CURVES]; /* of each count */
+	double *gbs[CURVES];   /* the same, at the end */
 	struct pool *pools;    /* of each node */
-	double *rates;         /* each member's, at the point at work */
+	int *cores, *rank;     /* of each node; each member's in its node */
+	size_t *least;         /* blocks of each pool with which all together are larger than the caches */
+	double *seconds;       /* each member's, at the point at work */
 	size_t *triads;
+	double misplaced;      /* % of a pool on another node, the worst one's, or NaN */
+	int worst;             /* that pool's node */
 	enum stream_limit limit;
 } s;
 
-static double measure_point(struct team *team, int member, const int *order, int threads, double until)
+static void measure_point(struct team *team, int member, const int *order, int threads, double until, struct tally *t)
 {
 	const int *node_of = team->topo->node_of;
-	int rank = -1, active = 0;
-	double sum = 0;
+	int rank = -1, active = 0, at_work = 0;
+	double triads = 0, seconds = 0;
 
 	for (int i = 0; i < threads; i++) {
 		if (order[i] == member)
@@ -57,61 +68,78 @@ static double measure_point(struct team *team, int member, const int *order, int
 		active += node_of[order[i]] == node_of[member];
 	}
 	if (rank >= 0)
-		s.rates[member] = pool_triad(&s.pools[node_of[member]], s.ops, rank, active,
-					     until, &s.triads[member]);
+		s.triads[member] = pool_triad(&s.pools[node_of[member]], s.ops, rank, active,
+					      until, &s.seconds[member]);
 	team_meet(team);
 	for (int i = 0; member == 0 && i < threads; i++) {
-		sum += s.rates[order[i]];
+		triads += (double)s.triads[order[i]];
+		seconds += s.seconds[order[i]];
+		at_work += s.triads[order[i]] > 0;
 		/* The threads of a node do about the same number: one speaks for all. */
 		if (i == 0 || node_of[order[i]] != node_of[order[i - 1]])
 			s.pools[node_of[order[i]]].turn += s.triads[order[i]];
 	}
+	if (member == 0 && at_work > 0)
+		tally_add(t, triads * POOL_BLOCK, seconds / at_work);
 	team_meet(team);
-	return sum;
+}
+
+/* One member, when all have touched. */
+static void touched(const struct topo *topo)
+{
+	s.misplaced = NAN;
+	for (int node = 0; node < topo->n_nodes; node++) {
+		struct pool *p = &s.pools[node];
+		const size_t mapped = p->blocks;
+		double misplaced;
+
+		pool_touched(p);
+		if (p->blocks < mapped)
+			s.limit = stream_limit_time(s.limit);
+		misplaced = nodes_misplaced(p->memory, p->blocks * POOL_BLOCK, topo->nodes[node]);
+		if (isnan(s.misplaced) || misplaced > s.misplaced) {
+			s.misplaced = misplaced;
+			s.worst = node;
+		}
+	}
+	s.plan.point = plan_point_now(s.plan.point, s.end - clock_now(), s.n_counts * s.curves * s.plan.rounds);
 }
 
 static void work(struct team *team, int member, void *shared)
 {
-	struct pool *own = &s.pools[team->topo->node_of[member]];
+	const int node = team->topo->node_of[member];
+	struct pool *own = &s.pools[node];
 	double until;
 
 	(void)shared;
-	pool_touch(own, s.touch_until);
+	pool_touch(own, s.touch_until, s.least[node], s.touch_latest);
 	team_meet(team);
-	for (int node = 0; member == 0 && node < team->topo->n_nodes; node++) {
-		size_t mapped = s.pools[node].blocks;
-
-		pool_touched(&s.pools[node]);
-		if (s.pools[node].blocks < mapped)
-			s.limit = STREAM_LIMIT_TIME;
-	}
+	if (member == 0)
+		touched(team->topo);
 	team_meet(team);
 	/*
 	 * Rounds outermost: a disturbance hits one value of each point. Ends as planned from
 	 * here: what waiting cost, the next point makes up for.
 	 */
 	until = clock_now();
-	for (int round = 0; round < s.plan.rounds; round++)
+	for (int round = 0; round < s.plan.rounds && !(s.misplaced > NODES_MISPLACED_MOST); round++)
 		for (int curve = 0; curve < s.curves; curve++)
 			for (int i = 0; i < s.n_counts; i++) {
-				double gbs;
-
 				until += s.plan.point;
-				gbs = measure_point(team, member, s.order[curve], s.counts[i], until);
-
-				if (member == 0)
-					s.gbs[curve][i * s.plan.rounds + round] = gbs;
+				measure_point(team, member, s.order[curve], s.counts[i], until, &s.tallies[curve][i]);
 			}
-	pool_verify(own);
+	pool_verify(own, team->topo->cpus[member]);
+	team_meet(team);
+	pool_unmap(own, s.rank[member], s.cores[node]);
 }
 
 static void report_curve(struct result *r, int curve)
 {
 	double *gbs = s.gbs[curve];
 
-	stats_medians(gbs, (size_t)s.n_counts, (size_t)s.plan.rounds);
 	result_list_begin(r, curve_names[curve]);
 	for (int i = 0; i < s.n_counts; i++) {
+		gbs[i] = tally_rate(&s.tallies[curve][i]) * 1e-9;
 		result_object_begin(r);
 		result_integer(r, "threads", s.counts[i]);
 		result_number(r, "triad_gbs", gbs[i]);
@@ -146,13 +174,13 @@ static int report(const struct topo *topo, double started)
 	const int first = in_first_node(topo);
 	const double *compact = s.gbs[COMPACT];
 	struct result r;
-	char error[ERROR_SIZE] = "", found[ERROR_SIZE];
+	char error[ERROR_SIZE] = "";
 	double bytes = 0;
 
 	for (int node = 0; node < topo->n_nodes; node++) {
 		bytes += (double)(s.pools[node].blocks * POOL_BLOCK);
-		if (pool_wrong(&s.pools[node], found))
-			snprintf(error, sizeof(error), "memory of node %d: %.200s", topo->nodes[node], found);
+		if (error[0] == '\0')
+			(void)pool_wrong(&s.pools[node], topo->nodes[node], error);
 	}
 	result_begin(&r, NAME);
 	result_bool(&r, "verified", error[0] == '\0');
@@ -171,6 +199,7 @@ static int report(const struct topo *topo, double started)
 	result_number(&r, "array_mb", bytes / 3e6);
 	result_number(&r, "llc_mb", (double)topo->llc / 1e6);
 	result_string(&r, "limit", stream_limit_name(s.limit));
+	result_number(&r, "misplaced_pct", s.misplaced);
 	result_string(&r, "isa", s.ops->isa);
 	return kernel_finish(NAME, &r, topo, started, error[0] == '\0' ? EXIT_MEASURED : EXIT_WRONG);
 }
@@ -185,19 +214,25 @@ static int ready_pools(const struct topo *topo)
 
 	s.limit = size.limit;
 	s.pools = calloc((size_t)topo->n_nodes, sizeof(*s.pools));
-	if (!s.pools)
+	s.least = calloc((size_t)topo->n_nodes, sizeof(*s.least));
+	s.cores = calloc((size_t)topo->n_nodes, sizeof(*s.cores));
+	s.rank = calloc((size_t)topo->n, sizeof(*s.rank));
+	if (!s.pools || !s.least || !s.cores || !s.rank)
 		return kernel_fail(NAME, "out of memory");
+	for (int i = 0; i < topo->n; i++)
+		s.rank[i] = s.cores[topo->node_of[i]]++;
 	for (int node = 0; node < topo->n_nodes; node++) {
-		size_t cores = 0, blocks;
+		const size_t cores = (size_t)s.cores[node];
+		struct pool *p = &s.pools[node];
+		const size_t blocks = size.elements * cores / POOL_ELEMENTS;
 
-		for (int i = 0; i < topo->n; i++)
-			cores += topo->node_of[i] == node;
-		blocks = size.elements * cores / POOL_ELEMENTS;
 		if (blocks < cores)
 			return kernel_fail(NAME, "not enough memory: %d threads need %.1f MB", topo->n,
 					   (double)POOL_BLOCK * topo->n / 1e6);
-		if (!pool_map(&s.pools[node], blocks))
+		s.least[node] = size.least * cores / POOL_ELEMENTS + 1;
+		if (!pool_map(p, blocks))
 			return kernel_fail(NAME, "memory cannot be mapped: %s", strerror(errno));
+		nodes_place(p->memory, p->bytes, topo->nodes[node], nodes_room(topo->nodes[node], p->bytes));
 	}
 	return EXIT_MEASURED;
 }
@@ -213,9 +248,9 @@ static bool ready_points(const struct topo *topo)
 	s.n_counts = plan_counts(topo->n, node, s.counts);
 	for (int curve = 0; curve < CURVES; curve++)
 		s.order[curve] = calloc(n, sizeof(*s.order[curve]));
-	s.rates = calloc(n, sizeof(*s.rates));
+	s.seconds = calloc(n, sizeof(*s.seconds));
 	s.triads = calloc(n, sizeof(*s.triads));
-	if (!s.order[COMPACT] || !s.order[SPREAD] || !s.rates || !s.triads)
+	if (!s.order[COMPACT] || !s.order[SPREAD] || !s.seconds || !s.triads)
 		return false;
 	plan_compact(topo->node_of, topo->n, topo->n_nodes, s.order[COMPACT]);
 	plan_spread(topo->node_of, topo->n, topo->n_nodes, s.order[SPREAD]);
@@ -235,13 +270,19 @@ static int run(const struct topo *topo, double started, double end)
 	now = clock_now();
 	s.plan = plan_scaling(end - now, s.n_counts * s.curves);
 	s.touch_until = now + s.plan.touch;
+	s.touch_latest = started + TOUCH_MOST * (end - started);
+	s.end = end;
 	for (int curve = 0; curve < s.curves; curve++) {
-		s.gbs[curve] = calloc((size_t)s.n_counts * (size_t)s.plan.rounds, sizeof(*s.gbs[curve]));
-		if (!s.gbs[curve])
+		s.gbs[curve] = calloc((size_t)s.n_counts, sizeof(*s.gbs[curve]));
+		s.tallies[curve] = calloc((size_t)s.n_counts, sizeof(*s.tallies[curve]));
+		if (!s.gbs[curve] || !s.tallies[curve])
 			return kernel_fail(NAME, "out of memory");
 	}
 	if (!team_run(topo, work, NULL))
 		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
+	if (s.misplaced > NODES_MISPLACED_MOST)
+		return kernel_fail(NAME, "%.0f %% of the memory bound to node %d lies on another, it has too little free",
+				   s.misplaced, topo->nodes[s.worst]);
 	return report(topo, started);
 }
 

@@ -2,198 +2,134 @@
  * stream: memory bandwidth of the whole node and of each NUMA node, by McCalpin's four
  * operations (copy, scale, add, triad). A tuned variant, no "STREAM benchmark result".
  *
- * Every core has its own part of the three arrays, mapped and first touched by its
- * own thread, so that it lies in its NUMA node. All values are small integers:
- * every operation is exact and every element is verified at the end.
+ * Every core has its own part of the three arrays, bound to its NUMA node; where its pages
+ * came to lie is checked. All values are small integers: every operation is exact and
+ * every element is verified at the end.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "common/clock.h"
 #include "common/kernel.h"
 #include "common/memory.h"
+#include "common/nodes.h"
 #include "common/ops.h"
-#include "common/stats.h"
 #include "common/stream_size.h"
+#include "common/tally.h"
 #include "common/team.h"
+#include "stream_parts.h"
 
 #define NAME "stream"
 
-/*
- * scale: b = 3c, triad: a = b - c. One cycle is c = a, b = 3a, c = a + b = 4a,
- * a = b - c = -a: nothing grows, and a write that was lost shows as a wrong sign.
- */
-#define SCALE 3.0
-#define TRIAD (-1.0)
-
-/* Element i starts as 1 + (i mod 1024): a value that came to the wrong place shows, too. */
-#define PATTERN 1024
-
-#define MAX_CYCLES 4096 /* of which rates are kept: the latest */
-
-/* Smaller pages than this exist nowhere that this runs. */
-#define PAGE_DOUBLES (4096 / sizeof(double))
-
-/* Touching pages may take this share of the time box; what is touched then is used. */
-#define TOUCH_SHARE 0.25
-
-enum { COPY, SCALED, ADD, TRIADED, OPS };
 static const char *const op_names[OPS] = { "copy", "scale", "add", "triad" };
 static const double op_arrays[OPS] = { 2, 2, 3, 3 }; /* read or written, as STREAM counts */
 
-/* A cache line of its own for each thread's times. */
-struct part {
-	double *a, *b, *c;
-	size_t mapped;  /* elements of each */
-	size_t touched;
-	double from[OPS], to[OPS];
-	size_t bad;     /* index of the first wrong element, or SIZE_MAX */
-	char bad_array;
-	double expected, got;
-} __attribute__((aligned(128)));
+/*
+ * Touching pages may take this share of the time box; and the second, where all that was
+ * touched by then would fit the caches. What is touched then is used.
+ */
+#define TOUCH_SHARE 0.25
+#define TOUCH_MOST 0.5
+
+/* Giving pages back takes this share of the time that touching them took. */
+#define UNMAP_SHARE 0.25
+
+/* For a second pass, so that one counts that is not the first, the box may be exceeded by this share. */
+#define LATE_SHARE 0.25
 
 static struct {
-	struct part *parts;
-	size_t n; /* elements of each array in each part */
-	double touch_end, end;
+	struct parts parts;
+	double end, latest;
 	const struct ops *ops;
-	double *rates; /* GB/s, see rates_of */
+	struct tally *tallies; /* see tally_of */
+	double *rates;         /* theirs */
 	long cycles;
-	atomic_bool stop, no_memory;
+	double huge_pct, misplaced;
+	int worst; /* member with the most memory misplaced */
+	atomic_bool stop;
 } s;
 
-/* The rates of an operation on a NUMA node, or on all of them (node n_nodes), by cycle. */
-static double *rates_of(int node, int op)
+/* An operation on a NUMA node, or on all of them (node n_nodes). */
+static struct tally *tally_of(int node, int op)
 {
-	return s.rates + ((size_t)node * OPS + (size_t)op) * MAX_CYCLES;
-}
-
-static double pattern(size_t i)
-{
-	return 1.0 + (double)(i % PATTERN);
-}
-
-/*
- * Block by block through all three arrays, until the part is done or the time is up.
- * The system zeroes the pages; b and c are written first by the operations.
- */
-static void touch(struct part *p)
-{
-	size_t bytes = p->mapped * sizeof(double);
-
-	p->a = memory_map(bytes);
-	p->b = memory_map(bytes);
-	p->c = memory_map(bytes);
-	if (!p->a || !p->b || !p->c) {
-		s.no_memory = true;
-		return;
-	}
-	while (p->touched < p->mapped && (p->touched == 0 || clock_now() < s.touch_end)) {
-		size_t end = p->touched + STREAM_BLOCK;
-
-		for (size_t i = p->touched; i < end; i++)
-			p->a[i] = pattern(i);
-		for (size_t i = p->touched; i < end; i += PAGE_DOUBLES)
-			p->b[i] = p->c[i] = 0;
-		p->touched = end;
-	}
+	return &s.tallies[node * OPS + op];
 }
 
 static void run_op(struct part *p, int op)
 {
+	const size_t n = s.parts.n;
+
 	switch (op) {
 	case COPY:
-		s.ops->copy(p->c, p->a, s.n);
+		s.ops->copy(p->c, p->a, n);
 		break;
 	case SCALED:
-		s.ops->scale(p->b, p->c, SCALE, s.n);
+		s.ops->scale(p->b, p->c, STREAM_SCALE, n);
 		break;
 	case ADD:
-		s.ops->add(p->c, p->a, p->b, s.n);
+		s.ops->add(p->c, p->a, p->b, n);
 		break;
 	default:
-		s.ops->triad(p->a, p->b, p->c, TRIAD, s.n);
+		s.ops->triad(p->a, p->b, p->c, STREAM_TRIAD, n);
 	}
 }
 
 /*
- * One member keeps the books while the others wait for it. A rate is that of the
+ * One member keeps the books while the others wait for it. The time is that of the
  * slowest: from the first start to the last end, on the node in question.
  */
 static void note_cycle(const struct topo *topo, double cycle_from)
 {
-	double now = clock_now(), cycle = now - cycle_from;
+	const double now = clock_now(), cycle = now - cycle_from;
 
 	for (int node = 0; node <= topo->n_nodes; node++) {
 		for (int op = 0; op < OPS; op++) {
+			struct tally *t = tally_of(node, op);
 			double from = INFINITY, to = 0;
 			int cores = 0;
 
 			for (int i = 0; i < topo->n; i++) {
 				if (node < topo->n_nodes && topo->node_of[i] != node)
 					continue;
-				from = fmin(from, s.parts[i].from[op]);
-				to = fmax(to, s.parts[i].to[op]);
+				from = fmin(from, s.parts.of[i].from[op]);
+				to = fmax(to, s.parts.of[i].to[op]);
 				cores++;
 			}
-			rates_of(node, op)[s.cycles % MAX_CYCLES] =
-				op_arrays[op] * sizeof(double) * (double)s.n * cores / (to - from) * 1e-9;
+			/* The first cycle, after page faults and with cold clocks, only counts if it is the only one. */
+			if (s.cycles == 1)
+				tally_clear(t);
+			tally_add(t, op_arrays[op] * sizeof(double) * (double)s.parts.n * cores, to - from);
 		}
 	}
 	s.cycles++;
 	/* Room for one more cycle and the verification, which reads what a cycle moves once. */
-	s.stop = now + 1.6 * cycle > s.end;
+	s.stop = now + 1.6 * cycle > (s.cycles == 1 ? s.latest : s.end);
 }
 
-static void verify(struct part *p)
+/* False: what was touched lies on other nodes. */
+static bool ready(struct team *team, int member, double from)
 {
-	double sign = s.cycles % 2 ? -1 : 1;
-
-	p->bad = SIZE_MAX;
-	for (size_t i = 0; i < s.n; i++) {
-		double a = sign * pattern(i);
-
-		if (p->a[i] == a && p->b[i] == -SCALE * a && p->c[i] == -(1 + SCALE) * a)
-			continue;
-		p->bad = i;
-		if (p->a[i] != a) {
-			p->bad_array = 'a';
-			p->got = p->a[i];
-			p->expected = a;
-		} else if (p->b[i] != -SCALE * a) {
-			p->bad_array = 'b';
-			p->got = p->b[i];
-			p->expected = -SCALE * a;
-		} else {
-			p->bad_array = 'c';
-			p->got = p->c[i];
-			p->expected = -(1 + SCALE) * a;
-		}
-		return;
-	}
-}
-
-static void work(struct team *team, int member, void *shared)
-{
-	struct part *p = &s.parts[member];
-
-	(void)shared;
-	touch(p);
+	parts_touch(&s.parts, team->topo, member);
 	team_meet(team);
-	if (s.no_memory)
-		return;
+	parts_locate(&s.parts, team->topo, member);
+	if (member == 0)
+		parts_touched(&s.parts, team->topo);
+	team_meet(team);
 	if (member == 0) {
-		/* Equal parts: the slowest to touch decides. */
-		s.n = s.parts[0].touched;
-		for (int i = 1; i < team->topo->n; i++)
-			s.n = s.parts[i].touched < s.n ? s.parts[i].touched : s.n;
+		s.end -= UNMAP_SHARE * (clock_now() - from);
+		s.misplaced = parts_misplaced(&s.parts, team->topo, &s.worst);
 	}
 	team_meet(team);
+	return !(s.misplaced > NODES_MISPLACED_MOST);
+}
+
+static void cycles(struct team *team, int member)
+{
+	struct part *p = &s.parts.of[member];
+
 	while (!s.stop) {
 		double cycle_from = clock_now();
 
@@ -207,26 +143,38 @@ static void work(struct team *team, int member, void *shared)
 			note_cycle(team->topo, cycle_from);
 		team_meet(team);
 	}
-	verify(p);
+}
+
+static void work(struct team *team, int member, void *shared)
+{
+	(void)shared;
+	if (ready(team, member, clock_now())) {
+		cycles(team, member);
+		if (member == 0)
+			s.huge_pct = memory_huge_pct();
+		parts_verify(&s.parts, member, s.cycles);
+		/* The share of huge pages is that of all. */
+		team_meet(team);
+	}
+	parts_unmap(&s.parts, member);
 }
 
 static void report_ops(struct result *r, int node)
 {
-	size_t n = (size_t)(s.cycles < MAX_CYCLES ? s.cycles : MAX_CYCLES);
 	char key[32];
 
 	for (int op = OPS - 1; op >= 0; op--) {
-		double *rates = rates_of(node, op), median;
+		struct tally *t = tally_of(node, op);
+		const struct tally_spread spread = tally_spread(t);
 
-		stats_sort(rates, n);
-		median = stats_quantile(rates, n, 0.5);
 		snprintf(key, sizeof(key), "%s_gbs", op_names[op]);
-		result_number(r, key, median);
+		result_number(r, key, tally_rate(t) * 1e-9);
+		snprintf(key, sizeof(key), "%s_median_gbs", op_names[op]);
+		result_number(r, key, spread.median * 1e-9);
 		snprintf(key, sizeof(key), "%s_best_gbs", op_names[op]);
-		result_number(r, key, rates[n - 1]);
+		result_number(r, key, spread.best * 1e-9);
 		snprintf(key, sizeof(key), "%s_spread_pct", op_names[op]);
-		result_number(r, key,
-			      100 * (stats_quantile(rates, n, 0.9) - stats_quantile(rates, n, 0.1)) / median);
+		result_number(r, key, 100 * (spread.p90 - spread.p10) / spread.median);
 	}
 }
 
@@ -250,39 +198,44 @@ static void report_nodes(struct result *r, const struct topo *topo)
 static double max_memory_mb;
 static const char *isa;
 
-static int report(const struct topo *topo, double started, enum stream_limit limit)
+static int report(const struct topo *topo, double started)
 {
 	struct result r;
-	char error[200];
-	int bad = -1;
+	char error[ERROR_SIZE];
+	const bool wrong = parts_wrong(&s.parts, topo, error);
 
-	for (int i = 0; i < topo->n && bad < 0; i++)
-		if (s.parts[i].bad != SIZE_MAX)
-			bad = i;
 	result_begin(&r, NAME);
-	result_bool(&r, "verified", bad < 0);
-	if (bad >= 0) {
-		const struct part *p = &s.parts[bad];
-
-		snprintf(error, sizeof(error), "cpu %d: %c[%zu] is %.17g, expected %.17g", topo->cpus[bad],
-			 p->bad_array, p->bad, p->got, p->expected);
+	result_bool(&r, "verified", !wrong);
+	if (wrong)
 		result_string(&r, "error", error);
-	}
 	report_ops(&r, topo->n_nodes);
-	result_integer(&r, "passes", s.cycles);
-	result_number(&r, "array_mb", (double)s.n * sizeof(double) * topo->n / 1e6);
+	result_integer(&r, "passes", (long long)tally_of(topo->n_nodes, TRIADED)->n);
+	result_number(&r, "array_mb", (double)s.parts.n * sizeof(double) * topo->n / 1e6);
 	result_number(&r, "llc_mb", (double)topo->llc / 1e6);
-	result_string(&r, "array_limit", stream_limit_name(limit));
+	result_string(&r, "array_limit", stream_limit_name(s.parts.size.limit));
 	result_string(&r, "variant", "tuned");
 	result_string(&r, "isa", s.ops->isa);
 	result_string(&r, "stores", s.ops->stores);
-	result_number(&r, "huge_pages_pct", memory_huge_pct());
+	result_number(&r, "huge_pages_pct", s.huge_pct);
+	result_number(&r, "misplaced_pct", s.misplaced);
 	report_nodes(&r, topo);
-	return kernel_finish(NAME, &r, topo, started, bad < 0 ? EXIT_MEASURED : EXIT_WRONG);
+	return kernel_finish(NAME, &r, topo, started, wrong ? EXIT_WRONG : EXIT_MEASURED);
+}
+
+static bool ready_tallies(const struct topo *topo)
+{
+	const size_t n = OPS * ((size_t)topo->n_nodes + 1);
+
+	s.rates = malloc(sizeof(*s.rates) * TALLY_MOST * n);
+	s.tallies = calloc(n, sizeof(*s.tallies));
+	for (size_t i = 0; s.tallies && s.rates && i < n; i++)
+		s.tallies[i].rates = s.rates + i * TALLY_MOST;
+	return s.tallies && s.rates;
 }
 
 static int run(const struct topo *topo, double started, double end)
 {
+	const double box = end - started;
 	size_t max = max_memory_mb > 0 ? (size_t)(max_memory_mb * 1e6) : SIZE_MAX;
 	struct stream_size size = stream_size(topo->llc, memory_available(), max, topo->n);
 
@@ -292,22 +245,20 @@ static int run(const struct topo *topo, double started, double end)
 	if (size.elements == 0)
 		return kernel_fail(NAME, "not enough memory: %d threads need %.1f MB", topo->n,
 				   3.0 * STREAM_BLOCK * sizeof(double) * topo->n / 1e6);
-	s.parts = aligned_alloc(128, sizeof(*s.parts) * (size_t)topo->n);
-	s.rates = malloc(sizeof(double) * MAX_CYCLES * OPS * ((size_t)topo->n_nodes + 1));
-	if (!s.parts || !s.rates)
+	if (!ready_tallies(topo))
 		return kernel_fail(NAME, "out of memory");
-	memset(s.parts, 0, sizeof(*s.parts) * (size_t)topo->n);
-	for (int i = 0; i < topo->n; i++)
-		s.parts[i].mapped = size.elements;
+	if (!parts_map(&s.parts, topo, size))
+		return kernel_fail(NAME, "memory cannot be mapped: %s", strerror(errno));
 	s.end = end;
-	s.touch_end = started + TOUCH_SHARE * (end - started);
+	s.latest = end + LATE_SHARE * box;
+	s.parts.soft = started + TOUCH_SHARE * box;
+	s.parts.hard = started + TOUCH_MOST * box;
 	if (!team_run(topo, work, NULL))
 		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
-	if (s.no_memory)
-		return kernel_fail(NAME, "memory cannot be mapped: %s", strerror(ENOMEM));
-	if (s.n < size.elements)
-		size.limit = STREAM_LIMIT_TIME;
-	return report(topo, started, size.limit);
+	if (s.misplaced > NODES_MISPLACED_MOST)
+		return kernel_fail(NAME, "cpu %d: %.0f %% of its memory lies on another NUMA node than %d, which has too little free",
+				   topo->cpus[s.worst], s.misplaced, topo->nodes[topo->node_of[s.worst]]);
+	return report(topo, started);
 }
 
 int main(int argc, char **argv)

@@ -432,10 +432,40 @@ stand_in() {
 	run prolog
 	assert_unknown
 	[[ "$(record check 'r.metrics[1].text')" == *"memory for 6 MB of arrays only, caches hold 500 MB"* ]]
+	# Whatever cut them.
+	kernel stream "$(says stream '"triad_gbs":900,"array_limit":"time","array_mb":2,"llc_mb":500')"
+	run prolog
+	assert_unknown
+	[[ "$(record check 'r.metrics[1].text')" == *"stream: time for 6 MB of arrays only, caches hold 500 MB"* ]]
+	kernel stream "$(says stream '"triad_gbs":100,"array_limit":"time","array_mb":167,"llc_mb":500')"
+	run prolog
+	[ "$(record check 'r.status')" = pass ]
 	# Larger than the caches: a value.
 	kernel stream "$(says stream '"triad_gbs":100,"array_limit":"memory","array_mb":200,"llc_mb":500')"
 	run prolog
 	[ "$(record check 'r.status')" = pass ]
+}
+
+@test "scaling from the caches, and latency where lines cannot be flushed from them: unknown" {
+	local text
+	policy 'mode = "enforce", limits = { best_gbs = { min = 80, action = "fail" }, latency_ns = { max = 200 } }'
+	# text_of METRIC
+	text_of() {
+		record check "(function() for _, m in ipairs(r.metrics) do if m.name == '$1' then return m.status .. ': ' .. tostring(m.text) end end end)()"
+	}
+	kernel scaling "$(says scaling '"best_gbs":900,"limit":"time","array_mb":2,"llc_mb":500')"
+	kernel numa "$(says numa '"latency_ns":9,"limit":"memory","flushed":false,"chase_mb":60,"llc_mb":500')"
+	run prolog SPANK_SYSCHECK=full
+	text=$(text_of best_gbs)
+	[[ $text == "unknown: "*"scaling: time for 6 MB of arrays only, caches hold 500 MB"* ]] || { echo "$text"; return 1; }
+	text=$(text_of latency_ns)
+	[[ $text == "unknown: "*"numa: memory for 60 MB"* ]] || { echo "$text"; return 1; }
+	# Flushed: it is memory's, whatever was visited.
+	kernel scaling "$(says scaling '"best_gbs":90,"limit":"time","array_mb":200,"llc_mb":500')"
+	kernel numa "$(says numa '"latency_ns":100,"limit":"memory","flushed":true,"chase_mb":60,"llc_mb":500')"
+	run prolog SPANK_SYSCHECK=full
+	text="$(text_of best_gbs) $(text_of latency_ns)"
+	[[ $text == "pass: "*" pass: "* ]] || { echo "$text"; return 1; }
 }
 
 @test "a baseline that others can write to is not believed" {

@@ -79,7 +79,8 @@ finds() {
 	run syscheck doctor
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[[ ${lines[-1]} == "ok    0 errors, 0 warnings, 1 note; $C/slurm.conf and host t1, "* ]]
+	[[ ${lines[-1]} == "ok    0 errors, 0 warnings, 2 notes; $C/slurm.conf and host t1, "* ]]
+	finds info "no HealthCheckProgram"
 	finds info "no baseline"
 }
 

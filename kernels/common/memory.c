@@ -152,10 +152,18 @@ double memory_huge_pct(void)
 
 void *memory_map(size_t bytes)
 {
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const size_t more = bytes >= MEMORY_HUGE ? MEMORY_HUGE : 0;
+	char *p = mmap(NULL, bytes + more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t before;
 
 	if (p == MAP_FAILED)
 		return NULL;
+	before = more ? (MEMORY_HUGE - (uintptr_t)p % MEMORY_HUGE) % MEMORY_HUGE : 0;
+	if (before > 0)
+		munmap(p, before);
+	p += before;
+	if (more > before)
+		munmap(p + bytes, more - before);
 	/* Advice for this range, not a setting of the host; it may be refused. */
 	(void)madvise(p, bytes, MADV_HUGEPAGE);
 	return p;

@@ -17,7 +17,12 @@ size_t memory_available(void);
  */
 size_t memory_group_room(const char *root);
 
-/* Zeroed pages, huge ones where the system lets us ask; NULL (errno). Untouched. */
+#define MEMORY_HUGE ((size_t)2 << 20)
+
+/*
+ * Zeroed pages, huge ones where the system lets us ask; NULL (errno). Untouched. Whole
+ * pages of the system; from MEMORY_HUGE on aligned to it.
+ */
 void *memory_map(size_t bytes);
 
 /* Share of this process' anonymous memory that is in huge pages, in %; NaN: not told. */

@@ -62,48 +62,51 @@ size_t nodes_available(int id)
 	return found ? sum : SIZE_MAX;
 }
 
-bool nodes_bind(void *p, size_t bytes, int id)
+static bool bind(void *p, size_t bytes, int id, int mode)
 {
 	struct bitmask *mask = numa_allocate_nodemask();
 	long rc;
 
 	numa_bitmask_setbit(mask, (unsigned)id);
 	/* The kernel takes one bit less than it is told. */
-	rc = mbind(p, bytes, MPOL_BIND, mask->maskp, mask->size + 1, 0);
+	rc = mbind(p, bytes, mode, mask->maskp, mask->size + 1, 0);
 	numa_bitmask_free(mask);
 	return rc == 0;
 }
 
-int nodes_misplaced(void *p, size_t bytes, int id)
+bool nodes_bind(void *p, size_t bytes, int id)
+{
+	return bind(p, bytes, id, MPOL_BIND);
+}
+
+bool nodes_room(int id, size_t bytes)
+{
+	return nodes_available(id) / 2 >= bytes;
+}
+
+void nodes_place(void *p, size_t bytes, int id, bool strict)
+{
+	if (numa_available() < 0 || (strict && bind(p, bytes, id, MPOL_BIND)))
+		return;
+	(void)bind(p, bytes, id, MPOL_PREFERRED);
+}
+
+double nodes_misplaced(void *p, size_t bytes, int id)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE), all = bytes / page;
 	const size_t n = all < PAGES ? all : PAGES;
 	void *pages[PAGES];
-	int status[PAGES], elsewhere = 0;
+	int status[PAGES], elsewhere = 0, touched = 0;
 
+	if (numa_available() < 0)
+		return NAN;
 	for (size_t i = 0; i < n; i++)
 		pages[i] = (char *)p + all * i / n * page;
 	if (n == 0 || move_pages(0, n, pages, NULL, status, 0) < 0)
-		return n == 0 ? 0 : -1;
-	for (size_t i = 0; i < n; i++)
-		elsewhere += status[i] != id;
-	return elsewhere;
-}
-
-double nodes_huge_pct(void)
-{
-	char line[256];
-	double all = 0, huge = 0;
-	FILE *f = fopen("/proc/self/smaps_rollup", "re");
-
-	if (f == NULL)
 		return NAN;
-	while (fgets(line, sizeof(line), f) != NULL) {
-		if (strncmp(line, "Anonymous:", 10) == 0)
-			all = strtod(line + 10, NULL);
-		if (strncmp(line, "AnonHugePages:", 14) == 0)
-			huge = strtod(line + 14, NULL);
+	for (size_t i = 0; i < n; i++) {
+		touched += status[i] >= 0;
+		elsewhere += status[i] >= 0 && status[i] != id;
 	}
-	fclose(f);
-	return all > 0 ? 100 * huge / all : NAN;
+	return touched > 0 ? 100.0 * elsewhere / touched : NAN;
 }

@@ -29,10 +29,24 @@ size_t nodes_available(int id);
 /* Strictly: a page comes from this node or not at all. False (errno). */
 bool nodes_bind(void *p, size_t bytes, int id);
 
-/* How many of up to 1024 pages, evenly spread, lie on another node; -1 (errno) if it cannot be told. */
-int nodes_misplaced(void *p, size_t bytes, int id);
+/* There is room for `bytes` on a node, and as much again for others. */
+bool nodes_room(int id, size_t bytes);
 
-/* Share of this process' memory that is in huge pages, in %; NaN if it cannot be told. */
-double nodes_huge_pct(void);
+/*
+ * Where a measurement goes on without: strictly if `strict` (only with nodes_room: a
+ * strict page that no file page makes room for calls the OOM killer), else preferably;
+ * where neither is allowed, or libnuma says that there is no NUMA, pages come where they
+ * are first touched. nodes_misplaced tells what became of it.
+ */
+void nodes_place(void *p, size_t bytes, int id, bool strict);
+
+/*
+ * The share in % of up to 1024 pages, evenly spread over `bytes`, that lie on another
+ * node; untouched ones do not count. NaN (errno) if it cannot be told.
+ */
+double nodes_misplaced(void *p, size_t bytes, int id);
+
+/* More than this in % on another node, and a rate is no longer the node's: a remote page takes about twice as long. */
+#define NODES_MISPLACED_MOST 3.0
 
 #endif

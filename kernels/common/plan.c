@@ -64,6 +64,11 @@ double plan_latency_now(double planned, double left, int cells)
 	return cell_now(planned, left, NUMA_LATENCY / (NUMA_LATENCY + 2 * NUMA_CACHES), cells);
 }
 
+double plan_point_now(double planned, double left, int points)
+{
+	return cell_now(planned, left, SCALING_POINTS / (1 - SCALING_TOUCH), points);
+}
+
 struct plan_size plan_size(size_t llc, size_t room, size_t block)
 {
 	struct plan_size size = { .limit = STREAM_LIMIT_LLC };

@@ -26,6 +26,9 @@ struct plan_numa plan_numa(double seconds, int cells);
 double plan_bandwidth_now(double planned, double left, int cells);
 double plan_latency_now(double planned, double left, int cells);
 
+/* The same for scaling's points; `points` with all rounds. */
+double plan_point_now(double planned, double left, int points);
+
 struct plan_size {
 	size_t bytes; /* a multiple of `block`; 0: no room */
 	enum stream_limit limit;

@@ -27,16 +27,25 @@ static double pattern(size_t i)
 
 bool pool_map(struct pool *p, size_t blocks)
 {
-	*p = (struct pool){ .bytes = blocks * POOL_BLOCK, .blocks = blocks, .wrong = SIZE_MAX };
+	*p = (struct pool){ .bytes = blocks * POOL_BLOCK, .blocks = blocks };
 	p->triads = calloc(blocks, sizeof(*p->triads));
 	p->memory = p->triads ? memory_map(p->bytes) : NULL;
 	return p->memory != NULL;
 }
 
+void pool_unmap(struct pool *p, int member, int members)
+{
+	/* Whole huge pages for each: half of one would have to be split. */
+	const size_t pages = (p->bytes + MEMORY_HUGE - 1) / MEMORY_HUGE;
+	const size_t from = pages * (size_t)member / (size_t)members * MEMORY_HUGE;
+	const size_t to = pages * ((size_t)member + 1) / (size_t)members * MEMORY_HUGE;
+
+	if (from < to)
+		munmap(p->memory + from, (to < p->bytes ? to : p->bytes) - from);
+}
+
 void pool_free(struct pool *p)
 {
-	if (p->memory)
-		munmap(p->memory, p->bytes);
 	free(p->triads);
 	p->memory = NULL;
 	p->triads = NULL;
@@ -54,10 +63,14 @@ static size_t claim(struct pool *p, size_t *block)
 	return end < p->blocks ? end : p->blocks;
 }
 
-void pool_touch(struct pool *p, double until)
+void pool_touch(struct pool *p, double until, size_t least, double latest)
 {
-	while (atomic_load(&p->claimed) == 0 || clock_now() < until) {
-		size_t block, end = claim(p, &block);
+	for (;;) {
+		size_t claimed = atomic_load(&p->claimed), block, end;
+
+		if (claimed > 0 && clock_now() >= (claimed < least ? latest : until))
+			return;
+		end = claim(p, &block);
 
 		if (block == end)
 			return;
@@ -93,12 +106,12 @@ static void triad(struct pool *p, const struct ops *ops, size_t block)
 	ops->triad(array(p, block, even ? X : Y), array(p, block, even ? Y : X), array(p, block, C), 1, POOL_ELEMENTS);
 }
 
-double pool_triad(struct pool *p, const struct ops *ops, int member, int members, double until, size_t *most)
+size_t pool_triad(struct pool *p, const struct ops *ops, int member, int members, double until, double *seconds)
 {
 	size_t first = (size_t)member, step = (size_t)members, done = 0, part;
 	double from = clock_now(), now;
 
-	*most = 0;
+	*seconds = 0;
 	if (first >= p->blocks)
 		return 0;
 	part = (p->blocks - first + step - 1) / step;
@@ -107,8 +120,8 @@ double pool_triad(struct pool *p, const struct ops *ops, int member, int members
 		done++;
 		now = clock_now();
 	} while (now < until);
-	*most = done;
-	return (double)done * POOL_BLOCK / (now - from) * 1e-9;
+	*seconds = now - from;
+	return done;
 }
 
 /* What x and y hold, in units of c: one the last triad's number, one that of the triad before. */
@@ -123,7 +136,7 @@ static struct want wanted(const struct pool *p, size_t block)
 	return p->triads[block] % 2 == 1 ? (struct want){ newer, older } : (struct want){ older, newer };
 }
 
-static void verify_block(struct pool *p, size_t block)
+static void verify_block(struct pool *p, size_t block, int cpu)
 {
 	const double *x = array(p, block, X), *y = array(p, block, Y), *c = array(p, block, C);
 	const struct want want = wanted(p, block);
@@ -131,32 +144,33 @@ static void verify_block(struct pool *p, size_t block)
 	for (size_t i = 0; i < POOL_ELEMENTS; i++) {
 		const double one = pattern(i);
 
-		if (c[i] != one || x[i] != want.x * one || y[i] != want.y * one) {
-			atomic_store(&p->wrong, block * POOL_ELEMENTS + i);
-			return;
-		}
+		if (c[i] == one && x[i] == want.x * one && y[i] == want.y * one)
+			continue;
+		if (!atomic_exchange(&p->wrong, true))
+			p->found = (struct pool_wrong){ .element = block * POOL_ELEMENTS + i,
+							.got = { x[i], y[i], c[i] },
+							.want = { want.x * one, want.y * one, one },
+							.cpu = cpu };
+		return;
 	}
 }
 
-void pool_verify(struct pool *p)
+void pool_verify(struct pool *p, int cpu)
 {
 	size_t block, end;
 
 	while ((end = claim(p, &block)) != block)
 		for (; block < end; block++)
-			verify_block(p, block);
+			verify_block(p, block, cpu);
 }
 
-bool pool_wrong(const struct pool *p, char text[ERROR_SIZE])
+bool pool_wrong(const struct pool *p, int node, char text[ERROR_SIZE])
 {
-	const size_t element = atomic_load(&p->wrong), block = element / POOL_ELEMENTS, i = element % POOL_ELEMENTS;
-	struct want want;
+	const struct pool_wrong *f = &p->found;
 
-	if (element == SIZE_MAX)
+	if (!atomic_load(&p->wrong))
 		return false;
-	want = wanted(p, block);
-	snprintf(text, ERROR_SIZE, "element %zu is %.17g, %.17g, %.17g, expected %.17g, %.17g, %.17g", element,
-		 array(p, block, X)[i], array(p, block, Y)[i], array(p, block, C)[i], want.x * pattern(i),
-		 want.y * pattern(i), pattern(i));
+	snprintf(text, ERROR_SIZE, "cpu %d: memory of node %d: element %zu is %.17g, %.17g, %.17g, expected %.17g, %.17g, %.17g",
+		 f->cpu, node, f->element, f->got[X], f->got[Y], f->got[C], f->want[X], f->want[Y], f->want[C]);
 	return true;
 }

@@ -28,29 +28,43 @@ struct pool {
 	uint32_t *triads;       /* done on each block */
 	atomic_size_t claimed;  /* blocks, by the threads that touch or verify */
 	size_t turn;            /* triads start here in each thread's part, so that caches do not help */
-	atomic_size_t wrong;    /* the first wrong element found, or SIZE_MAX */
+	atomic_bool wrong;      /* one was found: */
+	struct pool_wrong {
+		size_t element;
+		double got[3], want[3];
+		int cpu;        /* that read it */
+	} found;                /* kept when it is found: what comes later uses the memory for other things */
 };
 
 /* Maps, untouched. False (errno). */
 bool pool_map(struct pool *p, size_t blocks);
+
+/* Thread `member` of `members` gives its share of the memory back: when none needs it any more. */
+void pool_unmap(struct pool *p, int member, int members);
+
+/* What pool_unmap leaves. */
 void pool_free(struct pool *p);
 
-/* One of the threads that touch: until all blocks are, or `until` (clock_now). At least one block is. */
-void pool_touch(struct pool *p, double until);
+/*
+ * One of the threads that touch: until all blocks are, or `until` (clock_now), or `latest`
+ * where fewer than `least` blocks are. At least one block is.
+ */
+void pool_touch(struct pool *p, double until, size_t least, double latest);
 
 /* One thread, when the others have ended: takes the touched blocks as all, and readies the verification. */
 void pool_touched(struct pool *p);
 
 /*
- * Thread `member` of `members`: triads on its part until `until`. Returns its rate in
- * GB/s; 0 if there are fewer blocks than members. `*most` becomes the number of its triads.
+ * Thread `member` of `members`: triads on its part until `until`. Returns how many,
+ * POOL_BLOCK bytes each; 0 if there are fewer blocks than members. `*seconds` becomes
+ * the time that they took.
  */
-double pool_triad(struct pool *p, const struct ops *ops, int member, int members, double until, size_t *most);
+size_t pool_triad(struct pool *p, const struct ops *ops, int member, int members, double until, double *seconds);
 
-/* One of the threads that verify all elements of the blocks. */
-void pool_verify(struct pool *p);
+/* One of the threads that verify all elements of the blocks, on `cpu`. */
+void pool_verify(struct pool *p, int cpu);
 
-/* After the verification: true, and "element ... is ..., expected ..." in `text`, if one is wrong. */
-bool pool_wrong(const struct pool *p, char text[ERROR_SIZE]);
+/* After the verification: true, and "cpu ...: memory of node ...: element ... is ..., expected ..." in `text`, if one is wrong. */
+bool pool_wrong(const struct pool *p, int node, char text[ERROR_SIZE]);
 
 #endif

@@ -7,10 +7,15 @@
 /* Elements in a block: 64 KiB, so that small memory limits still leave some. */
 #define STREAM_BLOCK ((size_t)8192)
 
+/* Elements in a huge page of 2 MiB: a part that is not smaller is whole ones. */
+#define STREAM_HUGE ((size_t)262144)
+
 enum stream_limit { STREAM_LIMIT_LLC, STREAM_LIMIT_MEMORY, STREAM_LIMIT_TIME };
 
 struct stream_size {
-	size_t elements; /* doubles of one array on one thread, a multiple of STREAM_BLOCK; 0: no room */
+	size_t elements; /* doubles of one array on one thread, a multiple of `step`; 0: no room */
+	size_t least;    /* with these all arrays together are larger than the caches; may be more than `elements` */
+	size_t step;     /* STREAM_BLOCK or STREAM_HUGE */
 	enum stream_limit limit;
 };
 
@@ -20,6 +25,9 @@ struct stream_size {
  * `available` or over `max` bytes for all three. `llc` 0: not known.
  */
 struct stream_size stream_size(size_t llc, size_t available, size_t max, int threads);
+
+/* What cut the arrays: time only where memory had not done so before. */
+enum stream_limit stream_limit_time(enum stream_limit limit);
 
 const char *stream_limit_name(enum stream_limit limit);
 

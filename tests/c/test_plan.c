@@ -35,6 +35,7 @@ static void time_is_kept(void **state)
 	assert_true(plan_bandwidth_now(0.25, 0.79, 1) == 0.25 && plan_latency_now(0.2, 0.37, 1) == 0.2);
 	assert_true(plan_bandwidth_now(0.25, 0.5, 1) < 0.2 && plan_latency_now(0.2, 0.2, 1) < 0.15);
 	assert_true(plan_bandwidth_now(0.25, -1, 4) == 0 && plan_latency_now(0.2, -1, 4) == 0);
+	assert_true(plan_point_now(0.1, 10, 5) == 0.1 && plan_point_now(0.1, 0.5, 5) < 0.1 && plan_point_now(0.1, -1, 5) == 0);
 	/* 8 nodes in the default box: three rounds of 5 ms and more. */
 	assert_int_equal(plan_numa(5, 64).rounds, 3);
 	assert_true(plan_numa(5, 64).latency > 0.005);
@@ -168,35 +169,65 @@ static void triads(void **state)
 	const struct ops *ops = ops_choose(NULL);
 	char text[ERROR_SIZE];
 	struct pool p;
-	size_t most, done = 0;
+	double seconds;
+	size_t most, which, done = 0;
 
 	(void)state;
 	assert_true(pool_map(&p, 7));
-	pool_touch(&p, 0); /* no time: what is claimed first is touched all the same */
+	pool_touch(&p, 0, 0, 0); /* no time: what is claimed first is touched all the same */
 	pool_touched(&p);
 	assert_int_equal(p.blocks, 7);
 	for (int turn = 0; turn < 9; turn++) {
-		assert_true(pool_triad(&p, ops, turn % 3, 3, 0, &most) > 0);
+		most = pool_triad(&p, ops, turn % 3, 3, 0, &seconds);
+		assert_true(most > 0 && seconds > 0);
 		p.turn += most;
 		done += most;
 	}
 	assert_int_equal(done, 9);
-	assert_true(pool_triad(&p, ops, 8, 9, 0, &most) == 0);
+	assert_true(pool_triad(&p, ops, 8, 9, 0, &seconds) == 0 && seconds == 0);
 	for (size_t wrong = 0; wrong < 7 * 3 * POOL_ELEMENTS; wrong += 9973) {
 		double *at = (double *)(void *)p.memory + wrong, old = *at;
 
 		atomic_store(&p.claimed, 0);
-		atomic_store(&p.wrong, SIZE_MAX);
-		pool_verify(&p);
-		assert_false(pool_wrong(&p, text));
+		atomic_store(&p.wrong, false);
+		pool_verify(&p, 5);
+		assert_false(pool_wrong(&p, 2, text));
 		*at += 1;
 		atomic_store(&p.claimed, 0);
-		pool_verify(&p);
-		assert_true(pool_wrong(&p, text));
-		assert_int_equal(p.wrong / POOL_ELEMENTS, wrong / (3 * POOL_ELEMENTS));
-		assert_int_equal(p.wrong % POOL_ELEMENTS, wrong % POOL_ELEMENTS);
+		pool_verify(&p, 5);
+		/* What was found, not what is there later. */
 		*at = old;
+		assert_true(pool_wrong(&p, 2, text));
+		assert_int_equal(p.found.element / POOL_ELEMENTS, wrong / (3 * POOL_ELEMENTS));
+		assert_int_equal(p.found.element % POOL_ELEMENTS, wrong % POOL_ELEMENTS);
+		assert_true(strncmp(text, "cpu 5: memory of node 2: element ", 33) == 0);
+		which = wrong / POOL_ELEMENTS % 3;
+		assert_true(p.found.got[which] == old + 1 && p.found.want[which] == old);
 	}
+	/* In shares of whole huge pages, also where there are more members than pages. */
+	for (int member = 0; member < 5; member++)
+		pool_unmap(&p, member, 5);
+	pool_free(&p);
+}
+
+/* Beyond the time only while too few blocks are touched; then until the latest. */
+static void touching(void **state)
+{
+	const double never = 1e18;
+	struct pool p;
+
+	(void)state;
+	assert_true(pool_map(&p, 40));
+	pool_touch(&p, 0, 17, never);
+	pool_touched(&p);
+	assert_int_equal(p.blocks, 24);
+	pool_unmap(&p, 0, 1);
+	pool_free(&p);
+	assert_true(pool_map(&p, 40));
+	pool_touch(&p, never, 0, 0);
+	pool_touched(&p);
+	assert_int_equal(p.blocks, 40);
+	pool_unmap(&p, 0, 1);
 	pool_free(&p);
 }
 
@@ -205,7 +236,8 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(time_is_kept), cmocka_unit_test(sizes),
 					    cmocka_unit_test(counts),       cmocka_unit_test(knee),
 					    cmocka_unit_test(orders),       cmocka_unit_test(matrices),
-					    cmocka_unit_test(medians),      cmocka_unit_test(triads) };
+					    cmocka_unit_test(medians),      cmocka_unit_test(triads),
+					    cmocka_unit_test(touching) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

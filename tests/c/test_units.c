@@ -6,15 +6,18 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "common/dgemm_size.h"
+#include "common/memory.h"
 #include "common/pattern.h"
 #include "common/result.h"
 #include "common/stats.h"
 #include "common/stream_size.h"
+#include "common/tally.h"
 
 static void quantiles(void **state)
 {
@@ -74,7 +77,7 @@ static void sizes(void **state)
 	} cases[] = {
 		{ 32, 64 * 1024, SIZE_MAX, 8, STREAM_LIMIT_LLC, 128 },
 		{ 0, 64 * 1024, SIZE_MAX, 8, STREAM_LIMIT_LLC, 1024 },
-		{ 1024, 768 * 1024, SIZE_MAX, 192, STREAM_LIMIT_LLC, 4096 + 12 }, /* up to a block more on each thread */
+		{ 1024, 768 * 1024, SIZE_MAX, 192, STREAM_LIMIT_LLC, 22 * 192 }, /* up to a huge page more on each thread */
 		{ 512, 6 * 1024, SIZE_MAX, 2, STREAM_LIMIT_MEMORY, 1024 },
 		{ 512, 6 * 1024, 48, 2, STREAM_LIMIT_MEMORY, 16 },
 	};
@@ -87,7 +90,12 @@ static void sizes(void **state)
 		size_t array = s.elements * sizeof(double) * (size_t)cases[i].threads;
 
 		assert_int_equal(s.limit, cases[i].limit);
-		assert_int_equal(s.elements % STREAM_BLOCK, 0);
+		assert_int_equal(s.elements % s.step, 0);
+		assert_int_equal(s.step, s.elements >= STREAM_HUGE ? STREAM_HUGE : STREAM_BLOCK);
+		assert_int_equal(s.least % s.step, 0);
+		/* Larger than the caches, and by little more than that. */
+		assert_true(3 * s.least * sizeof(double) * (size_t)cases[i].threads > cases[i].llc_mib * mib);
+		assert_true(s.limit != STREAM_LIMIT_LLC || s.least < s.elements);
 		assert_true(array / mib <= cases[i].array_mib && array / mib + 12 >= cases[i].array_mib);
 		assert_true(3 * array <= max && 3 * array <= cases[i].available_mib * mib / 2);
 	}
@@ -95,6 +103,54 @@ static void sizes(void **state)
 	assert_int_equal(stream_size(32 * mib, 6 * block * 2, SIZE_MAX, 2).elements, STREAM_BLOCK);
 	assert_int_equal(stream_size(32 * mib, 6 * block * 2 - 1, SIZE_MAX, 2).elements, 0);
 	assert_int_equal(stream_size(32 * mib, 64 * gib, 1, 2).elements, 0);
+}
+
+static void limits(void **state)
+{
+	(void)state;
+	assert_int_equal(stream_limit_time(STREAM_LIMIT_LLC), STREAM_LIMIT_TIME);
+	assert_int_equal(stream_limit_time(STREAM_LIMIT_MEMORY), STREAM_LIMIT_MEMORY);
+}
+
+/* Stopped for 90 ms of every 100: nine of ten passes do not see it, the job does. */
+static void tallies(void **state)
+{
+	double rates[TALLY_MOST];
+	struct tally t = { .rates = rates }, plain = { 0 };
+	struct tally_spread s;
+
+	(void)state;
+	assert_true(tally_rate(&t) == 0);
+	for (int i = 0; i < 5000; i++)
+		tally_add(&t, 1, i % 10 == 0 ? 0.091 : 0.001);
+	s = tally_spread(&t);
+	assert_int_equal(t.n, 5000);
+	assert_true(fabs(tally_rate(&t) - 100) < 1e-6);
+	assert_true(fabs(s.median - 1000) < 1e-6 && fabs(s.best - 1000) < 1e-6 && s.p10 <= s.p90);
+	tally_clear(&t);
+	tally_add(&t, 6, 2);
+	s = tally_spread(&t);
+	assert_true(tally_rate(&t) == 3 && s.median == 3 && s.best == 3 && s.p10 == 3 && t.n == 1);
+	tally_add(&plain, 6, 2);
+	tally_add(&plain, 2, 6);
+	assert_true(tally_rate(&plain) == 1);
+}
+
+/* From 2 MiB on aligned to huge pages, and nothing is left behind at the ends. */
+static void mapping(void **state)
+{
+	static const size_t sizes_kib[] = { 64, 2048, 4096, 6144 + 64 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes_kib) / sizeof(sizes_kib[0]); i++) {
+		const size_t bytes = sizes_kib[i] << 10;
+		char *p = memory_map(bytes);
+
+		assert_non_null(p);
+		assert_true(bytes < MEMORY_HUGE || (uintptr_t)p % MEMORY_HUGE == 0);
+		p[0] = p[bytes - 1] = 1;
+		assert_int_equal(munmap(p, bytes), 0);
+	}
 }
 
 static void json(void **state)
@@ -157,6 +213,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quantiles), cmocka_unit_test(sizes),   cmocka_unit_test(dgemm_sizes),
+		cmocka_unit_test(limits),    cmocka_unit_test(tallies), cmocka_unit_test(mapping),
 		cmocka_unit_test(json),      cmocka_unit_test(pattern),
 	};
 
