@@ -96,6 +96,10 @@ has_reason() {
 	scancel "$job"
 }
 
+comment_tells() {
+	[[ "$(scontrol show job "$1")" =~ AdminComment=.*"$2" ]]
+}
+
 @test "several nodes of one job fail at once: the cap, and who is drained is in the comment" {
 	local n job
 	for n in {1..12}; do : >"$BASE/bad.s$n"; done
@@ -105,9 +109,9 @@ has_reason() {
 	sleep 4
 	[ "$(sinfo -h -N -R -p main -o '%N %E' | grep -c 'syscheck: ')" = 4 ]
 	[ "$(sinfo -h -N -R -p main -o '%N %E' | wc -l)" = 4 ]
-	scontrol show job "$job" | grep AdminComment
+	# The last one to be drained writes when it has looked again.
 	for n in $(sinfo -h -N -R -p main -o '%N'); do
-		[[ "$(scontrol show job "$job")" =~ AdminComment=.*"syscheck drained $n: triad 10.0" ]]
+		eventually 20 comment_tells "$job" "syscheck drained $n: triad 10.0"
 	done
 	scancel "$job"
 }
