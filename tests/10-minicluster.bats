@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# alone: it times a slowed node
 # The cluster that the other tests stand on: real, alone, and gone afterwards.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 

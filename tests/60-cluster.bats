@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# alone: its kernels measure
 # All stages together on a real Slurm, with the real kernels unless a test says what
 # they do instead.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# alone: its kernels measure
 # The health program on a real Slurm: idle nodes are measured, give way to jobs, and come
 # back when they are well again.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# alone: 120 nodes at once
 # Stage 6 on a real Slurm: what a drained node, its job's owner and slurmctld see; and a
 # storm, in which every node is bad at once.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
@@ -95,6 +96,10 @@ has_reason() {
 	scancel "$job"
 }
 
+comment_tells() {
+	[[ "$(scontrol show job "$1")" =~ AdminComment=.*"$2" ]]
+}
+
 @test "several nodes of one job fail at once: the cap, and who is drained is in the comment" {
 	local n job
 	for n in {1..12}; do : >"$BASE/bad.s$n"; done
@@ -104,9 +109,9 @@ has_reason() {
 	sleep 4
 	[ "$(sinfo -h -N -R -p main -o '%N %E' | grep -c 'syscheck: ')" = 4 ]
 	[ "$(sinfo -h -N -R -p main -o '%N %E' | wc -l)" = 4 ]
-	scontrol show job "$job" | grep AdminComment
+	# The last one to be drained writes when it has looked again.
 	for n in $(sinfo -h -N -R -p main -o '%N'); do
-		[[ "$(scontrol show job "$job")" =~ AdminComment=.*"syscheck drained $n: triad 10.0" ]]
+		eventually 20 comment_tells "$job" "syscheck drained $n: triad 10.0"
 	done
 	scancel "$job"
 }
