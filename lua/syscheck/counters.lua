@@ -48,7 +48,7 @@ function counters.snapshot(root)
       if ok then
          snapshot.sources[name] = sound(values)
          if BESIDE[name] then
-            snapshot[BESIDE[name]] = beside
+            snapshot[BESIDE[name]] = beside and (sound(beside) or {})
          end
       else
          log.error("counters: %s: %s", name, tostring(values))

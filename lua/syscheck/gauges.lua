@@ -13,7 +13,9 @@ local THERMAL = "/sys/class/thermal"
 -- one interrupts a core. Those of disks, DIMMs and power supplies take milliseconds.
 local CPU_SENSORS = { coretemp = "first", k10temp = "all", zenpower = "all", apm_xgene = "first" }
 
-local MIN_C, MAX_C = 1, 150 -- what no sensor that works shows, on a node that runs
+-- What no sensor, package or cable can be, on a node that runs.
+local MIN_C, MAX_C = 1, 150
+local MAX_W, MAX_GBPS = 100000, 100000
 
 -- An ACPI processor is a cooling device, hundreds of them: the clock limit tells of all.
 local MAX_COOLING = 64
@@ -71,7 +73,7 @@ local function power_w(root)
    local lowest
    for _, package in ipairs(energy.packages(root)) do
       local uw = files.number(package.dir .. "constraint_0_power_limit_uw")
-      if uw and uw > 0 and files.number(package.dir .. "enabled") ~= 0 then
+      if uw and uw > 0 and uw / 1e6 <= MAX_W and files.number(package.dir .. "enabled") ~= 0 then
          lowest = smaller(lowest, uw / 1e6)
       end
    end
@@ -106,7 +108,8 @@ local function ports(root)
          active = active or 0
          if state:find("^4:") then -- ACTIVE
             active = active + 1
-            slowest = smaller(slowest, tonumber((files.line(port.dir .. "rate") or ""):match("^(%d+%.?%d*) Gb/sec")))
+            local rate = tonumber((files.line(port.dir .. "rate") or ""):match("^(%d+%.?%d*) Gb/sec"))
+            slowest = rate and rate <= MAX_GBPS and smaller(slowest, rate) or slowest
          end
       end
    end
