@@ -32,6 +32,10 @@ local function sound(values)
    return values and next(values) and values or nil
 end
 
+local function read(name, root)
+   return require("syscheck.counters." .. name).read(root)
+end
+
 --- Reads every source below root. One that fails is absent, and logged.
 -- @param root "" for the machine itself, or the root of a prepared tree
 -- @return { boot_id, time (s since the epoch), uptime_s (of the kernel's monotonic clock),
@@ -44,7 +48,7 @@ function counters.snapshot(root)
       sources = {},
    }
    for _, name in ipairs(counters.SOURCES) do
-      local ok, values, beside = pcall(require("syscheck.counters." .. name).read, root)
+      local ok, values, beside = pcall(read, name, root)
       if ok then
          snapshot.sources[name] = sound(values)
          if BESIDE[name] then

@@ -79,10 +79,11 @@ for irq = 1, IRQS do
    interrupts[#interrupts + 1] = ("%4d: "):format(irq) .. ("         0 "):rep(CPUS - 1)
       .. ("%10d   IR-PCI-MSI %d-edge      mlx5_comp%d@pci:0000:31:00.0"):format(irq * 7919, irq * 1024, irq)
 end
-for _, name in ipairs({ "NMI", "LOC", "SPU", "PMI", "IWI", "RTR", "RES", "CAL", "TLB", "TRM", "THR", "DFR", "MCE", "MCP",
-   "ERR", "MIS", "PIN", "NPI", "PIW" }) do
+for _, name in ipairs({ "NMI", "LOC", "SPU", "PMI", "IWI", "RTR", "RES", "CAL", "TLB", "TRM", "THR", "DFR", "MCE",
+   "MCP", "ERR", "MIS", "PIN", "NPI", "PIW" }) do
    local quiet = name == "THR" or name == "DFR" or name == "MCE"
-   interrupts[#interrupts + 1] = (" %s: "):format(name) .. (quiet and "         0 " or "   1231231 "):rep(CPUS) .. "  words"
+   interrupts[#interrupts + 1] = (" %s: "):format(name) .. (quiet and "         0 " or "   1231231 "):rep(CPUS)
+      .. "  words"
 end
 tree.put(root, "/proc/interrupts", table.concat(interrupts, "\n") .. "\n")
 tree.put(root, "/sys/devices/system/machinecheck/machinecheck0/check_interval", "12c\n")

@@ -175,7 +175,8 @@ function TestMachines:test_16_dimms()
    count("mc3/dimm0/dimm_ce_count", 2)
    count("mc3/dimm2/dimm_ce_count", 0)
    lu.assertEquals(counters.delta(from, take(160)).memory_errors.corrected, 2)
-   lu.assertEquals(counters.errors(from, take(160), root), { { kind = "dimm", unit = "mc3 CPU0_DIMM_G1", corrected = 2 } })
+   lu.assertEquals(counters.errors(from, take(160), root),
+      { { kind = "dimm", unit = "mc3 CPU0_DIMM_G1", corrected = 2 } })
 end
 
 function TestMachines:test_edac_of_ranks_and_of_chip_select_rows()

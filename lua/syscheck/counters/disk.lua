@@ -8,10 +8,11 @@ local disk = {}
 local SECTOR = 512 -- bytes, whatever the device's own sector is
 
 -- With NVMe's own multipath a disk shows as itself (nvme0n1) and as each of its paths
--- (nvme0c0n1). The paths always count, the disk itself only since 6.0, the same I/O again.
-local function has_paths(text, name)
+-- (nvme0c0n1). The paths always count, the disk itself in newer kernels the same I/O again.
+local function has_paths(root, text, name)
    local controller, namespace = name:match("^(nvme%d+)(n%d+)$")
-   return controller and text:find((" %sc%%d+%s "):format(controller, namespace)) ~= nil
+   local path = controller and text:match((" (%sc%%d+%s) "):format(controller, namespace))
+   return path and files.line(root .. "/sys/block/" .. path .. "/stat") ~= nil
 end
 
 local function counts(root, name)
@@ -27,7 +28,7 @@ function disk.read(root)
    local text = files.read(root .. "/proc/diskstats") or ""
    for line in text:gmatch("[^\n]+") do
       local name, rest = line:match("^%s*%d+%s+%d+%s+(%S+)%s+(.*)$")
-      if name and counts(root, name:gsub("/", "!")) and not has_paths(text, name) then
+      if name and counts(root, name:gsub("/", "!")) and not has_paths(root, text, name) then
          local f = {}
          for n in rest:gmatch("%d+") do
             f[#f + 1] = tonumber(n)

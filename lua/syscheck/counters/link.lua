@@ -1,7 +1,8 @@
 --- InfiniBand (and RoCE) ports: errors of the link, and how often it went down.
 -- Linux shows the counters of IBA's PortCounters (drivers/infiniband/core/sysfs.c), which
 -- do not wrap: at their largest value they stick until somebody clears them.
--- Congestion, partitions and the far end's errors are not this link's.
+-- Congestion, partitions and the far end's errors are not this link's; counters_ext of older
+-- kernels has traffic only.
 local files = require("syscheck.files")
 
 local link = {}

@@ -9,8 +9,8 @@ local memory_errors = {}
 local DIR = "/sys/devices/system/edac/mc"
 local MAX_LABEL = 64
 
--- Modules of a controller with their counts. `rankN` where the driver knows ranks only;
--- drivers of before 3.6, and kernels with EDAC_LEGACY_SYSFS, have csrows of channels.
+-- Modules of a controller with their counts. `rankN` where the driver knows ranks only; old
+-- kernels have rows of channels, and folders of modules without counts beside them.
 local function modules(out, dir, mc)
    local function add(name, unit, file)
       local count = files.number(("%s/%s"):format(dir, file))
@@ -21,8 +21,8 @@ local function modules(out, dir, mc)
    local names = files.list(dir)
    local found = false
    for _, name in ipairs(names) do
-      -- Kernels of before 4.11 have the folders without the counts.
-      if (name:find("^dimm%d+$") or name:find("^rank%d+$")) and files.number(dir .. "/" .. name .. "/dimm_ce_count") then
+      if (name:find("^dimm%d+$") or name:find("^rank%d+$"))
+         and files.number(dir .. "/" .. name .. "/dimm_ce_count") then
          found = true
          add("corrected", name, name .. "/dimm_ce_count")
          add("uncorrected", name, name .. "/dimm_ue_count")
