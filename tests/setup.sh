@@ -39,6 +39,7 @@ packages() {
 	test mandoc
 	test clang-tidy
 	test git
+	test python3-jsonschema
 	bench likwid
 	bench hpcc
 	bench openmpi-bin

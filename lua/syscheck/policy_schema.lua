@@ -39,6 +39,9 @@ schema.DEFAULTS = {
    deadline = { quick = 15, full = 60 },
    node_cpus = "threads",
    scontrol = "scontrol",
+   spool_segment_mb = 8,
+   spool_max_mb = 256,
+   ship = { keep_mb = 16, timeout = 300 },
 }
 
 -- Schema: a function returns nil when the value is good, else what it must be.
@@ -102,6 +105,15 @@ end
 local function store(v)
    if path(v) and (type(v) ~= "string" or #v > 1000 or not v:match("^%l+://[^%s%c]+$")) then
       return "an absolute path or a URL (postgresql://host/database)"
+   end
+end
+
+--- Where `syscheck ship` moves a node's records to. @return nil when good, else what it must be
+function schema.destination(v)
+   local syslog = type(v) == "string" and (v == "syslog" or v:match("^syslog:%l[%l%d]*$")
+      or v:match("^syslog:%l[%l%d]*@/[^%c]+$"))
+   if path(v) and not syslog then
+      return 'an absolute path or "syslog:FACILITY"'
    end
 end
 
@@ -170,6 +182,9 @@ schema.KEYS = {
    baseline = path,
    store = store,
    spool = path,
+   spool_segment_mb = number(0.01, 64),
+   spool_max_mb = number(0.1, 65536),
+   ship = { to = schema.destination, keep_mb = number(0, 65536), timeout = number(1, 86400) },
    state = path,
    run = path,
    lock = path,

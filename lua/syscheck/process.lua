@@ -13,7 +13,8 @@ local ABANDON_AFTER_MS = 500 -- from SIGKILL to leaving it behind (stuck in the 
 -- @param file path, or a name looked up in a fixed PATH
 -- @param args list of strings
 -- @param options { timeout_ms, max_output = bytes per stream (default 1 MiB; more
---   ends the program), env = list of "NAME=value", fd3 = descriptor to pass }
+--   ends the program), env = list of "NAME=value", fd3 = descriptor to pass, input =
+--   text for its stdin }
 -- @return { code, signal, out, err, timed_out, too_long, seconds, stuck = it survived
 --   SIGKILL and was left behind }, or nil and why it could not be started
 function process.run(file, args, options)
@@ -21,6 +22,7 @@ function process.run(file, args, options)
    local result = { out = {}, err = {} }
    local sizes = { out = 0, err = 0 }
    local pipes = { out = uv.new_pipe(false), err = uv.new_pipe(false) }
+   local input = options.input and uv.new_pipe(false)
    local env = { PATH, "LC_ALL=C" }
    for _, e in ipairs(options.env or {}) do
       env[#env + 1] = e
@@ -37,7 +39,7 @@ function process.run(file, args, options)
       args = args,
       env = env,
       cwd = "/",
-      stdio = { nil, pipes.out, pipes.err, options.fd3 },
+      stdio = { input or nil, pipes.out, pipes.err, options.fd3 },
       detached = true,
    }, function(code, signal)
       exited = true
@@ -48,8 +50,15 @@ function process.run(file, args, options)
       for _, handle in pairs(pipes) do
          handle:close()
       end
+      if input then
+         input:close()
+      end
       timer:close()
       return nil, ("%s: %s"):format(file, pid)
+   end
+   if input then
+      input:write(options.input)
+      input:shutdown()
    end
 
    local function stop()
@@ -96,6 +105,9 @@ function process.run(file, args, options)
    timer:close()
    for _, pipe in pairs(pipes) do
       pipe:close()
+   end
+   if input then
+      input:close()
    end
    child:close()
    uv.run("nowait") -- lets libuv finish the closing
