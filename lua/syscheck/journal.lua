@@ -13,6 +13,7 @@ local journal = {}
 local C = uv.constants
 local LOCK = ".lock"
 local LOCK_WAIT_S = 2
+local STALE_S = 3600
 local MIB = 1048576
 local CHUNK = 1048576
 local FULL = { ENOSPC = true, EDQUOT = true }
@@ -174,6 +175,16 @@ local function total(dir)
    return sum
 end
 
+-- What write_alone left when it was killed: half of what nobody acknowledged.
+local function sweep(dir)
+   for _, name in ipairs(files.list(dir)) do
+      local stat = name:find("^%.records%-.*%.jsonl%.%x+$") and uv.fs_lstat(dir .. "/" .. name)
+      if stat and os.time() - stat.mtime.sec > STALE_S then
+         uv.fs_unlink(dir .. "/" .. name)
+      end
+   end
+end
+
 -- A new open file: its name, and the one of the segment before it, have to survive a
 -- power failure before anything in it is acknowledged. Only an empty file is new, and what
 -- is written comes after the sync: a crash in between leaves an empty one.
@@ -182,6 +193,7 @@ local function begin_segment(dir, segment, max)
    if ok then
       ok, err = files.sync_dir(dir:match("^(.*)/[^/]+/*$") or "/")
    end
+   sweep(dir)
    local sum = total(dir)
    while sum + segment > max and drop_oldest(dir, "max") do
       sum = total(dir)

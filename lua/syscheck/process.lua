@@ -14,7 +14,8 @@ local ABANDON_AFTER_MS = 500 -- from SIGKILL to leaving it behind (stuck in the 
 -- @param args list of strings
 -- @param options { timeout_ms, max_output = bytes per stream (default 1 MiB; more
 --   ends the program), env = list of "NAME=value", fd3 = descriptor to pass, input =
---   text for its stdin }
+--   text for its stdin, in_group = true: it stays in this process' group, and whoever
+--   ends that ends it, too }
 -- @return { code, signal, out, err, timed_out, too_long, seconds, stuck = it survived
 --   SIGKILL and was left behind }, or nil and why it could not be started
 function process.run(file, args, options)
@@ -35,12 +36,13 @@ function process.run(file, args, options)
    -- A group of its own (detached: setsid), so that a signal reaches whatever
    -- the program started, too.
    local child, pid
+   local group = options.in_group and 1 or -1
    child, pid = uv.spawn(file, {
       args = args,
       env = env,
       cwd = "/",
       stdio = { input or nil, pipes.out, pipes.err, options.fd3 },
-      detached = true,
+      detached = not options.in_group,
    }, function(code, signal)
       exited = true
       result.code, result.signal = code, signal
@@ -62,9 +64,9 @@ function process.run(file, args, options)
    end
 
    local function stop()
-      uv.kill(-pid, "sigterm")
+      uv.kill(group * pid, "sigterm")
       timer:start(KILL_AFTER_MS, 0, function()
-         uv.kill(-pid, "sigkill")
+         uv.kill(group * pid, "sigkill")
          timer:start(ABANDON_AFTER_MS, 0, function()
             abandoned = true
          end)
@@ -91,7 +93,9 @@ function process.run(file, args, options)
       -- Exited, but a grandchild holds the pipe: what was said is enough.
       if exited then
          abandoned = true
-         uv.kill(-pid, "sigkill")
+         if not options.in_group then
+            uv.kill(-pid, "sigkill")
+         end
       else
          result.timed_out = true
          stop()

@@ -44,7 +44,7 @@ end
 function ship_syslog:log(messages)
    local run, err = process.run("logger", { "--socket", self.socket, "--socket-errors=on", "--priority",
       self.facility .. ".info", "--tag", "syscheck", "--size", "16384" },
-      { timeout_ms = BATCH_TIMEOUT_MS, input = table.concat(messages, "\n") .. "\n" })
+      { timeout_ms = BATCH_TIMEOUT_MS, in_group = true, input = table.concat(messages, "\n") .. "\n" })
    if not run then
       return nil, err
    elseif run.timed_out then

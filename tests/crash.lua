@@ -1,0 +1,166 @@
+-- Kills what writes and moves records, at random points, and looks for what was
+-- acknowledged.
+--   crash.lua run LUADIR WORKDIR KILLS SEED
+--   crash.lua victim KIND LUADIR WORKDIR ACKS      what is killed: works until then
+--   crash.lua check LUADIR WORKDIR                 every acknowledged record once?
+local uv = require("luv")
+
+local AT_ONCE = 4
+local MAX_MS = 120 -- a victim's life; starting Lua and reading its modules is part of it
+
+-- How often each kind is among the killed.
+local KINDS = { "append", "append", "append", "agent", "agent", "agent", "ship", "ship", "close" }
+
+local victims = {}
+
+-- Notes an id once append has returned true: from then on it must not be lost.
+local function acknowledge(acks)
+   local file = assert(io.open(acks, "ab"))
+   file:setvbuf("no")
+   local records = require("syscheck.records")
+   local append = records.append
+   function records.append(spool, record, limits)
+      local ok, err = append(spool, record, limits)
+      if ok then
+         file:write(record.id, "\n")
+      end
+      return ok, err
+   end
+   return records
+end
+
+local LIMITS = { spool_segment_mb = 0.01, spool_max_mb = 1000 }
+
+function victims.append(work, acks)
+   local records = acknowledge(acks)
+   local id = require("syscheck.files").random_id
+   while true do
+      assert(records.append(work .. "/spool", { v = 1, kind = "job", id = id(), node = "n1", text = ("x"):rep(700) },
+         LIMITS))
+   end
+end
+
+-- Prolog and epilog of one job after the other, as the shell entries run them.
+function victims.agent(work, acks)
+   acknowledge(acks)
+   local prolog, epilog = require("syscheck.prolog"), require("syscheck.epilog")
+   local n = 0
+   while true do
+      n = n + 1
+      local environment = { SLURM_JOB_ID = ("%d"):format(uv.os_getpid() * 1000 + n), SLURMD_NODENAME = "n1",
+         SLURM_JOB_USER = "alice", SLURM_JOB_PARTITION = "main", SPANK_SYSCHECK = "passive" }
+      local function get(name)
+         return environment[name]
+      end
+      prolog.main(get, { policy = work .. "/policy.lua" })
+      epilog.main(get, { policy = work .. "/policy.lua" })
+   end
+end
+
+function victims.ship(work)
+   local process, ship = require("syscheck.process"), require("syscheck.ship")
+   while true do
+      local fd = process.lock_file(work .. "/spool/.ship.lock", 1)
+      if fd then
+         local out = ship.run({ spool = work .. "/spool", node = "n1", to = work .. "/dest", keep_mb = 0 })
+         assert(not out.err, out.err)
+         uv.fs_close(fd)
+      end
+      uv.sleep(5)
+   end
+end
+
+function victims.close(work)
+   while true do
+      require("syscheck.journal").close(work .. "/spool")
+      uv.sleep(3)
+   end
+end
+
+local function run(luadir, work, kills, seed)
+   math.randomseed(seed)
+   local started, killed, running = 0, 0, 0
+   local died = {}
+   local function start()
+      started, running = started + 1, running + 1
+      local kind = KINDS[math.random(#KINDS)]
+      local err = uv.new_pipe(false)
+      local text = {}
+      local timer = uv.new_timer()
+      local child, pid
+      child, pid = uv.spawn("lua5.4", { args = { arg[0], "victim", kind, luadir, work,
+         ("%s/acks/%d"):format(work, started) }, stdio = { nil, nil, err }, detached = true }, function(code, signal)
+         running = running - 1
+         timer:close()
+         child:close()
+         if signal == 9 then
+            killed = killed + 1
+         else
+            died[#died + 1] = ("%s: exit code %d: %s"):format(kind, code, table.concat(text))
+         end
+         if started < kills then
+            start()
+         end
+      end)
+      assert(child, pid)
+      err:read_start(function(_, data)
+         if data then
+            text[#text + 1] = data
+         elseif not err:is_closing() then
+            err:close()
+         end
+      end)
+      -- Alone, or with the programs that it runs.
+      local group = math.random(2) == 1 and -1 or 1
+      timer:start(math.random(1, MAX_MS), 0, function()
+         uv.kill(group * pid, "sigkill")
+      end)
+   end
+   for _ = 1, AT_ONCE do
+      start()
+   end
+   uv.run()
+   for _, text in ipairs(died) do
+      print("not killed: " .. text)
+   end
+   print(("%d kills, seed %d"):format(killed, seed))
+   return #died == 0 and killed == kills
+end
+
+local function check(work)
+   local records = require("syscheck.records")
+   local times, bad, torn, total = {}, 0, 0, 0
+   for record in records.read({ work .. "/dest/n1" }, function(_, _, why)
+      torn = torn + 1
+      print("damaged line: " .. why)
+   end) do
+      times[record.id] = (times[record.id] or 0) + 1
+      total = total + 1
+      if times[record.id] > 1 or record.kind == "loss" then
+         bad = bad + 1
+         print(("%s %s: %d times"):format(record.kind, record.id, times[record.id]))
+      end
+   end
+   local acknowledged, lost = 0, 0
+   for _, name in ipairs(require("syscheck.files").list(work .. "/acks")) do
+      for id in io.lines(work .. "/acks/" .. name) do
+         acknowledged = acknowledged + 1
+         if not times[id] then
+            lost = lost + 1
+            print("lost: " .. id .. " of victim " .. name)
+         end
+      end
+   end
+   print(("%d acknowledged, %d lost; %d in the destination, %d of them more than once, %d damaged lines"):format(
+      acknowledged, lost, total, bad, torn))
+   return lost == 0 and bad == 0 and acknowledged > 0
+end
+
+local mode = arg[1]
+if mode == "victim" then
+   package.path = arg[3] .. "/?.lua;" .. package.path
+   victims[arg[2]](arg[4], arg[5])
+else
+   package.path = arg[2] .. "/?.lua;" .. package.path
+   os.exit(mode == "run" and run(arg[2], arg[3], tonumber(arg[4]), tonumber(arg[5])) or mode == "check" and check(arg[3]))
+end
