@@ -89,6 +89,7 @@ one_line() {
 }
 
 @test "job: not there, damaged lines, other spools" {
+	KEEP_SPOOL=0
 	run --separate-stderr syscheck job 1
 	[ "$status" -eq 1 ]
 	run prolog SLURM_JOB_ID=5

@@ -1,8 +1,9 @@
--- Kills what writes and moves records, at random points, and looks for what was
+-- Kills what writes, moves and stores records, at random points, and looks for what was
 -- acknowledged.
---   crash.lua run LUADIR WORKDIR KILLS SEED
+--   crash.lua run LUADIR WORKDIR KILLS SEED [SYSCHECK]   SYSCHECK: kills its ingest, too
 --   crash.lua victim KIND LUADIR WORKDIR ACKS      what is killed: works until then
---   crash.lua check LUADIR WORKDIR                 every acknowledged record once?
+--   crash.lua check LUADIR WORKDIR [IDS]           every acknowledged record once? Also among
+--                                                  the IDS that a store has
 local uv = require("luv")
 
 local AT_ONCE = 4
@@ -35,7 +36,9 @@ function victims.append(work, acks)
    local records = acknowledge(acks)
    local id = require("syscheck.files").random_id
    while true do
-      assert(records.append(work .. "/spool", { v = 1, kind = "job", id = id(), node = "n1", text = ("x"):rep(700) },
+      local time = records.time(os.time())
+      assert(records.append(work .. "/spool", { v = 1, kind = "job", id = id(), node = "n1", boot_id = "b", time = time,
+         class = "c", ["end"] = { time = time }, job = { id = math.random(1e6), user = "bob", name = ("x"):rep(600) } },
          LIMITS))
    end
 end
@@ -77,8 +80,22 @@ function victims.close(work)
    end
 end
 
-local function run(luadir, work, kills, seed)
+-- ingest ends by itself, so something starts it again.
+local INGEST = 'while :; do "$0" ingest --store "$1/store.db" "$1/dest" >/dev/null; done'
+
+-- @return program, arguments
+local function victim(kind, luadir, work, number, syscheck)
+   if kind == "ingest" then
+      return "bash", { "-c", INGEST, syscheck, work }
+   end
+   return "lua5.4", { arg[0], "victim", kind, luadir, work, ("%s/acks/%d"):format(work, number) }
+end
+
+local function run(luadir, work, kills, seed, syscheck)
    math.randomseed(seed)
+   if syscheck then
+      table.move({ "ingest", "ingest" }, 1, 2, #KINDS + 1, KINDS)
+   end
    local started, killed, running = 0, 0, 0
    local died = {}
    local function start()
@@ -88,8 +105,8 @@ local function run(luadir, work, kills, seed)
       local text = {}
       local timer = uv.new_timer()
       local child, pid
-      child, pid = uv.spawn("lua5.4", { args = { arg[0], "victim", kind, luadir, work,
-         ("%s/acks/%d"):format(work, started) }, stdio = { nil, nil, err }, detached = true }, function(code, signal)
+      local program, args = victim(kind, luadir, work, started, syscheck)
+      child, pid = uv.spawn(program, { args = args, stdio = { nil, nil, err }, detached = true }, function(code, signal)
          running = running - 1
          timer:close()
          child:close()
@@ -111,7 +128,7 @@ local function run(luadir, work, kills, seed)
          end
       end)
       -- Alone, or with the programs that it runs.
-      local group = math.random(2) == 1 and -1 or 1
+      local group = (kind == "ingest" or math.random(2) == 1) and -1 or 1
       timer:start(math.random(1, MAX_MS), 0, function()
          uv.kill(group * pid, "sigkill")
       end)
@@ -127,7 +144,16 @@ local function run(luadir, work, kills, seed)
    return #died == 0 and killed == kills
 end
 
-local function check(work)
+-- Ids, one a line: what a store has.
+local function count_lines(file)
+   local times = {}
+   for id in io.lines(file) do
+      times[id] = (times[id] or 0) + 1
+   end
+   return times
+end
+
+local function check(work, stored)
    local records = require("syscheck.records")
    local times, bad, torn, total = {}, 0, 0, 0
    for record in records.read({ work .. "/dest/n1" }, function(_, _, why)
@@ -141,11 +167,18 @@ local function check(work)
          print(("%s %s: %d times"):format(record.kind, record.id, times[record.id]))
       end
    end
+   stored = stored and count_lines(stored)
+   for id, n in pairs(stored or {}) do
+      if n > 1 or not times[id] then
+         bad = bad + 1
+         print(("in the store %d times, in the destination %d: %s"):format(n, times[id] or 0, id))
+      end
+   end
    local acknowledged, lost = 0, 0
    for _, name in ipairs(require("syscheck.files").list(work .. "/acks")) do
       for id in io.lines(work .. "/acks/" .. name) do
          acknowledged = acknowledged + 1
-         if not times[id] then
+         if not times[id] or (stored and not stored[id]) then
             lost = lost + 1
             print("lost: " .. id .. " of victim " .. name)
          end
@@ -162,5 +195,6 @@ if mode == "victim" then
    victims[arg[2]](arg[4], arg[5])
 else
    package.path = arg[2] .. "/?.lua;" .. package.path
-   os.exit(mode == "run" and run(arg[2], arg[3], tonumber(arg[4]), tonumber(arg[5])) or mode == "check" and check(arg[3]))
+   os.exit(mode == "run" and run(arg[2], arg[3], tonumber(arg[4]), tonumber(arg[5]), arg[6])
+      or mode == "check" and check(arg[3], arg[4]))
 end

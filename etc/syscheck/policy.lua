@@ -118,9 +118,11 @@ return {
    spool_max_mb = 256,
 
    -- Where `syscheck ship` (syscheck-ship(8), a timer) moves a node's records: a directory
-   -- that exists on a shared file system, or "syslog:FACILITY". keep_mb MiB of what is
-   -- shipped stay on the node; a destination that hangs is given up after `timeout` s.
-   ship = { keep_mb = 16, timeout = 300 }, -- { to = "/shared/syscheck" }
+   -- that exists on a shared file system, or "syslog:FACILITY". ship_keep_mb MiB of what
+   -- is shipped stay on the node; a destination that hangs is given up after ship_timeout s.
+   -- ship = "/shared/syscheck",
+   ship_keep_mb = 16,
+   ship_timeout = 300,
 
    -- Where the fleet's records are collected: a file or a database. No password here:
    -- the policy is readable by all.

@@ -1,4 +1,4 @@
---- Files: small reads, atomic writes, durable ones. Every function returns
+--- Files: small reads, atomic writes, durable appends. Every function returns
 -- nil and a message for what may fail.
 local uv = require("luv")
 
@@ -114,6 +114,33 @@ function files.write(path, text, mode)
    if not ok then
       uv.fs_unlink(name)
       return nil, err
+   end
+   return true
+end
+
+--- Appends one line with one write and fdatasync (records: journal.lua): when it returns true, the
+-- line is on disk. A torn last line (a crash in the middle of a write) is ended
+-- first, so that it spoils no other.
+-- @param text without newline
+function files.append(path, text)
+   local fd, err = uv.fs_open(path, C.O_RDWR + C.O_CREAT + C.O_APPEND + NOFOLLOW, 416) -- 0640
+   if not fd then
+      return nil, err
+   end
+   local stat = uv.fs_fstat(fd)
+   local torn = stat and stat.size > 0 and uv.fs_read(fd, 1, stat.size - 1) ~= "\n"
+   local line = (torn and "\n" or "") .. text .. "\n"
+   local n
+   n, err = uv.fs_write(fd, line, -1)
+   local ok = n == #line
+   if ok then
+      ok, err = uv.fs_fdatasync(fd)
+   elseif n then
+      err = "ENOSPC: only part of the record was written"
+   end
+   uv.fs_close(fd)
+   if not ok then
+      return nil, ("%s: %s"):format(path, err)
    end
    return true
 end

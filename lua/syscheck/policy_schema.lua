@@ -41,7 +41,8 @@ schema.DEFAULTS = {
    scontrol = "scontrol",
    spool_segment_mb = 8,
    spool_max_mb = 256,
-   ship = { keep_mb = 16, timeout = 300 },
+   ship_keep_mb = 16,
+   ship_timeout = 300,
 }
 
 -- Schema: a function returns nil when the value is good, else what it must be.
@@ -184,7 +185,9 @@ schema.KEYS = {
    spool = path,
    spool_segment_mb = number(0.01, 64),
    spool_max_mb = number(0.1, 65536),
-   ship = { to = schema.destination, keep_mb = number(0, 65536), timeout = number(1, 86400) },
+   ship = schema.destination,
+   ship_keep_mb = number(0, 65536),
+   ship_timeout = number(1, 86400),
    state = path,
    run = path,
    lock = path,

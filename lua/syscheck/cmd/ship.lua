@@ -25,7 +25,7 @@ function command.add_to(parser)
    local c = parser:command("ship", "Move the node's closed records to a shared directory or to syslog. Exit status: "
       .. "0 all of it is there, 1 not all, nothing lost.")
       :summary("Move the node's records to where the fleet's are collected.")
-   c:option("--to", "A directory that exists, or syslog[:FACILITY] (default: ship.to of the policy)."):argname("DEST")
+   c:option("--to", "A directory that exists, or syslog[:FACILITY] (default: ship of the policy)."):argname("DEST")
       :convert(function(value)
          local wrong = schema.destination(value)
          return not wrong and value, wrong and ('--to must be %s, not "%s"'):format(wrong, render.safe(value, 100))
@@ -35,7 +35,7 @@ function command.add_to(parser)
       :argname("NAME"):convert(function(value)
          return slurm.safe_name(value), "--node: not a node's name"
       end)
-   c:option("--timeout", "Seconds after which a destination that hangs is given up (default: ship.timeout).")
+   c:option("--timeout", "Seconds after which a destination that hangs is given up (default: ship_timeout of the policy).")
       :argname("S"):convert(function(value)
          local n = tonumber(value)
          return n and n >= 1 and n <= 86400 and n, "--timeout: a number of seconds from 1 to 86400"
@@ -133,10 +133,9 @@ function command.run(args)
       complain("%s", err)
       return USAGE
    end
-   local set = self.policy.ship
-   local to = args.to or set.to
+   local to = args.to or self.policy.ship
    if not to then
-      complain("nothing says where to: --to DEST, or ship.to in the policy")
+      complain("nothing says where to: --to DEST, or ship in the policy")
       return USAGE
    end
    local list
@@ -147,8 +146,8 @@ function command.run(args)
    uv.os_setpriority(0, 19) -- a job may be running here
    local code = 0
    for _, one in ipairs(list) do
-      one.to, one.keep_mb = to, set.keep_mb
-      local failed, hangs = run_one(one, args.timeout or set.timeout)
+      one.to, one.keep_mb = to, self.policy.ship_keep_mb
+      local failed, hangs = run_one(one, args.timeout or self.policy.ship_timeout)
       code = math.max(code, failed)
       if hangs then
          break
