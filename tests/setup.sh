@@ -28,6 +28,7 @@ packages() {
 	test iproute2
 	test util-linux
 	test procps
+	test python3-jsonschema
 	test bats
 	test libcmocka-dev
 	test lua5.1
@@ -39,7 +40,6 @@ packages() {
 	test mandoc
 	test clang-tidy
 	test git
-	test python3-jsonschema
 	bench likwid
 	bench hpcc
 	bench openmpi-bin

@@ -74,6 +74,15 @@ local function path(v)
    end
 end
 
+--- Where `syscheck ship` moves a node's records to. @return nil when good, else what it must be
+function schema.destination(v)
+   local syslog = type(v) == "string" and (v == "syslog" or v:match("^syslog:%l[%l%d]*$")
+      or v:match("^syslog:%l[%l%d]*@/[^%c]+$"))
+   if path(v) and not syslog then
+      return 'an absolute path or "syslog:FACILITY"'
+   end
+end
+
 -- A list without holes, of at most `most` values that are good by `rule`.
 local function list_of(rule, most, what)
    return function(v)
@@ -106,15 +115,6 @@ end
 local function store(v)
    if path(v) and (type(v) ~= "string" or #v > 1000 or not v:match("^%l+://[^%s%c]+$")) then
       return "an absolute path or a URL (postgresql://host/database)"
-   end
-end
-
---- Where `syscheck ship` moves a node's records to. @return nil when good, else what it must be
-function schema.destination(v)
-   local syslog = type(v) == "string" and (v == "syslog" or v:match("^syslog:%l[%l%d]*$")
-      or v:match("^syslog:%l[%l%d]*@/[^%c]+$"))
-   if path(v) and not syslog then
-      return 'an absolute path or "syslog:FACILITY"'
    end
 end
 
