@@ -68,6 +68,9 @@ function pieces.join(lines)
    local pending, order, lacking = {}, {}, 0
    local function take(part)
       local id, of = part.id, math.tointeger(part.of)
+      if not of or of < 1 then
+         return nil
+      end
       local got = pending[id]
       if not got or got.of ~= of then
          got = { of = of, n = 0 }
@@ -80,7 +83,7 @@ function pieces.join(lines)
          end
       end
       local i = math.tointeger(part.part)
-      if i and i >= 1 and i <= (of or 0) and not got[i] then
+      if i and i >= 1 and i <= of and not got[i] then
          got[i], got.n = part.text, got.n + 1
       end
       if got.n == of then
