@@ -106,7 +106,11 @@ function ship_dir:send(name)
       end
    end
    uv.fs_close(from)
-   return ok and size, err
+   if not ok then
+      -- Without the temporary name.
+      return nil, ("%s: %s"):format(self.dir, err:match("^(E%u+: [^:]+): /") or err)
+   end
+   return size
 end
 
 return ship_dir

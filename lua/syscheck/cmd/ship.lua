@@ -69,8 +69,9 @@ end
 
 -- @return list of { spool, node }; or nil, why
 local function spools(args, self)
+   local node = args.node or slurm.safe_name(os.getenv("SLURMD_NODENAME")) or self.name
    if args.spool then
-      return { { spool = args.spool, node = args.node or self.name } }
+      return { { spool = args.spool, node = node } }
    end
    local path = self.policy.spool or paths.spool
    local dirs, err, names = records.dirs(path)
@@ -79,7 +80,7 @@ local function spools(args, self)
    end
    local out = {}
    for i, dir in ipairs(dirs) do
-      out[i] = { spool = dir, node = names and slurm.safe_name(names[i]) or args.node or self.name }
+      out[i] = { spool = dir, node = names and slurm.safe_name(names[i]) or node }
    end
    return out
 end
@@ -116,7 +117,8 @@ local function run_one(o, timeout_s)
       complain("%s: %d damaged line%s, not sent", o.spool, out.damaged, out.damaged == 1 and "" or "s")
    end
    if out.err then
-      return complain("%s; nothing is lost, %s wait in %s", out.err, amount(out.waiting, out.waiting_bytes), o.spool)
+      return complain("%s; nothing is lost, %s wait%s in %s", out.err, amount(out.waiting, out.waiting_bytes),
+         out.waiting == 1 and "s" or "", o.spool)
    end
    return 0
 end
