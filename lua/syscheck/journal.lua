@@ -5,6 +5,7 @@
 -- sync; who does not get it in time writes a segment of his own.
 local uv = require("luv")
 local files = require("syscheck.files")
+local lines = require("syscheck.lines")
 local process = require("syscheck.process")
 local segments = require("syscheck.segments")
 
@@ -15,7 +16,6 @@ local LOCK = ".lock"
 local LOCK_WAIT_S = 2
 local STALE_S = 3600
 local MIB = 1048576
-local CHUNK = 1048576
 local FULL = { ENOSPC = true, EDQUOT = true }
 
 --- What holds without a policy, MiB.
@@ -24,29 +24,26 @@ journal.SEGMENT_MB, journal.MAX_MB = 8, 256
 --- Why records were lost, as the record says it.
 local REASONS = { full = "disk full", max = "spool over its maximum" }
 
-local function read_only_open(path)
-   return uv.fs_open(path, C.O_RDONLY + files.NOFOLLOW, 0)
-end
-
-local function count_lines(path)
-   local fd = read_only_open(path)
-   local lines, last = 0, "\n"
-   while fd do
-      local chunk = uv.fs_read(fd, CHUNK, -1)
-      if not chunk or chunk == "" then
-         break
-      end
-      local at = chunk:find("\n", 1, true)
-      while at do
-         lines = lines + 1
-         at = chunk:find("\n", at + 1, true)
-      end
-      last = chunk:sub(-1)
+-- Records and bytes of a segment. One that tells of a loss counts as what it tells of:
+-- or the first loss would be forgotten with the second.
+local function count(path)
+   local fd = uv.fs_open(path, C.O_RDONLY + files.NOFOLLOW, 0)
+   if not fd then
+      return 0, 0
    end
-   if fd then
-      uv.fs_close(fd)
+   local n, bytes = 0, segments.size(path)
+   for line in lines.of(fd) do
+      -- Inside a string the quotes would be escaped.
+      local told = line and line:find('"kind":"loss"', 1, true)
+      if told then
+         n = n + (math.tointeger(tonumber(line:match('"lost_records":(%d+)'))) or 0)
+         bytes = bytes - #line - 1 + (math.tointeger(tonumber(line:match('"lost_bytes":(%d+)'))) or 0)
+      elseif line ~= "" then
+         n = n + 1
+      end
    end
-   return last == "\n" and lines or lines + 1
+   uv.fs_close(fd)
+   return n, math.max(bytes, 0)
 end
 
 local function empty_out(path)
@@ -61,7 +58,8 @@ end
 -- no room on a full disk, and no crash between here and the record can lose it.
 local function drop_unshipped(dir, name, why)
    local path = dir .. "/" .. name
-   local to = dir .. "/" .. segments.lost_name(segments.id_of(name), count_lines(path), segments.size(path), why)
+   local n, bytes = count(path)
+   local to = dir .. "/" .. segments.lost_name(segments.id_of(name), n, bytes, why)
    if not uv.fs_rename(path, to) then
       return false
    end
@@ -107,7 +105,7 @@ end
 -- The lines that tell of losses, and the names to remove once they are on disk. The id
 -- is made of the name, so that a crash in between makes no second one of the same loss.
 local function told(dir, loss)
-   local lines, names = {}, {}
+   local texts, names = {}, {}
    for _, l in ipairs(segments.list(dir).lost) do
       local path = dir .. "/" .. l.name
       if segments.size(path) > 0 then
@@ -115,10 +113,10 @@ local function told(dir, loss)
       end
       local line = loss and loss(l.id .. l.id, l.records, l.bytes, REASONS[l.reason] or l.reason)
       if line then
-         lines[#lines + 1], names[#names + 1] = line .. "\n", path
+         texts[#texts + 1], names[#names + 1] = line .. "\n", path
       end
    end
-   return table.concat(lines), names
+   return table.concat(texts), names
 end
 
 local function ends_torn(fd, size)

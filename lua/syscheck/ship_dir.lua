@@ -35,7 +35,8 @@ local function check(dir, sub)
    elseif stat.type ~= "directory" then
       return nil, sub .. ": not a directory"
    elseif stat.uid ~= uv.getuid() and stat.uid ~= top.uid then
-      return nil, ("%s: belongs to user %d, neither to this process' user nor to the owner of %s"):format(sub, stat.uid, dir)
+      return nil, ("%s: belongs to user %d, neither to this process' user nor to the owner of %s"):format(sub, stat.uid,
+         dir)
    elseif stat.mode & 2 ~= 0 then
       return nil, sub .. ": everybody may write to it (chmod o-w)"
    end

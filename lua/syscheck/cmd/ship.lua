@@ -31,11 +31,11 @@ function command.add_to(parser)
          return not wrong and value, wrong and ('--to must be %s, not "%s"'):format(wrong, render.safe(value, 100))
       end)
    c:option("--spool", "Spool directory to ship (default: the policy's)."):argname("DIR")
-   c:option("--node", "Name of this node, for its directory (default: $SLURMD_NODENAME, the host's name).")
+   c:option("--node", "Name of the node's directory (default: $SLURMD_NODENAME, the host's name).")
       :argname("NAME"):convert(function(value)
          return slurm.safe_name(value), "--node: not a node's name"
       end)
-   c:option("--timeout", "Seconds after which a destination that hangs is given up (default: ship_timeout of the policy).")
+   c:option("--timeout", "Seconds after which a destination that hangs is given up (default: the policy's).")
       :argname("S"):convert(function(value)
          local n = tonumber(value)
          return n and n >= 1 and n <= 86400 and n, "--timeout: a number of seconds from 1 to 86400"
@@ -63,8 +63,7 @@ local function join()
       io.stdout:write(line, "\n")
    end
    local n = lacking()
-   return n > 0 and complain("%d record%s lack%s a part: not in this log", n, n == 1 and "" or "s", n == 1 and "s" or "")
-      or 0
+   return n > 0 and complain("records of which a part is not in this log: %d", n) or 0
 end
 
 -- @return list of { spool, node }; or nil, why
