@@ -30,7 +30,7 @@ setup_file() {
 	run find "$work/spool" "$work/dest" -name 'records*.jsonl' ! -name '*.shipped.jsonl' ! -path "$work/dest/*" -size +0
 	[ "$output" = "" ]
 	[ "$(find "$work/dest/n1" -name '.*' -type f)" = "" ]
-	"$ROOT/tests/schema.py" "$work"/dest/n1/*.jsonl
+	"$ROOT/tests/schema.py" --torn "$work"/dest/n1/*.jsonl
 	if [ "${#ingest[@]}" -gt 0 ]; then
 		"$P/bin/syscheck" ingest --store "$work/store.db" "$work/dest"
 		sqlite3 "$work/store.db" 'SELECT lower(hex(id)) FROM job_node UNION ALL SELECT lower(hex(id)) FROM check_node' >"$work/ids"
