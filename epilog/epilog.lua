@@ -78,7 +78,7 @@ function epilog.main(get, options)
    record.check = begin and (begin.check or check_of(begin.record))
    record.duration_s = (uv.hrtime() - started) / 1e9
    local ok
-   ok, err = records.append(self.spool, record)
+   ok, err = records.append(self.spool, record, self.policy)
    if not ok then
       log.error("job record lost: %s", err)
    end

@@ -192,7 +192,7 @@ function prolog.main(get, options)
    end
    record.duration_s = (uv.hrtime() - started) / 1e9
    if lvl ~= "none" then
-      ok, err = records.append(self.spool, record)
+      ok, err = records.append(self.spool, record, self.policy)
       if not ok then
          log.error("check record lost: %s", err)
       end

@@ -21,6 +21,7 @@ setup() {
 
 teardown() {
 	[ -z "${STEP:-}" ] || kill "$STEP" 2>/dev/null || true
+	agent_keep
 }
 
 # records: how many there are

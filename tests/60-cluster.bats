@@ -23,8 +23,11 @@ setup_file() {
 
 teardown_file() {
 	[ -n "${BASE:-}" ] || return 0
+	local code=0
+	"$ROOT/tests/schema.py" "$MINICLUSTER_DIR"/var/spool/syscheck/*/records*.jsonl || code=1
 	"$MC" down
 	rm -rf "$BASE"
+	return "$code"
 }
 
 setup() {

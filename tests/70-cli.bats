@@ -89,6 +89,8 @@ one_line() {
 }
 
 @test "job: not there, damaged lines, other spools" {
+	# shellcheck disable=SC2034 # the teardown's
+	KEEP_SPOOL=0
 	run --separate-stderr syscheck job 1
 	[ "$status" -eq 1 ]
 	run prolog SLURM_JOB_ID=5

@@ -12,6 +12,27 @@ agent_install() {
 	cp "$P"/libexec/syscheck/{stream,dgemm,noise,numa,scaling} "$P/kernels/"
 }
 
+# Keeps what the agent has recorded, for the schema. $KEEP_SPOOL=0: the test puts
+# something else into the spool.
+agent_keep() {
+	local f n=0
+	[ "${KEEP_SPOOL:-1}" = 1 ] || return 0
+	for f in "$P"/var/spool/syscheck/records*.jsonl; do
+		[ -f "$f" ] && [ ! -L "$f" ] || continue
+		mkdir -p "$BATS_FILE_TMPDIR/spools"
+		cp "$f" "$BATS_FILE_TMPDIR/spools/test-$BATS_TEST_NUMBER-$((n += 1)).jsonl"
+	done
+}
+
+teardown() {
+	agent_keep
+}
+
+# Every record that a test produced is as docs/records.schema.json says.
+teardown_file() {
+	[ ! -d "$BATS_FILE_TMPDIR/spools" ] || "$ROOT/tests/schema.py" "$BATS_FILE_TMPDIR"/spools/*.jsonl
+}
+
 # A clean node for each test.
 agent_reset() {
 	rm -rf "${P:?}/var" "$P/run" "$P/etc/syscheck/baseline.json" "$P/calls"

@@ -11,7 +11,7 @@ dest() {
 substitute() {
 	local mode=$1 source=$2 target=$3 text name
 	text=$(<"$source")
-	for name in LUA LIBEXECDIR DATADIR SYSCONFDIR LOCALSTATEDIR RUNDIR LIBDIR VERSION; do
+	for name in LUA BINDIR LIBEXECDIR DATADIR SYSCONFDIR LOCALSTATEDIR RUNDIR LIBDIR VERSION; do
 		text=${text//"@$name@"/"${!name}"}
 	done
 	printf '%s\n' "$text" >"$target.$$"
@@ -51,7 +51,7 @@ main() {
 	local d f
 	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR/lua/syscheck/counters" "$DATADIR/lua/syscheck/cmd" "$DATADIR/lua/syscheck/doctor" \
 		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
-		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" \
+		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/systemd" \
 		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do
 		[ -d "$(dest "$d")" ] || install -d -m 755 "$(dest "$d")"
 	done
@@ -86,6 +86,9 @@ main() {
 	config etc/syscheck/policy.lua "$(dest "$SYSCONFDIR/syscheck/policy.lua")"
 	config etc/slurm/syscheck.conf "$(dest "$SYSCONFDIR/slurm/syscheck.conf")"
 	config etc/slurm/plugstack.conf.d/syscheck.conf "$(dest "$SYSCONFDIR/slurm/plugstack.conf.d/syscheck.conf")"
+	for f in etc/systemd/*; do
+		substitute 644 "$f" "$(dest "$DATADIR/examples/systemd/${f##*/}")"
+	done
 	config etc/logrotate.d/syscheck "$(dest "$SYSCONFDIR/logrotate.d/syscheck")"
 }
 

@@ -28,6 +28,7 @@ packages() {
 	test iproute2
 	test util-linux
 	test procps
+	test python3-jsonschema
 	test bats
 	test libcmocka-dev
 	test lua5.1

@@ -111,6 +111,19 @@ return {
    -- run = "@RUNDIR@",
    -- baseline = "@SYSCONFDIR@/syscheck/baseline.json",
 
+   -- The spool on each node: records go to a new file after spool_segment_mb MiB; of all
+   -- files together the oldest are dropped beyond spool_max_mb, those first that are
+   -- shipped. What had to be dropped unshipped is told in a record.
+   spool_segment_mb = 8,
+   spool_max_mb = 256,
+
+   -- Where `syscheck ship` (syscheck-ship(8), a timer) moves a node's records: a directory
+   -- that exists on a shared file system, or "syslog:FACILITY". ship_keep_mb MiB of what
+   -- is shipped stay on the node; a destination that hangs is given up after ship_timeout s.
+   -- ship = "/shared/syscheck",
+   ship_keep_mb = 16,
+   ship_timeout = 300,
+
    -- Where the fleet's records are collected: a file or a database. No password here:
    -- the policy is readable by all.
    -- store = "@LOCALSTATEDIR@/lib/syscheck/store.db", -- or "postgresql://db.example.org/syscheck"

@@ -82,7 +82,8 @@ function files.mkdir(dir)
    return true
 end
 
-local function write_all(fd, text)
+--- Writes all of a text, however many calls it takes.
+function files.write_all(fd, text)
    local done = 0
    while done < #text do
       local n, err = uv.fs_write(fd, done == 0 and text or text:sub(done + 1), -1)
@@ -105,7 +106,7 @@ function files.write(path, text, mode)
       return nil, err
    end
    local ok
-   ok, err = write_all(fd, text)
+   ok, err = files.write_all(fd, text)
    uv.fs_close(fd)
    if ok then
       ok, err = uv.fs_rename(name, path)
@@ -117,7 +118,7 @@ function files.write(path, text, mode)
    return true
 end
 
---- Appends one line with one write and fdatasync: when it returns true, the
+--- Appends one line with one write and fdatasync (records: journal.lua): when it returns true, the
 -- line is on disk. A torn last line (a crash in the middle of a write) is ended
 -- first, so that it spoils no other.
 -- @param text without newline
@@ -142,6 +143,41 @@ function files.append(path, text)
       return nil, ("%s: %s"):format(path, err)
    end
    return true
+end
+
+--- Writes a new file that must not exist, and waits until it is on disk.
+function files.write_new(path, text, mode)
+   local fd, err = uv.fs_open(path, C.O_WRONLY + C.O_CREAT + C.O_EXCL + NOFOLLOW, mode)
+   if not fd then
+      return nil, err
+   end
+   local ok
+   ok, err = files.write_all(fd, text)
+   if ok then
+      ok, err = uv.fs_fsync(fd)
+   end
+   uv.fs_close(fd)
+   if not ok then
+      uv.fs_unlink(path)
+      return nil, err
+   end
+   return true
+end
+
+--- Waits until the names in a directory are on disk. A file system that cannot sync
+-- a directory does not need it.
+function files.sync_dir(dir)
+   local fd, err = uv.fs_open(dir, C.O_RDONLY + (C.O_DIRECTORY or 0), 0)
+   if not fd then
+      return nil, err
+   end
+   local ok, code
+   ok, err, code = uv.fs_fsync(fd)
+   uv.fs_close(fd)
+   if ok or code == "EINVAL" or code == "ENOTSUP" then
+      return true
+   end
+   return nil, err
 end
 
 --- n random bytes (default 16) in hex, from the kernel.

@@ -149,7 +149,7 @@ local function write_record(self, hardware, result, action, drained, marker, sta
    record.action, record.drain = action, drained
    record.kernel_s, record.box_s = result.kernel_s, result.box_s
    record.duration_s = (uv.hrtime() - started) / 1e9
-   local ok, err = records.append(self.spool, record)
+   local ok, err = records.append(self.spool, record, self.policy)
    if not ok then
       log.error("check record lost: %s", err)
    end

@@ -126,7 +126,7 @@ end
 -- @param begin from read_begin, or nil
 function node:settle(begin)
    if begin and type(begin.record) == "table" then
-      local ok, err = records.append(self.spool, begin.record)
+      local ok, err = records.append(self.spool, begin.record, self.policy)
       if not ok then
          log.error("check record lost: %s", err)
       end

@@ -39,6 +39,10 @@ schema.DEFAULTS = {
    deadline = { quick = 15, full = 60 },
    node_cpus = "threads",
    scontrol = "scontrol",
+   spool_segment_mb = 8,
+   spool_max_mb = 256,
+   ship_keep_mb = 16,
+   ship_timeout = 300,
 }
 
 -- Schema: a function returns nil when the value is good, else what it must be, and
@@ -68,6 +72,15 @@ end
 local function path(v)
    if type(v) ~= "string" or not v:match("^/[^%c]*$") or #v > 1000 then
       return "an absolute path"
+   end
+end
+
+--- Where `syscheck ship` moves a node's records to. @return nil when good, else what it must be
+function schema.destination(v)
+   local syslog = type(v) == "string" and (v == "syslog" or v:match("^syslog:%l[%l%d]*$")
+      or v:match("^syslog:%l[%l%d]*@/[^%c]+$"))
+   if path(v) and not syslog then
+      return 'an absolute path or "syslog:FACILITY"'
    end
 end
 
@@ -171,6 +184,11 @@ schema.KEYS = {
    baseline = path,
    store = store,
    spool = path,
+   spool_segment_mb = number(0.01, 64),
+   spool_max_mb = number(0.1, 65536),
+   ship = schema.destination,
+   ship_keep_mb = number(0, 65536),
+   ship_timeout = number(1, 86400),
    state = path,
    run = path,
    lock = path,

@@ -13,7 +13,9 @@ local ABANDON_AFTER_MS = 500 -- from SIGKILL to leaving it behind (stuck in the 
 -- @param file path, or a name looked up in a fixed PATH
 -- @param args list of strings
 -- @param options { timeout_ms, max_output = bytes per stream (default 1 MiB; more
---   ends the program), env = list of "NAME=value", fd3 = descriptor to pass }
+--   ends the program), env = list of "NAME=value", fd3 = descriptor to pass, input =
+--   text for its stdin, in_group = true: it stays in this process' group, and whoever
+--   ends that ends it, too }
 -- @return { code, signal, out, err, timed_out, too_long, seconds, stuck = it survived
 --   SIGKILL and was left behind }, or nil and why it could not be started
 function process.run(file, args, options)
@@ -21,6 +23,7 @@ function process.run(file, args, options)
    local result = { out = {}, err = {} }
    local sizes = { out = 0, err = 0 }
    local pipes = { out = uv.new_pipe(false), err = uv.new_pipe(false) }
+   local input = options.input and uv.new_pipe(false)
    local env = { PATH, "LC_ALL=C" }
    for _, e in ipairs(options.env or {}) do
       env[#env + 1] = e
@@ -33,12 +36,13 @@ function process.run(file, args, options)
    -- A group of its own (detached: setsid), so that a signal reaches whatever
    -- the program started, too.
    local child, pid
+   local group = options.in_group and 1 or -1
    child, pid = uv.spawn(file, {
       args = args,
       env = env,
       cwd = "/",
-      stdio = { nil, pipes.out, pipes.err, options.fd3 },
-      detached = true,
+      stdio = { input or nil, pipes.out, pipes.err, options.fd3 },
+      detached = not options.in_group,
    }, function(code, signal)
       exited = true
       result.code, result.signal = code, signal
@@ -48,14 +52,21 @@ function process.run(file, args, options)
       for _, handle in pairs(pipes) do
          handle:close()
       end
+      if input then
+         input:close()
+      end
       timer:close()
       return nil, ("%s: %s"):format(file, pid)
    end
+   if input then
+      input:write(options.input)
+      input:shutdown()
+   end
 
    local function stop()
-      uv.kill(-pid, "sigterm")
+      uv.kill(group * pid, "sigterm")
       timer:start(KILL_AFTER_MS, 0, function()
-         uv.kill(-pid, "sigkill")
+         uv.kill(group * pid, "sigkill")
          timer:start(ABANDON_AFTER_MS, 0, function()
             abandoned = true
          end)
@@ -82,7 +93,9 @@ function process.run(file, args, options)
       -- Exited, but a grandchild holds the pipe: what was said is enough.
       if exited then
          abandoned = true
-         uv.kill(-pid, "sigkill")
+         if not options.in_group then
+            uv.kill(-pid, "sigkill")
+         end
       else
          result.timed_out = true
          stop()
@@ -96,6 +109,9 @@ function process.run(file, args, options)
    timer:close()
    for _, pipe in pairs(pipes) do
       pipe:close()
+   end
+   if input then
+      input:close()
    end
    child:close()
    uv.run("nowait") -- lets libuv finish the closing

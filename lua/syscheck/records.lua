@@ -3,6 +3,9 @@
 local json = require("cjson.safe").new()
 local uv = require("luv")
 local files = require("syscheck.files")
+local journal = require("syscheck.journal")
+local lines = require("syscheck.lines")
+local segments = require("syscheck.segments")
 
 json.encode_number_precision(14)
 json.decode_invalid_numbers(false)
@@ -12,10 +15,7 @@ json.encode_invalid_numbers("null")
 local records = {}
 
 records.VERSION = 1
-records.FILE = "records.jsonl"
-
-local MAX_LINE = 1048576 -- a longer line is damage, not a record
-local CHUNK = 262144
+records.FILE = segments.OPEN
 
 local PARTS = { "memory_gib", "dimms", "packages", "cores", "threads", "numa_nodes" }
 
@@ -29,7 +29,7 @@ local function parts(inventory)
 end
 
 --- What every record has.
--- @param kind "check" or "job"
+-- @param kind "check" or "job" (a "loss" is append's own)
 -- @param node from node.open
 -- @param inventory from inventory.read
 -- @param snapshot counters, for the boot id
@@ -80,59 +80,42 @@ function records.runs(result)
    return #runs > 0 and runs or nil
 end
 
---- Appends a record durably.
+-- What had to be dropped to keep this record, in a record of its own.
+local function loss_line(record, id, lost_records, lost_bytes, reason)
+   return (json.encode({
+      v = records.VERSION,
+      kind = "loss",
+      id = id,
+      cluster = record.cluster,
+      node = record.node,
+      boot_id = record.boot_id,
+      time = records.time(os.time()),
+      lost_records = lost_records,
+      lost_bytes = lost_bytes,
+      reason = reason,
+   }))
+end
+
+--- Appends a record durably: acknowledged is on disk.
+-- @param limits policy, for the sizes of the spool; nil: the defaults
 -- @return true; or nil and why
-function records.append(spool, record)
+function records.append(spool, record, limits)
    local line, err = json.encode(record)
    if not line then
       return nil, "record not encoded: " .. tostring(err)
+   elseif #line > lines.MAX then
+      return nil, ("record of %d bytes, more than readers take"):format(#line)
    end
-   local ok
-   ok, err = files.mkdir(spool)
-   if not ok then
-      return nil, ("%s: %s"):format(spool, err)
-   end
-   return files.append(spool .. "/" .. records.FILE, line)
+   return journal.append(spool, line, {
+      spool_segment_mb = limits and limits.spool_segment_mb,
+      spool_max_mb = limits and limits.spool_max_mb,
+      loss = function(...)
+         return loss_line(record, ...)
+      end,
+   })
 end
 
--- Lines of a file, in bounded memory; false for one that is too long. Plain finds
--- only, each byte looked at once: a pattern over a megabyte without a newline
--- would take the square of that.
-local function lines(file)
-   local rest, from, skipping = "", 1, false
-   return function()
-      while true do
-         local to = rest:find("\n", from, true)
-         if to then
-            local line = rest:sub(from, to - 1)
-            from = to + 1
-            if not skipping then
-               return line
-            end
-            skipping = false
-         else
-            rest, from = rest:sub(from), 1
-            local too_long = #rest > MAX_LINE and not skipping
-            if skipping or too_long then
-               rest, skipping = "", true
-            end
-            local chunk = file:read(CHUNK)
-            if too_long then
-               rest = chunk or ""
-               return false
-            elseif not chunk then
-               -- A torn line has no end; it may be a record all the same.
-               local last = rest
-               rest = ""
-               return last ~= "" and last or nil
-            end
-            rest = rest .. chunk
-         end
-      end
-   end
-end
-
---- Reads records from spool directories.
+--- Reads records from spool directories, oldest segment first.
 -- @param dirs list of directories
 -- @param on_bad function(file, line number, why) for what is not a record
 -- @param want optional function(line) -> false to skip a line before decoding it
@@ -140,18 +123,16 @@ end
 function records.read(dirs, on_bad, want)
    return coroutine.wrap(function()
       for _, dir in ipairs(dirs) do
-         local path = dir .. "/" .. records.FILE
-         local file, err = io.open(path, "rb")
-         if not file and not err:find("No such file", 1, true) then
-            on_bad(path, 0, (err:gsub("^.*: ", "")))
-         elseif not file then
-            -- Nothing was recorded yet; a directory that is not there is another matter.
-            if not uv.fs_stat(dir) then
-               on_bad(dir, 0, "no such directory")
-            end
-         else
+         -- Nothing was recorded yet; a directory that is not there is another matter.
+         local stat, err, code = uv.fs_stat(dir)
+         if not stat then
+            on_bad(dir, 0, code == "ENOENT" and "no such directory" or err)
+         end
+         for path, fd in segments.each(dir, function(file, why)
+            on_bad(file, 0, why)
+         end) do
             local number = 0
-            for line in lines(file) do
+            for line in lines.of(fd) do
                number = number + 1
                if line == false then
                   on_bad(path, number, "longer than 1 MiB")
@@ -168,21 +149,21 @@ function records.read(dirs, on_bad, want)
                   end
                end
             end
-            file:close()
          end
       end
    end)
 end
 
 --- Spool directories behind a path with %n: one per node that has one.
--- @return list; and why it is empty, where the directories cannot be listed
+-- @return list; why it is empty, where the directories cannot be listed; and the list of
+--   the nodes' names, where the path has %n
 function records.dirs(path)
    local head, tail = path:match("^(.*/)[^/]*%%n[^/]*(.*)$")
    if not head then
       return { path }
    end
    local before, after = path:match("^.*/([^/]*)%%n([^/]*)")
-   local dirs = {}
+   local dirs, names = {}, {}
    local ok, err = uv.fs_access(head, "R")
    if not ok then
       return dirs, tostring(err or head .. (uv.fs_stat(head) and ": permission denied" or ": no such directory"))
@@ -190,12 +171,13 @@ function records.dirs(path)
    for _, name in ipairs(files.list(head)) do
       if name:sub(1, #before) == before and name:sub(-#after - 1):sub(2) == after then
          local dir = head .. name .. tail
-         if uv.fs_stat(dir .. "/" .. records.FILE) then
+         if segments.any(dir) then
             dirs[#dirs + 1] = dir
+            names[#names + 1] = name:sub(#before + 1, #name - #after)
          end
       end
    end
-   return dirs
+   return dirs, nil, names
 end
 
 return records
