@@ -16,6 +16,7 @@ local policy = require("syscheck.policy")
 local records = require("syscheck.records")
 local render = require("syscheck.render")
 local resume = require("syscheck.resume")
+local runs = require("syscheck.runs")
 local slurm = require("syscheck.slurm")
 local yield = require("syscheck.yield")
 
@@ -143,6 +144,7 @@ function prolog.main(get, options)
       log.error("begin snapshot: %s", err)
       self:problem("begin snapshot: " .. err)
    end
+   runs.begin(self, job.id, from.boot_id)
    local ended = yield.take(self)
    if ended then
       log.info("ended the health check of process %d", ended)

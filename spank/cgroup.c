@@ -1,0 +1,550 @@
+#include "cgroup.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* io.stat of a node with hundreds of devices; the other files have a few lines. */
+#define TEXT_MAX 65536
+#define GROUPS_MAX 1024
+
+static const char *const names[CG_FIELDS] = {
+	[CG_CPU_US] = "cpu_us",
+	[CG_CPU_THROTTLED_US] = "cpu_throttled_us",
+	[CG_IO_SOME_US] = "io_some_us",
+	[CG_IO_FULL_US] = "io_full_us",
+	[CG_READ_BYTES] = "read_bytes",
+	[CG_WRITTEN_BYTES] = "written_bytes",
+	[CG_MEMORY_PEAK_BYTES] = "memory_peak_bytes",
+	[CG_MEMORY_SOME_US] = "memory_some_us",
+	[CG_OOM_KILLS] = "oom_kills",
+};
+
+const char *cg_name(enum cg_field field)
+{
+	return names[field];
+}
+
+void cg_clear(struct cg_values *values)
+{
+	for (int i = 0; i < CG_FIELDS; i++)
+		values->v[i] = CG_UNKNOWN;
+}
+
+uint64_t cg_add(uint64_t a, uint64_t b)
+{
+	if (a == CG_UNKNOWN)
+		return b;
+	if (b == CG_UNKNOWN)
+		return a;
+	return a < CG_UNKNOWN - 1 - b ? a + b : CG_UNKNOWN - 1;
+}
+
+uint64_t cg_max(uint64_t a, uint64_t b)
+{
+	if (a == CG_UNKNOWN)
+		return b;
+	return b == CG_UNKNOWN || a > b ? a : b;
+}
+
+/* Digits up to white space or the end, and no more of them than fit. */
+static uint64_t number(const char *p)
+{
+	char *end;
+	unsigned long long n;
+
+	if (!isdigit((unsigned char)*p))
+		return CG_UNKNOWN;
+	errno = 0;
+	n = strtoull(p, &end, 10);
+	if (errno != 0 || (*end != '\0' && !isspace((unsigned char)*end)))
+		return CG_UNKNOWN;
+	return n;
+}
+
+uint64_t cg_number(const char *text)
+{
+	return number(text);
+}
+
+/* The next line's begin, NULL after the last. */
+static const char *next_line(const char *line)
+{
+	const char *eol = strchr(line, '\n');
+
+	return eol != NULL && eol[1] != '\0' ? eol + 1 : NULL;
+}
+
+/* What follows `word` and a space at the line's begin, or NULL. */
+static const char *after(const char *line, const char *word)
+{
+	size_t len = strlen(word);
+
+	return strncmp(line, word, len) == 0 && line[len] == ' ' ? line + len + 1 : NULL;
+}
+
+uint64_t cg_keyed(const char *text, const char *key)
+{
+	for (const char *line = text; line != NULL; line = next_line(line)) {
+		const char *value = after(line, key);
+
+		if (value != NULL)
+			return number(value);
+	}
+	return CG_UNKNOWN;
+}
+
+/* The number behind " KEY=" in this line. */
+static uint64_t pair(const char *line, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *p = line; *p != '\0' && *p != '\n'; p++) {
+		if (*p == ' ' && strncmp(p + 1, key, len) == 0 && p[1 + len] == '=')
+			return number(p + 1 + len + 1);
+	}
+	return CG_UNKNOWN;
+}
+
+uint64_t cg_pressure(const char *text, const char *kind)
+{
+	for (const char *line = text; line != NULL; line = next_line(line)) {
+		if (after(line, kind) != NULL)
+			return pair(line, "total");
+	}
+	return CG_UNKNOWN;
+}
+
+/* "8:16 ", and whether that device counts. */
+static bool device(const char *line, cg_device_counts counts, const char **rest)
+{
+	unsigned int major, minor;
+	int used = 0;
+
+	if (sscanf(line, "%9u:%9u %n", &major, &minor, &used) != 2 || used == 0)
+		return false;
+	*rest = line + used;
+	return counts == NULL || counts(major, minor);
+}
+
+void cg_io_v2(const char *text, cg_device_counts counts, uint64_t *read, uint64_t *written)
+{
+	const char *rest;
+
+	/* A group that has moved nothing has an empty file. */
+	*read = *written = 0;
+	for (const char *line = text; line != NULL; line = next_line(line)) {
+		if (!device(line, counts, &rest))
+			continue;
+		/* From the space before the first pair on. */
+		*read = cg_add(*read, pair(rest - 1, "rbytes"));
+		*written = cg_add(*written, pair(rest - 1, "wbytes"));
+	}
+}
+
+void cg_io_v1(const char *text, cg_device_counts counts, uint64_t *read, uint64_t *written)
+{
+	const char *rest;
+
+	*read = *written = 0;
+	for (const char *line = text; line != NULL; line = next_line(line)) {
+		if (!device(line, counts, &rest))
+			continue;
+		if (after(rest, "Read") != NULL)
+			*read = cg_add(*read, number(after(rest, "Read")));
+		else if (after(rest, "Write") != NULL)
+			*written = cg_add(*written, number(after(rest, "Write")));
+	}
+}
+
+void cg_io_process(const char *text, uint64_t *read, uint64_t *written)
+{
+	*read = cg_keyed(text, "read_bytes:");
+	*written = cg_keyed(text, "write_bytes:");
+}
+
+/* ---- where ---- */
+
+/* Of `path`, the length up to the end of job_JOB and of the step below it; the last
+ * such pair counts. False if there is none. */
+static bool find_step(const char *path, size_t len, uint32_t job, size_t *job_end, size_t *step_end)
+{
+	char name[32];
+	size_t n = (size_t)snprintf(name, sizeof(name), "/job_%u/step_", job);
+	bool found = false;
+
+	for (size_t i = 0; i + n < len; i++) {
+		const char *slash;
+
+		if (strncmp(path + i, name, n) != 0 || path[i + n] == '/')
+			continue;
+		slash = memchr(path + i + n, '/', len - i - n);
+		*job_end = i + n - (sizeof("/step_") - 1);
+		*step_end = slash != NULL ? (size_t)(slash - path) : len;
+		found = true;
+	}
+	return found;
+}
+
+/* \040 and the like, as the kernel writes white space. False if it is too long. */
+static bool unescape(char *out, size_t size, const char *from, size_t len)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = from[i];
+
+		if (c == '\\' && i + 3 < len && from[i + 1] >= '0' && from[i + 1] <= '3' &&
+		    from[i + 2] >= '0' && from[i + 2] <= '7' && from[i + 3] >= '0' && from[i + 3] <= '7') {
+			c = (char)((from[i + 1] - '0') * 64 + (from[i + 2] - '0') * 8 + (from[i + 3] - '0'));
+			i += 3;
+		}
+		if (used + 1 >= size)
+			return false;
+		out[used++] = c;
+	}
+	out[used] = '\0';
+	return true;
+}
+
+/* Whether `list` ("rw,cpu,cpuacct") up to its end at a blank or newline has `word`. */
+static bool has_word(const char *list, size_t len, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= len; i++) {
+		if ((i == 0 || list[i - 1] == ',') && strncmp(list + i, word, n) == 0 &&
+		    (i + n == len || list[i + n] == ','))
+			return true;
+	}
+	return false;
+}
+
+static const char *const controllers[CG_HIERARCHIES] = {
+	[CG_CPU] = "cpu",
+	[CG_CPUACCT] = "cpuacct",
+	[CG_BLKIO] = "blkio",
+	[CG_MEMORY] = "memory",
+};
+
+/* A mount of a hierarchy of cgroups: its point, and the group that is its root. */
+struct mount {
+	char point[CG_PATH_MAX];
+	char root[CG_PATH_MAX];
+};
+
+#define MOUNT_FIELDS 5
+
+/*
+ * One line of mountinfo: ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [FIELD...] - TYPE
+ * SOURCE SUPEROPTIONS. False if it is not that hierarchy's.
+ */
+static bool parse_mount(struct mount *mount, const char *line, enum cg_hierarchy hierarchy)
+{
+	const char *eol = strchrnul(line, '\n');
+	const char *at[MOUNT_FIELDS + 1], *p = line, *type, *options;
+	size_t len;
+
+	for (int i = 0; i <= MOUNT_FIELDS; i++) {
+		at[i] = p;
+		p = memchr(p, ' ', (size_t)(eol - p));
+		if (p == NULL)
+			return false;
+		p++;
+	}
+	/* No field holds a blank, so this is the separator. */
+	type = memmem(p - 1, (size_t)(eol - p + 1), " - ", 3);
+	if (type == NULL)
+		return false;
+	type += 3;
+	if (hierarchy == CG_UNIFIED) {
+		if (after(type, "cgroup2") == NULL)
+			return false;
+	} else {
+		if (after(type, "cgroup") == NULL)
+			return false;
+		options = memrchr(type, ' ', (size_t)(eol - type));
+		len = (size_t)(eol - options - 1);
+		if (!has_word(options + 1, len, controllers[hierarchy]))
+			return false;
+	}
+	return unescape(mount->root, sizeof(mount->root), at[3], (size_t)(at[4] - at[3] - 1)) &&
+	       unescape(mount->point, sizeof(mount->point), at[4], (size_t)(at[5] - at[4] - 1));
+}
+
+/* The file name of group `path` below the first mount that shows it. */
+static bool resolve(char *out, size_t *mount_len, const char *mounts, enum cg_hierarchy hierarchy,
+		    const char *path)
+{
+	struct mount mount;
+
+	/* Outside of this process' cgroup namespace. */
+	if (strstr(path, "/..") != NULL)
+		return false;
+	for (const char *line = mounts; line != NULL; line = next_line(line)) {
+		size_t root;
+		int n;
+
+		if (!parse_mount(&mount, line, hierarchy))
+			continue;
+		root = strcmp(mount.root, "/") == 0 ? 0 : strlen(mount.root);
+		if (strncmp(path, mount.root, root) != 0 || (path[root] != '/' && path[root] != '\0'))
+			continue;
+		n = snprintf(out, CG_PATH_MAX, "%s%s", mount.point, path + root);
+		if (n > 0 && n < CG_PATH_MAX) {
+			*mount_len = strlen(mount.point);
+			return true;
+		}
+	}
+	out[0] = '\0';
+	return false;
+}
+
+/* The line of /proc/PID/cgroup of a hierarchy: "4:cpu,cpuacct:/path"; the path into
+ * `path`. Slurm's paths hold no newline, and nobody else's matter. */
+static bool group_of(char *path, const char *cgroup, enum cg_hierarchy hierarchy)
+{
+	for (const char *line = cgroup; line != NULL; line = next_line(line)) {
+		const char *eol = strchrnul(line, '\n');
+		const char *list = memchr(line, ':', (size_t)(eol - line));
+		const char *group = list != NULL ? memchr(list + 1, ':', (size_t)(eol - list - 1)) : NULL;
+		size_t len;
+
+		if (group == NULL)
+			continue;
+		len = (size_t)(group - list - 1);
+		group++;
+		if (hierarchy == CG_UNIFIED ? len != 0 || line[0] != '0'
+					    : !has_word(list + 1, len, controllers[hierarchy]))
+			continue;
+		len = (size_t)(eol - group);
+		if (len == 0 || len >= CG_PATH_MAX || group[0] != '/')
+			return false;
+		memcpy(path, group, len);
+		path[len] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* A path of the job's step in any hierarchy of v1, cut behind the step. */
+static bool any_step(char *path, const char *cgroup, uint32_t job, size_t *job_end)
+{
+	for (const char *line = cgroup; line != NULL; line = next_line(line)) {
+		const char *eol = strchrnul(line, '\n');
+		const char *group = memchr(line, ':', (size_t)(eol - line));
+		size_t step_end, len;
+
+		group = group != NULL ? memchr(group + 1, ':', (size_t)(eol - group - 1)) : NULL;
+		if (group == NULL || strncmp(line, "0::", 3) == 0)
+			continue;
+		group++;
+		len = (size_t)(eol - group);
+		if (len >= CG_PATH_MAX || group[0] != '/' || !find_step(group, len, job, job_end, &step_end))
+			continue;
+		memcpy(path, group, step_end);
+		path[step_end] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static void place(struct cg_place *at, const char *mounts, enum cg_hierarchy hierarchy, const char *step,
+		  size_t job_end)
+{
+	if (resolve(at->step, &at->mount, mounts, hierarchy, step))
+		at->job = strlen(at->step) - (strlen(step) - job_end);
+}
+
+void cg_locate(struct cg_places *places, const char *cgroup, const char *mounts, uint32_t job)
+{
+	char path[CG_PATH_MAX];
+	size_t job_end, step_end;
+
+	places->version = 0;
+	for (int i = 0; i < CG_HIERARCHIES; i++) {
+		struct cg_place *at = &places->at[i];
+
+		at->step[0] = at->own[0] = '\0';
+		at->job = at->mount = 0;
+	}
+	for (int i = CG_UNIFIED; i <= CG_CPU; i++) {
+		if (group_of(path, cgroup, i))
+			resolve(places->at[i].own, &places->at[i].mount, mounts, i, path);
+	}
+	if (group_of(path, cgroup, CG_UNIFIED) && find_step(path, strlen(path), job, &job_end, &step_end)) {
+		path[step_end] = '\0';
+		places->version = 2;
+		place(&places->at[CG_UNIFIED], mounts, CG_UNIFIED, path, job_end);
+		return;
+	}
+	if (!any_step(path, cgroup, job, &job_end))
+		return;
+	places->version = 1;
+	for (int i = CG_CPU; i < CG_HIERARCHIES; i++)
+		place(&places->at[i], mounts, i, path, job_end);
+}
+
+/* ---- reading ---- */
+
+bool cg_file(char *text, size_t size, int dir, const char *name)
+{
+	size_t len = 0;
+	ssize_t n;
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return false;
+	while (len < size - 1 && (n = read(fd, text + len, size - 1 - len)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			break;
+		len += (size_t)n;
+	}
+	close(fd);
+	/* Of a line that did not fit, half a number would be another one. */
+	if (len == size - 1) {
+		while (len > 0 && text[len - 1] != '\n')
+			len--;
+	}
+	text[len] = '\0';
+	return true;
+}
+
+/* A controller that is off has no file; then nothing changes. */
+static uint64_t keyed_file(char *text, int dir, const char *name, const char *key)
+{
+	return cg_file(text, TEXT_MAX, dir, name) ? cg_keyed(text, key) : CG_UNKNOWN;
+}
+
+static uint64_t micro(uint64_t nano)
+{
+	return nano == CG_UNKNOWN ? nano : nano / 1000;
+}
+
+static void read_unified(struct cg_values *values, int dir, cg_device_counts counts, char *text)
+{
+	uint64_t *v = values->v;
+
+	if (cg_file(text, TEXT_MAX, dir, "cpu.stat")) {
+		v[CG_CPU_US] = cg_keyed(text, "usage_usec");
+		v[CG_CPU_THROTTLED_US] = cg_keyed(text, "throttled_usec");
+	}
+	if (cg_file(text, TEXT_MAX, dir, "io.stat"))
+		cg_io_v2(text, counts, &v[CG_READ_BYTES], &v[CG_WRITTEN_BYTES]);
+	if (cg_file(text, TEXT_MAX, dir, "io.pressure")) {
+		v[CG_IO_SOME_US] = cg_pressure(text, "some");
+		v[CG_IO_FULL_US] = cg_pressure(text, "full");
+	}
+	if (cg_file(text, TEXT_MAX, dir, "memory.peak"))
+		v[CG_MEMORY_PEAK_BYTES] = cg_number(text);
+	if (cg_file(text, TEXT_MAX, dir, "memory.pressure"))
+		v[CG_MEMORY_SOME_US] = cg_pressure(text, "some");
+	v[CG_OOM_KILLS] = keyed_file(text, dir, "memory.events", "oom_kill");
+}
+
+static void read_memory_v1(struct cg_values *values, int dir, char *text)
+{
+	if (cg_file(text, TEXT_MAX, dir, "memory.max_usage_in_bytes"))
+		values->v[CG_MEMORY_PEAK_BYTES] = cg_number(text);
+	values->v[CG_OOM_KILLS] = keyed_file(text, dir, "memory.oom_control", "oom_kill");
+}
+
+void cg_read(struct cg_values *values, int dir, enum cg_hierarchy hierarchy, cg_device_counts counts)
+{
+	char *text = malloc(TEXT_MAX);
+	uint64_t *v = values->v;
+
+	if (text == NULL)
+		return;
+	switch (hierarchy) {
+	case CG_UNIFIED:
+		read_unified(values, dir, counts, text);
+		break;
+	case CG_CPU:
+		v[CG_CPU_THROTTLED_US] = micro(keyed_file(text, dir, "cpu.stat", "throttled_time"));
+		break;
+	case CG_CPUACCT:
+		if (cg_file(text, TEXT_MAX, dir, "cpuacct.usage"))
+			v[CG_CPU_US] = micro(cg_number(text));
+		break;
+	case CG_BLKIO:
+		/* Of this group and those below it; older kernels know the group's own only. */
+		if (cg_file(text, TEXT_MAX, dir, "blkio.throttle.io_service_bytes_recursive"))
+			cg_io_v1(text, counts, &v[CG_READ_BYTES], &v[CG_WRITTEN_BYTES]);
+		break;
+	case CG_MEMORY:
+		read_memory_v1(values, dir, text);
+		break;
+	case CG_HIERARCHIES:
+		break;
+	}
+	free(text);
+}
+
+static void add_own(struct cg_values *values, int dir, enum cg_hierarchy hierarchy, char *text)
+{
+	uint64_t *v = values->v;
+	uint64_t value;
+
+	if (hierarchy == CG_MEMORY) {
+		value = keyed_file(text, dir, "memory.oom_control", "oom_kill");
+		v[CG_OOM_KILLS] = cg_add(v[CG_OOM_KILLS], value);
+	} else if (hierarchy == CG_UNIFIED) {
+		value = keyed_file(text, dir, "cpu.stat", "throttled_usec");
+		v[CG_CPU_THROTTLED_US] = cg_add(v[CG_CPU_THROTTLED_US], value);
+	} else {
+		value = micro(keyed_file(text, dir, "cpu.stat", "throttled_time"));
+		v[CG_CPU_THROTTLED_US] = cg_add(v[CG_CPU_THROTTLED_US], value);
+	}
+}
+
+static void walk(struct cg_values *values, int dir, enum cg_hierarchy hierarchy, char *text, int depth,
+		 int *left)
+{
+	struct dirent *entry;
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (list == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((entry = readdir(list)) != NULL && *left > 0) {
+		int child;
+
+		if (entry->d_name[0] == '.' || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+			continue;
+		child = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (child < 0)
+			continue;
+		(*left)--;
+		add_own(values, child, hierarchy, text);
+		if (depth > 1)
+			walk(values, child, hierarchy, text, depth - 1, left);
+		close(child);
+	}
+	closedir(list);
+}
+
+void cg_read_below(struct cg_values *values, int dir, enum cg_hierarchy hierarchy)
+{
+	char *text;
+	int left = GROUPS_MAX;
+
+	if (hierarchy != CG_UNIFIED && hierarchy != CG_CPU && hierarchy != CG_MEMORY)
+		return;
+	text = malloc(TEXT_MAX);
+	if (text == NULL)
+		return;
+	walk(values, dir, hierarchy, text, 2, &left);
+	free(text);
+}
