@@ -404,8 +404,11 @@ bool cg_file(char *text, size_t size, int dir, const char *name)
 	while (len < size - 1 && (n = read(fd, text + len, size - 1 - len)) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
-			break;
+		if (n < 0) {
+			/* Its group went away meanwhile. */
+			close(fd);
+			return false;
+		}
 		len += (size_t)n;
 	}
 	close(fd);
