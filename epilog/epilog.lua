@@ -63,7 +63,7 @@ function epilog.main(get, options)
    end
 
    local run = runs.read(self, job.id)
-   if runs.is_recorded(self, job, run) then
+   if runs.is_recorded(self, job.id, run) then
       log.info("ran again; the job's record is written")
       forget(self, job)
       return
@@ -95,7 +95,7 @@ function epilog.main(get, options)
    local ok
    ok, err = records.append(self.spool, record)
    if ok then
-      runs.recorded(self, job, record.id)
+      runs.recorded(self, job.id, record.id)
    else
       log.error("job record lost: %s", err)
    end

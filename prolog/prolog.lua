@@ -144,7 +144,7 @@ function prolog.main(get, options)
       log.error("begin snapshot: %s", err)
       self:problem("begin snapshot: " .. err)
    end
-   runs.begin(self, job.id, from.boot_id)
+   runs.begin(self, job, from.boot_id)
    local ended = yield.take(self)
    if ended then
       log.info("ended the health check of process %d", ended)

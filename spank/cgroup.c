@@ -171,21 +171,39 @@ void cg_io_process(const char *text, uint64_t *read, uint64_t *written)
 
 /* ---- where ---- */
 
-/* Of `path`, the length up to the end of job_JOB and of the step below it; the last
- * such pair counts. False if there is none. */
+#define STEP "/step_"
+#define SLUID_LEN 14
+
+/* How Slurm 26.05 calls a job's group of v2 by default: "s" and 13 digits to base 32
+ * (slurm: print_sluid). */
+static bool is_sluid(const char *name, size_t len)
+{
+	if (len != SLUID_LEN || name[0] != 's')
+		return false;
+	return strspn(name + 1, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") >= len - 1;
+}
+
+/* Of `path`, the length up to the end of the job's group and of the step below it; the
+ * last such pair counts. False if there is none. */
 static bool find_step(const char *path, size_t len, uint32_t job, size_t *job_end, size_t *step_end)
 {
+	const char *p = path, *end = path + len;
 	char name[32];
-	size_t n = (size_t)snprintf(name, sizeof(name), "/job_%u/step_", job);
+	size_t n = (size_t)snprintf(name, sizeof(name), "job_%u", job);
 	bool found = false;
 
-	for (size_t i = 0; i + n < len; i++) {
-		const char *slash;
+	while ((p = memmem(p, (size_t)(end - p), STEP, sizeof(STEP) - 1)) != NULL) {
+		const char *slash = memrchr(path, '/', (size_t)(p - path));
+		const char *group = slash != NULL ? slash + 1 : p;
+		size_t size = (size_t)(p - group);
+		const char *at = p;
 
-		if (strncmp(path + i, name, n) != 0 || path[i + n] == '/')
+		p += sizeof(STEP) - 1;
+		if (p == end || *p == '/' ||
+		    !((size == n && memcmp(group, name, n) == 0) || is_sluid(group, size)))
 			continue;
-		slash = memchr(path + i + n, '/', len - i - n);
-		*job_end = i + n - (sizeof("/step_") - 1);
+		slash = memchr(p, '/', (size_t)(end - p));
+		*job_end = (size_t)(at - path);
 		*step_end = slash != NULL ? (size_t)(slash - path) : len;
 		found = true;
 	}
@@ -374,10 +392,8 @@ void cg_locate(struct cg_places *places, const char *cgroup, const char *mounts,
 		at->step[0] = at->own[0] = '\0';
 		at->job = at->mount = 0;
 	}
-	for (int i = CG_UNIFIED; i <= CG_CPU; i++) {
-		if (group_of(path, cgroup, i))
-			resolve(places->at[i].own, &places->at[i].mount, mounts, i, path);
-	}
+	if (group_of(path, cgroup, CG_CPU))
+		resolve(places->at[CG_CPU].own, &places->at[CG_CPU].mount, mounts, CG_CPU, path);
 	if (group_of(path, cgroup, CG_UNIFIED) && find_step(path, strlen(path), job, &job_end, &step_end)) {
 		path[step_end] = '\0';
 		places->version = 2;

@@ -75,8 +75,8 @@ enum cg_hierarchy { CG_UNIFIED, CG_CPU, CG_CPUACCT, CG_BLKIO, CG_MEMORY, CG_HIER
 struct cg_place {
 	char step[CG_PATH_MAX]; /* the step's directory, "" if it has none here */
 	size_t job;             /* its first so many characters are the job's */
-	char own[CG_PATH_MAX];  /* CG_CPU and CG_UNIFIED: where the process is, "" if not known */
-	size_t mount;           /* the first so many characters of both are the mount point */
+	char own[CG_PATH_MAX];  /* CG_CPU: where the process is, "" if not known */
+	size_t mount;           /* the first so many of both are the mount point */
 };
 
 struct cg_places {
@@ -85,7 +85,8 @@ struct cg_places {
 };
 
 /*
- * Finds the groups of one step of `job`, by Slurm's names: .../job_JOB/step_NAME.
+ * Finds the groups of one step of `job`, by Slurm's names: .../job_JOB/step_NAME, or a
+ * SLUID instead of job_JOB.
  * `cgroup` is /proc/PID/cgroup of a task, or of slurmstepd; `mounts` /proc/self/mountinfo.
  * In v1 a controller that the process is not in by such a path may have the same path
  * all the same: it is given, and need not exist.

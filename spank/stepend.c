@@ -115,17 +115,17 @@ static uint64_t outer_throttled(struct cg_cell *cell)
 /* Where slurmstepd is before it has tasks: above the job's groups, or in them. */
 static void find_outer(void)
 {
-	struct cg_place *at;
-	char job[32], *found;
+	bool v2 = ctx.places.version == 2;
+	const struct cg_place *at = &ctx.places.at[v2 ? CG_UNIFIED : CG_CPU];
 
-	ctx.outer_hierarchy = ctx.places.at[CG_CPU].own[0] != '\0' ? CG_CPU : CG_UNIFIED;
-	at = &ctx.places.at[ctx.outer_hierarchy];
-	memcpy(ctx.outer, at->own, sizeof(ctx.outer));
+	ctx.outer_hierarchy = v2 ? CG_UNIFIED : CG_CPU;
 	ctx.outer_mount = at->mount;
-	snprintf(job, sizeof(job), "/job_%u/", ctx.job);
-	found = strstr(ctx.outer, job);
-	if (found != NULL)
-		*found = '\0';
+	memcpy(ctx.outer, v2 ? at->step : at->own, sizeof(ctx.outer));
+	if (v2 && at->job > 0) {
+		/* The directory above the job's. */
+		ctx.outer[at->job] = '\0';
+		*strrchr(ctx.outer, '/') = '\0';
+	}
 }
 
 static void read_step(void)

@@ -1,11 +1,13 @@
 --- The runs of jobs on this node: one record for each, and who shared the node with it.
 -- Files in the state directory, root's; nothing here is needed for a job to start.
 --
---   begin/JOB.run   while it runs: "run ID BOOT_ID EPOCH", then the jobs it met, one a line.
+--   begin/JOB.run   while it runs: "run ID BOOT_ID EPOCH RESTART", then the jobs it met, one
+--                   a line.
 --                   A prolog enters its job first and looks for others then, and each of
 --                   two that meet is written down with both: one that begins and ends
 --                   meanwhile, too.
---   ended/SLOT      the last run that was recorded, of the jobs that share this slot
+--   ended/SLOT      "JOB ID EPOCH": the last run that was recorded, of the jobs that share
+--                   this slot
 local uv = require("luv")
 local files = require("syscheck.files")
 local log = require("syscheck.log")
@@ -18,7 +20,10 @@ local C = uv.constants
 local OTHERS_MAX = 64 -- in a record
 local FILE_MAX = 65536 -- some 8,000 jobs met; more are not counted
 local HEAD_MAX = 128
-local SLOTS = 256 -- an epilog that Slurm repeats comes soon, not hundreds of jobs later
+-- An epilog that Slurm repeats comes soon, not hundreds of jobs later. Without its begin it
+-- could also be that of a next run, which had no prolog: for so long it is not.
+local SLOTS = 256
+local REPEAT_S = 600
 -- As long as the health program believes in a begin whose epilog never came.
 local STALE_S = 86400
 
@@ -44,14 +49,17 @@ local function note(path, line)
    return true
 end
 
-local function boot_of(text)
-   return text and text:match("^run %x+ (%S+) %d+\n")
+-- @return ID of the run, boot ID, time of its begin, restart count or "-"; nil for none
+local function head_of(text)
+   return (text or ""):match("^run (%x+) (%S+) (%d+) (%S+)\n")
 end
 
 --- A job begins: forgets an earlier run of the same ID, and writes down whom it meets.
 -- Call it when its begin is written.
+-- @param job of slurm.job
 -- @param boot_id of this boot: what an earlier one left is no job
-function runs.begin(node, job_id, boot_id)
+function runs.begin(node, job, boot_id)
+   local job_id = job.id
    local ok, err = files.mkdir(node.run) -- where the plugin leaves what its steps used
    if not ok then
       log.error("what the steps use will not be known: %s", err)
@@ -62,7 +70,8 @@ function runs.begin(node, job_id, boot_id)
       uv.fs_unlink(slot)
    end
    local own = run_path(node, job_id)
-   ok, err = files.write(own, ("run %s %s %d\n"):format(files.random_id(), boot_id, os.time()), 384) -- 0600
+   ok, err = files.write(own, ("run %s %s %d %s\n"):format(files.random_id(), boot_id, os.time(),
+      job.restart and ("%d"):format(job.restart) or "-"), 384) -- 0600
    if not ok then
       log.error("who shares the node will not be known: %s", err)
       return
@@ -71,7 +80,7 @@ function runs.begin(node, job_id, boot_id)
    for _, name in ipairs(files.list(node.state .. "/begin")) do
       local other = name:match("^(%d+)%.run$")
       local path = other and tonumber(other) ~= job_id and node.state .. "/begin/" .. name
-      if path and boot_of(files.read(path, HEAD_MAX)) == boot_id and note(path, tostring(job_id)) then
+      if path and select(2, head_of(files.read(path, HEAD_MAX))) == boot_id and note(path, tostring(job_id)) then
          met[#met + 1] = other
       end
    end
@@ -82,16 +91,16 @@ end
 
 -- A job whose epilog never came, and that has no step any more: it was not there.
 local function is_ghost(node, job_id, steps)
-   local began = (files.line(run_path(node, job_id)) or ""):match("^run %x+ %S+ (%d+)$")
+   local _, _, began = head_of(files.read(run_path(node, job_id), HEAD_MAX))
    return began and os.time() - tonumber(began) > STALE_S and not steps()[job_id]
 end
 
 --- What is known of a job's run.
--- @return { id (of its record), others (list of job IDs), more (how many are not in it) };
+-- @return { id (of its record), restart, others (job IDs), more (how many are not in it) };
 --   nil without its begin
 function runs.read(node, job_id)
    local text = files.read(run_path(node, job_id), FILE_MAX + 4096)
-   local id = text and text:match("^run (%x+) %S+ %d+\n")
+   local id, _, _, restart = head_of(text)
    if not id or #id ~= 32 then
       return nil
    end
@@ -112,36 +121,28 @@ function runs.read(node, job_id)
    end
    table.sort(others)
    local more = math.max(0, #others - OTHERS_MAX)
-   return { id = id, others = table.move(others, 1, math.min(#others, OTHERS_MAX), 1, {}), more = more }
-end
-
--- "JOB RESTART RUN"; a restart that is not known is "-".
-local function slot_text(job, run_id)
-   return ("%d %s %s"):format(job.id, job.restart and ("%d"):format(job.restart) or "-", run_id)
+   return { id = id, restart = math.tointeger(tonumber(restart)), others = table.move(others, 1, math.min(#others, OTHERS_MAX), 1, {}), more = more }
 end
 
 --- Whether this run has its record: Slurm repeats an epilog whose end it did not hear of,
 -- and one that was killed between its record and its end leaves the begin.
--- @param job of slurm.job
 -- @param run from read, or nil
-function runs.is_recorded(node, job, run)
-   local line = files.line(slot_path(node, job.id))
-   if not line then
+function runs.is_recorded(node, job_id, run)
+   local other, id, time = (files.line(slot_path(node, job_id)) or ""):match("^(%d+) (%x+) (%d+)$")
+   if other ~= tostring(job_id) then
       return false
    end
    if run then
-      return line == slot_text(job, run.id)
+      return id == run.id
    end
-   -- No begin: a run that had no prolog, or the one that is recorded, once more.
-   return line:match("^(%d+ %S+) ") == slot_text(job, ""):match("^(%d+ %S+) ")
-      and uv.fs_lstat(stepdata.path(node, job.id)) == nil
+   return math.abs(os.time() - tonumber(time)) < REPEAT_S and not uv.fs_lstat(stepdata.path(node, job_id))
 end
 
 --- Its record is on disk.
-function runs.recorded(node, job, record_id)
+function runs.recorded(node, job_id, record_id)
    local ok, err = files.mkdir(node.state .. "/ended")
    if ok then
-      ok, err = files.write(slot_path(node, job.id), slot_text(job, record_id) .. "\n", 384) -- 0600
+      ok, err = files.write(slot_path(node, job_id), ("%d %s %d\n"):format(job_id, record_id, os.time()), 384) -- 0600
    end
    if not ok then
       log.error("state: %s", err)
@@ -153,6 +154,8 @@ end
 function runs.join(record, run)
    if run then
       record.id = run.id
+      -- Slurm's count in the epilog of a run that is requeued is the next run's already.
+      record.job.restart = run.restart or record.job.restart
       record.others = #run.others > 0 and run.others or nil
       record.others_more = run.more > 0 and run.more or nil
    end

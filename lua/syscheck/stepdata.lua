@@ -118,8 +118,7 @@ end
 -- The IDs of a heterogeneous job's components follow each other (slurm: MAX_HET_JOB_COMPS).
 local HET_MAX = 128
 
---- Adds to a record what is known of its job's steps. Slurm's word in the epilog's
--- environment comes first.
+--- Adds to a record what is known of its job's steps.
 -- @param steps from parse, or nil
 function stepdata.join(record, steps)
    local job = record.job
@@ -134,7 +133,7 @@ function stepdata.join(record, steps)
    if steps.array then
       job.array_job_id, job.array_task_id = steps.array[1], steps.array[2]
    end
-   job.restart = job.restart or steps.restart
+   job.restart = job.restart or steps.restart or (steps.sure == 1 and 0 or nil) -- Slurm sets none for 0
    record.cgroup = stepdata.cgroup(steps)
 end
 

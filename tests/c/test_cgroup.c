@@ -157,6 +157,18 @@ static void test_locate_v2(void **state)
 		     "/sys/fs/cgroup/system.slice/slurmstepd.scope/job_17");
 }
 
+static void test_locate_sluid(void **state)
+{
+	(void)state;
+	cg_locate(&places, "0::/system.slice/slurmstepd.scope/sEHNQ1VF2A6C00/step_0/slurm\n", V2_MOUNTS, 17);
+	assert_place(CG_UNIFIED, "/sys/fs/cgroup/system.slice/slurmstepd.scope/sEHNQ1VF2A6C00/step_0",
+		     "/sys/fs/cgroup/system.slice/slurmstepd.scope/sEHNQ1VF2A6C00");
+	cg_locate(&places, "0::/sEHNQ1VF2A6C0/step_0\n", V2_MOUNTS, 17);
+	assert_int_equal(places.version, 0);
+	cg_locate(&places, "0::/sEHNQ1VF2A6CI0/step_0\n", V2_MOUNTS, 17);
+	assert_int_equal(places.version, 0);
+}
+
 static void test_locate_v2_namespace(void **state)
 {
 	(void)state;
@@ -400,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_pressure),
 		cmocka_unit_test(test_io),
 		cmocka_unit_test(test_locate_v2),
+		cmocka_unit_test(test_locate_sluid),
 		cmocka_unit_test(test_locate_v2_namespace),
 		cmocka_unit_test(test_locate_v1),
 		cmocka_unit_test(test_locate_refuses),

@@ -74,7 +74,10 @@ TestIdentity = {}
 function TestIdentity:testArrayAndRestart()
    local text = file("steps 1", "array 12 4", "restart 2", "name " .. hex("x"))
    lu.assertEquals(join(text).job, { id = 17, name = "x", array_job_id = 12, array_task_id = 4, restart = 2 })
-   -- What Slurm tells the epilog cannot be forged.
+   -- The batch step has none where it is the first run.
+   lu.assertEquals(join(file("steps 1", "sure 1")).job.restart, 0)
+   lu.assertNil(join(file("steps 1", "sure 0")).job.restart)
+   -- What Slurm tells prolog and epilog cannot be forged.
    lu.assertEquals(join(text, { id = 17, restart = 0 }).job.restart, 0)
 end
 
