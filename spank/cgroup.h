@@ -26,7 +26,8 @@ enum cg_field {
 };
 
 #define CG_UNKNOWN UINT64_MAX
-#define CG_PATH_MAX 4096
+
+enum cg_hierarchy { CG_UNIFIED, CG_CPU, CG_CPUACCT, CG_BLKIO, CG_MEMORY, CG_HIERARCHIES };
 
 struct cg_values {
 	uint64_t v[CG_FIELDS];
@@ -67,31 +68,6 @@ void cg_io_v1(const char *text, cg_device_counts counts, uint64_t *read, uint64_
 /* /proc/PID/io: what the process and the children that it waited for moved to and from
  * storage. */
 void cg_io_process(const char *text, uint64_t *read, uint64_t *written);
-
-/* ---- where a job's groups are ---- */
-
-enum cg_hierarchy { CG_UNIFIED, CG_CPU, CG_CPUACCT, CG_BLKIO, CG_MEMORY, CG_HIERARCHIES };
-
-struct cg_place {
-	char step[CG_PATH_MAX]; /* the step's directory, "" if it has none here */
-	size_t job;             /* its first so many characters are the job's */
-	char own[CG_PATH_MAX];  /* CG_CPU: where the process is, "" if not known */
-	size_t mount;           /* the first so many of both are the mount point */
-};
-
-struct cg_places {
-	int version; /* of the job's groups: 1, 2; 0: it has none */
-	struct cg_place at[CG_HIERARCHIES];
-};
-
-/*
- * Finds the groups of one step of `job`, by Slurm's names: .../job_JOB/step_NAME, or a
- * SLUID instead of job_JOB.
- * `cgroup` is /proc/PID/cgroup of a task, or of slurmstepd; `mounts` /proc/self/mountinfo.
- * In v1 a controller that the process is not in by such a path may have the same path
- * all the same: it is given, and need not exist.
- */
-void cg_locate(struct cg_places *places, const char *cgroup, const char *mounts, uint32_t job);
 
 /* ---- reading ---- */
 

@@ -15,6 +15,7 @@
 #include <slurm/slurm.h>
 
 #include "cgroup.h"
+#include "place.h"
 #include "status.h"
 #include "totals.h"
 

@@ -3,7 +3,7 @@
  * small file however many steps there were; each step's slurmstepd adds its own under a
  * lock, and the epilog (lua/syscheck/stepdata.lua) reads it.
  *
- * Pure but for totals_add().
+ * Pure but for totals_add(), totals_file.c.
  */
 #ifndef SYSCHECK_TOTALS_H
 #define SYSCHECK_TOTALS_H

@@ -48,13 +48,14 @@ others() {
 
 # steps JOB LINE...: what the plugin leaves
 steps() {
-	local job=$1
+	local job=$1 size
 	shift
 	mkdir -p "$P/run"
 	(
 		umask 077
 		printf '%s\n' "syscheck-steps 1" "$@" >"$P/run/$job.steps"
-		head -c $((4092 - $(stat -c %s "$P/run/$job.steps"))) /dev/zero | tr '\0' '\n' >>"$P/run/$job.steps"
+		size=$(stat -c %s "$P/run/$job.steps")
+		head -c $((4092 - size)) /dev/zero | tr '\0' '\n' >>"$P/run/$job.steps"
 		echo end >>"$P/run/$job.steps"
 	)
 }

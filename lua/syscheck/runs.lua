@@ -121,7 +121,12 @@ function runs.read(node, job_id)
    end
    table.sort(others)
    local more = math.max(0, #others - OTHERS_MAX)
-   return { id = id, restart = math.tointeger(tonumber(restart)), others = table.move(others, 1, math.min(#others, OTHERS_MAX), 1, {}), more = more }
+   return {
+      id = id,
+      restart = math.tointeger(tonumber(restart)),
+      others = table.move(others, 1, math.min(#others, OTHERS_MAX), 1, {}),
+      more = more,
+   }
 end
 
 --- Whether this run has its record: Slurm repeats an epilog whose end it did not hear of,
