@@ -209,8 +209,7 @@ steps() {
 		run prolog
 		steps 4711 "steps 3"
 		(
-			cd "$P/run"
-			eval "$bad"
+			cd "$P/run" && bash -c "$bad"
 		)
 		run epilog
 		[ "$status" -eq 0 ]

@@ -25,7 +25,8 @@ TestParse = {}
 
 function TestParse:testWhole()
    local steps = stepdata.parse(file("version 2", "steps 3", "sure 1", "array 12 4", "restart 2",
-      "name " .. hex('a"\n\27'), "step cpu_us 100", "tasks read_bytes 4096", "job cpu_us 50 4410 7", "job memory_peak_bytes 9 1 5",
+      "name " .. hex('a"\n\27'), "step cpu_us 100",
+      "tasks read_bytes 4096", "job cpu_us 50 4410 7", "job memory_peak_bytes 9 1 5",
       "outer 1300 77 5 1000"))
    lu.assertEquals(steps, { version = 2, steps = 3, sure = 1, array = { 12, 4 }, restart = 2, name = 'a"\n\27',
       step = { cpu_us = 100 }, tasks = { read_bytes = 4096 }, job = { cpu_us = 57, memory_peak_bytes = 9 },
@@ -44,7 +45,8 @@ end
 -- The plugin never writes them; a value that is none is not known.
 function TestParse:testValuesThatAreNone()
    local steps = stepdata.parse(file("version x", "steps -1", "array 1", "restart 1 2", "name 6", "name xy",
-      "step cpu_us 1e3", "step read_bytes 99999999999999999999", "job cpu_us 1 2", "outer 1 2", "nonsense", "step", "step cpu_us"))
+      "step cpu_us 1e3",
+      "step read_bytes 99999999999999999999", "job cpu_us 1 2", "outer 1 2", "nonsense", "step", "step cpu_us"))
    lu.assertEquals(steps, { step = {}, tasks = {}, job = {} })
 end
 
