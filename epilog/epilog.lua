@@ -2,6 +2,7 @@
 local uv = require("luv")
 local budget = require("syscheck.budget")
 local counters = require("syscheck.counters")
+local gauges = require("syscheck.gauges")
 local inventory = require("syscheck.inventory")
 local log = require("syscheck.log")
 local node = require("syscheck.node")
@@ -82,10 +83,12 @@ function epilog.main(get, options)
       self:problem("no deltas: " .. why)
    end
 
-   local record = records.new("job", self, inventory.read(self.root), to)
+   local hardware = inventory.read(self.root)
+   local record = records.new("job", self, hardware, to)
    record.job = job
-   record["begin"], record["end"] = from and totals(from), totals(to)
+   record["begin"], record["end"] = from and totals(from), gauges.add_to(totals(to), self.root, hardware)
    record.delta = delta
+   record.errors = delta and counters.errors(from, to, self.root)
    record.elapsed_s = from and math.max(0, to.time - from.time)
    record.throttle_events = delta and counters.throttle_events(delta.throttle)
    record.check = begin and (begin.check or check_of(begin.record))

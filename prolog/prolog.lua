@@ -18,6 +18,7 @@ local render = require("syscheck.render")
 local resume = require("syscheck.resume")
 local runs = require("syscheck.runs")
 local slurm = require("syscheck.slurm")
+local storm = require("syscheck.storm")
 local yield = require("syscheck.yield")
 
 local prolog = {}
@@ -50,10 +51,7 @@ local function act(self, job, result, started)
    local action = drained.action
    drained.action = nil
    if action == "storm" then
-      local full = drained.full
-      log.error("STORM GUARD: bad, NOT drained, the job starts: %s (%s)", drained.reason, full
-         and ("partition %s: %d of %d nodes drained by syscheck, at most %d"):format(full.name, full.taken, full.total,
-            full.cap) or drained.error)
+      log.error("STORM GUARD: bad, NOT drained, the job starts: %s", storm.sentence(drained))
    elseif drained.kept then
       log.error("bad, and out of service already (%s): %s", drained.kept, drained.reason)
    elseif drained.done then

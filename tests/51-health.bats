@@ -69,6 +69,7 @@ repair() {
 	health
 	[ "$(record check '("%s %s %s"):format(r.trigger, r.level, r.status)')" = "health quick pass" ]
 	[ "$(record check 'r.job')" = nil ]
+	[[ "$(record check 'r.text')" == *" within limits" ]]
 	health
 	health
 	[ "$(records)" = 1 ]

@@ -143,9 +143,23 @@ setup() {
 		return {\n\n limits = { triad = { min = 1 } } }|:3: unknown key limits.triad, did you mean "triad_gbs"?
 		return { partitions = { ["a b"] = { floor = "none" } } }|:1: partitions.a b: no such name can exist
 		for i = 1, 1e12 do end|:1: "for": a policy has tables and values only, no loop
+		return {\n mode = enforce }|:2: "enforce" is no value; a text wants quotes
+		return {\n tolerance = "0.1" }|:2: tolerance must be a number from 0 to 1; got "0.1"
+		return {\n mode = "observe"\n tolerance = 1 }|:3: '}' expected (to close '{' at line 1) near 'tolerance'; is a comma missing
 		return { mode = ("x"):rep(1e10) }|:1: ":": a policy has tables and values only, no method call
 		\033Lua|:1: bytecode
 	CASES
+	# Every problem, a line each; and what Lua takes without a word.
+	printf 'return {\n budgt = 1,\n mode = 2 }\n' >"$P/etc/syscheck/policy.lua"
+	run --separate-stderr syscheck config check
+	[ "$status" -eq 1 ]
+	[ "$(wc -l <<<"$stderr")" = 2 ]
+	printf 'return {\n budget = 1,\n mode = "observe", budget = 0.5 }\n' >"$P/etc/syscheck/policy.lua"
+	run --separate-stderr syscheck config check
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"policy.lua:3: budget is set in line 2 already, and only the last one holds" ]]
+	run syscheck config show --partition main
+	[ "$status" -eq 0 ]
 	printf 'return {\n scontrol = "/nonexistent",\n partitions = { ["gpu-a.1+x"] = { floor = "quick",\n default = "quick" } },\n accounts = { physics = {\n ceiling = "passive" } } }\n' \
 		>"$P/etc/syscheck/policy.lua"
 	run syscheck config show --partition gpu-a.1+x --account physics

@@ -76,7 +76,7 @@ of_baseline() {
 	fleet 0.93
 	learn
 	[ "$status" -eq 1 ]
-	[[ $stderr == *"triad_gbs: median 93.0, was 100.0 GB/s: 7.0 % worse (or --force)"* ]]
+	[[ $stderr == *"triad_gbs: median 93.0, was 100.0 GB/s: 7.0 % worse (or --force)"*"nothing is written" ]]
 	[ "$(of_baseline "$USED" 'b.classes["epyc-9654-2s192c-768g"].metrics.triad_gbs.median')" = 96.0 ]
 	learn --force
 	[ "$status" -eq 0 ]
@@ -86,6 +86,23 @@ of_baseline() {
 	learn
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"nothing to compare with (or --force)"* ]]
+}
+
+@test "learn: a directory for each node by %n, the one above them, none" {
+	fleet 1
+	mkdir -p "$D/n1" "$D/n2"
+	mv "$D/records.jsonl" "$D/n2"
+	learn --spool "$D/%n"
+	[ "$status" -eq 0 ]
+	rm "$USED"
+	learn
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"$D: the nodes' records are below it: --spool '$D/%n'"* ]]
+	[[ $stderr == *"no check with measured values in $D (levels quick and full measure)"* ]]
+	[ ! -e "$USED" ]
+	run --separate-stderr syscheck baseline learn --spool "$D/none/%n"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"none/: no such directory"* ]]
 }
 
 @test "learn: a class of one node is left out, records of another schema and damage are named" {

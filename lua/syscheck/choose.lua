@@ -22,7 +22,9 @@ end
 -- Why a metric of a class teaches nothing, or nil.
 local function doubt(c, m)
    if c.nodes < baseline.MIN_NODES or c.n < baseline.MIN_CHECKS then
-      return ("%d nodes, %d checks; want %d and %d"):format(c.nodes, c.n, baseline.MIN_NODES, baseline.MIN_CHECKS)
+      local dropped = (c.dropped or 0) > 0 and (" (without %d unlike the others)"):format(c.dropped) or ""
+      return ("%d nodes, %d checks%s; want %d and %d"):format(c.nodes, c.n, dropped, baseline.MIN_NODES,
+         baseline.MIN_CHECKS)
    elseif (c.dropped or 0) > MAX_DROPPED * (c.nodes + (c.dropped or 0)) then
       return ("%d of %d nodes are not like the others"):format(c.dropped, c.nodes + c.dropped)
    elseif not m.static and c.tolerance_pct > MAX_TOLERANCE then

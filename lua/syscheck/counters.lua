@@ -4,32 +4,61 @@
 -- numbers that only grow, keyed `name:unit` (`package_count:0`) or `name`, or nil
 -- where the machine has no such files: absent is not zero. Units stay apart in a
 -- snapshot, so that a CPU taken offline takes only its own share away; a delta
--- adds them up by name.
+-- adds them up by name. What counters grow like at their ends is in deltas.lua.
+local uv = require("luv")
+local deltas = require("syscheck.deltas")
 local files = require("syscheck.files")
+local log = require("syscheck.log")
 
 local counters = {}
 
 --- Sources by name; the order is the reading order.
-counters.SOURCES = { "throttle", "pressure", "cpu", "disk", "nfs", "lustre", "memory_errors", "oom" }
+counters.SOURCES = { "throttle", "pressure", "cpu", "disk", "nfs", "lustre", "memory_errors", "machine_checks", "oom",
+   "link", "energy", "memory_traffic" }
 
---- Reads every source below root.
+-- What a source tells beside its numbers, by its name in a snapshot.
+local BESIDE = { memory_errors = "blamed", nfs = "ages" }
+
+-- What a file of numbers cannot mean, and JSON not hold exactly: 2^53.
+local MAX = 9007199254740992
+
+-- Keeps the numbers that can be counts; nil for none.
+local function sound(values)
+   for key, value in pairs(values or {}) do
+      if value < 0 or value > MAX then
+         values[key] = nil
+      end
+   end
+   return values and next(values) and values or nil
+end
+
+local function read(name, root)
+   return require("syscheck.counters." .. name).read(root)
+end
+
+--- Reads every source below root. One that fails is absent, and logged.
 -- @param root "" for the machine itself, or the root of a prepared tree
--- @return { boot_id, time (s since the epoch), sources = { name = { key = number } } }
+-- @return { boot_id, time (s since the epoch), uptime_s (of the kernel's monotonic clock),
+--   sources = { name = { key = number } }, blamed, ages (see the sources memory_errors, nfs) }
 function counters.snapshot(root)
    local snapshot = {
       boot_id = files.line(root .. "/proc/sys/kernel/random/boot_id") or "unknown",
       time = os.time(),
+      uptime_s = uv.hrtime() / 1e9,
       sources = {},
    }
    for _, name in ipairs(counters.SOURCES) do
-      snapshot.sources[name] = require("syscheck.counters." .. name).read(root)
+      local ok, values, beside = pcall(read, name, root)
+      if ok then
+         snapshot.sources[name] = sound(values)
+         if BESIDE[name] then
+            snapshot[BESIDE[name]] = beside and (sound(beside) or {})
+         end
+      else
+         log.error("counters: %s: %s", name, tostring(values))
+      end
    end
    return snapshot
-end
-
--- "package_count:0" -> "package_count"
-local function name_of(key)
-   return key:match("^[^:]*")
 end
 
 --- Adds the units of one source up: { name = number }; nil for nil.
@@ -39,53 +68,26 @@ function counters.total(source)
    end
    local sum = {}
    for key, value in pairs(source) do
-      local name = name_of(key)
+      local name = deltas.name_of(key)
       sum[name] = (sum[name] or 0) + value
    end
    return sum
 end
 
-local WRAP = 1 << 32
--- The kernel keeps these in 32 bits (block/genhd.c, part_stat: jiffies_to_msecs).
-local WRAPS = { disk = { busy_ms = true } }
+--- What happened from one snapshot to a later one, see deltas.lua.
+counters.delta = deltas.delta
 
--- Never negative. What wraps shows a small step modulo 2^32; anything else that went
--- back (a driver reset, a new mount, iowait's own jitter) tells nothing.
-local function growth(before, now, wraps)
-   local step = now - before
-   if step < 0 and wraps and before < WRAP and step + WRAP < WRAP // 2 then
-      return step + WRAP
-   end
-   return math.max(step, 0)
-end
-
---- What happened from one snapshot to a later one.
--- Only what both hold counts: a unit that came or went has no delta.
--- @return { source = { name = number } }; or nil and why
-function counters.delta(from, to)
-   if from.boot_id ~= to.boot_id then
-      return nil, "the node rebooted in between"
-   end
-   if type(from.sources) ~= "table" then
-      return nil, "the earlier snapshot is damaged"
-   end
-   local delta = {}
-   for source, now in pairs(to.sources) do
-      local before = from.sources[source]
-      if type(before) == "table" then
-         local sum, wraps = {}, WRAPS[source] or {}
-         for key, value in pairs(now) do
-            if type(before[key]) == "number" then
-               local name = name_of(key)
-               sum[name] = (sum[name] or 0) + growth(before[key], value, wraps[name])
-            end
-         end
-         if next(sum) then
-            delta[source] = sum
-         end
+--- Which module, which port had errors from one snapshot to a later one, by the names
+-- that people know them by.
+-- @return list as of deltas.errors, or nil
+function counters.errors(from, to, root)
+   local list = deltas.errors(from, to)
+   for _, entry in ipairs(list or {}) do
+      if entry.kind == "dimm" then
+         entry.unit = require("syscheck.counters.memory_errors").label(root, entry.unit)
       end
    end
-   return delta
+   return list
 end
 
 --- Throttle events in a delta, or in totals: a package's and its cores' counts

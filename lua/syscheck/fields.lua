@@ -78,7 +78,7 @@ fields.JOB = {
       better = "higher" },
    { name = "power_limit_w", from = "end.limits.power_w", unit = "watts", label = "power limit", kind = "gauge",
       better = "higher" },
-   { name = "temperature_c", from = "end.temperature.max_c", unit = "celsius", label = "hottest sensor",
+   { name = "temperature_c", from = "end.temperature.max_c", unit = "celsius", label = "hottest CPU sensor",
       kind = "gauge", better = "lower" },
    { name = "cg_cpu_us", from = "cgroup.cpu_us", unit = "us", label = "CPU time of the job", kind = "load" },
    { name = "cg_throttled_us", from = "cgroup.cpu_throttled_us", unit = "us", label = "job held by its CPU quota",

@@ -16,6 +16,7 @@ local node = require("syscheck.node")
 local process = require("syscheck.process")
 local records = require("syscheck.records")
 local resume = require("syscheck.resume")
+local storm = require("syscheck.storm")
 local yield = require("syscheck.yield")
 
 local health = {}
@@ -104,7 +105,7 @@ local function act(self, result, last, boot_id, now_s, started)
    local action = drained.action
    drained.action = nil
    if action == "storm" then
-      log.error("bad, not drained by the storm guard: %s", drained.reason)
+      log.error("STORM GUARD: bad, NOT drained: %s", storm.sentence(drained))
       return "storm", drained
    elseif drained.done then
       log.error("drained: %s", drained.reason)
@@ -142,6 +143,7 @@ local function write_record(self, hardware, result, action, drained, marker, sta
    record.level = result.level
    record.note = marker and "drained by syscheck, measured again" or nil
    record.status, record.reason, record.corrupt = result.status, result.reason, result.corrupt
+   record.text = result.text
    record.metrics = #result.metrics > 0 and result.metrics or nil
    record.runs = records.runs(result)
    record.action, record.drain = action, drained

@@ -26,12 +26,13 @@ end
 -- @param text content of the file
 -- @param name its path, for messages
 -- @return policy with every default filled in, nil, and function(list of keys) -> the
---   line that sets it, nil where a default holds; or nil and one line that begins
---   with `file:line:` (the first problem, and how many more there are)
+--   line that sets it, nil where a default holds; or nil, one line that begins with
+--   `file:line:` (the first problem, and how many more there are), and the list of
+--   such lines, one for each problem
 function policy.parse(text, name)
    local given, err = policy_text.evaluate(text, name)
    if not given then
-      return nil, err
+      return nil, err, { err }
    end
    local problems, line_of = schema.check(given), policy_text.lines(text)
    if #problems > 0 then
@@ -44,8 +45,11 @@ function policy.parse(text, name)
          end
          return a.text < b.text
       end)
-      return nil, ("%s:%d: %s%s"):format(name, problems[1].line, problems[1].text,
-         #problems > 1 and (" (and %d more)"):format(#problems - 1) or "")
+      local lines = {}
+      for i, p in ipairs(problems) do
+         lines[i] = ("%s:%d: %s"):format(name, p.line, p.text)
+      end
+      return nil, lines[1] .. (#lines > 1 and (" (and %d more)"):format(#lines - 1) or ""), lines
    end
    return merge(policy.DEFAULTS, given), nil, function(trail)
       local at = given

@@ -41,7 +41,8 @@ schema.DEFAULTS = {
    scontrol = "scontrol",
 }
 
--- Schema: a function returns nil when the value is good, else what it must be.
+-- Schema: a function returns nil when the value is good, else what it must be, and
+-- which of that was probably meant.
 local function number(low, high)
    return function(v)
       -- v ~= v: NaN compares false with both bounds.
@@ -60,7 +61,7 @@ local function one_of(...)
          end
       end
       local near = type(v) == "string" and level.suggest(v, names)
-      return ('one of "%s"%s'):format(table.concat(names, '", "'), near and (', did you mean "%s"?'):format(near) or "")
+      return ('one of "%s"'):format(table.concat(names, '", "')), near
    end
 end
 
@@ -191,6 +192,16 @@ local function key_name(key)
    return type(key) == "string" and level.show(key) or tostring(key)
 end
 
+-- A value as it is shown: what stands in quotes is told from what does not.
+local function shown(value)
+   if type(value) == "string" then
+      return '"' .. level.show(value) .. '"'
+   elseif type(value) == "number" then
+      return ("%.14g"):format(value)
+   end
+   return type(value) == "boolean" and tostring(value) or "a " .. type(value)
+end
+
 -- ", did you mean "triad_gbs"?", by spelling or by beginning; else what there is, if that is little.
 local function nearest(key, rules)
    if type(key) ~= "string" then
@@ -209,11 +220,11 @@ end
 
 -- The trail as it is shown: "limits.triad_gbs".
 local function joined(trail, count)
-   local shown = {}
+   local words = {}
    for i = 1, count do
-      shown[i] = level.show(trail[i])
+      words[i] = level.show(trail[i])
    end
-   return table.concat(shown, ".")
+   return table.concat(words, ".")
 end
 
 local function check_keys(value, rules, trail, problems)
@@ -225,14 +236,16 @@ local function check_keys(value, rules, trail, problems)
       problems[#problems + 1] = { trail = copy, text = text:format(...) }
    end
    if type(rules) == "function" then
-      local want = rules(value)
+      local want, near = rules(value)
       if want then
-         problem("%s must be %s", joined(trail, #trail), want)
+         problem("%s must be %s; got %s%s", joined(trail, #trail), want, shown(value),
+            near and (', did you mean "%s"?'):format(near) or "")
       end
       return
    end
    if type(value) ~= "table" then
-      problem("%s must be a table", joined(trail, #trail))
+      problem("%s must be a table%s; got %s", joined(trail, #trail),
+         rules["*any"] and " by name" or (" { %s }"):format(table.concat(sorted_keys(rules), ", ")), shown(value))
       return
    end
    for key, inner in pairs(value) do
@@ -262,7 +275,12 @@ local function contradiction(b, star, base)
    local low, high = floor or "none", ceiling or "full"
    local middle = default or low
    if not (level.at_least(high, middle) and level.at_least(middle, low) and level.at_least(high, low)) then
-      return ("want floor <= default <= ceiling, got %s, %s, %s"):format(floor or "-", default or "-", ceiling or "-")
+      local inherited = {}
+      for _, key in ipairs({ "floor", "default", "ceiling" }) do
+         inherited[#inherited + 1] = not b[key] and of(key) and key or nil
+      end
+      return ("want floor <= default <= ceiling, got %s, %s, %s%s"):format(floor or "-", default or "-", ceiling or "-",
+         #inherited > 0 and (" (not set here: %s)"):format(table.concat(inherited, ", ")) or "")
    end
 end
 
@@ -286,6 +304,22 @@ local function check_bounds(given, problems)
    end
 end
 
+-- A value between them passes, so there has to be one.
+local function check_limits(given, problems)
+   for name, l in pairs(type(given.limits) == "table" and given.limits or {}) do
+      local min, max = nil, nil
+      if type(l) == "table" then
+         min, max = l.min, l.max
+      end
+      if type(min) == "number" and type(max) == "number" and min > max then
+         problems[#problems + 1] = {
+            trail = { "limits", tostring(name) },
+            text = ("limits.%s: min %.14g is above max %.14g: no value is within"):format(key_name(name), min, max),
+         }
+      end
+   end
+end
+
 -- A node that loses a DIMM changes its class: a key with the memory in it would
 -- match no node that lacks some.
 local function check_expect(given, problems)
@@ -305,6 +339,7 @@ function schema.check(given)
    local problems = {}
    check_keys(given, schema.KEYS, {}, problems)
    check_bounds(given, problems)
+   check_limits(given, problems)
    check_expect(given, problems)
    return problems
 end

@@ -131,6 +131,42 @@ local function index(text)
    end
 end
 
+--- Keys that one table constructor sets twice: Lua takes the last one without a word.
+-- @return list of { key, line, first = line of the one that does not hold }
+function policy_text.repeated(text)
+   local out, seen = {}, {}
+   local at, key, previous = 1, nil, nil
+   while true do
+      local kind, first, last = next_token(text, at)
+      if not kind then
+         return out
+      end
+      local word = text:sub(first, last)
+      at = last + 1
+      if kind == "{" then
+         seen[#seen + 1] = {}
+      elseif kind == "}" then
+         seen[#seen] = nil
+      elseif kind == "=" and key and #seen > 0 then
+         local line, keys = lines_before(text, first), seen[#seen]
+         if keys[key] then
+            out[#out + 1] = { key = key, line = line, first = keys[key] }
+         end
+         keys[key] = line
+      end
+      -- A key stands behind "{" or a separator: mode =, ["mode"] =.
+      local starts = previous == "{" or previous == "," or previous == ";"
+      if kind == "name" and starts then
+         key = word
+      elseif kind == "string" and previous == "[" then
+         key = word:match("^[\"'](.*)[\"']$")
+      elseif not (kind == "]" and previous == "string") then
+         key = nil
+      end
+      previous = kind
+   end
+end
+
 --- Says where keys are set.
 -- @return function(list of keys) -> line of the innermost of them that the text sets,
 --   and how many of them that is (0: none)
@@ -157,17 +193,53 @@ function policy_text.lines(text)
    end
 end
 
--- 5.1 has loadstring and setfenv, later ones load with a mode and a table. No
--- global is in reach of the file; bytecode is refused, as it can crash Lua.
+-- No global is in reach. A word that is none of the file's own is mostly a text without
+-- its quotes (mode = enforce): as nil it would silently be the default.
+local function environment()
+   return setmetatable({}, { __index = function(_, word)
+      -- Strings have no methods here, see evaluate.
+      word = string.gsub(string.sub(tostring(word), 1, 64), "[^%w_]", "?")
+      error(string.format('"%s" is no value; a text wants quotes', word), 2)
+   end })
+end
+
+-- 5.1 has loadstring and setfenv, later ones load with a mode and a table. Bytecode is
+-- refused, as it can crash Lua.
 local function load_chunk(text, name)
    if text:find("\27", 1, true) == 1 then
       return nil, name .. ":1: bytecode, not Lua text"
    end
    if setfenv then -- luacheck: ignore 113
       local chunk, err = loadstring(text, "=" .. name) -- luacheck: ignore 113
-      return chunk and setfenv(chunk, {}), err -- luacheck: ignore 113
+      return chunk and setfenv(chunk, environment()), err -- luacheck: ignore 113
    end
-   return load(text, "=" .. name, "t", {})
+   return load(text, "=" .. name, "t", environment())
+end
+
+-- What Lua's own message about a table mostly means. It names the place where it noticed,
+-- which for a comma is the line after the mistake.
+-- @return text to append, or ""
+local function hint(text, err)
+   if err:find("near '?<eof>") then
+      return "; a } or a quote is missing before the end"
+   end
+   local line = tonumber(err:match(":(%d+): '}' expected"))
+   local near = line and err:match("near (.-)$")
+   if not near then
+      return ""
+   elseif near == "'='" then
+      return "; a key is one word, or in brackets and quotes: [\"gpu-a\"] = ..."
+   end
+   -- The last line before it with something else than a comment.
+   local number, before = 0, nil
+   for content in (text .. "\n"):gmatch("(.-)\n") do
+      number = number + 1
+      if number < line and content:gsub("%-%-.*", ""):find("%S") then
+         before = number
+      end
+   end
+   return ("; is a comma missing at the end of line %d%s?"):format(before or line,
+      before and (" or in line %d"):format(line) or "")
 end
 
 local MAX_STEPS = 1e6 -- a second fence: a policy is a table; more VM steps are a loop
@@ -177,7 +249,7 @@ local MAX_STEPS = 1e6 -- a second fence: a policy is a table; more VM steps are 
 function policy_text.evaluate(text, name)
    local chunk, err = load_chunk(text, name)
    if not chunk then
-      return nil, err
+      return nil, err .. hint(text, err)
    end
    local ok, line, what = policy_text.plain(text)
    if not ok then

@@ -185,7 +185,7 @@ function records.dirs(path)
    local dirs = {}
    local ok, err = uv.fs_access(head, "R")
    if not ok then
-      return dirs, tostring(err or head .. ": permission denied")
+      return dirs, tostring(err or head .. (uv.fs_stat(head) and ": permission denied" or ": no such directory"))
    end
    for _, name in ipairs(files.list(head)) do
       if name:sub(1, #before) == before and name:sub(-#after - 1):sub(2) == after then

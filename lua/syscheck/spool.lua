@@ -1,4 +1,5 @@
 --- The command line's way to the records: which directories, and what of them is bad.
+local uv = require("luv")
 local node = require("syscheck.node")
 local paths = require("syscheck.paths")
 local records = require("syscheck.records")
@@ -8,8 +9,8 @@ local spool = {}
 
 --- Adds the options that name the spool.
 function spool.add_options(command)
-   command:option("--spool", "Spool directory to read; may be given several times (default: the policy's)."):count("*")
-      :argname("DIR")
+   command:option("--spool", "Spool directory to read, %n in it for one of each node; may be given several times "
+      .. "(default: the policy's)."):count("*"):argname("DIR")
    command:option("--policy", "Policy file to use."):argname("FILE")
 end
 
@@ -30,17 +31,23 @@ end
 
 --- Records of the spool that args name, else the policy's.
 -- @param want see records.read
--- @return iterator, text that names how many directories were read
+-- @return iterator, text that names the directory, or how many were read
 function spool.records(args, self, want)
-   local dirs = args.spool
-   if #dirs == 0 then
-      local err
-      dirs, err = records.dirs(self.policy.spool or paths.spool)
+   local dirs = {}
+   local given = #args.spool > 0 and args.spool or { self.policy.spool or paths.spool }
+   for _, path in ipairs(given) do
+      local found, err = records.dirs(path)
       if err then
          io.stderr:write("syscheck: ", render.plain(err, 300), "\n")
       end
+      table.move(found, 1, #found, #dirs + 1, dirs)
+      -- The directory above those of the nodes.
+      if found[1] == path and not uv.fs_stat(path .. "/" .. records.FILE) and #records.dirs(path .. "/%n") > 0 then
+         complain(path, 0, ("the nodes' records are below it: --spool '%s/%%n'"):format(path))
+      end
    end
-   return records.read(dirs, complain, want), ("%d spool director%s"):format(#dirs, #dirs == 1 and "y" or "ies")
+   return records.read(dirs, complain, want),
+      #given == 1 and #dirs <= 1 and render.safe(dirs[1] or given[1], 200) or ("%d spool directories"):format(#dirs)
 end
 
 return spool

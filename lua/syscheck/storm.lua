@@ -115,4 +115,13 @@ function storm.full(nodes, me, share, window, now)
    end
 end
 
+--- Which node the guard kept in service, and by which partition's cap: for the log.
+-- @param drained from drain.node, { reason, full, error }
+function storm.sentence(drained)
+   local full = drained.full
+   return ("%s (%s)"):format(drained.reason, full
+      and ("partition %s: %d of %d nodes drained by syscheck, at most %d"):format(full.name, full.taken, full.total,
+         full.cap) or drained.error or "?")
+end
+
 return storm

@@ -1,5 +1,6 @@
 -- fixture.lua DIR: the /proc and /sys of a busy node of two sockets and 256 CPUs.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+local files = require("syscheck.files")
 local tree = require("tree")
 
 local root = assert(arg[1], "usage: fixture.lua DIR")
@@ -68,4 +69,46 @@ for port = 0, 1 do
       "port_xmit_discards", "local_link_integrity_errors", "excessive_buffer_overrun_errors", "VL15_dropped" }) do
       tree.put(root, dir .. "counters/" .. name, "0\n")
    end
+end
+
+-- What a job's record needs beside: machine checks, energy, memory traffic, heat.
+local IRQS = 300
+local interrupts = { (" "):rep(12) .. ("CPU000     "):rep(CPUS) }
+for irq = 1, IRQS do
+   assert(files.mkdir(("%s/sys/kernel/irq/%d"):format(root, irq)))
+   interrupts[#interrupts + 1] = ("%4d: "):format(irq) .. ("         0 "):rep(CPUS - 1)
+      .. ("%10d   IR-PCI-MSI %d-edge      mlx5_comp%d@pci:0000:31:00.0"):format(irq * 7919, irq * 1024, irq)
+end
+for _, name in ipairs({ "NMI", "LOC", "SPU", "PMI", "IWI", "RTR", "RES", "CAL", "TLB", "TRM", "THR", "DFR", "MCE",
+   "MCP", "ERR", "MIS", "PIN", "NPI", "PIW" }) do
+   local quiet = name == "THR" or name == "DFR" or name == "MCE"
+   interrupts[#interrupts + 1] = (" %s: "):format(name) .. (quiet and "         0 " or "   1231231 "):rep(CPUS)
+      .. "  words"
+end
+tree.put(root, "/proc/interrupts", table.concat(interrupts, "\n") .. "\n")
+tree.put(root, "/sys/devices/system/machinecheck/machinecheck0/check_interval", "12c\n")
+for package = 0, 1 do
+   local dir = ("/sys/class/powercap/intel-rapl:%d/"):format(package)
+   tree.put(root, dir .. "name", ("package-%d\n"):format(package))
+   tree.put(root, dir .. "enabled", "1\n")
+   tree.put(root, dir .. "energy_uj", "233113828733\n")
+   tree.put(root, dir .. "max_energy_range_uj", "262143328850\n")
+   tree.put(root, dir .. "constraint_0_power_limit_uw", "350000000\n")
+   tree.put(root, ("/sys/class/powercap/intel-rapl:%d:0/name"):format(package), "dram\n")
+   dir = ("/sys/class/hwmon/hwmon%d/"):format(package)
+   tree.put(root, dir .. "name", "coretemp\n")
+   for sensor = 1, CPUS // 4 + 1 do
+      tree.put(root, ("%stemp%d_input"):format(dir, sensor), "61000\n")
+      tree.put(root, ("%stemp%d_label"):format(dir, sensor), "Core\n")
+   end
+end
+for i, name in ipairs({ "nvme", "nvme", "jc42", "jc42", "mlx5", "mlx5", "power_meter" }) do
+   tree.put(root, ("/sys/class/hwmon/hwmon%d/name"):format(i + 1), name .. "\n")
+end
+for i = 0, CPUS - 1 do
+   tree.put(root, ("/sys/class/thermal/cooling_device%d/type"):format(i), "Processor\n")
+   tree.put(root, ("/sys/class/thermal/cooling_device%d/cur_state"):format(i), "0\n")
+end
+for cache = 0, 15 do
+   tree.put(root, ("/sys/fs/resctrl/mon_data/mon_L3_%02d/mbm_total_bytes"):format(cache), "912341234000\n")
 end

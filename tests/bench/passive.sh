@@ -3,7 +3,7 @@
 # CPUs, prepared as a tree of files: the start of Lua, snapshot, inventory, verdict,
 # state and record on disk. Its peer is bash that reads the same values file by file,
 # as the well-known checkers do; it judges and writes nothing. Rounds are interleaved.
-# One line of JSON; nothing is asserted.
+# The epilog on the same tree beside it. One line of JSON; nothing is asserted.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 ROUNDS=${ROUNDS:-15}
@@ -29,11 +29,13 @@ read_values() {
 	done
 	for file in "$1"/sys/devices/system/edac/mc/mc*/{ce_count,ue_count,dimm*/size} "$1"/sys/block/*/stat \
 		"$cpus"/{online,present,smt/control,intel_pstate/no_turbo} "$1"/sys/class/dmi/id/* \
-		"$1"/proc/sys/kernel/{osrelease,numa_balancing} "$1"/sys/kernel/mm/*/enabled; do
+		"$1"/proc/sys/kernel/{osrelease,numa_balancing} "$1"/sys/kernel/mm/*/enabled \
+		"$1"/sys/class/powercap/intel-rapl:?/{name,energy_uj,max_energy_range_uj} "$1"/sys/fs/resctrl/mon_data/*/mbm_total_bytes \
+		"$1"/sys/class/infiniband/*/ports/*/counters/{symbol_error,link_error_recovery,link_downed,port_rcv_errors,local_link_integrity_errors,excessive_buffer_overrun_errors}; do
 		read -r value <"$file" && n=$((n + 1))
 	done
 	read -r value <"$1/proc/stat"
-	for file in "$1"/proc/{meminfo,vmstat,diskstats,self/mountstats,pressure/*}; do
+	for file in "$1"/proc/{meminfo,vmstat,diskstats,interrupts,self/mountstats,pressure/*}; do
 		while read -r text value; do
 			n=$((n + 1))
 		done <"$file"
@@ -62,6 +64,7 @@ main() {
 		"$dir/spool" "$dir/state" "$dir/run" >"$dir/policy.lua"
 	for _ in $(seq "$ROUNDS"); do
 		cpu_ms "$LUA" -E tests/bench/passive.lua "$dir/root" "$dir" >>"$dir/passive"
+		cpu_ms "$LUA" -E tests/bench/passive.lua "$dir/root" "$dir" epilog >>"$dir/epilog"
 		cpu_ms bash tests/bench/passive.sh --peer "$dir/root" >>"$dir/shell"
 		cpu_ms "$LUA" -E -e '' >>"$dir/empty"
 	done
@@ -71,8 +74,10 @@ main() {
 	fi
 	awk -v p="$(median "$dir/passive")" -v s="$(median "$dir/shell")" -v e="$(median "$dir/empty")" \
 		-v low="$(sort -n "$dir/passive" | head -n 1)" -v high="$(sort -n "$dir/passive" | tail -n 1)" -v r="$ROUNDS" \
+		-v ep="$(median "$dir/epilog")" -v elow="$(sort -n "$dir/epilog" | head -n 1)" -v ehigh="$(sort -n "$dir/epilog" | tail -n 1)" \
 		-v load="$(cut -d' ' -f1 /proc/loadavg)" 'BEGIN {
 		printf "{\"passive_cpu_ms\":%d,\"shell_cpu_ms\":%d,\"ratio\":%.3f,\"passive_min_ms\":%d,\"passive_max_ms\":%d,", p, s, p / s, low, high
+		printf "\"epilog_cpu_ms\":%d,\"epilog_min_ms\":%d,\"epilog_max_ms\":%d,", ep, elow, ehigh
 		printf "\"empty_lua_cpu_ms\":%d,\"rounds\":%d,\"cpus\":256,\"load\":%.2f}\n", e, r, load }'
 }
 

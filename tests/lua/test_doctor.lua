@@ -170,6 +170,8 @@ function TestTimes:test_of_the_policy()
    lu.assertEquals({ times.needed(p) }, { 75, 100 })
    p.partitions = { ["*"] = { ceiling = "quick" } }
    lu.assertEquals({ times.needed(p) }, { 30, 100 })
+   p.partitions = { ["*"] = { ceiling = "passive" }, main = { ceiling = "quick" } }
+   lu.assertEquals({ times.needed(p) }, { 30, 100 })
    p.partitions = { ["*"] = { ceiling = "passive" } }
    lu.assertEquals(#times.reachable(p), 0)
    lu.assertNil(times.needed(p))
@@ -286,7 +288,7 @@ local CASES = {
    { set("submit", { file = "/f", exists = true, ours = true }), "job-submit", "warn", "another version" },
    { set("submit", { file = "/f", exists = true }), "job-submit", "warn", "does not call syscheck" },
    { set("submit", { file = "/f", exists = true, calls = true }), "job-submit", "info", "the site's own" },
-   { set("health", "/l/health"), "health", "info", "add: HealthCheckProgram=/l/health" },
+   { set("health", "/l/health"), "health", "info", "add: HealthCheckProgram=/l/health and, each on its own line, " },
    { conf(without("ReturnToService")), "return-to-service", "info", "add: ReturnToService=1" },
    { conf(GOOD .. "SlurmdUser=slurm"), "slurmd-user", "error", "add: SlurmdUser=root" },
    { conf((GOOD:gsub("CPUs=8", "CPUs=4"))), "whole-node", "warn", "[/e/slurm.conf:12]" },
@@ -305,13 +307,23 @@ local CASES = {
    { set("tools.1", { name = "flock", program = "flock", err = "no", why = "w" }), "tools", "error", "flock: no" },
    { set("trust.1", { severity = "error", path = "/f", text = "t", why = "w" }), "trust", "error", "t [/f]: w" },
    { set("policy.absent", true), "policy", "warn", "no policy" },
-   { set("policy.err", "bad"), "policy", "error", "syscheck config check" },
+   { set("policy.err", "bad"), "policy", "error", "a node goes on with its last good copy" },
+   { function(f)
+      f.conf = parse(GOOD .. "PartitionName=main\nPartitionName=DEFAULT State=UP")
+      f.policy.value.partitions.mian = {}
+      f.policy.value.partitions.main = {}
+   end, "partitions", "warn",
+      '"mian", slurm.conf has none [/p.lua]: its levels hold for no job; did you mean "main"?' },
    { set("policy.value.mode", "observe"), "policy", "info", 'mode = "enforce"' },
    { set("policy.value.kernels.stream", { quick = 9, full = 2 }), "boxes", "warn", "deadline is 15 s" },
    { set("policy.value.kernels.stream", { quick = 20, full = 2 }), "boxes", "error", "never run" },
    { set("baseline", { file = "/b", absent = true }), "baseline", "warn", "no baseline" },
    { set("baseline.err", "bad"), "baseline", "error", "bad" },
    { set("class", "other"), "baseline", "warn", "no class other" },
+   { function(f)
+      f.baseline.value.classes["m-2s8c-768g"] = { metrics = {} }
+      f.class = "m-2s8c-736g"
+   end, "baseline", "warn", "this host is rated as m-2s8c-768g; look what it has lost" },
    { set("baseline.time", 1e9 - 200 * 86400), "baseline", "info", "200 days old" },
    { set("baseline.time", 1e9 + 3 * 86400), "baseline", "warn", "3 days ahead" },
    { set("dirs.1.err", "not writable"), "directories", "error", "records are lost" },

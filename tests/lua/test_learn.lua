@@ -218,6 +218,12 @@ function TestChoose:test_minima()
    end
 end
 
+function TestChoose:test_nodes_that_were_dropped_are_told()
+   local b, text = chosen(append(fleet(4, 10, 100), fleet(1, 10, 50, nil, "bad")))
+   lu.assertNil(b)
+   lu.assertStrContains(text, "4 nodes, 40 checks (without 1 unlike the others); want 5 and 20")
+end
+
 function TestChoose:test_a_node_that_lost_a_dimm_is_no_class()
    local list = append(fleet(8, 5, 100), fleet(1, 30, 80, { class = "epyc-9654-2s192c-736g" }, "bad"))
    local b, text = chosen(list)

@@ -5,6 +5,7 @@ local lu = require("luaunit")
 local level = require("syscheck.level")
 local policy = require("syscheck.policy")
 local policy_copy = require("syscheck.policy_copy")
+local policy_text = require("syscheck.policy_text")
 local submit = require("syscheck.submit")
 
 local function parse(text)
@@ -78,6 +79,18 @@ function TestBadFiles:test_named_with_file_and_line()
       { "return { limits = { throttle_events = { mode = 'enforce' } } }", "unknown key limits.throttle_events.mode" },
       { "return { kernels = { strem = {} } }", 'did you mean "stream"?' },
       { "return { shared = 'exclusiv' }", 'did you mean "exclusive"?' },
+      { "return {\n mode = enforce }", 'p.lua:2: "enforce" is no value; a text wants quotes' },
+      { "return { tolerance = '0.1' }", 'p.lua:1: tolerance must be a number from 0 to 1; got "0.1"' },
+      { "return { partitions = { gpu = 'quick' } }",
+         'partitions.gpu must be a table { ceiling, default, floor }; got "quick"' },
+      { "return { partitions = { gpu = { floor = 'quick' } } }",
+         "got quick, passive, full (not set here: default, ceiling)" },
+      { "return { limits = { gflops = { min = 3, max = 2 } } }", "limits.gflops: min 3 is above max 2" },
+      -- Lua names the line after a comma that is not there.
+      { "return {\n mode = 'observe' -- why\n -- more\n budget = 1 }",
+         "near 'budget'; is a comma missing at the end of line 2 or in line 4?" },
+      { "return { partitions = { gpu-a = {} } }", '; a key is one word, or in brackets and quotes: ["gpu-a"] = ' },
+      { "return {\n mode = 'observe',\n", "a } or a quote is missing before the end" },
       { "return { store = 'records' }", "store must be an absolute path or a URL" },
       { "return { store = 'postgresql://a b' }", "store must be" },
       -- Comments and strings that look like keys.
@@ -123,6 +136,23 @@ function TestBadFiles:test_words_in_comments_and_strings_are_no_loops()
       .. " --[==[ goto ]] ]==] spool = '/it\\'s..' }", "p"))
    lu.assertEquals(p.io_paths, { "/for..while:x", "/function" })
    lu.assertEquals(p.spool, "/it's..")
+end
+
+function TestBadFiles:test_every_problem_has_its_line()
+   local _, first, all = policy.parse("return {\n budgt = 1,\n mode = 2 }", "p.lua")
+   lu.assertEquals(first, 'p.lua:2: unknown key budgt, did you mean "budget"? (and 1 more)')
+   lu.assertEquals(all, { 'p.lua:2: unknown key budgt, did you mean "budget"?',
+      'p.lua:3: mode must be one of "observe", "enforce"; got 2' })
+   local _, why, same = policy.parse("return", "p.lua")
+   lu.assertEquals(same, { why })
+end
+
+function TestBadFiles:test_keys_that_are_set_twice()
+   local twice = policy_text.repeated('return {\n mode = "observe", -- mode = 1\n limits = { gflops = { min = 1 },'
+      .. ' triad_gbs = { min = 1 } },\n ["mode"] = "enforce",\n io_paths = { "/mode = 1", "/x" } }')
+   lu.assertEquals(twice, { { key = "mode", line = 4, first = 2 } })
+   lu.assertEquals(policy_text.repeated("local p = { a = 1 }\np.a = 2\np.a = 3\n"
+      .. "local q = { a = p.a == 1, b = p.a == 2 } return p"), {})
 end
 
 function TestBadFiles:test_a_line_for_each_key_that_is_set()

@@ -202,4 +202,12 @@ function TestComment:test_add_is_idempotent_and_bounded()
    lu.assertEquals(comment.add(text, many), text)
 end
 
+function TestStorm:test_sentence()
+   local full = { name = "main", taken = 50, total = 500, cap = 50 }
+   lu.assertEquals(storm.sentence({ reason = "syscheck: x", full = full }),
+      "syscheck: x (partition main: 50 of 500 nodes drained by syscheck, at most 50)")
+   lu.assertEquals(storm.sentence({ reason = "syscheck: x", error = "somebody resumed it meanwhile" }),
+      "syscheck: x (somebody resumed it meanwhile)")
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -1,5 +1,5 @@
---- Prepared trees: what /proc and /sys of a node look like below a directory.
--- The tests read small ones, tests/bench/passive.sh one of 256 CPUs.
+--- Prepared trees: what /proc and /sys of a node look like below a directory; of real
+-- machines in tests/fixtures/machines. The tests read small ones, tests/bench/passive.sh one of 256 CPUs.
 local files = require("syscheck.files")
 local topology = require("syscheck.topology")
 local uv = require("luv")
@@ -24,6 +24,44 @@ local function put_all(root, dir, texts)
       f:write(text, "\n")
       f:close()
    end
+end
+
+-- "/a/{b,c}" -> "/a/b", "/a/c"
+local function expand(path, found)
+   local before, choice, after = path:match("^(.-){([^}]*)}(.*)$")
+   if not before then
+      found[#found + 1] = path
+      return found
+   end
+   for one in choice:gmatch("[^,]+") do
+      expand(before .. one .. after, found)
+   end
+   return found
+end
+
+--- Unpacks tests/fixtures/machines/NAME.tree, the files of a machine in one text:
+-- `@ PATH LINE` is a file of one line, `@@ PATH` one of the lines that follow; {a,b} in
+-- a path makes several files.
+function tree.machine(root, name)
+   local long, lines
+   local function finish()
+      for _, path in ipairs(long and expand(long, {}) or {}) do
+         tree.put(root, path, table.concat(lines, "\n") .. "\n")
+      end
+   end
+   for line in io.lines("tests/fixtures/machines/" .. name .. ".tree") do
+      local mark, path, text = line:match("^(@@?) (%S+) ?(.*)$")
+      if mark then
+         finish()
+         long, lines = mark == "@@" and path, {}
+         for _, one in ipairs(mark == "@" and expand(path, {}) or {}) do
+            tree.put(root, one, text .. "\n")
+         end
+      elseif long then
+         lines[#lines + 1] = line
+      end
+   end
+   finish()
 end
 
 --- Removes a directory with all that is in it.

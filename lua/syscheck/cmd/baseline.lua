@@ -114,14 +114,14 @@ local function run_learn(args, self)
    end)
    local learned = learn.from(records)
    if not next(learned.classes) then
-      return complain("no check with measured values in %s", where)
+      return complain("no check with measured values in %s (levels quick and full measure)", where)
    end
    local chosen, remarks = choose.from(learned, old, args.force)
    for _, text in ipairs(remarks) do
       complain("%s", text)
    end
    if not chosen then
-      return 1
+      return complain("nothing is written")
    end
    local ok
    ok, err = write(output, chosen)
@@ -225,7 +225,7 @@ local function run_apply(args, self)
       complain("class %s, %s: %s%s", d.class, d.name, d.text, args.force and " (forced)" or " (or --force)")
    end
    if #dips > 0 and not args.force then
-      return 1
+      return complain("nothing is written")
    end
    choose.set_references(old, new, args.force)
    local ok

@@ -3,6 +3,7 @@ local files = require("syscheck.files")
 local level = require("syscheck.level")
 local paths = require("syscheck.paths")
 local policy = require("syscheck.policy")
+local policy_text = require("syscheck.policy_text")
 local process = require("syscheck.process")
 local render = require("syscheck.render")
 local slurm = require("syscheck.slurm")
@@ -24,7 +25,8 @@ function config.add_to(parser)
    show:option("--policy", "Policy file to show."):argname("FILE")
 end
 
--- @return policy, function that tells the line of a key; or nil and why
+-- @return policy, function that tells the line of a key, text; or nil and a list of lines
+-- that say why
 local function read(file)
    local text, err = files.read(file)
    local good
@@ -32,10 +34,30 @@ local function read(file)
       good, err = files.trusted(file)
    end
    if not good then
-      return nil, err
+      return nil, { err }
    end
-   local parsed, why, line_of = policy.parse(text, file)
-   return parsed, why or line_of
+   local parsed, _, line_of = policy.parse(text, file)
+   return parsed, line_of, text
+end
+
+local function complain(lines)
+   for _, line in ipairs(lines) do
+      io.stderr:write("syscheck: ", line, "\n")
+   end
+   return #lines > 0 and 1 or 0
+end
+
+-- What is no error to a node, which does as Lua does, and not what its writer meant.
+local function check(file, text)
+   local lines = {}
+   for i, r in ipairs(policy_text.repeated(text)) do
+      lines[i] = ("%s:%d: %s is set in line %d already, and only the last one holds"):format(file, r.line,
+         render.safe(r.key), r.first)
+   end
+   if #lines == 0 then
+      print(file .. ": good")
+   end
+   return complain(lines)
 end
 
 -- What scontrol says, or nil and why it says nothing.
@@ -169,13 +191,11 @@ end
 
 function config.run(args)
    local file = args.policy or paths.policy
-   local p, line_of = read(file)
+   local p, line_of, text = read(file)
    if not p then
-      io.stderr:write("syscheck: ", line_of, "\n")
-      return 1
+      return complain(line_of)
    elseif args.action == "check" then
-      print(file .. ": good")
-      return 0
+      return check(file, text)
    elseif args.node and args.partition then
       io.stderr:write("syscheck: a node or --partition, not both\n")
       return 2

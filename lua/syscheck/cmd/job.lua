@@ -110,7 +110,7 @@ local function remarks(rows)
       end
       if check and check.action == "drain" then
          local drain = check.drain or {}
-         add(row, drain.done and "drained, the job was sent elsewhere" or "out of service by the prolog's exit code: "
+         add(row, drain.done and "drained, the job did not start there" or "out of service by the prolog's exit code: "
             .. (drain.kept and "already drained: " .. drain.kept or drain.error or "?"))
       elseif check and check.action == "observed" then
          add(row, "would have been drained (mode is observe)")

@@ -1,5 +1,7 @@
 --- Rules on this host: policy, baseline, directories, log, clock, and whether slurmctld
 -- runs with what the file says. See doctor.lua for their form.
+local class_for = require("syscheck.baseline").class_for
+local level = require("syscheck.level")
 local slurmconf = require("syscheck.slurmconf")
 local times = require("syscheck.doctor.times")
 
@@ -8,6 +10,23 @@ local OLD_BASELINE = 180 * DAY -- two kernels and a BIOS later
 local SKEW_WARN, SKEW_ERROR = 5, 120 -- s; munge refuses credentials at 300
 local FREE = 67108864 -- bytes: some thousand records
 local LARGE_LOG = 104857600
+
+-- Partitions that the policy names and slurm.conf does not: their rules bind nobody.
+local function partitions(facts, say)
+   local known, names = {}, {}
+   for _, entry in ipairs(facts.conf.all.partitionname or {}) do
+      known[entry.value] = true
+      names[#names + 1] = entry.value ~= "DEFAULT" and entry.value or nil
+   end
+   for name in pairs(#names > 0 and facts.policy.value.partitions or {}) do
+      if name ~= "*" and not known[name] then
+         local near = level.suggest(name, names)
+         say("warn", { file = facts.policy.file, text = ('the policy names partition "%s", slurm.conf has none'):format(
+            level.show(name)), why = "its levels hold for no job",
+            fix = near and ('did you mean "%s"?'):format(near) or "correct the name or remove it" })
+      end
+   end
+end
 
 local function policy(facts, say)
    local p = facts.policy
@@ -19,7 +38,7 @@ local function policy(facts, say)
       return p.err
    elseif p.err then
       say("error", { file = p.file, text = "the policy cannot be used: " .. p.err,
-         why = "defaults hold and every check is unknown: nothing is measured unasked, nothing drains",
+         why = "a node goes on with its last good copy; where it has none every check is unknown and nothing drains",
          fix = "syscheck config check" })
    elseif p.value.mode == "observe" then
       say("info", { file = p.file, text = 'mode = "observe"', why = "verdicts are recorded, no bad node is drained",
@@ -69,9 +88,13 @@ local function baseline(facts, say)
       return say("error", { file = b.file, text = "the baseline cannot be used: " .. b.err,
          why = "every check is unknown: no slow node is found", fix = learn })
    end
-   if not next(b.value.classes[facts.class] or {}) then
+   local near, close = class_for(b.value, facts.class)
+   if near ~= facts.class then
       say("warn", { file = b.file, text = "the baseline has no class " .. facts.class,
-         why = "what kernels measure on this host is rated by nothing", fix = learn })
+         why = not near and "what kernels measure on this host is rated by nothing"
+            or ("this host is rated as %s%s"):format(near, close and "" or ", and what it measures only warns"),
+         fix = near and "look what it has lost (syscheck run --level passive), or, if it is meant to be so: " .. learn
+            or learn })
    end
    local age = b.time and facts.now - b.time
    if age and age > OLD_BASELINE then
@@ -223,6 +246,7 @@ end
 return {
    { id = "twice", check = twice },
    { id = "policy", check = policy },
+   { id = "partitions", check = partitions },
    { id = "boxes", check = boxes },
    { id = "baseline", check = baseline },
    { id = "directories", check = directories },

@@ -202,7 +202,8 @@ local function health(facts, say)
    if not program and ours then
       say("info", at(facts, "HealthCheckProgram", { text = "no HealthCheckProgram",
          why = "a node that idles is not checked, nor resumed after a repair, until a job gets it",
-         add = ("HealthCheckProgram=%s, HealthCheckInterval=300, HealthCheckNodeState=IDLE"):format(ours) }))
+         add = ("HealthCheckProgram=%s and, each on its own line, HealthCheckInterval=300 and "
+            .. "HealthCheckNodeState=IDLE,CYCLE"):format(ours) }))
    elseif program and program == ours and (slurmconf.seconds(facts.conf, "HealthCheckInterval", 0) or 0) == 0 then
       say("warn", at(facts, "HealthCheckProgram", { text = "HealthCheckInterval is not set",
          why = "Slurm never runs HealthCheckProgram", add = "HealthCheckInterval=300" }))

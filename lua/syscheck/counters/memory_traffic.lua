@@ -1,0 +1,49 @@
+--- Memory traffic: resctrl's bytes between the L3 caches and memory, where the site has
+-- mounted it. Documentation/arch/x86/resctrl.rst. The kernel adds the hardware's short
+-- counters up to 64 bits itself.
+local files = require("syscheck.files")
+
+local memory_traffic = {}
+
+local DIR = "/sys/fs/resctrl"
+local NO_GROUP = { info = true, mon_data = true, mon_groups = true }
+
+-- Each read asks a CPU of that cache. With more groups than this the sum is not known.
+local MAX_READS = 256
+
+-- A control group's numbers hold those of its monitoring groups.
+local function groups(root)
+   local list = { "" }
+   for _, name in ipairs(files.list(root .. DIR)) do
+      if not NO_GROUP[name] then
+         list[#list + 1] = name .. "/"
+      end
+   end
+   return list
+end
+
+--- @return { bytes:GROUP/L3 }
+function memory_traffic.read(root)
+   local out
+   local reads = 0
+   for _, group in ipairs(groups(root)) do
+      local dir = ("%s%s/%smon_data"):format(root, DIR, group)
+      for _, cache in ipairs(files.list(dir)) do
+         if cache:find("^mon_L3_%d+$") then
+            reads = reads + 1
+            if reads > MAX_READS then
+               return nil
+            end
+            -- "Unavailable", "Unassigned" or "Error" are no number.
+            local value = files.number(("%s/%s/mbm_total_bytes"):format(dir, cache))
+            if value then
+               out = out or {}
+               out[("bytes:%s%s"):format(group, cache)] = value
+            end
+         end
+      end
+   end
+   return out
+end
+
+return memory_traffic
