@@ -7,7 +7,9 @@ local inventory = require("syscheck.inventory")
 local log = require("syscheck.log")
 local node = require("syscheck.node")
 local records = require("syscheck.records")
+local runs = require("syscheck.runs")
 local slurm = require("syscheck.slurm")
+local stepdata = require("syscheck.stepdata")
 
 local epilog = {}
 
@@ -36,6 +38,14 @@ local function check_of(r)
       action = r.action } or nil
 end
 
+-- What the job's prolog and steps left here.
+local function forget(self, job)
+   self:forget_begin(job.id)
+   uv.fs_unlink(self:status_path(job.id))
+   uv.fs_unlink(self:status_path(job.id) .. ".shown")
+   stepdata.forget(self, job.id)
+end
+
 --- Runs the epilog's work. Never fails: its trouble is logged.
 -- @param get function(name) -> environment variable
 -- @param options { policy = file, root } for tests, see node.open
@@ -53,6 +63,12 @@ function epilog.main(get, options)
       log.error("%s", problem)
    end
 
+   local run = runs.read(self, job.id)
+   if runs.is_recorded(self, job.id, run) then
+      log.info("ran again; the job's record is written")
+      forget(self, job)
+      return
+   end
    local to = counters.snapshot(self.root)
    local begin = self:read_begin(job.id)
    self:settle(begin)
@@ -76,16 +92,18 @@ function epilog.main(get, options)
    record.elapsed_s = from and math.max(0, to.time - from.time)
    record.throttle_events = delta and counters.throttle_events(delta.throttle)
    record.check = begin and (begin.check or check_of(begin.record))
+   runs.join(record, run)
+   stepdata.join(record, stepdata.read(self, job.id))
    record.duration_s = (uv.hrtime() - started) / 1e9
    local ok
    ok, err = records.append(self.spool, record, self.policy)
-   if not ok then
+   if ok then
+      runs.recorded(self, job.id, record.id)
+   else
       log.error("job record lost: %s", err)
    end
 
-   self:forget_begin(job.id)
-   uv.fs_unlink(self:status_path(job.id))
-   uv.fs_unlink(self:status_path(job.id) .. ".shown")
+   forget(self, job)
    ok, err = self:write_state("last.json", to)
    if not ok then
       log.error("state: %s", err)

@@ -3,6 +3,7 @@
  *
  *	sbatch, salloc, srun   submit.c   --syscheck=LEVEL, to the prolog's environment
  *	slurmstepd             stepd.c    the prolog's findings, to the job
+ *	                       stepend.c  what a step used, to the epilog
  *
  * slurm_spank_job_prolog stays undefined: the prolog script does that work, and
  * slurmd need not start a process of its own for it.
@@ -17,6 +18,7 @@ SPANK_PLUGIN(syscheck, 1)
 
 #include "args.h"
 #include "stepd.h"
+#include "stepend.h"
 #include "submit.h"
 
 /* Said by slurmd, once when it starts: elsewhere it would be said to every user. */
@@ -53,6 +55,7 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	case S_CTX_ALLOCATOR:
 		return submit_post_opt(sp);
 	case S_CTX_REMOTE:
+		stepend_begin(sp, args_parse(ac, av));
 		return stepd_post_opt(sp, args_parse(ac, av));
 	default:
 		return 0;
@@ -65,4 +68,25 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 	(void)ac;
 	(void)av;
 	return stepd_task_init(sp);
+}
+
+int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	return stepend_task_forked(sp);
+}
+
+int slurm_spank_task_exit(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	return stepend_task_exit(sp);
+}
+
+int slurm_spank_exit(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	return spank_context() == S_CTX_REMOTE ? stepend_exit(sp) : 0;
 }

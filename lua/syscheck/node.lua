@@ -9,6 +9,7 @@ local log = require("syscheck.log")
 local paths = require("syscheck.paths")
 local policy_file = require("syscheck.policy_file")
 local records = require("syscheck.records")
+local runs = require("syscheck.runs")
 local slurm = require("syscheck.slurm")
 
 json.decode_invalid_numbers(false)
@@ -110,6 +111,7 @@ end
 
 function node:forget_begin(job_id)
    self:forget_state(begin_name(job_id))
+   runs.forget(self, job_id)
 end
 
 --- Keeps a check's record while Slurm is asked to drain: see settle.
@@ -133,9 +135,10 @@ function node:settle(begin)
    end
 end
 
--- Job IDs of the slurmstepd processes, by their titles: "slurmstepd: [4711.batch]". Only
+--- Job IDs of the slurmstepd processes, by their titles: "slurmstepd: [4711.batch]". Only
 -- root's: a title is its owner's text and, worse, his memory, which can make a read hang.
-local function jobs_with_steps()
+-- @return set
+function node.jobs_with_steps()
    local jobs = {}
    for _, pid in ipairs(files.list("/proc")) do
       local stat = pid:match("^%d+$") and uv.fs_stat("/proc/" .. pid)
@@ -160,7 +163,7 @@ function node:has_other_jobs(job_id, boot_id)
             self:settle(begin)
             self:forget_begin(other) -- the node went down under that job
          elseif begin then
-            steps = steps or jobs_with_steps()
+            steps = steps or node.jobs_with_steps()
             local age = os.time() - (begin.snapshot and begin.snapshot.time or 0)
             if steps[other] or (age >= 0 and age < PROLOG_MAX_S) then
                return true
@@ -178,7 +181,7 @@ local STALE_S = 86400
 --- What runs here, for the health program: it asks nobody.
 -- @return text, or nil for an idle node
 function node:busy(boot_id)
-   local steps = jobs_with_steps()
+   local steps = node.jobs_with_steps()
    for _, name in ipairs(files.list(self.state .. "/begin")) do
       local id = tonumber(name:match("^(%d+)%.json$"))
       local begin = id and self:read_begin(id)

@@ -61,7 +61,7 @@ write_config() {
 	SlurmdLogFile=$DIR/log/slurmd.%n.log
 	ProctrackType=proctrack/cgroup
 	TaskPlugin=task/cgroup
-	JobAcctGatherType=jobacct_gather/none
+	JobAcctGatherType=jobacct_gather/$ACCOUNTING
 	AccountingStorageType=accounting_storage/none
 	MpiDefault=none
 	SelectType=select/cons_tres

@@ -1,0 +1,239 @@
+#!/usr/bin/env bats
+# Stage 7 on one node: each run of a job has one record, that says whose it was, what its
+# steps used and who shared the node. Bad files, epilogs that come twice or alone.
+# shellcheck disable=SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+load helpers
+
+setup_file() {
+	agent_install
+}
+
+setup() {
+	agent_reset
+	STATE=$P/var/lib/syscheck
+}
+
+# job_records [EXPRESSION]: of each job record r in the spool; default: how many there are
+job_records() {
+	lua5.4 /dev/fd/3 "$SPOOL" "${1:-}" 3<<-'LUA'
+	local n = 0
+	for line in io.lines(arg[1]) do
+		local r = require("cjson").decode(line)
+		if r.kind == "job" then
+			n = n + 1
+			local value = arg[2] ~= "" and load("local r = ... return " .. arg[2])(r)
+			if arg[2] ~= "" then print(math.type(value) == "float" and math.tointeger(value) or value) end
+		end
+	end
+	if arg[2] == "" then print(n) end
+	LUA
+}
+
+# others JOB: IDs in its last record, and how many more
+others() {
+	lua5.4 /dev/fd/3 "$SPOOL" "$1" 3<<-'LUA'
+	local text
+	for line in io.lines(arg[1]) do
+		local r = require("cjson").decode(line)
+		if r.kind == "job" and r.job.id == tonumber(arg[2]) then
+			text = ("%d "):rep(#(r.others or {})):format(table.unpack(r.others or {})):gsub(" $", "")
+				.. (r.others_more and (" +%d"):format(r.others_more) or "")
+		end
+	end
+	print(text or "no record")
+	LUA
+}
+
+# steps JOB LINE...: what the plugin leaves
+steps() {
+	local job=$1 size
+	shift
+	mkdir -p "$P/run"
+	(
+		umask 077
+		printf '%s\n' "syscheck-steps 1" "$@" >"$P/run/$job.steps"
+		size=$(stat -c %s "$P/run/$job.steps")
+		head -c $((4092 - size)) /dev/zero | tr '\0' '\n' >>"$P/run/$job.steps"
+		echo end >>"$P/run/$job.steps"
+	)
+}
+
+@test "a job without a begin snapshot: its record, without deltas, and why" {
+	run epilog
+	[ "$status" -eq 0 ]
+	[ "$(job_records)" = 1 ]
+	[ "$(record job 'r.problems[1]')" = "no deltas: no begin snapshot" ]
+	[ "$(record job 'tostring(r.delta) .. tostring(r.begin) .. tostring(r.others)')" = nilnilnil ]
+}
+
+@test "an epilog that runs twice: one record" {
+	run prolog
+	run epilog
+	run epilog
+	[ "$status" -eq 0 ]
+	[ "$(job_records)" = 1 ]
+	[ "$(record job 'r.delta ~= nil')" = true ]
+	grep -q "job 4711: info: ran again; the job's record is written" "$LOG"
+	[ -z "$(ls "$STATE/begin")" ]
+	# Also of a job whose prolog never ran.
+	run epilog SLURM_JOB_ID=4712
+	run epilog SLURM_JOB_ID=4712
+	[ "$(job_records)" = 2 ]
+}
+
+@test "an epilog that was killed before it had cleaned up, and runs again: one record in the store" {
+	run prolog
+	cp -r "$STATE/begin" "$P/begin.keep"
+	run epilog
+	# After it had noted that the record is written:
+	cp -r "$P/begin.keep/." "$STATE/begin"
+	run epilog
+	[ "$(job_records)" = 1 ]
+	# Before: the line is there twice, of one record.
+	cp -r "$P/begin.keep/." "$STATE/begin"
+	rm -r "$STATE/ended"
+	run epilog
+	[ "$(job_records r.id | uniq | wc -l)" = 1 ]
+	[ "$(job_records)" = 2 ]
+	rm -r "$P/begin.keep"
+}
+
+@test "a requeued job: each run has its record, what the first one left is not the second one's" {
+	run prolog SLURM_JOB_RESTART_COUNT=0
+	steps 4711 "steps 1" "step cpu_us 5"
+	# As Slurm does it: the count is the next run's.
+	run epilog SLURM_JOB_RESTART_COUNT=1
+	[ ! -e "$P/run/4711.steps" ]
+	# One of a slurmstepd that came late, or whose epilog never ran.
+	steps 4711 "steps 9" "step cpu_us 999"
+	run prolog SLURM_JOB_RESTART_COUNT=1
+	[ ! -e "$P/run/4711.steps" ]
+	run epilog SLURM_JOB_RESTART_COUNT=1
+	[ "$(job_records r.job.restart)" = $'0\n1' ]
+	[ "$(job_records r.id | sort -u | wc -l)" = 2 ]
+	[ "$(job_records 'r.cgroup and r.cgroup.steps')" = $'1\nnil' ]
+	# Without a prolog: that there were steps, or some time, tells them apart.
+	steps 4711 "steps 1"
+	run epilog
+	run epilog
+	[ "$(job_records)" = 3 ]
+	sed -i -E "s/[0-9]+$/$(($(date +%s) - 700))/" "$STATE/ended/$((4711 % 256))"
+	run epilog
+	run epilog
+	[ "$(job_records)" = 4 ]
+}
+
+@test "an epilog after a prolog that failed: a record that names the check" {
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	run prolog
+	[ "$status" -eq 1 ]
+	run epilog
+	[ "$status" -eq 0 ]
+	[ "$(job_records)" = 1 ]
+	[ "$(record job 'r.check.action')" = drain ]
+	[ "$(record job 'r.check.id')" = "$(record check 'r.id')" ]
+	[ "$(record job 'tostring(r.cgroup)')" = nil ]
+}
+
+@test "jobs that share the node name each other, also those that came and went meanwhile" {
+	run unasked_prolog
+	run unasked_prolog SLURM_JOB_ID=12
+	run epilog SLURM_JOB_ID=12
+	run unasked_prolog SLURM_JOB_ID=13
+	run unasked_prolog SLURM_JOB_ID=14
+	run epilog SLURM_JOB_ID=13
+	# The second run of one of them is not another job.
+	run unasked_prolog SLURM_JOB_ID=13
+	run epilog SLURM_JOB_ID=13
+	run epilog
+	run epilog SLURM_JOB_ID=14
+	[ "$(others 4711)" = "12 13 14" ]
+	[ "$(others 12)" = 4711 ]
+	[ "$(others 13)" = "14 4711" ]
+	[ "$(others 14)" = "13 4711" ]
+	# One that is alone afterwards has none.
+	run unasked_prolog SLURM_JOB_ID=15
+	run epilog SLURM_JOB_ID=15
+	[ "$(others 15)" = "" ]
+	[ -z "$(ls "$STATE/begin")" ]
+}
+
+@test "more jobs than a record names are counted" {
+	run unasked_prolog
+	seq 10 90 >>"$STATE/begin/4711.run"
+	seq 10 90 >>"$STATE/begin/4711.run"
+	run epilog
+	[ "$(others 4711)" = "$(seq -s ' ' 10 73) +17" ]
+}
+
+@test "jobs of an earlier boot, and those whose epilog never came, were not there" {
+	mkdir -p "$STATE/begin"
+	local boot id
+	boot=$(</proc/sys/kernel/random/boot_id)
+	id=$(printf '%032d' 0)
+	echo "run $id 00000000-boot $(date +%s) 0" >"$STATE/begin/21.run"
+	echo "run $id $boot $(($(date +%s) - 100000)) -" >"$STATE/begin/22.run"
+	echo "run $id $boot $(($(date +%s) - 1000)) -" >"$STATE/begin/23.run"
+	echo "garbage" >"$STATE/begin/24.run"
+	head -c 100 /dev/urandom >"$STATE/begin/25.run"
+	mkdir "$STATE/begin/26.run"
+	: >"$STATE/begin/27.run"
+	ln -s "$P/victim" "$STATE/begin/28.run"
+	run unasked_prolog
+	[ "$status" -eq 0 ]
+	run epilog
+	[ "$(others 4711)" = 23 ]
+	[ ! -e "$P/victim" ]
+}
+
+@test "what the steps used joins the record, and is removed" {
+	run prolog
+	steps 4711 "version 1" "steps 2" "sure 1" "array 4700 11" "name $(printf 'a"b\n\e[31m\xff' | od -An -v -tx1 | tr -d ' \n')" \
+		"step cpu_us 100" "step memory_peak_bytes 5" "tasks written_bytes 52428800" "job cpu_us 120 7 0"
+	run epilog SLURM_HET_JOB_ID=4710
+	[ "$(record job '("%d %d %d %d %d"):format(r.cgroup.v, r.cgroup.steps, r.cgroup.cpu_us, r.cgroup.memory_peak_bytes, r.cgroup.written_bytes)')" = "1 2 120 5 52428800" ]
+	[ "$(record job 'r.cgroup.by_tasks[1]')" = written_bytes ]
+	[ "$(record job '("%d %d %d %d"):format(r.job.array_job_id, r.job.array_task_id, r.job.het_job_id, r.job.het_offset)')" = "4700 11 4710 1" ]
+	[ "$(record job 'r.job.name == "a\"b\n\27[31m\u{FFFD}"')" = true ]
+	[ "$(iconv -f UTF-8 -t UTF-8 "$SPOOL" | wc -l)" = 2 ]
+	[ ! -e "$P/run/4711.steps" ]
+}
+
+@test "a file of steps that root did not write, or that is damaged: logged, the record is written" {
+	local bad
+	while IFS='|' read -r bad _; do
+		rm -rf "$P/run" "$P/var/spool"
+		: >"$LOG"
+		run prolog
+		steps 4711 "steps 3"
+		(
+			cd "$P/run" && bash -c "$bad"
+		)
+		run epilog
+		[ "$status" -eq 0 ]
+		[ "$(job_records 'tostring(r.cgroup)')" = nil ] || { echo "$bad"; return 1; }
+		grep -q 'what the steps used is not known: ' "$LOG" || { echo "$bad"; return 1; }
+		[ ! -e "$P/run/4711.steps" ]
+	done <<-'CASES'
+		: >4711.steps
+		truncate -s 100 4711.steps
+		head -c 4096 /dev/urandom >4711.steps
+		head -c 100000000 /dev/zero >4711.steps
+		chmod 622 4711.steps
+		mv 4711.steps x; ln -s x 4711.steps
+		rm 4711.steps; mkfifo 4711.steps
+	CASES
+}
+
+@test "state that cannot be written: the job starts and ends, the log says what is not known" {
+	mkdir -p "$P/var/lib/syscheck"
+	echo "a file" >"$P/var/lib/syscheck/begin"
+	run prolog
+	[ "$status" -eq 0 ]
+	run epilog
+	[ "$status" -eq 0 ]
+	[ "$(job_records)" = 1 ]
+	grep -q 'who shares the node will not be known' "$LOG"
+}

@@ -1,0 +1,231 @@
+#!/usr/bin/env bats
+# What only slurmstepd sees, on a real Slurm: a job's own cgroup, its name, its array. Each
+# run has its record, and jobs that shared a node name each other.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+MC=$ROOT/tests/cluster/minicluster
+MB=1048576
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	export BASE MINICLUSTER_DIR
+	BASE=$(mktemp -d /var/tmp/st.XXXXXX)
+	chmod 755 "$BASE"
+	MINICLUSTER_DIR=$BASE/c
+	"$MC" up --nodes 2 --accounting
+	mkdir -m 1777 "$BASE/out"
+}
+
+teardown_file() {
+	[ -n "${BASE:-}" ] || return 0
+	"$MC" down
+	rm -rf "$BASE"
+}
+
+setup() {
+	eval "$("$MC" env)"
+	cd "$BASE/out" || return
+	unset "${!SLURM_JOB@}" "${!SYSCHECK_@}"
+}
+
+# submit [OPTION...] <<<SCRIPT: id of a new batch job
+submit() {
+	local script
+	script=$(mktemp "$BASE/job.XXXXXX")
+	{ echo '#!/bin/bash'; cat; } >"$script"
+	sbatch --parsable -o "$BASE/out/%j" "$@" "$script"
+}
+
+# eventually SECONDS COMMAND...
+eventually() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || { echo "never happened: $*"; return 1; }
+		sleep 0.2
+	done
+}
+
+# record JOB EXPRESSION: of each job record r of that job, on whatever node, in order
+record() {
+	cat "$MINICLUSTER_DIR"/var/spool/syscheck/*/records.jsonl 2>/dev/null | lua5.4 /dev/fd/3 "$1" "$2" 3<<-'LUA'
+	for line in io.lines() do
+		local r = require("cjson").decode(line)
+		if r.kind == "job" and r.job.id == tonumber(arg[1]) then
+			local value = load("local r = ... return " .. arg[2])(r)
+			print(math.type(value) == "float" and math.tointeger(value) or value)
+		end
+	end
+	LUA
+}
+
+# recorded JOB [COUNT]: it has that many records
+recorded() {
+	[ "$(record "$1" r.kind | wc -l)" = "${2:-1}" ]
+}
+
+# ended JOB [COUNT]: waits for its records
+ended() {
+	eventually 60 recorded "$@" || { cat "$MINICLUSTER_DIR"/var/log/syscheck.log; return 1; }
+}
+
+# between LOW VALUE HIGH
+between() {
+	[ "$1" -le "$2" ] && [ "$2" -le "$3" ] || { echo "$2 is not between $1 and $3"; return 1; }
+}
+
+@test "a job that writes, computes and fills memory is seen with what it used, over all its steps" {
+	local job file=$BASE/out/written
+	job=$(submit -w n1 <<-SCRIPT
+		dd if=/dev/zero of=$file bs=1M count=50 conv=fsync 2>/dev/null
+		srun -n2 -O bash -c 'x=\$(head -c 40000000 /dev/zero | tr "\0" a); for ((i = 0; i < 100000; i++)); do :; done'
+		srun -n1 --overlap true & srun -n1 --overlap true & wait
+		rm $file
+	SCRIPT
+	)
+	ended "$job"
+	[ "$(record "$job" r.cgroup.steps)" = 4 ]
+	if [ "$(stat -f -c %T "$BASE")" = tmpfs ]; then
+		echo "# $BASE is no disk: bytes are not looked at" >&3
+	else
+		between $((50 * MB)) "$(record "$job" r.cgroup.written_bytes)" $((70 * MB))
+	fi
+	between $((40 * MB)) "$(record "$job" r.cgroup.memory_peak_bytes)" $((1000 * MB))
+	# Each of 2 tasks counts to 100,000: no time is asserted, but it is not none.
+	between 10000 "$(record "$job" r.cgroup.cpu_us)" 100000000
+	[ "$(record "$job" r.cgroup.oom_kills)" = 0 ]
+	[[ "$(record "$job" r.cgroup.v)" =~ ^[12]$ ]]
+	# Nothing of it is left.
+	[ ! -e "$MINICLUSTER_DIR/run/syscheck/n1/$job.steps" ]
+}
+
+@test "a process killed for memory, and a CPU quota, are in the record of the job that had them" {
+	local bad good
+	"$MC" slow n1 20
+	bad=$(submit -w n1 <<-'SCRIPT'
+		group=$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)
+		if [ -n "$group" ]; then
+			echo 40000000 >"/sys/fs/cgroup/memory$group/memory.limit_in_bytes"
+		else
+			group=$(sed -n 's/^0:://p' /proc/self/cgroup)
+			echo 40000000 >"/sys/fs/cgroup$group/memory.max"
+		fi
+		bash -c 'x=$(head -c 300000000 /dev/zero | tr "\0" a)'
+		for ((i = 0; i < 300000; i++)); do :; done
+	SCRIPT
+	)
+	good=$(submit -w n2 <<<'for ((i = 0; i < 30000; i++)); do :; done')
+	ended "$bad"
+	ended "$good"
+	"$MC" slow n1 100
+	between 1 "$(record "$bad" r.cgroup.oom_kills)" 10
+	between 10000 "$(record "$bad" r.cgroup.cpu_throttled_us)" 600000000
+	[ "$(record "$good" r.cgroup.oom_kills)" = 0 ]
+	[ "$(record "$good" r.cgroup.cpu_throttled_us)" = 0 ]
+}
+
+@test "a job's name, whatever bytes it has" {
+	local job name=$'a"b\'c\\ $(touch pwned) \e[31m\nline two \xff <b>&amp;'
+	job=$(submit -w n1 -J "$name" <<<true)
+	ended "$job"
+	[ "$(record "$job" 'r.job.name')" = "${name/$'\xff'/$'\xef\xbf\xbd'}" ]
+	[ ! -e pwned ]
+	# slurmctld takes 1024 bytes and no more; a step of no batch job has what its user sets.
+	run sbatch -J "$(printf 'x%.0s' {1..10000})" --wrap true
+	[ "$status" -ne 0 ]
+	job=$(salloc -w n1 bash -c 'SLURM_JOB_NAME=$(printf "y%.0s" {1..10000}) srun bash -c "echo \$SLURM_JOB_ID"' 2>/dev/null)
+	ended "$job"
+	[ "$(record "$job" '#r.job.name')" = 1024 ]
+}
+
+@test "an array's tasks keep their identity, and a step cannot forge a batch job's" {
+	local job task
+	job=$(submit -p shared -a 3,7 -J honest <<-'SCRIPT'
+		SLURM_JOB_NAME=forged SLURM_ARRAY_JOB_ID=1 SLURM_ARRAY_TASK_ID=2 SLURM_RESTART_COUNT=9 srun true
+		echo "$SLURM_JOB_ID $SLURM_ARRAY_TASK_ID" >"task.$SLURM_ARRAY_TASK_ID"
+	SCRIPT
+	)
+	for task in 3 7; do
+		eventually 60 test -s "task.$task"
+		ended "$(cut -d' ' -f1 "task.$task")"
+		[ "$(record "$(cut -d' ' -f1 "task.$task")" '("%s %d %d %d"):format(r.job.name, r.job.array_job_id, r.job.array_task_id, r.job.restart)')" = "honest $job $task 0" ]
+	done
+}
+
+@test "a heterogeneous job's components keep their identity" {
+	local job
+	job=$(sbatch --parsable -o /dev/null -w n1 : -w n2 --wrap 'srun --het-group=0,1 true')
+	ended "$job"
+	ended $((job + 1))
+	[ "$(record "$job" '("%d %d %d"):format(r.job.het_job_id, r.job.het_offset, r.cgroup.steps)')" = "$job 0 2" ]
+	[ "$(record $((job + 1)) '("%d %d %d"):format(r.job.het_job_id, r.job.het_offset, r.cgroup.steps)')" = "$job 1 1" ]
+}
+
+@test "a requeued job: each run has its record" {
+	local job
+	job=$(submit -w n1 --requeue <<-'SCRIPT'
+		echo run >>"runs.$SLURM_JOB_ID"
+		[ "$(wc -l <"runs.$SLURM_JOB_ID")" = 2 ] || exec sleep 300
+	SCRIPT
+	)
+	eventually 30 test -s "runs.$job"
+	scontrol requeue "$job"
+	ended "$job" 2
+	[ "$(record "$job" r.job.restart)" = $'0\n1' ]
+	[ "$(record "$job" r.id | sort -u | wc -l)" = 2 ]
+	[ "$(record "$job" r.cgroup.steps)" = $'1\n1' ]
+}
+
+@test "jobs that share a node name each other" {
+	local long short later
+	long=$(submit -p shared -w n1 -n1 <<<'until [ -e go ]; do sleep 0.2; done')
+	eventually 30 test -e "$long"
+	short=$(submit -p shared -w n1 -n1 <<<true)
+	ended "$short"
+	later=$(submit -p shared -w n1 -n1 <<<true)
+	ended "$later"
+	touch go
+	ended "$long"
+	[ "$(record "$long" '("%d "):rep(#r.others):format(table.unpack(r.others))')" = "$short $later " ]
+	[ "$(record "$short" '#r.others .. " " .. math.tointeger(r.others[1])')" = "1 $long" ]
+	[ "$(record "$later" '#r.others .. " " .. math.tointeger(r.others[1])')" = "1 $long" ]
+}
+
+@test "a step whose slurmstepd is killed leaves nothing, the other steps' data stays" {
+	local job dir pid=
+	job=$(submit -w n1 <<-'SCRIPT'
+		srun -n1 true
+		srun -n1 bash -c 'touch "killme.$SLURM_JOB_ID"; exec sleep 300'
+		srun -n1 true
+		rm "killme.$SLURM_JOB_ID"
+	SCRIPT
+	)
+	eventually 30 test -e "killme.$job"
+	for dir in /proc/[0-9]*; do
+		# Another cluster on this machine may have a job of the same ID.
+		[[ "$(tr '\0' ' ' <"$dir/cmdline")" == "slurmstepd: [$job.1]"* ]] &&
+			grep -q "/$(sed -n 's/^SLOT=/syscheck-minicluster-/p' "$MINICLUSTER_DIR/settings")/" "$dir/cgroup" &&
+			pid=${dir#/proc/}
+	done 2>/dev/null
+	[ -n "$pid" ]
+	kill -KILL "$pid"
+	# Slurm waits for that step's end; a batch script goes on when srun gives up.
+	scancel "$job"
+	ended "$job"
+	between 1 "$(record "$job" r.cgroup.steps)" 3
+}
+
+@test "a normal user's job is seen, too, and cannot touch what is kept of it" {
+	local job
+	job=$(setpriv --reuid=65534 --regid=65534 --clear-groups "$(command -v bash)" -c "cd $BASE/out && srun -w n1 bash -c '
+		echo \$SLURM_JOB_ID
+		echo forged 2>/dev/null >$MINICLUSTER_DIR/run/syscheck/n1/\$SLURM_JOB_ID.steps
+		mkdir $MINICLUSTER_DIR/run/syscheck/n1/x 2>/dev/null
+		true'" 2>/dev/null)
+	ended "$job"
+	[ "$(record "$job" r.cgroup.steps)" = 1 ]
+	[ ! -e "$MINICLUSTER_DIR/run/syscheck/n1/x" ]
+}
