@@ -58,6 +58,19 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ "$(wc -c <"$P/slurm/admin")" -lt 1100 ]
 }
 
+@test "AdminComment: one task of an array is told, not all of them" {
+	fake_slurm "case \"\$*\" in
+		'show job 4711') printf 'JobId=4712 ArrayJobId=4711 ArrayTaskId=1 JobName=x\n   AdminComment=of another task \n\n'
+			printf 'JobId=4711 ArrayJobId=4711 ArrayTaskId=2 JobName=x\n\n'; exit 0 ;;
+		'show job 4711_2') set -- show job 4711 ;;
+		'update jobid=4711_2 '*) set -- update jobid=4711 \"\$3\" ;;
+		'update jobid='*) exit 1 ;; esac"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.drain.comment_error')" = nil ]
+	[ "$(<"$P/slurm/admin")" = "syscheck drained t1: triad 61.3 < 80.0 GB/s (policy)" ]
+}
+
 @test "another's reason is kept: the node is out of service already" {
 	local state
 	for state in IDLE+DRAIN DOWN FAIL ALLOCATED+DRAIN; do
