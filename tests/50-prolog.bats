@@ -192,6 +192,15 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 		assert_unknown
 		[[ "$(record check 'r.problems[1]')" == "baseline: "* ]]
 	done
+	# Nothing of it is left, or it cannot be read: that is not the same as none.
+	: >"$P/etc/syscheck/baseline.json"
+	run prolog
+	assert_unknown
+	rm "$P/etc/syscheck/baseline.json"
+	mkdir "$P/etc/syscheck/baseline.json"
+	run prolog
+	rmdir "$P/etc/syscheck/baseline.json"
+	assert_unknown
 	echo '{"v":1,"classes":{"other":{"triad_gbs":{"median":500,"mad_pct":1}}}}' >"$P/etc/syscheck/baseline.json"
 	run prolog
 	[ "$status" -eq 0 ]

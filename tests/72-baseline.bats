@@ -86,6 +86,10 @@ of_baseline() {
 	learn
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"nothing to compare with (or --force)"* ]]
+	: >"$USED"
+	learn
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"nothing to compare with (or --force)"* ]]
 }
 
 @test "learn: a class of one node is left out, records of another schema and damage are named" {
