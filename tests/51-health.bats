@@ -394,6 +394,25 @@ update nodename=t1 state=resume" ]
 	grep -q '"corrupt":true' "$STATE/drained.json"
 }
 
+@test "wrong results: the marker is lost, and a later check fails by a value: never resumed" {
+	# As after the reboot of a node whose state directory is in memory.
+	policy "$base, resume_after = 1"
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	fake_slurm
+	echo 'syscheck: dgemm: WRONG RESULT: cpu 3: C[1][2] is 5, expected 4' >"$P/slurm/reason"
+	date -u +%FT%T >"$P/slurm/time"
+	health
+	[ "$(record check 'r.status .. r.action .. tostring(r.drain.done)')" = faildraintrue ]
+	rm "$P/calls"
+	is_drained IDLE+DRAIN 'syscheck: dgemm: WRONG RESULT: cpu 3: C[1][2] is 5, expected 4'
+	repair
+	recheck_due
+	health
+	health
+	[ ! -e "$P/calls" ]
+	grep -q 'wrong results: stays drained until an admin resumes it' "$LOG"
+}
+
 @test "resume: what it was drained for must be measured and pass, not only the rest" {
 	policy "$base, resume_after = 1"
 	drain_it

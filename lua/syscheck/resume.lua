@@ -6,11 +6,18 @@
 local log = require("syscheck.log")
 local records = require("syscheck.records")
 local standing = require("syscheck.standing")
+local verdict = require("syscheck.verdict")
 
 local resume = {}
 
 local MARKER = "drained.json"
 local MAX_WAIT_S = 3600 -- between two looks at a node that stays bad
+
+-- A drain of before may be found again by a check that sees something else, after a
+-- reboot that took the marker away: then only its reason still tells.
+local function is_corrupt(reason, result)
+   return result and result.corrupt or reason:find(verdict.WRONG, 1, true) ~= nil or nil
+end
 
 local function write(node, marker)
    local ok, err = node:write_state(MARKER, marker)
@@ -35,7 +42,7 @@ function resume.drained(node, drain, result, boot_id)
    write(node, {
       reason = drain.reason,
       time = records.time(os.time()),
-      corrupt = result.corrupt or nil,
+      corrupt = is_corrupt(drain.reason, result),
       metrics = failed,
       level = result.level,
       boot_id = boot_id,
@@ -76,7 +83,7 @@ function resume.due(node, boot_id, now_s)
    if not marker or type(marker.reason) ~= "string" or node.policy.mode ~= "enforce" then
       return nil
    end
-   if marker.corrupt then
+   if marker.corrupt or is_corrupt(marker.reason) then
       tell(node, marker, "wrong results: stays drained until an admin resumes it")
       return nil
    elseif node.policy.resume_after <= 0 then
