@@ -137,6 +137,8 @@ function prolog.main(get, options)
    end
 
    local from = counters.snapshot(self.root)
+   -- Of the same job, which was requeued after this node had crashed under it.
+   self:settle(self:read_begin(job.id))
    local ok
    ok, err = self:write_begin(job.id, { snapshot = from })
    if not ok then

@@ -298,3 +298,19 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ "$(grep -c '"status":"fail"' "$SPOOL")" = 1 ]
 	[ "$(wc -l <"$SPOOL")" = 2 ]
 }
+
+@test "the node crashes while it talks to Slurm: so does the health program, or the same job's next prolog" {
+	local stage
+	for stage in health prolog; do
+		agent_reset
+		kernel stream "$(says stream '"triad_gbs":61.3')"
+		scontrol 'kill -KILL $PPID; sleep 2'
+		run prolog
+		[ ! -e "$SPOOL" ]
+		sed -i 's/"boot_id":"[^"]*"/"boot_id":"other"/g' "$P/var/lib/syscheck/begin/4711.json"
+		kernel stream "$(says stream '"triad_gbs":100')"
+		"$stage"
+		epilog
+		[ "$(grep -c '"status":"fail"' "$SPOOL")" = 1 ] || { echo "$stage: $(<"$SPOOL")"; return 1; }
+	done
+}

@@ -184,6 +184,7 @@ function node:busy(boot_id)
       local begin = id and self:read_begin(id)
       local snapshot = type(begin) == "table" and type(begin.snapshot) == "table" and begin.snapshot or {}
       if begin and snapshot.boot_id ~= boot_id then
+         self:settle(begin)
          self:forget_begin(id) -- the node went down under that job
       elseif begin then
          local time = type(snapshot.time) == "number" and snapshot.time or 0
