@@ -170,6 +170,8 @@ function TestTimes:test_of_the_policy()
    lu.assertEquals({ times.needed(p) }, { 75, 100 })
    p.partitions = { ["*"] = { ceiling = "quick" } }
    lu.assertEquals({ times.needed(p) }, { 30, 100 })
+   p.partitions = { ["*"] = { ceiling = "quick" }, gpu = { ceiling = "full" } }
+   lu.assertEquals({ times.needed(p) }, { 75, 100 })
    p.partitions = { ["*"] = { ceiling = "passive" } }
    lu.assertEquals(#times.reachable(p), 0)
    lu.assertNil(times.needed(p))

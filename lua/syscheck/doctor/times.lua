@@ -40,7 +40,7 @@ end
 function times.reachable(p)
    local highest = "none"
    for name in pairs(p.partitions) do
-      local ceiling = policy.bounds(p, name).ceiling
+      local ceiling = policy.bounds(p, { partition = name }).ceiling
       highest = level.at_least(ceiling, highest) and ceiling or highest
    end
    local out = {}
