@@ -84,6 +84,19 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	done
 }
 
+@test "another's reason for a reboot is kept: the node leaves service by the exit code, within the cap" {
+	scontrol "echo 'NodeName=t1 State=ALLOCATED+REBOOT_REQUESTED Partitions=main Reason=kernel update, Bob [root@2026-01-01T00:00:00]'
+		cat '$P/slurm/others'"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(<"$P/calls")" = "--all show nodes --oneliner" ]
+	[ "$(record check 'r.drain.kept')" = "kernel update, Bob" ]
+	others 1 IDLE+DRAIN "$OURS"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.action')" = storm ]
+}
+
 @test "a reason that an admin sets between the drain and the second look is kept" {
 	fake_slurm "[ -s '$P/slurm/reason' ] && echo 'fan broken' >'$P/slurm/reason'"
 	others 20 IDLE

@@ -152,6 +152,12 @@ local function attempt(calls, out, policy, nodes_of_job)
          out.action = "storm"
          return nil
       end
+      if me.reboots and me.reason then
+         -- A node that an admin has told to reboot still takes jobs, with his reason. The
+         -- prolog's exit code takes it out of service, and leaves that.
+         out.kept = me.reason
+         return nil
+      end
       if calls:left() < NEEDS_S then
          out.error = "no time is left to drain and look again"
          return nil
