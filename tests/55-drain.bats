@@ -214,6 +214,18 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ "$(grep -c undrain "$P/calls")" = 2 ]
 }
 
+@test "storm guard: the step back gets no answer, and an admin drains the node: that is not taken back" {
+	fake_slurm "case \"\$*\" in *state=drain*) date -u +'NodeName=o1 State=IDLE+DRAIN Partitions=main Reason=$OURS [root@%FT%T]' >'$P/slurm/others' ;;
+		*undrain*) [ -e '$P/slurm/late' ] || { touch '$P/slurm/late'; echo 'fan broken' >'$P/slurm/reason'; sleep 60; } ;; esac"
+	printf '#!/bin/bash\necho "drained $(<%q)"\n' "$P/slurm/reason" >"$P/sinfo"
+	chmod 755 "$P/sinfo"
+	run prolog
+	rm "$P/sinfo"
+	[ "$status" -eq 0 ]
+	[ "$(<"$P/slurm/reason")" = "fan broken" ]
+	[ "$(grep -c undrain "$P/calls")" = 1 ]
+}
+
 @test "storm guard: drained by a check that died before it could step back: done now" {
 	echo "$OURS" >"$P/slurm/reason"
 	date -u +%FT%T >"$P/slurm/time"

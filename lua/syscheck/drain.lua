@@ -11,6 +11,8 @@ local drain = {}
 
 -- Seconds that one call may take at most; less when the time that is left asks for it.
 local LIST_S, UPDATE_S, CHECK_S = 15, 15, 4
+-- So long a look at a reason holds.
+local SURE_S = 1
 -- What a drain needs after it: the wait, a list, the step back.
 local NEEDS_S = 4
 -- Reasons have whole seconds: in a list that was made a second after the controller
@@ -76,16 +78,22 @@ end
 -- UNDRAIN and not RESUME: that one would also cancel a reboot that an admin asked for.
 -- The job starts even if there is no answer: an overloaded slurmctld may have done it all
 -- the same, and the prolog's exit code would take a node too many out of service.
+-- Tried again only while it is ours: after a call that got no answer for seconds the
+-- drain may be an admin's.
 function Calls:step_back(out)
    out.action = "storm"
    local ok, err
    for _ = 1, 2 do
+      local began = now_s()
       ok, err = self:scontrol({ "update", "nodename=" .. self.name, "state=undrain" }, UPDATE_S)
       if ok then
          out.done = false
          return
       end
       out.error = "step back: " .. err
+      if now_s() - began > SURE_S and not self:is_ours(out.reason) then
+         return
+      end
    end
 end
 
