@@ -184,7 +184,7 @@ function prolog.main(get, options)
       record.note = note
       self:keep_record(job.id, from, record)
       action, record.drain = act(self, job, result, started)
-      resume.drained(self, record.drain, result, from.boot_id)
+      resume.drained(self, record.drain, result, from.boot_id, action == "storm")
       if action == "storm" then
          note = (note and note .. "; " or "") .. "storm guard: not drained"
       end

@@ -413,6 +413,35 @@ update nodename=t1 state=resume" ]
 	grep -q 'wrong results: stays drained until an admin resumes it' "$LOG"
 }
 
+@test "drained beyond the storm guard's cap, as it could not step back: the health program does; well, it is resumed" {
+	local health_finds
+	for health_finds in fail pass; do
+		agent_reset
+		policy "$base, resume_after = 1"
+		kernel stream "$(says stream '"triad_gbs":61.3')"
+		fake_slurm "case \"\$*\" in *state=drain*) date -u +'NodeName=o1 State=IDLE+DRAIN Partitions=main Reason=syscheck: x [root@%FT%T]' >'$P/slurm/others' ;;
+			*undrain*) [ -e '$P/slurm/late' ] || exit 1 ;; esac"
+		run -0 prolog
+		epilog
+		[ "$(record check 'r.action .. tostring(r.drain.done)')" = stormtrue ]
+		touch "$P/slurm/late"
+		rm "$P/calls"
+		recheck_due
+		if [ "$health_finds" = fail ]; then
+			health
+			[ "$(record check 'r.trigger .. r.action')" = healthstorm ]
+			[ "$(tail -n 1 "$P/calls")" = "update nodename=t1 state=undrain" ]
+			[ ! -s "$P/slurm/reason" ]
+		else
+			repair
+			is_drained IDLE+DRAIN 'syscheck: triad 61.3 < 80.0 GB/s (policy)'
+			health
+			[ "$(record check 'r.trigger .. r.action')" = healthresume ]
+		fi
+		[ ! -e "$STATE/drained.json" ]
+	done
+}
+
 @test "resume: what it was drained for must be measured and pass, not only the rest" {
 	policy "$base, resume_after = 1"
 	drain_it

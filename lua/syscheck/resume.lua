@@ -29,8 +29,13 @@ end
 --- Leaves the marker, if this check did drain the node.
 -- @param drain { done, reason } from the drain
 -- @param result from check.run
-function resume.drained(node, drain, result, boot_id)
+-- @param surplus true: the storm guard wanted it back in service. Drained all the same,
+--   it could not step back; else an earlier one's marker goes
+function resume.drained(node, drain, result, boot_id, surplus)
    if not drain.done or type(drain.reason) ~= "string" then
+      if surplus then
+         node:forget_state(MARKER)
+      end
       return
    end
    local failed = {}
@@ -43,6 +48,7 @@ function resume.drained(node, drain, result, boot_id)
       reason = drain.reason,
       time = records.time(os.time()),
       corrupt = is_corrupt(drain.reason, result),
+      surplus = surplus or nil,
       metrics = failed,
       level = result.level,
       boot_id = boot_id,
@@ -61,9 +67,10 @@ function resume.job_starts(node)
    return was
 end
 
---- Whether this node is out of service by our own drain, as far as it knows.
+--- Whether this node is out of service by our own drain, as far as it knows, and may be.
 function resume.is_ours(node)
-   return node:read_state(MARKER) ~= nil
+   local marker = node:read_state(MARKER)
+   return marker ~= nil and not marker.surplus
 end
 
 -- Said once for each drain, and not every few minutes.
