@@ -279,6 +279,19 @@ repair() {
 	grep -q 'not measured, state: ' "$LOG"
 }
 
+@test "state files that are no files: a job is not held up" {
+	local file
+	kernel stream "$(says stream '"triad_gbs":100')"
+	for file in last.json last_pass.json drained.json last_health.json begin/4711.json begin/1.json; do
+		rm -rf "$STATE" "$SPOOL"
+		mkdir -p "$STATE/begin"
+		mkfifo "$STATE/$file"
+		timeout 30 "$BASH" -c "$(declare -f prolog slurmd_runs); prolog" || { echo "$file"; return 1; }
+		[ "$(record check 'r.status')" = pass ]
+		timeout 30 env -i SLURMD_NODENAME=t1 "$P/libexec/syscheck/health"
+	done
+}
+
 @test "kernels that hang: unknown, no drain, in time; policy broken: no kernels" {
 	policy "$base, kernels = { stream = { quick = 0.1 }, dgemm = { quick = 0.1 } }"
 	kernel stream 'exec sleep 60'

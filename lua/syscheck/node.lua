@@ -76,7 +76,10 @@ function node:notice(text)
 end
 
 function node:read_state(name)
-   local text = files.read(self.state .. "/" .. name)
+   local path = self.state .. "/" .. name
+   -- A FIFO would hold up every job.
+   local stat = uv.fs_stat(path)
+   local text = stat and stat.type == "file" and files.read(path)
    local value = text and json.decode(text)
    return type(value) == "table" and value or nil
 end
