@@ -44,8 +44,11 @@ end
 local CALLS_END_S = 72
 
 -- Drains a node that is bad, confirmed. @return action for the record, drain details
-local function act(self, job, result, started)
-   local drained = drain.node(self, result.reason, { until_s = started / 1e9 + CALLS_END_S, job = job })
+local function act(self, job, result, started, boot_id)
+   local drained = drain.node(self, result.reason, { until_s = started / 1e9 + CALLS_END_S, job = job,
+      settled = function(out)
+         resume.drained(self, out, result, boot_id, out.action == "storm")
+      end })
    local action = drained.action
    drained.action = nil
    if action == "storm" then
@@ -183,8 +186,7 @@ function prolog.main(get, options)
       -- it if this agent does not come that far. The same id: one check, one record.
       record.note = note
       self:keep_record(job.id, from, record)
-      action, record.drain = act(self, job, result, started)
-      resume.drained(self, record.drain, result, from.boot_id, action == "storm")
+      action, record.drain = act(self, job, result, started, from.boot_id)
       if action == "storm" then
          note = (note and note .. "; " or "") .. "storm guard: not drained"
       end

@@ -313,6 +313,14 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ "$(grep -c '"kind":"check"' "$SPOOL")" = 1 ]
 }
 
+@test "the agent is killed while it tells the job's owner: the node knows that it drained itself" {
+	fake_slurm '[ "$1 $2" != "show job" ] || { kill -KILL $PPID; sleep 2; }'
+	run prolog
+	[ "$status" -eq 0 ]
+	[ -s "$P/slurm/reason" ]
+	grep -q '"reason":"syscheck: triad 61.3 ' "$P/var/lib/syscheck/drained.json"
+}
+
 @test "the node crashes while it talks to Slurm: the next prolog appends the one record" {
 	scontrol 'kill -KILL $PPID; sleep 2'
 	run prolog
