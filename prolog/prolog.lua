@@ -46,8 +46,11 @@ end
 local CALLS_END_S = 72
 
 -- Drains a node that is bad, confirmed. @return action for the record, drain details
-local function act(self, job, result, started)
-   local drained = drain.node(self, result.reason, { until_s = started / 1e9 + CALLS_END_S, job = job })
+local function act(self, job, result, started, boot_id)
+   local drained = drain.node(self, result.reason, { until_s = started / 1e9 + CALLS_END_S, job = job,
+      settled = function(out)
+         resume.drained(self, out, result, boot_id, out.action == "storm")
+      end })
    local action = drained.action
    drained.action = nil
    if action == "storm" then
@@ -136,6 +139,8 @@ function prolog.main(get, options)
    end
 
    local from = counters.snapshot(self.root)
+   -- Of the same job, which was requeued after this node had crashed under it.
+   self:settle(self:read_begin(job.id))
    local ok
    ok, err = self:write_begin(job.id, { snapshot = from })
    if not ok then
@@ -181,8 +186,7 @@ function prolog.main(get, options)
       -- it if this agent does not come that far. The same id: one check, one record.
       record.note = note
       self:keep_record(job.id, from, record)
-      action, record.drain = act(self, job, result, started)
-      resume.drained(self, record.drain, result, from.boot_id)
+      action, record.drain = act(self, job, result, started, from.boot_id)
       if action == "storm" then
          note = (note and note .. "; " or "") .. "storm guard: not drained"
       end

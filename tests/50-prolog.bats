@@ -174,6 +174,18 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 	assert_unknown
 }
 
+@test "a wrong result does not spare another kernel its second run: what drains was confirmed" {
+	policy 'limits = { triad_gbs = { min = 80, mode = "enforce" } }'
+	kernel dgemm "echo '{\"kernel\":\"dgemm\",\"verified\":false,\"error\":\"bad\",\"gflops\":50}'; exit 1"
+	kernel stream "[ -e $P/again ] && exec $P/libexec/syscheck/good; touch $P/again; $(says stream '"triad_gbs":61.3')"
+	kernel good "$(says stream '"triad_gbs":100')"
+	run prolog
+	rm "$P/again" "$P/libexec/syscheck/good"
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.status .. r.action')" = failobserved ]
+	[ ! -e "$P/calls" ]
+}
+
 @test "baseline: below the class median drains; truncated, negative, foreign version is unknown" {
 	local class text
 	policy 'mode = "enforce"'
@@ -192,6 +204,15 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 		assert_unknown
 		[[ "$(record check 'r.problems[1]')" == "baseline: "* ]]
 	done
+	# Nothing of it is left, or it cannot be read: that is not the same as none.
+	: >"$P/etc/syscheck/baseline.json"
+	run prolog
+	assert_unknown
+	rm "$P/etc/syscheck/baseline.json"
+	mkdir "$P/etc/syscheck/baseline.json"
+	run prolog
+	rmdir "$P/etc/syscheck/baseline.json"
+	assert_unknown
 	echo '{"v":1,"classes":{"other":{"triad_gbs":{"median":500,"mad_pct":1}}}}' >"$P/etc/syscheck/baseline.json"
 	run prolog
 	[ "$status" -eq 0 ]

@@ -281,6 +281,19 @@ repair() {
 	grep -q 'not measured, state: ' "$LOG"
 }
 
+@test "state files that are no files: a job is not held up" {
+	local file
+	kernel stream "$(says stream '"triad_gbs":100')"
+	for file in last.json last_pass.json drained.json last_health.json begin/4711.json begin/1.json; do
+		rm -rf "$STATE" "$SPOOL"
+		mkdir -p "$STATE/begin"
+		mkfifo "$STATE/$file"
+		timeout 30 "$BASH" -c "$(declare -f prolog slurmd_runs); prolog" || { echo "$file"; return 1; }
+		[ "$(record check 'r.status')" = pass ]
+		timeout 30 env -i SLURMD_NODENAME=t1 "$P/libexec/syscheck/health"
+	done
+}
+
 @test "kernels that hang: unknown, no drain, in time; policy broken: no kernels" {
 	policy "$base, kernels = { stream = { quick = 0.1 }, dgemm = { quick = 0.1 } }"
 	kernel stream 'exec sleep 60'
@@ -394,6 +407,54 @@ update nodename=t1 state=resume" ]
 	kernel dgemm "echo '{\"kernel\":\"dgemm\",\"verified\":false,\"error\":\"bad\",\"gflops\":50}'; exit 1"
 	health
 	grep -q '"corrupt":true' "$STATE/drained.json"
+}
+
+@test "wrong results: the marker is lost, and a later check fails by a value: never resumed" {
+	# As after the reboot of a node whose state directory is in memory.
+	policy "$base, resume_after = 1"
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	fake_slurm
+	echo 'syscheck: dgemm: WRONG RESULT: cpu 3: C[1][2] is 5, expected 4' >"$P/slurm/reason"
+	date -u +%FT%T >"$P/slurm/time"
+	health
+	[ "$(record check 'r.status .. r.action .. tostring(r.drain.done)')" = faildraintrue ]
+	rm "$P/calls"
+	is_drained IDLE+DRAIN 'syscheck: dgemm: WRONG RESULT: cpu 3: C[1][2] is 5, expected 4'
+	repair
+	recheck_due
+	health
+	health
+	[ ! -e "$P/calls" ]
+	grep -q 'wrong results: stays drained until an admin resumes it' "$LOG"
+}
+
+@test "drained beyond the storm guard's cap, as it could not step back: the health program does; well, it is resumed" {
+	local health_finds
+	for health_finds in fail pass; do
+		agent_reset
+		policy "$base, resume_after = 1"
+		kernel stream "$(says stream '"triad_gbs":61.3')"
+		fake_slurm "case \"\$*\" in *state=drain*) date -u +'NodeName=o1 State=IDLE+DRAIN Partitions=main Reason=syscheck: x [root@%FT%T]' >'$P/slurm/others' ;;
+			*undrain*) [ -e '$P/slurm/late' ] || exit 1 ;; esac"
+		run -0 prolog
+		epilog
+		[ "$(record check 'r.action .. tostring(r.drain.done)')" = stormtrue ]
+		touch "$P/slurm/late"
+		rm "$P/calls"
+		recheck_due
+		if [ "$health_finds" = fail ]; then
+			health
+			[ "$(record check 'r.trigger .. r.action')" = healthstorm ]
+			[ "$(tail -n 1 "$P/calls")" = "update nodename=t1 state=undrain" ]
+			[ ! -s "$P/slurm/reason" ]
+		else
+			repair
+			is_drained IDLE+DRAIN 'syscheck: triad 61.3 < 80.0 GB/s (policy)'
+			health
+			[ "$(record check 'r.trigger .. r.action')" = healthresume ]
+		fi
+		[ ! -e "$STATE/drained.json" ]
+	done
 }
 
 @test "resume: what it was drained for must be measured and pass, not only the rest" {

@@ -58,6 +58,19 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ "$(wc -c <"$P/slurm/admin")" -lt 1100 ]
 }
 
+@test "AdminComment: one task of an array is told, not all of them" {
+	fake_slurm "case \"\$*\" in
+		'show job 4711') printf 'JobId=4712 ArrayJobId=4711 ArrayTaskId=1 JobName=x\n   AdminComment=of another task \n\n'
+			printf 'JobId=4711 ArrayJobId=4711 ArrayTaskId=2 JobName=x\n\n'; exit 0 ;;
+		'show job 4711_2') set -- show job 4711 ;;
+		'update jobid=4711_2 '*) set -- update jobid=4711 \"\$3\" ;;
+		'update jobid='*) exit 1 ;; esac"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.drain.comment_error')" = nil ]
+	[ "$(<"$P/slurm/admin")" = "syscheck drained t1: triad 61.3 < 80.0 GB/s (policy)" ]
+}
+
 @test "another's reason is kept: the node is out of service already" {
 	local state
 	for state in IDLE+DRAIN DOWN FAIL ALLOCATED+DRAIN; do
@@ -69,6 +82,19 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 		[ "$(record check 'r.drain.kept')" = "fan broken, ask Bob" ]
 		[ "$(record check 'r.action')" = drain ]
 	done
+}
+
+@test "another's reason for a reboot is kept: the node leaves service by the exit code, within the cap" {
+	scontrol "echo 'NodeName=t1 State=ALLOCATED+REBOOT_REQUESTED Partitions=main Reason=kernel update, Bob [root@2026-01-01T00:00:00]'
+		cat '$P/slurm/others'"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(<"$P/calls")" = "--all show nodes --oneliner" ]
+	[ "$(record check 'r.drain.kept')" = "kernel update, Bob" ]
+	others 1 IDLE+DRAIN "$OURS"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.action')" = storm ]
 }
 
 @test "a reason that an admin sets between the drain and the second look is kept" {
@@ -188,6 +214,18 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ "$(grep -c undrain "$P/calls")" = 2 ]
 }
 
+@test "storm guard: the step back gets no answer, and an admin drains the node: that is not taken back" {
+	fake_slurm "case \"\$*\" in *state=drain*) date -u +'NodeName=o1 State=IDLE+DRAIN Partitions=main Reason=$OURS [root@%FT%T]' >'$P/slurm/others' ;;
+		*undrain*) [ -e '$P/slurm/late' ] || { touch '$P/slurm/late'; echo 'fan broken' >'$P/slurm/reason'; sleep 60; } ;; esac"
+	printf '#!/bin/bash\necho "drained $(<%q)"\n' "$P/slurm/reason" >"$P/sinfo"
+	chmod 755 "$P/sinfo"
+	run prolog
+	rm "$P/sinfo"
+	[ "$status" -eq 0 ]
+	[ "$(<"$P/slurm/reason")" = "fan broken" ]
+	[ "$(grep -c undrain "$P/calls")" = 1 ]
+}
+
 @test "storm guard: drained by a check that died before it could step back: done now" {
 	echo "$OURS" >"$P/slurm/reason"
 	date -u +%FT%T >"$P/slurm/time"
@@ -275,6 +313,14 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ "$(grep -c '"kind":"check"' "$SPOOL")" = 1 ]
 }
 
+@test "the agent is killed while it tells the job's owner: the node knows that it drained itself" {
+	fake_slurm '[ "$1 $2" != "show job" ] || { kill -KILL $PPID; sleep 2; }'
+	run prolog
+	[ "$status" -eq 0 ]
+	[ -s "$P/slurm/reason" ]
+	grep -q '"reason":"syscheck: triad 61.3 ' "$P/var/lib/syscheck/drained.json"
+}
+
 @test "the node crashes while it talks to Slurm: the next prolog appends the one record" {
 	scontrol 'kill -KILL $PPID; sleep 2'
 	run prolog
@@ -284,4 +330,20 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ "$status" -eq 0 ]
 	[ "$(grep -c '"status":"fail"' "$SPOOL")" = 1 ]
 	[ "$(wc -l <"$SPOOL")" = 2 ]
+}
+
+@test "the node crashes while it talks to Slurm: so does the health program, or the same job's next prolog" {
+	local stage
+	for stage in health prolog; do
+		agent_reset
+		kernel stream "$(says stream '"triad_gbs":61.3')"
+		scontrol 'kill -KILL $PPID; sleep 2'
+		run prolog
+		[ ! -e "$SPOOL" ]
+		sed -i 's/"boot_id":"[^"]*"/"boot_id":"other"/g' "$P/var/lib/syscheck/begin/4711.json"
+		kernel stream "$(says stream '"triad_gbs":100')"
+		"$stage"
+		epilog
+		[ "$(grep -c '"status":"fail"' "$SPOOL")" = 1 ] || { echo "$stage: $(<"$SPOOL")"; return 1; }
+	done
 }

@@ -86,6 +86,10 @@ of_baseline() {
 	learn
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"nothing to compare with (or --force)"* ]]
+	: >"$USED"
+	learn
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"nothing to compare with (or --force)"* ]]
 }
 
 @test "learn: a directory for each node by %n, the one above them, none" {

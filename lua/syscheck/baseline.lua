@@ -1,6 +1,7 @@
 --- The class baseline: what the fleet's nodes of one hardware class measure and have.
 -- docs/records.md has the format; learn.lua makes one.
 local json = require("cjson.safe").new()
+local uv = require("luv")
 local files = require("syscheck.files")
 local spread = require("syscheck.spread")
 
@@ -76,6 +77,9 @@ local function wrong_class(c)
          return part .. " is not a table"
       end
    end
+   if c.nodes ~= nil and not count(c.nodes) then
+      return "nodes is not a number from 1"
+   end
    for name, value in pairs(c.expect) do
       if not positive(value) then
          return ("expect.%s: wants a number > 0"):format(tostring(name))
@@ -138,7 +142,9 @@ end
 function baseline.read(path)
    local text, err = files.read(path, MAX_FILE)
    if not text then
-      return nil, err, "absent"
+      -- One that is there and cannot be read, or is empty after a crash, is not absent.
+      local _, _, code = uv.fs_stat(path)
+      return nil, err, code == "ENOENT" and "absent" or nil
    end
    local value
    value, err = json.decode(text)

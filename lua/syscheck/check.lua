@@ -111,7 +111,8 @@ local function active(out, lvl, node, limits, deadline)
    run_kernels(out, names, lvl, p, deadline, 1)
    local rated = verdict.rate(out.results, limits)
    local again = failing_kernels(rated)
-   if #again > 0 and not rated.corrupt then
+   -- Beside a wrong result, too: that one may only be observed, and these drain.
+   if #again > 0 then
       for _, r in ipairs(rated.metrics) do
          if r.status == "fail" then
             out.first[r.name] = r

@@ -29,6 +29,9 @@ local function doubt(c, m)
       return ("%d of %d nodes are not like the others"):format(c.dropped, c.nodes + c.dropped)
    elseif not m.static and c.tolerance_pct > MAX_TOLERANCE then
       return ("its spread supports a tolerance of %.0f %% only; was something else running?"):format(c.tolerance_pct)
+   elseif c.split then
+      return ("two populations: %d of %d nodes are %.0f %% below the others"):format(c.split.nodes, c.nodes,
+         c.split.apart_pct)
    end
 end
 

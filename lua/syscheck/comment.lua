@@ -11,6 +11,17 @@ local MAX_LENGTH = 1000 -- of the comment after which no more nodes are added
 local MORE = "more nodes: sinfo -R"
 local CALL_S, TRIES = 10, 4
 
+--- What names one job alone. By the ID of a whole array or heterogeneous job, which is also
+-- that of one of its parts, scontrol shows all of them, and an update changes all.
+-- @param shown what `scontrol show job ID` prints
+-- @return "4711_3", "4711+0", or the ID
+function comment.name(shown, id)
+   shown = "\n\n" .. shown
+   local task = shown:match("\n\nJobId=" .. id .. " ArrayJobId=" .. id .. " ArrayTaskId=(%d+) ")
+   local part = shown:match("\n\nJobId=" .. id .. " HetJobId=" .. id .. " HetJobOffset=(%d+) ")
+   return task and id .. "_" .. task or part and id .. "+" .. part or id
+end
+
 --- The AdminComment in what `scontrol show job` prints.
 -- @return text, "" without one; nil when it cannot be told apart for certain (a comment of
 --   several lines, a job name that forges one): then nobody should overwrite it
@@ -70,8 +81,15 @@ end
 function comment.tell(calls, job, nodes, me)
    local entries = comment.entries(job, nodes, me)
    local id = ("%d"):format(job.id)
+   local name = id
    for _ = 1, TRIES do
-      local shown, err = calls:scontrol({ "show", "job", id }, CALL_S)
+      local shown, err = calls:scontrol({ "show", "job", name }, CALL_S)
+      if shown and name == id then
+         name = comment.name(shown, id)
+         if name ~= id then
+            shown, err = calls:scontrol({ "show", "job", name }, CALL_S)
+         end
+      end
       if not shown then
          return err
       end
@@ -84,7 +102,7 @@ function comment.tell(calls, job, nodes, me)
          return nil
       end
       local ok
-      ok, err = calls:scontrol({ "update", "jobid=" .. id, "admincomment=" .. wanted }, CALL_S)
+      ok, err = calls:scontrol({ "update", "jobid=" .. name, "admincomment=" .. wanted }, CALL_S)
       if not ok then
          return err
       end

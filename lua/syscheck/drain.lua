@@ -11,6 +11,8 @@ local drain = {}
 
 -- Seconds that one call may take at most; less when the time that is left asks for it.
 local LIST_S, UPDATE_S, CHECK_S = 15, 15, 4
+-- So long a look at a reason holds.
+local SURE_S = 1
 -- What a drain needs after it: the wait, a list, the step back.
 local NEEDS_S = 4
 -- Reasons have whole seconds: in a list that was made a second after the controller
@@ -76,16 +78,22 @@ end
 -- UNDRAIN and not RESUME: that one would also cancel a reboot that an admin asked for.
 -- The job starts even if there is no answer: an overloaded slurmctld may have done it all
 -- the same, and the prolog's exit code would take a node too many out of service.
+-- Tried again only while it is ours: after a call that got no answer for seconds the
+-- drain may be an admin's.
 function Calls:step_back(out)
    out.action = "storm"
    local ok, err
    for _ = 1, 2 do
+      local began = now_s()
       ok, err = self:scontrol({ "update", "nodename=" .. self.name, "state=undrain" }, UPDATE_S)
       if ok then
          out.done = false
          return
       end
       out.error = "step back: " .. err
+      if now_s() - began > SURE_S and not self:is_ours(out.reason) then
+         return
+      end
    end
 end
 
@@ -152,6 +160,12 @@ local function attempt(calls, out, policy, nodes_of_job)
          out.action = "storm"
          return nil
       end
+      if me.reboots and me.reason then
+         -- A node that an admin has told to reboot still takes jobs, with his reason. The
+         -- prolog's exit code takes it out of service, and leaves that.
+         out.kept = me.reason
+         return nil
+      end
       if calls:left() < NEEDS_S then
          out.error = "no time is left to drain and look again"
          return nil
@@ -168,7 +182,8 @@ end
 -- @param node from node.open
 -- @param text why, without prefix
 -- @param options { until_s = of uv.hrtime, by which all calls end; job = from slurm.job,
---   whose owner is told in its AdminComment, or nil }
+--   whose owner is told in its AdminComment, or nil; settled = called with what is
+--   returned before that owner is told, which may take a while, or nil }
 -- @return { action = "drain": the node leaves service, or "storm": it does not; done =
 --   carries our reason, reason, kept = the reason that stood, error, full = { name,
 --   total, cap, taken } of the partition whose cap is used up }
@@ -185,6 +200,9 @@ function drain.node(node, text, options)
       return out
    end
    local nodes, me = attempt(calls, out, node.policy, job and job.nodes or 1)
+   if options.settled then
+      options.settled(out)
+   end
    if nodes and job then
       out.comment_error = comment.tell(calls, job, nodes, me)
    end

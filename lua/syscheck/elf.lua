@@ -32,11 +32,14 @@ local function read(text, name)
       return { kind = kind, offset = offset, size = size, link = link, entry = entry }
    end
 
+   local left = MAX_SYMBOLS -- of all tables: they may lie upon each other
    for i = 0, shnum - 1 do
       local s = section(i)
       if s.kind == SHT_DYNSYM and s.entry >= 24 then
          local names = section(s.link)
-         for n = 0, math.min(s.size // s.entry, MAX_SYMBOLS) - 1 do
+         local count = math.max(0, math.min(s.size // s.entry, left))
+         left = left - count
+         for n = 0, count - 1 do
             local at, _, _, index, value = (e .. "I4BBI2I8"):unpack(text, s.offset + n * s.entry + 1)
             local where = names.offset + at + 1
             -- index 0: wanted from elsewhere, not exported.

@@ -106,6 +106,7 @@ local function act(self, result, last, boot_id, now_s, started)
    drained.action = nil
    if action == "storm" then
       log.error("STORM GUARD: bad, NOT drained: %s", storm.sentence(drained))
+      resume.drained(self, drained, result, boot_id, true)
       return "storm", drained
    elseif drained.done then
       log.error("drained: %s", drained.reason)
@@ -187,7 +188,8 @@ local function run(self, locked, started)
 
    local last = self:read_state(LAST) or {}
    local action, drained
-   if marker then
+   -- Bad still, and beyond the storm guard's cap: it could not step back then.
+   if marker and not (marker.surplus and result.confirmed) then
       action = resume.after(self, marker, result, self.now_s())
       if action == "resume" then
          budget.make_due(ledger, "resumed")

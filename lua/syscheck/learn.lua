@@ -145,9 +145,9 @@ local function metric_of(nodes, name)
       return nil
    end
    local kept, m, mad = without_outliers(list)
-   local lists, n, inverse = {}, 0, 0
+   local lists, medians, n, inverse = {}, {}, 0, 0
    for i, node in ipairs(kept) do
-      lists[i] = node.values
+      lists[i], medians[i] = node.values, node.median
       n = n + #node.values
       inverse = inverse + 1 / #node.values
    end
@@ -156,6 +156,7 @@ local function metric_of(nodes, name)
    local noise = (run or 0) ^ 2 * math.pi / 2 * inverse / #kept
    -- Without outliers the deviation is known better than the MAD; the larger is taken.
    local between = math.sqrt(math.max(0, math.max(mad, deviation(kept, m)) ^ 2 - noise))
+   local slower, apart = spread.split(medians)
    return {
       median = m,
       mad_pct = math.min(100, mad),
@@ -164,6 +165,7 @@ local function metric_of(nodes, name)
       n = n,
       nodes = #kept,
       dropped = #list - #kept,
+      split = slower and { nodes = slower, apart_pct = apart },
    }
 end
 

@@ -77,7 +77,10 @@ function node:notice(text)
 end
 
 function node:read_state(name)
-   local text = files.read(self.state .. "/" .. name)
+   local path = self.state .. "/" .. name
+   -- A FIFO would hold up every job.
+   local stat = uv.fs_stat(path)
+   local text = stat and stat.type == "file" and files.read(path)
    local value = text and json.decode(text)
    return type(value) == "table" and value or nil
 end
@@ -187,6 +190,7 @@ function node:busy(boot_id)
       local begin = id and self:read_begin(id)
       local snapshot = type(begin) == "table" and type(begin.snapshot) == "table" and begin.snapshot or {}
       if begin and snapshot.boot_id ~= boot_id then
+         self:settle(begin)
          self:forget_begin(id) -- the node went down under that job
       elseif begin then
          local time = type(snapshot.time) == "number" and snapshot.time or 0

@@ -171,22 +171,21 @@ end
 -- @return function(list of keys) -> line of the innermost of them that the text sets,
 --   and how many of them that is (0: none)
 function policy_text.lines(text)
-   local entries
+   local line_of
    return function(trail)
-      entries = entries or index(text)
-      for n = #trail, 1, -1 do
-         local keys = {}
-         for i = 1, n do
-            keys[i] = trail[i]
-         end
-         local whole = table.concat(keys, "\0")
+      if not line_of then
+         line_of = {}
          -- The last one counts. One key more in front is a local's name ("p.limits.x").
-         for i = #entries, 1, -1 do
-            local path = entries[i].path
-            local head = path:sub(-#whole - 1) == "\0" .. whole and path:sub(1, -#whole - 2)
-            if path == whole or (head and not head:find("\0", 1, true)) then
-               return entries[i].line, n
-            end
+         -- A table by path: a policy that a script wrote is wrong in thousands of places.
+         for _, entry in ipairs(index(text)) do
+            local zero = entry.path:find("\0", 1, true) or 0
+            line_of[entry.path], line_of[entry.path:sub(zero + 1)] = entry.line, entry.line
+         end
+      end
+      for n = #trail, 1, -1 do
+         local line = line_of[table.concat(trail, "\0", 1, n)]
+         if line then
+            return line, n
          end
       end
       return 1, 0

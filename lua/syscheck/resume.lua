@@ -6,11 +6,18 @@
 local log = require("syscheck.log")
 local records = require("syscheck.records")
 local standing = require("syscheck.standing")
+local verdict = require("syscheck.verdict")
 
 local resume = {}
 
 local MARKER = "drained.json"
 local MAX_WAIT_S = 3600 -- between two looks at a node that stays bad
+
+-- A drain of before may be found again by a check that sees something else, after a
+-- reboot that took the marker away: then only its reason still tells.
+local function is_corrupt(reason, result)
+   return result and result.corrupt or reason:find(verdict.WRONG, 1, true) ~= nil or nil
+end
 
 local function write(node, marker)
    local ok, err = node:write_state(MARKER, marker)
@@ -22,8 +29,13 @@ end
 --- Leaves the marker, if this check did drain the node.
 -- @param drain { done, reason } from the drain
 -- @param result from check.run
-function resume.drained(node, drain, result, boot_id)
+-- @param surplus true: the storm guard wanted it back in service. Drained all the same,
+--   it could not step back; else an earlier one's marker goes
+function resume.drained(node, drain, result, boot_id, surplus)
    if not drain.done or type(drain.reason) ~= "string" then
+      if surplus then
+         node:forget_state(MARKER)
+      end
       return
    end
    local failed = {}
@@ -35,7 +47,8 @@ function resume.drained(node, drain, result, boot_id)
    write(node, {
       reason = drain.reason,
       time = records.time(os.time()),
-      corrupt = result.corrupt or nil,
+      corrupt = is_corrupt(drain.reason, result),
+      surplus = surplus or nil,
       metrics = failed,
       level = result.level,
       boot_id = boot_id,
@@ -54,9 +67,10 @@ function resume.job_starts(node)
    return was
 end
 
---- Whether this node is out of service by our own drain, as far as it knows.
+--- Whether this node is out of service by our own drain, as far as it knows, and may be.
 function resume.is_ours(node)
-   return node:read_state(MARKER) ~= nil
+   local marker = node:read_state(MARKER)
+   return marker ~= nil and not marker.surplus
 end
 
 -- Said once for each drain, and not every few minutes.
@@ -76,7 +90,7 @@ function resume.due(node, boot_id, now_s)
    if not marker or type(marker.reason) ~= "string" or node.policy.mode ~= "enforce" then
       return nil
    end
-   if marker.corrupt then
+   if marker.corrupt or is_corrupt(marker.reason) then
       tell(node, marker, "wrong results: stays drained until an admin resumes it")
       return nil
    elseif node.policy.resume_after <= 0 then

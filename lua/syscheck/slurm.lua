@@ -3,6 +3,7 @@ local process = require("syscheck.process")
 
 local slurm = {}
 
+local MAX_DIGITS = 18 -- of a number that Lua can count with
 local MAX_HOSTS = 200000 -- a bound against nonsense, ten times the largest cluster
 
 --- Name that is safe to build a path from, or nil.
@@ -16,7 +17,7 @@ local function numbers(list)
    for item in list:gmatch("[^,]+") do
       local from, to = item:match("^(%d+)-(%d+)$")
       if from then
-         if tonumber(to) - tonumber(from) > MAX_HOSTS then
+         if #from > MAX_DIGITS or #to > MAX_DIGITS or #out + tonumber(to) - tonumber(from) > MAX_HOSTS then
             return nil
          end
          local format = "%0" .. #from .. "d"

@@ -46,7 +46,8 @@ local function lines_of(text)
          from = from + 2
       end
       line = hash and line:sub(1, hash - 1) or line
-      local slashes = line:match("(\\+)%s*$")
+      -- From the end: a search for its beginning takes the square of a line of backslashes.
+      local slashes = line:reverse():match("^%s*(\\+)")
       local goes_on = slashes and #slashes % 2 == 1
       if goes_on then
          line = line:match("^(.*)\\%s*$")

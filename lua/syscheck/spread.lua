@@ -54,6 +54,39 @@ function spread.of_runs(lists)
    return #off > 0 and 100 * MAD_SCALE * spread.median(off) / math.sqrt(2) or nil
 end
 
+-- Two populations: each at least so large a share, so far apart.
+local MIN_SHARE, MIN_APART_PCT, MIN_NODES = 0.25, 5, 8
+
+--- Tells two populations from one. The best cut of the sorted values in two, by the
+-- distance of the halves' means in standard deviations within them: one normal
+-- population of n shows 3.5 + 50 / n less than once in 500 times (simulated, n from 8 to 400).
+-- @param values non-empty list of numbers
+-- @return how many are in the lower one, and how far it is from the other, in % of the
+--   median; nil for one population, and for fewer than 8 values, which show nothing
+function spread.split(values)
+   local n, sorted = #values, table.move(values, 1, #values, 1, {})
+   table.sort(sorted)
+   local m, sums, squares = median(sorted), { [0] = 0 }, { [0] = 0 }
+   for i, value in ipairs(sorted) do
+      local off = value / m - 1
+      sums[i], squares[i] = sums[i - 1] + off, squares[i - 1] + off ^ 2
+   end
+   local least = math.ceil(MIN_SHARE * n)
+   local best, at, apart = 0, nil, nil
+   for low = n >= MIN_NODES and least or n, n - least do
+      local high = n - low
+      local a, b = sums[low] / low, (sums[n] - sums[low]) / high
+      local within = math.sqrt(math.max(0, squares[n] - low * a ^ 2 - high * b ^ 2) / (n - 2))
+      local distance = (b - a) / math.max(within, 1e-6)
+      if distance > best then
+         best, at, apart = distance, low, 100 * (b - a)
+      end
+   end
+   if at and best > 3.5 + 50 / n and apart >= MIN_APART_PCT then
+      return at, apart
+   end
+end
+
 -- P(X < x) for a standard normal X, relative error below 1.2e-7 (the rational
 -- Chebyshev fit of erfc in Numerical Recipes, 6.2).
 local function normal(x)

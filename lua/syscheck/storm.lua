@@ -35,7 +35,7 @@ end
 
 --- Reads `scontrol --all show nodes --oneliner`.
 -- @return list of { name, state, partitions = list, reason, time = epoch seconds of the
---   reason, out = out of service, ours = drained by syscheck }, and the same by name
+--   reason, out = out of service, reboots = is to be rebooted, ours = drained by syscheck }, and the same by name
 function storm.parse(text)
    local nodes, by_name, lists = {}, {}, {}
    for line in text:gmatch("[^\n]+") do
@@ -59,6 +59,8 @@ function storm.parse(text)
          end
          local drained = state:find("DRAIN", 1, true) ~= nil
          node.out = drained or state:find("DOWN", 1, true) ~= nil or state:find("FAIL", 1, true) ~= nil
+         -- An admin asked for it, and may have said why.
+         node.reboots = state:find("REBOOT", 1, true) ~= nil
          node.ours = drained and node.reason ~= nil and node.reason:sub(1, #storm.PREFIX) == storm.PREFIX
          nodes[#nodes + 1], by_name[name] = node, node
       end

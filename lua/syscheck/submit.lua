@@ -5,6 +5,9 @@ local policy = require("syscheck.policy")
 local submit = {}
 
 local VARIABLE = "SPANK_SYSCHECK"
+-- Each costs microseconds under slurmctld's locks. More than this no cluster has, and of
+-- names that are none Slurm refuses the job.
+local MAX_PARTITIONS = 256
 
 --- The raw value of the option in a job's SPANK environment.
 -- @param env what pairs() gives of job_desc.spank_job_env: "NAME=value" strings,
@@ -97,13 +100,18 @@ function submit.check(p, job)
    return true, needs .. ": passive runs where the job does not get a whole one (or add --exclusive)"
 end
 
---- Partitions of a request.
+--- Partitions of a request, each once.
 -- @param names job_desc.partition: "a,b", or nil
 -- @param default name of the cluster's default partition, or nil
 function submit.partitions(names, default)
-   local list = {}
+   local list, seen = {}, {}
    for name in (names or default or ""):gmatch("[^,]+") do
-      list[#list + 1] = name
+      if not seen[name] then
+         list[#list + 1], seen[name] = name, true
+      end
+      if #list >= MAX_PARTITIONS then
+         break
+      end
    end
    return list
 end

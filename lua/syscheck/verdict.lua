@@ -7,6 +7,9 @@ local parts = require("syscheck.parts")
 
 local verdict = {}
 
+--- What the sentence on a wrong result says.
+verdict.WRONG = "WRONG RESULT"
+
 -- Worst first: what a node is called when its metrics differ.
 local ORDER = { "fail", "unknown", "warn", "pass", "unrated" }
 
@@ -82,7 +85,7 @@ local function rate_one(m, result, limits)
    end
    local out = { name = m.name, status = "unrated" }
    if result.corrupt then
-      out.status, out.text, out.corrupt = "fail", ("%s: WRONG RESULT: %s"):format(m.kernel, result.corrupt), true
+      out.status, out.text, out.corrupt = "fail", ("%s: %s: %s"):format(m.kernel, verdict.WRONG, result.corrupt), true
       out.source = "the kernel's verification"
       return out
    end

@@ -40,6 +40,10 @@ function TestFile:test_bad_files()
          bad[#bad + 1] = (GOOD:gsub('"' .. field .. '":%d+', ('"%s":%s'):format(field, number)))
       end
    end
+   for _, nodes in ipairs({ '"6"', "[]", "null", "-1" }) do
+      bad[#bad + 1] = (GOOD:gsub('"metrics"', ('"nodes":%s,"metrics"'):format(nodes)))
+   end
+   bad[#bad + 1] = ""
    -- Below the minimum, and nobody said so.
    bad[#bad + 1] = (GOOD:gsub('"nodes":6', '"nodes":4'))
    bad[#bad + 1] = (GOOD:gsub('"n":30', '"n":19'))
@@ -48,7 +52,7 @@ function TestFile:test_bad_files()
       lu.assertNil(b, text)
       lu.assertStrContains(err, path)
       lu.assertNotStrContains(err, "\27")
-      lu.assertTrue(absent == nil or text == "", text)
+      lu.assertNil(absent, text)
    end
    lu.assertNotNil(read((GOOD:gsub('"nodes":6', '"nodes":4'):gsub('"expect"', '"forced":true,"expect"'))))
    os.remove(path)

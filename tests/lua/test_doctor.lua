@@ -116,6 +116,25 @@ function TestSlurmConf:test_bounds()
    lu.assertTrue(reads <= 16, "files of 8 MiB read: " .. reads)
 end
 
+-- CPU seconds, the least of three.
+local function cost(what, ...)
+   local best = math.huge
+   for _ = 1, 3 do
+      local began = os.clock()
+      what(...)
+      best = math.min(best, os.clock() - began)
+   end
+   return best
+end
+
+function TestSlurmConf:test_a_line_of_backslashes()
+   local conf = parse("A=b\\\nc\nB=\\\\\nC=d \\ \ne")
+   lu.assertEquals({ slurmconf.value(conf, "A"), slurmconf.value(conf, "B"), slurmconf.value(conf, "C") },
+      { "bc", "\\", "d" })
+   -- The square of 20000 is a thousand times more than reading as many of another kind.
+   lu.assertTrue(cost(parse, ("\\"):rep(20000) .. "x") < 300 * cost(parse, ("\\x"):rep(10000)))
+end
+
 function TestSlurmConf:test_lists_and_seconds()
    local conf = parse("PrologFlags=alloc,X11\nAuthInfo=socket=/s,cred_expire=5\nA=INFINITE\nB=x\nC=7")
    lu.assertTrue((slurmconf.has(conf, "PrologFlags", "Alloc")))
@@ -172,6 +191,8 @@ function TestTimes:test_of_the_policy()
    lu.assertEquals({ times.needed(p) }, { 30, 100 })
    p.partitions = { ["*"] = { ceiling = "passive" }, main = { ceiling = "quick" } }
    lu.assertEquals({ times.needed(p) }, { 30, 100 })
+   p.partitions = { ["*"] = { ceiling = "quick" }, gpu = { ceiling = "full" } }
+   lu.assertEquals({ times.needed(p) }, { 75, 100 })
    p.partitions = { ["*"] = { ceiling = "passive" } }
    lu.assertEquals(#times.reachable(p), 0)
    lu.assertNil(times.needed(p))
@@ -420,6 +441,20 @@ function TestElf:test_junk()
       lu.assertNil(version)
       lu.assertEquals(type(err), "string")
    end
+end
+
+function TestElf:test_tables_that_lie_upon_each_other()
+   local function read(count)
+      local symbols = 20000
+      local text = "\127ELF\2\1" .. ("\0"):rep(26) .. ("<I8I8"):pack(64, 64) .. ("\0"):rep(6)
+         .. ("<I2I2I2I2"):pack(56, 0, 64, count) .. "\0\0"
+         .. ("<I4I4I8I8I8I8I4I4I8I8"):pack(0, 11, 0, 0, 0, 24 * symbols, 0, 0, 0, 24):rep(count)
+         .. ("\1"):rep(24 * symbols)
+      local value, err = elf.number(text, "plugin_version")
+      lu.assertNil(value)
+      lu.assertEquals(err, "exports no plugin_version")
+   end
+   lu.assertTrue(cost(read, 200) < 30 * cost(read, 1))
 end
 
 TestLook = {}

@@ -84,6 +84,27 @@ function TestSpread:test_tolerance_holds_the_rate()
    lu.assertTrue(spread.tolerance(0, 0) < 0.001)
 end
 
+function TestSpread:test_one_population_is_not_two()
+   math.randomseed(1)
+   for _, n in ipairs({ 5, 8, 12, 20, 60, 300 }) do
+      local seen = 0
+      for _ = 1, 400 do
+         local values = {}
+         for i = 1, n do
+            values[i] = 100 + 5 * math.sqrt(-2 * math.log(1 - math.random())) * math.cos(2 * math.pi * math.random())
+         end
+         seen = seen + (spread.split(values) and 1 or 0)
+      end
+      lu.assertTrue(seen <= 3, n)
+   end
+   local low, apart = spread.split({ 100, 101, 99, 100, 90, 91, 89, 90, 90 })
+   lu.assertEquals(low, 5)
+   lu.assertAlmostEquals(apart, 100 * 10 / 91, 1e-9)
+   lu.assertNil(spread.split({ 1, 1, 1, 1, 1, 1, 1, 1 }))
+   lu.assertNil(spread.split({ 1e-300, 1e15, 1, 1, 1, 1, 1, 1 }))
+   lu.assertNil(spread.split({ 100 }))
+end
+
 function TestSpread:test_run_noise_is_told_from_offset_and_drift()
    local rising = {}
    for i = 1, 64 do
@@ -248,6 +269,19 @@ function TestChoose:test_two_populations()
    lu.assertNil(b)
    lu.assertStrContains(text, "4 of 11 nodes are not like the others (or --force)")
    lu.assertNotNil(chosen(list, nil, true))
+end
+
+function TestChoose:test_two_populations_of_equal_size()
+   local list = append(fleet(10, 5, 100), fleet(10, 5, 90, nil, "m"))
+   local b, text = chosen(list)
+   lu.assertNil(b)
+   lu.assertStrContains(text, "two populations: 10 of 20 nodes are 11 % below the others (or --force)")
+   b = chosen(list, nil, true)
+   lu.assertEquals(b.classes[CLASS].metrics.triad_gbs.split.nodes, 10)
+   lu.assertNotNil(baseline.accept(json.decode(json.encode(b))))
+   -- Two that are as far apart as healthy nodes are, and too few nodes to tell.
+   lu.assertNotNil(chosen(append(fleet(10, 5, 100), fleet(10, 5, 96, nil, "m"))))
+   lu.assertNotNil(chosen(append(fleet(3, 5, 100), fleet(3, 5, 95, nil, "m"))))
 end
 
 function TestChoose:test_a_fleet_does_not_teach_itself_to_be_slow()

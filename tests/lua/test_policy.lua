@@ -131,6 +131,24 @@ function TestBadFiles:test_what_burns_time_or_memory_is_refused_before_it_runs()
    end
 end
 
+function TestBadFiles:test_a_mistake_on_every_line()
+   -- A script's table of accounts, under slurmctld's locks: lines, not lines squared.
+   local function steps(count)
+      local text, n = { "return { accounts = {" }, 0
+      for i = 1, count do
+         text[#text + 1] = ("a%d = { celing = 'full' },"):format(i)
+      end
+      text = table.concat(text, "\n") .. "\n} }"
+      debug.sethook(function() n = n + 1 end, "", 1000)
+      local _, err = policy.parse(text, "p.lua")
+      debug.sethook()
+      lu.assertStrContains(err, "p.lua:2: unknown key accounts.a1.celing")
+      lu.assertStrContains(err, ("(and %d more)"):format(count - 1))
+      return n
+   end
+   lu.assertTrue(steps(800) < 12 * steps(100))
+end
+
 function TestBadFiles:test_words_in_comments_and_strings_are_no_loops()
    local p = assert(policy.parse('return { -- while "x".. for\n io_paths = { "/for..while:x", [[/function]] },'
       .. " --[==[ goto ]] ]==] spool = '/it\\'s..' }", "p"))

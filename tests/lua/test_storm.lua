@@ -189,6 +189,17 @@ function TestComment:test_find()
    lu.assertNil(comment.find("slurm_load_jobs error"))
 end
 
+function TestComment:test_a_part_of_an_array_or_of_a_heterogeneous_job()
+   local array = "JobId=5 ArrayJobId=4 ArrayTaskId=1 JobName=x\n   AdminComment=its own \n\n"
+      .. "JobId=4 ArrayJobId=4 ArrayTaskId=2 ArrayTaskThrottle=1 JobName=x\n\n"
+   lu.assertEquals(comment.name(array, "4"), "4_2")
+   lu.assertEquals(comment.name("JobId=5 ArrayJobId=4 ArrayTaskId=1 JobName=x\n\n", "5"), "5")
+   lu.assertEquals(comment.name("JobId=6 HetJobId=6 HetJobOffset=0 JobName=x\n   A=b\n\nJobId=7 HetJobId=6 "
+      .. "HetJobOffset=1 JobName=x\n\n", "6"), "6+0")
+   -- A name is never another job's, whatever a user called this one.
+   lu.assertEquals(comment.name("JobId=4 JobName=x ArrayTaskId=1\n\nJobId=4 ArrayJobId=9 ArrayTaskId=1 x\n", "4"), "4")
+end
+
 function TestComment:test_add_is_idempotent_and_bounded()
    local text = comment.add("", { "one", "two" })
    lu.assertEquals(text, "one | two")

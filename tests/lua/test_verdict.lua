@@ -206,7 +206,9 @@ function TestSlurm:test_expand()
    for list, want in pairs(cases) do
       lu.assertEquals(table.concat(slurm.expand(list), " "), want)
    end
-   for _, bad in ipairs({ "n[1-", "n[a]", "n]1[", "n[1-99999999]", "n[1]]" }) do
+   for _, bad in ipairs({ "n[1-", "n[a]", "n]1[", "n[1-99999999]", "n[1]]",
+      "n[" .. ("1-200000,"):rep(9) .. "1]", "n[99999999999999999990-99999999999999999991]",
+      "n[" .. ("0"):rep(120) .. "1-2]" }) do
       lu.assertNil(slurm.expand(bad), bad)
    end
    lu.assertEquals(#slurm.expand("n[00001-10000]"), 10000)
