@@ -1,0 +1,91 @@
+--- What all questions share: which store is asked, who asks, what is said when it does
+-- not answer.
+local output = require("syscheck.output")
+local paths = require("syscheck.paths")
+local render = require("syscheck.render")
+local spool = require("syscheck.spool")
+local uv = require("luv")
+
+local question = {}
+
+-- Exit codes, see docs/records.md.
+question.NOT_FOUND, question.USAGE, question.UNKNOWN = 1, 2, 3
+
+--- Adds --json, --csv, --store and --policy.
+function question.add_options(command)
+   output.add_options(command)
+   command:option("--store", "Store to ask: a file, or postgresql:// or mariadb:// (default: $SYSCHECK_STORE, "
+      .. "else the policy's, else the default file)."):argname("URL")
+end
+
+--- Says one line on standard error.
+-- @return code
+function question.fail(code, text, ...)
+   io.stderr:write("syscheck: ", render.plain(text:format(...), 600), "\n")
+   return code
+end
+
+--- Opens this host's policy.
+-- @return policy; or nil and an exit code, after a line
+function question.policy(args)
+   local self, err = spool.node({ policy = args.policy })
+   if not self then
+      return nil, question.fail(question.USAGE, "%s", err)
+   end
+   return self.policy
+end
+
+--- Which store is meant.
+-- @return URL or path, true when somebody said so (it is not just the default file)
+function question.where(args, policy)
+   local named = args.store
+   -- Whoever asks for his own jobs only says nothing about where.
+   if not named and not args.only_user then
+      named = os.getenv("SYSCHECK_STORE")
+   end
+   if named == "" then
+      named = nil
+   end
+   named = named or policy.store
+   return named or paths.store, named ~= nil
+end
+
+--- Whether there is a store to ask where nobody named one.
+function question.has_default()
+   local stat, _, code = uv.fs_stat(paths.store)
+   return stat ~= nil or code == "EACCES"
+end
+
+-- How a user whom the store's permissions keep out gets at his own jobs.
+local function hint(err)
+   local denied = err:lower():find("permission denied", 1, true) or err:find("cannot be opened by this user", 1, true)
+      or err:find("this user may not", 1, true)
+   return denied and ("; about your own jobs: sudo -n -u syscheck %s/ask job ID"):format(paths.libexec) or ""
+end
+
+--- Opens the store and asks.
+-- @param ask function(store) -> exit code
+-- @return exit code
+function question.run(args, policy, ask)
+   local url = question.where(args, policy)
+   -- Not before it is needed: other commands run where there is no LuaDBI.
+   local db, err = require("syscheck.store").open(url, {})
+   if not db then
+      return question.fail(question.UNKNOWN, "%s%s", err, hint(err))
+   end
+   local ok, code = xpcall(ask, function(e)
+      -- The store's own errors are sentences; anything else is a mistake in here.
+      return type(e) == "string" and e:find("^[^\n]*%.lua:%d+:") and debug.traceback(e) or e
+   end, db)
+   pcall(db.close, db)
+   if ok then
+      return code
+   end
+   code = tostring(code)
+   if code:find("\nstack traceback", 1, true) then
+      error(code, 0)
+   end
+   return question.fail(question.UNKNOWN, "%s", code)
+end
+
+return question
