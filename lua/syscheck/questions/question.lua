@@ -4,6 +4,7 @@ local output = require("syscheck.output")
 local paths = require("syscheck.paths")
 local render = require("syscheck.render")
 local spool = require("syscheck.spool")
+local store = require("syscheck.store")
 local uv = require("luv")
 
 local question = {}
@@ -68,24 +69,20 @@ end
 -- @return exit code
 function question.run(args, policy, ask)
    local url = question.where(args, policy)
-   -- Not before it is needed: other commands run where there is no LuaDBI.
-   local db, err = require("syscheck.store").open(url, {})
+   local db, err = store.open(url, {})
    if not db then
       return question.fail(question.UNKNOWN, "%s%s", err, hint(err))
    end
    local ok, code = xpcall(ask, function(e)
-      -- The store's own errors are sentences; anything else is a mistake in here.
-      return type(e) == "string" and e:find("^[^\n]*%.lua:%d+:") and debug.traceback(e) or e
+      return store.is_failure(e) and e or debug.traceback(e)
    end, db)
    pcall(db.close, db)
    if ok then
       return code
-   end
-   code = tostring(code)
-   if code:find("\nstack traceback", 1, true) then
+   elseif not store.is_failure(code) then
       error(code, 0)
    end
-   return question.fail(question.UNKNOWN, "%s", code)
+   return question.fail(question.UNKNOWN, "%s%s", tostring(code), hint(tostring(code)))
 end
 
 return question
