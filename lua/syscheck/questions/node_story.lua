@@ -82,9 +82,9 @@ function story:check(c)
    note_setup(self.changes[1], c.time, c.class, c.config)
    local act = ACTIONS[c.action]
    if act then
-      local event, text, more = act(c)
+      local event, what, more = act(c)
       push(self.events[1], { time = c.time, event = event, run = c.run,
-         text = more and ("%s (%s)"):format(text, more) or text })
+         text = more and ("%s (%s)"):format(what, more) or what })
    elseif self.status and self.status ~= status then
       push(self.events[1], { time = c.time, event = "check", run = c.run,
          text = ("%s -> %s%s"):format(self.status, status, c.text and ": " .. c.text or "") })
