@@ -61,6 +61,37 @@ local function runs_of(store)
    end
 end
 
+-- "kernel 6.1 -> 6.2, thp always -> never" of two texts of table config; "" when neither is known.
+local function difference(before, after)
+   local a, b = job_store.detail(before), job_store.detail(after)
+   local names, out = {}, {}
+   for _, settings in ipairs({ a, b }) do
+      for name in pairs(settings) do
+         names[name] = true
+      end
+   end
+   for name in pairs(names) do
+      if a[name] ~= b[name] then
+         out[#out + 1] = ("%s %s -> %s"):format(name, tostring(a[name] == nil and "-" or a[name]),
+            tostring(b[name] == nil and "-" or b[name]))
+      end
+   end
+   table.sort(out)
+   return table.concat(out, ", ")
+end
+
+-- Says of each change of the settings which they were.
+local function explain_changes(store, events)
+   local function settings(id)
+      local row = store:row("SELECT c.text FROM config c JOIN word w ON w.id = c.id WHERE w.text = ?", id)
+      return row and row[1]
+   end
+   for _, e in ipairs(events) do
+      local text = e.event == "config" and difference(settings(e.from), settings(e.to)) or ""
+      e.text = text ~= "" and ("%s: %s"):format(e.text, text) or e.text
+   end
+end
+
 --- @param node from find
 -- @param from epoch seconds
 -- @param limit jobs and events that are kept
@@ -81,6 +112,7 @@ function node_store.story(store, node, from, limit)
       tale:loss({ time = t[1], records = t[2], bytes = t[3], reason = word(t[4]) })
    end
    local told, run_of = tale:tell(), runs_of(store)
+   explain_changes(store, told.events)
    for _, list in ipairs({ told.events, told.jobs }) do
       for _, entry in ipairs(list) do
          entry.run = run_of(entry.run)

@@ -151,7 +151,8 @@ local function changes(lists)
       for _, name in ipairs({ "class", "config" }) do
          local before, now = all[i - 1][name], all[i][name]
          if before and now and before ~= now then
-            out[#out + 1] = { time = all[i].time, event = name, text = ("%s -> %s"):format(before, now) }
+            out[#out + 1] = { time = all[i].time, event = name, text = ("%s -> %s"):format(before, now), from = before,
+               to = now }
          end
       end
    end

@@ -57,11 +57,19 @@ function question.has_default()
    return stat ~= nil or code == "EACCES"
 end
 
--- How a user whom the store's permissions keep out gets at his own jobs.
-local function hint(err)
-   local denied = err:lower():find("permission denied", 1, true) or err:find("cannot be opened by this user", 1, true)
-      or err:find("this user may not", 1, true)
-   return denied and ("; about your own jobs: sudo -n -u syscheck %s/ask job ID"):format(paths.libexec) or ""
+local DENIED = { "permission denied", "cannot be opened by this user", "this user may not" }
+
+-- What the store said; to a user whom its permissions keep out, who may ask and how.
+local function explain(err, policy)
+   for _, text in ipairs(DENIED) do
+      local at = err:find(text, 1, true)
+      if at then
+         local group = policy.store_group
+         return ("%s%s: root%s may ask about every job; about your own: sudo -n -u syscheck %s/ask job ID"):format(
+            err:sub(1, at - 1), text, group and (" and group %s"):format(group) or " and who may read it", paths.libexec)
+      end
+   end
+   return err
 end
 
 --- Opens the store and asks.
@@ -71,7 +79,7 @@ function question.run(args, policy, ask)
    local url = question.where(args, policy)
    local db, err = store.open(url, {})
    if not db then
-      return question.fail(question.UNKNOWN, "%s%s", err, hint(err))
+      return question.fail(question.UNKNOWN, "%s", explain(err, policy))
    end
    local ok, code = xpcall(ask, function(e)
       return store.is_failure(e) and e or debug.traceback(e)
@@ -82,7 +90,7 @@ function question.run(args, policy, ask)
    elseif not store.is_failure(code) then
       error(code, 0)
    end
-   return question.fail(question.UNKNOWN, "%s%s", tostring(code), hint(tostring(code)))
+   return question.fail(question.UNKNOWN, "%s", explain(tostring(code), policy))
 end
 
 return question

@@ -24,6 +24,8 @@ local FIRST = {
       .. "array_job_id $number, array_task_id $number, het_job_id $number, het_offset $number, user $int, name $int, "
       .. "account $int, partition $int, nodes $number, seen $number NOT NULL, begin_s $number, end_s $number)",
    "CREATE INDEX run_job ON run (job_id)",
+   "CREATE INDEX run_array ON run (array_job_id, array_task_id) WHERE array_job_id IS NOT NULL",
+   "CREATE INDEX run_het ON run (het_job_id, het_offset) WHERE het_job_id IS NOT NULL",
    "CREATE INDEX run_like ON run (user, name, nodes)",
    "CREATE TABLE job_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int NOT NULL, check_key $big, "
       .. "begin_s $number, elapsed_s $number, class $int, config $int, " .. columns(fields.JOB) .. ", detail $text)",
@@ -52,6 +54,9 @@ local META = "CREATE TABLE meta (name $word PRIMARY KEY, value $word)"
 local function run_all(store, list)
    for _, text in ipairs(list) do
       text = text:gsub("%$(%l+)", store.driver.TYPES)
+      if text:find("^CREATE INDEX") and store.driver.WHOLE_INDEXES then
+         text = text:gsub(" WHERE .*$", "")
+      end
       store:exec(text .. (text:find("^CREATE TABLE") and store.driver.TABLE_END or ""))
    end
 end
