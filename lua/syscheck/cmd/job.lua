@@ -40,7 +40,7 @@ local function from_store(args, policy)
       if #runs == 0 then
          return question.fail(question.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
       end
-      return print_answer(args, job_store.answer(db, runs))
+      return print_answer(args, job_store.answer(db, runs, args.only_user ~= nil))
    end)
 end
 

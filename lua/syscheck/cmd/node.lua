@@ -9,7 +9,7 @@ local since = require("syscheck.since")
 
 local node = {}
 
-local MOST = 100000
+local MOST = 10000 -- a job takes 5 kB of memory until it is printed
 
 function node.add_to(parser)
    local command = parser:command("node", "Show a node's story from the store: its checks over time, drains and "

@@ -157,14 +157,16 @@ function show.remarks(run, list)
          end
       end
       local others = job and job.others or {}
-      if #others > 0 then
+      local more = job and job.others_more or 0
+      if #others == 0 and more > 0 then
+         add(row, ("shared with %.0f other job%s"):format(more, more == 1 and "" or "s"))
+      elseif #others > 0 then
          local ids = {}
          for n, id in ipairs(others) do
             ids[n] = tostring(math.tointeger(id) or id)
          end
-         local more = (job.others_more or 0) > 0
          add(row, ("shared with job%s %s%s"):format(#ids == 1 and "" or "s", table.concat(ids, ", "),
-            more and (" and %.0f more"):format(job.others_more) or ""))
+            more > 0 and (" and %.0f more"):format(more) or ""))
       end
       if check and not job then
          add(row, "no job record yet: the job still runs there, or its epilog did not")

@@ -78,8 +78,9 @@ end
 
 --- Fills in the rows of runs.
 -- @param runs from jobid.runs
+-- @param only_count true: whose the others on the node are is not told, only how many
 -- @return runs
-function job_store.answer(store, runs)
+function job_store.answer(store, runs, only_count)
    local word = job_store.words(store)
    for _, run in ipairs(runs) do
       local rows = {}
@@ -93,6 +94,10 @@ function job_store.answer(store, runs)
          -- A second epilog's record gets a row of its own.
          by_node[t[1]] = nil
          row.job = job_records.part(job_store.detail(t[6]))
+         if only_count and row.job.others then
+            row.job.others_more = #row.job.others + (row.job.others_more or 0)
+            row.job.others = nil
+         end
          row.values, row.elapsed_s = job_store.numbers(fields.JOB, t, 7), t[4]
       end
       table.sort(rows, function(a, b)
