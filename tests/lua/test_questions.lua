@@ -155,6 +155,19 @@ function TestPeers:test_time_counts_from_a_share_of_the_run()
    lu.assertEquals(out_of(rows(4, "io_some_us", zero, { 3e8 })), { "1 io_some_us" })
 end
 
+function TestPeers:test_a_few_peers_show_little_of_their_spread()
+   -- Seen on four healthy nodes: two of the peers are alike by chance.
+   local seen = { 0.90e6, 0.73e6, 0.45e6, 0.41e6 }
+   local list = rows(4, "io_some_us", function(i) return seen[i] end, {})
+   for i = 1, 4 do
+      list[i].elapsed_s = 15
+      list[i].metrics.gflops = ({ 118, 38.8, 33.9, 38.9 })[i]
+   end
+   lu.assertEquals(out_of(list), {})
+   list[2].values.io_some_us = 9e6
+   lu.assertEquals(out_of(list), { "2 io_some_us" })
+end
+
 function TestPeers:test_only_the_bad_direction_and_no_load()
    local function clock(i)
       return 3000 + i % 3
@@ -208,7 +221,7 @@ function TestJob:test_a_table_marks_who_is_out()
    lu.assertStrMatches(text:gsub("\n", ""), "[ -~]+")
    lu.assertStrContains(text, "name a\\x1b[31m\\x07\\x22b'; DROP TABLE run;")
    lu.assertNotNil(text:find("\nn2 +%S+ +quick +pass +87%.5 .-1204%* +3612%*"))
-   lu.assertStrContains(text, "n2: unlike its peers: throttle events 1204; 3 peers: median 0, worst 0")
+   lu.assertStrContains(text, "n2: throttled 1204 times during the job (3612 ms); 3 peers: median 0, worst 0")
    lu.assertStrContains(text, "n1: shared with jobs 4712, 4713 and 3 more")
    lu.assertStrContains(text, ": corrected 12")
 end
@@ -301,6 +314,15 @@ function TestNode:test_a_story()
    lu.assertEquals({ told.checks, told.statuses }, { 10, { pass = 9, fail = 1 } })
    lu.assertEquals({ told.jobs_total, #told.jobs }, { 10, 10 })
    lu.assertEquals({ told.metrics[1].min, told.metrics[1].median, told.metrics[1].last }, { 61.3, 87, 87 })
+end
+
+function TestNode:test_no_news_of_good_checks()
+   local tale = story.new(9)
+   for i, status in ipairs({ "pass", "unrated", "pass", "warn", "fail", "unrated" }) do
+      tale:check({ time = NOW + i, status = status, metrics = {} })
+   end
+   local told = tale:tell().events
+   lu.assertEquals({ #told, told[1].text, told[2].text }, { 2, "pass -> warn", "fail -> unrated" })
 end
 
 function TestNode:test_limits_keep_the_last()

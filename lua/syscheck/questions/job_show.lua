@@ -83,23 +83,26 @@ local function error_text(e)
 end
 show.error_text = error_text
 
-local function events_text(row)
-   local v, lines = row.values or {}, {}
+-- What a healthy node does not have, and the fields that it is told of.
+-- @return list of { text, names }
+local function events_of(row)
+   local v, list = row.values or {}, {}
    if (v.throttle_events or 0) > 0 then
       local ms = v.throttle_package_ms
-      lines[1] = ("throttled %.0f times during the job%s"):format(v.throttle_events, ms and (" (%.0f ms)"):format(ms)
-         or "")
+      list[1] = { ("throttled %.0f times during the job%s"):format(v.throttle_events,
+         ms and (" (%.0f ms)"):format(ms) or ""), { "throttle_events", "throttle_package_ms", "throttle_core_ms" } }
    end
    for _, name in ipairs({ "memory_corrected", "memory_uncorrected", "machine_checks", "link_errors",
       "link_downed" }) do
       if (v[name] or 0) > 0 then
-         lines[#lines + 1] = ("%s: %.0f"):format(fields.JOB_BY_NAME[name].label, v[name])
+         list[#list + 1] = { ("%s: %.0f"):format(fields.JOB_BY_NAME[name].label, v[name]), { name } }
       end
    end
    if (v.oom_kills or 0) > 0 then
-      lines[#lines + 1] = ("%.0f processes killed for memory during the job"):format(v.oom_kills)
+      list[#list + 1] = { ("%.0f process%s killed for memory during the job"):format(v.oom_kills,
+         v.oom_kills == 1 and "" or "es"), { "oom_kills" } }
    end
-   return lines
+   return list
 end
 
 local function check_text(check)
@@ -145,14 +148,22 @@ function show.remarks(run, list)
             end
          end
       end
-      for _, text in ipairs(events_text(row)) do
-         add(row, text)
+      local unlike = {}
+      for _, found in ipairs(list) do
+         unlike[found.name] = found.row == i and found or unlike[found.name]
+      end
+      for _, event in ipairs(events_of(row)) do
+         local found = unlike[event[2][1]]
+         add(row, event[1] .. (found and "; " .. peers.against(found) or ""))
+         for _, name in ipairs(event[2]) do
+            unlike[name] = nil
+         end
       end
       for _, e in ipairs(job and job.errors or {}) do
          add(row, error_text(e))
       end
       for _, found in ipairs(list) do
-         if found.row == i then
+         if unlike[found.name] == found then
             add(row, "unlike its peers: " .. peers.text(found))
          end
       end

@@ -50,6 +50,9 @@ local function text(value)
    return type(value) == "string" and value or nil
 end
 
+-- A check that only reads counters passes where one that measures is unrated: no news.
+local GOOD = { pass = true, unrated = true }
+
 -- What a check did to the node, as event and text.
 local ACTIONS = {
    drain = function(c)
@@ -85,7 +88,7 @@ function story:check(c)
       local event, what, more = act(c)
       push(self.events[1], { time = c.time, event = event, run = c.run,
          text = more and ("%s (%s)"):format(what, more) or what })
-   elseif self.status and self.status ~= status then
+   elseif self.status and GOOD[self.status] ~= GOOD[status] then
       push(self.events[1], { time = c.time, event = "check", run = c.run,
          text = ("%s -> %s%s"):format(self.status, status, c.text and ": " .. c.text or "") })
    end

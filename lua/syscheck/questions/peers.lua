@@ -11,6 +11,8 @@ local peers = {}
 
 local SPREADS = 4
 local MAD_SCALE = 1.4826
+-- The spread of fewer peers than these is not known well: half of their range, if that is more.
+local FEW = 8
 -- One node of so many does not move median and MAD: they are computed once for all.
 local MANY = 16
 -- What a healthy fleet differs by (DESIGN: 3 to 5 %), share of the run, share of a count.
@@ -86,6 +88,9 @@ function peers.of_field(field, values, elapsed)
       if #list <= MANY then
          median, scaled = describe(list, i)
       end
+      if #list - 1 < FEW and not is_rare(field) then
+         scaled = math.max(scaled, (worst_other(sorted, list[i], true) - worst_other(sorted, list[i], false)) / 2)
+      end
       local beyond = higher and list[i] - median or median - list[i]
       if beyond > math.max(SPREADS * scaled, floor_of(field, median, elapsed[row])) then
          out[#out + 1] = { row = row, value = list[i], median = median, worst = worst_other(sorted, list[i], higher),
@@ -127,11 +132,16 @@ function peers.of_run(rows)
    return list, marks
 end
 
---- "throttle events 1204; 63 peers: median 0, worst 3"
-function peers.text(out)
+--- "63 peers: median 0, worst 3"
+function peers.against(out)
    local unit = out.field.unit
-   return ("%s %s; %d peer%s: median %s, worst %s"):format(out.field.label, units.show(unit, out.value), out.peers,
-      out.peers == 1 and "" or "s", units.show(unit, out.median), units.show(unit, out.worst))
+   return ("%d peer%s: median %s, worst %s"):format(out.peers, out.peers == 1 and "" or "s",
+      units.show(unit, out.median), units.show(unit, out.worst))
+end
+
+--- "triad 61.3 GB/s; 63 peers: median 86.2 GB/s, worst 84.1 GB/s"
+function peers.text(out)
+   return ("%s %s; %s"):format(out.field.label, units.show(out.field.unit, out.value), peers.against(out))
 end
 
 return peers
