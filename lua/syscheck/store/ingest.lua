@@ -9,7 +9,7 @@ local writer = require("syscheck.store.writer")
 local ingest = {}
 ingest.__index = ingest
 
-local BATCH = 4000 -- lines: some MB, and a tenth of a second during which others wait
+local BATCH = 2000 -- lines: some MB, and less than a tenth of a second during which others wait
 local SHOWN = 16384 -- bytes of a bad line that are kept
 
 --- @param store opened for writing

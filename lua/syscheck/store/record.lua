@@ -1,10 +1,18 @@
 --- A line of a spool -> what the store keeps of it. Pure. Whatever a record holds that it
 -- should not makes the whole line bad: half a record would tell half the truth.
 local json = require("cjson.safe").new()
+local cache = require("syscheck.store.cache")
 local fields = require("syscheck.fields")
 local records = require("syscheck.records")
+local shorten = require("syscheck.store.shorten")
 
 local record = {}
+
+local type = type -- looked up for each of forty values of a line
+
+--- Columns of the store's tables before those of fields.JOB and fields.CHECK, which the
+-- writer fills in.
+record.JOB_BASE, record.CHECK_BASE = 9, 11
 
 json.decode_invalid_numbers(false)
 json.encode_sparse_array(true)
@@ -23,24 +31,25 @@ local function days(y, m, d)
    return era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468
 end
 
+-- Most records are of the day of the one before.
 local last_date, last_start
 
 --- RFC 3339 in UTC, as records have it.
 -- @return epoch seconds, or nil
 function record.epoch(text)
-   local date, h, m, s = text:match("^(%d%d%d%d%-%d%d%-%d%d)T(%d%d):(%d%d):(%d%d)%.?%d*Z$")
-   if not date then
+   if not text:find("^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d%.?%d*Z$") then
       return nil
    end
+   local date = text:sub(1, 10)
    if date ~= last_date then
-      local year, month, day = date:match("^(%d+)%-(%d+)%-(%d+)$")
-      year, month, day = tonumber(year), tonumber(month), tonumber(day)
+      local year, month, day = tonumber(date:sub(1, 4)), tonumber(date:sub(6, 7)), tonumber(date:sub(9, 10))
       if month < 1 or month > 12 or day < 1 or day > 31 then
          return nil
       end
       last_date, last_start = date, days(year, month, day) * 86400
    end
-   h, m, s = tonumber(h), tonumber(m), tonumber(s)
+   local h, hh, _, m, mm, _, s, ss = text:byte(12, 19)
+   h, m, s = h * 10 + hh - 528, m * 10 + mm - 528, s * 10 + ss - 528
    return h < 24 and m < 60 and s < 61 and last_start + h * 3600 + m * 60 + s or nil
 end
 
@@ -78,16 +87,23 @@ local function number(value, name, low)
    return value
 end
 
+-- Strings that were found good: classes, nodes, levels come again in every line.
+local good = cache.new(10000)
+
 -- A string of at most WORD_BYTES.
 local function word(value, name)
    if value == nil or value == json.null then
       return nil
    elseif type(value) ~= "string" then
       bad("%s is not a string", name)
+   elseif good:get(value) then
+      return value
    elseif #value > WORD_BYTES then
       bad("%s is longer than %d bytes", name, WORD_BYTES)
    end
-   return clean(value)
+   value = clean(value)
+   good:put(value, true)
+   return value
 end
 
 -- A string that a user may have chosen.
@@ -96,6 +112,8 @@ local function name_of(value, name)
       return nil
    elseif type(value) ~= "string" then
       bad("%s is not a string", name)
+   elseif good:get(value) then
+      return value
    end
    value = clean(value)
    if #value > NAME_BYTES then
@@ -131,32 +149,48 @@ do
       local path = { table.unpack(field.path, 1, #field.path - 1) }
       local name = table.concat(path, ".")
       if not by_path[name] then
-         by_path[name] = { path = path, name = name }
+         assert(#path <= 2, "a field deeper than two objects")
+         by_path[name] = { first = path[1], second = path[2], name = name }
          GROUPS[#GROUPS + 1] = by_path[name]
       end
       local group = by_path[name]
-      group[#group + 1] = { key = field.path[#field.path], index = i, low = field.unit == "celsius" and -300 or 0 }
+      group[#group + 1] = { key = field.path[#field.path], name = field.from, index = record.JOB_BASE + i,
+         low = field.unit == "celsius" and -300 or 0 }
    end
 end
 
--- Values of fields.JOB, by their place in that list.
+-- A list with room for n values: grown one by one it would be moved six times.
+local NOTHING = {}
+local function empty(n)
+   return { table.unpack(NOTHING, 1, n) }
+end
+
+local function inside(at, key, group)
+   at = at[key]
+   if at ~= nil and type(at) ~= "table" then
+      bad("%s is not an object", group.name)
+   end
+   return at
+end
+
+-- Values of fields.JOB, by their place in the store's table.
 local function job_values(r)
-   local values = {}
+   local values = empty(record.JOB_BASE + #fields.JOB + 1)
    for i = 1, #GROUPS do
       local group, at = GROUPS[i], r
-      for _, key in ipairs(group.path) do
-         at = at[key]
-         if at == nil then
-            break
-         elseif type(at) ~= "table" then
-            bad("%s is not an object", group.name)
+      if group.first then
+         at = inside(at, group.first, group)
+         if at and group.second then
+            at = inside(at, group.second, group)
          end
       end
       for j = 1, at and #group or 0 do
          local field = group[j]
          local value = at[field.key]
          if value ~= nil then
-            values[field.index] = number(value, group.name .. "." .. field.key, field.low)
+            -- NaN is not below anything: it fails here, too.
+            values[field.index] = type(value) == "number" and value >= field.low and value <= MOST and value
+               or number(value, field.name, field.low)
          end
       end
    end
@@ -220,23 +254,27 @@ function READERS.job(r, row)
    end
 end
 
+-- Of a metric in the store's table.
+local PLACE = {}
+for i, field in ipairs(fields.CHECK) do
+   PLACE[field.name] = record.CHECK_BASE + i
+end
+
 local PLAIN = { pass = true, unrated = true }
 
 function READERS.check(r, row)
    row.job = job_of(r, row.time_s, row.time_s)
-   for _, name in ipairs({ "trigger", "level", "asked", "status", "action" }) do
-      row[name] = word(r[name], name)
-   end
-   row.values = {}
+   row.trigger, row.level, row.asked = word(r.trigger, "trigger"), word(r.level, "level"), word(r.asked, "asked")
+   row.status, row.action = word(r.status, "status"), word(r.action, "action")
+   row.values = empty(record.CHECK_BASE + #fields.CHECK + 2)
    local others = {}
    for _, m in ipairs(object(r.metrics, "metrics") or {}) do
       if type(m) ~= "table" or type(m.name) ~= "string" then
          bad("metrics holds what is no metric")
       end
-      for i = 1, #fields.CHECK do
-         if fields.CHECK[i].name == m.name then
-            row.values[i] = number(m.value, m.name, 0)
-         end
+      local place = PLACE[m.name]
+      if place then
+         row.values[place] = number(m.value, m.name, 0)
       end
       if not PLAIN[m.status] then
          others[#others + 1] = m
@@ -256,8 +294,18 @@ function READERS.loss(r, row)
    row.reason = name_of(r.reason, "reason")
 end
 
+-- Configurations whose settings were read already: they are most of a check's line.
+local configs = cache.new(10000)
+
+-- A record as far as the store wants it.
+local function decode(line)
+   local _, before = line:find('fig_id":"', 1, true)
+   local short = shorten.line(line, before and configs:get(line:sub(before + 1, before + 8)))
+   return short ~= line and json.decode(short) or json.decode(line)
+end
+
 local function read(line)
-   local r = json.decode(line)
+   local r = decode(line)
    if type(r) ~= "table" then
       bad("not a JSON object")
    elseif r.v ~= records.VERSION then
@@ -280,8 +328,13 @@ local function read(line)
       time_s = time_of(r.time, "time"),
       class = word(r.class, "class"),
       config = word(r.config_id, "config_id"),
-      settings = object(r.config, "config"),
+      settings = type(r.config) == "table" and r.config or nil, -- a number where it was cut
+      -- Room for what the readers set.
+      job = nil, values = nil, begin_s = nil, elapsed_s = nil, check_id = nil, detail = nil, key = nil,
    }
+   if row.settings and row.config then
+      configs:put(row.config, true)
+   end
    row.key = row.time_s << 30 | tonumber(row.id:sub(1, 8), 16) >> 2
    reader(r, row)
    return row
@@ -290,8 +343,8 @@ end
 --- Reads a line.
 -- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config,
 --   settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
---   begin_s, elapsed_s, check_id, values (by place in fields.JOB), detail;
---   trigger, level, asked, status, action, values (of fields.CHECK), text, detail;
+--   begin_s, elapsed_s, check_id, values (of fields.JOB, from JOB_BASE + 1), detail;
+--   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, detail;
 --   records, bytes, reason }; or nil and why the line is bad
 function record.read(line)
    local done, result = pcall(read, line)

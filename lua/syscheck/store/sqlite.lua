@@ -23,9 +23,7 @@ sqlite.IGNORE = "OR IGNORE"
 
 --- Bytes of an id as its column wants them.
 function sqlite.id(hex)
-   return (hex:gsub("%x%x", function(byte)
-      return string.char(tonumber(byte, 16))
-   end))
+   return string.pack(">i8i8", tonumber(hex:sub(1, 16), 16), tonumber(hex:sub(17), 16))
 end
 
 -- Numbers are bound as doubles: a larger one goes as text, which the column's type

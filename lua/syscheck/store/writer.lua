@@ -33,6 +33,7 @@ end
 
 local JOB_FIRST = { "key", "id", "node", "run", "check_key", "begin_s", "elapsed_s", "class", "config" }
 local CHECK_FIRST = { "key", "id", "node", "run", "class", "config", "trigger", "level", "asked", "status", "action" }
+assert(#JOB_FIRST == record.JOB_BASE and #CHECK_FIRST == record.CHECK_BASE)
 local JOB_COLUMNS = names(fields.JOB, JOB_FIRST, { "detail" })
 local CHECK_COLUMNS = names(fields.CHECK, CHECK_FIRST, { "text", "detail" })
 
@@ -232,27 +233,26 @@ local function check_of(self, row, node)
       return nil
    end
    local key = self.checks:get(id)
-   if not key and #id == 32 then
+   if key then
+      return ("%d"):format(key)
+   elseif #id == 32 then
       self.check:flush()
       local from = (row.begin_s or row.time_s) - CHECK_S
       local found = self.store:row(self.find_check, node, ("%d"):format(from << 30), ("%d"):format(row.time_s + 1 << 30),
          self.store.driver.id(id))
-      key = found and found[1]
+      return found and found[1]
    end
-   return key
 end
 
 local PUT = {}
 
 function PUT.job(self, row, node, class, config, cluster)
    local run = run_of(self, cluster, row.job)
-   local values = { 0, 0, node, run.id, check_of(self, row, node), row.begin_s, row.elapsed_s, class, config }
-   local base = #JOB_FIRST
-   for i = 1, #fields.JOB do
-      values[base + i] = row.values[i]
-   end
-   values[base + #fields.JOB + 1] = row.detail
-   local key = self.job:put(row, values)
+   local v = row.values
+   v[3], v[4], v[5], v[6], v[7], v[8], v[9] = node, run.id, check_of(self, row, node), row.begin_s, row.elapsed_s, class,
+      config
+   v[#JOB_COLUMNS] = row.detail
+   local key = self.job:put(row, v)
    if key then
       run.seen = run.seen + 1
       self.dirty[run] = true
@@ -262,16 +262,12 @@ end
 
 function PUT.check(self, row, node, class, config, cluster)
    local run = row.job and run_of(self, cluster, row.job).id
-   local values = { 0, 0, node, run, class, config, word(self, row.trigger), word(self, row.level),
-      word(self, row.asked), word(self, row.status), word(self, row.action) }
-   local base = #CHECK_FIRST
-   for i = 1, #fields.CHECK do
-      values[base + i] = row.values[i]
-   end
-   base = base + #fields.CHECK
-   values[base + 1], values[base + 2] = row.text, row.detail
-   local key, known = self.check:put(row, values)
-   self.checks:put(row.id, ("%d"):format(key or known))
+   local v = row.values
+   v[3], v[4], v[5], v[6], v[7], v[8] = node, run, class, config, word(self, row.trigger), word(self, row.level)
+   v[9], v[10], v[11] = word(self, row.asked), word(self, row.status), word(self, row.action)
+   v[#CHECK_COLUMNS - 1], v[#CHECK_COLUMNS] = row.text, row.detail
+   local key, known = self.check:put(row, v)
+   self.checks:put(row.id, key or known)
    return key
 end
 
