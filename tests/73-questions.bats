@@ -344,6 +344,52 @@ as_asker() {
 	[ "$status" -eq 3 ]
 }
 
+# with_sudo COMMAND...: in a mount namespace with the site's user and sudo rule; /etc itself
+# stays as it is
+with_sudo() {
+	local etc=$Q/etc
+	mkdir -p "$etc"
+	cp /etc/passwd /etc/group "$etc"
+	(umask 077 && cp /etc/shadow "$etc/shadow")
+	echo 'syscheck:x:64998:64998::/nonexistent:/usr/sbin/nologin' >>"$etc/passwd"
+	echo 'syscheck:!:19000::::::' >>"$etc/shadow"
+	echo 'syscheck:x:64998:' >>"$etc/group"
+	sed -i 's/^\(adm:.*\)$/\1,syscheck/; s/:,syscheck$/:syscheck/' "$etc/group"
+	sed 's/^#\(Defaults\|ALL\)/\1/' "$P/share/syscheck/examples/sudoers.d/syscheck" >"$etc/sudoers"
+	chmod 440 "$etc/sudoers"
+	visudo -cqf "$etc/sudoers" || return 99
+	unshare --mount bash -c '
+		for f in passwd group shadow sudoers; do mount --bind "$1/$f" "/etc/$f" || exit 99; done
+		shift
+		exec "$@"' - "$etc" "$@"
+}
+
+@test "ask: by a real sudo" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	local dir=$Q/by_sudo ask=$P/libexec/syscheck/ask
+	printf 'return { store = "%s", store_group = "adm" }\n' "$dir/store.db" >"$P/etc/syscheck/policy.lua"
+	syscheck ingest "$Q/spool"
+	user() {
+		with_sudo setpriv --reuid=65534 --regid=65534 --clear-groups env "$@"
+	}
+	run --separate-stderr user sudo -n -u syscheck "$ask" job 4011
+	echo "$output $stderr"
+	[ "$status" -eq 0 ]
+	[[ $output == "job 4011  name job1  user nobody  "* ]]
+	fails 1 "no record of such a job of yours" user sudo -n -u syscheck "$ask" job 4010
+	# What he says of himself is not believed.
+	fails 1 "no record of such a job of yours" user SUDO_UID=0 SUDO_USER=alice SYSCHECK_STORE="$STORE" LUA_INIT='os.exit(0)' \
+		sudo -n -u syscheck "$ask" job 4010
+	fails 2 "" user sudo -n -u syscheck "$ask" job 4010 --store "$STORE"
+	# Nothing else as that user, and nothing as root.
+	run user sudo -n -u syscheck SUDO_UID=0 "$ask" job 4010
+	[ "$status" -ne 0 ] && [[ $output != *alice* ]]
+	run user sudo -n -u syscheck "$P/bin/syscheck" job 4010
+	[ "$status" -ne 0 ] && [[ $output != *alice* ]]
+	run user sudo -n "$ask" job 4010
+	[ "$status" -ne 0 ] && [[ $output != *alice* ]]
+}
+
 @test "ask: a user about his own jobs, whatever he types" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	local dir=$Q/asked ask=$P/libexec/syscheck/ask words

@@ -41,6 +41,7 @@ packages() {
 	test clang-tidy
 	test git
 	test sqlite3
+	test sudo
 	test lua-dbi-postgresql
 	test lua-dbi-mysql
 	test postgresql

@@ -106,7 +106,8 @@ function node_store.story(store, node, from, limit)
    end
    for t in store:rows(JOBS, node.key, since.key(from)) do
       tale:job({ time = t[1], begin_s = t[2], elapsed_s = t[3], class = word(t[4]), config = word(t[5]),
-         errors = t[6] and job_records.part(job_store.detail(t[6])).errors, run = t[7], values = job_store.numbers(TOLD, t, 8) })
+         errors = t[6] and job_records.part(job_store.detail(t[6])).errors, run = t[7],
+         values = job_store.numbers(TOLD, t, 8) })
    end
    for t in store:rows(LOSSES, node.key, since.key(from)) do
       tale:loss({ time = t[1], records = t[2], bytes = t[3], reason = word(t[4]) })

@@ -20,7 +20,7 @@ local function push(ring, entry)
    end
 end
 
-local function kept(ring)
+local function rest_of(ring)
    local out = {}
    for i = math.max(1, ring.total - ring.limit + 1), ring.total do
       out[#out + 1] = ring.list[i]
@@ -176,7 +176,7 @@ end
 function story:tell()
    local events, total = changes(self.changes), 0
    for _, ring in ipairs(self.events) do
-      local list = kept(ring)
+      local list = rest_of(ring)
       table.move(list, 1, #list, #events + 1, events)
       total = total + ring.total - #list
    end
@@ -197,7 +197,7 @@ function story:tell()
       end
    end
    return { checks = self.checks, statuses = self.statuses, metrics = measured, events = events, events_total = total,
-      jobs = kept(self.jobs), jobs_total = self.jobs.total }
+      jobs = rest_of(self.jobs), jobs_total = self.jobs.total }
 end
 
 return story

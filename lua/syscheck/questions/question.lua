@@ -64,9 +64,9 @@ local function explain(err, policy)
    for _, text in ipairs(DENIED) do
       local at = err:find(text, 1, true)
       if at then
-         local group = policy.store_group
-         return ("%s%s: root%s may ask about every job; about your own: sudo -n -u syscheck %s/ask job ID"):format(
-            err:sub(1, at - 1), text, group and (" and group %s"):format(group) or " and who may read it", paths.libexec)
+         local who = policy.store_group and "group " .. policy.store_group or "who may read it"
+         return ("%s%s: root and %s may ask about every job; about your own: sudo -u syscheck %s/ask job ID"):format(
+            err:sub(1, at - 1), text, who, paths.libexec)
       end
    end
    return err
