@@ -2,6 +2,7 @@
 -- index for each node, so that a fleet of 10,000 takes no more memory than its values.
 local fields = require("syscheck.fields")
 local job_store = require("syscheck.questions.job_store")
+local level = require("syscheck.level")
 local since = require("syscheck.since")
 
 local fleet_store = {}
@@ -30,29 +31,40 @@ local function values_of(store, key, from, word)
    return values
 end
 
+-- The class that was probably meant: misspelled, or a part of it.
+local function like(class, classes)
+   for _, name in ipairs(classes) do
+      if name ~= class and name:find(class, 1, true) then
+         return name
+      end
+   end
+   local near = level.suggest(class, classes)
+   return near ~= class and near or nil
+end
+
 --- @param class name, or nil for all
 -- @param cluster name, or nil for all
 -- @return list for fleet.compare; and where a class has no node, one of a name like it
 function fleet_store.newest(store, from, class, cluster)
-   local nodes, list = {}, {}
+   local nodes, list, classes, several = {}, {}, {}, false
    for t in store:rows([[SELECT n.id, n.name, wk.text, wc.text FROM node n LEFT JOIN word wk ON wk.id = n.class
       LEFT JOIN word wc ON wc.id = n.cluster ORDER BY n.id]]) do
-      nodes[#nodes + 1] = { key = t[1], name = t[2], class = t[3], cluster = t[4] }
-   end
-   local word, near = job_store.words(store), nil
-   for _, node in ipairs(nodes) do
-      if cluster and node.cluster ~= cluster then
-         near = nil
-      elseif class and node.class ~= class then
-         near = near or (node.class and node.class:find(class, 1, true) and node.class) or nil
-      else
-         local values = values_of(store, node.key, from, word)
-         if next(values) then
-            list[#list + 1] = { node = node.name, cluster = node.cluster, class = node.class, values = values }
-         end
+      if not cluster or t[4] == cluster then
+         nodes[#nodes + 1] = { key = t[1], name = t[2], class = t[3], cluster = t[4] }
+         several = several or t[4] ~= nodes[1].cluster
+         classes[#classes + 1] = t[3]
       end
    end
-   return list, near
+   local word = job_store.words(store)
+   for _, node in ipairs(nodes) do
+      local values = (not class or node.class == class) and values_of(store, node.key, from, word) or {}
+      if next(values) then
+         -- n17 may be in each of several clusters.
+         local name = several and ("%s/%s"):format(node.cluster or "?", node.name) or node.name
+         list[#list + 1] = { node = name, class = node.class, values = values }
+      end
+   end
+   return list, class and like(class, classes)
 end
 
 return fleet_store

@@ -126,6 +126,16 @@ local function check_text(check)
    return lines
 end
 
+-- Lists of what is out, by row.
+local function by_row(list)
+   local out = {}
+   for _, found in ipairs(list) do
+      out[found.row] = out[found.row] or {}
+      table.insert(out[found.row], found)
+   end
+   return out
+end
+
 --- What the table does not say in numbers.
 -- @param list of peers.of_run
 -- @return list of { node, text }
@@ -134,8 +144,9 @@ function show.remarks(run, list)
    local function add(row, text)
       out[#out + 1] = { row.node, tostring(text) }
    end
+   local found_of = by_row(list)
    for i, row in ipairs(run.rows) do
-      local check, job = row.check, row.job
+      local check, job, mine = row.check, row.job, found_of[i] or {}
       for _, text in ipairs(check and check_text(check) or {}) do
          add(row, text)
       end
@@ -149,8 +160,8 @@ function show.remarks(run, list)
          end
       end
       local unlike = {}
-      for _, found in ipairs(list) do
-         unlike[found.name] = found.row == i and found or unlike[found.name]
+      for _, found in ipairs(mine) do
+         unlike[found.name] = found
       end
       for _, event in ipairs(events_of(row)) do
          local found = unlike[event[2][1]]
@@ -162,8 +173,8 @@ function show.remarks(run, list)
       for _, e in ipairs(job and job.errors or {}) do
          add(row, error_text(e))
       end
-      for _, found in ipairs(list) do
-         if unlike[found.name] == found then
+      for _, found in ipairs(mine) do
+         if unlike[found.name] then
             add(row, "unlike its peers: " .. peers.text(found))
          end
       end
@@ -271,13 +282,11 @@ end
 local IDENTITY = { "job_id", "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "cluster", "user",
    "name", "account", "partition", "nodes", "seen" }
 
-local function out_of(out, row)
+local function out_of(mine)
    local list = output.list()
-   for _, found in ipairs(out) do
-      if found.row == row then
-         list[#list + 1] = { name = found.name, value = found.value, median = found.median, worst = found.worst,
-            peers = found.peers }
-      end
+   for i, found in ipairs(mine or {}) do
+      list[i] = { name = found.name, value = found.value, median = found.median, worst = found.worst,
+         peers = found.peers }
    end
    return list
 end
@@ -286,7 +295,7 @@ end
 function show.json(answer, id)
    local runs = output.list()
    for i, run in ipairs(answer) do
-      local out, rows = peers.of_run(run.rows), output.list()
+      local found_of, rows = by_row((peers.of_run(run.rows))), output.list()
       for n, row in ipairs(run.rows) do
          local b = brief(row)
          local job = row.job or {}
@@ -294,7 +303,7 @@ function show.json(answer, id)
             node = row.node, class = row.class, time = row.time, elapsed_s = row.elapsed_s, values = row.values,
             check = b.status and { level = b.level, asked = b.asked, status = b.status, action = b.action,
                text = b.text, reason = b.reason, note = b.note, drain = b.drain, metrics = row.metrics } or nil,
-            out = out_of(out, n), others = job.others and output.list(job.others), others_more = job.others_more,
+            out = out_of(found_of[n]), others = job.others and output.list(job.others), others_more = job.others_more,
             errors = job.errors and output.list(job.errors), problems = job.problems and output.list(job.problems),
          }
       end
