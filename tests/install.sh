@@ -56,7 +56,7 @@ main() {
 		[ -d "$(dest "$d")" ] || install -d -m 755 "$(dest "$d")"
 	done
 	# What users have no business in: records name other users' jobs.
-	for d in "$LOCALSTATEDIR/spool/syscheck" "$LOCALSTATEDIR/lib/syscheck"; do
+	for d in "$LOCALSTATEDIR/spool/syscheck" "$LOCALSTATEDIR/lib/syscheck" "$LOCALSTATEDIR/lib/syscheck-store"; do
 		[ -d "$(dest "$d")" ] || install -d -m 750 "$(dest "$d")"
 	done
 

@@ -39,6 +39,10 @@ local function write_bad(self)
    if #self.bad == 0 then
       return
    end
+   local dir = self.options.bad:match("^(.*)/")
+   if dir and dir ~= "" and not uv.fs_stat(dir) and files.mkdir(dir) then
+      uv.fs_chmod(dir, 488) -- 0750
+   end
    local ok, err = files.append(self.options.bad, table.concat(self.bad, "\n"))
    if not ok then
       error({ file_error = ("bad lines cannot be written: %s"):format(err) }, 0)

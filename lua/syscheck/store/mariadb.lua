@@ -18,7 +18,7 @@ mariadb.WHOLE_INDEXES = true -- an index of some rows only is beyond it
 mariadb.TABLE_END = " ENGINE=InnoDB"
 mariadb.LOCK = " FOR UPDATE"
 mariadb.IGNORE = ""
-mariadb.ROWS_PER_INSERT = 100
+mariadb.ROWS_PER_INSERT = 20 -- each call is a round trip; LuaDBI (0.7.2) numbers at most 999 values
 
 function mariadb.id(hex)
    return hex

@@ -12,7 +12,7 @@ postgresql.ID_OUT = "REPLACE(CAST(%s AS text), '-', '')"
 postgresql.TABLE_END = ""
 postgresql.LOCK = " FOR UPDATE"
 postgresql.IGNORE = ""
-postgresql.ROWS_PER_INSERT = 100 -- each call is a round trip
+postgresql.ROWS_PER_INSERT = 20 -- each call is a round trip; LuaDBI (0.7.2) numbers at most 999 values
 
 function postgresql.id(hex)
    return hex

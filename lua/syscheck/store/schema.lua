@@ -17,31 +17,32 @@ end
 
 -- $type is the driver's, see TYPES there.
 local FIRST = {
-   "CREATE TABLE word (id $int PRIMARY KEY, text $word NOT NULL UNIQUE, private $int NOT NULL)",
-   "CREATE TABLE node (id $int PRIMARY KEY, cluster $int NOT NULL, name $word NOT NULL, class $int, "
+   "CREATE TABLE IF NOT EXISTS word (id $int PRIMARY KEY, text $word NOT NULL UNIQUE, private $int NOT NULL)",
+   "CREATE TABLE IF NOT EXISTS node (id $int PRIMARY KEY, cluster $int NOT NULL, name $word NOT NULL, class $int, "
       .. "seen_s $number, UNIQUE (cluster, name))",
-   "CREATE TABLE run (id $int PRIMARY KEY, cluster $int NOT NULL, job_id $number NOT NULL, restart $number, "
+   "CREATE TABLE IF NOT EXISTS run (id $int PRIMARY KEY, cluster $int NOT NULL, job_id $number NOT NULL, restart $number, "
       .. "array_job_id $number, array_task_id $number, het_job_id $number, het_offset $number, user $int, name $int, "
       .. "account $int, partition $int, nodes $number, seen $number NOT NULL, begin_s $number, end_s $number)",
-   "CREATE INDEX run_job ON run (job_id)",
-   "CREATE INDEX run_array ON run (array_job_id, array_task_id) WHERE array_job_id IS NOT NULL",
-   "CREATE INDEX run_het ON run (het_job_id, het_offset) WHERE het_job_id IS NOT NULL",
-   "CREATE INDEX run_like ON run (user, name, nodes)",
-   "CREATE TABLE job_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int NOT NULL, check_key $big, "
+   "CREATE INDEX IF NOT EXISTS run_job ON run (job_id)",
+   "CREATE INDEX IF NOT EXISTS run_array ON run (array_job_id, array_task_id) WHERE array_job_id IS NOT NULL",
+   "CREATE INDEX IF NOT EXISTS run_het ON run (het_job_id, het_offset) WHERE het_job_id IS NOT NULL",
+   "CREATE INDEX IF NOT EXISTS run_like ON run (user, name, nodes)",
+   "CREATE INDEX IF NOT EXISTS run_name ON run (name)",
+   "CREATE TABLE IF NOT EXISTS job_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int NOT NULL, check_key $big, "
       .. "begin_s $number, elapsed_s $number, class $int, config $int, " .. columns(fields.JOB) .. ", detail $text)",
-   "CREATE INDEX job_node_node ON job_node (node, key)",
-   "CREATE INDEX job_node_run ON job_node (run)",
-   "CREATE TABLE check_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int, trigger $int, level $int, "
+   "CREATE INDEX IF NOT EXISTS job_node_node ON job_node (node, key)",
+   "CREATE INDEX IF NOT EXISTS job_node_run ON job_node (run)",
+   "CREATE TABLE IF NOT EXISTS check_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int, trigger $int, level $int, "
       .. "asked $int, status $int, action $int, class $int, config $int, " .. columns(fields.CHECK)
       .. ", text $text, detail $text)",
-   "CREATE INDEX check_node_node ON check_node (node, key)",
-   "CREATE INDEX check_node_run ON check_node (run)",
-   "CREATE TABLE config (id $int PRIMARY KEY, text $text NOT NULL)",
-   "CREATE TABLE loss (key $key, id $id NOT NULL, node $int NOT NULL, records $number, bytes $number, reason $int)",
-   "CREATE INDEX loss_node ON loss (node, key)",
-   "CREATE TABLE file (path $word PRIMARY KEY, inode $number, head $word, offset $number NOT NULL, lines $number NOT NULL, "
+   "CREATE INDEX IF NOT EXISTS check_node_node ON check_node (node, key)",
+   "CREATE INDEX IF NOT EXISTS check_node_run ON check_node (run)",
+   "CREATE TABLE IF NOT EXISTS config (id $int PRIMARY KEY, text $text NOT NULL)",
+   "CREATE TABLE IF NOT EXISTS loss (key $key, id $id NOT NULL, node $int NOT NULL, records $number, bytes $number, reason $int)",
+   "CREATE INDEX IF NOT EXISTS loss_node ON loss (node, key)",
+   "CREATE TABLE IF NOT EXISTS file (path $word PRIMARY KEY, inode $number, head $word, offset $number NOT NULL, lines $number NOT NULL, "
       .. "size $number NOT NULL, bad $number NOT NULL, time_s $number NOT NULL)",
-   "CREATE INDEX file_head ON file (head)",
+   "CREATE INDEX IF NOT EXISTS file_head ON file (head)",
 }
 
 -- [n]: from version n to n + 1, in one transaction (MariaDB commits each statement).
@@ -49,7 +50,7 @@ local MIGRATIONS = {
    [0] = FIRST,
 }
 
-local META = "CREATE TABLE meta (name $word PRIMARY KEY, value $word)"
+local META = "CREATE TABLE IF NOT EXISTS meta (name $word PRIMARY KEY, value $word)"
 
 local function run_all(store, list)
    for _, text in ipairs(list) do
@@ -72,29 +73,37 @@ local function version(store)
    error(row, 0)
 end
 
-local function migrate(store, from)
+local function migrate(store)
    store:transaction(function()
       -- The lock of every writer: who waited for it may find the work done.
-      from = tonumber(store:row("SELECT value FROM meta WHERE name = 'schema_version'" .. store.driver.LOCK)[1])
+      local row = store:row("SELECT value FROM meta WHERE name = 'schema_version'" .. store.driver.LOCK)
+      local from = tonumber(row[1])
       for v = from, schema.VERSION - 1 do
          run_all(store, MIGRATIONS[v])
       end
-      store:exec("UPDATE meta SET value = ? WHERE name = 'schema_version'", tostring(schema.VERSION))
+      if from < schema.VERSION then
+         store:exec("UPDATE meta SET value = ? WHERE name = 'schema_version'", tostring(schema.VERSION))
+      end
    end)
 end
 
+-- Several may do this at a time, and MariaDB commits each CREATE by itself.
 local function make(store)
-   local done, err = pcall(store.transaction, store, function()
-      run_all(store, { META })
-      for _, row in ipairs({ { "schema_version", "0" }, { "batches", "0" }, { "generation", "0" } }) do
-         store:exec("INSERT INTO meta (name, value) VALUES (?, ?)", row[1], row[2])
+   local done, err
+   for _ = 1, 3 do
+      done, err = pcall(store.transaction, store, function()
+         run_all(store, { META })
+         for _, row in ipairs({ { "schema_version", "0" }, { "batches", "0" }, { "generation", "0" } }) do
+            if not store:row("SELECT value FROM meta WHERE name = ?", row[1]) then
+               store:exec("INSERT INTO meta (name, value) VALUES (?, ?)", row[1], row[2])
+            end
+         end
+      end)
+      if done then
+         return
       end
-   end)
-   -- Another process may have been first.
-   if not done and not version(store) then
-      error(err, 0)
    end
-   migrate(store, 0)
+   error(err, 0)
 end
 
 --- Makes the tables, brings them up to date, or says why not.
@@ -104,14 +113,15 @@ function schema.check(store, options)
    local found = version(store)
    if not found and not options.create then
       return "not a store of syscheck" .. (options.write and "" or "; syscheck ingest makes one")
-   elseif not found then
+   elseif not found or found == 0 then
       make(store)
+      migrate(store)
    elseif found > schema.VERSION then
       return ("version %d, made by a newer syscheck; this one reads %d"):format(found, schema.VERSION)
    elseif found < schema.VERSION and not options.write then
       return ("version %d, this syscheck reads %d; syscheck ingest brings it up to date"):format(found, schema.VERSION)
    elseif found < schema.VERSION then
-      migrate(store, found)
+      migrate(store)
    end
 end
 

@@ -16,7 +16,6 @@ local CHECK_S = 86400 -- a check is looked for this long before its job's begin
 
 local RUN_NUMBERS = { "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "nodes" }
 local RUN_WORDS = { "user", "name", "account", "partition" }
-local RUN_PRIVATE = { user = true, name = true, account = true }
 local RUN_COLUMNS = { "id", "cluster", "job_id", "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset",
    "nodes", "user", "name", "account", "partition", "seen", "begin_s", "end_s" }
 
@@ -46,7 +45,7 @@ function writer.new(store)
    end
    return setmetatable({
       store = store,
-      words = cache.new(WORDS), -- text -> id; a private one's id is negative
+      words = cache.new(WORDS), -- text -> id and how private it is
       nodes = cache.new(NODES), -- cluster and name -> { id, class, seen_s }
       runs = cache.new(RUNS), -- cluster and job -> list of runs
       checks = cache.new(CHECKS), -- id of a check -> its key
@@ -73,7 +72,7 @@ local function lock(self)
    if meta.schema_version ~= tostring(schema.VERSION) then
       error(("version %s, made by a newer syscheck; this one writes %d"):format(meta.schema_version, schema.VERSION), 0)
    end
-   if self.failed or meta.batches ~= self.batches then
+   if self.failed or meta.batches ~= self.batches or meta.generation ~= self.generation then
       self.runs:clear()
       self.next = {}
    end
@@ -101,30 +100,36 @@ local function next_id(self, name)
    return id
 end
 
--- @param private somebody's name or job: in PostgreSQL, other users need not see it
+-- What a word tells: nothing of anybody; who somebody is; what a job is called. In
+-- PostgreSQL a user need not see others' (docs/store.md), and prune removes names of jobs
+-- that are gone.
+local PUBLIC, PERSON, JOB_NAME = 0, 1, 2
+
+-- @param private one of these; the least private use of a word counts
 -- @return id of a text; nil for nil
 local function word(self, text, private)
    if text == nil then
       return nil
    end
-   local id = self.words:get(text)
-   if not id then
+   private = private or PUBLIC
+   local known = self.words:get(text)
+   if not known then
       local row = self.store:row("SELECT id, private FROM word WHERE text = ?", text)
       if row then
-         id = row[2] == 1 and -row[1] or row[1]
+         known = row[1] << 2 | row[2]
       else
-         id = next_id(self, "word")
-         self.store:exec("INSERT INTO word (id, text, private) VALUES (?, ?, ?)", id, text, private and 1 or 0)
-         id = private and -id or id
+         local id = next_id(self, "word")
+         self.store:exec("INSERT INTO word (id, text, private) VALUES (?, ?, ?)", id, text, private)
+         known = id << 2 | private
       end
-      self.words:put(text, id)
+      self.words:put(text, known)
    end
-   if id < 0 and not private then
-      self.store:exec("UPDATE word SET private = 0 WHERE id = ?", -id)
-      id = -id
-      self.words:put(text, id)
+   if known & 3 > private then
+      known = known & ~3 | private
+      self.store:exec("UPDATE word SET private = ? WHERE id = ?", private, known >> 2)
+      self.words:put(text, known)
    end
-   return id < 0 and -id or id
+   return known >> 2
 end
 
 local function node_of(self, row, cluster, class)
@@ -201,6 +206,8 @@ local function merge(self, list, run, parts)
    end
    self.dirty[run] = true
 end
+
+local RUN_PRIVATE = { user = PERSON, name = JOB_NAME, account = PERSON }
 
 local function run_of(self, cluster, job)
    local list = runs_of(self, cluster, job.id)
