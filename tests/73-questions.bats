@@ -223,7 +223,6 @@ as_asker() {
 	run --separate-stderr syscheck node n2 --limit 3
 	[ "$status" -eq 0 ]
 	[[ ${lines[0]} == "node n2  cluster c1  class epyc-9654-2s192c-768g  since "* ]]
-	echo "$output"
 	[[ ${lines[1]} == "checks 102 (101 pass, 1 fail)  jobs 101" ]]
 	[[ $output =~ triad\ +GB/s\ +86\.2\ +86\.2\ +61\.3\ +86\.2\ +102\ +\|.*_.*\| ]]
 	[[ $output == *" drain "*"4020  syscheck: triad 61.3 < 77.4 GB/s"* ]]
