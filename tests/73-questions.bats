@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
 # Stage 8: questions to the store: job, node, fleet; who may ask; a store that does not answer.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2089,SC2090,SC2154
 
 bats_require_minimum_version 1.5.0
 load helpers
+load servers
 
 # What a terminal, a spreadsheet, a shell, a database and a browser would take for orders.
 NASTY=$'=a\033[31m\007"\'; DROP TABLE run;--<script>\tx'
@@ -17,7 +18,7 @@ setup_file() {
 	make -s -C "$ROOT" install PREFIX="$P" SYSCONFDIR="$P/etc" LOCALSTATEDIR="$P/var" RUNDIR="$P/run" DESTDIR= >/dev/null
 	mkdir "$Q/spool"
 	history >"$Q/spool/records.jsonl"
-	"$P/bin/syscheck" ingest --store "$Q/store.db" "$Q/spool" >/dev/null
+	"$P/bin/syscheck" ingest --store "$Q/store.db" "$Q/spool" | grep -q ' 810 new, 0 known; 0 bad lines'
 }
 
 teardown_file() {
@@ -27,6 +28,7 @@ teardown_file() {
 setup() {
 	PATH=$P/bin:$PATH
 	STORE=$Q/store.db
+	DIRS=()
 	export LC_ALL=C
 	unset SYSCHECK_STORE NO_COLOR
 	rm -rf "$P/var/lib/syscheck-store"
@@ -126,7 +128,7 @@ fails() {
 		[[ $stderr == "syscheck: "*"$what"* && ! $stderr =~ [^[:print:]] ]]
 }
 
-as_nobody() {
+unprivileged() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
 }
 
@@ -304,6 +306,39 @@ as_asker() {
 	fails 2 "--since: must be a time like 7d, 12h" syscheck node n1 --since "x'; DROP TABLE node"
 }
 
+# same URL: every question is answered as by SQLite
+same() {
+	local args
+	"$P/bin/syscheck" ingest --store "$1" "$Q/spool" | grep ' 810 new, 0 known; 0 bad lines'
+	for args in "job 4010" "job 4003 --json" "job 4000_4 --csv" "job 4008+1" "job 4030" "job 4000" "job 9" \
+		"node n2 --since 2026-01-01 --limit 50" "node n4 --since 2026-01-01 --json" "node n1 --since 2026-01-01 --csv" \
+		"node n22" "fleet --since 2026-01-01" "fleet --since 2026-01-01 --json" "fleet --class x --since 2026-01-01"; do
+		# shellcheck disable=SC2086
+		diff <(syscheck $args --store "$STORE" 2>&1) <(syscheck $args --store "$1" 2>&1) || { echo "$args"; return 1; }
+	done
+}
+
+@test "PostgreSQL and MariaDB answer as SQLite does" {
+	local dir
+	for dir in postgresql mariadb; do
+		DIRS+=("$(server_dir "$dir")")
+		"start_$dir" "${DIRS[-1]}"
+	done
+	same "$PGURL"
+	same "$MYURL"
+	# A database that is gone.
+	stop_server "${DIRS[0]}"
+	fails 3 "store postgresql://" syscheck job 4010 --store "$PGURL"
+}
+
+teardown() {
+	local dir
+	for dir in "${DIRS[@]}"; do
+		stop_server "$dir" TERM || true
+		rm -rf "$dir"
+	done
+}
+
 @test "a store that does not answer: one line, exit 3" {
 	local bad=$BATS_TEST_TMPDIR/bad.db
 	fails 3 "no such file" syscheck job 1 --store "$bad"
@@ -333,9 +368,9 @@ as_asker() {
 	[ "$(stat -c '%a %g' "$dir/store.db")" = "640 $GROUP_ID" ]
 	[ "$(stat -c '%a %g' "$dir")" = "750 $GROUP_ID" ]
 	fails 3 "permission denied: root and group adm may ask about every job; about your own: sudo" \
-		as_nobody syscheck job 4010
+		unprivileged syscheck job 4010
 	chmod 755 "$dir"
-	fails 3 "may ask about every job" as_nobody syscheck node n1
+	fails 3 "may ask about every job" unprivileged syscheck node n1
 	chmod 750 "$dir"
 	# The admin group reads, and cannot change a thing.
 	run setpriv --reuid=65534 --regid=65534 --groups="$GROUP_ID" "$P/bin/syscheck" job 4010

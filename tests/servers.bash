@@ -60,10 +60,10 @@ server_wait() {
 	return 1
 }
 
-# stop_server DIR [SIGNAL]
+# stop_server DIR [SIGNAL]: what $! told is the shell around it, whose end ends no server
 stop_server() {
 	local pid
-	pid=$(<"$1/pid")
-	kill "-${2:-INT}" "$pid" 2>/dev/null || return 0
-	tail --pid="$pid" -f /dev/null
+	pid=$(cat "$1/data/postmaster.pid" "$1/mpid" 2>/dev/null | head -n 1)
+	[ -n "$pid" ] && kill "-${2:-INT}" "$pid" 2>/dev/null || return 0
+	timeout 60 tail --pid="$pid" -f /dev/null
 }
