@@ -1,6 +1,6 @@
 # Database servers of a test: in its own directory, on a unix socket there, as a user who is
 # not root (PostgreSQL refuses to be), ended by their process ids.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 # as_nobody DIR COMMAND...: who owns DIR runs it
 as_nobody() {
