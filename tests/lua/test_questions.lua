@@ -7,6 +7,7 @@ local output = require("syscheck.output")
 local since = require("syscheck.since")
 local asker = require("syscheck.questions.asker")
 local fleet = require("syscheck.questions.fleet")
+local job_export = require("syscheck.questions.job_export")
 local job_records = require("syscheck.questions.job_records")
 local job_show = require("syscheck.questions.job_show")
 local node_show = require("syscheck.questions.node_show")
@@ -244,13 +245,13 @@ end
 
 function TestJob:test_json_and_csv_have_everything()
    local answer = job_records.answer(records_of(4, { name = NASTY }))
-   local back = json.decode(job_show.json(answer, "4711"))
+   local back = json.decode(job_export.json(answer, "4711"))
    lu.assertEquals(back.runs[1].name, (NASTY:gsub("\xFF", "\u{FFFD}")))
    lu.assertEquals(back.runs[1].rows[2].values.throttle_package_ms, 3612)
    lu.assertEquals(back.runs[1].rows[2].out[1].name, "throttle_events")
    lu.assertEquals(back.runs[1].rows[1].others, { 4712, 4713 })
    local lines = {}
-   for line in job_show.csv(answer):gmatch("(.-)\r\n") do
+   for line in job_export.csv(answer):gmatch("(.-)\r\n") do
       lines[#lines + 1] = line
    end
    lu.assertEquals(#lines, 5)
@@ -267,8 +268,8 @@ function TestJob:test_json_and_csv_have_everything()
       end
       answer = job_records.answer(damaged)
       lu.assertStrContains(job_show.table(answer, false), "n2")
-      lu.assertStrContains(job_show.json(answer, "1"), "n2")
-      lu.assertStrContains(job_show.csv(answer), "n2")
+      lu.assertStrContains(job_export.json(answer, "1"), "n2")
+      lu.assertStrContains(job_export.csv(answer), "n2")
    end
 end
 

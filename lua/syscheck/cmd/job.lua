@@ -1,6 +1,7 @@
 --- syscheck job ID: what each node measured before a job and went through in it, against
 -- its peers.
 local json = require("cjson").new()
+local job_export = require("syscheck.questions.job_export")
 local job_records = require("syscheck.questions.job_records")
 local job_show = require("syscheck.questions.job_show")
 local job_store = require("syscheck.questions.job_store")
@@ -25,9 +26,9 @@ end
 local function print_answer(args, answer)
    local format = output.format(args)
    if format == "csv" then
-      io.stdout:write(job_show.csv(answer))
+      io.stdout:write(job_export.csv(answer))
    elseif format == "json" then
-      print(job_show.json(answer, args.id.text))
+      print(job_export.json(answer, args.id.text))
    else
       print(job_show.table(answer, output.has_color()))
    end

@@ -43,6 +43,11 @@ function job_records.part(record)
    return out
 end
 
+--- A row's check, or what the job record kept of it.
+function job_records.brief(row)
+   return row.check or row.job and row.job.check or {}
+end
+
 --- What a check measured, by name.
 function job_records.metrics(check)
    local out = {}

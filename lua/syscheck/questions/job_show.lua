@@ -1,11 +1,11 @@
---- A job's answer for people, spreadsheets and programs. See job_records.lua for its form.
+--- A job's answer for people. See job_records.lua for its form.
 local fields = require("syscheck.fields")
+local job_records = require("syscheck.questions.job_records")
 local jobid = require("syscheck.jobid")
 local metrics = require("syscheck.metrics")
 local output = require("syscheck.output")
 local peers = require("syscheck.questions.peers")
 local render = require("syscheck.render")
-local since = require("syscheck.since")
 local units = require("syscheck.units")
 
 local show = {}
@@ -67,10 +67,6 @@ end
 
 local STATUS_STYLE = { pass = "good", fail = "bad", warn = "warn", unknown = "warn" }
 
-local function brief(row)
-   return row.check or row.job and row.job.check or {}
-end
-
 -- The names of one kind of error's units: "mc0 CPU0_DIMM_A1: corrected 12".
 local function error_text(e)
    local counts = {}
@@ -126,16 +122,6 @@ local function check_text(check)
    return lines
 end
 
--- Lists of what is out, by row.
-local function by_row(list)
-   local out = {}
-   for _, found in ipairs(list) do
-      out[found.row] = out[found.row] or {}
-      table.insert(out[found.row], found)
-   end
-   return out
-end
-
 --- What the table does not say in numbers.
 -- @param list of peers.of_run
 -- @return list of { node, text }
@@ -144,7 +130,7 @@ function show.remarks(run, list)
    local function add(row, text)
       out[#out + 1] = { row.node, tostring(text) }
    end
-   local found_of = by_row(list)
+   local found_of = peers.by_row(list)
    for i, row in ipairs(run.rows) do
       local check, job, mine = row.check, row.job, found_of[i] or {}
       for _, text in ipairs(check and check_text(check) or {}) do
@@ -254,7 +240,7 @@ function show.table(answer, color)
    local rows, notes = { titles }, {}
    for r, run in ipairs(answer) do
       for i, row in ipairs(run.rows) do
-         local b = brief(row)
+         local b = job_records.brief(row)
          local cells = { render.safe(row.node), output.name(row.time), output.name(b.level),
             b.status and output.cell(render.safe(b.status), STATUS_STYLE[b.status]) or "-" }
          for _, column in ipairs(columns) do
@@ -277,98 +263,6 @@ function show.table(answer, color)
       parts[#parts + 1] = table.concat(notes, "\n")
    end
    return table.concat(parts, "\n")
-end
-
-local IDENTITY = { "job_id", "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "cluster", "user",
-   "name", "account", "partition", "nodes", "seen" }
-
-local function out_of(mine)
-   local list = output.list()
-   for i, found in ipairs(mine or {}) do
-      list[i] = { name = found.name, value = found.value, median = found.median, worst = found.worst,
-         peers = found.peers }
-   end
-   return list
-end
-
---- One object: { v, kind = "job", id, runs }, see docs/records.md.
-function show.json(answer, id)
-   local runs = output.list()
-   for i, run in ipairs(answer) do
-      local found_of, rows = by_row((peers.of_run(run.rows))), output.list()
-      for n, row in ipairs(run.rows) do
-         local b = brief(row)
-         local job = row.job or {}
-         rows[n] = {
-            node = row.node, class = row.class, time = row.time, elapsed_s = row.elapsed_s, values = row.values,
-            check = b.status and { level = b.level, asked = b.asked, status = b.status, action = b.action,
-               text = b.text, reason = b.reason, note = b.note, drain = b.drain, metrics = row.metrics } or nil,
-            out = out_of(found_of[n]), others = job.others and output.list(job.others), others_more = job.others_more,
-            errors = job.errors and output.list(job.errors), problems = job.problems and output.list(job.problems),
-         }
-      end
-      runs[i] = { rows = rows, begin = run.begin_s and since.show(run.begin_s),
-         ["end"] = run.end_s and since.show(run.end_s) }
-      for _, name in ipairs(IDENTITY) do
-         runs[i][name] = run[name]
-      end
-   end
-   return output.json({ v = 1, kind = "job", id = id, runs = runs })
-end
-
---- One line for each node and run; every field has its column, in the store's units.
-function show.csv(answer)
-   local titles = { "run" }
-   local function add(...)
-      for _, name in ipairs({ ... }) do
-         titles[#titles + 1] = name
-      end
-   end
-   add(table.unpack(IDENTITY))
-   add("node", "class", "time", "elapsed_s", "level", "asked", "status", "action")
-   for _, f in ipairs(fields.CHECK) do
-      add("check." .. f.name)
-   end
-   for _, f in ipairs(fields.JOB) do
-      add(f.name)
-   end
-   add("out", "others")
-   local lines = { output.csv(titles, #titles) }
-   for r, run in ipairs(answer) do
-      local _, marks = peers.of_run(run.rows)
-      for i, row in ipairs(run.rows) do
-         local cells, n = {}, 0
-         local function put(value)
-            n = n + 1
-            cells[n] = value
-         end
-         put(r)
-         for _, name in ipairs(IDENTITY) do
-            put(run[name])
-         end
-         local b = brief(row)
-         put(row.node) put(row.class) put(row.time) put(row.elapsed_s)
-         put(b.level) put(b.asked) put(b.status) put(b.action)
-         for _, f in ipairs(fields.CHECK) do
-            put(row.metrics[f.name])
-         end
-         for _, f in ipairs(fields.JOB) do
-            put(row.values and row.values[f.name])
-         end
-         local names, others = {}, {}
-         for name in pairs(marks[i]) do
-            names[#names + 1] = name
-         end
-         table.sort(names)
-         for k, id in ipairs(row.job and row.job.others or {}) do
-            others[k] = tostring(math.tointeger(id) or id)
-         end
-         put(table.concat(names, " "))
-         put(table.concat(others, " "))
-         lines[#lines + 1] = output.csv(cells, #titles)
-      end
-   end
-   return table.concat(lines)
 end
 
 return show

@@ -132,6 +132,16 @@ function peers.of_run(rows)
    return list, marks
 end
 
+--- What of_run found, by row.
+function peers.by_row(list)
+   local out = {}
+   for _, found in ipairs(list) do
+      out[found.row] = out[found.row] or {}
+      table.insert(out[found.row], found)
+   end
+   return out
+end
+
 --- "63 peers: median 0, worst 3"
 function peers.against(out)
    local unit = out.field.unit
