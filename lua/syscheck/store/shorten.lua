@@ -75,7 +75,7 @@ function shorten.line(line, configs)
    if configs then
       from, to, open = find(line, '"con', 'fig":{')
       -- A flat object: a second brace stands in a string, or we do not know it.
-      if from and line:find("{", open + 1, true) > to then
+      if from and (line:find("{", open + 1, true) or to + 1) > to then
          n = cut(cuts, n, open, to, "0")
       end
    end
