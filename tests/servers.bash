@@ -2,15 +2,11 @@
 # not root (PostgreSQL refuses to be), ended by their process ids.
 # shellcheck shell=bash disable=SC2034
 
-# as_nobody DIR COMMAND...: who owns DIR runs it
-as_nobody() {
-	local dir=$1
-	shift
-	if [ "$(id -u)" = 0 ]; then
-		setpriv --reuid="$(stat -c %u "$dir")" --regid="$(stat -c %g "$dir")" --clear-groups -- "$@"
-	else
-		"$@"
-	fi
+# run_as DIR: sets AS, the words that run a command as who owns DIR. Not a function that
+# runs it: of one in the background, $! would be a shell's.
+run_as() {
+	AS=()
+	[ "$(id -u)" != 0 ] || AS=(setpriv --reuid="$(stat -c %u "$1")" --regid="$(stat -c %g "$1")" --clear-groups --)
 }
 
 # server_dir NAME: a directory of its own that the server's user can reach; a socket's path
@@ -25,9 +21,10 @@ server_dir() {
 # start_postgresql DIR: superuser admin, database syscheck; PGURL is its URL
 start_postgresql() {
 	local dir=$1 bin=
+	run_as "$dir"
 	for bin in /usr/lib/postgresql/*/bin; do :; done
-	as_nobody "$dir" "$bin/initdb" -D "$dir/data" -U admin -A trust --no-sync --locale=C.UTF-8 -E UTF8 >"$dir/log" 2>&1 || return 1
-	as_nobody "$dir" "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c max_connections=40 \
+	"${AS[@]}" "$bin/initdb" -D "$dir/data" -U admin -A trust --no-sync --locale=C.UTF-8 -E UTF8 >"$dir/log" 2>&1 || return 1
+	"${AS[@]}" "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c max_connections=40 \
 		>>"$dir/log" 2>&1 3>&- 4>&- &
 	echo $! >"$dir/pid"
 	PGURL="postgresql://admin@/syscheck?host=$dir"
@@ -37,9 +34,10 @@ start_postgresql() {
 # start_mariadb DIR: MYURL is its URL; root is let in by nothing but the socket
 start_mariadb() {
 	local dir=$1
-	as_nobody "$dir" mariadb-install-db --no-defaults --datadir="$dir/data" --auth-root-authentication-method=normal \
+	run_as "$dir"
+	"${AS[@]}" mariadb-install-db --no-defaults --datadir="$dir/data" --auth-root-authentication-method=normal \
 		--skip-test-db --skip-log-bin >"$dir/log" 2>&1 || return 1
-	as_nobody "$dir" mariadbd --no-defaults --datadir="$dir/data" --socket="$dir/s" --pid-file="$dir/mpid" --skip-networking \
+	"${AS[@]}" mariadbd --no-defaults --datadir="$dir/data" --socket="$dir/s" --pid-file="$dir/mpid" --skip-networking \
 		--innodb-flush-log-at-trx-commit=2 --innodb-buffer-pool-size=64M >>"$dir/log" 2>&1 3>&- 4>&- &
 	echo $! >"$dir/pid"
 	# shellcheck disable=SC2034
@@ -66,4 +64,25 @@ stop_server() {
 	pid=$(cat "$1/data/postmaster.pid" "$1/mpid" 2>/dev/null | head -n 1)
 	[ -n "$pid" ] && kill "-${2:-INT}" "$pid" 2>/dev/null || return 0
 	timeout 60 tail --pid="$pid" -f /dev/null
+}
+
+# Servers that were killed start again on what they had.
+restart_postgresql() {
+	local dir=$1 bin=
+	run_as "$dir"
+	for bin in /usr/lib/postgresql/*/bin; do :; done
+	rm -f "$dir/data/postmaster.pid"
+	"${AS[@]}" "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c max_connections=40 \
+		>>"$dir/log" 2>&1 3>&- 4>&- &
+	echo $! >"$dir/pid"
+	server_wait "$dir" psql -h "$dir" -U admin -d syscheck -Xqc 'SELECT 1'
+}
+
+restart_mariadb() {
+	local dir=$1
+	run_as "$dir"
+	"${AS[@]}" mariadbd --no-defaults --datadir="$dir/data" --socket="$dir/s" --pid-file="$dir/mpid" --skip-networking \
+		--innodb-flush-log-at-trx-commit=2 --innodb-buffer-pool-size=64M >>"$dir/log" 2>&1 3>&- 4>&- &
+	echo $! >"$dir/pid"
+	server_wait "$dir" mariadb --no-defaults -S "$dir/s" -u root -e 'SELECT 1'
 }

@@ -113,14 +113,12 @@ function schema.check(store, options)
    local found = version(store)
    if not found and not options.create then
       return "not a store of syscheck" .. (options.write and "" or "; syscheck ingest makes one")
-   elseif not found or found == 0 then
-      make(store)
-      migrate(store)
-   elseif found > schema.VERSION then
+   elseif found and found > schema.VERSION then
       return ("version %d, made by a newer syscheck; this one reads %d"):format(found, schema.VERSION)
-   elseif found < schema.VERSION and not options.write then
+   elseif (found or 0) < schema.VERSION and not options.write then
       return ("version %d, this syscheck reads %d; syscheck ingest brings it up to date"):format(found, schema.VERSION)
-   elseif found < schema.VERSION then
+   elseif (found or 0) < schema.VERSION then
+      make(store)
       migrate(store)
    end
 end

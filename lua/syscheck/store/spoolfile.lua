@@ -73,7 +73,8 @@ function spoolfile.open(path)
       inode = stat.ino,
       size = stat.size,
       closed = path:match("[^/]*$") ~= records.FILE,
-      head = first and first:match('"id":"(%x+)"'),
+      -- An id is nowhere else. What is no record is known by how it begins.
+      head = first and (first:match('"id":"(%x+)"') or first:sub(1, 100):gsub("[^ -~]", "?")) or nil,
       at = 0,
       line = 0,
       rest = "",

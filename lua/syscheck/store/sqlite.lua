@@ -4,7 +4,7 @@ local files = require("syscheck.files")
 
 local sqlite = { kind = "sqlite", driver = "SQLite3", package = "lua-dbi-sqlite3" }
 
-local WAIT_MS = 20000 -- for another writer; a batch of ingest takes a tenth of a second
+local WAIT_MS = 10000 -- for another writer; a batch of ingest takes a tenth of a second
 local MODE = 416 -- 0640
 
 --- Types. REAL holds whole numbers as integers on disk, in as few bytes as they need, and
