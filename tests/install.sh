@@ -49,14 +49,14 @@ man() {
 main() {
 	umask 022
 	local d f
-	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR/lua/syscheck/counters" "$DATADIR/lua/syscheck/cmd" "$DATADIR/lua/syscheck/doctor" \
+	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR/lua/syscheck/counters" "$DATADIR/lua/syscheck/cmd" "$DATADIR/lua/syscheck/doctor" "$DATADIR/lua/syscheck/questions" "$DATADIR/lua/syscheck/store" \
 		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
-		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/systemd" \
+		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/systemd" "$DATADIR/examples/sudoers.d" \
 		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do
 		[ -d "$(dest "$d")" ] || install -d -m 755 "$(dest "$d")"
 	done
 	# What users have no business in: records name other users' jobs.
-	for d in "$LOCALSTATEDIR/spool/syscheck" "$LOCALSTATEDIR/lib/syscheck"; do
+	for d in "$LOCALSTATEDIR/spool/syscheck" "$LOCALSTATEDIR/lib/syscheck" "$LOCALSTATEDIR/lib/syscheck-store"; do
 		[ -d "$(dest "$d")" ] || install -d -m 750 "$(dest "$d")"
 	done
 
@@ -74,6 +74,7 @@ main() {
 	substitute 644 lua/agent.lua "$(dest "$LIBEXECDIR/agent.lua")"
 	substitute 644 lua/job_submit.lua "$(dest "$DATADIR/job_submit.lua")"
 	substitute 755 lua/main.lua "$(dest "$BINDIR/syscheck")"
+	substitute 755 lua/ask.lua "$(dest "$LIBEXECDIR/ask")"
 	for f in lua/syscheck/*.lua lua/syscheck/*/*.lua; do
 		substitute 644 "$f" "$(dest "$DATADIR/$f")"
 	done
@@ -89,6 +90,8 @@ main() {
 	for f in etc/systemd/*; do
 		substitute 644 "$f" "$(dest "$DATADIR/examples/systemd/${f##*/}")"
 	done
+	# Only an example: who may ask is the site's to say.
+	substitute 644 etc/sudoers.d/syscheck "$(dest "$DATADIR/examples/sudoers.d/syscheck")"
 	config etc/logrotate.d/syscheck "$(dest "$SYSCONFDIR/logrotate.d/syscheck")"
 }
 

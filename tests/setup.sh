@@ -20,6 +20,7 @@ packages() {
 	build lua-luv
 	build lua-cjson
 	build lua-argparse
+	build lua-dbi-sqlite3
 	test slurmctld
 	test slurmd
 	test slurm-client
@@ -40,10 +41,36 @@ packages() {
 	test mandoc
 	test clang-tidy
 	test git
+	test sqlite3
+	test sudo
+	test lua-dbi-postgresql
+	test lua-dbi-mysql
+	test postgresql
+	test mariadb-server-core
+	test mariadb-client-core
 	bench likwid
 	bench hpcc
 	bench openmpi-bin
 	LIST
+}
+
+# The servers are for tests, which start their own: nothing of the packages' may run. A
+# policy of the machine's own (of a container) stays.
+without_daemons() {
+	local policy=/usr/sbin/policy-rc.d mine=0 code
+	if [ ! -e "$policy" ]; then
+		printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy" && mine=1
+	fi
+	"$@"
+	code=$?
+	[ "$mine" = 0 ] || rm -f "$policy"
+	return "$code"
+}
+
+# Debian's PostgreSQL makes a cluster at its installation, unless this file says no.
+no_main_cluster() {
+	local conf=/etc/postgresql-common/createcluster.conf
+	[ ! -e "$conf" ] || grep -q '^create_main_cluster' "$conf" || echo 'create_main_cluster = false' >>"$conf"
 }
 
 # missing GROUP... : names, one a line
@@ -86,8 +113,12 @@ main() {
 		export DEBIAN_FRONTEND=noninteractive
 		# Lists may be absent (a fresh image) or old: refresh them, once.
 		apt-get -qq update || return 1
+		if [[ " $lack " == *" postgresql "* ]]; then
+			without_daemons apt-get -qq -y --no-install-recommends install postgresql-common >/dev/null || return 1
+			no_main_cluster
+		fi
 		# shellcheck disable=SC2086
-		apt-get -qq -y --no-install-recommends install $lack >/dev/null || return 1
+		without_daemons apt-get -qq -y --no-install-recommends install $lack >/dev/null || return 1
 		lack=$(missing "${groups[@]}")
 		[ -z "$lack" ] || { echo "setup: still missing: $lack" >&2; return 1; }
 		;;

@@ -1,0 +1,92 @@
+--- syscheck store: what it holds; removing what is old.
+local json = require("cjson").new()
+local info = require("syscheck.store.info")
+local prune = require("syscheck.store.prune")
+local records = require("syscheck.records")
+local render = require("syscheck.render")
+local spool = require("syscheck.spool")
+local store = require("syscheck.store")
+
+local command = {}
+
+local USAGE, UNKNOWN = 2, 3
+local UNITS = { h = 3600, d = 86400, w = 604800, y = 31536000 }
+
+-- "400d" -> seconds
+local function age(text)
+   local number, unit = text:match("^(%d+)([hdwy])$")
+   number = tonumber(number)
+   if not number or #text > 7 or number == 0 then
+      return nil, ('an age is a number with h, d, w or y, like 400d, not "%s"'):format(render.safe(text, 32))
+   end
+   return number * UNITS[unit]
+end
+
+function command.add_to(parser)
+   local c = parser:command("store", "Look after the store."):require_command(true):command_target("action")
+   local one = c:command("info", "Print what the store holds.")
+   local two = c:command("prune", "Remove records that are older than an age, and runs that have none left.")
+   two:option("--older", "Age: 400d, 56w, 2y."):argname("AGE"):convert(age):count(1)
+   for _, action in ipairs({ one, two }) do
+      store.add_option(action)
+      action:flag("--json", "Print one JSON object.")
+      action:option("--policy", "Policy file to use."):argname("FILE")
+   end
+end
+
+local function say(text)
+   io.stderr:write("syscheck: ", render.plain(text, 400), "\n")
+end
+
+local function when(epoch)
+   return epoch and records.time(epoch) or "-"
+end
+
+local function print_info(i)
+   print(("%s %s, version %d, %.1f MB"):format(i.kind, render.safe(i.store, 200), i.version, (i.bytes or 0) / 1e6))
+   print(("%s to %s"):format(when(i.oldest_s), when(i.newest_s)))
+   print(("%d job records of %d runs, %d checks, %d reports of lost records, %d nodes, %d files"):format(i.jobs, i.runs,
+      i.checks, i.losses, i.nodes, i.files))
+end
+
+local ACTIONS = {}
+
+function ACTIONS.info(self, args)
+   local i = info.of(self)
+   if args.json then
+      print(json.encode(i))
+   else
+      print_info(i)
+   end
+end
+
+function ACTIONS.prune(self, args)
+   local before = os.time() - args.older
+   local count = prune.before(self, before)
+   if args.json then
+      count.before_s = before
+      print(json.encode(count))
+   else
+      print(("before %s: %d job records, %d checks, %d runs removed"):format(records.time(before), count.jobs,
+         count.checks, count.runs))
+   end
+end
+
+function command.run(args)
+   local here, err = spool.node(args)
+   if not here then
+      say(err)
+      return USAGE
+   end
+   local self
+   self, err = store.open(store.where(args.store, here.policy), { write = args.action == "prune" })
+   if not self then
+      say(err)
+      return UNKNOWN
+   end
+   ACTIONS[args.action](self, args)
+   self:close()
+   return 0
+end
+
+return command

@@ -1,0 +1,85 @@
+--- Removes what is old, in small transactions with room for ingest between them.
+local uv = require("luv")
+local disk = require("syscheck.files")
+
+local prune = {}
+
+local BATCH = 5000 -- rows a transaction
+local PAUSE_MS = 20
+
+-- The rest of the words are few: classes, levels, accounts.
+local JOB_NAME = 2 -- word.private, see writer.lua
+
+local function delete(store, text, ...)
+   local values = table.pack(...)
+   local count = store:transaction(function()
+      return store:exec(text, table.unpack(values, 1, values.n))
+   end)
+   uv.sleep(PAUSE_MS)
+   return count
+end
+
+-- Rows of a table below a key, oldest first.
+local function by_key(store, name, limit)
+   local driver, total = store.driver, 0
+   local edge = ("SELECT %s FROM %s WHERE key < %s ORDER BY key LIMIT 1 OFFSET %d"):format(driver.KEY_OUT:format("key"),
+      name, driver.KEY_IN, BATCH)
+   local remove = ("DELETE FROM %s WHERE key < %s"):format(name, driver.KEY_IN)
+   while true do
+      local row = store:row(edge, limit)
+      total = total + delete(store, remove, row and row[1] or limit)
+      if not row then
+         return total
+      end
+   end
+end
+
+-- Rows of a table that nothing refers to any more, by ranges of their id.
+local function orphans(store, name, condition, ...)
+   local total = 0
+   local bounds = store:row(("SELECT MIN(id), MAX(id) FROM %s"):format(name))
+   local from, last = bounds and bounds[1], bounds and bounds[2]
+   while from and from <= last do
+      local where = (" FROM %s WHERE id >= ? AND id < ? AND "):format(name) .. condition
+      if store:row("SELECT MIN(id)" .. where, from, from + BATCH, ...)[1] then
+         total = total + delete(store, "DELETE" .. where, from, from + BATCH, ...)
+      end
+      from = from + BATCH
+   end
+   return total
+end
+
+local function files(store)
+   local gone = {}
+   for row in store:rows("SELECT path FROM file") do
+      gone[#gone + 1] = not uv.fs_lstat(row[1]) and row[1] or nil
+   end
+   for _, path in ipairs(gone) do
+      store:exec("DELETE FROM file WHERE path = ?", path)
+   end
+   return #gone
+end
+
+--- Removes what ended before a time. Positions of files are kept as long as the files
+-- are there: they must not be read again.
+-- @param before_s epoch seconds
+-- @return { jobs, checks, losses, runs, words, files }: how many rows went
+function prune.before(store, before_s)
+   local limit = ("%d"):format(before_s << 30)
+   local count = {
+      jobs = by_key(store, "job_node", limit),
+      checks = by_key(store, "check_node", limit),
+      losses = by_key(store, "loss", limit),
+   }
+   count.runs = orphans(store, "run", "end_s < ? AND NOT EXISTS (SELECT 1 FROM job_node WHERE job_node.run = run.id) "
+      .. "AND NOT EXISTS (SELECT 1 FROM check_node WHERE check_node.run = run.id)", before_s)
+   count.words = orphans(store, "word", "private = ? AND NOT EXISTS (SELECT 1 FROM run WHERE run.name = word.id)", JOB_NAME)
+   count.files = files(store)
+   -- An ingest that runs meanwhile forgets what it knows of words and runs.
+   if count.runs + count.words > 0 then
+      store:exec("UPDATE meta SET value = ? WHERE name = 'generation'", disk.random_id(8))
+   end
+   return count
+end
+
+return prune

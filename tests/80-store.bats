@@ -1,0 +1,561 @@
+#!/usr/bin/env bats
+# Stage 8: records into the store and out again, on SQLite, PostgreSQL and MariaDB.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+load helpers
+load servers
+
+setup_file() {
+	agent_install
+	export PG MY PGURL MYURL
+	PG=$(server_dir spg) MY=$(server_dir smy)
+	start_postgresql "$PG"
+	start_mariadb "$MY"
+}
+
+teardown_file() {
+	stop_server "$PG"
+	stop_server "$MY" TERM
+	rm -rf "$PG" "$MY"
+}
+
+setup() {
+	agent_reset
+	PATH=$P/bin:$PATH
+	D=$BATS_TEST_TMPDIR/spool
+	BAD=$BATS_TEST_TMPDIR/bad.jsonl
+	mkdir -p "$D"
+}
+
+# fresh KIND: an empty store; STORE is its name
+fresh() {
+	KIND=$1
+	rm -f "$BAD"
+	case $KIND in
+	sqlite)
+		STORE=$BATS_TEST_TMPDIR/store/s.db
+		rm -rf "$BATS_TEST_TMPDIR/store"
+		;;
+	postgresql)
+		STORE=$PGURL
+		psql -h "$PG" -U admin -d postgres -Xqc 'DROP DATABASE IF EXISTS syscheck WITH (FORCE)' -c 'CREATE DATABASE syscheck'
+		;;
+	mariadb)
+		STORE=$MYURL
+		mariadb --no-defaults -S "$MY/s" -u root -e 'DROP DATABASE IF EXISTS syscheck; CREATE DATABASE syscheck'
+		;;
+	esac
+}
+
+# q SQL: by the database's own program
+q() {
+	case $KIND in
+	sqlite) sqlite3 "$STORE" "$1" ;;
+	postgresql) psql -h "$PG" -U admin -d syscheck -XAtqF'|' -c "$1" ;;
+	mariadb) mariadb --no-defaults -S "$MY/s" -u root -D syscheck -BN --raw -e "SET sql_mode=CONCAT(@@sql_mode,',PIPES_AS_CONCAT,ANSI_QUOTES'); $1" | tr '\t' '|' ;;
+	esac
+}
+
+# everywhere FUNCTION: on each kind of store
+everywhere() {
+	for kind in sqlite postgresql mariadb; do
+		echo "on $kind"
+		rm -rf "${D:?}"/*
+		fresh "$kind"
+		"$1"
+	done
+}
+
+ingest() {
+	run --separate-stderr syscheck ingest --store "$STORE" --bad "$BAD" "$@"
+	echo "status $status; $output; $stderr"
+}
+
+# lines EXPRESSION...: records of spool; each is Lua, of check(t), job(t), loss(t)
+lines() {
+	lua5.4 /dev/fd/3 "$@" 3<<-'LUA'
+	local json = require("cjson").new()
+	math.randomseed(os.time(), os.clock() * 1e9 // 1)
+	local function id()
+	   return ("%016x%016x"):format(math.random(0), math.random(0))
+	end
+	local function merge(base, t)
+	   for k, v in pairs(t) do
+	      base[k] = type(v) == "table" and type(base[k]) == "table" and merge(base[k], v) or v
+	   end
+	   return base
+	end
+	local function line(kind, t)
+	   local base = { v = 1, kind = kind, id = id(), cluster = "c", node = "n1", time = "2026-11-20T08:00:00Z",
+	      class = "epyc", config_id = "abcdef01", config = { kernel = "6.1" } }
+	   if kind ~= "loss" then
+	      base.job = { id = 4711, user = "alice", partition = "main", account = "physics", nodes = 2 }
+	   end
+	   print(json.encode(merge(base, t or {})))
+	end
+	local env = setmetatable({ id = id, json = json }, { __index = _G })
+	for _, kind in ipairs({ "check", "job", "loss" }) do
+	   env[kind] = function(t) line(kind, t) end
+	end
+	function env.at(s) return os.date("!%Y-%m-%dT%H:%M:%SZ", 1795161600 + s) end -- 2026-11-20T08:00:00Z
+	function env.ago(days) return os.date("!%Y-%m-%dT%H:%M:%SZ", os.time() - days * 86400) end
+	for _, text in ipairs(arg) do
+	   assert(load(text, text, "t", env))()
+	end
+	LUA
+}
+
+# two_nodes FILE: a job of two nodes, checks and job records; n1 slow
+two_nodes() {
+	lines 'for n = 1, 2 do
+	   local c = id()
+	   check { node = "n" .. n, id = c, time = at(0), trigger = "prolog", level = "passive", status = "pass", action = "none",
+	      metrics = { { name = "throttle_events", status = "pass", value = 0 } } }
+	   job { node = "n" .. n, time = at(3600 + n), elapsed_s = 3600, check = { id = c }, throttle_events = n == 1 and 1204 or 0,
+	      job = { name = "x" }, delta = { disk = { read_bytes = 12345678901234 }, pressure = { io_some_us = 5 } },
+	      ["end"] = { limits = { clock_mhz = 2400.5 }, disk = { busy_ms = 9 } }, begin = { disk = { busy_ms = 4 } } }
+	end' >"$1"
+}
+
+stores_once() {
+	two_nodes "$D/records.jsonl"
+	ingest "$D"
+	[ "$status" -eq 0 ]
+	[[ $output == "1 files, 4 records: 4 new, 0 known; 0 bad lines;"* ]]
+	[ "$(q 'SELECT COUNT(*) FROM run')" = 1 ]
+	[ "$(q 'SELECT seen, begin_s, end_s, nodes FROM run' | sed 's/\.0//g')" = '2|1795161600|1795165202|2' ]
+	[ "$(q 'SELECT SUM(throttle_events) FROM job_node' | sed 's/\.0//g')" = 1204 ]
+	[ "$(q 'SELECT COUNT(*) FROM job_node j JOIN check_node c ON c."key" = j.check_key AND c.node = j.node AND c.run = j.run')" = 2 ]
+	[ "$(q 'SELECT COUNT(*) FROM job_node WHERE nfs_ops IS NULL AND clock_limit_mhz = 2400.5 AND disk_read_bytes = 12345678901234')" = 2 ]
+	# Once more, nothing read; then another file of the same records.
+	ingest "$D"
+	[[ $output == "1 files, 0 records: 0 new, 0 known;"* ]]
+	cp "$D/records.jsonl" "$D/records-20261120T100000Z-0123456789abcdef.jsonl"
+	rm "$D/records.jsonl"
+	ingest "$D"
+	[[ $output == "1 files, 4 records: 0 new, 4 known;"* ]]
+	[ "$(q 'SELECT seen FROM run' | sed 's/\.0//')" = 2 ]
+	[ "$(q 'SELECT COUNT(*) FROM job_node')" = 2 ]
+}
+
+@test "ingest: each record once, with every number; a second time nothing" {
+	everywhere stores_once
+}
+
+@test "ingest: the api reads numbers as numbers, absent as nil, text as it was" {
+	reads_back() {
+		two_nodes "$D/records.jsonl"
+		lines 'job { job = { id = 5, name = "x\27[31m\"; DROP TABLE run; -- \u{1F4A5}\0<b>" }, time = at(9), elapsed_s = 5, problems = { "p" } }' >>"$D/records.jsonl"
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		run lua5.4 - "$P/share/syscheck/lua" "$STORE" <<-'LUA'
+		package.path = arg[1] .. "/?.lua;" .. package.path
+		local store = assert(require("syscheck.store").open(arg[2]))
+		local r = store:row("SELECT j.disk_read_bytes, j.nfs_ops, j.clock_limit_mhz, j.begin_s, u.text, w.text, j.detail "
+		   .. "FROM job_node j JOIN run r ON r.id = j.run JOIN word u ON u.id = r.user JOIN word w ON w.id = r.name "
+		   .. "WHERE r.job_id = ? AND j.key >= ?", 4711, 1795161600 << 30)
+		assert(r[1] == 12345678901234 and math.type(r[1]) == "integer", tostring(r[1]))
+		assert(r[2] == nil and r[3] == 2400.5 and r[5] == "alice" and r[6] == "x" and r[7] == nil)
+		r = store:row("SELECT w.text, j.detail, j.disk_read_bytes FROM job_node j JOIN run r ON r.id = j.run "
+		   .. "JOIN word w ON w.id = r.name WHERE r.job_id = ?", 5)
+		assert(r[1] == 'x\27[31m"; DROP TABLE run; -- \u{1F4A5}\u{fffd}<b>', r[1])
+		assert(r[2] == '{"problems":["p"]}' and r[3] == nil)
+		local n = 0
+		for row in store:rows("SELECT id, name FROM run WHERE user IN (SELECT id FROM word WHERE text = ?) ORDER BY id", "alice") do
+		   n = n + 1
+		   assert(row[1] == n)
+		end
+		assert(n == 2)
+		assert(store:row("SELECT COUNT(*) FROM run WHERE name IS NULL")[1] == 0)
+		local ok, err = store:run("SELECT nonsense FROM run")
+		assert(not ok and err:find("^store ") and not err:find("\n"), err)
+		ok, err = pcall(store.row, store, "SELECT nonsense FROM run")
+		assert(not ok and tostring(err):find("^store "), tostring(err))
+		print("good")
+		LUA
+		echo "$output"
+		[ "$output" = good ]
+	}
+	everywhere reads_back
+}
+
+@test "ingest: two records of one key are both kept, and found again" {
+	collide() {
+		lines 'for i = 1, 3 do job { id = "abcdef0" .. (i - 1) .. ("%024x"):format(i), time = at(60), elapsed_s = 9 } end' >"$D/records.jsonl"
+		ingest "$D"
+		[[ $output == *" 3 records: 3 new,"* ]]
+		cp "$D/records.jsonl" "$BATS_TEST_TMPDIR/again.jsonl"
+		ingest "$BATS_TEST_TMPDIR/again.jsonl"
+		[[ $output == *" 3 records: 0 new, 3 known;"* ]]
+		[ "$(q 'SELECT MAX("key") - MIN("key") FROM job_node')" = 2 ]
+	}
+	everywhere collide
+}
+
+@test "ingest: bad lines go aside with their line and reason, the rest is stored" {
+	bad_lines() {
+		{
+			echo junk
+			echo '{"v":2,"kind":"job"}'
+			head -c 3000000 /dev/zero | tr '\0' x
+			echo
+			head -c 100 /dev/zero
+			echo
+			lines 'job { throttle_events = -1 }' 'job { throttle_events = "7" }' 'job { time = "1999-01-01T00:00:00Z" }' \
+				'job { time = "yesterday" }' 'job { id = "xyz" }' 'job { job = { id = "4711; DROP TABLE run" } }' \
+				'job { delta = { disk = { busy_ms = 1e300 } } }' 'job { elapsed_s = 1e12 }' 'job { node = "" }' 'job { delta = 5 }' \
+				'job { kind = "other" }' 'job { class = ("x"):rep(10000) }' 'job { job = { id = 4711.5 } }'
+			lines 'job { job = { name = ("n"):rep(10000), user = "\0x\x01" }, time = at(10), elapsed_s = 3 }'
+			printf '{"v":1,"kind":"job"'
+		} >"$D/records-1.jsonl"
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		[[ $output == *" 1 records: 1 new, 0 known; 18 bad lines;"* ]]
+		[ "$(wc -l <"$BAD")" -eq 18 ]
+		for want in '"line":1[,}]' '"line":19[,}]' 'version 2, this syscheck reads 1' 'longer than 1 MiB' 'throttle_events is out of range: -1' \
+			'throttle_events is not a number' 'time is out of range' 'time is not a time' 'id is not 32' 'job.id is not a number' \
+			'delta.disk.busy_ms is out of range' 'elapsed_s is out of range' 'node is not a name' 'delta.* is not an object' \
+			'neither job, check nor loss' 'class is longer' 'half a line'; do
+			grep -q "$want" "$BAD" || { echo "not told: $want"; cat "$BAD"; return 1; }
+		done
+		[ "$(q "SELECT LENGTH(w.text) FROM run r JOIN word w ON w.id = r.name")" = 1024 ]
+		# What was told is not told again.
+		ingest "$D"
+		[ -z "$stderr" ]
+		[ "$(wc -l <"$BAD")" -eq 18 ]
+	}
+	everywhere bad_lines
+}
+
+@test "ingest: a file that grows, a torn end, rotation, removal" {
+	two_nodes "$BATS_TEST_TMPDIR/all"
+	fresh sqlite
+	head -n 1 "$BATS_TEST_TMPDIR/all" >"$D/records.jsonl"
+	sed -n 2p "$BATS_TEST_TMPDIR/all" | head -c 300 >>"$D/records.jsonl"
+	ingest "$D"
+	[[ $output == *" 1 records: 1 new, 0 known; 0 bad lines"* ]]
+	sed -n 2p "$BATS_TEST_TMPDIR/all" | tail -c +301 >>"$D/records.jsonl"
+	ingest "$D"
+	[[ $output == *" 1 records: 1 new, 0 known; 0 bad lines"* ]]
+	# Closed meanwhile: it is known by its content, and read on.
+	tail -n 2 "$BATS_TEST_TMPDIR/all" >>"$D/records.jsonl"
+	mv "$D/records.jsonl" "$D/records-20261120T100000Z-0123456789abcdef.jsonl"
+	two_nodes "$D/records.jsonl"
+	ingest --remove "$D"
+	[[ $output == "2 files, 6 records: 6 new, 0 known; 0 bad lines; 1 files removed"* ]]
+	[ "$(ls "$D")" = records.jsonl ]
+	[ "$(q 'SELECT COUNT(*) FROM file')" = 1 ]
+	# One with a bad line stays.
+	echo junk >"$D/records-2.jsonl"
+	ingest --remove "$D"
+	[ -e "$D/records-2.jsonl" ]
+	# A pipe, a link, a directory that is not there: one line, the rest is read.
+	mkfifo "$D/records-3.jsonl"
+	ln -s /etc/passwd "$D/records-4.jsonl"
+	lines 'loss { lost_records = 12, lost_bytes = 4096, reason = "disk full" }' >"$D/records-5.jsonl"
+	ingest --json "$D"
+	[ "$status" -eq 1 ]
+	[ "$(wc -l <<<"$stderr")" -eq 2 ]
+	[[ $output == *'"new":1'* && $output == *'"unreadable":2'* ]]
+	[ "$(q 'SELECT records, bytes FROM loss')" = '12.0|4096.0' ]
+	ingest "$D/nowhere"
+	[ "$status" -eq 1 ]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+}
+
+@test "runs: requeued, skewed clocks, joined when a record spans them" {
+	several_runs() {
+		# Without a restart count: two runs, one after the other.
+		lines 'check { time = at(0) }' 'job { time = at(5), elapsed_s = 5 }' 'check { time = at(90) }' 'job { time = at(3690), elapsed_s = 3600 }' \
+			'job { node = "n2", time = at(3990), elapsed_s = 3600 }' >"$D/records.jsonl" # five minutes off
+		# With it: two, although they overlap.
+		lines 'job { job = { id = 5, restart = 0 }, time = at(100), elapsed_s = 90 }' 'job { job = { id = 5, restart = 1 }, time = at(120), elapsed_s = 60 }' \
+			'job { node = "n2", job = { id = 5, restart = 1 }, time = at(9120), elapsed_s = 60 }' >>"$D/records.jsonl"
+		# Two that turn out to be one.
+		lines 'check { node = "n1", job = { id = 6 }, time = at(0) }' 'check { node = "n2", job = { id = 6 }, time = at(600) }' >>"$D/records.jsonl"
+		ingest "$D"
+		[ "$(q 'SELECT job_id, COUNT(*) FROM run GROUP BY job_id ORDER BY job_id' | sed 's/\.0//')" = $'5|2\n6|2\n4711|2' ]
+		lines 'job { node = "n1", job = { id = 6 }, time = at(4000), elapsed_s = 4000 }' >>"$D/records.jsonl"
+		ingest "$D"
+		[ "$(q 'SELECT job_id, seen, begin_s, end_s FROM run WHERE job_id = 6' | sed 's/\.0//g')" = '6|1|1795161600|1795165600' ]
+		[ "$(q 'SELECT COUNT(DISTINCT run) FROM check_node WHERE run IN (SELECT id FROM run WHERE job_id = 6)')" = 1 ]
+		[ "$(q 'SELECT seen FROM run WHERE job_id = 4711 ORDER BY begin_s' | sed 's/\.0//')" = $'1\n2' ]
+	}
+	everywhere several_runs
+}
+
+@test "several at a time, killed at random: every record once" {
+	compete() {
+		local i pids
+		for i in 1 2 3 4; do
+			lines "for k = 1, 3000 do job { node = 'n' .. k % 7, job = { id = k // 9 + 1 }, time = at(k), elapsed_s = 5 } end" >"$D/records-$i.jsonl"
+		done
+		for i in {1..12}; do
+			pids=()
+			for _ in 1 2 3; do
+				syscheck ingest --store "$STORE" --bad "$BAD" "$D" >/dev/null 2>>"$BATS_TEST_TMPDIR/err" 3>&- &
+				pids+=($!)
+			done
+			sleep "0.$((RANDOM % 9 + 1))"
+			kill -9 "${pids[0]}" "${pids[1]}" 2>/dev/null || true
+			wait "${pids[@]}" || true
+			[ "$i" -gt 8 ] || continue
+		done
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		cat "$BATS_TEST_TMPDIR/err"
+		[ ! -s "$BATS_TEST_TMPDIR/err" ]
+		[ "$(q 'SELECT COUNT(*) FROM job_node')" = 12000 ]
+		[ "$(q 'SELECT SUM(seen) FROM run' | sed 's/\.0//')" = 12000 ]
+		[ "$(q 'SELECT COUNT(*) FROM run')" = 334 ]
+		[ "$(q 'SELECT COUNT(*) FROM (SELECT text FROM word GROUP BY text HAVING COUNT(*) > 1) x')" = 0 ]
+	}
+	everywhere compete
+}
+
+@test "prune: what is old goes, with its runs and names; what is new stays" {
+	prunes() {
+		lines 'job { time = ago(500), job = { id = 1, name = "gone" }, elapsed_s = 60 }' 'check { time = ago(500), job = { id = 1, name = "gone" } }' \
+			'job { time = ago(3), job = { id = 2, name = "kept" }, elapsed_s = 60 }' >"$D/records.jsonl"
+		ingest "$D"
+		run --separate-stderr syscheck store info --json --store "$STORE"
+		[[ $output == *'"jobs":2'* && $output == *'"version":1'* && $output == *"\"kind\":\"$KIND\""* ]]
+		run --separate-stderr syscheck store prune --older 400d --store "$STORE"
+		echo "$output$stderr"
+		[ "$status" -eq 0 ]
+		[[ $output == *": 1 job records, 1 checks, 1 runs removed" ]]
+		[ "$(q 'SELECT job_id FROM run' | sed 's/\.0//')" = 2 ]
+		[ "$(q "SELECT COUNT(*) FROM word WHERE text = 'gone'")" = 0 ]
+		[ "$(q "SELECT COUNT(*) FROM word WHERE text IN ('kept', 'alice')")" = 2 ]
+		# Nothing comes back, and what comes next is whole.
+		lines 'job { time = ago(0), job = { id = 3, name = "gone" }, elapsed_s = 60 }' >>"$D/records.jsonl"
+		ingest "$D"
+		[ "$(q 'SELECT COUNT(*) FROM job_node')" = 2 ]
+	}
+	everywhere prunes
+	for age in 400 d -1d 0d 1000000d 4OOd ''; do
+		run --separate-stderr syscheck store prune --older "$age" --store "$STORE"
+		[ "$status" -eq 2 ]
+		[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	done
+}
+
+@test "versions: an older store is brought up to date, a newer one is refused" {
+	migrates() {
+		q 'CREATE TABLE meta (name VARCHAR(100) PRIMARY KEY, value VARCHAR(100))'
+		q "INSERT INTO meta VALUES ('schema_version', '0')"
+		run --separate-stderr syscheck store info --store "$STORE"
+		echo "$output$stderr"
+		[ "$status" -eq 3 ]
+		[[ $stderr == *"version 0, this syscheck reads 1; syscheck ingest brings it up to date" ]]
+		two_nodes "$D/records.jsonl"
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		[ "$(q "SELECT value FROM meta WHERE name = 'schema_version'")" = 1 ]
+		q "UPDATE meta SET value = '9' WHERE name = 'schema_version'"
+		for command in "ingest $D" "store info" "store prune --older 1d"; do
+			# shellcheck disable=SC2086
+			run --separate-stderr syscheck $command --store "$STORE"
+			echo "$output$stderr"
+			[ "$status" -eq 3 ]
+			[[ $stderr == "syscheck: store "*"version 9, made by a newer syscheck; this one reads 1" ]]
+		done
+	}
+	mkdir -p "$BATS_TEST_TMPDIR/store"
+	migrate_all() {
+		mkdir -p "$BATS_TEST_TMPDIR/store"
+		migrates
+	}
+	everywhere migrate_all
+}
+
+@test "a server that goes away: one line, exit 3, nothing lost" {
+	for kind in postgresql mariadb; do
+		fresh "$kind"
+		two_nodes "$D/records.jsonl"
+		ingest "$D"
+		local dir=$PG
+		[ "$kind" = postgresql ] || dir=$MY
+		lines "for k = 1, 60000 do job { node = 'n' .. k % 7, job = { id = k // 9 + 1 }, time = at(k), elapsed_s = 5 } end" >"$D/records-1.jsonl"
+		syscheck ingest --store "$STORE" --bad "$BAD" "$D" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+		local pid=$! code=0
+		sleep 1.5
+		stop_server "$dir" KILL
+		wait "$pid" || code=$?
+		cat "$BATS_TEST_TMPDIR/err"
+		echo "code $code, $(<"$BATS_TEST_TMPDIR/out")"
+		[ "$code" -eq 3 ]
+		# libpq may print the server's own last words before ours.
+		[ "$(grep -vc '^FATAL: \|^WARNING: \|^DETAIL: \|^HINT: ' "$BATS_TEST_TMPDIR/err")" -eq 1 ]
+		[[ $(tail -n 1 "$BATS_TEST_TMPDIR/err") == "syscheck: store $kind://"*": the server went away" ]]
+		ingest "$D"
+		[ "$status" -eq 3 ]
+		[ "$(wc -l <<<"$stderr")" -eq 1 ]
+		[[ $stderr == "syscheck: store $kind://"* ]]
+		"restart_$kind" "$dir"
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		[ "$(q 'SELECT COUNT(*) FROM job_node')" = 60002 ]
+		rm "$D"/*
+	done
+}
+
+@test "SQLite: read-only, damaged, locked, not there, full: one line each, exit 3" {
+	fresh sqlite
+	two_nodes "$D/records.jsonl"
+	trouble() {
+		echo "status $status; $stderr"
+		[ "$status" -eq 3 ]
+		[ "$(wc -l <<<"$stderr")" -eq 1 ]
+		[ "$stderr" = "syscheck: store $STORE: $1" ]
+	}
+	run --separate-stderr syscheck store info --store "$STORE"
+	trouble "no such file or directory; syscheck ingest makes it"
+	ingest "$D"
+	[ "$status" -eq 0 ]
+	[ "$(stat -c %a "$STORE")" = 640 ]
+	[ "$(stat -c %a "${STORE%/*}")" = 750 ]
+	STORE=${STORE%/*}
+	run --separate-stderr syscheck store info --store "$STORE"
+	trouble "not a file"
+	STORE=$BATS_TEST_TMPDIR/damaged.db
+	head -c 8192 /dev/urandom >"$STORE"
+	ingest "$D"
+	trouble "not an SQLite file"
+	sqlite3 "$BATS_TEST_TMPDIR/other.db" 'CREATE TABLE x (y)'
+	STORE=$BATS_TEST_TMPDIR/other.db
+	run --separate-stderr syscheck store info --store "$STORE"
+	trouble "not a store of syscheck; syscheck ingest makes one"
+	STORE=$BATS_TEST_TMPDIR/store/s.db
+	cp "$STORE" "$BATS_TEST_TMPDIR/damaged.db"
+	STORE=$BATS_TEST_TMPDIR/damaged.db
+	rm -f "$STORE"-*
+	dd if=/dev/urandom of="$STORE" bs=4096 seek=1 count=30 conv=notrunc status=none
+	ingest "$D"
+	trouble "damaged; restore it, or move it away and ingest again"
+	STORE=$BATS_TEST_TMPDIR/store/s.db
+	mkfifo "$BATS_TEST_TMPDIR/hold"
+	sqlite3 "$STORE" <"$BATS_TEST_TMPDIR/hold" 3>&- &
+	local pid=$!
+	exec 9>"$BATS_TEST_TMPDIR/hold"
+	echo 'BEGIN IMMEDIATE;' >&9
+	sleep 0.5
+	cp "$D/records.jsonl" "$D/records-0.jsonl"
+	ingest "$D"
+	exec 9>&-
+	wait "$pid"
+	trouble "locked: another process writes to it for more than 10 s"
+	# A disk of 400 kB.
+	mkdir "$BATS_TEST_TMPDIR/small"
+	mount -t tmpfs -o size=400k none "$BATS_TEST_TMPDIR/small"
+	lines "for k = 1, 9000 do job { job = { id = k, name = ('x'):rep(99) .. k }, time = at(k), elapsed_s = 5 } end" >"$D/records-1.jsonl"
+	STORE=$BATS_TEST_TMPDIR/small/s.db
+	ingest "$D"
+	umount "$BATS_TEST_TMPDIR/small"
+	trouble "no space left on its disk"
+}
+
+@test "SQLite: the group reads, others do not; a reader needs to write nothing" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	local dir
+	dir=$(mktemp -d /tmp/store.XXXXXX)
+	chmod 755 "$dir"
+	make -s -C "$ROOT" install PREFIX="$dir/p" SYSCONFDIR="$dir/etc" LOCALSTATEDIR="$dir/var" RUNDIR="$dir/run" DESTDIR=
+	printf 'return { store = "%s/s/s.db", store_group = "games" }\n' "$dir" >"$dir/etc/syscheck/policy.lua"
+	two_nodes "$D/records.jsonl"
+	run --separate-stderr "$dir/p/bin/syscheck" ingest "$D"
+	echo "$stderr"
+	[ "$status" -eq 0 ]
+	[ "$(stat -c '%a %U %G' "$dir/s")" = "750 root games" ]
+	[ "$(stat -c '%a %U %G' "$dir/s/s.db")" = "640 root games" ]
+	run --separate-stderr setpriv --reuid=65534 --regid=games --clear-groups "$dir/p/bin/syscheck" store info
+	echo "$output$stderr"
+	[ "$status" -eq 0 ]
+	[[ $output == *"2 job records of 1 runs"* ]]
+	# After an ingest that was killed, too: what it had committed.
+	lines 'job { job = { id = 9 }, time = at(7), elapsed_s = 1 }' >>"$D/records.jsonl"
+	"$dir/p/bin/syscheck" ingest "$D"
+	run --separate-stderr setpriv --reuid=65534 --regid=games --clear-groups "$dir/p/bin/syscheck" store info
+	[[ $output == *"3 job records of 2 runs"* ]]
+	cp "$D/records.jsonl" "$dir/again.jsonl"
+	run --separate-stderr setpriv --reuid=65534 --regid=games --clear-groups "$dir/p/bin/syscheck" ingest "$dir/again.jsonl"
+	echo "$stderr"
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/p/bin/syscheck" store info
+	rm -r "$dir"
+	[ "$status" -eq 3 ]
+	[[ $stderr == "syscheck: store $dir/s/s.db: "* ]]
+}
+
+@test "PostgreSQL: a user sees his own jobs, an admin all, by the server's rules" {
+	fresh postgresql
+	lines 'job { job = { id = 1, user = "alice", name = "hers" }, elapsed_s = 5 }' 'check { job = { id = 1, user = "alice" } }' \
+		'job { job = { id = 2, user = "bob", name = "his" }, elapsed_s = 5 }' 'check { job = { id = 2, user = "bob" } }' >"$D/records.jsonl"
+	ingest "$D"
+	psql -h "$PG" -U admin -d syscheck -Xq -v ON_ERROR_STOP=1 -f "$ROOT/etc/store/postgresql-users.sql"
+	psql -h "$PG" -U admin -d syscheck -Xq -v ON_ERROR_STOP=1 -f "$ROOT/etc/store/postgresql-users.sql" # again
+	psql -h "$PG" -U admin -d syscheck -Xqc 'CREATE ROLE alice LOGIN IN ROLE syscheck_user; CREATE ROLE mallory LOGIN IN ROLE syscheck_user;
+		CREATE ROLE boss LOGIN IN ROLE syscheck_admin; CREATE ROLE stranger LOGIN'
+	as() {
+		psql -h "$PG" -U "$1" -d syscheck -XAtqc "$2" 2>&1
+	}
+	[ "$(as alice 'SELECT job_id FROM run')" = 1 ]
+	[ "$(as alice 'SELECT COUNT(*) FROM job_node')" = 1 ]
+	[ "$(as alice 'SELECT COUNT(*) FROM check_node')" = 1 ]
+	[ "$(as alice "SELECT COUNT(*) FROM word WHERE text IN ('his', 'bob')")" = 0 ]
+	[ "$(as alice "SELECT COUNT(*) FROM word WHERE text IN ('hers', 'alice', 'epyc')")" = 3 ]
+	[ "$(as mallory 'SELECT COUNT(*) FROM run')" = 0 ]
+	[ "$(as boss 'SELECT COUNT(*) FROM run')" = 2 ]
+	[ "$(as boss 'SELECT COUNT(*) FROM job_node')" = 2 ]
+	[[ $(as stranger 'SELECT * FROM run') == *"permission denied"* ]]
+	[[ $(as alice 'UPDATE run SET seen = 0') == *"permission denied"* ]]
+	[[ $(as boss 'DELETE FROM run') == *"permission denied"* ]]
+	[[ $(as alice 'SELECT * FROM file') == *"permission denied"* ]]
+	# Ingest goes on.
+	lines 'job { job = { id = 3, user = "bob", name = "next" }, elapsed_s = 5 }' >>"$D/records.jsonl"
+	ingest "$D"
+	[ "$status" -eq 0 ]
+	[ "$(as boss 'SELECT COUNT(*) FROM run')" = 3 ]
+}
+
+@test "names of stores: one line for what is none; no password is taken, or shown" {
+	two_nodes "$D/records.jsonl"
+	for STORE in relative.db http://x/y postgresql://x sqlite://host/x 'postgresql://u:secret@h/d' 'mariadb://u@h/d?password=secret' 'postgresql://u@h/a b'; do
+		ingest "$D"
+		[ "$status" -eq 3 ]
+		[ "$(wc -l <<<"$stderr")" -eq 1 ]
+		[[ $stderr == "syscheck: "* && $stderr != *secret* ]]
+	done
+	STORE=postgresql://nobody@localhost:1/x
+	ingest "$D"
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	fresh sqlite
+	SYSCHECK_STORE=sqlite://$STORE run syscheck ingest "$D"
+	[ "$status" -eq 0 ]
+	policy "store = '$STORE'"
+	run syscheck store info
+	[ "$status" -eq 0 ]
+	policy 'store_group = "no/such"'
+	run syscheck config check
+	[ "$status" -eq 1 ]
+	policy 'store_group = "nosuchgroup"'
+	ingest "$D"
+	[ "$status" -eq 2 ]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+}
+
+@test "a store in a killed ingest's wake, a driver that is missing" {
+	fresh sqlite
+	two_nodes "$D/records.jsonl"
+	ingest "$D"
+	mkdir "$BATS_TEST_TMPDIR/l"
+	printf 'error("no")' >"$BATS_TEST_TMPDIR/l/none.lua"
+	# LuaDBI without its driver: a package.cpath in which it is not.
+	sed "s|^local argparse|package.preload['dbd.sqlite3'] = function() error('none') end local argparse|" "$P/bin/syscheck" >"$BATS_TEST_TMPDIR/syscheck"
+	run --separate-stderr lua5.4 -E "$BATS_TEST_TMPDIR/syscheck" store info --store "$STORE"
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "syscheck: store $STORE: the driver is missing: install lua-dbi-sqlite3 (LuaDBI for Lua 5.4)" ]
+}
