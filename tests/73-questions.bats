@@ -213,7 +213,7 @@ as_asker() {
 	[ "${#lines[@]}" -eq 5 ]
 	fails 2 "exclude each other" syscheck job 4010 --spool "$Q/spool" --store "$STORE"
 	echo 'return {}' >"$P/etc/syscheck/policy.lua"
-	fails 1 "no record in 1 spool directory" syscheck job 4010
+	fails 1 "job 4010: no record in " syscheck job 4010
 	mkdir -p "$P/var/lib/syscheck-store"
 	cp "$STORE" "$P/var/lib/syscheck-store/syscheck.db"
 	run syscheck job 4010
