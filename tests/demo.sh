@@ -163,7 +163,8 @@ main() {
 	play squeue -o '%i %T %N %V'
 
 	say "The job is requeued and runs on healthy nodes. While it runs, n3 throttles 1204 times."
-	wait_for 30 grep -qs 'job starts' "$out"
+	# n3 itself is at work, not only the script on n1: its own line tells.
+	wait_for 30 grep -qs '^syscheck: n3 ' "$out"
 	play "$minicluster" throttle n3 1204
 	wait_for 60 job_gone
 	expect "the job was requeued once" matches "$(scontrol show job "$JOB" 2>/dev/null)" 'Restarts=1 '
