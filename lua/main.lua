@@ -11,7 +11,8 @@ local argparse = require("argparse")
 local paths = require("syscheck.paths")
 
 local USAGE = 2
-local COMMANDS = { "run", "job", "node", "fleet", "baseline", "config", "doctor", "ship", "ingest", "store" }
+local COMMANDS = { "run", "job", "node", "why", "suspects", "fleet", "baseline", "config", "doctor", "ship", "ingest",
+   "store" }
 
 local function main()
    local parser = argparse("syscheck", "Tells whether a node is fit, and what it went through during a job.")
