@@ -6,11 +6,14 @@ local schema = {}
 
 schema.VERSION = 1
 
--- A column for each field of a list.
+-- A column for each field of a list that version 1 had; one with `since = 2` comes by a
+-- migration of its own.
 local function columns(list)
    local out = {}
-   for i, field in ipairs(list) do
-      out[i] = ("%s $number"):format(field.name)
+   for _, field in ipairs(list) do
+      if (field.since or 1) == 1 then
+         out[#out + 1] = ("%s $number"):format(field.name)
+      end
    end
    return table.concat(out, ", ")
 end
@@ -29,13 +32,12 @@ local FIRST = {
    "CREATE INDEX IF NOT EXISTS run_name ON run (name)",
    "CREATE TABLE IF NOT EXISTS job_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int NOT NULL, "
       .. "check_key $big, begin_s $number, elapsed_s $number, class $int, config $int, "
-      .. "" .. columns(fields.JOB) .. ", detail $text)",
+      .. columns(fields.JOB) .. ", detail $text)",
    "CREATE INDEX IF NOT EXISTS job_node_node ON job_node (node, key)",
    "CREATE INDEX IF NOT EXISTS job_node_run ON job_node (run)",
    "CREATE TABLE IF NOT EXISTS check_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int, "
       .. "trigger $int, level $int, asked $int, status $int, action $int, class $int, config $int, "
-      .. "" .. columns(fields.CHECK)
-      .. ", text $text, detail $text)",
+      .. columns(fields.CHECK) .. ", text $text, detail $text)",
    "CREATE INDEX IF NOT EXISTS check_node_node ON check_node (node, key)",
    "CREATE INDEX IF NOT EXISTS check_node_run ON check_node (run)",
    "CREATE TABLE IF NOT EXISTS config (id $int PRIMARY KEY, text $text NOT NULL)",
