@@ -51,7 +51,7 @@ main() {
 	local d f
 	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR/lua/syscheck/counters" "$DATADIR/lua/syscheck/cmd" "$DATADIR/lua/syscheck/doctor" "$DATADIR/lua/syscheck/questions" "$DATADIR/lua/syscheck/store" "$DATADIR/lua/syscheck/why" \
 		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
-		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/systemd" "$DATADIR/examples/sudoers.d" \
+		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/systemd" "$DATADIR/examples/sudoers.d" "$DATADIR/examples/store" \
 		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do
 		[ -d "$(dest "$d")" ] || install -d -m 755 "$(dest "$d")"
 	done
@@ -84,6 +84,7 @@ main() {
 		[ -e "$f" ] && man "$f"
 	done
 
+	substitute 644 etc/store/postgresql-users.sql "$(dest "$DATADIR/examples/store/postgresql-users.sql")"
 	config etc/syscheck/policy.lua "$(dest "$SYSCONFDIR/syscheck/policy.lua")"
 	config etc/slurm/syscheck.conf "$(dest "$SYSCONFDIR/slurm/syscheck.conf")"
 	config etc/slurm/plugstack.conf.d/syscheck.conf "$(dest "$SYSCONFDIR/slurm/plugstack.conf.d/syscheck.conf")"

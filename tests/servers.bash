@@ -18,15 +18,16 @@ server_dir() {
 	echo "$dir"
 }
 
-# start_postgresql DIR: superuser admin, database syscheck; PGURL is its URL
+# start_postgresql DIR [OPTION...]: superuser admin, database syscheck; PGURL is its URL
 start_postgresql() {
 	local dir=$1 bin=
 	run_as "$dir"
 	for bin in /usr/lib/postgresql/*/bin; do :; done
 	"${AS[@]}" "$bin/initdb" -D "$dir/data" -U admin -A trust --no-sync --locale=C.UTF-8 -E UTF8 >"$dir/log" 2>&1 || return 1
-	"${AS[@]}" "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c max_connections=40 \
+	"${AS[@]}" "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c max_connections=40 "${@:2}" \
 		>>"$dir/log" 2>&1 3>&- 4>&- &
 	echo $! >"$dir/pid"
+	# shellcheck disable=SC2034
 	PGURL="postgresql://admin@/syscheck?host=$dir"
 	server_wait "$dir" psql -h "$dir" -U admin -d postgres -Xqc 'CREATE DATABASE syscheck'
 }

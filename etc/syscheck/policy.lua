@@ -126,5 +126,6 @@ return {
 
    -- Where the fleet's records are collected: a file or a database. No password here:
    -- the policy is readable by all.
-   -- store = "@LOCALSTATEDIR@/lib/syscheck/store.db", -- or "postgresql://db.example.org/syscheck"
+   -- store = "@LOCALSTATEDIR@/lib/syscheck-store/syscheck.db", -- or "postgresql://db.example.org/syscheck"
+   -- store_group = "hpcadmins", -- whose members may read it, where it is a file
 }

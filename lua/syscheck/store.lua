@@ -145,7 +145,7 @@ function store:rows(text, ...)
          self:fail(row)
       elseif not row then
          self:rest(text, statement)
-         statement, values = nil, nil
+         statement, values = nil, nil -- luacheck: ignore
          return nil
       end
       return as_lua(row, flags_of(self, text, row))
@@ -204,8 +204,8 @@ end
 function store:commit()
    local done, err = pcall(self.driver.commit, self)
    if not done then
-      done, err = pcall(self.fail, self, err)
-      return nil, tostring(err)
+      local _, failure = pcall(self.fail, self, err)
+      return nil, tostring(failure)
    end
    return true
 end
@@ -229,9 +229,9 @@ function store:transaction(work)
          return result
       end
       self:rollback()
-      done, result = pcall(self.fail, self, result)
-      if result.cause ~= "busy" or try == TRIES then
-         error(result, 0)
+      local _, failure = pcall(self.fail, self, result)
+      if failure.cause ~= "busy" or try == TRIES then
+         error(failure, 0)
       end
       uv.sleep(10 * try + math.random(0, 50))
    end
@@ -307,7 +307,8 @@ end
 
 --- Adds the option that names the store.
 function store.add_option(command)
-   command:option("--store", "Store: an absolute path or a URL (default: $SYSCHECK_STORE, the policy's)."):argname("URL")
+   command:option("--store", "Store: an absolute path or a URL (default: $SYSCHECK_STORE, the policy's).")
+      :argname("URL")
 end
 
 return store

@@ -25,8 +25,10 @@ for n = 1, nodes do
 end
 
 local HEAD = '{"v":1,"kind":"%s","id":"%s","cluster":"main","node":"n%04d","boot_id":"%s","time":"%s",'
-   .. '"class":"epyc-9654-2s192c-768g","config_id":"3f2a77c1","config":{"kernel":"6.1.0-21-amd64","microcode":"0xa10113e",'
-   .. '"bios":"1.9.2","vendor":"Dell Inc.","product":"PowerEdge R6625","governor":"performance","driver":"acpi-cpufreq",'
+   .. '"class":"epyc-9654-2s192c-768g","config_id":"3f2a77c1","config":{"kernel":"6.1.0-21-amd64",'
+   .. '"microcode":"0xa10113e",'
+   .. '"bios":"1.9.2","vendor":"Dell Inc.","product":"PowerEdge R6625","governor":"performance",'
+   .. '"driver":"acpi-cpufreq",'
    .. '"turbo":"on","max_mhz":3700,"smt":"on","thp":"madvise","numa_balancing":"0","hugepages":"1048576kB:0",'
    .. '"numa_nodes":8,"dimms":"24x32g"},"parts":{"memory_gib":768,"dimms":24,"packages":2,"cores":192,"threads":384,'
    .. '"numa_nodes":8},"duration_s":%.6f,"job":{"id":%d,"user":"u%03d","uid":%d,"partition":"%s","account":"a%02d",'
@@ -58,8 +60,8 @@ local function values(scale, hot)
    local r = function(n)
       return floor(n * scale * random())
    end
-   return hot and r(40) or 0, hot and r(90) or 0, hot and r(4000) or 0, hot and r(9000) or 0, r(3e6), r(1e6), r(1e4), r(5e3),
-      r(4e7), r(2e4), r(9e4), r(4e9), r(6e9), r(3e4), r(8e4), r(7e8), r(2e5), r(9e7), r(8e10), r(5e10),
+   return hot and r(40) or 0, hot and r(90) or 0, hot and r(4000) or 0, hot and r(9000) or 0, r(3e6), r(1e6),
+      r(1e4), r(5e3), r(4e7), r(2e4), r(9e4), r(4e9), r(6e9), r(3e4), r(8e4), r(7e8), r(2e5), r(9e7), r(8e10), r(5e10),
       random(1000) == 1 and r(20) or 0, r(4e6)
 end
 

@@ -16,11 +16,13 @@ local FAILED, USAGE, UNKNOWN = 1, 2, 3
 local SHOWN_BAD = 10 -- lines told on stderr; the side file has all
 
 function command.add_to(parser)
-   local c = parser:command("ingest", "Read records from spool files into the store. Reading a record twice stores it once.")
+   local c = parser:command("ingest", "Read records from spool files into the store. One that is read twice is stored "
+      .. "once.")
       :summary("Read records from spool files into the store.")
    c:argument("path", "File, spool directory, or directory of spool directories (default: the policy's)."):args("*")
    store.add_option(c)
-   c:option("--bad", "File that lines which are no records are added to (default: bad.jsonl beside the store)."):argname("FILE")
+   c:option("--bad", "File that lines which are no records are added to (default: bad.jsonl beside the store).")
+      :argname("FILE")
    c:option("--group", "Group that may read a new SQLite store (default: the policy's store_group)."):argname("GROUP")
    c:flag("--remove", "Delete closed segments once all of their records are stored.")
    c:flag("--json", "Print the summary as one JSON object.")

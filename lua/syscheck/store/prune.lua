@@ -73,7 +73,8 @@ function prune.before(store, before_s)
    }
    count.runs = orphans(store, "run", "end_s < ? AND NOT EXISTS (SELECT 1 FROM job_node WHERE job_node.run = run.id) "
       .. "AND NOT EXISTS (SELECT 1 FROM check_node WHERE check_node.run = run.id)", before_s)
-   count.words = orphans(store, "word", "private = ? AND NOT EXISTS (SELECT 1 FROM run WHERE run.name = word.id)", JOB_NAME)
+   count.words = orphans(store, "word", "private = ? AND NOT EXISTS (SELECT 1 FROM run WHERE run.name = word.id)",
+      JOB_NAME)
    count.files = files(store)
    -- An ingest that runs meanwhile forgets what it knows of words and runs.
    if count.runs + count.words > 0 then

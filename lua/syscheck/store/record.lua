@@ -167,7 +167,9 @@ end
 
 local function inside(at, key, group)
    at = at[key]
-   if at ~= nil and type(at) ~= "table" then
+   if at == json.null then
+      return nil
+   elseif at ~= nil and type(at) ~= "table" then
       bad("%s is not an object", group.name)
    end
    return at

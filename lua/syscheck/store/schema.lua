@@ -6,11 +6,14 @@ local schema = {}
 
 schema.VERSION = 1
 
--- A column for each field of a list.
+-- A column for each field of a list that version 1 had; one with `since = 2` comes by a
+-- migration of its own.
 local function columns(list)
    local out = {}
-   for i, field in ipairs(list) do
-      out[i] = ("%s $number"):format(field.name)
+   for _, field in ipairs(list) do
+      if (field.since or 1) == 1 then
+         out[#out + 1] = ("%s $number"):format(field.name)
+      end
    end
    return table.concat(out, ", ")
 end
@@ -20,28 +23,31 @@ local FIRST = {
    "CREATE TABLE IF NOT EXISTS word (id $int PRIMARY KEY, text $word NOT NULL UNIQUE, private $int NOT NULL)",
    "CREATE TABLE IF NOT EXISTS node (id $int PRIMARY KEY, cluster $int NOT NULL, name $word NOT NULL, class $int, "
       .. "seen_s $number, UNIQUE (cluster, name))",
-   "CREATE TABLE IF NOT EXISTS run (id $int PRIMARY KEY, cluster $int NOT NULL, job_id $number NOT NULL, restart $number, "
-      .. "array_job_id $number, array_task_id $number, het_job_id $number, het_offset $number, user $int, name $int, "
+   "CREATE TABLE IF NOT EXISTS run (id $int PRIMARY KEY, cluster $int NOT NULL, job_id $number NOT NULL, "
+      .. "restart $number, array_job_id $number, array_task_id $number, het_job_id $number, "
+      .. "het_offset $number, user $int, name $int, "
       .. "account $int, partition $int, nodes $number, seen $number NOT NULL, begin_s $number, end_s $number)",
    "CREATE INDEX IF NOT EXISTS run_job ON run (job_id)",
    "CREATE INDEX IF NOT EXISTS run_array ON run (array_job_id, array_task_id) WHERE array_job_id IS NOT NULL",
    "CREATE INDEX IF NOT EXISTS run_het ON run (het_job_id, het_offset) WHERE het_job_id IS NOT NULL",
    "CREATE INDEX IF NOT EXISTS run_like ON run (user, name, nodes)",
    "CREATE INDEX IF NOT EXISTS run_name ON run (name)",
-   "CREATE TABLE IF NOT EXISTS job_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int NOT NULL, check_key $big, "
-      .. "begin_s $number, elapsed_s $number, class $int, config $int, " .. columns(fields.JOB) .. ", detail $text)",
+   "CREATE TABLE IF NOT EXISTS job_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int NOT NULL, "
+      .. "check_key $big, begin_s $number, elapsed_s $number, class $int, config $int, "
+      .. columns(fields.JOB) .. ", detail $text)",
    "CREATE INDEX IF NOT EXISTS job_node_node ON job_node (node, key)",
    "CREATE INDEX IF NOT EXISTS job_node_run ON job_node (run)",
-   "CREATE TABLE IF NOT EXISTS check_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int, trigger $int, level $int, "
-      .. "asked $int, status $int, action $int, class $int, config $int, " .. columns(fields.CHECK)
-      .. ", text $text, detail $text)",
+   "CREATE TABLE IF NOT EXISTS check_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int, "
+      .. "trigger $int, level $int, asked $int, status $int, action $int, class $int, config $int, "
+      .. columns(fields.CHECK) .. ", text $text, detail $text)",
    "CREATE INDEX IF NOT EXISTS check_node_node ON check_node (node, key)",
    "CREATE INDEX IF NOT EXISTS check_node_run ON check_node (run)",
    "CREATE TABLE IF NOT EXISTS config (id $int PRIMARY KEY, text $text NOT NULL)",
-   "CREATE TABLE IF NOT EXISTS loss (key $key, id $id NOT NULL, node $int NOT NULL, records $number, bytes $number, reason $int)",
+   "CREATE TABLE IF NOT EXISTS loss (key $key, id $id NOT NULL, node $int NOT NULL, records $number, "
+      .. "bytes $number, reason $int)",
    "CREATE INDEX IF NOT EXISTS loss_node ON loss (node, key)",
-   "CREATE TABLE IF NOT EXISTS file (path $word PRIMARY KEY, inode $number, head $word, offset $number NOT NULL, lines $number NOT NULL, "
-      .. "size $number NOT NULL, bad $number NOT NULL, time_s $number NOT NULL)",
+   "CREATE TABLE IF NOT EXISTS file (path $word PRIMARY KEY, inode $number, head $word, offset $number NOT NULL, "
+      .. "lines $number NOT NULL, size $number NOT NULL, bad $number NOT NULL, time_s $number NOT NULL)",
    "CREATE INDEX IF NOT EXISTS file_head ON file (head)",
 }
 

@@ -6,7 +6,8 @@ local sql = {}
 -- Names of ours that one of the databases takes for its own words. PostgreSQL's bare
 -- `user` even means something: whoever is asking.
 local RESERVED = { key = true, user = true, trigger = true, partition = true, offset = true, text = true, name = true,
-   level = true, action = true, class = true, file = true, path = true, size = true, time = true, rows = true, lines = true }
+   level = true, action = true, class = true, file = true, path = true, size = true, time = true, rows = true,
+   lines = true }
 
 -- Calls outside(text) on what stands between '...' literals.
 local function outside_literals(text, outside)

@@ -70,7 +70,8 @@ function sqlite.connect(dbi, at, options)
       stat, err = make_file(at.path, options.group)
    end
    if not stat then
-      return nil, (tostring(err):gsub("^E%u+: ", ""):gsub(": /.*$", "")) .. (options.write and "" or "; syscheck ingest makes it")
+      err = tostring(err):gsub("^E%u+: ", ""):gsub(": /.*$", "")
+      return nil, err .. (options.write and "" or "; syscheck ingest makes it")
    elseif stat ~= true and stat.type ~= "file" then
       return nil, "not a file"
    end

@@ -136,7 +136,8 @@ local function node_of(self, row, cluster, class)
    local name = cluster .. "\0" .. row.node
    local node = self.nodes:get(name)
    if not node then
-      local found = self.store:row("SELECT id, class, seen_s FROM node WHERE cluster = ? AND name = ?", cluster, row.node)
+      local found = self.store:row("SELECT id, class, seen_s FROM node WHERE cluster = ? AND name = ?", cluster,
+         row.node)
       if found then
          node = { id = found[1], class = found[2], seen_s = found[3] }
       else
@@ -245,8 +246,8 @@ local function check_of(self, row, node)
    elseif #id == 32 then
       self.check:flush()
       local from = (row.begin_s or row.time_s) - CHECK_S
-      local found = self.store:row(self.find_check, node, ("%d"):format(from << 30), ("%d"):format(row.time_s + 1 << 30),
-         self.store.driver.id(id))
+      local found = self.store:row(self.find_check, node, ("%d"):format(from << 30),
+         ("%d"):format(row.time_s + 1 << 30), self.store.driver.id(id))
       return found and found[1]
    end
 end
@@ -256,8 +257,8 @@ local PUT = {}
 function PUT.job(self, row, node, class, config, cluster)
    local run = run_of(self, cluster, row.job)
    local v = row.values
-   v[3], v[4], v[5], v[6], v[7], v[8], v[9] = node, run.id, check_of(self, row, node), row.begin_s, row.elapsed_s, class,
-      config
+   v[3], v[4], v[5], v[6], v[7] = node, run.id, check_of(self, row, node), row.begin_s, row.elapsed_s
+   v[8], v[9] = class, config
    v[#JOB_COLUMNS] = row.detail
    local key = self.job:put(row, v)
    if key then
