@@ -11,7 +11,7 @@ local argparse = require("argparse")
 local paths = require("syscheck.paths")
 
 local USAGE = 2
-local COMMANDS = { "run", "job", "baseline", "config", "doctor" }
+local COMMANDS = { "run", "job", "node", "fleet", "baseline", "config", "doctor", "ingest" }
 
 local function main()
    local parser = argparse("syscheck", "Tells whether a node is fit, and what it went through during a job.")
@@ -40,7 +40,11 @@ local function main()
 end
 
 local ok, code = xpcall(main, debug.traceback)
-if not ok then
+-- A store that cannot be read, or went away: the error prints as one line.
+if not ok and type(code) == "table" then
+   io.stderr:write("syscheck: ", tostring(code), "\n")
+   os.exit(3)
+elseif not ok then
    io.stderr:write("syscheck: internal error: ", tostring(code), "\n")
    os.exit(3)
 end

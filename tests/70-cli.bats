@@ -79,7 +79,12 @@ one_line() {
 		job x
 		job 12x
 		job -5
-		job 123_4
+		job 123_
+		job 4711.batch
+		job 1 --json --csv
+		node
+		node n1 --since soon
+		fleet --since 0d
 		job 99999999999999
 		job 1 2
 		job 1 --policy /nonexistent
@@ -160,7 +165,7 @@ one_line() {
 @test "help and version name every subcommand" {
 	run syscheck --help
 	[ "$status" -eq 0 ]
-	[[ $output == *run*job*baseline*config* ]]
+	[[ $output == *run*job*node*fleet*baseline*config* ]]
 	run syscheck --version
 	[[ $output =~ ^syscheck\ [0-9.]+$ ]]
 	run syscheck job --help

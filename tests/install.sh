@@ -49,9 +49,9 @@ man() {
 main() {
 	umask 022
 	local d f
-	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR/lua/syscheck/counters" "$DATADIR/lua/syscheck/cmd" "$DATADIR/lua/syscheck/doctor" \
+	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR/lua/syscheck/counters" "$DATADIR/lua/syscheck/cmd" "$DATADIR/lua/syscheck/doctor" "$DATADIR/lua/syscheck/questions" "$DATADIR/lua/syscheck/store" \
 		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
-		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" \
+		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/sudoers.d" \
 		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do
 		[ -d "$(dest "$d")" ] || install -d -m 755 "$(dest "$d")"
 	done
@@ -74,6 +74,7 @@ main() {
 	substitute 644 lua/agent.lua "$(dest "$LIBEXECDIR/agent.lua")"
 	substitute 644 lua/job_submit.lua "$(dest "$DATADIR/job_submit.lua")"
 	substitute 755 lua/main.lua "$(dest "$BINDIR/syscheck")"
+	substitute 755 lua/ask.lua "$(dest "$LIBEXECDIR/ask")"
 	for f in lua/syscheck/*.lua lua/syscheck/*/*.lua; do
 		substitute 644 "$f" "$(dest "$DATADIR/$f")"
 	done
@@ -86,6 +87,8 @@ main() {
 	config etc/syscheck/policy.lua "$(dest "$SYSCONFDIR/syscheck/policy.lua")"
 	config etc/slurm/syscheck.conf "$(dest "$SYSCONFDIR/slurm/syscheck.conf")"
 	config etc/slurm/plugstack.conf.d/syscheck.conf "$(dest "$SYSCONFDIR/slurm/plugstack.conf.d/syscheck.conf")"
+	# Only an example: who may ask is the site's to say.
+	substitute 644 etc/sudoers.d/syscheck "$(dest "$DATADIR/examples/sudoers.d/syscheck")"
 	config etc/logrotate.d/syscheck "$(dest "$SYSCONFDIR/logrotate.d/syscheck")"
 }
 

@@ -20,6 +20,7 @@ packages() {
 	build lua-luv
 	build lua-cjson
 	build lua-argparse
+	build lua-dbi-sqlite3
 	test slurmctld
 	test slurmd
 	test slurm-client
@@ -39,6 +40,11 @@ packages() {
 	test mandoc
 	test clang-tidy
 	test git
+	test sqlite3
+	test lua-dbi-postgresql
+	test lua-dbi-mysql
+	test postgresql
+	test mariadb-server
 	bench likwid
 	bench hpcc
 	bench openmpi-bin

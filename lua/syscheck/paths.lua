@@ -12,4 +12,5 @@ return {
    spool = "@LOCALSTATEDIR@/spool/syscheck",
    state = "@LOCALSTATEDIR@/lib/syscheck",
    run = "@RUNDIR@",
+   store = "@LOCALSTATEDIR@/lib/syscheck-store/syscheck.db",
 }

@@ -105,6 +105,12 @@ local function store(v)
    end
 end
 
+local function group(v)
+   if type(v) ~= "string" or not v:match("^[%w_][%w_.-]*$") or #v > 256 then
+      return "a group's name"
+   end
+end
+
 local a_level = one_of("none", "passive", "quick", "full")
 local bounds = { floor = a_level, default = a_level, ceiling = a_level }
 local limit = {
@@ -169,6 +175,7 @@ schema.KEYS = {
    deadline = { quick = number(1, 60), full = number(1, 60) },
    baseline = path,
    store = store,
+   store_group = group,
    spool = path,
    state = path,
    run = path,

@@ -1,0 +1,51 @@
+#!@LUA@ -E
+-- ask: a user's question about a job of his own, for a store that only a group may read. sudo
+-- runs this as a member of that group (etc/sudoers.d/syscheck); nobody else has a use for it.
+-- It takes a job ID and nothing that says where to read or what to load; who asks is what
+-- sudo says, and the store is the one of the policy.
+local function absolute(list)
+   return ((";" .. list):gsub(";[^/;][^;]*", ""):sub(2))
+end
+package.path = "@DATADIR@/lua/?.lua;" .. absolute(package.path)
+package.cpath = absolute(package.cpath)
+local asker = require("syscheck.questions.asker")
+local process = require("syscheck.process")
+
+local USAGE, UNKNOWN = 2, 3
+local ID_MS = 10000
+
+local function fail(code, text)
+   io.stderr:write("syscheck: ask: ", text, "\n")
+   return code
+end
+
+-- The name that this uid has now: the store knows users by name.
+local function name_of(uid)
+   local run = process.run("id", { "-nu", "--", uid }, { timeout_ms = ID_MS })
+   return run and run.code == 0 and run.out:match("^([^\n]+)\n$") or nil
+end
+
+local function main()
+   local args, err = asker.parse(arg)
+   if not args then
+      return fail(USAGE, err)
+   end
+   local uid
+   uid, err = asker.uid(os.getenv)
+   if not uid then
+      return fail(USAGE, err)
+   end
+   args.only_user = name_of(uid)
+   if not args.only_user then
+      return fail(UNKNOWN, ("user ID %s has no name here"):format(uid))
+   end
+   return require("syscheck.cmd." .. args.command).run(args)
+end
+
+local ok, code = xpcall(main, debug.traceback)
+if not ok then
+   io.stderr:write("syscheck: internal error: ", tostring(code), "\n")
+   os.exit(3)
+end
+io.stdout:flush()
+os.exit(code)

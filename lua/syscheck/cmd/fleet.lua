@@ -1,0 +1,48 @@
+--- syscheck fleet: per hardware class, who is slowest, fastest, out.
+local fleet = require("syscheck.questions.fleet")
+local fleet_show = require("syscheck.questions.fleet_show")
+local fleet_store = require("syscheck.questions.fleet_store")
+local output = require("syscheck.output")
+local question = require("syscheck.questions.question")
+local render = require("syscheck.render")
+local since = require("syscheck.since")
+
+local command = {}
+
+function command.add_to(parser)
+   local one = parser:command("fleet", "Compare the nodes of each hardware class by what they measured last: slowest, "
+      .. "fastest, spread, who is out."):summary("Compare the nodes of each class.")
+   one:option("--class", "Only this class."):argname("NAME")
+   one:option("--cluster", "Only this cluster."):argname("NAME")
+   since.add_option(one, "30d", "What was measured")
+   question.add_options(one)
+   one:option("--policy", "Policy file to use."):argname("FILE")
+end
+
+local function answer(db, args)
+   local nodes, class_near = fleet_store.newest(db, args.since, args.class, args.cluster)
+   if #nodes == 0 then
+      return question.fail(question.NOT_FOUND, "no node%s%s measured anything since %s%s",
+         args.class and (' of class "%s"'):format(render.safe(args.class)) or "",
+         args.cluster and (' of cluster "%s"'):format(render.safe(args.cluster)) or "", since.show(args.since),
+         class_near and (', did you mean "%s"?'):format(render.safe(class_near)) or "")
+   end
+   local compared, format = fleet.compare(nodes), output.format(args)
+   if format == "csv" then
+      io.stdout:write(fleet_show.csv(compared))
+   elseif format == "json" then
+      print(fleet_show.json(compared, args.since))
+   else
+      print(fleet_show.table(compared, args.since, output.has_color()))
+   end
+   return 0
+end
+
+function command.run(args)
+   local policy, code = question.policy(args)
+   return policy and question.run(args, policy, function(db)
+      return answer(db, args)
+   end) or code
+end
+
+return command

@@ -1,0 +1,143 @@
+--- syscheck ingest: records of spools into the store.
+local json = require("cjson").new()
+local uv = require("luv")
+local ingest = require("syscheck.store.ingest")
+local paths = require("syscheck.paths")
+local process = require("syscheck.process")
+local records = require("syscheck.records")
+local render = require("syscheck.render")
+local spool = require("syscheck.spool")
+local spoolfile = require("syscheck.store.spoolfile")
+local store = require("syscheck.store")
+
+local command = {}
+
+local FAILED, USAGE, UNKNOWN = 1, 2, 3
+local SHOWN_BAD = 10 -- lines told on stderr; the side file has all
+
+function command.add_to(parser)
+   local c = parser:command("ingest", "Read records from spool files into the store. Reading a record twice stores it once.")
+      :summary("Read records from spool files into the store.")
+   c:argument("path", "File, spool directory, or directory of spool directories (default: the policy's)."):args("*")
+   store.add_option(c)
+   c:option("--bad", "File that lines which are no records are added to (default: bad.jsonl beside the store)."):argname("FILE")
+   c:option("--group", "Group that may read a new SQLite store (default: the policy's store_group)."):argname("GROUP")
+   c:flag("--remove", "Delete closed segments once all of their records are stored.")
+   c:flag("--json", "Print the summary as one JSON object.")
+   c:option("--policy", "Policy file to use."):argname("FILE")
+end
+
+local function say(text)
+   io.stderr:write("syscheck: ", render.plain(text, 400), "\n")
+end
+
+-- @return list of files; or nil and one line
+local function files_of(args, policy)
+   local list = {}
+   local roots = args.path
+   if #roots == 0 then
+      roots = type(policy.ship) == "string" and { policy.ship } or records.dirs(policy.spool or paths.spool)
+   end
+   for _, root in ipairs(roots) do
+      local some, err = spoolfile.list(root)
+      if not some then
+         return nil, err
+      end
+      table.move(some, 1, #some, #list + 1, list)
+   end
+   return list
+end
+
+-- @return id of a group; nil where none is wanted; or nil and why
+local function group_id(name)
+   if not name then
+      return nil
+   end
+   local got = process.run("getent", { "group", "--", name }, { timeout_ms = 10000 })
+   local id = got and got.code == 0 and tonumber(got.out:match("^[^:]*:[^:]*:(%d+):"))
+   if not id then
+      return nil, ("no such group: %s"):format(render.safe(name))
+   end
+   return id
+end
+
+local function bad_file(args, self)
+   return args.bad or (self.path and self.path:match("^(.*)/") or paths.store:match("^(.*)/")) .. "/bad.jsonl"
+end
+
+local function summary(count, args, seconds)
+   if args.json then
+      count.seconds = seconds
+      print(json.encode(count))
+   else
+      print(("%d files, %d records: %d new, %d known; %d bad lines%s; %.1f s"):format(count.files, count.records,
+         count.new, count.records - count.new, count.bad,
+         args.remove and ("; %d files removed"):format(count.removed) or "", seconds))
+   end
+end
+
+local function run_all(self, list, args)
+   local told, trouble = 0, false
+   local bad = bad_file(args, self)
+   local work = ingest.new(self, {
+      bad = bad,
+      remove = args.remove,
+      on_bad = function(path, line, why)
+         told = told + 1
+         if told <= SHOWN_BAD then
+            say(("%s:%d: %s"):format(render.safe(path, 200), line, why))
+         end
+      end,
+   })
+   local started = uv.hrtime()
+   for _, path in ipairs(list) do
+      local ok, err = work:file(path)
+      if not ok then
+         trouble = true
+         say(err)
+      end
+   end
+   work:flush()
+   if told > SHOWN_BAD then
+      say(("%d more bad lines, see %s"):format(told - SHOWN_BAD, bad))
+   end
+   summary(work.count, args, (uv.hrtime() - started) / 1e9)
+   return trouble and FAILED or 0
+end
+
+function command.run(args)
+   local here, err = spool.node(args)
+   if not here then
+      say(err)
+      return USAGE
+   end
+   local group
+   group, err = group_id(args.group or here.policy.store_group)
+   if err then
+      say(err)
+      return USAGE
+   end
+   local list
+   list, err = files_of(args, here.policy)
+   if not list then
+      say(err)
+      return FAILED
+   end
+   local self
+   self, err = store.open(store.where(args.store, here.policy), { write = true, create = true, group = group })
+   if not self then
+      say(err)
+      return UNKNOWN
+   end
+   local done, code = pcall(run_all, self, list, args)
+   self:close()
+   if not done and (store.is_failure(code) or (type(code) == "table" and code.file_error)) then
+      say(store.is_failure(code) and tostring(code) or code.file_error)
+      return UNKNOWN
+   elseif not done then
+      error(code, 0)
+   end
+   return code
+end
+
+return command

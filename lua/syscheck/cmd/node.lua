@@ -1,0 +1,65 @@
+--- syscheck node NAME: a node's story. Its checks over time, drains and resumes, throttle and
+-- error events, jobs.
+local node_show = require("syscheck.questions.node_show")
+local node_store = require("syscheck.questions.node_store")
+local output = require("syscheck.output")
+local question = require("syscheck.questions.question")
+local render = require("syscheck.render")
+local since = require("syscheck.since")
+
+local node = {}
+
+local MOST = 10000 -- a job takes 5 kB of memory until it is printed
+
+function node.add_to(parser)
+   local command = parser:command("node", "Show a node's story from the store: its checks over time, drains and "
+      .. "resumes, throttle and error events, changes of class and settings, jobs."):summary("Show a node's story.")
+   command:argument("node", "Node, as Slurm calls it."):args(1):argname("NAME")
+   since.add_option(command, "7d", "What happened")
+   command:option("--limit", "Show so many events and jobs, the last ones."):argname("N"):default("20")
+      :convert(function(text)
+         local n = text:match("^%d+$") and #text <= 6 and tonumber(text)
+         if n and n >= 1 and n <= MOST then
+            return n
+         end
+         return nil, ('--limit must be a number from 1 to %d, not "%s"'):format(MOST, render.safe(text))
+      end)
+   command:option("--cluster", "Of this cluster, where several have a node of that name."):argname("NAME")
+   question.add_options(command)
+   command:option("--policy", "Policy file to use."):argname("FILE")
+end
+
+local function answer(db, args)
+   local found = node_store.find(db, args.node, args.cluster)
+   if #found == 0 then
+      local near = node_store.nearest(db, args.node)
+      return question.fail(question.NOT_FOUND, 'no record of a node "%s"%s%s', render.safe(args.node),
+         args.cluster and (' of cluster "%s"'):format(render.safe(args.cluster)) or "",
+         near and near ~= args.node and (', did you mean "%s"?'):format(render.safe(near)) or "")
+   elseif #found > 1 then
+      local clusters = {}
+      for i, one in ipairs(found) do
+         clusters[i] = output.name(one.cluster)
+      end
+      return question.fail(question.NOT_FOUND, "node %s is in clusters %s: say --cluster", render.safe(args.node),
+         table.concat(clusters, ", "))
+   end
+   local tale, now, format = node_store.story(db, found[1], args.since, args.limit), os.time(), output.format(args)
+   if format == "csv" then
+      io.stdout:write(node_show.csv(found[1], tale))
+   elseif format == "json" then
+      print(node_show.json(found[1], tale, args.since, now))
+   else
+      print(node_show.table(found[1], tale, args.since, now, output.has_color(), output.has_utf8()))
+   end
+   return 0
+end
+
+function node.run(args)
+   local policy, code = question.policy(args)
+   return policy and question.run(args, policy, function(db)
+      return answer(db, args)
+   end) or code
+end
+
+return node

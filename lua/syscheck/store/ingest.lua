@@ -1,0 +1,148 @@
+--- Spool files -> store.
+local json = require("cjson").new()
+local uv = require("luv")
+local files = require("syscheck.files")
+local record = require("syscheck.store.record")
+local spoolfile = require("syscheck.store.spoolfile")
+local writer = require("syscheck.store.writer")
+
+local ingest = {}
+ingest.__index = ingest
+
+local BATCH = 4000 -- lines: some MB, and a tenth of a second during which others wait
+local SHOWN = 16384 -- bytes of a bad line that are kept
+
+--- @param store opened for writing
+-- @param options { bad = file for bad lines, remove = delete closed files that are stored,
+--   on_bad = function(path, line, why) }
+function ingest.new(store, options)
+   return setmetatable({
+      store = store,
+      writer = writer.new(store),
+      options = options,
+      rows = {},
+      bad = {},
+      open = {}, -- files of this batch, by path
+      lines = 0,
+      count = { files = 0, records = 0, new = 0, bad = 0, removed = 0, unreadable = 0 },
+   }, ingest)
+end
+
+local function printable(text)
+   return (text:gsub("[^ -~]", function(c)
+      return ("\\x%02x"):format(c:byte())
+   end))
+end
+
+-- Bad lines are on disk before the store knows that they were read.
+local function write_bad(self)
+   if #self.bad == 0 then
+      return
+   end
+   local ok, err = files.append(self.options.bad, table.concat(self.bad, "\n"))
+   if not ok then
+      error({ file_error = ("bad lines cannot be written: %s"):format(err) }, 0)
+   end
+   self.bad = {}
+end
+
+-- Writes what was read so far.
+local function flush(self)
+   local list = {}
+   for _, file in pairs(self.open) do
+      list[#list + 1] = { path = file.path, inode = file.inode, head = file.head, offset = file.at, lines = file.line,
+         size = file.size, bad = file.bad }
+   end
+   if #list == 0 then
+      return
+   end
+   write_bad(self)
+   self.count.new = self.count.new + self.writer:write({ rows = self.rows, files = list })
+   self.count.records = self.count.records + #self.rows
+   for _, file in pairs(self.open) do
+      -- A file with bad lines stays: somebody may want to know what they were.
+      if file.done and file.closed and file.bad == 0 and self.options.remove then
+         if uv.fs_unlink(file.path) then
+            self.count.removed = self.count.removed + 1
+            self.store:run("DELETE FROM file WHERE path = ?", file.path)
+         end
+      end
+   end
+   self.rows, self.open, self.lines = {}, {}, 0
+end
+
+local function complain(self, file, why, text)
+   file.bad = file.bad + 1
+   self.count.bad = self.count.bad + 1
+   self.bad[#self.bad + 1] = json.encode({ file = printable(file.path), line = file.line, reason = printable(why),
+      text = printable((text or ""):sub(1, SHOWN)) })
+   self.options.on_bad(file.path, file.line, why)
+end
+
+-- Where an earlier ingest stopped: under this name, or under the one that the file had
+-- before it was closed.
+local function find_position(self, file)
+   file.bad = 0
+   if not file.head then
+      return
+   end
+   local row = self.store:row("SELECT offset, lines, bad FROM file WHERE path = ? AND head = ?", file.path, file.head)
+      or self.store:row("SELECT offset, lines, bad FROM file WHERE head = ? AND inode = ? ORDER BY offset DESC",
+         file.head, file.inode)
+   if row and row[1] <= file.size then
+      spoolfile.seek(file, row[1], row[2])
+      file.bad = row[3]
+   end
+end
+
+local function read(self, file)
+   find_position(self, file)
+   self.open[file.path] = file
+   while true do
+      local line, torn = spoolfile.next(file)
+      if line == nil then
+         break
+      elseif line == false then
+         complain(self, file, "longer than 1 MiB")
+      elseif line ~= "" then
+         local row, why = record.read(line)
+         if row then
+            self.rows[#self.rows + 1] = row
+         else
+            complain(self, file, torn and "half a line: " .. why or why, line)
+         end
+      end
+      self.lines = self.lines + 1
+      if self.lines >= BATCH then
+         flush(self)
+         self.open[file.path] = file
+      end
+   end
+   file.done = true
+end
+
+--- Reads a file to its end. What it holds is stored when flush() returns, or before.
+-- @return true; or nil and why it cannot be read
+function ingest:file(path)
+   if #path > 1000 then
+      return nil, path:sub(1, 60) .. "...: the name is too long"
+   end
+   local file, err = spoolfile.open(path)
+   if not file then
+      self.count.unreadable = self.count.unreadable + 1
+      return nil, err
+   end
+   local done, why = pcall(read, self, file)
+   spoolfile.close(file)
+   if not done and type(why) == "table" and why.file_error then
+      return nil, why.file_error
+   elseif not done then
+      error(why, 0)
+   end
+   self.count.files = self.count.files + 1
+   return true
+end
+
+ingest.flush = flush
+
+return ingest

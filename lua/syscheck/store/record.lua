@@ -1,0 +1,311 @@
+--- A line of a spool -> what the store keeps of it. Pure. Whatever a record holds that it
+-- should not makes the whole line bad: half a record would tell half the truth.
+local json = require("cjson.safe").new()
+local fields = require("syscheck.fields")
+local records = require("syscheck.records")
+
+local record = {}
+
+json.decode_invalid_numbers(false)
+json.encode_sparse_array(true)
+
+local NAME_BYTES = 1024 -- of what users name; the rest is cut
+local WORD_BYTES = 256 -- of nodes, classes and the like: more is damage
+local FIRST_S, LAST_S = 946684800, 4102444800 -- the years 2000 to 2100
+local MOST = 1e18
+
+-- Days from 1970 of a date (Howard Hinnant's days_from_civil).
+local function days(y, m, d)
+   y = m <= 2 and y - 1 or y
+   local era = y // 400
+   local yoe = y - era * 400
+   local doy = (153 * (m + (m > 2 and -3 or 9)) + 2) // 5 + d - 1
+   return era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468
+end
+
+local last_date, last_start
+
+--- RFC 3339 in UTC, as records have it.
+-- @return epoch seconds, or nil
+function record.epoch(text)
+   local date, h, m, s = text:match("^(%d%d%d%d%-%d%d%-%d%d)T(%d%d):(%d%d):(%d%d)%.?%d*Z$")
+   if not date then
+      return nil
+   end
+   if date ~= last_date then
+      local year, month, day = date:match("^(%d+)%-(%d+)%-(%d+)$")
+      year, month, day = tonumber(year), tonumber(month), tonumber(day)
+      if month < 1 or month > 12 or day < 1 or day > 31 then
+         return nil
+      end
+      last_date, last_start = date, days(year, month, day) * 86400
+   end
+   h, m, s = tonumber(h), tonumber(m), tonumber(s)
+   return h < 24 and m < 60 and s < 61 and last_start + h * 3600 + m * 60 + s or nil
+end
+
+-- Replaces what no database would take: bytes that are no UTF-8, and NUL.
+local function clean(text)
+   if utf8.len(text) and not text:find("\0", 1, true) then
+      return text
+   end
+   local out, at = {}, 1
+   while at <= #text do
+      local good, bad = utf8.len(text, at)
+      bad = good and #text + 1 or bad
+      out[#out + 1] = text:sub(at, bad - 1)
+      if bad <= #text then
+         out[#out + 1] = "\u{fffd}"
+      end
+      at = bad + 1
+   end
+   return (table.concat(out):gsub("%z", "\u{fffd}"))
+end
+
+-- Raised by what follows, caught by record.read: a line's fault.
+local function bad(format, ...)
+   error({ format:format(...) }, 0)
+end
+
+local function number(value, name, low)
+   if value == nil or value == json.null then
+      return nil
+   elseif type(value) ~= "number" then
+      bad("%s is not a number", name)
+   elseif value ~= value or value < low or value > MOST then
+      bad("%s is out of range: %.14g", name, value)
+   end
+   return value
+end
+
+-- A string of at most WORD_BYTES.
+local function word(value, name)
+   if value == nil or value == json.null then
+      return nil
+   elseif type(value) ~= "string" then
+      bad("%s is not a string", name)
+   elseif #value > WORD_BYTES then
+      bad("%s is longer than %d bytes", name, WORD_BYTES)
+   end
+   return clean(value)
+end
+
+-- A string that a user may have chosen.
+local function name_of(value, name)
+   if value == nil or value == json.null then
+      return nil
+   elseif type(value) ~= "string" then
+      bad("%s is not a string", name)
+   end
+   value = clean(value)
+   if #value > NAME_BYTES then
+      value = value:sub(1, utf8.offset(value, 0, NAME_BYTES + 1) - 1)
+   end
+   return value
+end
+
+local function object(value, name)
+   if value == json.null then
+      return nil
+   elseif value ~= nil and type(value) ~= "table" then
+      bad("%s is not an object", name)
+   end
+   return value
+end
+
+local function time_of(text, name)
+   local epoch = type(text) == "string" and record.epoch(text)
+   if not epoch then
+      bad("%s is not a time in UTC", name)
+   elseif epoch < FIRST_S or epoch >= LAST_S then
+      bad("%s is out of range: %s", name, text)
+   end
+   return epoch
+end
+
+-- The fields of a job, by the object that they stand in: { path, { { key, index, low } } }
+local GROUPS = {}
+do
+   local by_path = {}
+   for i, field in ipairs(fields.JOB) do
+      local path = { table.unpack(field.path, 1, #field.path - 1) }
+      local name = table.concat(path, ".")
+      if not by_path[name] then
+         by_path[name] = { path = path, name = name }
+         GROUPS[#GROUPS + 1] = by_path[name]
+      end
+      local group = by_path[name]
+      group[#group + 1] = { key = field.path[#field.path], index = i, low = field.unit == "celsius" and -300 or 0 }
+   end
+end
+
+-- Values of fields.JOB, by their place in that list.
+local function job_values(r)
+   local values = {}
+   for i = 1, #GROUPS do
+      local group, at = GROUPS[i], r
+      for _, key in ipairs(group.path) do
+         at = at[key]
+         if at == nil then
+            break
+         elseif type(at) ~= "table" then
+            bad("%s is not an object", group.name)
+         end
+      end
+      for j = 1, at and #group or 0 do
+         local field = group[j]
+         local value = at[field.key]
+         if value ~= nil then
+            values[field.index] = number(value, group.name .. "." .. field.key, field.low)
+         end
+      end
+   end
+   return values
+end
+
+local function text_of(value)
+   local text = value and next(value) and json.encode(value)
+   return text and clean(text) or nil
+end
+
+local function nonempty(list)
+   return type(list) == "table" and next(list) ~= nil and list or nil
+end
+
+-- Who ran: nil where the record tells of no job.
+local function job_of(r, from_s, to_s)
+   local j = object(r.job, "job")
+   if not j then
+      return nil
+   end
+   local id = number(j.id, "job.id", 1)
+   if not id or not math.tointeger(id) or id > 4294967295 then
+      bad("job.id is not a job's number")
+   end
+   return {
+      id = math.tointeger(id),
+      restart = number(j.restart, "job.restart", 0),
+      array_job_id = number(j.array_job_id, "job.array_job_id", 0),
+      array_task_id = number(j.array_task_id, "job.array_task_id", 0),
+      het_job_id = number(j.het_job_id, "job.het_job_id", 0),
+      het_offset = number(j.het_offset, "job.het_offset", 0),
+      user = name_of(j.user, "job.user"),
+      name = name_of(j.name, "job.name"),
+      account = name_of(j.account, "job.account"),
+      partition = name_of(j.partition, "job.partition"),
+      nodes = number(j.nodes, "job.nodes", 1),
+      begin_s = from_s,
+      end_s = to_s,
+   }
+end
+
+local READERS = {}
+
+function READERS.job(r, row)
+   row.elapsed_s = number(r.elapsed_s, "elapsed_s", 0)
+   if row.elapsed_s and row.elapsed_s > row.time_s - FIRST_S then
+      bad("elapsed_s is out of range: %.14g", row.elapsed_s)
+   end
+   row.begin_s = row.elapsed_s and row.time_s - math.floor(row.elapsed_s)
+   row.job = job_of(r, row.begin_s or row.time_s, row.time_s)
+   if not row.job then
+      bad("no job in a job's record")
+   end
+   row.values = job_values(r)
+   local check = object(r.check, "check")
+   row.check_id = check and type(check.id) == "string" and check.id:match("^%x+$") and check.id:lower() or nil
+   local problems, errors, others = nonempty(r.problems), nonempty(r.errors), nonempty(r.others)
+   if problems or errors or others then
+      row.detail = text_of({ problems = problems, errors = errors, others = others, others_more = r.others_more })
+   end
+end
+
+local PLAIN = { pass = true, unrated = true }
+
+function READERS.check(r, row)
+   row.job = job_of(r, row.time_s, row.time_s)
+   for _, name in ipairs({ "trigger", "level", "asked", "status", "action" }) do
+      row[name] = word(r[name], name)
+   end
+   row.values = {}
+   local others = {}
+   for _, m in ipairs(object(r.metrics, "metrics") or {}) do
+      if type(m) ~= "table" or type(m.name) ~= "string" then
+         bad("metrics holds what is no metric")
+      end
+      for i = 1, #fields.CHECK do
+         if fields.CHECK[i].name == m.name then
+            row.values[i] = number(m.value, m.name, 0)
+         end
+      end
+      if not PLAIN[m.status] then
+         others[#others + 1] = m
+      end
+   end
+   row.text = row.status ~= "pass" and name_of(r.text or r.reason, "text") or nil
+   local drain, problems = nonempty(r.drain), nonempty(r.problems)
+   if others[1] or drain or problems or r.corrupt then
+      row.detail = text_of({ metrics = nonempty(others), drain = drain, problems = problems,
+         corrupt = r.corrupt or nil, note = r.note })
+   end
+end
+
+function READERS.loss(r, row)
+   row.records = number(r.lost_records, "lost_records", 0)
+   row.bytes = number(r.lost_bytes, "lost_bytes", 0)
+   row.reason = name_of(r.reason, "reason")
+end
+
+local function read(line)
+   local r = json.decode(line)
+   if type(r) ~= "table" then
+      bad("not a JSON object")
+   elseif r.v ~= records.VERSION then
+      bad("version %s, this syscheck reads %d", type(r.v) == "number" and ("%.14g"):format(r.v) or "missing",
+         records.VERSION)
+   end
+   local reader = READERS[r.kind]
+   if not reader then
+      bad("neither job, check nor loss")
+   elseif type(r.id) ~= "string" or #r.id ~= 32 or r.id:find("%X") then
+      bad("id is not 32 hexadecimal digits")
+   elseif type(r.node) ~= "string" or r.node == "" then
+      bad("node is not a name")
+   end
+   local row = {
+      kind = r.kind,
+      id = r.id:lower(),
+      cluster = word(r.cluster, "cluster") or "",
+      node = word(r.node, "node"),
+      time_s = time_of(r.time, "time"),
+      class = word(r.class, "class"),
+      config = word(r.config_id, "config_id"),
+      settings = object(r.config, "config"),
+   }
+   row.key = row.time_s << 30 | tonumber(row.id:sub(1, 8), 16) >> 2
+   reader(r, row)
+   return row
+end
+
+--- Reads a line.
+-- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config,
+--   settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
+--   begin_s, elapsed_s, check_id, values (by place in fields.JOB), detail;
+--   trigger, level, asked, status, action, values (of fields.CHECK), text, detail;
+--   records, bytes, reason }; or nil and why the line is bad
+function record.read(line)
+   local done, result = pcall(read, line)
+   if done then
+      return result
+   elseif type(result) == "table" then
+      return nil, result[1]
+   end
+   return nil, "not a record" -- what no check above foresaw; never stops the rest
+end
+
+--- Settings of a configuration as text.
+function record.settings(row)
+   return text_of(row.settings)
+end
+
+return record

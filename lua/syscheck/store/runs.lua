@@ -1,0 +1,70 @@
+--- Which run of a job a record belongs to. Pure.
+-- A requeued job keeps its number, so a run is known by its restart count where records
+-- tell it, else by its time: the nodes of one run overlap.
+local runs = {}
+
+-- Clocks of nodes differ, and a check ends before the job begins; a requeued job starts
+-- later than this after the run before (Slurm waits 30 s or more).
+local SLACK_S = 20
+
+local function contradicts(run, job)
+   return run.restart and job.restart and run.restart ~= job.restart
+end
+
+local function agrees(run, job)
+   return run.restart and run.restart == job.restart
+end
+
+local function overlaps(run, job)
+   return job.begin_s <= run.end_s + SLACK_S and job.end_s >= run.begin_s - SLACK_S
+end
+
+--- @param list runs of the job: { restart, begin_s, end_s }
+-- @param job of a record: the same
+-- @return the run, or nil; and those that turn out to be parts of it
+function runs.find(list, job)
+   local found, parts
+   for _, run in ipairs(list) do
+      if agrees(run, job) or (not contradicts(run, job) and overlaps(run, job)) then
+         if not found then
+            found = run
+         elseif contradicts(found, run) then
+            -- A record without a count touches two runs that are known to be two: the one
+            -- of its own count, else the later.
+            found = agrees(run, job) and run or agrees(found, job) and found
+               or run.begin_s > found.begin_s and run or found
+         else
+            parts = parts or {}
+            parts[#parts + 1] = run
+         end
+      end
+   end
+   for i = #(parts or {}), 1, -1 do
+      if contradicts(found, parts[i]) then
+         table.remove(parts, i)
+      end
+   end
+   return found, parts and parts[1] and parts or nil
+end
+
+--- Widens a run by what another, or a record's job, knows.
+-- @param names columns to take where the run has none
+-- @return true when that changed it
+function runs.widen(run, other, names)
+   local changed = false
+   if other.begin_s < run.begin_s then
+      run.begin_s, changed = other.begin_s, true
+   end
+   if other.end_s > run.end_s then
+      run.end_s, changed = other.end_s, true
+   end
+   for i = 1, #names do
+      local name = names[i]
+      if run[name] == nil and other[name] ~= nil then
+         run[name], changed = other[name], true
+      end
+   end
+   return changed
+end
+
+return runs

@@ -1,0 +1,118 @@
+--- The tables, and the way from each version of them to the next.
+-- docs/store.md tells what the columns mean.
+local fields = require("syscheck.fields")
+
+local schema = {}
+
+schema.VERSION = 1
+
+-- A column for each field of a list.
+local function columns(list)
+   local out = {}
+   for i, field in ipairs(list) do
+      out[i] = ("%s $number"):format(field.name)
+   end
+   return table.concat(out, ", ")
+end
+
+-- $type is the driver's, see TYPES there.
+local FIRST = {
+   "CREATE TABLE word (id $int PRIMARY KEY, text $word NOT NULL UNIQUE, private $int NOT NULL)",
+   "CREATE TABLE node (id $int PRIMARY KEY, cluster $int NOT NULL, name $word NOT NULL, class $int, "
+      .. "seen_s $number, UNIQUE (cluster, name))",
+   "CREATE TABLE run (id $int PRIMARY KEY, cluster $int NOT NULL, job_id $number NOT NULL, restart $number, "
+      .. "array_job_id $number, array_task_id $number, het_job_id $number, het_offset $number, user $int, name $int, "
+      .. "account $int, partition $int, nodes $number, seen $number NOT NULL, begin_s $number, end_s $number)",
+   "CREATE INDEX run_job ON run (job_id)",
+   "CREATE INDEX run_array ON run (array_job_id, array_task_id) WHERE array_job_id IS NOT NULL",
+   "CREATE INDEX run_het ON run (het_job_id, het_offset) WHERE het_job_id IS NOT NULL",
+   "CREATE INDEX run_like ON run (user, name, nodes)",
+   "CREATE TABLE job_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int NOT NULL, check_key $big, "
+      .. "begin_s $number, elapsed_s $number, class $int, config $int, " .. columns(fields.JOB) .. ", detail $text)",
+   "CREATE INDEX job_node_node ON job_node (node, key)",
+   "CREATE INDEX job_node_run ON job_node (run)",
+   "CREATE TABLE check_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int, trigger $int, level $int, "
+      .. "asked $int, status $int, action $int, class $int, config $int, " .. columns(fields.CHECK)
+      .. ", text $text, detail $text)",
+   "CREATE INDEX check_node_node ON check_node (node, key)",
+   "CREATE INDEX check_node_run ON check_node (run)",
+   "CREATE TABLE config (id $int PRIMARY KEY, text $text NOT NULL)",
+   "CREATE TABLE loss (key $key, id $id NOT NULL, node $int NOT NULL, records $number, bytes $number, reason $int)",
+   "CREATE INDEX loss_node ON loss (node, key)",
+   "CREATE TABLE file (path $word PRIMARY KEY, inode $number, head $word, offset $number NOT NULL, lines $number NOT NULL, "
+      .. "size $number NOT NULL, bad $number NOT NULL, time_s $number NOT NULL)",
+   "CREATE INDEX file_head ON file (head)",
+}
+
+-- [n]: from version n to n + 1, in one transaction (MariaDB commits each statement).
+local MIGRATIONS = {
+   [0] = FIRST,
+}
+
+local META = "CREATE TABLE meta (name $word PRIMARY KEY, value $word)"
+
+local function run_all(store, list)
+   for _, text in ipairs(list) do
+      text = text:gsub("%$(%l+)", store.driver.TYPES)
+      if text:find("^CREATE INDEX") and store.driver.WHOLE_INDEXES then
+         text = text:gsub(" WHERE .*$", "")
+      end
+      store:exec(text .. (text:find("^CREATE TABLE") and store.driver.TABLE_END or ""))
+   end
+end
+
+-- @return number; nil where there is no store yet
+local function version(store)
+   local done, row = pcall(store.row, store, "SELECT value FROM meta WHERE name = 'schema_version'")
+   if done then
+      return row and tonumber(row[1]) or 0
+   elseif tostring(row):find("not a store of syscheck", 1, true) then
+      return nil
+   end
+   error(row, 0)
+end
+
+local function migrate(store, from)
+   store:transaction(function()
+      -- The lock of every writer: who waited for it may find the work done.
+      from = tonumber(store:row("SELECT value FROM meta WHERE name = 'schema_version'" .. store.driver.LOCK)[1])
+      for v = from, schema.VERSION - 1 do
+         run_all(store, MIGRATIONS[v])
+      end
+      store:exec("UPDATE meta SET value = ? WHERE name = 'schema_version'", tostring(schema.VERSION))
+   end)
+end
+
+local function make(store)
+   local done, err = pcall(store.transaction, store, function()
+      run_all(store, { META })
+      for _, row in ipairs({ { "schema_version", "0" }, { "batches", "0" }, { "generation", "0" } }) do
+         store:exec("INSERT INTO meta (name, value) VALUES (?, ?)", row[1], row[2])
+      end
+   end)
+   -- Another process may have been first.
+   if not done and not version(store) then
+      error(err, 0)
+   end
+   migrate(store, 0)
+end
+
+--- Makes the tables, brings them up to date, or says why not.
+-- @param options { write, create }
+-- @return nil when the store can be used, else one line
+function schema.check(store, options)
+   local found = version(store)
+   if not found and not options.create then
+      return "not a store of syscheck" .. (options.write and "" or "; syscheck ingest makes one")
+   elseif not found then
+      make(store)
+   elseif found > schema.VERSION then
+      return ("version %d, made by a newer syscheck; this one reads %d"):format(found, schema.VERSION)
+   elseif found < schema.VERSION and not options.write then
+      return ("version %d, this syscheck reads %d; syscheck ingest brings it up to date"):format(found, schema.VERSION)
+   elseif found < schema.VERSION then
+      migrate(store, found)
+   end
+end
+
+return schema

@@ -1,0 +1,140 @@
+--- Files of a spool: which there are, and their lines from a position, in bounded memory.
+local uv = require("luv")
+local files = require("syscheck.files")
+local records = require("syscheck.records")
+
+local spoolfile = {}
+
+local MAX_LINE = 1048576 -- a longer line is damage, not a record
+local CHUNK = 1048576
+local HEAD = 65536 -- within it a file's first line must end to be known again
+
+-- Names of a directory's records: closed segments by time, the open file last.
+local function records_in(dir, out)
+   local open = false
+   for _, name in ipairs(files.list(dir)) do
+      if name == records.FILE then
+         open = true
+      elseif name:find("^records%-.*%.jsonl$") then
+         out[#out + 1] = dir .. "/" .. name
+      end
+   end
+   if open then
+      out[#out + 1] = dir .. "/" .. records.FILE
+   end
+end
+
+--- Files behind what a user names: a file, a spool directory, or a directory of those.
+-- @return list of paths; or nil and one line
+function spoolfile.list(path)
+   path = path:gsub("(.)/+$", "%1")
+   local stat, err = uv.fs_stat(path)
+   if not stat then
+      return nil, (err:gsub("^(E%u+): (.-): (.*)$", "%3: %2"))
+   elseif stat.type ~= "directory" then
+      return { path }
+   end
+   local ok
+   ok, err = uv.fs_access(path, "R")
+   if not ok then
+      return nil, path .. ": " .. (err or "permission denied")
+   end
+   local out = {}
+   records_in(path, out)
+   for _, name in ipairs(files.list(path)) do
+      local below = path .. "/" .. name
+      local inner = not name:find("^%.") and uv.fs_lstat(below)
+      if inner and inner.type == "directory" then
+         records_in(below, out)
+      end
+   end
+   return out
+end
+
+--- Opens a file.
+-- @return { path, inode, size, closed = nothing more will be written, head = what it is
+--   known by, or nil }; or nil and why
+function spoolfile.open(path)
+   local C = uv.constants
+   -- O_NONBLOCK: a pipe that somebody put there must not hold us.
+   local fd, err = uv.fs_open(path, C.O_RDONLY + C.O_NONBLOCK + files.NOFOLLOW, 0)
+   if not fd then
+      return nil, err
+   end
+   local stat = uv.fs_fstat(fd)
+   if not stat or stat.type ~= "file" then
+      uv.fs_close(fd)
+      return nil, path .. ": not a file"
+   end
+   local first = (uv.fs_read(fd, HEAD, 0) or ""):match("^([^\n]*)\n")
+   return {
+      fd = fd,
+      path = path,
+      inode = stat.ino,
+      size = stat.size,
+      closed = path:match("[^/]*$") ~= records.FILE,
+      head = first and first:match('"id":"(%x+)"'),
+      at = 0,
+      line = 0,
+      rest = "",
+      from = 1,
+   }
+end
+
+function spoolfile.close(self)
+   if self.fd then
+      uv.fs_close(self.fd)
+      self.fd = nil
+   end
+end
+
+--- Goes to where a line begins.
+function spoolfile.seek(self, offset, line)
+   self.at, self.line, self.rest, self.from = offset, line, "", 1
+   self.read_to = offset
+end
+
+--- The next line. Each byte is looked at once.
+-- @return line; or false for one that is too long; or nil at the end; and true where it
+--   has no end (of a closed file only: else it is still being written, and left)
+function spoolfile.next(self)
+   local skipped = 0
+   while true do
+      local to = self.rest:find("\n", self.from, true)
+      if to then
+         local line = self.rest:sub(self.from, to - 1)
+         self.at = self.at + skipped + to - self.from + 1
+         self.from, self.line = to + 1, self.line + 1
+         if skipped > 0 then
+            return false
+         end
+         return line
+      end
+      local left = self.rest:sub(self.from)
+      self.from = 1
+      if skipped > 0 or #left > MAX_LINE then
+         skipped, left = skipped + #left, ""
+      end
+      local position = self.read_to or 0
+      local chunk, err = uv.fs_read(self.fd, CHUNK, position)
+      if not chunk then
+         self.rest = left
+         error({ file_error = err }, 0)
+      elseif chunk == "" then
+         if not self.closed or (left == "" and skipped == 0) then
+            self.rest = left
+            -- What was skipped is read again when the line has an end.
+            if skipped > 0 then
+               spoolfile.seek(self, self.at, self.line)
+            end
+            return nil
+         end
+         self.at, self.line, self.rest = self.at + skipped + #left, self.line + 1, ""
+         return skipped == 0 and left, true
+      end
+      self.read_to = position + #chunk
+      self.rest = left .. chunk
+   end
+end
+
+return spoolfile

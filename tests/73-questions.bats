@@ -1,0 +1,389 @@
+#!/usr/bin/env bats
+# Stage 8: questions to the store: job, node, fleet; who may ask; a store that does not answer.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+load helpers
+
+# What a terminal, a spreadsheet, a shell, a database and a browser would take for orders.
+NASTY=$'=a\033[31m\007"\'; DROP TABLE run;--<script>\tx'
+GROUP_ID=4 # adm: a group that every Debian has
+
+setup_file() {
+	# Where user nobody can get at it, which Bats' own directory is not.
+	Q=$(mktemp -d /tmp/questions.XXXXXX)
+	chmod 755 "$Q"
+	export Q P=$Q/p NASTY GROUP_ID
+	make -s -C "$ROOT" install PREFIX="$P" SYSCONFDIR="$P/etc" LOCALSTATEDIR="$P/var" RUNDIR="$P/run" DESTDIR= >/dev/null
+	mkdir "$Q/spool"
+	history >"$Q/spool/records.jsonl"
+	"$P/bin/syscheck" ingest --store "$Q/store.db" "$Q/spool" >/dev/null
+}
+
+teardown_file() {
+	rm -rf "${Q:?}"
+}
+
+setup() {
+	PATH=$P/bin:$PATH
+	STORE=$Q/store.db
+	export LC_ALL=C
+	unset SYSCHECK_STORE NO_COLOR
+	rm -rf "$P/var/lib/syscheck-store"
+	printf 'return { store = "%s", store_group = "adm" }\n' "$STORE" >"$P/etc/syscheck/policy.lua"
+}
+
+# A week of four nodes: hourly jobs from 4001 on, of nobody (odd) and alice (even).
+#   n3 throttles in job 4010, n2 is drained by job 4020's check and comes back, n4 has memory
+#   errors in 4015; 4007 is array task 4000_4, 4009 is 4008+1, 4030 was requeued; n1 lost records.
+history() {
+	lua5.4 - <<-'LUA'
+	local json = require("cjson")
+	local base = os.time() - 6 * 86400
+	local serial = 0
+	local function time(t)
+		return os.date("!%Y-%m-%dT%H:%M:%SZ", t)
+	end
+	local function write(kind, node, t, r)
+		serial = serial + 1
+		r.v, r.kind, r.id, r.cluster, r.node, r.time = 1, kind, ("%08x%024x"):format(serial, serial), "c1", node, time(t)
+		r.class = "epyc-9654-2s192c-768g"
+		print(json.encode(r))
+		return r.id
+	end
+	local function config(r, new)
+		r.config_id, r.config = new and "deadbeef" or "cafebabe", { kernel = new and "6.2" or "6.1", thp = "always" }
+		return r
+	end
+	local function metric(name, value, bad)
+		return { name = name, value = value, status = bad and "fail" or "pass",
+			text = bad and "triad 61.3 < 77.4 GB/s" or nil }
+	end
+	local function run(job, t, nodes, broken)
+		for i, n in ipairs(nodes) do
+			local bad = job.id == broken and n == 2
+			local check = write("check", "n" .. n, t + i, config({ trigger = "prolog", level = "quick", asked = "quick",
+				status = bad and "fail" or "pass", action = bad and "drain" or "none", job = job,
+				text = bad and "triad 61.3 < 77.4 GB/s" or nil,
+				drain = bad and { done = true, reason = "syscheck: triad 61.3 < 77.4 GB/s" } or nil,
+				metrics = { metric("triad_gbs", bad and 61.3 or 86 + n / 10, bad), metric("gflops", 4000 + n),
+					metric("noise_pct", 0.2) } }, job.id > 4050))
+			local hot, ecc = job.id == 4010 and n == 3, job.id == 4015 and n == 4
+			write("job", "n" .. n, t + 1800 + i, config({ job = job, check = { id = check }, elapsed_s = 1800,
+				throttle_events = hot and 1204 or 0,
+				delta = { throttle = { package_ms = hot and 3612 or 0, package_count = hot and 1204 or 0 },
+					pressure = { io_some_us = 1000 * n }, memory_errors = { corrected = ecc and 12 or 0, uncorrected = 0 } },
+				errors = ecc and { { kind = "dimm", unit = "mc0 CPU0_DIMM_A1", corrected = 12 } } or nil,
+				others = job.id == 4011 and { 9001, 9002 } or nil }, job.id > 4050))
+		end
+	end
+	for id = 4001, 4100 do
+		local t = base + (id - 4000) * 3600
+		local job = { id = id, user = id % 2 == 0 and "alice" or "nobody", partition = "main", account = "physics",
+			nodes = 4, nodelist = "n[1-4]", name = id == 4003 and os.getenv("NASTY") or id == 4005 and ("x"):rep(10240)
+			or "job" .. id % 5 }
+		if id == 4007 then
+			job.array_job_id, job.array_task_id = 4000, 4
+		elseif id == 4009 then
+			job.het_job_id, job.het_offset = 4008, 1
+		elseif id == 4030 then
+			job.restart = 0
+			run(job, t, { 1, 2, 3, 4 })
+			job.restart = 1
+			t = t + 7200
+		end
+		run(job, t, { 1, 2, 3, 4 }, 4020)
+		if id == 4020 then
+			write("check", "n2", t + 2000, config({ trigger = "health", level = "quick", status = "pass", action = "resume",
+				metrics = { metric("triad_gbs", 86) } }))
+		end
+	end
+	write("loss", "n1", base + 90000, { lost_records = 3, lost_bytes = 4000, reason = "disk full" })
+	LUA
+}
+
+# of EXPRESSION: of a, the JSON that `run` left in $output
+of() {
+	lua5.4 /dev/fd/3 "$1" 3<<-'LUA' <<<"$output"
+	local function whole(t)
+		for k, v in pairs(t) do
+			t[k] = type(v) == "table" and whole(v) or math.type(v) == "float" and math.tointeger(v) or v
+		end
+		return t
+	end
+	local a = whole(require("cjson").decode(io.read("a")))
+	print((load("local a = ... return " .. arg[1])(a)))
+	LUA
+}
+
+# fails CODE WHAT COMMAND...: one line on standard error that holds WHAT, nothing else
+fails() {
+	local code=$1 what=$2
+	shift 2
+	run --separate-stderr "$@"
+	echo "$*: exit $status: $stderr"
+	[ "$status" -eq "$code" ] && [ -z "$output" ] && [ "$(wc -l <<<"$stderr")" -eq 1 ] &&
+		[[ $stderr == "syscheck: "*"$what"* && ! $stderr =~ [^[:print:]] ]]
+}
+
+as_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
+}
+
+# as_asker COMMAND...: what sudo makes of user nobody: an account that may read the store
+as_asker() {
+	env -i PATH="$PATH" SUDO_UID=65534 SUDO_USER=nobody SYSCHECK_STORE=/nonexistent \
+		setpriv --reuid=64998 --regid=64998 --groups="$GROUP_ID" --inh-caps=-all "$@"
+}
+
+@test "job: nodes against their peers" {
+	run --separate-stderr syscheck job 4010
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[[ ${lines[0]} == "job 4010  name job0  user alice  account physics  partition main  cluster c1  nodes 4" ]]
+	[[ $output =~ n3\ .*\ quick\ +pass\ +86\.3\ +4003\ .*\ 1800\ +1204\*\ +3612\* ]]
+	[[ $output == *"n3: unlike its peers: throttle events 1204; 3 peers: median 0, worst 0"* ]]
+	[[ $output != *"n1: "* ]]
+	run syscheck job 4020
+	[[ $output == *"n2: drained, the job was sent elsewhere"* ]]
+	[[ $output == *"n2: unlike its peers: triad 61.3 GB/s; 3 peers: median 86.3 GB/s, worst 86.1 GB/s"* ]]
+	run syscheck job 4015
+	[[ $output == *"n4: mc0 CPU0_DIMM_A1: corrected 12"* ]]
+	run syscheck job 4011
+	[[ $output == *"n1: shared with jobs 9001, 9002"* ]]
+}
+
+@test "job: array tasks, components, runs of a requeued job" {
+	run syscheck job 4000_4
+	[[ $output == "job 4000_4 (job 4007)  "* ]]
+	run syscheck job 4008+1
+	[[ $output == "job 4008+1 (job 4009)  "* ]]
+	fails 1 "it is an array with tasks from 4000_4 to 4000_4" syscheck job 4000
+	run --separate-stderr syscheck job 4030
+	[ "$(grep -c '^ *1  n' <<<"$output")" = 4 ]
+	[ "$(grep -c '^ *2  n' <<<"$output")" = 4 ]
+	run --separate-stderr syscheck job 4030 --json
+	[ "$(of '#a.runs .. " " .. a.runs[2].restart .. " " .. #a.runs[2].rows')" = "2 1 4" ]
+}
+
+@test "job: JSON and CSV have every number" {
+	run --separate-stderr syscheck job 4010 --json
+	[ "$(of 'a.kind .. a.id .. a.runs[1].rows[3].values.throttle_events')" = job40101204 ]
+	[ "$(of 'a.runs[1].rows[3].out[1].name .. a.runs[1].rows[3].check.metrics.gflops')" = throttle_events4003 ]
+	[ "$(of '#a.runs[1].rows[1].out')" = 0 ]
+	run --separate-stderr syscheck job 4010 --csv
+	[ "${#lines[@]}" -eq 5 ]
+	[[ ${lines[3]} == *,n3,*,throttle_events\ throttle_package_ms,* ]]
+	[ "$(awk -F, '{ print NF }' <<<"$output" | sort -u | wc -l)" = 1 ]
+	fails 2 "can not be used together" syscheck job 4010 --json --csv
+}
+
+@test "a job's name is shown, never obeyed" {
+	local format
+	for format in "" --csv --json; do
+		# shellcheck disable=SC2086
+		run --separate-stderr syscheck job 4003 $format
+		[ "$status" -eq 0 ]
+		[ "$(tr -d '\r\n' <<<"$output" | LC_ALL=C tr -d ' -~' | wc -c)" = 0 ]
+	done
+	[ "$(of 'a.runs[1].name == os.getenv("NASTY")')" = true ]
+	run syscheck job 4003 --csv
+	[[ $output == *",\"'=a\\x1b[31m\\x07\"\"'; DROP TABLE run;--<script>\\x09x\","* ]]
+	run syscheck job 4005
+	[[ ${lines[0]} == *"xxx...  user"* ]]
+	run syscheck job 4005 --json
+	[ "$(of '#a.runs[1].name <= 1024')" = true ]
+	run syscheck node n1 --limit 100
+	[[ $output == *"=a\\x1b[31m"* ]]
+	# The tables are all there.
+	run syscheck job 4010
+	[ "$status" -eq 0 ]
+}
+
+@test "job: the spool where there is no store, or when it is named" {
+	run syscheck job 4010 --spool "$Q/spool"
+	[[ $output =~ n3\ .*\ 1204\* ]]
+	run syscheck job 4000_4 --spool "$Q/spool"
+	[[ $output == "job 4000_4 (job 4007)  "* ]]
+	run syscheck job 4010 --spool "$Q/spool" --json
+	[ "$(of '#a .. a[1].kind')" = 8check ]
+	run syscheck job 4010 --spool "$Q/spool" --csv
+	[ "${#lines[@]}" -eq 5 ]
+	fails 2 "exclude each other" syscheck job 4010 --spool "$Q/spool" --store "$STORE"
+	echo 'return {}' >"$P/etc/syscheck/policy.lua"
+	fails 1 "no record in 1 spool directory" syscheck job 4010
+	mkdir -p "$P/var/lib/syscheck-store"
+	cp "$STORE" "$P/var/lib/syscheck-store/syscheck.db"
+	run syscheck job 4010
+	[[ $output =~ n3\ .*\ 1204\* ]]
+	SYSCHECK_STORE=$Q/none.db fails 3 "$Q/none.db: no such file" syscheck job 4010
+}
+
+@test "node: checks over time, events, jobs" {
+	run --separate-stderr syscheck node n2 --limit 3
+	[ "$status" -eq 0 ]
+	[[ ${lines[0]} == "node n2  cluster c1  class epyc-9654-2s192c-768g  since "* ]]
+	[[ ${lines[1]} == "checks 102 (101 pass, 1 fail)  jobs 101" ]]
+	[[ $output =~ triad\ +GB/s\ +86\.2\ +86\.2\ +61\.3\ +86\.2\ +102\ +\|.*_.*\| ]]
+	[[ $output == *" drain "*"4020  syscheck: triad 61.3 < 77.4 GB/s"* ]]
+	[[ $output == *" resume "*"-  back in service"* ]]
+	[[ $output == *" config "*"cafebabe -> deadbeef: kernel 6.1 -> 6.2"* ]]
+	[[ $output == *"jobs (last 3 of 101; --limit)"* ]]
+	[[ $output =~ \ 4100\ +alice\ +job0\ +4\ +1800 ]]
+	run syscheck node n3
+	[[ $output == *" throttle "*"4010  1204 throttle events, 3612 ms"* ]]
+	run syscheck node n4
+	[[ $output == *" memory "*"4015  12 corrected memory errors (mc0 CPU0_DIMM_A1: corrected 12)"* ]]
+	run syscheck node n1
+	[[ $output == *" loss "*"3 records lost (4000 bytes): disk full"* ]]
+	run syscheck node n2 --since 1m
+	[[ ${lines[1]} == "checks 0  jobs 0" ]]
+	run --separate-stderr syscheck node n2 --json
+	[ "$(of 'a.checks .. " " .. a.jobs_total .. " " .. #a.jobs .. " " .. #a.metrics[1].series')" = "102 101 20 48" ]
+	run --separate-stderr syscheck node n2 --csv
+	[[ $output == *",drain,4020,alice,job0,4,,syscheck: triad 61.3 < 77.4 GB/s,,,"* ]]
+}
+
+@test "node: bars in the reader's own characters, colours on a terminal only" {
+	run syscheck node n2
+	[[ $(tr -d '\n' <<<"$output") =~ ^[[:print:]]+$ ]]
+	LC_ALL=C.UTF-8 run syscheck node n2
+	[[ $output == *█* ]]
+	run env TERM=xterm script -qec "syscheck node n2" /dev/null
+	[[ $output == *$'\033[31mdrain'* ]]
+	run env TERM=xterm NO_COLOR=1 script -qec "syscheck node n2" /dev/null
+	[[ $output == *drain* && $output != *$'\033'* ]]
+	run env TERM=dumb script -qec "syscheck job 4010" /dev/null
+	[[ $output == *1204* && $output != *$'\033'* ]]
+}
+
+@test "fleet: slowest, fastest, spread, who is out" {
+	lua5.4 - >"$BATS_TEST_TMPDIR/records.jsonl" <<-'LUA'
+	for n = 1, 20 do
+		for c = 1, 2 do
+			local triad = n == 7 and c == 2 and 61.3 or 86 + n % 3
+			print(('{"v":1,"kind":"check","id":"%08x%08x0000000000000000","cluster":"c1","node":"f%d","time":"%s","class":"%s",'
+				.. '"level":"quick","status":"%s","action":"none","metrics":[{"name":"triad_gbs","value":%g,"status":"pass"}]}')
+				:format(n, c, n, os.date("!%Y-%m-%dT%H:%M:%SZ", os.time() - 8000 + c * 3600), n == 20 and "xeon" or "epyc",
+					n == 7 and c == 2 and "fail" or "pass", triad))
+		end
+		-- What was looked at since then measured nothing.
+		print(('{"v":1,"kind":"check","id":"%08x%08x0000000000000000","cluster":"c1","node":"f%d","time":"%s","class":"%s",'
+			.. '"level":"passive","status":"pass","action":"none","metrics":[]}'):format(n, 9, n,
+			os.date("!%Y-%m-%dT%H:%M:%SZ", os.time() - 60), n == 20 and "xeon" or "epyc"))
+	end
+	LUA
+	STORE=$BATS_TEST_TMPDIR/fleet.db
+	syscheck ingest --store "$STORE" "$BATS_TEST_TMPDIR/records.jsonl"
+	run --separate-stderr syscheck fleet --store "$STORE"
+	[ "$status" -eq 0 ]
+	[[ $output =~ epyc\ +triad\ +GB/s\ +19\ +87\.0\ +61\.3\ +f7\ +88\.0\ +f[0-9]+\ +30\.3\ +2\.3\ +1 ]]
+	[[ $output =~ f7\ +epyc\ +triad\ +61\.3\ +87\.0\ +-29\.5\ +fail ]]
+	[[ $output =~ xeon\ +triad\ +GB/s\ +1\ .*\ - ]]
+	run --separate-stderr syscheck fleet --store "$STORE" --class xeon --json
+	[ "$(of '#a.classes .. a.classes[1].class .. a.classes[1].nodes .. tostring(a.classes[1].metrics[1].judged)')" = 1xeon1false ]
+	run --separate-stderr syscheck fleet --store "$STORE" --csv
+	[[ $output == *"out,epyc,triad_gbs,GB/s,19,87,f7,61.3,-29."* ]]
+	fails 1 'no node of class "epy" measured' syscheck fleet --store "$STORE" --class epy
+	fails 1 "no node measured anything since" syscheck fleet --store "$STORE" --since 10m
+}
+
+@test "what does not exist, and what is no question: one line" {
+	fails 1 "job 9: no record" syscheck job 9
+	fails 1 "job 4000_5: no record" syscheck job 4000_5
+	fails 1 'no record of a node "n22", did you mean "n2"?' syscheck node n22
+	fails 1 'no record of a node "\x1b[2J"' syscheck node $'\033[2J'
+	fails 1 'no record of a node "n2" of cluster "other"' syscheck node n2 --cluster other
+	local args
+	for args in "job x" "job 123_" "job 123+" "job 4711.batch" "job 99999999999" "node n1 --since" "node n1 --since soon" \
+		"node n1 --since 0d" "node n1 --since 2999-01-01" "fleet --since 2026-02-30" "node n1 --limit 0" "node n1 --limit x" \
+		"node" "fleet extra" "job 1 --store"; do
+		# shellcheck disable=SC2086
+		fails 2 "" syscheck $args
+	done
+	fails 2 "--since: must be a time like 7d, 12h" syscheck node n1 --since "x'; DROP TABLE node"
+}
+
+@test "a store that does not answer: one line, exit 3" {
+	local bad=$BATS_TEST_TMPDIR/bad.db
+	fails 3 "no such file" syscheck job 1 --store "$bad"
+	fails 3 "a store is an absolute path" syscheck job 1 --store relative.db
+	fails 3 "not a file" syscheck node n1 --store "$BATS_TEST_TMPDIR"
+	: >"$bad"
+	fails 3 "not a store of syscheck" syscheck fleet --store "$bad"
+	head -c 5000 /dev/urandom >"$bad"
+	fails 3 "not an SQLite file" syscheck node n1 --store "$bad"
+	cp "$STORE" "$bad"
+	sqlite3 "$bad" "UPDATE meta SET value = '99' WHERE name = 'schema_version'"
+	fails 3 "made by a newer syscheck" syscheck job 4010 --store "$bad"
+	# Damage that shows only when its pages are read.
+	cp "$STORE" "$bad"
+	dd if=/dev/urandom of="$bad" bs=4096 seek=3 count=20 conv=notrunc status=none
+	fails 3 "" syscheck node n2 --store "$bad"
+	fails 3 "" syscheck job 4010 --store "postgresql://127.0.0.1:1/nothing"
+	fails 3 "password" syscheck job 4010 --store "postgresql://u:secret@h/d"
+	[[ $stderr != *secret* ]]
+}
+
+@test "who may ask: the store's permissions decide, not this program" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	local dir=$Q/guarded
+	printf 'return { store = "%s", store_group = "adm" }\n' "$dir/store.db" >"$P/etc/syscheck/policy.lua"
+	syscheck ingest "$Q/spool"
+	[ "$(stat -c '%a %g' "$dir/store.db")" = "640 $GROUP_ID" ]
+	[ "$(stat -c '%a %g' "$dir")" = "750 $GROUP_ID" ]
+	fails 3 "permission denied: root and group adm may ask about every job; about your own: sudo" \
+		as_nobody syscheck job 4010
+	chmod 755 "$dir"
+	fails 3 "may ask about every job" as_nobody syscheck node n1
+	chmod 750 "$dir"
+	# The admin group reads, and cannot change a thing.
+	run setpriv --reuid=65534 --regid=65534 --groups="$GROUP_ID" "$P/bin/syscheck" job 4010
+	[ "$status" -eq 0 ]
+	run setpriv --reuid=65534 --regid=65534 --groups="$GROUP_ID" "$P/bin/syscheck" ingest "$Q/spool"
+	[ "$status" -eq 3 ]
+}
+
+@test "ask: a user about his own jobs, whatever he types" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	local dir=$Q/asked ask=$P/libexec/syscheck/ask words
+	printf 'return { store = "%s", store_group = "adm" }\n' "$dir/store.db" >"$P/etc/syscheck/policy.lua"
+	syscheck ingest "$Q/spool"
+	run --separate-stderr as_asker "$ask" job 4011
+	[ "$status" -eq 0 ]
+	[[ $output == "job 4011  name job1  user nobody  "* ]]
+	# Whose the other jobs on his nodes are is not his to know.
+	[[ $output == *"shared with 2 other jobs"* && $output != *9001* ]]
+	run --separate-stderr as_asker "$ask" job 4000_4 --json
+	[ "$(of 'a.runs[1].user')" = nobody ]
+	run as_asker "$ask" job 4008+1 --csv
+	[ "$status" -eq 0 ]
+	# Another's job is like one that never was.
+	fails 1 "job 4010: no record of such a job of yours" as_asker "$ask" job 4010
+	fails 1 "job 77: no record of such a job of yours" as_asker "$ask" job 77
+	while read -r -a words; do
+		fails 2 "" as_asker "$ask" "${words[@]}"
+	done <<-CASES
+
+	job
+	4011
+	job 4010 --spool $Q/spool
+	job 4010 --store=$STORE
+	job --store $STORE
+	job 4011 --policy=/tmp/p
+	--policy /tmp/p job
+	node n1
+	fleet
+	../cmd/ingest 1
+	CASES
+	# Who is not sent by sudo is nobody's user; who sends himself has only his own rights.
+	fails 2 "runs by sudo only" env -u SUDO_UID "$ask" job 4011
+	fails 3 "permission denied" env SUDO_UID=65534 setpriv --reuid=65534 --regid=65534 --clear-groups "$ask" job 4011
+	# A user's modules and environment are not loaded.
+	mkdir "$BATS_TEST_TMPDIR/cwd"
+	cd "$BATS_TEST_TMPDIR/cwd"
+	echo 'print("loaded") os.exit(0)' | tee luv.lua cjson.lua syscheck.lua >/dev/null
+	run env LUA_INIT='print("loaded")' LUA_PATH=./?.lua SUDO_UID=65534 "$ask" job 4011
+	[ "$status" -eq 0 ]
+	[[ $output != *loaded* ]]
+}
