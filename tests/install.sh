@@ -49,7 +49,7 @@ man() {
 main() {
 	umask 022
 	local d f
-	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR/lua/syscheck/counters" "$DATADIR/lua/syscheck/cmd" "$DATADIR/lua/syscheck/doctor" "$DATADIR/lua/syscheck/questions" "$DATADIR/lua/syscheck/store" \
+	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR/lua/syscheck/counters" "$DATADIR/lua/syscheck/cmd" "$DATADIR/lua/syscheck/doctor" "$DATADIR/lua/syscheck/questions" "$DATADIR/lua/syscheck/store" "$DATADIR/lua/syscheck/why" \
 		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
 		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/sudoers.d" \
 		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do

@@ -14,8 +14,9 @@ local why = {}
 why.MIN_LIKE = 3 -- like runs, to say anything about the time
 why.WANT_LIKE = 5 -- like runs, to say it well
 why.SLOW = 1.05 -- of the median: less is not called slow, whatever its p
-why.ALPHA = 0.05
-why.PERHAPS = 0.25
+why.ALPHA = 0.05 -- corrected p up to which a condition is called out of line
+why.NAMED = 0.10 -- up to which it is still named, as perhaps
+why.PERHAPS = 0.25 -- p of the time up to which a job is called perhaps slow
 why.ACCOUNTS = 0.5 -- a cause must be able to account for this share of the lost time
 why.NORMAL = 1.1 -- like runs up to here, of the median, are the measure for conditions
 
@@ -153,6 +154,7 @@ local function fill_in(e, state, like_rows, other_rows)
       e.peers = e.where == "node" and conditions.typical(e.item, state.rows, e.elapsed_s, e.node) or nil
       e.like = conditions.typical(e.item, like_rows, e.elapsed_s)
       e.class = conditions.typical(e.item, other_rows, e.elapsed_s, e.node)
+      e.events = e.row and e.name:find("^throttle_.*_ms$") and e.row.throttle_events or nil
    end
 end
 
@@ -202,8 +204,9 @@ function why.analyse(input)
    for _, list in ipairs({ conditions_of(state.nodes, state.metrics), conditions_of(state.jobs, state.job_metrics) }) do
       for _, c in ipairs(list) do
          c.accounts = lost > 0 and c.cost_s / lost or nil
-         c.out_of_line = c.p_corrected <= why.ALPHA
+         c.out_of_line = c.p_corrected <= why.NAMED
          c.blamed = c.out_of_line and slow.verdict ~= "no" and (c.accounts or 0) >= why.ACCOUNTS
+         c.perhaps = c.p_corrected > why.ALPHA or nil
          out.conditions[#out.conditions + 1] = c
       end
    end

@@ -371,9 +371,11 @@ function sim.history(o, write)
       if case and not run.early then
          case.id, case.size, case.job = run.id, group.size, group.name
          -- Bad nodes in it; such a job tells nothing of causes that are no node's.
-         case.bad = 0
+         case.bad, case.others = 0, {}
          for _, node in ipairs(used) do
-            case.bad = case.bad + (active(node.episodes, run.begin) and 1 or 0)
+            if active(node.episodes, run.begin) then
+               case.bad, case.others[node.name] = case.bad + 1, true
+            end
          end
          cases[#cases + 1] = case
       end

@@ -132,11 +132,13 @@ end
 -- @return { pool = reference: nodes against their peers, in all runs; tops = reference: the
 --   worst node of each like run; usual = level in like runs or nil; medians = of each like run }
 local function background(state, item, own, own_sorted)
-   local levels, medians, pool, tops = {}, {}, {}, {}
+   local levels, medians, pool, tops, like_rows = {}, {}, {}, {}, 0
    for _, rows in ipairs(state.like) do
       local list, sorted = scaled(item, rows)
       if sorted[1] then
-         tops[#tops + 1] = add_residuals(pool, list, sorted)
+         local top = add_residuals(pool, list, sorted)
+         tops[#tops + 1] = top
+         like_rows = like_rows + (top and #list or 0)
          table.move(list, 1, #list, #levels + 1, levels)
          medians[#medians + 1] = stats.middle(sorted)
       end
@@ -160,7 +162,9 @@ local function background(state, item, own, own_sorted)
          pool[i] = { x = one.x - usual, node = one.node }
       end
    end
-   return { pool = reference(pool), tops = #own > 1 and #tops >= MIN_RUNS and reference(tops) or nil, usual = usual,
+   -- Of large like runs a share of the nodes is read: their worst is not the worst of all.
+   local sampled = like_rows > 0 and math.max(1, #own * #tops / like_rows) or 1
+   return { pool = reference(pool), sampled = sampled, tops = #own > 1 and #tops >= MIN_RUNS and reference(tops) or nil, usual = usual,
       medians = medians }
 end
 
@@ -198,10 +202,11 @@ local function add_nodes(state, item, own, own_sorted, back)
       local p_like, runs
       if back.tops then
          p_like, runs = p_of(one.over, back.tops, one.node, prior)
+         p_like = math.min(1, p_like * back.sampled)
          p_like = runs >= MIN_RUNS and p_like or nil
       end
-      state.nodes[#state.nodes + 1] = { where = #own > 1 and "node" or "only", node = one.node, item = item,
-         value = value, elapsed_s = one.row.elapsed_s, compared = n, p_like = p_like, times = math.exp(one.over),
+      state.nodes[#state.nodes + 1] = { where = #own > 1 and "node" or "only", node = one.node, row = one.row,
+         item = item, value = value, elapsed_s = one.row.elapsed_s, compared = n, p_like = p_like, times = math.exp(one.over),
          p = p_like and stats.together({ p, p_like }, 2) or math.min(1, p),
          cost_s = item.scale.cost(item, value, one.usual, one.row.elapsed_s) }
    end
