@@ -11,7 +11,7 @@ local argparse = require("argparse")
 local paths = require("syscheck.paths")
 
 local USAGE = 2
-local COMMANDS = { "run", "job", "why", "node", "fleet", "baseline", "config", "doctor", "ingest" }
+local COMMANDS = { "run", "job", "why", "suspects", "node", "fleet", "baseline", "config", "doctor", "ingest" }
 
 local function main()
    local parser = argparse("syscheck", "Tells whether a node is fit, and what it went through during a job.")

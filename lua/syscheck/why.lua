@@ -155,6 +155,7 @@ local function fill_in(e, state, like_rows, other_rows)
       e.like = conditions.typical(e.item, like_rows, e.elapsed_s)
       e.class = conditions.typical(e.item, other_rows, e.elapsed_s, e.node)
       e.events = e.row and e.name:find("^throttle_.*_ms$") and e.row.throttle_events or nil
+      e.row = nil
    end
 end
 

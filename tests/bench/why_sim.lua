@@ -371,7 +371,12 @@ function sim.history(o, write)
       if case and not run.early then
          case.id, case.size, case.job = run.id, group.size, group.name
          -- Bad nodes in it; such a job tells nothing of causes that are no node's.
-         case.bad, case.others = 0, {}
+         case.bad, case.others, case.planted = 0, {}, {}
+         for i, hit in pairs(hits) do
+            if hit.loss >= 1 - 1 / 1.15 and hit.e ~= share then
+               case.planted[used[i].name] = sim.GROUP[hit.e.cause]
+            end
+         end
          for _, node in ipairs(used) do
             if active(node.episodes, run.begin) then
                case.bad, case.others[node.name] = case.bad + 1, true
