@@ -41,7 +41,7 @@ SPANK_PURE  := $(B)/spank/level.o $(B)/spank/status.o
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := all
-.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect clean help
+.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect bench-why clean help
 
 all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
 
@@ -128,6 +128,9 @@ bench: setup ## Kernels beside their peers, and what checks cost beyond them (RO
 bench-detect: setup ## What checks find and whom they drain wrongly: real quotas, and a simulated fleet (10 min, CHECKS=20)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/bench/detect.sh
+
+bench-why: setup ## How often `why` names the planted node and cause first, and an innocent one (5 min, SEEDS="1 2")
+	$(Q)tests/bench/why.sh
 
 clean: ## Remove build/
 	$(Q)rm -rf $(B)

@@ -97,6 +97,7 @@ local function groups(n, of_class)
          first = random() < 0.5 and uniform(1, 5) or 1, -- node 0 does more I/O
          system = pick({ { "nfs", 0.3 }, { "lustre", 0.5 }, { "disk", 0.2 } }),
          parallel = lognormal(3, 0.7), bytes = lognormal(5e6, 1.5),
+         runs = {},
          -- Runs: few have many.
          weight = (i + 10) ^ -0.7 }
    end
@@ -382,8 +383,10 @@ function sim.history(o, write)
                case.bad, case.others[node.name] = case.bad + 1, true
             end
          end
+         case.group, case.at = group, #group.runs + 1
          cases[#cases + 1] = case
       end
+      group.runs[#group.runs + 1] = case and case.slowdown or 1
       for i, node in ipairs(used) do
          local hit = hits[i]
          local e = active(node.episodes, run.begin)
@@ -391,6 +394,15 @@ function sim.history(o, write)
          local d = show(node, group, run, i, hit and hit.e, hit and hit.loss * run.elapsed or 0)
          job_line(write, node, run, group, d, check_id)
       end
+   end
+   -- Slow against like runs is what can be seen: where these are slow as well, less.
+   for _, case in ipairs(cases) do
+      local near = {}
+      for i = math.max(1, case.at - 20), math.min(#case.group.runs, case.at + 10) do
+         near[#near + 1] = i ~= case.at and case.group.runs[i] or nil
+      end
+      table.sort(near)
+      case.slowdown, case.group = case.slowdown / (near[(#near + 1) // 2] or 1), nil
    end
    return cases
 end

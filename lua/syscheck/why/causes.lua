@@ -23,11 +23,11 @@ local SCALES = {}
 
 -- Share of the elapsed time that is too small to explain what is called slow (5 %): what lies
 -- below is all alike. Without it, one event instead of none would be an infinite ratio.
-local FLOOR = tonumber(os.getenv("FLOOR") or 0.02)
+local FLOOR = 0.02
 
 -- What it cost at most, as a share of the elapsed time, since longer jobs gather more.
 SCALES.time = {
-   prior = tonumber(os.getenv("PRIOR") or 0.5),
+   prior = 0.5,
    value = function(item, v, elapsed)
       return math.log(v * item.each_s / elapsed + FLOOR)
    end,
@@ -41,7 +41,7 @@ SCALES.count = SCALES.time
 -- its slowest core loses more than the mean.
 local SLOWEST_CORE = 4
 SCALES.share = {
-   prior = tonumber(os.getenv("PRIOR") or 0.5),
+   prior = 0.5,
    value = function(_, v)
       return math.log(SLOWEST_CORE * v / 100 + FLOOR)
    end,

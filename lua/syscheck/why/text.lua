@@ -8,6 +8,7 @@ local text = {}
 
 local MOST_NAMED = 3 -- causes in the sentence
 local MORE_WORK = 1.1
+local SHOWN_P = 0.5 -- what chance explains as well as not is in no table
 
 --- 1204 -> "1,204"
 function text.count(value)
@@ -158,7 +159,7 @@ local HEAD = { "NODE", "CAUSE", "WHAT", "VALUE", "PEERS", "LIKE_RUNS", "CLASS", 
 function text.table(answer, job, name, color)
    local rows = { HEAD }
    for _, c in ipairs(answer.conditions) do
-      for i, e in ipairs(c.evidence) do
+      for i, e in ipairs(c.p_corrected <= SHOWN_P and c.evidence or {}) do
          if i == 1 or (e.p <= 0.05 and i <= 4) then
             local style = c.blamed and "bad" or c.out_of_line and "warn" or nil
             rows[#rows + 1] = {

@@ -1,0 +1,183 @@
+#!/usr/bin/env bats
+# Stage 8: why was this job slow; which nodes are in too many slow jobs.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+load helpers
+
+# What a terminal, a spreadsheet, a database and a browser would take for orders.
+NASTY=$'=a\033[31m\007"\'; DROP TABLE run;--<script>\tx'
+
+setup_file() {
+	Q=$(mktemp -d)
+	export Q P=$Q/p NASTY
+	make -s -C "$ROOT" install PREFIX="$P" SYSCONFDIR="$P/etc" LOCALSTATEDIR="$P/var" RUNDIR="$P/run" DESTDIR= >/dev/null
+	mkdir "$Q/spool"
+	history >"$Q/spool/records.jsonl"
+	"$P/bin/syscheck" ingest --store "$Q/store.db" "$Q/spool" >/dev/null
+}
+
+teardown_file() {
+	rm -rf "${Q:?}"
+}
+
+setup() {
+	PATH=$P/bin:$PATH
+	export LC_ALL=C SYSCHECK_STORE=$Q/store.db
+	unset NO_COLOR
+	printf 'return {}\n' >"$P/etc/syscheck/policy.lua"
+}
+
+# Ten days, 32 nodes, an hourly job of 4 nodes in turn, names a, b and c of alice: 1000 s.
+#   n7 throttles in every job from 5100 on; 5050 is slow and nobody knows why; 5060 ran
+#   with the file system slow for all; 5070 has a hostile name; 5080 is array task 5000_7,
+#   5082 is 5081+1; 5090 is the only one of its kind.
+history() {
+	lua5.4 - <<-'LUA'
+	local json = require("cjson")
+	local base = os.time() - 10 * 86400
+	math.randomseed(3)
+	local serial = 0
+	local function time(t)
+		return os.date("!%Y-%m-%dT%H:%M:%SZ", t)
+	end
+	local function vary(x)
+		return x * (0.8 + 0.4 * math.random())
+	end
+	for id = 5001, 5220 do
+		local job = { id = id, user = "alice", account = "a1", partition = "main", nodes = 4,
+			name = id == 5070 and os.getenv("NASTY") or id == 5090 and "once" or ("abc"):sub(id % 3 + 1, id % 3 + 1) }
+		if id == 5080 then
+			job.array_job_id, job.array_task_id = 5000, 7
+		elseif id == 5082 then
+			job.het_job_id, job.het_offset = 5081, 1
+		end
+		local nodes, hot = {}, false
+		for i = 0, 3 do
+			nodes[i + 1] = (id * 5 + i) % 32 + 1
+			hot = hot or (id >= 5100 and nodes[i + 1] == 7)
+		end
+		local all = id == 5060
+		local elapsed = math.floor(vary(20) + 1000 * ((hot or all) and 1.6 or id == 5050 and 1.4 or 1))
+		for i, n in ipairs(nodes) do
+			serial = serial + 1
+			local bad = hot and n == 7
+			local t = base + (id - 5000) * 3600
+			print(json.encode({ v = 1, kind = "job", id = ("%08x%024x"):format(serial * 2654435761 % 4294967296, serial),
+				cluster = "c1", node = "n" .. n, boot_id = "b", class = "epyc-9654-2s192c-768g", config_id = "cafebabe",
+				time = time(t + elapsed + 2), begin = { time = time(t) }, ["end"] = { time = time(t + elapsed) },
+				elapsed_s = elapsed, job = job, throttle_events = bad and 1204 or 0,
+				delta = { throttle = { package_count = bad and 1204 or 0, package_ms = bad and 620000 or 0 },
+					pressure = { io_some_us = vary(all and 600e6 or 5e6), io_full_us = vary(all and 500e6 or 2e6),
+						cpu_some_us = vary(5e6) },
+					cpu = { iowait_ms = vary(all and 900e3 or 4000) }, nfs = { op_ms = vary(all and 800e3 or 9000) },
+					memory_errors = { corrected = 0 } } }))
+		end
+	end
+	LUA
+}
+
+# of EXPRESSION: of a, the JSON that `run` left in $output
+of() {
+	lua5.4 /dev/fd/3 "$1" 3<<-'LUA' <<<"$output"
+	local a = require("cjson").decode(io.read("a"))
+	print((load("local a = ... return " .. arg[1])(a)))
+	LUA
+}
+
+# fails CODE WHAT COMMAND...: one line on standard error that holds WHAT, nothing else
+fails() {
+	local code=$1 what=$2
+	shift 2
+	run --separate-stderr "$@"
+	echo "$*: exit $status: $stderr"
+	[ "$status" -eq "$code" ] && [ -z "$output" ] && [ "$(wc -l <<<"$stderr")" -eq 1 ] &&
+		[[ $stderr == "syscheck: "*"$what"* && ! $stderr =~ [^[:print:]] ]]
+}
+
+@test "why: the node and what happened there" {
+	run --separate-stderr syscheck why 5102
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ ${lines[0]} =~ ^"job 5102 took 1.5"[0-9]+"x the median of its 30 like runs (".*"); n7: throttled 1,204 times (620 s) during it, its peers never."$ ]]
+	[[ $output == *"same cluster, user, job name and node count"* ]]
+	[[ $output =~ n7\ +"throttling or a low clock"\ +"package throttled"\ +"620 s" ]]
+	[[ $output != *$'\033'* ]]
+}
+
+@test "why: JSON and CSV" {
+	run syscheck why 5102 --json
+	[ "$(of a.conditions[1].node)" = n7 ]
+	[ "$(of a.conditions[1].cause)" = clock ]
+	[ "$(of a.conditions[1].blamed)" = true ]
+	[ "$(of a.like.verdict)" = slow ]
+	[ "$(of a.like.count)" -eq 30 ]
+	[ "$(of 'a.conditions[1].p_corrected < 0.01')" = true ]
+	[ "$(of a.job.nodes)" -eq 4 ]
+	run syscheck why 5102 --csv
+	[[ ${lines[0]} == job,node,cause,name,* ]]
+	[[ ${lines[1]} == 5102,n7,clock,throttle_package_ms,ms,620000,0,* ]]
+	fails 2 "--json" syscheck why 5102 --csv --json
+}
+
+@test "why: nothing explains it; all nodes; not slow; too few like runs" {
+	run syscheck why 5050
+	[[ ${lines[0]} == *"nothing that was recorded explains it ("* ]]
+	run syscheck why 5060
+	echo "${lines[0]}"
+	[[ ${lines[0]} == *"; all 4 nodes: "*"; that is not one node." ]]
+	run syscheck why 5040
+	[ "$status" -eq 0 ]
+	[[ ${lines[0]} == *": not slow." ]]
+	run syscheck why 5090
+	[ "$status" -eq 0 ]
+	[[ ${lines[0]} == "cannot tell whether job 5090 was slow: 0 like runs, 5 are wanted; nothing "* ]]
+}
+
+@test "why: array tasks, heterogeneous jobs, hostile names" {
+	run syscheck why 5000_7
+	[[ ${lines[0]} == "job 5000_7 (job 5080) took "* ]]
+	run syscheck why 5081+1
+	[[ ${lines[0]} == "job 5081+1 (job 5082) took "* ]]
+	run syscheck why 5070
+	[ "$status" -eq 0 ]
+	[[ ! $output =~ [^[:print:][:space:]] ]]
+	run syscheck why 5070 --json
+	[ "$(of 'a.job.name == os.getenv("NASTY")')" = true ]
+}
+
+@test "why: no such job, no number, no store" {
+	fails 1 "job 1: no record" syscheck why 1
+	fails 2 '"4711x"' syscheck why 4711x
+	fails 2 "job ID" syscheck why $'1\033[31m'
+	fails 2 "id" syscheck why
+	fails 3 "/nowhere" syscheck why 1 --store /nowhere/s.db
+	echo garbage >"$BATS_TEST_TMPDIR/s.db"
+	fails 3 "s.db" syscheck why 1 --store "$BATS_TEST_TMPDIR/s.db"
+}
+
+@test "suspects: the node, what goes with it, and not its companions" {
+	run --separate-stderr syscheck suspects
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output =~ n7\ .*"throttling or a low clock".*"throttled 1,204 times" ]]
+	run syscheck suspects --json
+	[ "$(of '#a.suspects')" -eq 1 ]
+	[ "$(of a.suspects[1].node)" = n7 ]
+	[ "$(of a.suspects[1].condition.cause)" = clock ]
+	[ "$(of 'a.suspects[1].slow > 5 * a.suspects[1].expected / 2')" = true ]
+	run syscheck suspects --csv
+	[ "${#lines[@]}" -eq 2 ]
+	[[ ${lines[1]} == n7,* ]]
+}
+
+@test "suspects: --since; nobody; nothing" {
+	fails 2 "--since" syscheck suspects --since yesterday
+	fails 2 "--since" syscheck suspects --since 0d
+	fails 1 "no job began since" syscheck suspects --since 5m
+	run syscheck suspects --since 30h
+	[ "$status" -eq 0 ]
+	[[ $output == *"no node is in more of them than chance explains."* ]]
+	run syscheck suspects --since 30h --json
+	[ "$(of '#a.suspects')" -eq 0 ]
+}
