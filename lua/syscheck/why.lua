@@ -5,6 +5,7 @@
 -- fields.JOB> = value ..., checks = list of { when = "before" or "after", <name of fields.CHECK> =
 -- value ... }, the nearest ones }; absent is not known.
 local causes = require("syscheck.why.causes")
+local checks = require("syscheck.why.checks")
 local conditions = require("syscheck.why.conditions")
 local stats = require("syscheck.why.stats")
 
@@ -156,6 +157,11 @@ local function fill_in(e, state, like_rows, other_rows)
       e.class = conditions.typical(e.item, other_rows, e.elapsed_s, e.node)
       e.events = e.row and e.name:find("^throttle_.*_ms$") and e.row.throttle_events or nil
       e.row = nil
+      if e.item.each_s then
+         -- On its scale a multiple of next to nothing is small; people want the plain one.
+         local usual = e.peers or e.like or e.class
+         e.times = usual and usual > 0 and e.value / usual or nil
+      end
    end
 end
 
@@ -189,7 +195,7 @@ end
 -- @return { elapsed_s; slow = see why.slow; conditions = list, the likeliest first, of { where = "node",
 --   "only" (it has no peers) or "all"; node, group, p, p_corrected, cost_s (what it may have cost at most),
 --   accounts (as a share of the lost time), out_of_line, blamed, evidence = list of { name, label,
---   unit, when, checks (how many there are), value, peers, like, class, times, cost_s, p } };
+--   unit, when, checks (how many there are), value, peers, like, class, times (nil: of nothing), cost_s, p } };
 --   blamed = list of conditions; work = what the job did more of; looked = how many values }
 function why.analyse(input)
    local state, slow = state_of(input)
@@ -197,7 +203,7 @@ function why.analyse(input)
       conditions.of_job(state, item)
    end
    for _, item in ipairs(causes.CHECK) do
-      conditions.of_checks(state, item)
+      checks.of(state, item)
    end
    local lost = slow.lost_s or UNTOLD_LOSS * (state.elapsed or 0)
    local out = { slow = slow, elapsed_s = state.elapsed, conditions = {}, blamed = {}, looked = state.looked,

@@ -63,9 +63,6 @@ local function named(db, case)
    assert(#input.rows == case.size)
    local answer = why.analyse(input)
    local first = answer.blamed[1]
-   if os.getenv("SHOW") then
-      case.answer = answer
-   end
    return first and (first.where == "all" and "all" or name(first.node)), first and first.group, answer
 end
 
@@ -77,17 +74,17 @@ local function shuffle(list, seed)
    end
 end
 
+-- SHOW=1: what was said instead.
 local function explain(case, answer)
    io.stderr:write(("%s %s size %d slow %.2f shows %s: %s %.2f\n"):format(case.cause, case.node or "-", case.size,
       case.slowdown, case.shows or "-", answer.slow.verdict, answer.slow.ratio or 0))
    for i = 1, math.min(3, #answer.conditions) do
       local c = answer.conditions[i]
-      io.stderr:write(("   %s %s %s p %.2g corrected %.2g accounts %.2f\n"):format(c.where, tostring(c.node), c.group, c.p,
-         c.p_corrected, c.accounts or -1))
+      io.stderr:write(("   %s %s %s p %.2g corrected %.2g accounts %.2f\n"):format(c.where, tostring(c.node), c.group,
+         c.p, c.p_corrected, c.accounts or -1))
       for _, e in ipairs(c.evidence) do
-         io.stderr:write(("      %s %s %.4g (peers %.4g, like %.4g, class %.4g) of %.0f s p %.2g like %.2g cost %.0f\n"):format(
-            e.name, e.when or "", e.value, e.peers or -1, e.like or -1, e.class or -1, e.elapsed_s or -1, e.p,
-            e.p_like or -1, e.cost_s))
+         io.stderr:write(("      %s %.4g (peers %.4g, like %.4g, class %.4g) p %.2g like %.2g cost %.0f\n"):format(e.name,
+            e.value, e.peers or -1, e.like or -1, e.class or -1, e.p, e.p_like or -1, e.cost_s))
       end
    end
 end
@@ -195,11 +192,12 @@ for i, seed in ipairs(SEEDS) do
    for b, t in ipairs(tally) do
       local bin = (i == 1 and BINS or { BINS[3] })[b]
       local first, blame, n, m, innocent = totals(t)
-      print(("\nslower by %d %%%s: planted node and cause first in %.1f %% of %d cases (innocent node first: %.1f %%); a node "
-         .. "blamed in %.1f %% of %d without a node cause\n"):format(bin[1],
+      print(("\nslower by %d %%%s: planted node and cause first in %.1f %% of %d cases (innocent node first: %.1f %%); "
+         .. "a node blamed in %.1f %% of %d without a node cause\n"):format(bin[1],
          bin[2] < 1e6 and (" to %d %%"):format(bin[2]) or " or more", first, n, innocent, blame, m))
       print_tally(t)
-      result.curve[b] = { from_pct = bin[1], to_pct = bin[2] < 1e6 and bin[2] or nil, cases = n, first_place_pct = first,
+      result.curve[b] = { from_pct = bin[1], to_pct = bin[2] < 1e6 and bin[2] or nil, cases = n,
+         first_place_pct = first,
          false_blame_pct = blame, false_blame_cases = m, innocent_first_pct = innocent }
       if t == last then
          result.first_place_pct, result.false_blame_pct = first, blame

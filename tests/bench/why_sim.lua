@@ -171,7 +171,8 @@ local function show(node, group, run, i, episode, lost)
    local d = {}
    -- Innocent, all of it.
    d.cpu_some = math.min(0.9, group.cpu * run.cpu * lognormal(1, 0.4)) * t
-   local io = group.io * run.io * lognormal(1, 0.4) * (i == 1 and math.min(group.first, math.max(1, 0.12 / group.io)) or 1)
+   local first = i == 1 and math.min(group.first, math.max(1, 0.12 / group.io)) or 1
+   local io = group.io * run.io * lognormal(1, 0.4) * first
    io = math.min(0.9, random() < 0.01 and io + lognormal(0.01, 1) or io)
    d.io_some, d.io_full = io * t, io * t * uniform(0.2, 0.7)
    d.iowait, d.op = io * t * uniform(0.5, 4), io * t * group.parallel * lognormal(1, 0.3)
@@ -278,8 +279,8 @@ local function job_line(write, node, run, group, d, check_id)
       d.cpu_some * 1e6 // 1, d.io_some * 1e6 // 1, d.io_full * 1e6 // 1, random() < 0.05 and random(2000000) or 0,
       d.iowait * 1000 // 1, d.io_some * 300 // 1, group.bytes * run.work // 1, group.bytes * run.work // 3, system,
       d.corrected, d.oom, d.link, d.downed, t * 1e6 * 100 * lognormal(1, 0.01) // 1, group.bytes * run.work // 1,
-      group.bytes * run.work // 2, check_id and (',"check":{"id":"%s","level":"quick","status":"pass"}'):format(check_id)
-      or "", run.id, group.user, group.size, group.name))
+      group.bytes * run.work // 2, check_id
+      and (',"check":{"id":"%s","level":"quick","status":"pass"}'):format(check_id) or "", run.id, group.user, group.size, group.name))
 end
 
 local function choose_nodes(group)
@@ -328,8 +329,8 @@ function sim.history(o, write)
          end
       end
       local group = list[low]
-      local run = { id = 1000000 + j, begin = FROM + (j - 1 + random()) / o.jobs * o.days * DAY, work = lognormal(1, 0.02),
-         cpu = lognormal(1, 0.2), io = lognormal(1, 0.3) }
+      local run = { id = 1000000 + j, begin = FROM + (j - 1 + random()) / o.jobs * o.days * DAY,
+         work = lognormal(1, 0.02), cpu = lognormal(1, 0.2), io = lognormal(1, 0.3) }
       local used = choose_nodes(group)
       local base = group.time * (1 + group.noise * math.max(-3, math.min(3, normal())))
       local case

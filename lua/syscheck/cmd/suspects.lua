@@ -70,8 +70,8 @@ local function print_table(list, told, name, from)
    end
    print(output.table(rows, output.has_color()))
    print()
-   print(("P: corrected for %d nodes; IN: of the newest slow runs; a slow run counts for the worst of its nodes only"):format(
-      told.nodes))
+   print(("P: corrected for %d nodes; IN: of the newest slow runs; a slow run counts for the worst of its nodes "
+      .. "only"):format(told.nodes))
 end
 
 local function print_json(list, told, raw_name, from)
@@ -81,8 +81,8 @@ local function print_json(list, told, raw_name, from)
       for k = 1, math.min(20, #one.slow) do
          runs[k] = { job = one.slow[k].job_id, ratio = one.slow[k].ratio, begin = since.show(one.slow[k].begin_s) }
       end
-      out[i] = { node = raw_name(one.node), slow = #one.slow, runs = one.runs, expected = one.expected, times = one.times,
-         p = one.p, p_corrected = one.p_corrected, slow_runs = runs, condition = c and { cause = c.group,
+      out[i] = { node = raw_name(one.node), slow = #one.slow, runs = one.runs, expected = one.expected,
+         times = one.times, p = one.p, p_corrected = one.p_corrected, slow_runs = runs, condition = c and { cause = c.group,
             text = text.evidence(c.first.evidence[1]), name = c.first.evidence[1].name, runs = c.runs,
             looked = one.looked } or nil }
    end

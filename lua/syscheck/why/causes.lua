@@ -142,10 +142,9 @@ end
 
 --- A value on its scale; nil where there is none.
 function causes.scaled(item, v, elapsed)
-   if type(v) ~= "number" or v ~= v or v < 0 or v == math.huge or (item.source == "job" and not (elapsed > 0)) then
-      return nil
-   end
-   return item.scale.value(item, v, elapsed)
+   local usable = type(v) == "number" and v >= 0 and v < math.huge
+      and (item.source == "check" or (type(elapsed) == "number" and elapsed > 0))
+   return usable and item.scale.value(item, v, elapsed) or nil
 end
 
 return causes

@@ -6,13 +6,12 @@
 -- found of single nodes, of all together), metrics, job_metrics (how many of each group were
 -- looked at; that a metric has n nodes is in its p) and looked (how many values).
 local causes = require("syscheck.why.causes")
+local reference = require("syscheck.why.reference")
 local stats = require("syscheck.why.stats")
 
 local conditions = {}
 
 local CANDIDATES = 8 -- nodes looked at closely per metric
-local KEPT = 256 -- largest values of a reference that are kept in order
-local DEEP = 64 -- of these, without one node, what a tail is made of
 local MIN_RUNS = 5 -- like runs, to tell what is normal for a job of this kind
 
 -- Scaled values of a metric in a run: list of { x, node, row }, and sorted numbers.
@@ -32,7 +31,8 @@ local function scaled(item, rows)
    return list, sorted
 end
 
-local function looked_at(metrics, item)
+--- Counts a metric that was looked at.
+function conditions.looked_at(metrics, item)
    metrics[item.group] = (metrics[item.group] or 0) + 1
 end
 
@@ -60,45 +60,6 @@ local function add_residuals(pool, list, sorted)
    return top
 end
 
--- Makes a list of { x, node } a reference for p_of: the largest in order, counts of all.
-local function reference(pool)
-   local of, values = {}, {}
-   for i, one in ipairs(pool) do
-      of[one.node] = (of[one.node] or 0) + 1
-      values[i] = one.x
-   end
-   -- Sorting plain numbers first is several times faster than sorting all by a function.
-   local out = { list = pool, of = of, n = #pool }
-   if #pool > KEPT then
-      table.sort(values)
-      local least = values[#values - KEPT + 1]
-      out.list = {}
-      for _, one in ipairs(pool) do
-         out.list[#out.list + 1] = one.x >= least and one or nil
-      end
-   end
-   table.sort(out.list, function(a, b)
-      return a.x > b.x
-   end)
-   return out
-end
-
--- P of x, in a reference without the node itself: a bad node is often bad for weeks.
--- @return p, how many values it was compared with
-local function p_of(x, pool, node, prior)
-   local largest = {}
-   for _, one in ipairs(pool.list) do
-      if one.node ~= node then
-         largest[#largest + 1] = one.x
-         if #largest == DEEP then
-            break
-         end
-      end
-   end
-   local n = pool.n - (pool.of[node] or 0)
-   return stats.exceeds(x, largest, n, prior), n
-end
-
 -- Adds a row's events and time to `sum`, of its node and in all.
 local function expose(sum, item, rows)
    for _, row in ipairs(rows) do
@@ -117,15 +78,6 @@ local function p_of_events(sum, item, row)
    local own = sum.of[row.node]
    local rest = sum.time - own.time
    return rest > 0 and stats.counts(row[item.name], row.elapsed_s, sum.events - own.events, rest) or 1
-end
-
-local function numbers(list)
-   local out = {}
-   for i, one in ipairs(list) do
-      out[i] = one.x
-   end
-   table.sort(out)
-   return out
 end
 
 -- What the job's like runs, and anybody's runs, show of a metric.
@@ -154,7 +106,7 @@ local function background(state, item, own, own_sorted)
          table.move(list, 1, #list, #levels + 1, levels)
       end
    end
-   local usual = levels[1] and stats.middle(numbers(levels)) or nil
+   local usual = levels[1] and stats.middle(reference.numbers(levels)) or nil
    if #own == 1 then
       -- A node without peers: the level itself, in like runs; without those, in any.
       pool = {}
@@ -164,8 +116,8 @@ local function background(state, item, own, own_sorted)
    end
    -- Of large like runs a share of the nodes is read: their worst is not the worst of all.
    local sampled = like_rows > 0 and math.max(1, #own * #tops / like_rows) or 1
-   return { pool = reference(pool), sampled = sampled, tops = #own > 1 and #tops >= MIN_RUNS and reference(tops) or nil, usual = usual,
-      medians = medians }
+   return { pool = reference.of(pool), sampled = sampled, usual = usual, medians = medians,
+      tops = #own > 1 and #tops >= MIN_RUNS and reference.of(tops) or nil }
 end
 
 local function add_nodes(state, item, own, own_sorted, back)
@@ -196,17 +148,18 @@ local function add_nodes(state, item, own, own_sorted, back)
       end
       local prior, value = item.scale.prior, one.row[item.name]
       -- Anybody's nodes: any of this job's n could have been the one.
-      local p, n = p_of(one.over, back.pool, one.node, prior)
+      local p, n = reference.p(one.over, back.pool, one.node, prior)
       p = #own * (sum and math.max(p, p_of_events(sum, item, one.row)) or p)
       -- Like runs: the worst node of this against the worst node of each.
       local p_like, runs
       if back.tops then
-         p_like, runs = p_of(one.over, back.tops, one.node, prior)
+         p_like, runs = reference.p(one.over, back.tops, one.node, prior)
          p_like = math.min(1, p_like * back.sampled)
          p_like = runs >= MIN_RUNS and p_like or nil
       end
       state.nodes[#state.nodes + 1] = { where = #own > 1 and "node" or "only", node = one.node, row = one.row,
-         item = item, value = value, elapsed_s = one.row.elapsed_s, compared = n, p_like = p_like, times = math.exp(one.over),
+         item = item, value = value, elapsed_s = one.row.elapsed_s, compared = n, p_like = p_like,
+         times = math.exp(one.over),
          p = p_like and stats.together({ p, p_like }, 2) or math.min(1, p),
          cost_s = item.scale.cost(item, value, one.usual, one.row.elapsed_s) }
    end
@@ -217,7 +170,7 @@ local function add_job(state, item, own_sorted, back)
    if #own_sorted < 2 or #back.medians < MIN_RUNS then
       return
    end
-   looked_at(state.job_metrics, item)
+   conditions.looked_at(state.job_metrics, item)
    state.looked = state.looked + 1
    local level, usual = stats.middle(own_sorted), stats.robust(back.medians)
    if level <= usual then
@@ -229,7 +182,7 @@ local function add_job(state, item, own_sorted, back)
    end
    local value = conditions.typical(item, state.rows, state.elapsed)
    state.jobs[#state.jobs + 1] = { where = "all", item = item, value = value, elapsed_s = state.elapsed,
-      p = p_of(level - usual, reference(list), nil, item.scale.prior), compared = #list,
+      p = reference.p(level - usual, reference.of(list), nil, item.scale.prior), compared = #list,
       times = math.exp(level - usual), cost_s = item.scale.cost(item, value, usual, state.elapsed) }
 end
 
@@ -243,94 +196,11 @@ function conditions.of_job(state, item)
    end
    -- Where nothing happened nothing can be found, so it is not counted as a look (Tarone).
    if any then
-      looked_at(state.metrics, item)
+      conditions.looked_at(state.metrics, item)
       state.looked = state.looked + #own
       local back = background(state, item, own, own_sorted)
       add_nodes(state, item, own, own_sorted, back)
       add_job(state, item, own_sorted, back)
-   end
-end
-
--- Values of a class's checks, scaled: { list of { x, node }, median }
-local function of_class(state, item, class)
-   local known = state.checks[class] and state.checks[class][item.name]
-   local list = {}
-   for _, one in ipairs(known or {}) do
-      local x = causes.scaled(item, one.value)
-      list[#list + 1] = x and { x = x, node = one.node }
-   end
-   return list[1] and { list = list, median = stats.middle(numbers(list)) } or nil
-end
-
--- A node's check against other nodes of its class. @return p, usual value (scaled), how many
-local function against_class(item, class, node, x)
-   local list = {}
-   for _, other in ipairs(class.list) do
-      list[#list + 1] = other.node ~= node and { x = other.x, node = other.node } or nil
-   end
-   if not list[1] then
-      return 1, x, 0
-   end
-   local usual = stats.middle(numbers(list))
-   for _, other in ipairs(list) do
-      other.x = other.x - usual
-   end
-   local p, n = p_of(x - usual, reference(list), nil, item.scale.prior)
-   return p, usual, n
-end
-
--- What a node's checks around the job show. Of several, two must be out of line, so the second
--- worst is the measure: what is wrong with a node shows again, what disturbed a check does not.
-local function add_checks(state, item, one)
-   local list = {}
-   for _, check in ipairs(one.row.checks) do
-      local x = causes.scaled(item, check[item.name])
-      if x then
-         local p, usual, n = against_class(item, one.class, one.row.node, x)
-         list[#list + 1] = { where = #state.rows > 1 and "node" or "only", node = one.row.node, item = item,
-            when = check.when, value = check[item.name], class = item.scale.back(usual), compared = n,
-            times = math.exp(x - usual), p = p, cost_s = item.scale.cost(item, check[item.name], usual, state.elapsed or 0) }
-      end
-   end
-   table.sort(list, function(a, b)
-      return a.p < b.p
-   end)
-   local m = #list
-   local c = list[math.min(2, m)]
-   if c and c.times > 1 then
-      c.p = math.min(1, #state.rows * (m > 1 and stats.binomial(2, m, c.p) or c.p))
-      c.checks = m
-      state.nodes[#state.nodes + 1] = c
-   end
-end
-
---- Looks at one metric of the nodes' checks around the job, against their class.
--- @param item of causes.CHECK
-function conditions.of_checks(state, item)
-   local found, classes = {}, {}
-   for _, row in ipairs(state.rows) do
-      local xs = {}
-      for _, check in ipairs(row.class and row.checks or {}) do
-         xs[#xs + 1] = causes.scaled(item, check[item.name])
-      end
-      if xs[1] then
-         if classes[row.class] == nil then
-            classes[row.class] = of_class(state, item, row.class) or false
-         end
-         state.looked = state.looked + #xs
-         table.sort(xs)
-         found[#found + 1] = classes[row.class] and { row = row, class = classes[row.class],
-            over = xs[math.max(1, #xs - 1)] - classes[row.class].median } or nil
-      end
-   end
-   table.sort(found, function(a, b)
-      return a.over > b.over
-   end)
-   if found[1] then
-      looked_at(state.metrics, item)
-   end
-   for i = 1, math.min(CANDIDATES, #found) do
-      add_checks(state, item, found[i])
    end
 end
 

@@ -44,14 +44,15 @@ local ROWS = ("SELECT j.run, j.node, j.class, j.elapsed_s, %s FROM job_node j WH
 local OF_RUN = ROWS .. "j.run = ?"
 local SHARE_OF_RUN = ROWS .. "j.run = ? AND (j.key & 1023) < ?"
 local OF_RUNS = ROWS .. "j.run IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
-local LIKE = "SELECT r.id, r.seen FROM run r WHERE r.user = ? AND r.name = ? AND r.nodes = ? AND r.cluster = ? AND r.id "
+local LIKE = "SELECT r.id, r.seen FROM run r WHERE r.user = ? AND r.name = ? AND r.nodes = ? AND r.cluster = ? "
+   .. "AND r.id "
 local LIKE_OLDER = LIKE .. "< ? ORDER BY r.id DESC LIMIT " .. LIKE_BEFORE
 local LIKE_NEWER = LIKE .. "> ? ORDER BY r.id LIMIT " .. LIKE_AFTER
 local SOME_RUNS = "SELECT r.id, r.seen FROM run r WHERE r.id IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
 local MEASURED = "(c." .. table.concat(CHECK, " IS NOT NULL OR c.") .. " IS NOT NULL)"
 local CHECKS = ("SELECT c.node, c.class, %s FROM check_node c WHERE "):format(columns(CHECK, "c."))
-local BEFORE = ("%sc.node = ? AND c.key < ? AND c.key >= ? AND %s ORDER BY c.key DESC LIMIT %d"):format(CHECKS, MEASURED,
-   CHECKS_EACH)
+local BEFORE = ("%sc.node = ? AND c.key < ? AND c.key >= ? AND %s ORDER BY c.key DESC LIMIT %d"):format(CHECKS,
+   MEASURED, CHECKS_EACH)
 local AFTER = ("%sc.node = ? AND c.key >= ? AND c.key < ? AND %s ORDER BY c.key LIMIT %d"):format(CHECKS, MEASURED,
    CHECKS_EACH)
 local CHECKS_OF_RUN = CHECKS .. "c.run = ? AND " .. MEASURED

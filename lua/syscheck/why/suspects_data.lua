@@ -49,7 +49,8 @@ end
 -- @return slow, exposure (see suspects.find), { compared = runs, kinds, slow = how many were slow }
 function data.read(store, since)
    local total = store:row(COUNT, since)[1] or 0
-   local state = { kinds = 0, compared = 0, slow = {}, sample = {}, chance = {}, every = math.max(1, math.ceil(total / SAMPLE)) }
+   local state = { kinds = 0, compared = 0, slow = {}, sample = {}, chance = {},
+      every = math.max(1, math.ceil(total / SAMPLE)) }
    local kind, of = {}, nil
    for t in store:rows(RUNS, since) do
       local now = ("%s %s %s %s"):format(t[1], t[2], t[3], t[4])

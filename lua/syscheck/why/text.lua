@@ -43,6 +43,9 @@ function text.p(p)
 end
 
 function text.times(x)
+   if not x then
+      return "-"
+   end
    return (x >= 100 and "%.0fx" or x >= 10 and "%.1fx" or "%.2fx"):format(x)
 end
 
