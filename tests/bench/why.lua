@@ -83,8 +83,8 @@ local function explain(case, answer)
       io.stderr:write(("   %s %s %s p %.2g corrected %.2g accounts %.2f\n"):format(c.where, tostring(c.node), c.group,
          c.p, c.p_corrected, c.accounts or -1))
       for _, e in ipairs(c.evidence) do
-         io.stderr:write(("      %s %.4g (peers %.4g, like %.4g, class %.4g) p %.2g like %.2g cost %.0f\n"):format(e.name,
-            e.value, e.peers or -1, e.like or -1, e.class or -1, e.p, e.p_like or -1, e.cost_s))
+         io.stderr:write(("      %s %.4g (peers %.4g, like %.4g, class %.4g) p %.2g like %.2g cost %.0f\n"):format(
+            e.name, e.value, e.peers or -1, e.like or -1, e.class or -1, e.p, e.p_like or -1, e.cost_s))
       end
    end
 end
@@ -95,7 +95,7 @@ local function judge(db, cases, seed, bins)
    for b in ipairs(bins) do
       tally[b] = {}
       for _, cause in ipairs(CAUSES) do
-         tally[b][cause] = { n = 0, first = 0, node = 0, all = 0, innocent = 0, said = {} }
+         tally[b][cause] = { n = 0, first = 0, node = 0, all = 0, innocent = 0, said = {}, right = {} }
       end
    end
    for _, case in ipairs(cases) do
@@ -125,6 +125,7 @@ local function judge(db, cases, seed, bins)
             if group then
                group = group .. (who == "all" and " of all" or "")
                t.said[group] = (t.said[group] or 0) + 1
+               t.right[group] = (t.right[group] or 0) + (good and 1 or 0)
             end
             if not good and os.getenv("SHOW") then
                explain(case, answer)
@@ -142,10 +143,10 @@ end
 
 -- Of the answers that named this cause (of a node, or of all), the share that was right.
 local function precision(tally, cause)
-   local right, all = tally[cause].first, 0
+   local right, all = 0, 0
    local said = cause == "storage of all" and cause or sim.GROUP[cause]
    for _, t in pairs(tally) do
-      all = all + (t.said[said] or 0)
+      all, right = all + (t.said[said] or 0), right + (t.right[said] or 0)
    end
    return pct(right, all)
 end

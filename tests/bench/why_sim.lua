@@ -112,7 +112,7 @@ local function episodes(nodes, per_cause, days, factor)
          local e = { cause = cause, from = FROM + random() * (days - 4) * DAY }
          e.to = e.from + uniform(0.5, 4) * DAY
          -- Severity: share of a job's time that it costs where the job feels it fully.
-         e.loss = uniform(0.12, 0.5) * (factor or 1)
+         e.loss = uniform(0.05, 0.5) * (factor or 1)
          if cause == "throttle" then
             e.depth, e.packages, e.each = uniform(0.4, 0.9), random() < 0.3 and 2 or 1, uniform(0.3, 5)
          elseif cause == "dimm" then
@@ -130,7 +130,7 @@ local function episodes(nodes, per_cause, days, factor)
    for _ = 1, per_cause // 2 do
       local from = FROM + random() * (days - 1) * DAY
       all[#all + 1] = { cause = "storage of all", from = from, to = from + uniform(1, 6) * 3600,
-         loss = uniform(0.12, 0.5) * (factor or 1) }
+         loss = uniform(0.05, 0.5) * (factor or 1) }
    end
    return all
 end
@@ -194,6 +194,18 @@ local function show(node, group, run, i, episode, lost)
    end
    if random() < 0.001 then
       d.oom = 1
+   end
+   -- Large, and harmless all the same: a process on idle threads, a checkpoint in the
+   -- background, a throttled package whose job waits for memory.
+   if random() < 0.002 then
+      local share, which = uniform(0.05, 0.3), random(3)
+      if which == 1 then
+         d.cpu_some = math.min(t, d.cpu_some + share * t)
+      elseif which == 2 then
+         slow_storage(d, group, share * t)
+      else
+         d.events, d.ms = d.events + math.ceil(share * t), d.ms + share * t * 1000
+      end
    end
    -- The episode.
    if episode and lost > 0 or episode and episode.cause == "throttle" then
@@ -280,7 +292,8 @@ local function job_line(write, node, run, group, d, check_id)
       d.iowait * 1000 // 1, d.io_some * 300 // 1, group.bytes * run.work // 1, group.bytes * run.work // 3, system,
       d.corrected, d.oom, d.link, d.downed, t * 1e6 * 100 * lognormal(1, 0.01) // 1, group.bytes * run.work // 1,
       group.bytes * run.work // 2, check_id
-      and (',"check":{"id":"%s","level":"quick","status":"pass"}'):format(check_id) or "", run.id, group.user, group.size, group.name))
+      and (',"check":{"id":"%s","level":"quick","status":"pass"}'):format(check_id) or "", run.id, group.user,
+      group.size, group.name))
 end
 
 local function choose_nodes(group)
@@ -337,10 +350,10 @@ function sim.history(o, write)
       -- Without a node: the input is larger, or nobody knows.
       local chance = random()
       if chance < 0.004 then
-         case = { cause = "input", slowdown = 1 + uniform(0.15, 1) * factor }
+         case = { cause = "input", slowdown = 1 + uniform(0.05, 1) * factor }
          run.work = run.work * case.slowdown
       elseif chance < 0.008 then
-         case = { cause = "nothing", slowdown = 1 + uniform(0.15, 0.8) * factor }
+         case = { cause = "nothing", slowdown = 1 + uniform(0.05, 0.8) * factor }
       elseif chance < 0.018 then
          base = base * uniform(0.05, 0.9) -- ended early
          run.early = true

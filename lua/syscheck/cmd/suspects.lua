@@ -82,7 +82,8 @@ local function print_json(list, told, raw_name, from)
          runs[k] = { job = one.slow[k].job_id, ratio = one.slow[k].ratio, begin = since.show(one.slow[k].begin_s) }
       end
       out[i] = { node = raw_name(one.node), slow = #one.slow, runs = one.runs, expected = one.expected,
-         times = one.times, p = one.p, p_corrected = one.p_corrected, slow_runs = runs, condition = c and { cause = c.group,
+         times = one.times, p = one.p, p_corrected = one.p_corrected, slow_runs = runs,
+         condition = c and { cause = c.group,
             text = text.evidence(c.first.evidence[1]), name = c.first.evidence[1].name, runs = c.runs,
             looked = one.looked } or nil }
    end

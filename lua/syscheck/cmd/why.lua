@@ -26,8 +26,8 @@ local function json_of(answer, run, job, name, conclusion)
       local evidence = output.list()
       for k, e in ipairs(c.evidence) do
          evidence[k] = { name = e.name, label = e.label, unit = e.unit, when = e.when, checks = e.checks,
-            value = e.value, peers = e.peers, like = e.like, class = e.class, times = e.times, cost_s = e.cost_s, p = e.p,
-            compared = e.compared }
+            value = e.value, peers = e.peers, like = e.like, class = e.class, times = e.times,
+            cost_s = e.cost_s, p = e.p, compared = e.compared }
       end
       list[i] = { where = c.where, node = c.node and name(c.node), cause = c.group, text = causes.GROUPS[c.group],
          p = c.p, p_corrected = c.p_corrected, cost_s = c.cost_s, accounts = c.accounts, out_of_line = c.out_of_line,
@@ -60,7 +60,8 @@ end
 local function rule(answer, comparable, more)
    local slow = answer.slow
    local lines = { comparable and ("like runs: same cluster, user, job name and node count, the nearest 30: %d; %d of "
-      .. "them no slower than %.2fx the median are the measure for conditions"):format(slow.count, slow.normal, why.NORMAL)
+      .. "them no slower than %.2fx the median are the measure for conditions"):format(slow.count, slow.normal,
+         why.NORMAL)
       or "like runs: none, as the job's user, name or node count is not known" }
    lines[2] = ("%s values looked at; P: corrected for that; COST_s: time it may have cost, at most; "
       .. "OF_LOSS_%%: of %s"):format(text.count(answer.looked), slow.lost_s and ("%.0f s lost"):format(slow.lost_s)
