@@ -145,11 +145,13 @@ ask() {
 
 # questions PREFIX LABEL STORE
 questions() {
-	local job node
+	local job node since
 	job=$(sqlite3 "$W/store.db" 'SELECT CAST(job_id AS INTEGER) FROM run WHERE seen = 64 ORDER BY id LIMIT 1 OFFSET (SELECT COUNT(*) / 2 FROM run WHERE seen = 64)')
 	node=n0500
+	# A week of its records, which begin when the generator says.
+	since=$(sqlite3 "$W/store.db" "SELECT strftime('%Y-%m-%dT%H:%MZ', (MAX(key) >> 30) - 7 * 86400, 'unixepoch') FROM job_node")
 	ask "${1}job" "${2}job of 64 nodes" "$3" job "$job"
-	ask "${1}node" "${2}node, 7 days" "$3" node "$node" --since 7d
+	ask "${1}node" "${2}node, 7 days" "$3" node "$node" --since "$since"
 	ask "${1}why" "${2}why" "$3" why "$job"
 }
 
