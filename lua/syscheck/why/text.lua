@@ -108,7 +108,7 @@ function text.slow(label, slow)
          slow.ratio and (" (it took %s)"):format(text.times(slow.ratio)) or "", slow.wanted)
    end
    local short = slow.count < slow.wanted and (", %d are wanted"):format(slow.wanted) or ""
-   return ("job %s took %s the median of its %s (%s to %s; p %s%s)%s"):format(label, text.times(slow.ratio), like,
+   return ("job %s took %s the median of its %s (these %s to %s; by chance p %s%s)%s"):format(label, text.times(slow.ratio), like,
       text.times(slow.low), text.times(slow.high), text.p(slow.p), short,
       slow.verdict == "no" and ": not slow" or slow.verdict == "perhaps" and ": perhaps slow" or "")
 end
