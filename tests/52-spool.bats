@@ -359,11 +359,15 @@ refused() {
 		run --separate-stderr "$P/bin/syscheck" ship --to "$to" --spool "$S"
 		[ "$status" -eq 2 ]
 		[ "$(wc -l <<<"$stderr")" = 1 ]
+		[[ $stderr == "syscheck: --to must be an absolute path or \"syslog:FACILITY\", not "* ]]
 	done
 	run --separate-stderr "$P/bin/syscheck" ship --to "$D" --node ../x
 	[ "$status" -eq 2 ]
-	run --separate-stderr "$P/bin/syscheck" ship --to "$D" --timeout soon
-	[ "$status" -eq 2 ]
+	for to in soon 0 86401; do
+		run --separate-stderr "$P/bin/syscheck" ship --to "$D" --timeout "$to"
+		[ "$status" -eq 2 ]
+		[[ $stderr == "syscheck: --timeout: a number of seconds from 1 to 86400"* ]]
+	done
 	run --separate-stderr "$P/bin/syscheck" ship --to "$D" --spool "$S"
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"no such file or directory"* ]]

@@ -42,7 +42,7 @@ function store:fail(err)
    if store.is_failure(err) then
       error(err, 0)
    end
-   local text, cause = self.driver.explain(one_line(err))
+   local text, cause = self.driver.explain(one_line(err), self.write)
    error(setmetatable({ text = ("store %s: %s"):format(self.shown, text), cause = cause }, Failure), 0)
 end
 
@@ -85,6 +85,16 @@ local function execute(self, statement, ...)
    local called, done, err = pcall(statement.execute, statement, ...)
    if not called or not done then
       self:fail(called and err or done)
+   end
+end
+
+-- The same for a statement from take(). Closed when it fails: to SQLite it would still be
+-- running, and beside a BEGIN that waited in vain no later transaction commits.
+local function execute_taken(self, statement, ...)
+   local done, failure = pcall(execute, self, statement, ...)
+   if not done then
+      pcall(statement.close, statement)
+      error(failure, 0)
    end
 end
 
@@ -135,7 +145,7 @@ function store:rows(text, ...)
    -- SQLite reads bound strings until the last row: `values` keeps them alive.
    local values = bound(self, ...)
    local statement = self:take(text)
-   execute(self, statement, table.unpack(values, 1, values.n))
+   execute_taken(self, statement, table.unpack(values, 1, values.n))
    return function()
       if not statement then
          return nil
@@ -167,7 +177,7 @@ end
 function store:exec(text, ...)
    local values = bound(self, ...)
    local statement = self:take(text)
-   execute(self, statement, table.unpack(values, 1, values.n))
+   execute_taken(self, statement, table.unpack(values, 1, values.n))
    local called, count = pcall(statement.affected, statement)
    self:rest(text, statement)
    return called and count or 0
@@ -252,7 +262,7 @@ local function connect(at, options)
    local called, connection, err = pcall(driver.connect, dbi, at, options)
    if not called or not connection then
       err = one_line(called and err or connection)
-      return nil, (driver.explain(err))
+      return nil, (driver.explain(err, options.write))
    end
    return setmetatable({
       kind = at.kind,

@@ -28,7 +28,10 @@ function command.add_to(parser)
    c:option("--to", "A directory that exists, or syslog[:FACILITY] (default: ship of the policy)."):argname("DEST")
       :convert(function(value)
          local wrong = schema.destination(value)
-         return not wrong and value, wrong and ('--to must be %s, not "%s"'):format(wrong, render.safe(value, 100))
+         if wrong then
+            return nil, ('--to must be %s, not "%s"'):format(wrong, render.safe(value, 100))
+         end
+         return value
       end)
    c:option("--spool", "Spool directory to ship (default: the policy's)."):argname("DIR")
    c:option("--node", "Name of the node's directory (default: $SLURMD_NODENAME, the host's name).")
@@ -38,7 +41,7 @@ function command.add_to(parser)
    c:option("--timeout", "Seconds after which a destination that hangs is given up (default: the policy's).")
       :argname("S"):convert(function(value)
          local n = tonumber(value)
-         return n and n >= 1 and n <= 86400 and n, "--timeout: a number of seconds from 1 to 86400"
+         return n and n >= 1 and n <= 86400 and n or nil, "--timeout: a number of seconds from 1 to 86400"
       end)
    c:flag("--join", "Read a log that syslog wrote, print the records in it.")
    c:option("--policy", "Policy file to use."):argname("FILE")

@@ -50,8 +50,8 @@ local HEAD = { "NODE", "SLOW_RUNS", "OF", "EXPECTED", "TIMES", "P", "CAUSE", "IN
 
 local function print_table(list, told, name, from)
    print(("%d of %d runs were slow since %s: more than %.0f %% over the median of at least %d like runs (same cluster, "
-      .. "user, name, node count; %d kinds) and beyond their spread"):format(told.slow, told.compared, since.show(from),
-      100 * (suspects.SLOW - 1), suspects.MIN_RUNS, told.kinds))
+      .. "user, name, node count; %d kind%s) and beyond their spread"):format(told.slow, told.compared,
+      since.show(from), 100 * (suspects.SLOW - 1), suspects.MIN_RUNS, told.kinds, told.kinds == 1 and "" or "s"))
    if told.looked < told.slow then
       print(("the newest %d of them are looked at"):format(told.looked))
    end

@@ -59,13 +59,13 @@ end
 
 local function rule(answer, comparable, more)
    local slow = answer.slow
-   local lines = { comparable and ("like runs: same cluster, user, job name and node count, the nearest 30: %d; %d of "
-      .. "them no slower than %.2fx the median are the measure for conditions"):format(slow.count, slow.normal,
-         why.NORMAL)
+   local lines = { comparable and ("like runs: %d (same cluster, user, job name and node count; at most the "
+      .. "nearest 30); conditions are compared with the %d that took at most %.2fx the median"):format(slow.count,
+         slow.normal, why.NORMAL)
       or "like runs: none, as the job's user, name or node count is not known" }
-   lines[2] = ("%s values looked at; P: corrected for that; COST_s: time it may have cost, at most; "
-      .. "OF_LOSS_%%: of %s"):format(text.count(answer.looked), slow.lost_s and ("%.0f s lost"):format(slow.lost_s)
-      or "the time that 1.15x would have lost")
+   lines[2] = ("%s values looked at; P: how likely chance alone shows one like it among them; COST_s: time it "
+      .. "may have cost, at most; OF_LOSS_%%: of %s"):format(text.count(answer.looked),
+      slow.lost_s and ("%.0f s lost"):format(slow.lost_s) or "the time that 1.15x would have lost")
    lines[3] = more > 0 and ("%d more nodes were not looked at"):format(more) or nil
    return table.concat(lines, "\n")
 end

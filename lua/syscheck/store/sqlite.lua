@@ -129,8 +129,12 @@ local MEANINGS = {
    { "no such table", "not a store of syscheck" },
 }
 
---- @return one line; and "busy" where trying again may help
-function sqlite.explain(err)
+--- @param write whether the store was opened for writing
+-- @return one line; and "busy" where trying again may help
+function sqlite.explain(err, write)
+   if not write and err:find("readonly database", 1, true) then
+      return "its -wal and -shm are gone, and this user cannot make them; the next syscheck ingest does"
+   end
    for _, meaning in ipairs(MEANINGS) do
       if err:find(meaning[1], 1, true) then
          return meaning[2], meaning[3]

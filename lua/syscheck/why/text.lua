@@ -108,8 +108,8 @@ function text.slow(label, slow)
          slow.ratio and (" (it took %s)"):format(text.times(slow.ratio)) or "", slow.wanted)
    end
    local short = slow.count < slow.wanted and (", %d are wanted"):format(slow.wanted) or ""
-   return ("job %s took %s the median of its %s (%s to %s; p %s%s)%s"):format(label, text.times(slow.ratio), like,
-      text.times(slow.low), text.times(slow.high), text.p(slow.p), short,
+   return ("job %s took %s the median of its %s (these %s to %s; by chance p %s%s)%s"):format(label,
+      text.times(slow.ratio), like, text.times(slow.low), text.times(slow.high), text.p(slow.p), short,
       slow.verdict == "no" and ": not slow" or slow.verdict == "perhaps" and ": perhaps slow" or "")
 end
 
@@ -169,7 +169,8 @@ function text.table(answer, job, name, color)
                i == 1 and output.cell(c.where == "all" and ("all %d"):format(job.nodes) or name(c.node), style) or "",
                i == 1 and causes.GROUPS[c.group] or "", e.label .. (WHEN[e.when] or ""), text.value(e, e.value),
                text.value(e, e.peers), text.value(e, e.like), text.value(e, e.class), text.times(e.times),
-               ("%.0f"):format(e.cost_s), i == 1 and c.accounts and ("%.0f"):format(100 * c.accounts) or "",
+               ("%.0f"):format(e.cost_s),
+               i == 1 and c.accounts and ("%.0f"):format(100 * math.min(1, c.accounts)) or "",
                i == 1 and text.p(c.p_corrected) or "" }
          end
       end
