@@ -228,6 +228,45 @@ stores_once() {
 	everywhere bad_lines
 }
 
+@test "ingest: a first line with an endless id does not stop the rest" {
+	long_id() {
+		{
+			printf '{"v":1,"id":"%s","kind":"job"}\n' "$(head -c 20000 /dev/urandom | od -An -tx1 | tr -d ' \n')"
+			lines 'job { time = at(5) }'
+		} >"$D/records.jsonl"
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		[[ $output == *" 1 records: 1 new, 0 known; 1 bad lines;"* ]]
+		ingest "$D"
+		[[ $output == *" 0 records: 0 new, 0 known; 0 bad lines;"* ]]
+	}
+	everywhere long_id
+}
+
+@test "ingest: the next open file may begin as the one before did" {
+	fresh sqlite
+	lines 'job { id = ("ab"):rep(16), time = at(5), problems = { ("x"):rep(400) } }' >"$D/records.jsonl"
+	ingest "$D"
+	# Closed, with this record only; its epilog ran again, and others came.
+	mv "$D/records.jsonl" "$D/records-20261120T100000Z-0123456789abcdef.jsonl"
+	lines 'job { id = ("ab"):rep(16), time = at(5), problems = { ("x"):rep(390) } }' 'job { time = at(6) }' \
+		>"$D/records.jsonl"
+	ingest "$D"
+	[[ $output == *" 1 new, "*" 0 bad lines;"* ]]
+	[ "$(q 'SELECT COUNT(*) FROM job_node')" = 2 ]
+}
+
+@test "ingest: long lines, good and bad, in bounded memory" {
+	fresh sqlite
+	lines 'for i = 1, 300 do job { time = at(i), problems = { ("x"):rep(900000) } } end' >"$D/records-1.jsonl"
+	lines 'for i = 1, 1500 do print(("\1"):rep(20000)) end' >"$D/records-2.jsonl"
+	for file in "$D"/records-[12].jsonl; do
+		run -0 bash -c 'ulimit -v 400000 && exec "$@"' - syscheck ingest --store "$STORE" --bad "$BAD" "$file"
+	done
+	[ "$(q 'SELECT COUNT(*) FROM job_node')" = 300 ]
+	[ "$(wc -l <"$BAD")" -eq 1500 ]
+}
+
 @test "ingest: a file that grows, a torn end, rotation, removal" {
 	two_nodes "$BATS_TEST_TMPDIR/all"
 	fresh sqlite
