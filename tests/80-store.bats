@@ -382,6 +382,36 @@ stores_once() {
 	done
 }
 
+@test "prune: an ingest that runs meanwhile uses no run and no name that went" {
+	meanwhile() {
+		lines 'job { time = ago(500), job = { id = 1, name = "gone" }, elapsed_s = 60 }' >"$D/1"
+		lines 'job { time = ago(500), job = { id = 1, name = "gone" }, elapsed_s = 60, node = "n2" }' >"$D/2"
+		lua5.4 - "$STORE" "$D/1" "$D/2" <<-'LUA'
+		package.path = "lua/?.lua;" .. package.path
+		local files, prune, record = require("syscheck.files"), require("syscheck.store.prune"), require("syscheck.store.record")
+		local store, writer, uv = require("syscheck.store"), require("syscheck.store.writer"), require("luv")
+		local function row(path)
+		   return assert(record.read((files.read(path):gsub("\n", ""))))
+		end
+		local work = writer.new(assert(store.open(arg[1], { write = true, create = true })))
+		work:write({ rows = { row(arg[2]) }, files = {} })
+		local other, done = assert(store.open(arg[1], { write = true })), false
+		-- Between two transactions: the run is gone.
+		function uv.sleep()
+		   if not done and not other:row("SELECT id FROM run") then
+		      done = true
+		      work:write({ rows = { row(arg[3]) }, files = {} })
+		   end
+		end
+		prune.before(other, os.time() - 400 * 86400)
+		assert(done)
+		LUA
+		[ "$(q 'SELECT COUNT(*) FROM job_node')" = 1 ]
+		[ "$(q 'SELECT COUNT(*) FROM job_node j JOIN run r ON r.id = j.run JOIN word w ON w.id = r.name')" = 1 ]
+	}
+	everywhere meanwhile
+}
+
 @test "versions: an older store is brought up to date, a newer one is refused" {
 	migrates() {
 		q 'CREATE TABLE meta (name VARCHAR(100) PRIMARY KEY, value VARCHAR(100))'
