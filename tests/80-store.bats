@@ -228,6 +228,45 @@ stores_once() {
 	everywhere bad_lines
 }
 
+@test "ingest: a first line with an endless id does not stop the rest" {
+	long_id() {
+		{
+			printf '{"v":1,"id":"%s","kind":"job"}\n' "$(head -c 20000 /dev/urandom | od -An -tx1 | tr -d ' \n')"
+			lines 'job { time = at(5) }'
+		} >"$D/records.jsonl"
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		[[ $output == *" 1 records: 1 new, 0 known; 1 bad lines;"* ]]
+		ingest "$D"
+		[[ $output == *" 0 records: 0 new, 0 known; 0 bad lines;"* ]]
+	}
+	everywhere long_id
+}
+
+@test "ingest: the next open file may begin as the one before did" {
+	fresh sqlite
+	lines 'job { id = ("ab"):rep(16), time = at(5), problems = { ("x"):rep(400) } }' >"$D/records.jsonl"
+	ingest "$D"
+	# Closed, with this record only; its epilog ran again, and others came.
+	mv "$D/records.jsonl" "$D/records-20261120T100000Z-0123456789abcdef.jsonl"
+	lines 'job { id = ("ab"):rep(16), time = at(5), problems = { ("x"):rep(390) } }' 'job { time = at(6) }' \
+		>"$D/records.jsonl"
+	ingest "$D"
+	[[ $output == *" 1 new, "*" 0 bad lines;"* ]]
+	[ "$(q 'SELECT COUNT(*) FROM job_node')" = 2 ]
+}
+
+@test "ingest: long lines, good and bad, in bounded memory" {
+	fresh sqlite
+	lines 'for i = 1, 300 do job { time = at(i), problems = { ("x"):rep(900000) } } end' >"$D/records-1.jsonl"
+	lines 'for i = 1, 1500 do print(("\1"):rep(20000)) end' >"$D/records-2.jsonl"
+	for file in "$D"/records-[12].jsonl; do
+		run -0 bash -c 'ulimit -v 400000 && exec "$@"' - syscheck ingest --store "$STORE" --bad "$BAD" "$file"
+	done
+	[ "$(q 'SELECT COUNT(*) FROM job_node')" = 300 ]
+	[ "$(wc -l <"$BAD")" -eq 1500 ]
+}
+
 @test "ingest: a file that grows, a torn end, rotation, removal" {
 	two_nodes "$BATS_TEST_TMPDIR/all"
 	fresh sqlite
@@ -341,6 +380,36 @@ stores_once() {
 		[ "$status" -eq 2 ]
 		[ "$(wc -l <<<"$stderr")" -eq 1 ]
 	done
+}
+
+@test "prune: an ingest that runs meanwhile uses no run and no name that went" {
+	meanwhile() {
+		lines 'job { time = ago(500), job = { id = 1, name = "gone" }, elapsed_s = 60 }' >"$D/1"
+		lines 'job { time = ago(500), job = { id = 1, name = "gone" }, elapsed_s = 60, node = "n2" }' >"$D/2"
+		lua5.4 - "$STORE" "$D/1" "$D/2" <<-'LUA'
+		package.path = "lua/?.lua;" .. package.path
+		local files, prune, record = require("syscheck.files"), require("syscheck.store.prune"), require("syscheck.store.record")
+		local store, writer, uv = require("syscheck.store"), require("syscheck.store.writer"), require("luv")
+		local function row(path)
+		   return assert(record.read((files.read(path):gsub("\n", ""))))
+		end
+		local work = writer.new(assert(store.open(arg[1], { write = true, create = true })))
+		work:write({ rows = { row(arg[2]) }, files = {} })
+		local other, done = assert(store.open(arg[1], { write = true })), false
+		-- Between two transactions: the run is gone.
+		function uv.sleep()
+		   if not done and not other:row("SELECT id FROM run") then
+		      done = true
+		      work:write({ rows = { row(arg[3]) }, files = {} })
+		   end
+		end
+		prune.before(other, os.time() - 400 * 86400)
+		assert(done)
+		LUA
+		[ "$(q 'SELECT COUNT(*) FROM job_node')" = 1 ]
+		[ "$(q 'SELECT COUNT(*) FROM job_node j JOIN run r ON r.id = j.run JOIN word w ON w.id = r.name')" = 1 ]
+	}
+	everywhere meanwhile
 }
 
 @test "versions: an older store is brought up to date, a newer one is refused" {

@@ -11,7 +11,8 @@ local pieces = {}
 pieces.MAX = 1748
 
 local ROOM = pieces.MAX - 90 -- less braces, keys, id, numbers
-local MAX_PENDING = 10000
+-- Who can write to the log can begin records that never end.
+local MAX_PENDING, MAX_PENDING_BYTES, MAX_PARTS = 10000, 67108864, 4096
 
 -- How many bytes a byte takes in a JSON text.
 local function cost(byte)
@@ -65,29 +66,39 @@ end
 -- @param lines iterator of lines, whatever stands before the JSON in them
 -- @return iterator of records' lines; function() -> how many records lack a part
 function pieces.join(lines)
-   local pending, order, lacking = {}, {}, 0
+   local pending, order, lacking, bytes = {}, {}, 0, 0
+   local function drop_first()
+      local oldest = table.remove(order, 1)
+      local got = pending[oldest]
+      if got then
+         pending[oldest], lacking, bytes = nil, lacking + 1, bytes - got.bytes
+      end
+   end
    local function take(part)
       local id, of = part.id, math.tointeger(part.of)
-      if not of or of < 1 then
+      if not of or of < 1 or of > MAX_PARTS then
          return nil
       end
       local got = pending[id]
       if not got or got.of ~= of then
-         got = { of = of, n = 0 }
+         bytes = bytes - (got and got.bytes or 0)
+         got = { of = of, n = 0, bytes = 0 }
          pending[id] = got
          order[#order + 1] = id
          if #order > MAX_PENDING then
-            local oldest = table.remove(order, 1)
-            lacking = lacking + (pending[oldest] and 1 or 0)
-            pending[oldest] = nil
+            drop_first()
          end
       end
       local i = math.tointeger(part.part)
       if i and i >= 1 and i <= of and not got[i] then
          got[i], got.n = part.text, got.n + 1
+         got.bytes, bytes = got.bytes + #part.text, bytes + #part.text
+      end
+      while bytes > MAX_PENDING_BYTES and #order > 1 do
+         drop_first()
       end
       if got.n == of then
-         pending[id] = nil
+         pending[id], bytes = nil, bytes - got.bytes
          for at = #order, 1, -1 do
             if order[at] == id then
                table.remove(order, at)

@@ -48,7 +48,7 @@ end
 --   verdict "slow", "perhaps", "no", "unknown"
 function why.slow(elapsed, like)
    local out = { count = #like, wanted = why.WANT_LIKE, verdict = "unknown" }
-   if not elapsed or #like == 0 then
+   if #like == 0 then
       return out
    end
    local logs, low, high = {}, math.huge, 0
@@ -57,6 +57,9 @@ function why.slow(elapsed, like)
       low, high = math.min(low, t), math.max(high, t)
    end
    out.median_s = math.exp((stats.robust(logs)))
+   if not elapsed then
+      return out -- no begin snapshot on any node
+   end
    out.low, out.high, out.ratio = low / out.median_s, high / out.median_s, elapsed / out.median_s
    if #like < why.MIN_LIKE then
       return out

@@ -144,4 +144,18 @@ function TestPieces:test_forged_parts_do_no_harm()
    lu.assertEquals(out, {})
 end
 
+-- Anybody on a node may write to its log.
+function TestPieces:test_parts_that_never_end_are_bounded()
+   local text, n = ("x"):rep(16000), 0
+   local list, lacking = pieces.join(function()
+      n = n + 1
+      return n <= 10000 and ('{"id":"%x","part":%d,"of":1000000,"text":"%s"}'):format(n // 2500, n, text)
+         or n <= 20000 and ('{"id":"%x","part":%d,"of":4000,"text":"%s"}'):format(n // 2500, n % 2500, text) or nil
+   end)
+   lu.assertNil(list())
+   collectgarbage()
+   lu.assertTrue(collectgarbage("count") < 100000)
+   lu.assertEquals(lacking(), 5)
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -144,6 +144,19 @@ function TestRuns:test_find()
    lu.assertIs(runs.find(list, run(nil, 115, 115)), first)
 end
 
+-- Slurm's numbers began anew: another user's job is no run of this one, nor is one of last year.
+function TestRuns:test_numbers_that_come_again()
+   local old = run(0, 0, 100)
+   old.user = 7
+   local job = run(0, 50, 120)
+   job.user, job.user_id = "bob", 8
+   lu.assertNil(runs.find({ old }, job))
+   job.user, job.user_id = "alice", 7
+   lu.assertIs(runs.find({ old }, job), old)
+   lu.assertIs(runs.find({ old }, run(0, 40 * 86400, 40 * 86400)), old)
+   lu.assertNil(runs.find({ old }, run(0, 300 * 86400, 301 * 86400)))
+end
+
 function TestRuns:test_join()
    local a, b, c = run(nil, 0, 0), run(nil, 600, 600), run(nil, 5000, 5000)
    local found, parts = runs.find({ a, b, c }, run(nil, 0, 3600))

@@ -407,6 +407,14 @@ function TestAnswer:test_missing_values_and_nonsense()
    -- No time at all; no row at all; a node without a class; an elapsed time of 0.
    sound(why.analyse({ rows = {} }))
    sound(why.analyse({ rows = { { node = 1 } }, like = { { rows = {} } } }))
+   -- Like runs have times, the job has none: its prolog did not run.
+   i = input(4, 1610)
+   for _, r in ipairs(i.rows) do
+      r.elapsed_s = nil
+   end
+   answer = why.analyse(i)
+   sound(answer)
+   lu.assertStrContains(say(answer, 4), "cannot tell whether job 4711 was slow: 12 like runs")
    i = input(4, 1610)
    i.rows[2].class, i.rows[2].elapsed_s = nil, 0
    sound(why.analyse(i))

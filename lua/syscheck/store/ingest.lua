@@ -10,6 +10,7 @@ local ingest = {}
 ingest.__index = ingest
 
 local BATCH = 2000 -- lines: some MB, and less than a tenth of a second during which others wait
+local BATCH_BYTES = 8388608 -- of lines, and of what is told of bad ones: lines may be of 1 MiB
 local SHOWN = 16384 -- bytes of a bad line that are kept
 
 --- @param store opened for writing
@@ -24,6 +25,7 @@ function ingest.new(store, options)
       bad = {},
       open = {}, -- files of this batch, by path
       lines = 0,
+      bytes = 0,
       count = { files = 0, records = 0, new = 0, bad = 0, removed = 0, unreadable = 0 },
    }, ingest)
 end
@@ -72,25 +74,28 @@ local function flush(self)
          end
       end
    end
-   self.rows, self.open, self.lines = {}, {}, 0
+   self.rows, self.open, self.lines, self.bytes = {}, {}, 0, 0
 end
 
 local function complain(self, file, why, text)
    file.bad = file.bad + 1
    self.count.bad = self.count.bad + 1
-   self.bad[#self.bad + 1] = json.encode({ file = printable(file.path), line = file.line, reason = printable(why),
+   local told = json.encode({ file = printable(file.path), line = file.line, reason = printable(why),
       text = printable((text or ""):sub(1, SHOWN)) })
+   self.bad[#self.bad + 1], self.bytes = told, self.bytes + #told
    self.options.on_bad(file.path, file.line, why)
 end
 
 -- Where an earlier ingest stopped: under this name, or under the one that the file had
--- before it was closed.
+-- before it was closed. The open file's name is given to one file after the other, and two of
+-- them may begin alike: an epilog that runs again writes the same id.
 local function find_position(self, file)
    file.bad = 0
    if not file.head then
       return
    end
-   local row = self.store:row("SELECT offset, lines, bad FROM file WHERE path = ? AND head = ?", file.path, file.head)
+   local row = file.closed and self.store:row("SELECT offset, lines, bad FROM file WHERE path = ? AND head = ?",
+      file.path, file.head)
       or self.store:row("SELECT offset, lines, bad FROM file WHERE head = ? AND inode = ? ORDER BY offset DESC",
          file.head, file.inode)
    if row and row[1] <= file.size then
@@ -116,8 +121,8 @@ local function read(self, file)
             complain(self, file, torn and "half a line: " .. why or why, line)
          end
       end
-      self.lines = self.lines + 1
-      if self.lines >= BATCH then
+      self.lines, self.bytes = self.lines + 1, self.bytes + #(line or "")
+      if self.lines >= BATCH or self.bytes >= BATCH_BYTES then
          flush(self)
          self.open[file.path] = file
       end

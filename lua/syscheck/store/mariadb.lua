@@ -90,7 +90,7 @@ local MEANINGS = {
    { "Deadlock found", "another process was in the way", "busy" },
    { "Record has changed since last read", "another process was in the way", "busy" },
    { "Lock wait timeout", "locked by another process" },
-   { "server has gone away", "the server went away", "gone" },
+   { "[Ss]erver has gone away", "the server went away", "gone" },
    { "Lost connection", "the server went away", "gone" },
    { "the server went away", "the server went away", "gone" },
    { "is full", "no space left on the server's disk" },

@@ -10,9 +10,13 @@ local PAUSE_MS = 20
 -- The rest of the words are few: classes, levels, accounts.
 local JOB_NAME = 2 -- word.private, see writer.lua
 
-local function delete(store, text, ...)
+-- @param known true: an ingest that runs may know of these rows; from the same moment it does not
+local function delete(store, known, text, ...)
    local values = table.pack(...)
    local count = store:transaction(function()
+      if known then
+         store:exec("UPDATE meta SET value = ? WHERE name = 'generation'", disk.random_id(8))
+      end
       return store:exec(text, table.unpack(values, 1, values.n))
    end)
    uv.sleep(PAUSE_MS)
@@ -27,7 +31,7 @@ local function by_key(store, name, limit)
    local remove = ("DELETE FROM %s WHERE key < %s"):format(name, driver.KEY_IN)
    while true do
       local row = store:row(edge, limit)
-      total = total + delete(store, remove, row and row[1] or limit)
+      total = total + delete(store, false, remove, row and row[1] or limit)
       if not row then
          return total
       end
@@ -42,7 +46,7 @@ local function orphans(store, name, condition, ...)
    while from and from <= last do
       local where = (" FROM %s WHERE id >= ? AND id < ? AND "):format(name) .. condition
       if store:row("SELECT MIN(id)" .. where, from, from + BATCH, ...)[1] then
-         total = total + delete(store, "DELETE" .. where, from, from + BATCH, ...)
+         total = total + delete(store, true, "DELETE" .. where, from, from + BATCH, ...)
       end
       from = from + BATCH
    end
@@ -76,10 +80,6 @@ function prune.before(store, before_s)
    count.words = orphans(store, "word", "private = ? AND NOT EXISTS (SELECT 1 FROM run WHERE run.name = word.id)",
       JOB_NAME)
    count.files = files(store)
-   -- An ingest that runs meanwhile forgets what it knows of words and runs.
-   if count.runs + count.words > 0 then
-      store:exec("UPDATE meta SET value = ? WHERE name = 'generation'", disk.random_id(8))
-   end
    return count
 end
 

@@ -1,31 +1,35 @@
 --- Which run of a job a record belongs to. Pure.
 -- A requeued job keeps its number, so a run is known by its restart count where records
--- tell it, else by its time: the nodes of one run overlap.
+-- tell it, else by its time: the nodes of one run overlap. Numbers come again when Slurm's begin
+-- anew: what is another user's, or of another season, is another run.
 local runs = {}
 
 -- Clocks of nodes differ, and a check ends before the job begins; a requeued job starts
 -- later than this after the run before (Slurm waits 30 s or more).
 local SLACK_S = 20
+-- A check is recorded at a job's begin, a record without a begin at its end: no job takes longer.
+local AGREE_S = 60 * 86400
 
 local function contradicts(run, job)
-   return run.restart and job.restart and run.restart ~= job.restart
+   local user = job.user_id or job.user
+   return (run.restart and job.restart and run.restart ~= job.restart) or (run.user and user and run.user ~= user)
+end
+
+local function overlaps(run, job, slack_s)
+   return job.begin_s <= run.end_s + slack_s and job.end_s >= run.begin_s - slack_s
 end
 
 local function agrees(run, job)
-   return run.restart and run.restart == job.restart
+   return run.restart and run.restart == job.restart and overlaps(run, job, AGREE_S)
 end
 
-local function overlaps(run, job)
-   return job.begin_s <= run.end_s + SLACK_S and job.end_s >= run.begin_s - SLACK_S
-end
-
---- @param list runs of the job: { restart, begin_s, end_s }
--- @param job of a record: the same
+--- @param list runs of the job: { restart, user, begin_s, end_s }
+-- @param job of a record: the same; user_id where its user is a name
 -- @return the run, or nil; and those that turn out to be parts of it
 function runs.find(list, job)
    local found, parts
    for _, run in ipairs(list) do
-      if agrees(run, job) or (not contradicts(run, job) and overlaps(run, job)) then
+      if not contradicts(run, job) and (agrees(run, job) or overlaps(run, job, SLACK_S)) then
          if not found then
             found = run
          elseif contradicts(found, run) then

@@ -7,7 +7,7 @@ local spoolfile = {}
 
 local MAX_LINE = 1048576 -- a longer line is damage, not a record
 local CHUNK = 1048576
-local HEAD = 65536 -- within it a file's first line must end to be known again
+local HEAD = 65536 -- of a file's first line, to know it again
 
 -- Names of a directory's records: closed segments by time, the open file last.
 local function records_in(dir, out)
@@ -51,6 +51,17 @@ function spoolfile.list(path)
    return out
 end
 
+-- What a file is known by, of its first bytes: an id is nowhere else. What is no record is
+-- known by how it begins, and in this file only.
+local function head_of(start, inode)
+   local first = start:match("^([^\n]*)\n") or (#start == HEAD and start)
+   if not first then
+      return nil -- still being written
+   end
+   local id = first:match('"id":"(%x+)"')
+   return id and #id == 32 and id or ("%d %s"):format(inode, first:sub(1, 100):gsub("[^ -~]", "?"))
+end
+
 --- Opens a file.
 -- @return { path, inode, size, closed = nothing more will be written, head = what it is
 --   known by, or nil }; or nil and why
@@ -66,15 +77,13 @@ function spoolfile.open(path)
       uv.fs_close(fd)
       return nil, path .. ": not a file"
    end
-   local first = (uv.fs_read(fd, HEAD, 0) or ""):match("^([^\n]*)\n")
    return {
       fd = fd,
       path = path,
       inode = stat.ino,
       size = stat.size,
       closed = path:match("[^/]*$") ~= records.FILE,
-      -- An id is nowhere else. What is no record is known by how it begins.
-      head = first and (first:match('"id":"(%x+)"') or first:sub(1, 100):gsub("[^ -~]", "?")) or nil,
+      head = head_of(uv.fs_read(fd, HEAD, 0) or "", stat.ino),
       at = 0,
       line = 0,
       rest = "",

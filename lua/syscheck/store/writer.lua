@@ -212,6 +212,7 @@ local RUN_PRIVATE = { user = PERSON, name = JOB_NAME, account = PERSON }
 
 local function run_of(self, cluster, job)
    local list = runs_of(self, cluster, job.id)
+   job.user_id = word(self, job.user, PERSON)
    local run, parts = runs.find(list, job)
    if not run then
       run = { id = next_id(self, "run"), cluster = cluster, job_id = job.id, seen = 0, begin_s = job.begin_s,
