@@ -70,6 +70,14 @@ function TestRecord:test_text_no_database_takes()
 end
 
 -- Whatever is cut off a line, what is left is a record or a reason: never an error.
+function TestRecord:test_detail_is_bounded()
+   local row = assert(record.read(line({ problems = { ("x"):rep(900000) } })))
+   lu.assertStrMatches(row.detail, '{"problems":%["details of %d+ bytes are not kept"%]}')
+   row = assert(record.read(line({ kind = "check", metrics = { { name = "a", text = ("x"):rep(900000) } } })))
+   lu.assertStrContains(row.detail, "not kept")
+   lu.assertStrContains(record.read(line({ problems = { ("x"):rep(5000) } })).detail, ("x"):rep(5000))
+end
+
 function TestRecord:test_torn_anywhere()
    local whole = line({ delta = { disk = { busy_ms = 5 } }, config = { kernel = "a{b" }, config_id = "01234567",
       ["end"] = { limits = { clock_mhz = 5 } }, begin = { time = "x" } })

@@ -421,6 +421,42 @@ function TestAnswer:test_missing_values_and_nonsense()
    lu.assertStrContains(say(why.analyse({ rows = {} }), 0), "cannot tell")
 end
 
+-- Bursts on 3 % of nodes in each metric, nobody's fault: what did not happen in this job was
+-- looked at all the same, or the one that did would be judged alone.
+function TestAnswer:test_rare_bursts_are_judged_as_one_of_all()
+   local TIMES = { "throttle_core_ms", "steal_ms", "iowait_ms", "nfs_op_ms", "cpu_some_us", "io_some_us",
+      "memory_some_us", "cg_throttled_us" }
+   local state = 1
+   local function uniform()
+      state = (state * 6364136223846793005 + 1442695040888963407) & 0x7fffffffffffffff
+      return (state >> 11) / 2 ^ 52
+   end
+   local function nodes(n, elapsed)
+      local rows = {}
+      for k = 1, n do
+         rows[k] = { node = math.floor(uniform() * 500) * 10 + k, class = 1, elapsed_s = elapsed, checks = {} }
+         for _, name in ipairs(TIMES) do
+            rows[k][name] = uniform() < 0.03 and 0.5 * uniform() * elapsed * (name:find("_us$") and 1e6 or 1e3) or 0
+         end
+      end
+      return { rows = rows }
+   end
+   local jobs, wrong = 100, 0
+   for _ = 1, jobs do
+      local like, others = {}, {}
+      for k = 1, 60 do
+         others[k] = nodes(4, 1000)
+         like[k] = k <= 4 and nodes(4, 1000) or nil
+      end
+      local sure = false
+      for _, c in ipairs(why.analyse({ rows = nodes(4, 1300).rows, like = like, others = others }).conditions) do
+         sure = sure or c.p_corrected <= why.ALPHA
+      end
+      wrong = wrong + (sure and 1 or 0)
+   end
+   lu.assertTrue(wrong <= 0.1 * jobs, ("%d of %d"):format(wrong, jobs))
+end
+
 -- Ties: everything is the same everywhere.
 function TestAnswer:test_ties()
    local function same(n, elapsed)

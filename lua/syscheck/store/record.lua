@@ -21,6 +21,7 @@ local NAME_BYTES = 1024 -- of what users name; the rest is cut
 local WORD_BYTES = 256 -- of nodes, classes and the like: more is damage
 local FIRST_S, LAST_S = 946684800, 4102444800 -- the years 2000 to 2100
 local MOST = 1e18
+local DETAIL_BYTES = 65536 -- several times of what any record of ours needs; who asks reads all nodes'
 
 -- Days from 1970 of a date (Howard Hinnant's days_from_civil).
 local function days(y, m, d)
@@ -204,6 +205,15 @@ local function text_of(value)
    return text and clean(text) or nil
 end
 
+-- What has no column.
+local function detail_of(value)
+   local text = text_of(value)
+   if text and #text > DETAIL_BYTES then
+      return text_of({ problems = { ("details of %d bytes are not kept"):format(#text) } })
+   end
+   return text
+end
+
 local function nonempty(list)
    return type(list) == "table" and next(list) ~= nil and list or nil
 end
@@ -252,7 +262,7 @@ function READERS.job(r, row)
    row.check_id = check and type(check.id) == "string" and check.id:match("^%x+$") and check.id:lower() or nil
    local problems, errors, others = nonempty(r.problems), nonempty(r.errors), nonempty(r.others)
    if problems or errors or others then
-      row.detail = text_of({ problems = problems, errors = errors, others = others, others_more = r.others_more })
+      row.detail = detail_of({ problems = problems, errors = errors, others = others, others_more = r.others_more })
    end
 end
 
@@ -285,7 +295,7 @@ function READERS.check(r, row)
    row.text = row.status ~= "pass" and name_of(r.text or r.reason, "text") or nil
    local drain, problems = nonempty(r.drain), nonempty(r.problems)
    if others[1] or drain or problems or r.corrupt then
-      row.detail = text_of({ metrics = nonempty(others), drain = drain, problems = problems,
+      row.detail = detail_of({ metrics = nonempty(others), drain = drain, problems = problems,
          corrupt = r.corrupt or nil, note = r.note })
    end
 end

@@ -186,21 +186,58 @@ local function add_job(state, item, own_sorted, back)
       times = math.exp(level - usual), cost_s = item.scale.cost(item, value, usual, state.elapsed) }
 end
 
+-- Whether it happened in a run. @return bool; whether the run has the metric
+local function happened(item, rows)
+   local has = false
+   for _, row in ipairs(rows) do
+      local v = row[item.name]
+      if type(v) == "number" then
+         has = true
+         if v > 0 or item.kind == "rate" then
+            return true, true
+         end
+      end
+   end
+   return false, has
+end
+
+-- The same of like runs and others'. @return bool; how many like runs have the metric
+local function happened_elsewhere(state, item)
+   local any, runs = false, 0
+   for _, rows in ipairs(state.like) do
+      local yes, has = happened(item, rows)
+      any, runs = any or yes, runs + (has and 1 or 0)
+   end
+   for _, rows in ipairs(state.others) do
+      any = any or happened(item, rows)
+   end
+   return any, runs
+end
+
 --- Looks at one metric of the job's rows.
 -- @param item of causes.JOB
 function conditions.of_job(state, item)
    local own, own_sorted = scaled(item, state.rows)
-   local any = false
-   for _, one in ipairs(own) do
-      any = any or item.kind == "rate" or one.row[item.name] > 0
-   end
-   -- Where nothing happened nothing can be found, so it is not counted as a look (Tarone).
-   if any then
+   if not own[1] then
+      return
+   elseif happened(item, state.rows) then
       conditions.looked_at(state.metrics, item)
       state.looked = state.looked + #own
       local back = background(state, item, own, own_sorted)
       add_nodes(state, item, own, own_sorted, back)
       add_job(state, item, own_sorted, back)
+      return
+   end
+   -- Where it happened nowhere nothing can be found, and it is not counted as a look (Tarone).
+   -- Where it only did not happen in this job, it could have: that is a look.
+   local any, runs = happened_elsewhere(state, item)
+   if any then
+      conditions.looked_at(state.metrics, item)
+      state.looked = state.looked + #own
+      if #own > 1 and runs >= MIN_RUNS then
+         conditions.looked_at(state.job_metrics, item)
+         state.looked = state.looked + 1
+      end
    end
 end
 
