@@ -124,6 +124,7 @@ real() {
 	local nodes=() learners=()
 	cgroup_make || { echo "detect: a cpu cgroup cannot be made" >&2; return 1; }
 	trap cgroup_remove EXIT
+	trap "exit 143" TERM INT HUP
 	for percent in "${QUOTAS[@]}"; do
 		nodes+=("q$percent")
 		cgroup_node "q$percent" "$percent" || return 1
