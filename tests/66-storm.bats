@@ -96,8 +96,15 @@ has_reason() {
 	scancel "$job"
 }
 
-comment_tells() {
-	[[ "$(scontrol show job "$1")" =~ AdminComment=.*"$2" ]]
+# all_told JOB COUNT: so many nodes are drained, and the job's comment names each of them
+all_told() {
+	local n drained comment
+	drained=$(sinfo -h -N -R -p main -o '%N %E' | awk '/ syscheck: / { print $1 }')
+	comment=$(scontrol show job "$1" | grep AdminComment)
+	[ "$(wc -w <<<"$drained")" = "$2" ] || return 1
+	for n in $drained; do
+		[[ $comment == *"syscheck drained $n: triad 10.0"* ]] || return 1
+	done
 }
 
 @test "several nodes of one job fail at once: the cap, and who is drained is in the comment" {
@@ -109,10 +116,9 @@ comment_tells() {
 	sleep 4
 	[ "$(sinfo -h -N -R -p main -o '%N %E' | grep -c 'syscheck: ')" = 4 ]
 	[ "$(sinfo -h -N -R -p main -o '%N %E' | wc -l)" = 4 ]
-	# The last one to be drained writes when it has looked again.
-	for n in $(sinfo -h -N -R -p main -o '%N'); do
-		eventually 20 comment_tells "$job" "syscheck drained $n: triad 10.0"
-	done
+	# Nodes that step back may be seen drained until they have, and the last one that
+	# stays writes when it has looked again.
+	eventually 30 all_told "$job" 4
 	scancel "$job"
 }
 
