@@ -1,5 +1,4 @@
 #!/usr/bin/env bats
-# alone: it counts what 100 nodes send
 # Rule 7: a passing prolog or epilog sends no RPC to slurmctld. On 100 nodes, by
 # slurmctld's own count: a job with syscheck costs the same calls as one without.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154

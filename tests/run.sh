@@ -3,7 +3,8 @@
 # Tests are TAP: C units (cmocka), Lua units, Bats by stage of the flow.
 #   run.sh [FILE...]   only these (tests/*.bats, tests/lua/*.lua, tests/c/*.c)
 # A Bats file whose second line begins with "# alone:" measures the machine, or times
-# things: nothing runs beside it. The others run as many at a time as there are CPUs.
+# things: nothing runs beside it. The others run side by side, one more than there are CPUs:
+# they wait more than they compute.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 export FIXTURES=$PWD/tests/fixtures
@@ -69,7 +70,7 @@ side_by_side() {
 	local dir i next=0 words pids=()
 	dir=$(mktemp -d) || exit 2
 	for i in "${!together[@]}"; do
-		while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do
+		while [ "$(jobs -rp | wc -l)" -gt "$(nproc)" ]; do
 			wait -n
 		done
 		while [ "$next" -lt "$i" ] && ! kill -0 "${pids[next]}" 2>/dev/null; do
