@@ -84,9 +84,13 @@ write_solver() {
 	chmod 755 "$1"
 }
 
-# run_solver: one run, to its end; its ID goes to log/submit
+# run_solver: submits one run; its ID goes to log/submit
 run_solver() {
-	play sbatch -W -N3 --job-name=solver -o /dev/null "$MINICLUSTER_DIR/run/solver.sh" | tee "$MINICLUSTER_DIR/log/submit"
+	play sbatch -N3 --job-name=solver -o /dev/null "$MINICLUSTER_DIR/run/solver.sh" | tee "$MINICLUSTER_DIR/log/submit"
+}
+
+queue_empty() {
+	[ -z "$(squeue -h)" ]
 }
 
 # One value of the job's records: field NODE KIND LUA-EXPRESSION of r
@@ -151,15 +155,16 @@ complaint() {
 	write_solver "$MINICLUSTER_DIR/run/solver.sh"
 	for _ in 1 2 3 4 5; do
 		run_solver >/dev/null
+		wait_for 30 queue_empty
 	done
 	tail -n 1 "$MINICLUSTER_DIR/log/submit"
 
 	say "Then n3 overheats while it runs: it throttles, and computes at a tenth of its speed."
 	play "$minicluster" slow n3 10
-	run_solver &
-	sleep 2
+	run_solver
+	sleep 1.5
 	play "$minicluster" throttle n3 2408
-	wait
+	wait_for 60 queue_empty
 	play "$minicluster" slow n3 off
 	id=$(awk '/^Submitted/ { print $4 }' "$MINICLUSTER_DIR/log/submit")
 
