@@ -197,7 +197,7 @@ local function check(work, stored)
          acknowledged = acknowledged + 1
          if not times[id] or (stored and not stored[id]) then
             lost = lost + 1
-            print("lost: " .. id .. " of victim " .. name)
+            print(("lost: %s of victim %s: not in the %s"):format(id, name, times[id] and "store" or "destination"))
          end
       end
    end
