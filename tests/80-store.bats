@@ -256,6 +256,23 @@ stores_once() {
 	[ "$(q 'SELECT COUNT(*) FROM job_node')" = 2 ]
 }
 
+@test "ingest: another segment with an inode that comes again is read from its start" {
+	fresh sqlite
+	local check=abababababababababababababababab one=records-20261120T100000Z-0123456789abcdef.jsonl
+	lines "check { id = '$check', time = at(5) }" | sed 's/^{/{"id":"'$check'",/' >"$D/$one"
+	ingest "$D"
+	# The job's record names the check before it names itself.
+	mv "$D/$one" "$D/records-20261120T100001Z-0123456789abcdef.jsonl"
+	lines 'job { time = at(6), problems = { ("x"):rep(900) } }' 'job { time = at(7) }' |
+		sed "s/^{/{\"check\":{\"id\":\"$check\"},/" >"$D/records-20261120T100001Z-0123456789abcdef.jsonl"
+	ingest "$D"
+	[[ $output == *" 2 new, 0 known; 0 bad lines;"* ]]
+	# Shipped meanwhile, it is known.
+	mv "$D/records-20261120T100001Z-0123456789abcdef.jsonl" "$D/records-20261120T100001Z-0123456789abcdef.shipped.jsonl"
+	ingest "$D"
+	[[ $output == *" 0 records: 0 new, 0 known; 0 bad lines;"* ]]
+}
+
 @test "ingest: long lines, good and bad, in bounded memory" {
 	fresh sqlite
 	lines 'for i = 1, 300 do job { time = at(i), problems = { ("x"):rep(900000) } } end' >"$D/records-1.jsonl"

@@ -86,21 +86,22 @@ local function complain(self, file, why, text)
    self.options.on_bad(file.path, file.line, why)
 end
 
--- Where an earlier ingest stopped: under this name, or under the one that the file had
--- before it was closed. The open file's name is given to one file after the other, and two of
--- them may begin alike: an epilog that runs again writes the same id.
+-- Where an earlier ingest stopped. In doubt it is read again: what is known is not stored
+-- twice, but what is passed over is lost.
 local function find_position(self, file)
    file.bad = 0
    if not file.head then
       return
    end
-   local row = file.closed and self.store:row("SELECT offset, lines, bad FROM file WHERE path = ? AND head = ?",
-      file.path, file.head)
-      or self.store:row("SELECT offset, lines, bad FROM file WHERE head = ? AND inode = ? ORDER BY offset DESC",
-         file.head, file.inode)
-   if row and row[1] <= file.size then
-      spoolfile.seek(file, row[1], row[2])
-      file.bad = row[3]
+   local best
+   for row in self.store:rows("SELECT offset, lines, bad, path, inode FROM file WHERE head = ?", file.head) do
+      if spoolfile.was(file, row[4], row[5]) and row[1] <= file.size and (not best or row[1] > best[1]) then
+         best = row
+      end
+   end
+   if best and spoolfile.begins_line(file, best[1]) then
+      spoolfile.seek(file, best[1], best[2])
+      file.bad = best[3]
    end
 end
 

@@ -51,15 +51,33 @@ function spoolfile.list(path)
    return out
 end
 
--- What a file is known by, of its first bytes: an id is nowhere else. What is no record is
--- known by how it begins, and in this file only.
-local function head_of(start, inode)
+-- What a file is known by: its first line, whole. Not the id in it: a job's record names
+-- its check's, too, and what is written a second time has the same. FNV-1a, 64 bits
+-- (draft-eastlake-fnv), and the length.
+local function head_of(start)
    local first = start:match("^([^\n]*)\n") or (#start == HEAD and start)
    if not first then
       return nil -- still being written
    end
-   local id = first:match('"id":"(%x+)"')
-   return id and #id == 32 and id or ("%d %s"):format(inode, first:sub(1, 100):gsub("[^ -~]", "?"))
+   local hash = 0xcbf29ce484222325
+   for i = 1, #first do
+      hash = (hash ~ first:byte(i)) * 0x100000001b3
+   end
+   return ("%016x %d"):format(hash, #first)
+end
+
+local function is_open(path)
+   return path:match("[^/]*$") == records.FILE
+end
+
+--- Whether a file of the same head, which had this path and inode, was this file. A segment's
+-- name is its own. The open file's goes from one to the next, and an inode comes again
+-- when its file is gone.
+function spoolfile.was(self, path, inode)
+   if is_open(path) then
+      return inode == self.inode
+   end
+   return path == self.path or path == self.path:gsub("%.shipped%.jsonl$", ".jsonl")
 end
 
 --- Opens a file.
@@ -82,8 +100,8 @@ function spoolfile.open(path)
       path = path,
       inode = stat.ino,
       size = stat.size,
-      closed = path:match("[^/]*$") ~= records.FILE,
-      head = head_of(uv.fs_read(fd, HEAD, 0) or "", stat.ino),
+      closed = not is_open(path),
+      head = head_of(uv.fs_read(fd, HEAD, 0) or ""),
       at = 0,
       line = 0,
       rest = "",
@@ -96,6 +114,11 @@ function spoolfile.close(self)
       uv.fs_close(self.fd)
       self.fd = nil
    end
+end
+
+--- Whether a line begins at a position, or the file ends there.
+function spoolfile.begins_line(self, offset)
+   return offset == 0 or offset == self.size or uv.fs_read(self.fd, 1, offset - 1) == "\n"
 end
 
 --- Goes to where a line begins.
