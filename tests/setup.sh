@@ -9,6 +9,7 @@ set -u
 packages() {
 	cat <<-'LIST'
 	build gcc
+	build g++
 	build make
 	build libc6-dev
 	build pkg-config
@@ -16,6 +17,8 @@ packages() {
 	build libnuma-dev
 	build libopenblas-dev
 	build libslurm-dev
+	build libsimdjson-dev
+	build liblua5.4-dev
 	build lua5.4
 	build lua-luv
 	build lua-cjson

@@ -6,7 +6,6 @@ local cache = require("syscheck.store.cache")
 local fields = require("syscheck.fields")
 local record = require("syscheck.store.record")
 local runs = require("syscheck.store.runs")
-local shorten = require("syscheck.store.shorten")
 local sql = require("syscheck.store.sql")
 local url = require("syscheck.store.url")
 
@@ -90,47 +89,6 @@ function TestRecord:test_torn_anywhere()
       local row, why = record.read(whole:sub(1, i - 1) .. "\0" .. whole:sub(i + 1))
       lu.assertTrue(row ~= nil or type(why) == "string")
       lu.assertNotEquals(why, "not a record")
-   end
-end
-
-TestShorten = {}
-
-local function same(text, configs)
-   local a, b = json.decode(text), json.decode(shorten.line(text, configs))
-   a.begin, b.begin, a.parts, b.parts = nil, nil, nil, nil
-   if configs then
-      a.config, b.config = nil, nil
-   end
-   local kept = a["end"] and { limits = a["end"].limits, temperature = a["end"].temperature }
-   a["end"] = kept
-   lu.assertEquals(b, a)
-end
-
-function TestShorten:test_what_is_kept()
-   local more = { begin = { time = "2026-01-01T00:00:00Z", disk = { busy_ms = 4 }, x = {} }, parts = { cores = 5 },
-      ["end"] = { time = "2026-01-01T00:00:00Z", disk = { busy_ms = 4 }, limits = { clock_mhz = 5, power_w = 6 },
-         temperature = { max_c = 7 } }, config = { kernel = "6.1", product = "To be filled" },
-      delta = { disk = { busy_ms = 1 } } }
-   -- Lua's tables come in another order every time.
-   for _ = 1, 50 do
-      same(line(more), true)
-      same(line(more), false)
-   end
-   lu.assertTrue(#shorten.line(line(more), true) < #line(more) - 100)
-end
-
-function TestShorten:test_braces_where_users_and_firmware_put_them()
-   for _, name in ipairs({ "}", "{", "}}{{", '","begin":{"x":1},"', '"begin":{', "\\", '\\"end":{"', "]}," }) do
-      for _ = 1, 10 do
-         same(line({ job = { id = 7, name = name }, begin = { disk = { busy_ms = 1 } },
-            ["end"] = { disk = { busy_ms = 1 } } }), true)
-         local text = line({ config = { product = name, kernel = "6.1" }, begin = { disk = { busy_ms = 1 } } })
-         local short = pcall(json.decode, shorten.line(text, true))
-         -- It decodes to the same, or not at all: then the whole line is decoded.
-         if short then
-            same(text, true)
-         end
-      end
    end
 end
 

@@ -4,6 +4,7 @@ local uv = require("luv")
 local ingest = require("syscheck.store.ingest")
 local paths = require("syscheck.paths")
 local process = require("syscheck.process")
+local record = require("syscheck.store.record")
 local records = require("syscheck.records")
 local render = require("syscheck.render")
 local spool = require("syscheck.spool")
@@ -92,6 +93,7 @@ local function run_all(self, list, args)
       end,
    })
    local started = uv.hrtime()
+   work.count.reader = record.use_picker(paths.picker) and "simdjson" or "lua-cjson"
    -- Nearly all of what is made is garbage at once, and what stays is bounded.
    collectgarbage("incremental", 400, 400)
    for _, path in ipairs(list) do

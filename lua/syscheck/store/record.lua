@@ -4,7 +4,6 @@ local json = require("cjson.safe").new()
 local cache = require("syscheck.store.cache")
 local fields = require("syscheck.fields")
 local records = require("syscheck.records")
-local shorten = require("syscheck.store.shorten")
 
 local record = {}
 
@@ -218,6 +217,9 @@ local function nonempty(list)
    return type(list) == "table" and next(list) ~= nil and list or nil
 end
 
+local JOB_KEYS = { "id", "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "user", "name",
+   "account", "partition", "nodes" }
+
 -- Who ran: nil where the record tells of no job.
 local function job_of(r, from_s, to_s)
    local j = object(r.job, "job")
@@ -257,7 +259,7 @@ function READERS.job(r, row)
    if not row.job then
       bad("no job in a job's record")
    end
-   row.values = job_values(r)
+   row.values = r.values or job_values(r)
    local check = object(r.check, "check")
    row.check_id = check and type(check.id) == "string" and check.id:match("^%x+$") and check.id:lower() or nil
    local problems, errors, others = nonempty(r.problems), nonempty(r.errors), nonempty(r.others)
@@ -274,23 +276,33 @@ end
 
 local PLAIN = { pass = true, unrated = true }
 
-function READERS.check(r, row)
-   row.job = job_of(r, row.time_s, row.time_s)
-   row.trigger, row.level, row.asked = word(r.trigger, "trigger"), word(r.level, "level"), word(r.asked, "asked")
-   row.status, row.action = word(r.status, "status"), word(r.action, "action")
-   row.values = empty(record.CHECK_BASE + #fields.CHECK + 2)
-   local others = {}
+-- @return values by their place in the store's table, and the metrics that tell more
+local function check_values(r)
+   local values, others = empty(record.CHECK_BASE + #fields.CHECK + 2), {}
    for _, m in ipairs(object(r.metrics, "metrics") or {}) do
       if type(m) ~= "table" or type(m.name) ~= "string" then
          bad("metrics holds what is no metric")
       end
       local place = PLACE[m.name]
       if place then
-         row.values[place] = number(m.value, m.name, 0)
+         values[place] = number(m.value, m.name, 0)
       end
       if not PLAIN[m.status] then
          others[#others + 1] = m
       end
+   end
+   return values, others
+end
+
+function READERS.check(r, row)
+   row.job = job_of(r, row.time_s, row.time_s)
+   row.trigger, row.level, row.asked = word(r.trigger, "trigger"), word(r.level, "level"), word(r.asked, "asked")
+   row.status, row.action = word(r.status, "status"), word(r.action, "action")
+   local others = NOTHING
+   if r.values then
+      row.values = r.values
+   else
+      row.values, others = check_values(r)
    end
    row.text = row.status ~= "pass" and name_of(r.text or r.reason, "text") or nil
    local drain, problems = nonempty(r.drain), nonempty(r.problems)
@@ -309,15 +321,61 @@ end
 -- Configurations whose settings were read already: they are most of a check's line.
 local configs = cache.new(10000)
 
--- A record as far as the store wants it.
-local function decode(line)
-   local _, before = line:find('fig_id":"', 1, true)
-   local short = shorten.line(line, before and configs:get(line:sub(before + 1, before + 8)))
-   return short ~= line and json.decode(short) or json.decode(line)
+-- What of a line the store wants, for the picker (lua/pick.cc).
+local function plan(kind)
+   local tree = { check = { table = { id = true } }, job = { table = {} }, problems = false, errors = false,
+      others = false, drain = false, corrupt = false }
+   for _, name in ipairs({ "v", "kind", "id", "cluster", "node", "time", "class", "config_id", "elapsed_s", "trigger",
+      "level", "asked", "status", "action", "text", "reason" }) do
+      tree[name] = true
+   end
+   for _, name in ipairs(JOB_KEYS) do
+      tree.job.table[name] = true
+   end
+   if kind == "check" then
+      tree.check, tree.metrics = nil, { metrics = PLACE }
+      return { width = record.CHECK_BASE + #fields.CHECK + 2, fields = tree }
+   end
+   for _, group in ipairs(GROUPS) do
+      local at = tree
+      for _, name in ipairs({ group.first, group.second }) do
+         at[name] = at[name] or { object = {} }
+         at = at[name].object
+      end
+      for _, field in ipairs(group) do
+         at[field.key] = { field.index, field.low }
+      end
+   end
+   return { width = record.JOB_BASE + #fields.JOB + 1, fields = tree }
 end
 
-local function read(line)
-   local r = decode(line)
+-- Reads a line of which every part is as it should be several times as fast.
+-- @return what plan() names; or nil for a line that is left to lua-cjson
+local pick
+
+--- Uses the picker, where the installation has it (docs/store.md); for ingest, as
+-- loading it costs other commands time.
+-- @param path of the module, or nil to do without
+-- @return whether it is used
+function record.use_picker(path)
+   pick = nil
+   local open = path and package.loadlib(path, "luaopen_syscheck_pick")
+   if open then
+      pick = open().new({ most = MOST, plans = { job = plan("job"), check = plan("check") } })
+   end
+   return pick ~= nil
+end
+
+local function picked(line)
+   local r = pick(line)
+   -- The settings of a configuration that is new are wanted, too.
+   if r and (r.config_id == nil or configs:get(r.config_id)) then
+      return r
+   end
+end
+
+-- @param r decoded, or picked
+local function take(r)
    if type(r) ~= "table" then
       bad("not a JSON object")
    elseif r.v ~= records.VERSION then
@@ -359,7 +417,14 @@ end
 --   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, detail;
 --   records, bytes, reason }; or nil and why the line is bad
 function record.read(line)
-   local done, result = pcall(read, line)
+   local r, done, result = pick and picked(line), nil, nil
+   if r then
+      done, result = pcall(take, r)
+   end
+   -- What is wrong with a line, lua-cjson's reading of it says.
+   if not done then
+      done, result = pcall(take, (json.decode(line)))
+   end
    if done then
       return result
    elseif type(result) == "table" then
