@@ -52,11 +52,14 @@ function job_store.numbers(list, row, from)
    return out
 end
 
-local CHECKS = ([[SELECT n.name, c.key >> 30, c.level, c.asked, c.status, c.action, c.class, c.text, c.detail, %s
-   FROM check_node c JOIN node n ON n.id = c.node WHERE c.run = ? ORDER BY c.key]]):format(
+-- Names not joined: PostgreSQL would read all nodes for a few of them.
+local CHECKS = ([[SELECT (SELECT n.name FROM node n WHERE n.id = c.node), c.key >> 30, c.level, c.asked, c.status,
+   c.action, c.class, c.text, c.detail, %s
+   FROM check_node c WHERE c.run = ? ORDER BY c.key]]):format(
    job_store.columns(fields.CHECK, "c"))
-local JOBS = ([[SELECT n.name, j.key >> 30, j.begin_s, j.elapsed_s, j.class, j.detail, %s
-   FROM job_node j JOIN node n ON n.id = j.node WHERE j.run = ? ORDER BY j.key]]):format(
+local JOBS = ([[SELECT (SELECT n.name FROM node n WHERE n.id = j.node), j.key >> 30, j.begin_s, j.elapsed_s,
+   j.class, j.detail, %s
+   FROM job_node j WHERE j.run = ? ORDER BY j.key]]):format(
    job_store.columns(fields.JOB, "j"))
 
 -- One row for each check, by node the last one first to be found.

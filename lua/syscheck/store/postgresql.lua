@@ -37,9 +37,8 @@ end
 
 function postgresql.prepare(store)
    store.connection:autocommit(true)
-   store:exec("SET client_min_messages = warning")
-   store:exec("SET client_encoding = 'UTF8'")
-   store:exec("SET lock_timeout = '60s'")
+   store:row("SELECT set_config('client_min_messages', 'warning', false), "
+      .. "set_config('client_encoding', 'UTF8', false), set_config('lock_timeout', '60s', false)")
 end
 
 function postgresql.begin(store)
