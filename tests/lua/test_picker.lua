@@ -36,6 +36,7 @@ do
       { name = "io", status = "unrated" }, { name = "gflops", status = "pass", value = 168.2 } } })
    add("check", { metrics = { { name = "triad_gbs", status = "fail", value = 5, limit = 40 } }, drain = { done = true },
       note = "so it is" })
+   add("check", { status = "pass", note = "measured 20 min ago" })
    add("check", { metrics = {}, problems = { "policy: x" }, corrupt = true })
    add("job", { elapsed_s = 5, delta = { disk = { busy_ms = 1, read_bytes = 2 ^ 50 }, cpu = { steal_ms = 0 } },
       throttle_events = 3, ["end"] = { limits = { clock_mhz = 3700.5 }, temperature = { max_c = -3 } },

@@ -54,6 +54,13 @@ function TestRecord:test_times()
    end
 end
 
+function TestRecord:test_why_a_level_was_not_what_was_asked()
+   local row = assert(record.read(line({ kind = "check", level = "passive", asked = "full", status = "pass",
+      note = "another job is on the node" })))
+   lu.assertEquals(json.decode(row.detail), { note = "another job is on the node" })
+   lu.assertNil(assert(record.read(line({ kind = "check", status = "pass" }))).detail)
+end
+
 function TestRecord:test_null_is_absent()
    local row = assert(record.read((line({ elapsed_s = 5 }):gsub('"elapsed_s":5', '"elapsed_s":null,"delta":null'))))
    lu.assertNil(row.elapsed_s)

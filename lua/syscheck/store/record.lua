@@ -305,10 +305,10 @@ function READERS.check(r, row)
       row.values, others = check_values(r)
    end
    row.text = row.status ~= "pass" and name_of(r.text or r.reason, "text") or nil
-   local drain, problems = nonempty(r.drain), nonempty(r.problems)
-   if others[1] or drain or problems or r.corrupt then
+   local drain, problems, note = nonempty(r.drain), nonempty(r.problems), name_of(r.note, "note")
+   if others[1] or drain or problems or r.corrupt or note then
       row.detail = detail_of({ metrics = nonempty(others), drain = drain, problems = problems,
-         corrupt = r.corrupt or nil, note = r.note })
+         corrupt = r.corrupt or nil, note = note })
    end
 end
 
@@ -326,7 +326,7 @@ local function plan(kind)
    local tree = { check = { table = { id = true } }, job = { table = {} }, problems = false, errors = false,
       others = false, drain = false, corrupt = false }
    for _, name in ipairs({ "v", "kind", "id", "cluster", "node", "time", "class", "config_id", "elapsed_s", "trigger",
-      "level", "asked", "status", "action", "text", "reason" }) do
+      "level", "asked", "status", "action", "text", "reason", "note" }) do
       tree[name] = true
    end
    for _, name in ipairs(JOB_KEYS) do
