@@ -43,13 +43,14 @@ static void dgemm_sizes(void **state)
 		int cores;
 		size_t n, k;
 	} rows[] = {
-		{ 84, 10, 0.85, 64, 64, 2304, 1536 },
-		{ 55, 10, 0.85, 64, 64, 2304, 768 }, /* three of the largest take 0.89 s */
+		{ 84, 10, 0.85, 64, 64, 3072, 768 },
+		{ 50, 10, 0.85, 64, 64, 2304, 768 }, /* three of the largest take 0.87 s */
 		{ 50, 10, 0.3, 64, 64, 1152, 384 },  /* three calls take 0.49 s */
 		{ 5, 10, 1, 64, 64, 1152, 384 },     /* the slowest core is slow */
 		{ 0.1, 10, 0.1, 64, 64, 384, 384 },  /* none fits: the smallest */
 		{ 50, 10, 1, 10, 256, 1152, 384 },   /* 256 results of 42 MB are 10.9 GB */
-		{ 84, 10, 1, 11, 256, 2304, 1536 },
+		{ 84, 10, 1, 11, 256, 2304, 768 },
+		{ 84, 10, 1, 19, 256, 3072, 768 },
 		{ 50, 0.1, 1, 64, 64, 1152, 384 },   /* pages come slowly: 1.1 s for the first core's 113 MB */
 		{ 50, 10, 1, 0, 64, 384, 384 },
 	};
