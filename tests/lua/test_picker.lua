@@ -106,6 +106,16 @@ function TestPicker:test_what_is_odd()
    end
 end
 
+function TestPicker:test_values_of_the_line_itself()
+   for _, line in ipairs(lines) do
+      for _, more in ipairs({ '"values":5', '"values":[7,7,7]', '"values":["x"],"problems":["so"]' }) do
+         lu.assertTrue(same(line:sub(1, -2) .. "," .. more .. "}"))
+         local row = without.read(line:sub(1, -2) .. "," .. more .. "}")
+         lu.assertTrue(row.kind == "loss" or (type(row.values) == "table" and row.values[1] == nil), more)
+      end
+   end
+end
+
 local VALUES = { "null", "true", "false", "-1", "0", "1.5", "1e19", "1e999", "-0", "18446744073709551616",
    "9007199254740993", ("9"):rep(400), "01", "1.", "+1", "nan", '""', '"x"', '"\\ud800"', '"\\u0000"', '"\xff"',
    '"\u{fc}"', '"2026-11-20T08:00:00Z"', "{}", "[]", "[1]", '{"id":1}', '{"disk":{"busy_ms":"x"}}' }

@@ -249,7 +249,7 @@ end
 
 local READERS = {}
 
-function READERS.job(r, row)
+function READERS.job(r, row, values)
    row.elapsed_s = number(r.elapsed_s, "elapsed_s", 0)
    if row.elapsed_s and row.elapsed_s > row.time_s - FIRST_S then
       bad("elapsed_s is out of range: %.14g", row.elapsed_s)
@@ -259,7 +259,7 @@ function READERS.job(r, row)
    if not row.job then
       bad("no job in a job's record")
    end
-   row.values = r.values or job_values(r)
+   row.values = values or job_values(r)
    local check = object(r.check, "check")
    row.check_id = check and type(check.id) == "string" and check.id:match("^%x+$") and check.id:lower() or nil
    local problems, errors, others = nonempty(r.problems), nonempty(r.errors), nonempty(r.others)
@@ -294,13 +294,13 @@ local function check_values(r)
    return values, others
 end
 
-function READERS.check(r, row)
+function READERS.check(r, row, values)
    row.job = job_of(r, row.time_s, row.time_s)
    row.trigger, row.level, row.asked = word(r.trigger, "trigger"), word(r.level, "level"), word(r.asked, "asked")
    row.status, row.action = word(r.status, "status"), word(r.action, "action")
    local others = NOTHING
-   if r.values then
-      row.values = r.values
+   if values then
+      row.values = values
    else
       row.values, others = check_values(r)
    end
@@ -375,7 +375,8 @@ local function picked(line)
 end
 
 -- @param r decoded, or picked
-local function take(r)
+-- @param values the picker's; never a key of the line, which may hold anything
+local function take(r, values)
    if type(r) ~= "table" then
       bad("not a JSON object")
    elseif r.v ~= records.VERSION then
@@ -406,7 +407,7 @@ local function take(r)
       configs:put(row.config, true)
    end
    row.key = row.time_s << 30 | tonumber(row.id:sub(1, 8), 16) >> 2
-   reader(r, row)
+   reader(r, row, values)
    return row
 end
 
@@ -419,7 +420,7 @@ end
 function record.read(line)
    local r, done, result = pick and picked(line), nil, nil
    if r then
-      done, result = pcall(take, r)
+      done, result = pcall(take, r, r.values)
    end
    -- What is wrong with a line, lua-cjson's reading of it says.
    if not done then
