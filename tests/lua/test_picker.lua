@@ -106,6 +106,14 @@ function TestPicker:test_what_is_odd()
    end
 end
 
+function TestPicker:test_settings_of_a_bad_line_are_not_known()
+   local line = json.encode({ v = 1, kind = "check", id = ("0123456789abcdef"):rep(2), node = "n1",
+      time = "2026-11-20T08:00:00Z", config_id = "ofabadline", config = { kernel = "6.2" } })
+   lu.assertNil(with.read(line:sub(1, -2) .. ',"status":5}'))
+   lu.assertNotNil(with.read(line).settings)
+   lu.assertNil(with.read(line).settings)
+end
+
 function TestPicker:test_values_of_the_line_itself()
    for _, line in ipairs(lines) do
       for _, more in ipairs({ '"values":5', '"values":[7,7,7]', '"values":["x"],"problems":["so"]' }) do

@@ -403,11 +403,12 @@ local function take(r, values)
       -- Room for what the readers set.
       job = nil, values = nil, begin_s = nil, elapsed_s = nil, check_id = nil, detail = nil, key = nil,
    }
+   row.key = row.time_s << 30 | tonumber(row.id:sub(1, 8), 16) >> 2
+   reader(r, row, values)
+   -- Not before: of a bad line nothing is stored, its settings neither.
    if row.settings and row.config then
       configs:put(row.config, true)
    end
-   row.key = row.time_s << 30 | tonumber(row.id:sub(1, 8), 16) >> 2
-   reader(r, row, values)
    return row
 end
 
