@@ -59,6 +59,8 @@ struct Picker {
 };
 
 const char *const NAME = "syscheck_pick";
+const size_t DEEPEST = 1000; // lua-cjson's; simdjson's own is more
+const size_t USUAL = 65536; // bytes of a line; the parser grows when there is a longer one
 
 void read_tree(lua_State *L, int at, Node &node);
 
@@ -281,6 +283,8 @@ int make(lua_State *L)
 	lua_pushcfunction(L, collect);
 	lua_setfield(L, -2, "__gc");
 	lua_setmetatable(L, 2);
+	if (p->parser.allocate(USUAL, DEEPEST))
+		return luaL_error(L, "%s: out of memory", NAME);
 	lua_getfield(L, 1, "most");
 	p->most = luaL_checknumber(L, -1);
 	lua_getfield(L, 1, "plans");

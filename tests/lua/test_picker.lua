@@ -106,6 +106,17 @@ function TestPicker:test_what_is_odd()
    end
 end
 
+function TestPicker:test_depth()
+   -- Also behind a line for which the parser has to grow.
+   for _, length in ipairs({ 1, 200000 }) do
+      local line = lines[1]:sub(1, -2) .. (',"x":"%s","y":'):format(("x"):rep(length))
+      lu.assertTrue(same(line .. ("["):rep(999) .. ("]"):rep(999) .. "}"))
+      for depth = 1000, 1025 do
+         lu.assertFalse(same(line .. ("["):rep(depth) .. ("]"):rep(depth) .. "}"))
+      end
+   end
+end
+
 function TestPicker:test_settings_of_a_bad_line_are_not_known()
    local line = json.encode({ v = 1, kind = "check", id = ("0123456789abcdef"):rep(2), node = "n1",
       time = "2026-11-20T08:00:00Z", config_id = "ofabadline", config = { kernel = "6.2" } })
