@@ -164,8 +164,15 @@ bool metrics(const Picker &p, const Node &node, const element &list, int values,
 		if (!has_name || (status != "pass" && status != "unrated"))
 			return false;
 		const auto found = node.children.find(name);
-		if (has_value && found != node.children.end() && !number(p, *found->second, value, values, L))
+		if (found == node.children.end())
+			continue;
+		if (!has_value) {
+			// Of two of one name the second counts, also without a value.
+			lua_pushnil(L);
+			lua_rawseti(L, values, found->second->index);
+		} else if (!number(p, *found->second, value, values, L)) {
 			return false;
+		}
 	}
 	return true;
 }

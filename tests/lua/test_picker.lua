@@ -106,6 +106,15 @@ function TestPicker:test_what_is_odd()
    end
 end
 
+function TestPicker:test_a_metric_that_comes_twice()
+   for _, second in ipairs({ "", ',"value":4', ',"value":null', ',"value":-1' }) do
+      local line = json.encode({ v = 1, kind = "check", id = ("0123456789abcdef"):rep(2), node = "n1",
+         time = "2026-11-20T08:00:00Z" })
+      same(line:sub(1, -2) .. ',"metrics":[{"name":"triad_gbs","status":"pass","value":5},'
+         .. '{"name":"triad_gbs","status":"pass"' .. second .. "}]}")
+   end
+end
+
 function TestPicker:test_depth()
    -- Also behind a line for which the parser has to grow.
    for _, length in ipairs({ 1, 200000 }) do
