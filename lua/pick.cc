@@ -118,7 +118,7 @@ bool number(const Picker &p, const Node &node, const element &value, int values,
 	double d = 0;
 	if (value.get_double().get(d) || !(d >= node.low && d <= p.most))
 		return false;
-	lua_pushnumber(L, d);
+	lua_pushnumber(L, d + 0.0); // no -0, as in record.lua
 	lua_rawseti(L, values, node.index);
 	return true;
 }

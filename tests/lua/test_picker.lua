@@ -115,6 +115,25 @@ function TestPicker:test_a_metric_that_comes_twice()
    end
 end
 
+function TestPicker:test_no_negative_zero()
+   local base = ('"v":1,"id":"%s","node":"n1","time":"2026-11-20T08:00:00Z"'):format(("0123456789abcdef"):rep(2))
+   for _, zero in ipairs({ "-0", "-0.0", "-0e5", "0" }) do
+      for _, line in ipairs({ ('{"kind":"check",%s,"metrics":[{"name":"triad_gbs","status":"pass","value":%s}]}'),
+         ('{"kind":"job",%s,"job":{"id":1,"restart":0},"elapsed_s":%s}'),
+         ('{"kind":"job",%s,"job":{"id":1},"throttle_events":%s}') }) do
+         line = line:format(base, zero)
+         lu.assertTrue(same(line))
+         for _, record in ipairs({ with, without }) do
+            local row = record.read(line)
+            for _, value in pairs(row.values) do
+               lu.assertEquals(("%.1f"):format(value), "0.0", line)
+            end
+            lu.assertEquals(("%.1f"):format(row.elapsed_s or 0), "0.0", line)
+         end
+      end
+   end
+end
+
 function TestPicker:test_depth()
    -- Also behind a line for which the parser has to grow.
    for _, length in ipairs({ 1, 200000 }) do

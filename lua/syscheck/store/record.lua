@@ -76,6 +76,7 @@ local function bad(format, ...)
    error({ format:format(...) }, 0)
 end
 
+-- + 0.0 makes 0 of -0, which PostgreSQL would keep, and the picker does not tell from 0.
 local function number(value, name, low)
    if value == nil or value == json.null then
       return nil
@@ -84,7 +85,7 @@ local function number(value, name, low)
    elseif value ~= value or value < low or value > MOST then
       bad("%s is out of range: %.14g", name, value)
    end
-   return value
+   return value + 0.0
 end
 
 -- Strings that were found good: classes, nodes, levels come again in every line.
@@ -191,7 +192,7 @@ local function job_values(r)
          local value = at[field.key]
          if value ~= nil then
             -- NaN is not below anything: it fails here, too.
-            values[field.index] = type(value) == "number" and value >= field.low and value <= MOST and value
+            values[field.index] = type(value) == "number" and value >= field.low and value <= MOST and value + 0.0
                or number(value, field.name, field.low)
          end
       end
