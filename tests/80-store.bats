@@ -273,6 +273,27 @@ stores_once() {
 	[[ $output == *" 0 records: 0 new, 0 known; 0 bad lines;"* ]]
 }
 
+@test "ingest: of a file that is no segment, made anew, no record is passed over" {
+	fresh sqlite
+	lines 'for i = 1, 4 do check { time = at(i) } end' >"$BATS_TEST_TMPDIR/all"
+	sed -n '1p;3p' "$BATS_TEST_TMPDIR/all" >"$D/all.jsonl"
+	ingest "$D/all.jsonl"
+	# What two spools held, and each has one more: the second begins where the first ended.
+	cp "$BATS_TEST_TMPDIR/all" "$D/all.jsonl"
+	ingest "$D/all.jsonl"
+	[[ $output == *" 4 records: 2 new, 2 known; 0 bad lines;"* ]]
+}
+
+@test "ingest: a file that begins with an empty line is not another one" {
+	fresh sqlite
+	{ echo; lines 'check { time = at(1) }'; } >"$D/records.jsonl"
+	ingest "$D"
+	# The same inode.
+	{ echo; lines 'check { time = at(2) }' 'check { time = at(3) }'; } >"$D/records.jsonl"
+	ingest "$D"
+	[[ $output == *" 2 records: 2 new, 0 known; 0 bad lines;"* ]]
+}
+
 @test "ingest: long lines, good and bad, in bounded memory" {
 	fresh sqlite
 	lines 'for i = 1, 300 do job { time = at(i), problems = { ("x"):rep(900000) } } end' >"$D/records-1.jsonl"

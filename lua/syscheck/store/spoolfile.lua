@@ -8,6 +8,7 @@ local spoolfile = {}
 local MAX_LINE = 1048576 -- a longer line is damage, not a record
 local CHUNK = 1048576
 local HEAD = 65536 -- of a file's first line, to know it again
+local SEGMENT = "^records%-.*%.jsonl$"
 
 -- Names of a directory's records: closed segments by time, the open file last.
 local function records_in(dir, out)
@@ -15,7 +16,7 @@ local function records_in(dir, out)
    for _, name in ipairs(files.list(dir)) do
       if name == records.FILE then
          open = true
-      elseif name:find("^records%-.*%.jsonl$") then
+      elseif name:find(SEGMENT) then
          out[#out + 1] = dir .. "/" .. name
       end
    end
@@ -56,8 +57,8 @@ end
 -- (draft-eastlake-fnv), and the length.
 local function head_of(start)
    local first = start:match("^([^\n]*)\n") or (#start == HEAD and start)
-   if not first then
-      return nil -- still being written
+   if not first or first == "" then
+      return nil -- still being written; or what any file may begin with
    end
    local hash = 0xcbf29ce484222325
    for i = 1, #first do
@@ -72,12 +73,14 @@ end
 
 --- Whether a file of the same head, which had this path and inode, was this file. A segment's
 -- name is its own. The open file's goes from one to the next, and an inode comes again
--- when its file is gone.
+-- when its file is gone. Under any other name somebody may make a file anew that begins
+-- alike and is not only longer: spools, one after the other.
 function spoolfile.was(self, path, inode)
    if is_open(path) then
       return inode == self.inode
    end
-   return path == self.path or path == self.path:gsub("%.shipped%.jsonl$", ".jsonl")
+   local segment = self.path:match("[^/]*$"):find(SEGMENT)
+   return segment and (path == self.path or path == self.path:gsub("%.shipped%.jsonl$", ".jsonl"))
 end
 
 --- Opens a file.
