@@ -9,7 +9,9 @@ local writer = require("syscheck.store.writer")
 local ingest = {}
 ingest.__index = ingest
 
-local BATCH = 2000 -- lines: some MB, and less than a tenth of a second during which others wait
+-- Lines: some MB, and a tenth of a second during which others wait. Fewer would write the
+-- same pages of the indexes more often.
+local BATCH = 4000
 local BATCH_BYTES = 8388608 -- of lines, and of what is told of bad ones: lines may be of 1 MiB
 local SHOWN = 16384 -- bytes of a bad line that are kept
 

@@ -89,6 +89,8 @@ function sqlite.prepare(store, options)
       store:row("PRAGMA journal_mode = WAL")
       -- FULL: what is committed survives a power cut, so ingest may remove what it has read.
       store:row("PRAGMA synchronous = FULL")
+      -- 32 MB: a page that many batches change is written back once.
+      store:row("PRAGMA wal_autocheckpoint = 8000")
    end
 end
 
