@@ -88,33 +88,42 @@ local function number(value, name, low)
    return value + 0.0
 end
 
--- Strings that were found good: classes, nodes, levels come again in every line.
-local good = cache.new(10000)
+-- Strings that were found good: classes, nodes, levels come again in every line, ten in each.
+local good, good_count, GOOD = {}, 0, 20000
+
+local function keep_good(value)
+   if good_count >= GOOD then
+      good, good_count = {}, 0
+   end
+   good[value], good_count = true, good_count + 1
+end
 
 -- A string of at most WORD_BYTES.
 local function word(value, name)
-   if value == nil or value == json.null then
+   if value == nil or good[value] then
+      return value
+   elseif value == json.null then
       return nil
    elseif type(value) ~= "string" then
       bad("%s is not a string", name)
-   elseif good:get(value) then
-      return value
    elseif #value > WORD_BYTES then
       bad("%s is longer than %d bytes", name, WORD_BYTES)
    end
    value = clean(value)
-   good:put(value, true)
+   if not good[value] then
+      keep_good(value)
+   end
    return value
 end
 
 -- A string that a user may have chosen.
 local function name_of(value, name)
-   if value == nil or value == json.null then
+   if value == nil or good[value] then
+      return value
+   elseif value == json.null then
       return nil
    elseif type(value) ~= "string" then
       bad("%s is not a string", name)
-   elseif good:get(value) then
-      return value
    end
    value = clean(value)
    if #value > NAME_BYTES then

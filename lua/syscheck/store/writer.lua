@@ -112,7 +112,7 @@ local function word(self, text, private)
       return nil
    end
    private = private or PUBLIC
-   local known = self.words:get(text)
+   local known = self.words.young[text] or self.words:get(text)
    if not known then
       local row = self.store:row("SELECT id, private FROM word WHERE text = ?", text)
       if row then
