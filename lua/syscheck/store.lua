@@ -247,6 +247,14 @@ function store:transaction(work)
    end
 end
 
+--- Waits until all that was committed is on disk; only where options.lazy was asked for.
+-- Raises what fails.
+function store:settle()
+   if self.driver.settle then
+      self.driver.settle(self)
+   end
+end
+
 function store:close()
    self.resting, self.count = {}, 0
    self.driver.close(self)
@@ -281,7 +289,8 @@ end
 --- Opens a store.
 -- @param where path or URL
 -- @param options { write = bool, create = make it where there is none, group = id of a
---   group that may read it (SQLite) }
+--   group that may read it (SQLite), lazy = a commit need not wait for the disk (SQLite):
+--   the caller calls settle }
 -- @return store with `kind` ("sqlite", "postgresql", "mariadb") and `shown` (its name
 --   without secrets); or nil and one line
 function store.open(where, options)

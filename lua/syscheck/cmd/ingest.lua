@@ -104,6 +104,9 @@ local function run_all(self, list, args)
       end
    end
    work:flush()
+   if not args.remove and work.count.files > 0 then
+      self:settle()
+   end
    if told > SHOWN_BAD then
       say(("%d more bad lines, see %s"):format(told - SHOWN_BAD, bad))
    end
@@ -130,7 +133,8 @@ function command.run(args)
       return FAILED
    end
    local self
-   self, err = store.open(store.where(args.store, here.policy), { write = true, create = true, group = group })
+   self, err = store.open(store.where(args.store, here.policy), { write = true, create = true, group = group,
+      lazy = not args.remove })
    if not self then
       say(err)
       return UNKNOWN

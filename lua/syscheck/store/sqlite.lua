@@ -88,7 +88,8 @@ function sqlite.prepare(store, options)
    if options.write then
       store:row("PRAGMA journal_mode = WAL")
       -- FULL: what is committed survives a power cut, so ingest may remove what it has read.
-      store:row("PRAGMA synchronous = FULL")
+      -- Else it may be lost from the end backwards: the files' positions with the records.
+      store:row("PRAGMA synchronous = " .. (options.lazy and "NORMAL" or "FULL"))
       -- 32 MB: a page that many batches change is written back once.
       store:row("PRAGMA wal_autocheckpoint = 8000")
    end
@@ -109,6 +110,12 @@ end
 -- Connections that wrote stay open until the process ends: the last one to close would
 -- remove -wal and -shm, and who may only read cannot make them anew.
 local kept = {}
+
+--- Makes what was committed lazily survive a power cut: a commit waits for all before it.
+function sqlite.settle(store)
+   store:row("PRAGMA synchronous = FULL")
+   store:exec("UPDATE meta SET value = value WHERE name = 'batches'")
+end
 
 function sqlite.close(store)
    if store.write then
