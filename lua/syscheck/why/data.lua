@@ -13,7 +13,7 @@ local OTHER_ROWS, OTHER_ROWS_OF_ONE = 800, 16
 local BATCH = 20
 local NODES_MOST = 20000 -- of the job itself
 local CHECK_NODES = 128 -- a larger job: only the checks that it began with
-local CHECK_DAYS, CHECKS_EACH = 7, 2
+local CHECK_DAYS, CHECKS_LOOKED, CHECKS_EACH = 7, 200, 2 -- of a node, before and after
 local CLASS_WINDOWS, CLASS_ROWS, CLASS_DAYS = 12, 120, 30
 local DAY = 86400
 local PROLOG_S = 120 -- a check before a job is recorded after the job's begin snapshot
@@ -51,10 +51,12 @@ local LIKE_NEWER = LIKE .. "> ? ORDER BY r.id LIMIT " .. LIKE_AFTER
 local SOME_RUNS = "SELECT r.id, r.seen FROM run r WHERE r.id IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
 local MEASURED = "(c." .. table.concat(CHECK, " IS NOT NULL OR c.") .. " IS NOT NULL)"
 local CHECKS = ("SELECT c.node, c.class, %s FROM check_node c WHERE "):format(columns(CHECK, "c."))
-local BEFORE = ("%sc.node = ? AND c.key < ? AND c.key >= ? AND %s ORDER BY c.key DESC LIMIT %d"):format(CHECKS,
-   MEASURED, CHECKS_EACH)
-local AFTER = ("%sc.node = ? AND c.key >= ? AND c.key < ? AND %s ORDER BY c.key LIMIT %d"):format(CHECKS, MEASURED,
-   CHECKS_EACH)
+-- Most checks measured nothing: on a busy node a week has thousands.
+local NEAREST = ("SELECT c.node, c.class, %s FROM (SELECT c.node, c.class, c.key, %s FROM check_node c "
+   .. "WHERE c.node = ? AND %%s ORDER BY c.key%%s LIMIT %d) c WHERE %s ORDER BY c.key%%s LIMIT %d"):format(
+   columns(CHECK, "c."), columns(CHECK, "c."), CHECKS_LOOKED, MEASURED, CHECKS_EACH)
+local BEFORE = NEAREST:format("c.key < ? AND c.key >= ?", " DESC", " DESC")
+local AFTER = NEAREST:format("c.key >= ? AND c.key < ?", "", "")
 local CHECKS_OF_RUN = CHECKS .. "c.run = ? AND " .. MEASURED
 local CLASS_CHECKS = CHECKS .. "c.key >= ? AND c.key < ? ORDER BY c.key LIMIT " .. CLASS_ROWS
 
