@@ -283,9 +283,18 @@ syscheck: $N2: pass
 			echo LaunchParameters=use_interactive_step >>"$SLURM_CONF"
 			scontrol reconfigure
 		}
-	# salloc wants a terminal for it
-	run -0 script -qec "salloc -n1 --syscheck=passive" /dev/null < <(echo 'echo "[$SYSCHECK_LEVEL]"; exit')
-	[ "$(grep -c "^syscheck: $N1: pass" <<<"${output//$'\x00'/}")" = 1 ]
+	# salloc wants a terminal for it. Its user types when the line is there: what is typed
+	# before, the terminal echoes in front of it, wherever the cursor stands.
+	user_types() {
+		local i
+		for ((i = 0; i < 100; i++)); do
+			! grep -qs "$N1: pass" typescript || break
+			sleep 0.1
+		done
+		echo 'echo "[$SYSCHECK_LEVEL]"; exit'
+	}
+	run -0 script -qfec "salloc -n1 --syscheck=passive" typescript < <(user_types)
+	[ "$(grep -c "^syscheck: $N1: pass" <<<"$output")" = 1 ]
 	[[ $output == *'[passive]'* ]]
 }
 

@@ -48,7 +48,7 @@ count() {
 programs() {
 	local lua
 	case $1 in
-	*.bats) echo "$1 bats --tap $1" ;;
+	*.bats) echo "$1 bats --tap --print-output-on-failure $1" ;;
 	*.lua) for lua in $(lua_versions "$1"); do echo "$1($lua) $lua $1"; done ;;
 	*.c) echo "$1 env CMOCKA_MESSAGE_OUTPUT=TAP build/${1%.c}" ;;
 	*) echo "run.sh: $1: not a test" >&2; return 1 ;;
