@@ -118,15 +118,17 @@ sizes() {
 	note bytes_with_check "$(calc "$total / $jobs")" "bytes a job record and its check"
 }
 
-# ask KEY LABEL STORE COMMAND ARGUMENT...: in the process, as a process, memory
+# ask KEY LABEL STORE COMMAND ARGUMENT...: in the process, as a process, memory; of
+# PostgreSQL beside SQLite in turn, as the machine's speed may change between minutes
 ask() {
-	local key=$1 label=$2 store=$3 inside code i e m peak=0
+	local key=$1 label=$2 store=$3 inside beside code i e m peak=0
+	local stores=("$3")
 	shift 3
-	if ! "$PREFIX/bin/syscheck" "$1" --help 2>/dev/null | grep -q -- --store; then
-		echo "$label: syscheck $1 knows no store yet"
-		return 0
-	fi
-	read -r inside code < <(lua5.4 tests/bench/store_query.lua "$PREFIX" "$ROUNDS" "$@" --store "$store")
+	[ "$store" = "$W/store.db" ] || stores+=("$W/store.db")
+	{
+		read -r inside code
+		read -r beside _ || true
+	} < <(lua5.4 tests/bench/store_query.lua "$PREFIX" "$ROUNDS" "${stores[@]}" -- "$@")
 	[ "${code:-9}" -le 1 ] || { echo "$label: exit $code"; return 1; }
 	: >"$W/walls"
 	TIMEFORMAT=%3R
@@ -137,6 +139,7 @@ ask() {
 	e=$(calc "$(grep -E '^[0-9.]+$' "$W/walls" | median) * 1000")
 	note "${key}_ms" "$inside" "$label, ms, median of $ROUNDS"
 	note "${key}_process_ms" "$e" "$label, ms, whole process"
+	[ -z "$beside" ] || note "${key}_ratio" "$(calc "$inside / $beside")" "${label}, / SQLite in turn"
 	peak=$(calc "$m / 1024")
 	[ "$(calc "$peak > ${R[peak_mb]:-0}")" != 1 ] || R[peak_mb]=$peak
 }
@@ -171,9 +174,6 @@ postgresql() {
 	psql -h "$PG" -U admin -d syscheck -Xqc 'VACUUM ANALYZE'
 	note pg_mb "$(calc "$(psql -h "$PG" -U admin -d syscheck -XAtqc 'SELECT pg_database_size(current_database())') / 1e6")" "PostgreSQL: size, MB"
 	questions pg_ "PostgreSQL: " "$PGURL"
-	for q in job node why; do
-		[ -z "${R[pg_${q}_ms]:-}" ] || note "pg_${q}_ratio" "$(calc "${R[pg_${q}_ms]} / ${R[${q}_ms]}")" "PostgreSQL / SQLite, $q"
-	done
 }
 
 # CPU of a whole epilog: its counters, its record, and its shell, which bash's time sees apart
