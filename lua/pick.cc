@@ -5,7 +5,7 @@
 // bad, is left to the caller, who reads it with lua-cjson and says what is wrong with it.
 //
 //   pick = package.loadlib(PATH, "luaopen_syscheck_pick")().new({ most = NUMBER, plans = { KIND = { width = N, fields = TREE } } })
-//   pick(line) -> record, or nil
+//   pick(text, FROM, TO) -> record, or nil; the line is text:sub(FROM, TO)
 //
 // KIND is the value of the line's "kind". The record is a table with what TREE names,
 // and with values, an array of N slots. TREE has for each key one of
@@ -39,6 +39,9 @@ struct Node {
 	int index = 0;
 	double low = 0;
 	std::string key;
+	int name = 0; // place of the key among STRINGS; the next one is of the value before
+	char last[64] = {}; // that value
+	size_t last_size = 0;
 	std::unordered_map<std::string_view, std::unique_ptr<Node>> children; // views of their own keys
 	unsigned seen = 0; // the last line that had it
 };
@@ -56,16 +59,21 @@ struct Picker {
 	std::unordered_map<std::string_view, std::unique_ptr<Plan>> plans;
 	double most = 0;
 	unsigned line = 0;
+	int strings = 0; // in use of STRINGS
 };
 
 const char *const NAME = "syscheck_pick";
+// Lua's own strings of keys, and of values that come again in line after line: Lua would hash
+// each one anew, and look for it among a hundred thousand.
+const int STRINGS = lua_upvalueindex(2);
+const int MAKING_STRINGS = 3; // where they are on make's stack
 const size_t DEEPEST = 1000; // lua-cjson's; simdjson's own is more
 const size_t USUAL = 65536; // bytes of a line; the parser grows when there is a longer one
 
-void read_tree(lua_State *L, int at, Node &node);
+void read_tree(lua_State *L, int at, Picker &p, Node &node);
 
 // The plan's word for a key, on the top of the stack.
-void read_node(lua_State *L, Node &node)
+void read_node(lua_State *L, Picker &p, Node &node)
 {
 	int at = lua_gettop(L);
 	if (lua_isboolean(L, at)) {
@@ -87,7 +95,7 @@ void read_node(lua_State *L, Node &node)
 	for (const auto &word : WORDS) {
 		if (lua_getfield(L, at, word.name) == LUA_TTABLE) {
 			node.kind = word.kind;
-			read_tree(L, lua_gettop(L), node);
+			read_tree(L, lua_gettop(L), p, node);
 			return;
 		}
 	}
@@ -95,7 +103,7 @@ void read_node(lua_State *L, Node &node)
 }
 
 // A tree of keys; the names of metrics have indices only.
-void read_tree(lua_State *L, int at, Node &node)
+void read_tree(lua_State *L, int at, Picker &p, Node &node)
 {
 	luaL_checkstack(L, 8, NAME);
 	lua_pushnil(L);
@@ -105,7 +113,13 @@ void read_tree(lua_State *L, int at, Node &node)
 		if (node.kind == Kind::metrics)
 			child->index = static_cast<int>(lua_tointeger(L, -1));
 		else
-			read_node(L, *child);
+			read_node(L, p, *child);
+		if (child->kind == Kind::scalar || child->kind == Kind::table) {
+			child->name = p.strings + 1;
+			p.strings += 2;
+			lua_pushvalue(L, at + 1);
+			lua_rawseti(L, MAKING_STRINGS, child->name);
+		}
 		std::string_view key = child->key;
 		node.children.emplace(key, std::move(child));
 		lua_settop(L, at + 1);
@@ -123,12 +137,27 @@ bool number(const Picker &p, const Node &node, const element &value, int values,
 	return true;
 }
 
-bool scalar(const element &value, lua_State *L)
+void string(Node &node, std::string_view text, lua_State *L)
+{
+	if (node.last_size > 0 && text == std::string_view(node.last, node.last_size)) {
+		lua_rawgeti(L, STRINGS, node.name + 1);
+		return;
+	}
+	lua_pushlstring(L, text.data(), text.size());
+	if (text.size() <= sizeof node.last) {
+		lua_pushvalue(L, -1);
+		lua_rawseti(L, STRINGS, node.name + 1);
+		std::memcpy(node.last, text.data(), text.size());
+		node.last_size = text.size();
+	}
+}
+
+bool scalar(Node &node, const element &value, lua_State *L)
 {
 	std::string_view text;
 	double d = 0;
 	if (!value.get_string().get(text))
-		lua_pushlstring(L, text.data(), text.size());
+		string(node, text, L);
 	else if (!value.get_double().get(d))
 		lua_pushnumber(L, d);
 	else
@@ -188,8 +217,8 @@ bool fill(const Picker &p, const Node &node, const object &from, int into, int v
 		object inner;
 		switch (child.kind) {
 		case Kind::scalar:
-			lua_pushlstring(L, child.key.data(), child.key.size());
-			if (!scalar(field.value, L))
+			lua_rawgeti(L, STRINGS, child.name);
+			if (!scalar(child, field.value, L))
 				return false;
 			lua_rawset(L, into);
 			break;
@@ -208,7 +237,7 @@ bool fill(const Picker &p, const Node &node, const object &from, int into, int v
 		case Kind::table:
 			if (field.value.get_object().get(inner))
 				return false;
-			lua_pushlstring(L, child.key.data(), child.key.size());
+			lua_rawgeti(L, STRINGS, child.name);
 			lua_createtable(L, 0, static_cast<int>(child.children.size()));
 			if (!fill(p, child, inner, lua_gettop(L), values, L))
 				return false;
@@ -266,9 +295,11 @@ int pick(lua_State *L)
 {
 	auto *p = static_cast<Picker *>(lua_touserdata(L, lua_upvalueindex(1)));
 	size_t length = 0;
-	const char *line = luaL_checklstring(L, 1, &length);
+	const char *text = luaL_checklstring(L, 1, &length);
+	lua_Integer from = luaL_checkinteger(L, 2), to = luaL_checkinteger(L, 3);
+	luaL_argcheck(L, from >= 1 && from <= to && static_cast<size_t>(to) <= length, 3, "not in the text");
 	luaL_checkstack(L, 24, NAME);
-	if (!read_line(*p, line, length, L)) {
+	if (!read_line(*p, text + from - 1, static_cast<size_t>(to - from + 1), L)) {
 		lua_settop(L, 1);
 		lua_pushnil(L);
 	}
@@ -290,6 +321,7 @@ int make(lua_State *L)
 	lua_pushcfunction(L, collect);
 	lua_setfield(L, -2, "__gc");
 	lua_setmetatable(L, 2);
+	lua_createtable(L, 128, 0); // MAKING_STRINGS
 	if (p->parser.allocate(USUAL, DEEPEST))
 		return luaL_error(L, "%s: out of memory", NAME);
 	lua_getfield(L, 1, "most");
@@ -306,13 +338,14 @@ int make(lua_State *L)
 		plan->width = static_cast<int>(lua_tointeger(L, -1));
 		lua_getfield(L, at, "fields");
 		plan->fields.kind = Kind::object;
-		read_tree(L, lua_gettop(L), plan->fields);
+		read_tree(L, lua_gettop(L), *p, plan->fields);
 		std::string_view kind = plan->kind;
 		p->plans.emplace(kind, std::move(plan));
 		lua_settop(L, at - 1);
 	}
 	lua_pushvalue(L, 2);
-	lua_pushcclosure(L, pick, 1);
+	lua_pushvalue(L, MAKING_STRINGS);
+	lua_pushcclosure(L, pick, 2);
 	return 1;
 }
 

@@ -153,6 +153,36 @@ function TestPicker:test_settings_of_a_bad_line_are_not_known()
    lu.assertNil(with.read(line).settings)
 end
 
+-- The picker keeps the value before of each key: one must not pass for another.
+function TestPicker:test_values_that_come_again()
+   local base = '{"v":1,"kind":"check","id":"%s","node":"n1","time":"2026-11-20T08:00:00Z","class":"%s"}'
+   local values = { "a", "ab", "a", "", "a", "a\\u0000", "a\\u0000b", "a" }
+   for _, n in ipairs({ 63, 64, 65, 64, 63, 200, 63 }) do
+      values[#values + 1] = ("x"):rep(n)
+      values[#values + 1] = ("x"):rep(n)
+      values[#values + 1] = ("x"):rep(n - 1) .. "y"
+   end
+   for i, value in ipairs(values) do
+      lu.assertTrue(same(base:format(("%032x"):format(i), value)))
+      collectgarbage()
+   end
+end
+
+function TestPicker:test_a_line_in_a_text()
+   local text = table.concat(lines, "\n")
+   local from = 1
+   for _, line in ipairs(lines) do
+      local to = from + #line - 1
+      local row = with.read(text, from, to)
+      row.settings = nil
+      lu.assertEquals(row, (read(without, line)))
+      lu.assertNil(with.read(text, from, to - 1))
+      lu.assertNil(with.read(text, from + 1, to))
+      from = to + 2
+   end
+   lu.assertNil(with.read(text, 1, 0))
+end
+
 function TestPicker:test_values_of_the_line_itself()
    for _, line in ipairs(lines) do
       for _, more in ipairs({ '"values":5', '"values":[7,7,7]', '"values":["x"],"problems":["so"]' }) do

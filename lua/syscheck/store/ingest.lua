@@ -111,20 +111,20 @@ local function read(self, file)
    find_position(self, file)
    self.open[file.path] = file
    while true do
-      local line, torn = spoolfile.next(file)
-      if line == nil then
+      local from, to, torn = spoolfile.next(file)
+      if from == nil then
          break
-      elseif line == false then
+      elseif from == false then
          complain(self, file, "longer than 1 MiB")
-      elseif line ~= "" then
-         local row, why = record.read(line)
+      elseif from <= to then
+         local row, why = record.read(file.rest, from, to)
          if row then
             self.rows[#self.rows + 1] = row
          else
-            complain(self, file, torn and "half a line: " .. why or why, line)
+            complain(self, file, torn and "half a line: " .. why or why, file.rest:sub(from, to))
          end
       end
-      self.lines, self.bytes = self.lines + 1, self.bytes + #(line or "")
+      self.lines, self.bytes = self.lines + 1, self.bytes + (from and to - from + 1 or 0)
       if self.lines >= BATCH or self.bytes >= BATCH_BYTES then
          flush(self)
          self.open[file.path] = file

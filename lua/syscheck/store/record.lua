@@ -376,8 +376,8 @@ function record.use_picker(path)
    return pick ~= nil
 end
 
-local function picked(line)
-   local r = pick(line)
+local function picked(text, from, to)
+   local r = pick(text, from, to)
    -- The settings of a configuration that is new are wanted, too.
    if r and (r.config_id == nil or configs:get(r.config_id)) then
       return r
@@ -422,20 +422,21 @@ local function take(r, values)
    return row
 end
 
---- Reads a line.
+--- Reads a line: all of a text, or text:sub(from, to), of which no copy is made then.
 -- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config,
 --   settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
 --   begin_s, elapsed_s, check_id, values (of fields.JOB, from JOB_BASE + 1), detail;
 --   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, detail;
 --   records, bytes, reason }; or nil and why the line is bad
-function record.read(line)
-   local r, done, result = pick and picked(line), nil, nil
+function record.read(text, from, to)
+   from, to = from or 1, to or #text
+   local r, done, result = pick and from <= to and picked(text, from, to), nil, nil
    if r then
       done, result = pcall(take, r, r.values)
    end
    -- What is wrong with a line, lua-cjson's reading of it says.
    if not done then
-      done, result = pcall(take, (json.decode(line)))
+      done, result = pcall(take, (json.decode(text:sub(from, to))))
    end
    if done then
       return result

@@ -130,21 +130,22 @@ function spoolfile.seek(self, offset, line)
    self.read_to = offset
 end
 
---- The next line. Each byte is looked at once.
--- @return line; or false for one that is too long; or nil at the end; and true where it
---   has no end (of a closed file only: else it is still being written, and left)
+--- The next line. Each byte is looked at once, and none copied.
+-- @return first and last place of the line in self.rest; or false for one that is too long; or
+--   nil at the end; and true where it has no end (of a closed file only: else it is still
+--   being written, and left)
 function spoolfile.next(self)
    local skipped = 0
    while true do
       local to = self.rest:find("\n", self.from, true)
       if to then
-         local line = self.rest:sub(self.from, to - 1)
-         self.at = self.at + skipped + to - self.from + 1
+         local from = self.from
+         self.at = self.at + skipped + to - from + 1
          self.from, self.line = to + 1, self.line + 1
          if skipped > 0 then
             return false
          end
-         return line
+         return from, to - 1
       end
       local left = self.rest:sub(self.from)
       self.from = 1
@@ -165,8 +166,9 @@ function spoolfile.next(self)
             end
             return nil
          end
-         self.at, self.line, self.rest = self.at + skipped + #left, self.line + 1, ""
-         return skipped == 0 and left, true
+         self.at, self.line = self.at + skipped + #left, self.line + 1
+         self.rest, self.from = left, #left + 1
+         return skipped == 0 and 1, #left, true
       end
       self.read_to = position + #chunk
       self.rest = left .. chunk
