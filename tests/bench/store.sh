@@ -176,32 +176,33 @@ postgresql() {
 	questions pg_ "PostgreSQL: " "$PGURL"
 }
 
-# CPU of a whole epilog: its counters, its record, and its shell, which bash's time sees apart
-# (the agent is the child of a process substitution).
+# CPU of a whole epilog: its shell, its counters, its record. Its agent is the child of a process
+# substitution, which bash reaps, and so counts, only when it ends first: called without.
 epilog() {
-	local i what p=$W/p
+	local i p=$W/p
 	make -s install PREFIX="$p" SYSCONFDIR="$p/etc" LOCALSTATEDIR="$p/var" RUNDIR="$p/run" DESTDIR= >/dev/null
 	TIMEFORMAT='%3U %3S'
-	for what in "$p/libexec/syscheck/epilog" "lua5.4 -E $p/libexec/syscheck/agent.lua epilog"; do
-		: >"$W/cpu"
-		for ((i = 0; i < ROUNDS; i++)); do
-			# shellcheck disable=SC2086
-			{ time env -i PATH="$PATH" SLURM_JOB_ID=$((4711 + i)) SLURM_JOB_USER=alice SLURM_JOB_UID=1000 \
-				SLURM_JOB_PARTITION=main SLURM_NODELIST=t1 SLURMD_NODENAME=t1 SLURM_CLUSTER_NAME=test $what 2>/dev/null; } 2>>"$W/cpu" >/dev/null
-		done
-		awk '{ print ($1 + $2) * 1000 }' "$W/cpu" | median
-		echo
-	done >"$W/parts"
-	note epilog_cpu_ms "$(awk '{ s += $1 } END { print s }' "$W/parts")" "epilog, ms of CPU, counters included"
+	for ((i = 0; i < ROUNDS; i++)); do
+		# shellcheck disable=SC2016
+		{ time env -i PATH="$PATH" SLURM_JOB_ID=$((4711 + i)) SLURM_JOB_USER=alice SLURM_JOB_UID=1000 \
+			SLURM_JOB_PARTITION=main SLURM_NODELIST=t1 SLURMD_NODENAME=t1 SLURM_CLUSTER_NAME=test \
+			bash -c '. "$1"; agent epilog' bash "$p/libexec/syscheck/epilog" 2>/dev/null; } 2>&1 >/dev/null
+	done | awk '{ print ($1 + $2) * 1000 }' >"$W/cpu"
+	[ "$(grep -c '"kind":"job"' "$p/var/spool/syscheck/records.jsonl")" = "$ROUNDS" ]
+	note epilog_cpu_ms "$(median <"$W/cpu")" "epilog, ms of CPU, counters included"
 }
 
 main() {
+	if ! [[ $N =~ ^[0-9]{1,9}$ ]] || ((10#$N < 20000)); then
+		echo "store.sh: N must be a number of records, 20000 or more (jobs of 64 nodes are asked about), not $N" >&2
+		exit 2
+	fi
 	mkdir -p "$OUT"
 	echo "$(date +%F), $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg), $N records of $NODES nodes"
+	epilog # not while the disk takes in the store
 	fill
 	sizes
 	R[peak_mb]=${R[ingest_peak_mb]}
-	epilog
 	questions '' '' "$W/store.db"
 	postgresql
 	note peak_mb "${R[peak_mb]}" "most memory of any command, MB"
