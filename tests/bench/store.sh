@@ -28,7 +28,7 @@ note() {
 }
 
 calc() {
-	awk "BEGIN { printf \"%.4g\", $1 }"
+	awk "BEGIN { printf \"%.4g\", ($1) }"
 }
 
 median() {
