@@ -39,9 +39,6 @@ struct Node {
 	int index = 0;
 	double low = 0;
 	std::string key;
-	int name = 0; // place of the key among STRINGS; the next one is of the value before
-	char last[64] = {}; // that value
-	size_t last_size = 0;
 	std::unordered_map<std::string_view, std::unique_ptr<Node>> children; // views of their own keys
 	unsigned seen = 0; // the last line that had it
 };
@@ -59,21 +56,16 @@ struct Picker {
 	std::unordered_map<std::string_view, std::unique_ptr<Plan>> plans;
 	double most = 0;
 	unsigned line = 0;
-	int strings = 0; // in use of STRINGS
 };
 
 const char *const NAME = "syscheck_pick";
-// Lua's own strings of keys, and of values that come again in line after line: Lua would hash
-// each one anew, and look for it among a hundred thousand.
-const int STRINGS = lua_upvalueindex(2);
-const int MAKING_STRINGS = 3; // where they are on make's stack
 const size_t DEEPEST = 1000; // lua-cjson's; simdjson's own is more
 const size_t USUAL = 65536; // bytes of a line; the parser grows when there is a longer one
 
-void read_tree(lua_State *L, int at, Picker &p, Node &node);
+void read_tree(lua_State *L, int at, Node &node);
 
 // The plan's word for a key, on the top of the stack.
-void read_node(lua_State *L, Picker &p, Node &node)
+void read_node(lua_State *L, Node &node)
 {
 	int at = lua_gettop(L);
 	if (lua_isboolean(L, at)) {
@@ -95,7 +87,7 @@ void read_node(lua_State *L, Picker &p, Node &node)
 	for (const auto &word : WORDS) {
 		if (lua_getfield(L, at, word.name) == LUA_TTABLE) {
 			node.kind = word.kind;
-			read_tree(L, lua_gettop(L), p, node);
+			read_tree(L, lua_gettop(L), node);
 			return;
 		}
 	}
@@ -103,7 +95,7 @@ void read_node(lua_State *L, Picker &p, Node &node)
 }
 
 // A tree of keys; the names of metrics have indices only.
-void read_tree(lua_State *L, int at, Picker &p, Node &node)
+void read_tree(lua_State *L, int at, Node &node)
 {
 	luaL_checkstack(L, 8, NAME);
 	lua_pushnil(L);
@@ -113,13 +105,7 @@ void read_tree(lua_State *L, int at, Picker &p, Node &node)
 		if (node.kind == Kind::metrics)
 			child->index = static_cast<int>(lua_tointeger(L, -1));
 		else
-			read_node(L, p, *child);
-		if (child->kind == Kind::scalar || child->kind == Kind::table) {
-			child->name = p.strings + 1;
-			p.strings += 2;
-			lua_pushvalue(L, at + 1);
-			lua_rawseti(L, MAKING_STRINGS, child->name);
-		}
+			read_node(L, *child);
 		std::string_view key = child->key;
 		node.children.emplace(key, std::move(child));
 		lua_settop(L, at + 1);
@@ -137,27 +123,12 @@ bool number(const Picker &p, const Node &node, const element &value, int values,
 	return true;
 }
 
-void string(Node &node, std::string_view text, lua_State *L)
-{
-	if (node.last_size > 0 && text == std::string_view(node.last, node.last_size)) {
-		lua_rawgeti(L, STRINGS, node.name + 1);
-		return;
-	}
-	lua_pushlstring(L, text.data(), text.size());
-	if (text.size() <= sizeof node.last) {
-		lua_pushvalue(L, -1);
-		lua_rawseti(L, STRINGS, node.name + 1);
-		std::memcpy(node.last, text.data(), text.size());
-		node.last_size = text.size();
-	}
-}
-
-bool scalar(Node &node, const element &value, lua_State *L)
+bool scalar(const element &value, lua_State *L)
 {
 	std::string_view text;
 	double d = 0;
 	if (!value.get_string().get(text))
-		string(node, text, L);
+		lua_pushlstring(L, text.data(), text.size());
 	else if (!value.get_double().get(d))
 		lua_pushnumber(L, d);
 	else
@@ -217,8 +188,8 @@ bool fill(const Picker &p, const Node &node, const object &from, int into, int v
 		object inner;
 		switch (child.kind) {
 		case Kind::scalar:
-			lua_rawgeti(L, STRINGS, child.name);
-			if (!scalar(child, field.value, L))
+			lua_pushlstring(L, child.key.data(), child.key.size());
+			if (!scalar(field.value, L))
 				return false;
 			lua_rawset(L, into);
 			break;
@@ -237,7 +208,7 @@ bool fill(const Picker &p, const Node &node, const object &from, int into, int v
 		case Kind::table:
 			if (field.value.get_object().get(inner))
 				return false;
-			lua_rawgeti(L, STRINGS, child.name);
+			lua_pushlstring(L, child.key.data(), child.key.size());
 			lua_createtable(L, 0, static_cast<int>(child.children.size()));
 			if (!fill(p, child, inner, lua_gettop(L), values, L))
 				return false;
@@ -321,7 +292,6 @@ int make(lua_State *L)
 	lua_pushcfunction(L, collect);
 	lua_setfield(L, -2, "__gc");
 	lua_setmetatable(L, 2);
-	lua_createtable(L, 128, 0); // MAKING_STRINGS
 	if (p->parser.allocate(USUAL, DEEPEST))
 		return luaL_error(L, "%s: out of memory", NAME);
 	lua_getfield(L, 1, "most");
@@ -338,14 +308,13 @@ int make(lua_State *L)
 		plan->width = static_cast<int>(lua_tointeger(L, -1));
 		lua_getfield(L, at, "fields");
 		plan->fields.kind = Kind::object;
-		read_tree(L, lua_gettop(L), *p, plan->fields);
+		read_tree(L, lua_gettop(L), plan->fields);
 		std::string_view kind = plan->kind;
 		p->plans.emplace(kind, std::move(plan));
 		lua_settop(L, at - 1);
 	}
 	lua_pushvalue(L, 2);
-	lua_pushvalue(L, MAKING_STRINGS);
-	lua_pushcclosure(L, pick, 2);
+	lua_pushcclosure(L, pick, 1);
 	return 1;
 }
 

@@ -153,7 +153,7 @@ function TestPicker:test_settings_of_a_bad_line_are_not_known()
    lu.assertNil(with.read(line).settings)
 end
 
--- The picker keeps the value before of each key: one must not pass for another.
+-- One value must not pass for another, nor be gone with its line.
 function TestPicker:test_values_that_come_again()
    local base = '{"v":1,"kind":"check","id":"%s","node":"n1","time":"2026-11-20T08:00:00Z","class":"%s"}'
    local values = { "a", "ab", "a", "", "a", "a\\u0000", "a\\u0000b", "a" }
