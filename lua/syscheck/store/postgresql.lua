@@ -35,16 +35,10 @@ function postgresql.connect(dbi, at)
    return dbi.Connect("PostgreSQL", uri)
 end
 
--- Set by the first query, which asks for the version: each one of its own is two round trips.
-local SETTINGS = "set_config('client_min_messages', 'warning', false), set_config('client_encoding', 'UTF8', false), "
-   .. "set_config('lock_timeout', '60s', false)"
-postgresql.WITH_VERSION = ", " .. SETTINGS
-
-function postgresql.prepare(store, options)
+function postgresql.prepare(store)
    store.connection:autocommit(true)
-   if options.write then
-      store:row("SELECT " .. SETTINGS) -- the version's query fails where there is no store yet
-   end
+   store:row("SELECT set_config('client_min_messages', 'warning', false), "
+      .. "set_config('client_encoding', 'UTF8', false), set_config('lock_timeout', '60s', false)")
 end
 
 function postgresql.begin(store)

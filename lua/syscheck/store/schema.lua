@@ -70,8 +70,7 @@ end
 
 -- @return number; nil where there is no store yet
 local function version(store)
-   local done, row = pcall(store.row, store, ("SELECT value%s FROM meta WHERE name = 'schema_version'"):format(
-      store.driver.WITH_VERSION or ""))
+   local done, row = pcall(store.row, store, "SELECT value FROM meta WHERE name = 'schema_version'")
    if done then
       return row and tonumber(row[1]) or 0
    elseif tostring(row):find("not a store of syscheck", 1, true) then
