@@ -1,4 +1,6 @@
 --- A table that forgets: of what was used longest ago, half at a time.
+-- Most of what is asked for is in `young`: cache.young[key] or cache:get(key) spares the call
+-- where there are ten of them for each record.
 local cache = {}
 cache.__index = cache
 

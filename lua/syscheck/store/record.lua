@@ -89,18 +89,11 @@ local function number(value, name, low)
 end
 
 -- Strings that were found good: classes, nodes, levels come again in every line, ten in each.
-local good, good_count, GOOD = {}, 0, 20000
-
-local function keep_good(value)
-   if good_count >= GOOD then
-      good, good_count = {}, 0
-   end
-   good[value], good_count = true, good_count + 1
-end
+local good = cache.new(10000)
 
 -- A string of at most WORD_BYTES.
 local function word(value, name)
-   if value == nil or good[value] then
+   if value == nil or good.young[value] or good:get(value) then
       return value
    elseif value == json.null then
       return nil
@@ -110,15 +103,13 @@ local function word(value, name)
       bad("%s is longer than %d bytes", name, WORD_BYTES)
    end
    value = clean(value)
-   if not good[value] then
-      keep_good(value)
-   end
+   good:put(value, true)
    return value
 end
 
 -- A string that a user may have chosen.
 local function name_of(value, name)
-   if value == nil or good[value] then
+   if value == nil or good.young[value] or good:get(value) then
       return value
    elseif value == json.null then
       return nil
