@@ -2,6 +2,7 @@
 local uv = require("luv")
 local files = require("syscheck.files")
 local records = require("syscheck.records")
+local segments = require("syscheck.segments")
 
 local spoolfile = {}
 
@@ -80,7 +81,7 @@ function spoolfile.was(self, path, inode)
       return inode == self.inode
    end
    local segment = self.path:match("[^/]*$"):find(SEGMENT)
-   return segment and (path == self.path or path == self.path:gsub("%.shipped%.jsonl$", ".jsonl"))
+   return segment and (path == self.path or segments.shipped_name(path) == self.path)
 end
 
 --- Opens a file.
