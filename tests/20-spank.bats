@@ -8,6 +8,7 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load eventually
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 MINICLUSTER=$ROOT/tests/cluster/minicluster
@@ -286,11 +287,7 @@ syscheck: $N2: pass
 	# salloc wants a terminal for it. Its user types when the line is there: what is typed
 	# before, the terminal echoes in front of it, wherever the cursor stands.
 	user_types() {
-		local i
-		for ((i = 0; i < 100; i++)); do
-			! grep -qs "$N1: pass" typescript || break
-			sleep 0.1
-		done
+		eventually 10 grep -qs "$N1: pass" typescript >&2
 		echo 'echo "[$SYSCHECK_LEVEL]"; exit'
 	}
 	run -0 script -qfec "salloc -n1 --syscheck=passive" typescript < <(user_types)

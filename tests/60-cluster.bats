@@ -5,6 +5,7 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load eventually
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 MC=$ROOT/tests/cluster/minicluster
@@ -78,16 +79,6 @@ kernel() {
 	rm "$MINICLUSTER_DIR/prefix/libexec/syscheck/$1"
 	printf '#!/bin/bash\n%s\n' "$2" >"$MINICLUSTER_DIR/prefix/libexec/syscheck/$1"
 	chmod 755 "$MINICLUSTER_DIR/prefix/libexec/syscheck/$1"
-}
-
-# eventually SECONDS COMMAND...
-eventually() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		[ "$SECONDS" -lt "$end" ] || { echo "never happened: $*"; return 1; }
-		sleep 0.2
-	done
 }
 
 # slurmctld compares whole seconds: a touch in the second of the last load is missed.

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load eventually
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 MC=$ROOT/tests/cluster/minicluster
@@ -96,15 +97,6 @@ kernel() {
 stream_by_file() {
 	kernel stream 'v=100; [ -e '"$BASE"'/bad.$(hostname) ] && v=10
 		sleep 0.2; echo "{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":$v}"'
-}
-
-eventually() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		[ "$SECONDS" -lt "$end" ] || { echo "never happened: $*"; tail -n 20 "$LOG"; return 1; }
-		sleep 0.2
-	done
 }
 
 node_is() {

@@ -4,6 +4,7 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load eventually
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 MC=$ROOT/tests/cluster/minicluster
@@ -37,16 +38,6 @@ submit() {
 	script=$(mktemp "$BASE/job.XXXXXX")
 	{ echo '#!/bin/bash'; cat; } >"$script"
 	sbatch --parsable -o "$BASE/out/%j" "$@" "$script"
-}
-
-# eventually SECONDS COMMAND...
-eventually() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		[ "$SECONDS" -lt "$end" ] || { echo "never happened: $*"; return 1; }
-		sleep 0.2
-	done
 }
 
 # record JOB EXPRESSION: of each job record r of that job, on whatever node, in order

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load eventually
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 MC=$ROOT/tests/cluster/minicluster
@@ -60,15 +61,6 @@ policy() {
 		$1
 	}
 	LUA
-}
-
-eventually() {
-	local end=$((SECONDS + $1))
-	shift
-	until "$@"; do
-		[ "$SECONDS" -lt "$end" ] || { echo "never happened: $*"; return 1; }
-		sleep 0.2
-	done
 }
 
 job_is() {
