@@ -9,7 +9,8 @@ while arg[3 + #stores] ~= "--" do
    stores[#stores + 1] = assert(arg[3 + #stores], "no --")
 end
 local words = { table.unpack(arg, 4 + #stores) }
-table.move({ "--store", "" }, 1, 2, #words + 1, words)
+words[#words + 1] = "--store"
+local last = #words + 1
 local command = require("syscheck.cmd." .. words[1])
 local parser = require("argparse")("syscheck"):command_target("command")
 command.add_to(parser)
@@ -31,7 +32,7 @@ end
 local times, codes = {}, {}
 for i = 0, rounds do
    for k, store in ipairs(stores) do
-      words[#words - 1], words[#words] = "--store", store
+      words[last] = store
       local args = parser:parse(words)
       local began = uv.hrtime()
       codes[k] = command.run(args)
