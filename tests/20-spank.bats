@@ -290,7 +290,8 @@ syscheck: $N2: pass
 		eventually 10 grep -qs "$N1: pass" typescript >&2
 		echo 'echo "[$SYSCHECK_LEVEL]"; exit'
 	}
-	run -0 script -qfec "salloc -n1 --syscheck=passive" typescript < <(user_types)
+	# salloc starts $SHELL, which a CI's environment may lack.
+	SHELL=/bin/bash run -0 script -qfec "salloc -n1 --syscheck=passive" typescript < <(user_types)
 	[ "$(grep -c "^syscheck: $N1: pass" <<<"$output")" = 1 ]
 	[[ $output == *'[passive]'* ]]
 }

@@ -127,8 +127,8 @@ no_node_is_drained() {
 }
 
 @test "slow node: drained with its number, the job requeued and finished elsewhere, the others untouched" {
-	# The floor is what these nodes have just measured: half of the best, and a fifth is
-	# left to the slow one. (A learned baseline is the demo's; six checks on a shared
+	# The floor is what these nodes have just measured: a quarter of the best, and a tenth is
+	# left to the slow one, so that the machine's own ups and downs decide nothing. (A learned baseline is the demo's; six checks on a shared
 	# machine may spread too far to teach one here.)
 	local floor try node
 	# What something else takes of this machine meanwhile is not the nodes' own: wait for
@@ -139,10 +139,10 @@ no_node_is_drained() {
 		echo "try $try: busy"
 	done
 	floor=$(for node in n1 n2 n3; do
-		record "$(last_job)" check 'math.floor(r.metrics[2].value / 2)' "$node"
+		record "$(last_job)" check 'math.floor(r.metrics[2].value / 4)' "$node"
 	done | sort -n | tail -n 1)
 	policy "p.limits = { gflops = { min = $floor } }"
-	"$MC" slow n2 20
+	"$MC" slow n2 10
 	local job
 	job=$(sbatch --parsable -w n2 -N1 --syscheck=quick -o "$BASE/out/%j" --wrap 'echo ran on $SLURM_JOB_NODELIST')
 	eventually 30 node_is n2 'drain*'

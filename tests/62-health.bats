@@ -170,13 +170,15 @@ records() {
 }
 
 @test "an idle node that is slow is drained before a job gets it: real kernels, a real quota" {
+	# A quarter of what it measures well, and a tenth is left to it: the machine itself may
+	# become 2.5 times as fast or 4 times as slow on the way and the verdicts stay right.
 	local floor
 	policy 'p.health.every = 60 p.budget = 1'
 	eventually 60 records n2 'r.metrics[2] and r.metrics[2].name == "gflops"'
 	floor=$(lua5.4 -e 'for l in io.lines() do local r = require("cjson").decode(l)
-		for _, m in ipairs(r.metrics or {}) do if m.name == "gflops" then v = m.value end end end print(v // 2 | 0)' \
+		for _, m in ipairs(r.metrics or {}) do if m.name == "gflops" then v = m.value end end end print(v // 4 | 0)' \
 		<"$MINICLUSTER_DIR/var/spool/syscheck/n2/records.jsonl")
-	"$MC" slow n2 15
+	"$MC" slow n2 10
 	policy "p.limits = { gflops = { min = $floor } } p.health.every = 60 p.budget = 1"
 	rm -f "$MINICLUSTER_DIR/var/lib/syscheck/n2/last_pass.json"
 	eventually 60 node_is n2 'drained'
