@@ -92,7 +92,7 @@ shim() {
 	[ "$(get 'r.write_gbs > 0 and r.read_gbs > 0 and r.bytes > 0 and r.read_bytes <= r.bytes')" = true ]
 	[ "$(get 'r.fsync_us <= r.fsync_p99_us and r.fsync_p99_us <= r.fsync_max_us and r.fsyncs > 0')" = true ]
 	[ "$(get 'r.creates_per_s > 0 and r.stats_per_s > 0 and r.unlinks_per_s > 0 and r.files > 0')" = true ]
-	[ "$(get r.filesystem)" = "$(findmnt -n -o FSTYPE --target "$D")" ]
+	[ "$(get r.filesystem)" = "$(findmnt -n -o FSTYPE --target "$D" | tail -n 1)" ]
 	empty "$D"
 }
 
