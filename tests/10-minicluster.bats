@@ -75,11 +75,11 @@ turns() {
 
 @test "slow: a quota that jobs and commands there feel, and that can be lifted" {
 	local full slow
-	"$MC" slow n2 25 --dir "$BASE/a"
+	"$MC" slow n2 10 --dir "$BASE/a"
 	run "$MC" status --dir "$BASE/a"
-	[[ $output == *"n2 slow: 25 % of the machine"* ]]
+	[[ $output == *"n2 slow: 10 % of the machine"* ]]
 	full=$(turns n1) slow=$(turns n2)
-	# A quarter in theory; under a half is not by chance.
+	# A tenth in theory; under a half is not by chance.
 	[ "$((slow * 2))" -lt "$full" ]
 	"$MC" slow n2 100 --dir "$BASE/a"
 	run "$MC" status --dir "$BASE/a"

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load kernels
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 NOISE=$ROOT/build/kernels/noise
@@ -14,31 +15,10 @@ setup_file() {
 	make -s -C "$ROOT" build/tests/bench/inject
 }
 
-# get EXPRESSION: of the one JSON object r in $output; fails if there is not exactly one line
-get() {
-	lua5.4 /dev/fd/3 "$output" "$1" 3<<-'LUA'
-	local text = arg[1]
-	assert(not text:find("\n"), "several lines")
-	local r = require("cjson").decode(text)
-	print(load("local r = ... return " .. arg[2])(r))
-	LUA
-}
-
-quiet_failure() {
-	[ "$status" -eq 2 ] || { echo "status $status"; return 1; }
-	[ -z "$output" ] || { echo "stdout: $output"; return 1; }
-	[ "$(wc -l <<<"$stderr")" -eq 1 ] || { echo "stderr: $stderr"; return 1; }
-	[[ $stderr == "noise: "* ]] || { echo "stderr: $stderr"; return 1; }
-}
-
 measured() {
 	[ "$status" -eq 0 ] || { echo "status $status: $stderr"; return 1; }
 	[ -z "$stderr" ] || { echo "stderr: $stderr"; return 1; }
 	[ "$(get 'r.verified')" = true ]
-}
-
-one_cpu() {
-	taskset -cp $$ | sed 's/.*: //; s/[-,].*//'
 }
 
 # While a program runs elsewhere, the sampler loses the CPU and sees nothing else: real-time
@@ -88,7 +68,7 @@ ahead() {
 
 @test "noise: injected noise is found as a component, in its period and length, and named" {
 	local cpu
-	cpu=$(one_cpu)
+	cpu=$(allowed_cpu)
 	"$INJECT" --cpu "$cpu" --period-us 20000 --length-us 1500 --seconds 20 --log "$BATS_TEST_TMPDIR/log" 2>/dev/null 3>&- &
 	local pid=$!
 	sleep 0.2
@@ -125,19 +105,19 @@ ahead() {
 	ln -s "$dir/real" "$dir/way"
 	for f in file dangling link missing/file way/new way/ real/ way/../new; do
 		run --separate-stderr "$NOISE" --seconds 0.1 --trace "$dir/$f"
-		quiet_failure || { echo "$f"; return 1; }
+		quiet_failure noise || { echo "$f"; return 1; }
 	done
 	[ -z "$(ls -A "$dir/real")" ]
 	[ ! -e "$dir/new" ]
 	run --separate-stderr "$NOISE" --seconds 0.1 --trace "$dir"
-	quiet_failure
+	quiet_failure noise
 	[ "$(cat "$dir/file")" = mine ]
 	[ ! -e "$dir/nowhere" ]
 	# Half of a trace is none, nor is that of a run that said nothing.
 	run --separate-stderr bash -c "ulimit -f 1; exec '$NOISE' --seconds 0.3 --threshold-us 0.1 --trace '$dir/real/new'"
-	quiet_failure
+	quiet_failure noise
 	run --separate-stderr bash -c "exec '$NOISE' --seconds 0.1 --trace '$dir/real/new' >/dev/full"
-	quiet_failure
+	quiet_failure noise
 	[ -z "$(ls -A "$dir/real")" ]
 	# A full disk is no success.
 	[ "$(id -u)" = 0 ] || return 0
@@ -147,7 +127,7 @@ ahead() {
 	run --separate-stderr "$NOISE" --seconds 0.3 --trace "$dir/small/trace" --threshold-us 0.1
 	[ ! -e "$dir/small/trace" ]
 	umount "$dir/small"
-	quiet_failure
+	quiet_failure noise
 }
 
 @test "noise: bad options" {
@@ -156,7 +136,7 @@ ahead() {
 		"--mode fqw" "--mode" "--mode=" "--clock tsc" "--trace" "--trace=" "--attribute=yes" "--seconds 0.01"; do
 		read -r -a words <<<"$bad"
 		run --separate-stderr "$NOISE" "${words[@]}"
-		quiet_failure || { echo "$bad"; return 1; }
+		quiet_failure noise || { echo "$bad"; return 1; }
 	done
 }
 
@@ -186,7 +166,7 @@ ahead() {
 
 @test "noise: --attribute names processes, interrupts, softirqs, but not itself" {
 	local name=$'a"b\\c) \x1b[1m' cpu
-	cpu=$(one_cpu)
+	cpu=$(allowed_cpu)
 	cp "$(command -v bash)" "$BATS_TEST_TMPDIR/$name"
 	taskset -c "$cpu" timeout 10 "$BATS_TEST_TMPDIR/$name" -c 'while :; do :; done' 3>&- &
 	local busy=$!

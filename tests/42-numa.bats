@@ -5,27 +5,11 @@
 # shellcheck disable=SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load kernels
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 K=$ROOT/build/kernels
 BOTH=(numa scaling)
-
-# get EXPRESSION: of the one JSON object r in $output; fails if there is not exactly one line
-get() {
-	lua5.4 /dev/fd/3 "$output" "$1" 3<<-'LUA'
-	local text = arg[1]
-	assert(not text:find("\n"), "several lines")
-	local r = require("cjson").decode(text)
-	print(load("local r = ... return " .. arg[2])(r))
-	LUA
-}
-
-quiet_failure() {
-	[ "$status" -eq 2 ] || { echo "status $status"; return 1; }
-	[ -z "$output" ] || { echo "stdout: $output"; return 1; }
-	[ "$(wc -l <<<"$stderr")" -eq 1 ] || { echo "stderr: $stderr"; return 1; }
-	[[ $stderr == "$1: "* ]] || { echo "stderr: $stderr"; return 1; }
-}
 
 @test "numa, scaling: measure, verify and print one object" {
 	local k
@@ -84,7 +68,7 @@ quiet_failure() {
 }
 
 @test "scaling: one core is a curve of one point" {
-	run --separate-stderr "$K/scaling" --seconds 0.2 --cpus 0
+	run --separate-stderr "$K/scaling" --seconds 0.2 --cpus "$(allowed_cpu)"
 	[ "$status" -eq 0 ]
 	[ "$(get '#r.compact == 1 and r.knee_threads == 1 and r.spread == nil')" = true ]
 }

@@ -6,6 +6,7 @@
 
 bats_require_minimum_version 1.5.0
 load helpers
+load kernels
 
 IO=$ROOT/build/kernels/io
 
@@ -26,15 +27,6 @@ teardown() {
 	while read -r m; do
 		umount "$m"
 	done < <(awk -v top="$BATS_TEST_TMPDIR/" 'index($5, top) == 1 { print $5 }' /proc/self/mountinfo)
-}
-
-# get EXPRESSION: of the one JSON object r in $output
-get() {
-	lua5.4 /dev/fd/3 "$output" "$1" 3<<-'LUA'
-	assert(not arg[1]:find("\n"), "several lines")
-	local r = require("cjson").decode(arg[1])
-	print(load("local r = ... return " .. arg[2])(r))
-	LUA
 }
 
 could_not() {

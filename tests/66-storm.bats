@@ -107,12 +107,12 @@ all_told() {
 	# are told would be a finished job, whose comment Slurm does not change.
 	job=$(sbatch --parsable -N 12 -o /dev/null --wrap 'sleep 60')
 	eventually 40 job_is "$job" PENDING
-	sleep 4
-	[ "$(sinfo -h -N -R -p main -o '%N %E' | grep -c 'syscheck: ')" = 4 ]
-	[ "$(sinfo -h -N -R -p main -o '%N %E' | wc -l)" = 4 ]
 	# Nodes that step back may be seen drained until they have, and the last one that
 	# stays writes when it has looked again.
 	eventually 30 all_told "$job" 4
+	sleep 4
+	all_told "$job" 4
+	[ "$(sinfo -h -N -R -p main -o '%N %E' | wc -l)" = 4 ]
 	scancel "$job"
 }
 

@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# What the kernels' tests share.
+# shellcheck disable=SC2154 # bats sets status, output and stderr
+
+# get EXPRESSION: of the one JSON object r in $output; fails if there is not exactly one line
+get() {
+	lua5.4 /dev/fd/3 "$output" "$1" 3<<-'LUA'
+	local text = arg[1]
+	assert(not text:find("\n"), "several lines")
+	local r = require("cjson").decode(text)
+	print(load("local r = ... return " .. arg[2])(r))
+	LUA
+}
+
+# quiet_failure KERNEL: exit 2, nothing on stdout, one line of its on stderr
+quiet_failure() {
+	[ "$status" -eq 2 ] || { echo "status $status"; return 1; }
+	[ -z "$output" ] || { echo "stdout: $output"; return 1; }
+	[ "$(wc -l <<<"$stderr")" -eq 1 ] || { echo "stderr: $stderr"; return 1; }
+	[[ $stderr == "$1: "* ]] || { echo "stderr: $stderr"; return 1; }
+}
+
+# allowed_cpu [N]: the N-th (default: the first) CPU that this shell may use
+allowed_cpu() {
+	taskset -cp $$ | sed 's/.*: //' | awk -F, -v n="${1:-1}" '{
+		for (i = 1; i <= NF; i++) {
+			last = split($i, ends, "-")
+			for (cpu = ends[1]; cpu <= ends[last]; cpu++)
+				if (++seen == n)
+					print cpu
+		}
+	}'
+}
