@@ -562,6 +562,16 @@ stores_once() {
 	ingest "$D"
 	wait "$pid"
 	[ "$status" -eq 0 ]
+	# So it is while another one makes the store.
+	mkdir "$BATS_TEST_TMPDIR/new"
+	(umask 027; : >"$BATS_TEST_TMPDIR/new/s.db")
+	(echo 'BEGIN IMMEDIATE;'; sleep 2) | sqlite3 "$BATS_TEST_TMPDIR/new/s.db" 3>&- &
+	pid=$!
+	sleep 0.5
+	STORE=$BATS_TEST_TMPDIR/new/s.db
+	ingest "$D"
+	wait "$pid"
+	[ "$status" -eq 0 ]
 	# A disk of 400 kB.
 	mkdir "$BATS_TEST_TMPDIR/small"
 	mount -t tmpfs -o size=400k none "$BATS_TEST_TMPDIR/small"

@@ -79,6 +79,21 @@ function sqlite.connect(dbi, at, options)
    return dbi.Connect("SQLite3", at.path, options.write and 2 or 1)
 end
 
+-- A new file's mode changes by a lock that busy_timeout does not wait for: of several that
+-- open it for the first time, all but one are told "locked" at once.
+local function use_wal(store)
+   local give_up = uv.hrtime() + WAIT_MS * 1e6
+   while true do
+      local done, failure = pcall(store.row, store, "PRAGMA journal_mode = WAL")
+      if done then
+         return
+      elseif failure.cause ~= "busy" or uv.hrtime() > give_up then
+         error(failure, 0)
+      end
+      uv.sleep(math.random(5, 50))
+   end
+end
+
 --- Called once after connect.
 function sqlite.prepare(store, options)
    store.connection:autocommit(true)
@@ -86,7 +101,7 @@ function sqlite.prepare(store, options)
    store:row("PRAGMA cache_size = -32768")
    store:row("PRAGMA temp_store = MEMORY")
    if options.write then
-      store:row("PRAGMA journal_mode = WAL")
+      use_wal(store)
       -- FULL: what is committed survives a power cut, so ingest may remove what it has read.
       -- Else it may be lost from the end backwards: the files' positions with the records.
       store:row("PRAGMA synchronous = " .. (options.lazy and "NORMAL" or "FULL"))
@@ -114,7 +129,9 @@ local kept = {}
 --- Makes what was committed lazily survive a power cut: a commit waits for all before it.
 function sqlite.settle(store)
    store:row("PRAGMA synchronous = FULL")
-   store:exec("UPDATE meta SET value = value WHERE name = 'batches'")
+   store:transaction(function()
+      store:exec("UPDATE meta SET value = value WHERE name = 'batches'")
+   end)
 end
 
 function sqlite.close(store)
