@@ -30,8 +30,8 @@ teardown() {
 }
 
 could_not() {
-	[ "$status" -eq 2 ] && [ -z "$output" ] && [ "$(wc -l <<<"$stderr")" -eq 1 ] && [[ $stderr == "io: "*"$1"* ]] ||
-		{ echo "status $status, stdout: $output, stderr: $stderr"; return 1; }
+	quiet_failure io || return 1
+	[[ $stderr == "io: "*"$1"* ]] || { echo "stderr: $stderr"; return 1; }
 }
 
 empty() {
@@ -67,6 +67,11 @@ thaw() {
 # until_free FILE: waits until nobody holds the lock any more, the janitors too
 until_free() {
 	timeout 20 flock "$1" true
+}
+
+# until_there FILE: looks often, as SLOW_UNLINK sleeps for half a second only
+until_there() {
+	timeout 10 bash -c 'until [ -e "$1" ]; do sleep 0.02; done' - "$1"
 }
 
 # shim: the libc of io_shim.c, in $SHIM
@@ -291,7 +296,7 @@ shim() {
 	setsid env "$SHIM" SLOW_UNLINK="$asleep" flock --no-fork "$BATS_TEST_TMPDIR/lock" \
 		"$IO" --dir "$D" --seconds 30 --max-mb 1 >"$BATS_TEST_TMPDIR/pipe" 2>&1 3>&- &
 	pid=$!
-	timeout 10 bash -c 'until [ -e "$1" ]; do sleep 0.02; done' - "$asleep"
+	until_there "$asleep"
 	janitor=$(pgrep -P "$pid")
 	kill -STOP "$janitor"
 	kill -KILL -- "-$pid"
@@ -414,7 +419,7 @@ io_state() {
 	env "$SHIM" SLOW_UNLINK="$BATS_TEST_TMPDIR/asleep" flock --no-fork "$BATS_TEST_TMPDIR/lock" \
 		"$IO" --dir "$D" --seconds 2 --max-mb 1 >/dev/null 2>&1 3>&- &
 	local pid=$!
-	timeout 10 bash -c 'until [ -e "$1" ]; do sleep 0.02; done' - "$BATS_TEST_TMPDIR/asleep"
+	until_there "$BATS_TEST_TMPDIR/asleep"
 	freeze
 	kill -KILL "$pid"
 	wait "$pid" || true

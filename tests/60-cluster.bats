@@ -128,8 +128,9 @@ no_node_is_drained() {
 
 @test "slow node: drained with its number, the job requeued and finished elsewhere, the others untouched" {
 	# The floor is what these nodes have just measured: a quarter of the best, and a tenth is
-	# left to the slow one, so that the machine's own ups and downs decide nothing. (A learned baseline is the demo's; six checks on a shared
-	# machine may spread too far to teach one here.)
+	# left to the slow one, so that the machine's own ups and downs decide nothing. (A
+	# learned baseline is the demo's; six checks on a shared machine may spread too far to
+	# teach one here.)
 	local floor try node
 	# What something else takes of this machine meanwhile is not the nodes' own: wait for
 	# a quiet moment.
