@@ -274,11 +274,14 @@ no_node_is_drained() {
 		mount -t tmpfs -o size=4k tmpfs $MINICLUSTER_DIR/var/spool/syscheck/n1 &&
 		head -c 4096 /dev/zero >$MINICLUSTER_DIR/var/spool/syscheck/n1/filler"
 	run srun -w n1 --syscheck=passive echo started
+	# srun is back before the epilog is: full until it has said what it lost.
+	local said=yes
+	eventually 20 grep -q 'n1 epilog: .*job record lost: .*ENOSPC' "$MINICLUSTER_DIR/var/log/syscheck.log" || said=no
 	"$MC" run n1 -- umount "$MINICLUSTER_DIR/var/spool/syscheck/n1"
+	[ "$said" = yes ]
 	[ "$status" -eq 0 ]
 	[[ $output == *started* ]]
 	grep -q 'n1 prolog: .*check record lost: .*ENOSPC' "$MINICLUSTER_DIR/var/log/syscheck.log"
-	eventually 10 grep -q 'n1 epilog: ' "$MINICLUSTER_DIR/var/log/syscheck.log"
 	no_node_is_drained
 }
 
