@@ -60,6 +60,8 @@ policy() {
 		$1
 	}
 	LUA
+	# With a broken one the last good copy would be tested.
+	"$d/prefix/bin/syscheck" config check --policy "$d/etc/syscheck/policy.lua" >/dev/null || return
 	reload_submit
 }
 
