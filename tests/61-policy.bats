@@ -54,6 +54,7 @@ policy() {
 	local d=$MINICLUSTER_DIR
 	cat >"$d/etc/syscheck/policy.lua" <<-LUA
 	return {
+		budget = 1, -- before every job, however long a check takes on a busy machine
 		mode = "enforce", lock = "$d/lock", deadline = { quick = 60, full = 60 },
 		spool = "$d/var/spool/syscheck/%n", state = "$d/var/lib/syscheck/%n", run = "$d/run/syscheck/%n",
 		baseline = "$d/etc/syscheck/baseline.json",
@@ -171,7 +172,7 @@ refused() {
 	run syscheck config show n1
 	[ "$status" -eq 0 ]
 	[[ $output == *"partition main"*"partition shared (not named in the policy"*"its own partition's levels hold"* ]]
-	[[ $output =~ floor\ +passive\ +partition\ main\ +policy.lua:5 ]]
+	[[ $output =~ floor\ +passive\ +partition\ main\ +policy.lua:6 ]]
 	run syscheck config show --partition mian
 	[ "$status" -eq 1 ]
 	[ "$output" = 'syscheck: Slurm has no partition "mian", did you mean "main"?' ]
