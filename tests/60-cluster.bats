@@ -6,6 +6,7 @@
 
 bats_require_minimum_version 1.5.0
 load eventually
+load minicluster
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 MC=$ROOT/tests/cluster/minicluster
@@ -59,7 +60,7 @@ teardown() {
 # policy TEXT: the cluster's own, with short kernels, and TEXT laid over it
 policy() {
 	local d=$MINICLUSTER_DIR
-	cat >"$d/etc/syscheck/policy.lua" <<-LUA
+	use_policy <<-LUA || return
 	local p = {
 		mode = "enforce",
 		partitions = { ["*"] = { default = "passive" }, main = { floor = "passive", default = "passive" } },
@@ -71,8 +72,6 @@ policy() {
 	$1
 	return p
 	LUA
-	# With a broken one the last good copy would be tested.
-	"$d/prefix/bin/syscheck" config check --policy "$d/etc/syscheck/policy.lua" >/dev/null || return
 	rm -f "$d/etc/syscheck/baseline.json"
 }
 
@@ -83,27 +82,8 @@ kernel() {
 	chmod 755 "$MINICLUSTER_DIR/prefix/libexec/syscheck/$1"
 }
 
-# slurmctld compares whole seconds: a touch in the second of the last load is missed.
-reload_submit() {
-	sleep 1.2
-	touch "$MINICLUSTER_DIR/etc/job_submit.lua"
-}
-
 last_job() {
 	echo $(($(scontrol show config | awk '/^NEXT_JOB_ID/ { print $3 }') - 1))
-}
-
-job_is() {
-	[[ $(scontrol show job "$1" 2>/dev/null) =~ JobState=$2\  ]]
-}
-
-node_is() {
-	# shellcheck disable=SC2053 # a pattern
-	[[ $(sinfo -h -n "$1" -p main -o %T) == $2 ]]
-}
-
-reason() {
-	sinfo -h -R -n "$1" -o %E
 }
 
 # record JOB KIND [NODE]: EXPRESSION of its last such record r

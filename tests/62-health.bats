@@ -6,6 +6,7 @@
 
 bats_require_minimum_version 1.5.0
 load eventually
+load minicluster
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 MC=$ROOT/tests/cluster/minicluster
@@ -70,7 +71,7 @@ no_agent_measures() {
 # policy TEXT: short kernels, and TEXT laid over it; the file changes at once
 policy() {
 	local d=$MINICLUSTER_DIR
-	cat >"$d/etc/policy.new" <<-LUA
+	use_policy <<-LUA
 	local p = {
 		mode = "enforce",
 		partitions = { ["*"] = { default = "passive" } },
@@ -83,9 +84,6 @@ policy() {
 	$1
 	return p
 	LUA
-	# With a broken one the last good copy would be tested.
-	"$d/prefix/bin/syscheck" config check --policy "$d/etc/policy.new" >/dev/null || return
-	mv "$d/etc/policy.new" "$d/etc/syscheck/policy.lua"
 }
 
 # kernel NAME SCRIPT
@@ -99,19 +97,6 @@ kernel() {
 stream_by_file() {
 	kernel stream 'v=100; [ -e '"$BASE"'/bad.$(hostname) ] && v=10
 		sleep 0.2; echo "{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":$v}"'
-}
-
-node_is() {
-	# shellcheck disable=SC2053 # a pattern
-	[[ $(sinfo -h -n "$1" -p main -o %T) == $2 ]]
-}
-
-job_is() {
-	[[ $(scontrol show job "$1" 2>/dev/null) =~ JobState=$2\  ]]
-}
-
-reason() {
-	sinfo -h -R -n "$1" -o %E
 }
 
 # records NODE EXPRESSION [COUNT]: this many health records r of which it is true (default: at least 1)

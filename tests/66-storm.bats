@@ -6,6 +6,7 @@
 
 bats_require_minimum_version 1.5.0
 load eventually
+load minicluster
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 MC=$ROOT/tests/cluster/minicluster
@@ -52,7 +53,7 @@ teardown() {
 
 policy() {
 	local d=$MINICLUSTER_DIR
-	cat >"$d/etc/syscheck/policy.lua" <<-LUA
+	use_policy <<-LUA
 	return {
 		mode = "enforce", limits = { triad_gbs = { min = 80 } }, partitions = { ["*"] = { default = "quick" } },
 		budget = 1, -- nobody asks here; before every job
@@ -61,16 +62,6 @@ policy() {
 		$1
 	}
 	LUA
-	# With a broken one the last good copy would be tested.
-	"$d/prefix/bin/syscheck" config check --policy "$d/etc/syscheck/policy.lua" >/dev/null
-}
-
-job_is() {
-	[[ $(scontrol show job "$1" 2>/dev/null) =~ JobState=$2\  ]]
-}
-
-reason() {
-	sinfo -h -R -n "$1" -p main -o %E
 }
 
 has_reason() {

@@ -519,6 +519,14 @@ stores_once() {
 		[ "$(wc -l <<<"$stderr")" -eq 1 ]
 		[ "$stderr" = "syscheck: store $STORE: $1" ]
 	}
+	# ingest_beside_writer SECONDS: while another process writes to the store for so long
+	ingest_beside_writer() {
+		(echo 'BEGIN IMMEDIATE;'; sleep "$1") | sqlite3 "$STORE" 3>&- &
+		local writer=$!
+		sleep 0.5
+		ingest "$D"
+		wait "$writer"
+	}
 	run --separate-stderr syscheck store info --store "$STORE"
 	trouble "no such file or directory; syscheck ingest makes it"
 	ingest "$D"
@@ -556,21 +564,13 @@ stores_once() {
 	wait "$pid"
 	trouble "locked: another process writes to it for more than 10 s"
 	# One that ends while we wait for the second time is no trouble.
-	(echo 'BEGIN IMMEDIATE;'; sleep 11) | sqlite3 "$STORE" 3>&- &
-	pid=$!
-	sleep 0.5
-	ingest "$D"
-	wait "$pid"
+	ingest_beside_writer 11
 	[ "$status" -eq 0 ]
 	# So it is while another one makes the store.
 	mkdir "$BATS_TEST_TMPDIR/new"
-	(umask 027; : >"$BATS_TEST_TMPDIR/new/s.db")
-	(echo 'BEGIN IMMEDIATE;'; sleep 2) | sqlite3 "$BATS_TEST_TMPDIR/new/s.db" 3>&- &
-	pid=$!
-	sleep 0.5
 	STORE=$BATS_TEST_TMPDIR/new/s.db
-	ingest "$D"
-	wait "$pid"
+	(umask 027; : >"$STORE")
+	ingest_beside_writer 2
 	[ "$status" -eq 0 ]
 	# A disk of 400 kB.
 	mkdir "$BATS_TEST_TMPDIR/small"

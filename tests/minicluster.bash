@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# What the tests of a whole minicluster share; it is the one of `minicluster env`.
+
+# use_policy: standard input is the policy from now on, at once and whole. It must be good:
+# beside a broken one the last good copy would be tested.
+use_policy() {
+	local new=$MINICLUSTER_DIR/etc/policy.new
+	cat >"$new"
+	"$MINICLUSTER_DIR/prefix/bin/syscheck" config check --policy "$new" >/dev/null || return
+	mv "$new" "$MINICLUSTER_DIR/etc/syscheck/policy.lua"
+}
+
+# slurmctld compares whole seconds: a touch in the second of the last load is missed.
+reload_submit() {
+	sleep 1.2
+	touch "$MINICLUSTER_DIR/etc/job_submit.lua"
+}
+
+# job_is JOB STATE
+job_is() {
+	[[ $(scontrol show job "$1" 2>/dev/null) =~ JobState=$2\  ]]
+}
+
+# node_is NODE PATTERN
+node_is() {
+	# shellcheck disable=SC2053 # a pattern
+	[[ $(sinfo -h -n "$1" -p main -o %T) == $2 ]]
+}
+
+# reason NODE: why it is out of service, or nothing
+reason() {
+	sinfo -h -R -n "$1" -o %E
+}
