@@ -16,8 +16,10 @@ local slurm = slurm -- luacheck: ignore 113 (slurmctld's table)
 
 local function load_modules()
    -- A site's own job_submit.lua may load this file more than once.
-   for _, name in ipairs({ "level", "policy_text", "policy_schema", "policy_copy", "policy", "submit" }) do
-      package.loaded["syscheck." .. name] = nil
+   for name in pairs(package.loaded) do
+      if name:find("^syscheck%.") then
+         package.loaded[name] = nil
+      end
    end
    return require("syscheck.submit"), require("syscheck.policy"), require("syscheck.policy_copy")
 end

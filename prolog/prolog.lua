@@ -13,10 +13,11 @@ local level = require("syscheck.level")
 local log = require("syscheck.log")
 local node = require("syscheck.node")
 local policy = require("syscheck.policy")
+local printable = require("syscheck.printable")
 local records = require("syscheck.records")
-local render = require("syscheck.render")
 local resume = require("syscheck.resume")
 local runs = require("syscheck.runs")
+local show = require("syscheck.show")
 local slurm = require("syscheck.slurm")
 local storm = require("syscheck.storm")
 local yield = require("syscheck.yield")
@@ -36,7 +37,7 @@ local function asked_level(get)
    if raw == nil or level.is_valid(raw) then
       return raw
    end
-   local note = ('SPANK_SYSCHECK is not a level, ignored: "%s"'):format(level.show(raw))
+   local note = ('SPANK_SYSCHECK is not a level, ignored: "%s"'):format(printable.safe(raw, 32))
    log.error("%s", note)
    return nil, note
 end
@@ -76,7 +77,7 @@ local function publish(self, job, result, asked, note)
    local ok, err = files.mkdir(self.run)
    if ok then
       ok, err = files.write(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
-         asked and 1 or 0, render.line(self.name, result, note)))
+         asked and 1 or 0, show.line(self.name, result, note)))
    end
    if not ok then
       log.error("status for the job's output: %s", err)

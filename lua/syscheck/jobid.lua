@@ -1,6 +1,6 @@
 --- Job IDs as people type them, 4711, 123_4 (task of an array), 123+1 (component of a
 -- heterogeneous job), and the runs in the store that are meant.
-local render = require("syscheck.render")
+local printable = require("syscheck.printable")
 
 local jobid = {}
 
@@ -23,7 +23,7 @@ function jobid.parse(text)
       return { kind = mark == "_" and "array" or "het", id = n, part = p, text = ("%d%s%d"):format(n, mark, p) }
    end
    local step = text:match("^(%d[%d_+]*)%.%w+$")
-   return nil, ('job ID must be one like %s, not "%s"%s'):format(FORMS, render.safe(text, 32),
+   return nil, ('job ID must be one like %s, not "%s"%s'):format(FORMS, printable.safe(text, 32),
       step and "; a step has no record of its own" or "")
 end
 

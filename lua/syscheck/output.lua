@@ -2,7 +2,7 @@
 -- hold nothing that a terminal obeys, JSON is plain ASCII.
 local json = require("cjson").new()
 local uv = require("luv")
-local render = require("syscheck.render")
+local printable = require("syscheck.printable")
 
 local output = {}
 
@@ -195,7 +195,7 @@ end
 
 --- A name for a table or a sentence, "-" where there is none.
 function output.name(value, max)
-   return value == nil and "-" or render.safe(value, max)
+   return value == nil and "-" or printable.safe(value, max)
 end
 
 return output

@@ -1,6 +1,8 @@
 --- The policy's keys: their defaults, what each may be, what contradicts itself.
 -- Pure; runs on 5.1 to 5.4, because job_submit loads it.
 local level = require("syscheck.level")
+local printable = require("syscheck.printable")
+local spelling = require("syscheck.spelling")
 
 local schema = {}
 
@@ -64,7 +66,7 @@ local function one_of(...)
             return nil
          end
       end
-      local near = type(v) == "string" and level.suggest(v, names)
+      local near = type(v) == "string" and spelling.nearest(v, names)
       return ('one of "%s"'):format(table.concat(names, '", "')), near
    end
 end
@@ -214,13 +216,13 @@ end
 
 -- A number as key, a function, a table: named without their content.
 local function key_name(key)
-   return type(key) == "string" and level.show(key) or tostring(key)
+   return type(key) == "string" and printable.safe(key, 32) or tostring(key)
 end
 
 -- A value as it is shown: what stands in quotes is told from what does not.
 local function shown(value)
    if type(value) == "string" then
-      return '"' .. level.show(value) .. '"'
+      return '"' .. printable.safe(value, 32) .. '"'
    elseif type(value) == "number" then
       return ("%.14g"):format(value)
    end
@@ -233,7 +235,7 @@ local function nearest(key, rules)
       return ""
    end
    local names = sorted_keys(rules)
-   local near = level.suggest(key, names)
+   local near = spelling.nearest(key, names)
    for _, name in ipairs(names) do
       near = near or (#key >= 3 and name:sub(1, #key) == key:lower() and name)
    end
@@ -247,7 +249,7 @@ end
 local function joined(trail, count)
    local words = {}
    for i = 1, count do
-      words[i] = level.show(trail[i])
+      words[i] = printable.safe(trail[i], 32)
    end
    return table.concat(words, ".")
 end

@@ -1,6 +1,6 @@
 --- Points in time as people type them: 7d, 12h, 2026-11-01, 2026-11-01T08:00:00Z. Pure.
 -- What has no zone is UTC, as every time that syscheck prints.
-local render = require("syscheck.render")
+local printable = require("syscheck.printable")
 
 local since = {}
 
@@ -54,18 +54,18 @@ function since.parse(text, now)
    if count then
       local seconds = #count <= 10 and tonumber(count) * UNITS[unit] or MAX_S + 1
       if seconds == 0 then
-         return nil, ('"%s" is no time at all: use one like %s'):format(render.safe(text), FORMS)
+         return nil, ('"%s" is no time at all: use one like %s'):format(printable.safe(text), FORMS)
       elseif seconds > MAX_S then
-         return nil, ('"%s" is more than 100 years: use a time like %s'):format(render.safe(text), FORMS)
+         return nil, ('"%s" is more than 100 years: use a time like %s'):format(printable.safe(text), FORMS)
       end
       at = now - seconds
    else
       at = date(text)
    end
    if not at then
-      return nil, ('must be a time like %s, not "%s"'):format(FORMS, render.safe(text))
+      return nil, ('must be a time like %s, not "%s"'):format(FORMS, printable.safe(text))
    elseif at > now then
-      return nil, ('"%s" is in the future (now: %s)'):format(render.safe(text), since.show(now))
+      return nil, ('"%s" is in the future (now: %s)'):format(printable.safe(text), since.show(now))
    end
    return math.max(0, at)
 end

@@ -2,8 +2,8 @@
 local uv = require("luv")
 local node = require("syscheck.node")
 local paths = require("syscheck.paths")
+local printable = require("syscheck.printable")
 local records = require("syscheck.records")
-local render = require("syscheck.render")
 
 local spool = {}
 
@@ -25,8 +25,8 @@ function spool.node(args)
 end
 
 local function complain(file, line, why)
-   io.stderr:write(("syscheck: %s%s: %s\n"):format(render.safe(file, 200), line > 0 and ":" .. line or "",
-      render.safe(why, 200)))
+   io.stderr:write(("syscheck: %s%s: %s\n"):format(printable.safe(file, 200), line > 0 and ":" .. line or "",
+      printable.safe(why, 200)))
 end
 
 --- Records of the spool that args name, else the policy's.
@@ -38,7 +38,7 @@ function spool.records(args, self, want)
    for _, path in ipairs(given) do
       local found, err = records.dirs(path)
       if err then
-         io.stderr:write("syscheck: ", render.plain(err, 300), "\n")
+         io.stderr:write("syscheck: ", printable.plain(err, 300), "\n")
       end
       table.move(found, 1, #found, #dirs + 1, dirs)
       -- The directory above those of the nodes.
@@ -47,7 +47,7 @@ function spool.records(args, self, want)
       end
    end
    return records.read(dirs, complain, want),
-      #given == 1 and #dirs <= 1 and render.safe(dirs[1] or given[1], 200) or ("%d spool directories"):format(#dirs)
+      #given == 1 and #dirs <= 1 and printable.safe(dirs[1] or given[1], 200) or ("%d spool directories"):format(#dirs)
 end
 
 return spool

@@ -1,6 +1,7 @@
 --- job_submit's decision: may this job ask for this level? Pure, 5.1 to 5.4.
 local level = require("syscheck.level")
 local policy = require("syscheck.policy")
+local printable = require("syscheck.printable")
 
 local submit = {}
 
@@ -35,7 +36,7 @@ end
 -- "partition main", "account physics"; a job that names none is under the rule for all.
 local function owner(job, partition, from)
    local name = from[1] == "partition" and partition or job[from[1]]
-   return from[1] == "qos" and "QOS" or from[1], name and " " .. level.show(name, 64) or " *"
+   return from[1] == "qos" and "QOS" or from[1], name and " " .. printable.safe(name, 64) or " *"
 end
 
 -- What the user reads where the level is out of the bounds of one partition; else nil.
@@ -91,7 +92,7 @@ function submit.check(p, job)
       return true
    end
    local needs = ("%s--syscheck=%s needs whole nodes, and partition %s gives parts of them"):format(prefix, job.asked,
-      level.show(shared, 64))
+      printable.safe(shared, 64))
    if p.shared == "refuse" then
       return nil, needs .. ": add --exclusive, or use passive"
    elseif p.shared == "exclusive" then

@@ -8,9 +8,9 @@ local choose = require("syscheck.choose")
 local files = require("syscheck.files")
 local learn = require("syscheck.learn")
 local metrics = require("syscheck.metrics")
+local output = require("syscheck.output")
 local policy = require("syscheck.policy")
 local records = require("syscheck.records")
-local render = require("syscheck.render")
 local verdict = require("syscheck.verdict")
 
 local FILE = "build/bench/detect.json"
@@ -124,7 +124,7 @@ local function real(dir)
    end
    local load = (files.read(dir .. "/load") or "?"):gsub("\n", "; ")
    print("load at begin; at end; runs: " .. load .. "\n")
-   print(render.table(rows))
+   print(output.table(rows))
    merge_into_file({ real = out, real_load = load, real_baseline = spreads })
 end
 

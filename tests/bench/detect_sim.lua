@@ -6,8 +6,8 @@
 -- 5 % are 1.05 to 1.76 %). The harder reading, standard deviation, is printed as well.
 local choose = require("syscheck.choose")
 local learn = require("syscheck.learn")
+local output = require("syscheck.output")
 local policy = require("syscheck.policy")
-local render = require("syscheck.render")
 local spread = require("syscheck.spread")
 local verdict = require("syscheck.verdict")
 
@@ -135,7 +135,7 @@ local function curve(classes, n)
       rows[#rows + 1] = { tostring(slow), pct(a), pct(b), pct(c), pct(d) }
       list[#list + 1] = { slow_pct = slow, one_job_pct = 100 * a, two_jobs_pct = 100 * b, both_two_jobs_pct = 100 * d }
    end
-   print(render.table(rows) .. "\n")
+   print(output.table(rows) .. "\n")
    return list
 end
 
@@ -158,7 +158,7 @@ local function grid(n, divisor)
             false_drains = exact, slow15_found_pct = 100 * one, slow15_both_found_pct = 100 * both }
       end
    end
-   print(render.table(rows) .. "\n")
+   print(output.table(rows) .. "\n")
    return worst
 end
 

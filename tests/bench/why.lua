@@ -4,10 +4,10 @@
 --   why.lua DIR OUT [SEED...]: DIR for the stores, OUT the JSON; the first seed is the result
 package.path = "lua/?.lua;tests/bench/?.lua;" .. package.path
 local json = require("cjson")
+local output = require("syscheck.output")
 local data = require("syscheck.why.data")
 local ingest = require("syscheck.store.ingest")
 local jobid = require("syscheck.jobid")
-local render = require("syscheck.render")
 local sim = require("why_sim")
 local store = require("syscheck.store")
 local uv = require("luv")
@@ -171,7 +171,7 @@ local function print_tally(tally)
          sim.GROUP[cause] and ("%.1f"):format(precision(tally, cause)) or "-", ("%.1f"):format(pct(t.node, t.n)),
          ("%.1f"):format(pct(t.all, t.n)) }
    end
-   print(render.table(rows))
+   print(output.table(rows))
 end
 
 local out = { jobs = JOBS, nodes = HISTORY.nodes, seeds = {} }

@@ -5,8 +5,8 @@ local check = require("syscheck.check")
 local counters = require("syscheck.counters")
 local expect = require("syscheck.expect")
 local policy = require("syscheck.policy")
-local render = require("syscheck.render")
 local tree = require("tree")
+local show = require("syscheck.show")
 local verdict = require("syscheck.verdict")
 
 local GIB = 1048576 -- KiB
@@ -74,7 +74,7 @@ function TestExpect:test_a_lost_dimm()
    lu.assertEquals(r.status, "warn")
    lu.assertEquals(texts(r), { "warn: memory 736 GiB, expected 768 GiB", "warn: DIMMs 23, expected 24",
       "pass: threads 384, as expected" })
-   lu.assertEquals(render.line("n1", { level = "passive", status = "warn", metrics = r.metrics }),
+   lu.assertEquals(show.line("n1", { level = "passive", status = "warn", metrics = r.metrics }),
       "syscheck: n1 passive warn  memory 736 GiB, expected 768 GiB  DIMMs 23, expected 24")
 end
 

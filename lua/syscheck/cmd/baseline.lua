@@ -5,8 +5,9 @@ local choose = require("syscheck.choose")
 local files = require("syscheck.files")
 local learn = require("syscheck.learn")
 local metrics = require("syscheck.metrics")
+local output = require("syscheck.output")
 local paths = require("syscheck.paths")
-local render = require("syscheck.render")
+local printable = require("syscheck.printable")
 local spool = require("syscheck.spool")
 
 local command = {}
@@ -34,7 +35,7 @@ function command.add_to(parser)
 end
 
 local function complain(text, ...)
-   io.stderr:write("syscheck: baseline: ", render.plain(text:format(...), 400), "\n")
+   io.stderr:write("syscheck: baseline: ", printable.plain(text:format(...), 400), "\n")
    return 1
 end
 
@@ -48,7 +49,7 @@ local function percent(value)
 end
 
 local function fact(value)
-   return type(value) == "number" and ("%g"):format(value) or render.safe(value == nil and "-" or value)
+   return type(value) == "number" and ("%g"):format(value) or printable.safe(value == nil and "-" or value)
 end
 
 -- "dimms 24, memory_gib 768; kernel 6.1.0-18"
@@ -71,15 +72,15 @@ local function print_table(b)
       local c = b.classes[class]
       for _, name in ipairs(sorted(c.metrics)) do
          local m = c.metrics[name]
-         rows[#rows + 1] = { render.safe(class), name, shown(name, m.median), percent(m.mad_pct),
+         rows[#rows + 1] = { printable.safe(class), name, shown(name, m.median), percent(m.mad_pct),
             ("%d"):format(m.nodes or 0), ("%d"):format(m.n or 0), percent(m.run_pct), percent(m.tolerance_pct),
             ("%d"):format(m.dropped or 0) }
       end
       local text = facts(c)
-      notes[#notes + 1] = (text ~= "" or c.forced) and ("%s: %s%s"):format(render.safe(class),
+      notes[#notes + 1] = (text ~= "" or c.forced) and ("%s: %s%s"):format(printable.safe(class),
          c.forced and "FORCED; " or "", text) or nil
    end
-   print(render.table(rows))
+   print(output.table(rows))
    if #notes > 0 then
       print("\n" .. table.concat(notes, "\n"))
    end
@@ -102,7 +103,7 @@ end
 
 local function run_learn(args, self)
    local used = self:expand(self.policy.baseline or paths.baseline)
-   local output = args.output or used
+   local target = args.output or used
    local old, err = in_use(used)
    if err and not args.force then
       return complain("%s; nothing to compare with (or --force)", err)
@@ -124,12 +125,12 @@ local function run_learn(args, self)
       return complain("nothing is written")
    end
    local ok
-   ok, err = write(output, chosen)
+   ok, err = write(target, chosen)
    if not ok then
       return complain("%s", err)
    end
    print_table(chosen)
-   print("written to " .. output)
+   print("written to " .. target)
    return 0
 end
 
@@ -169,7 +170,7 @@ local function print_diff(old, new)
          local before, after = a.metrics[m.name], b.metrics[m.name]
          if before or after then
             local cells = change(m.name, before, after)
-            rows[#rows + 1] = { render.safe(class), m.name, cells[1], cells[2], cells[3],
+            rows[#rows + 1] = { printable.safe(class), m.name, cells[1], cells[2], cells[3],
                ("%s -> %s"):format(percent(before and before.tolerance_pct), percent(after and after.tolerance_pct)) }
          end
       end
@@ -180,13 +181,13 @@ local function print_diff(old, new)
          for _, key in ipairs(sorted(keys)) do
             local before, after = a[part][key], b[part][key]
             if before ~= after then
-               notes[#notes + 1] = ("%s: %s %s -> %s"):format(render.safe(class), render.safe(key),
+               notes[#notes + 1] = ("%s: %s %s -> %s"):format(printable.safe(class), printable.safe(key),
                   fact(before), fact(after))
             end
          end
       end
    end
-   print(render.table(rows))
+   print(output.table(rows))
    if #notes > 0 then
       print("\n" .. table.concat(notes, "\n"))
    end

@@ -1,12 +1,13 @@
 --- syscheck config check | show: is the policy good, and what of it applies where?
 local files = require("syscheck.files")
-local level = require("syscheck.level")
+local output = require("syscheck.output")
 local paths = require("syscheck.paths")
 local policy = require("syscheck.policy")
 local policy_text = require("syscheck.policy_text")
+local printable = require("syscheck.printable")
 local process = require("syscheck.process")
-local render = require("syscheck.render")
 local slurm = require("syscheck.slurm")
+local spelling = require("syscheck.spelling")
 
 local config = {}
 
@@ -52,7 +53,7 @@ local function check(file, text)
    local lines = {}
    for i, r in ipairs(policy_text.repeated(text)) do
       lines[i] = ("%s:%d: %s is set in line %d already, and only the last one holds"):format(file, r.line,
-         render.safe(r.key), r.first)
+         printable.safe(r.key), r.first)
    end
    if #lines == 0 then
       print(file .. ": good")
@@ -71,18 +72,18 @@ local function ask(p, ...)
 end
 
 local function nearest(name, names)
-   local near = level.suggest(name, names)
-   return near and (', did you mean "%s"?'):format(render.safe(near)) or ""
+   local near = spelling.nearest(name, names)
+   return near and (', did you mean "%s"?'):format(printable.safe(near)) or ""
 end
 
 -- Partitions of a node, from Slurm. @return list; or nil and why
 local function partitions_of(p, node)
    if not slurm.safe_name(node) then
-      return nil, ('"%s" is no node name'):format(render.safe(node))
+      return nil, ('"%s" is no node name'):format(printable.safe(node))
    end
    local said, err = ask(p, "node", node)
    if not said then
-      return nil, ("node %s: %s; name a partition with --partition"):format(node, render.plain(err, 200))
+      return nil, ("node %s: %s; name a partition with --partition"):format(node, printable.plain(err, 200))
    end
    local list = {}
    for name in (said:match(" Partitions=(%S+)") or ""):gmatch("[^,]+") do
@@ -108,7 +109,7 @@ local function exists(p, partition)
          return true
       end
    end
-   return nil, ('Slurm has no partition "%s"%s'):format(render.safe(partition), nearest(partition, names))
+   return nil, ('Slurm has no partition "%s"%s'):format(printable.safe(partition), nearest(partition, names))
 end
 
 local function where(file, line)
@@ -126,7 +127,7 @@ local function bounds_rows(p, job, file, line_of)
          line = line or (name and p[entries][name] and p[entries][name][set] == bounds[key]
             and line_of({ entries, name, set }))
       end
-      rows[#rows + 1] = { key, bounds[key], ("%s %s"):format(kind, render.safe(name or "*")), where(file, line) }
+      rows[#rows + 1] = { key, bounds[key], ("%s %s"):format(kind, printable.safe(name or "*")), where(file, line) }
    end
    return rows
 end
@@ -149,9 +150,9 @@ local function rows_of(value, trail, rows, file, line_of)
       else
          local list, shown = type(value[key]) == "table" and value[key] or { value[key] }, {}
          for i, one in ipairs(list) do
-            shown[i] = type(one) == "number" and ("%.14g"):format(one) or render.safe(one, 200)
+            shown[i] = type(one) == "number" and ("%.14g"):format(one) or printable.safe(one, 200)
          end
-         rows[#rows + 1] = { render.safe(table.concat(trail, "."), 100), table.concat(shown, ", "),
+         rows[#rows + 1] = { printable.safe(table.concat(trail, "."), 100), table.concat(shown, ", "),
             where(file, line_of(trail)) }
       end
       trail[#trail] = nil
@@ -177,15 +178,15 @@ local function show(args, file, p, line_of)
    end
    for _, partition in ipairs(partitions) do
       local named = p.partitions[partition] ~= nil
-      print(("partition %s%s"):format(render.safe(partition),
+      print(("partition %s%s"):format(printable.safe(partition),
          named and "" or ' (not named in the policy: "*" holds)'))
       local job = { partition = partition, account = args.account, qos = args.qos }
-      print(render.table(bounds_rows(p, job, file, line_of)) .. "\n")
+      print(output.table(bounds_rows(p, job, file, line_of)) .. "\n")
    end
    if #partitions > 1 then
       print("Before a job, its own partition's levels hold.\n")
    end
-   print(render.table(rows_of(p, {}, { { "KEY", "VALUE", "FROM" } }, file, line_of)))
+   print(output.table(rows_of(p, {}, { { "KEY", "VALUE", "FROM" } }, file, line_of)))
    return 0
 end
 

@@ -2,7 +2,7 @@
 -- bite. Changes nothing.
 local json = require("cjson").new()
 local doctor = require("syscheck.doctor")
-local render = require("syscheck.render")
+local printable = require("syscheck.printable")
 local slurm = require("syscheck.slurm")
 local world = require("syscheck.doctor.world")
 
@@ -39,7 +39,7 @@ end
 -- File names and values come from files: nothing in them reaches a terminal.
 local function clean(finding)
    for _, key in ipairs({ "text", "file", "why", "add", "fix" }) do
-      finding[key] = finding[key] and render.plain(finding[key], 400)
+      finding[key] = finding[key] and printable.plain(finding[key], 400)
    end
    return finding
 end
@@ -47,7 +47,7 @@ end
 function command.run(args)
    local facts, err = world.look({ conf = args.conf, node = args.node, policy = args.policy })
    if not facts then
-      io.stderr:write("syscheck: doctor: ", render.plain(err, 300), " (--conf FILE says where slurm.conf is)\n")
+      io.stderr:write("syscheck: doctor: ", printable.plain(err, 300), " (--conf FILE says where slurm.conf is)\n")
       return NO_CONF
    end
    local found = doctor.examine(facts)
@@ -57,19 +57,19 @@ function command.run(args)
       end
    end
    if args.json then
-      local text = json.encode({ v = 1, conf = render.plain(facts.conf.file, 400), node = facts.node,
+      local text = json.encode({ v = 1, conf = printable.plain(facts.conf.file, 400), node = facts.node,
          errors = found.errors, warnings = found.warnings, infos = found.infos, rules = found.rules,
          findings = found.findings, skipped = found.skipped })
       -- An empty list is none to cjson. No string can hold this: its quotes are escaped.
       print((text:gsub('"(%l+)":{}', '"%1":[]')))
    else
       for _, finding in ipairs(found.findings) do
-         print(render.plain(doctor.line(finding), MAX_LINE))
+         print(printable.plain(doctor.line(finding), MAX_LINE))
       end
       for _, s in ipairs(found.skipped) do
-         print(render.plain(("info  %s could not be looked at: %s"):format(s.rule, s.why), MAX_LINE))
+         print(printable.plain(("info  %s could not be looked at: %s"):format(s.rule, s.why), MAX_LINE))
       end
-      print(render.plain(summary(facts, found), MAX_LINE))
+      print(printable.plain(summary(facts, found), MAX_LINE))
    end
    return found.errors + found.warnings > 0 and 1 or 0
 end

@@ -1,10 +1,10 @@
 --- syscheck fleet: per hardware class, who is slowest, fastest, out.
+local printable = require("syscheck.printable")
 local fleet = require("syscheck.questions.fleet")
 local fleet_show = require("syscheck.questions.fleet_show")
 local fleet_store = require("syscheck.questions.fleet_store")
 local output = require("syscheck.output")
 local question = require("syscheck.questions.question")
-local render = require("syscheck.render")
 local since = require("syscheck.since")
 
 local command = {}
@@ -23,9 +23,9 @@ local function answer(db, args)
    local nodes, class_near = fleet_store.newest(db, args.since, args.class, args.cluster)
    if #nodes == 0 then
       return question.fail(question.NOT_FOUND, "no node%s%s measured anything since %s%s",
-         args.class and (' of class "%s"'):format(render.safe(args.class)) or "",
-         args.cluster and (' of cluster "%s"'):format(render.safe(args.cluster)) or "", since.show(args.since),
-         class_near and (', did you mean "%s"?'):format(render.safe(class_near)) or "")
+         args.class and (' of class "%s"'):format(printable.safe(args.class)) or "",
+         args.cluster and (' of cluster "%s"'):format(printable.safe(args.cluster)) or "", since.show(args.since),
+         class_near and (', did you mean "%s"?'):format(printable.safe(class_near)) or "")
    end
    local compared, format = fleet.compare(nodes), output.format(args)
    if format == "csv" then

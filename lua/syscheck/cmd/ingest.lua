@@ -1,12 +1,12 @@
 --- syscheck ingest: records of spools into the store.
 local json = require("cjson").new()
 local uv = require("luv")
+local printable = require("syscheck.printable")
 local ingest = require("syscheck.store.ingest")
 local paths = require("syscheck.paths")
 local process = require("syscheck.process")
 local record = require("syscheck.store.record")
 local records = require("syscheck.records")
-local render = require("syscheck.render")
 local spool = require("syscheck.spool")
 local spoolfile = require("syscheck.store.spoolfile")
 local store = require("syscheck.store")
@@ -31,7 +31,7 @@ function command.add_to(parser)
 end
 
 local function say(text)
-   io.stderr:write("syscheck: ", render.plain(text, 400), "\n")
+   io.stderr:write("syscheck: ", printable.plain(text, 400), "\n")
 end
 
 -- @return list of files; or nil and one line
@@ -59,7 +59,7 @@ local function group_id(name)
    local got = process.run("getent", { "group", "--", name }, { timeout_ms = 10000 })
    local id = got and got.code == 0 and tonumber(got.out:match("^[^:]*:[^:]*:(%d+):"))
    if not id then
-      return nil, ("no such group: %s"):format(render.safe(name))
+      return nil, ("no such group: %s"):format(printable.safe(name))
    end
    return id
 end
@@ -88,7 +88,7 @@ local function run_all(self, list, args)
       on_bad = function(path, line, why)
          told = told + 1
          if told <= SHOWN_BAD then
-            say(("%s:%d: %s"):format(render.safe(path, 200), line, why))
+            say(("%s:%d: %s"):format(printable.safe(path, 200), line, why))
          end
       end,
    })

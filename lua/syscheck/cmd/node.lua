@@ -1,10 +1,10 @@
 --- syscheck node NAME: a node's story. Its checks over time, drains and resumes, throttle and
 -- error events, jobs.
+local printable = require("syscheck.printable")
 local node_show = require("syscheck.questions.node_show")
 local node_store = require("syscheck.questions.node_store")
 local output = require("syscheck.output")
 local question = require("syscheck.questions.question")
-local render = require("syscheck.render")
 local since = require("syscheck.since")
 
 local node = {}
@@ -22,7 +22,7 @@ function node.add_to(parser)
          if n and n >= 1 and n <= MOST then
             return n
          end
-         return nil, ('--limit must be a number from 1 to %d, not "%s"'):format(MOST, render.safe(text))
+         return nil, ('--limit must be a number from 1 to %d, not "%s"'):format(MOST, printable.safe(text))
       end)
    command:option("--cluster", "Of this cluster, where several have a node of that name."):argname("NAME")
    question.add_options(command)
@@ -33,15 +33,15 @@ local function answer(db, args)
    local found = node_store.find(db, args.node, args.cluster)
    if #found == 0 then
       local near = node_store.nearest(db, args.node)
-      return question.fail(question.NOT_FOUND, 'no record of a node "%s"%s%s', render.safe(args.node),
-         args.cluster and (' of cluster "%s"'):format(render.safe(args.cluster)) or "",
-         near and near ~= args.node and (', did you mean "%s"?'):format(render.safe(near)) or "")
+      return question.fail(question.NOT_FOUND, 'no record of a node "%s"%s%s', printable.safe(args.node),
+         args.cluster and (' of cluster "%s"'):format(printable.safe(args.cluster)) or "",
+         near and near ~= args.node and (', did you mean "%s"?'):format(printable.safe(near)) or "")
    elseif #found > 1 then
       local clusters = {}
       for i, one in ipairs(found) do
          clusters[i] = output.name(one.cluster)
       end
-      return question.fail(question.NOT_FOUND, "node %s is in clusters %s: say --cluster", render.safe(args.node),
+      return question.fail(question.NOT_FOUND, "node %s is in clusters %s: say --cluster", printable.safe(args.node),
          table.concat(clusters, ", "))
    end
    local tale, now, format = node_store.story(db, found[1], args.since, args.limit), os.time(), output.format(args)

@@ -6,8 +6,10 @@ local inventory = require("syscheck.inventory")
 local level = require("syscheck.level")
 local metrics = require("syscheck.metrics")
 local node = require("syscheck.node")
+local output = require("syscheck.output")
+local printable = require("syscheck.printable")
 local records = require("syscheck.records")
-local render = require("syscheck.render")
+local show = require("syscheck.show")
 
 local run = {}
 
@@ -41,21 +43,24 @@ local function as_table(self, hardware, result)
    local notes = {}
    for _, path_run in ipairs(result.runs) do
       if path_run.path then
-         rows[#rows + 1], notes[#notes + 1] = render.path(path_run)
+         rows[#rows + 1], notes[#notes + 1] = show.path(path_run)
       end
    end
-   local lines = { ("%s  %s  level %s: %s"):format(render.safe(self.name), hardware.class, result.level, result.status),
-      "", #rows > 1 and render.table(rows) or "nothing to rate: this level reads counters, and this machine has none" }
+   local lines = {
+      ("%s  %s  level %s: %s"):format(printable.safe(self.name), hardware.class, result.level, result.status),
+      "",
+      #rows > 1 and output.table(rows) or "nothing to rate: this level reads counters, and this machine has none",
+   }
    for _, r in ipairs(result.metrics) do
       if r.status == "fail" or r.status == "warn" or r.status == "unknown" then
-         lines[#lines + 1] = ("%s: %s"):format(r.status, render.safe(r.text, 300))
+         lines[#lines + 1] = ("%s: %s"):format(r.status, printable.safe(r.text, 300))
       end
    end
    for _, note in ipairs(notes) do
       lines[#lines + 1] = note
    end
    for _, problem in ipairs(self.problems) do
-      lines[#lines + 1] = "problem: " .. render.plain(problem, 300)
+      lines[#lines + 1] = "problem: " .. printable.plain(problem, 300)
    end
    return table.concat(lines, "\n")
 end

@@ -9,9 +9,9 @@ local lines = require("syscheck.lines")
 local paths = require("syscheck.paths")
 local pieces = require("syscheck.pieces")
 local schema = require("syscheck.policy_schema")
+local printable = require("syscheck.printable")
 local process = require("syscheck.process")
 local records = require("syscheck.records")
-local render = require("syscheck.render")
 local ship = require("syscheck.ship")
 local slurm = require("syscheck.slurm")
 local spool = require("syscheck.spool")
@@ -29,7 +29,7 @@ function command.add_to(parser)
       :convert(function(value)
          local wrong = schema.destination(value)
          if wrong then
-            return nil, ('--to must be %s, not "%s"'):format(wrong, render.safe(value, 100))
+            return nil, ('--to must be %s, not "%s"'):format(wrong, printable.safe(value, 100))
          end
          return value
       end)
@@ -49,7 +49,7 @@ function command.add_to(parser)
 end
 
 local function complain(text, ...)
-   io.stderr:write("syscheck: ship: ", render.plain(text:format(...), 600), "\n")
+   io.stderr:write("syscheck: ship: ", printable.plain(text:format(...), 600), "\n")
    return 1
 end
 
@@ -113,7 +113,7 @@ local function run_one(o, timeout_s)
       return complain("ended early: %s", run.err:gsub("%s+", " "):sub(1, 300))
    end
    if out.segments > 0 then
-      print(("%s: %s to %s"):format(render.safe(o.node), amount(out.segments, out.bytes), render.safe(o.to, 200)))
+      print(("%s: %s to %s"):format(printable.safe(o.node), amount(out.segments, out.bytes), printable.safe(o.to, 200)))
    end
    if out.damaged > 0 then
       complain("%s: %d damaged line%s, not sent", o.spool, out.damaged, out.damaged == 1 and "" or "s")

@@ -1,9 +1,9 @@
 --- syscheck store: what it holds; removing what is old.
 local json = require("cjson").new()
+local printable = require("syscheck.printable")
 local info = require("syscheck.store.info")
 local prune = require("syscheck.store.prune")
 local records = require("syscheck.records")
-local render = require("syscheck.render")
 local spool = require("syscheck.spool")
 local store = require("syscheck.store")
 
@@ -17,7 +17,7 @@ local function age(text)
    local number, unit = text:match("^(%d+)([hdwy])$")
    number = tonumber(number)
    if not number or #text > 7 or number == 0 then
-      return nil, ('an age is a number with h, d, w or y, like 400d, not "%s"'):format(render.safe(text, 32))
+      return nil, ('an age is a number with h, d, w or y, like 400d, not "%s"'):format(printable.safe(text, 32))
    end
    return number * UNITS[unit]
 end
@@ -35,7 +35,7 @@ function command.add_to(parser)
 end
 
 local function say(text)
-   io.stderr:write("syscheck: ", render.plain(text, 400), "\n")
+   io.stderr:write("syscheck: ", printable.plain(text, 400), "\n")
 end
 
 local function when(epoch)
@@ -43,7 +43,7 @@ local function when(epoch)
 end
 
 local function print_info(i)
-   print(("%s %s, version %d, %.1f MB"):format(i.kind, render.safe(i.store, 200), i.version, (i.bytes or 0) / 1e6))
+   print(("%s %s, version %d, %.1f MB"):format(i.kind, printable.safe(i.store, 200), i.version, (i.bytes or 0) / 1e6))
    print(("%s to %s"):format(when(i.oldest_s), when(i.newest_s)))
    print(("%d job records of %d runs, %d checks, %d reports of lost records, %d nodes, %d files"):format(i.jobs, i.runs,
       i.checks, i.losses, i.nodes, i.files))

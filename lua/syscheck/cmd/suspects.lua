@@ -1,9 +1,9 @@
 --- syscheck suspects: nodes over-represented in slow jobs, and the condition that goes with it.
+local printable = require("syscheck.printable")
 local causes = require("syscheck.why.causes")
 local data = require("syscheck.why.data")
 local output = require("syscheck.output")
 local question = require("syscheck.questions.question")
-local render = require("syscheck.render")
 local since = require("syscheck.since")
 local suspects = require("syscheck.why.suspects")
 local suspects_data = require("syscheck.why.suspects_data")
@@ -128,7 +128,7 @@ function command.run(args)
          print_csv(list, raw_name)
       else
          print_table(list, told, function(node)
-            return render.safe(raw_name(node))
+            return printable.safe(raw_name(node))
          end, args.since)
       end
       return 0

@@ -1,10 +1,10 @@
 --- syscheck why ID: was this job slow, and which node condition goes with it.
+local printable = require("syscheck.printable")
 local causes = require("syscheck.why.causes")
 local data = require("syscheck.why.data")
 local jobid = require("syscheck.jobid")
 local output = require("syscheck.output")
 local question = require("syscheck.questions.question")
-local render = require("syscheck.render")
 local since = require("syscheck.since")
 local text = require("syscheck.why.text")
 local why = require("syscheck.why")
@@ -75,7 +75,7 @@ local function print_answer(db, run, args, runs)
    local answer = why.analyse(input)
    local job = { label = jobid.label(run), nodes = math.tointeger(run.nodes) or #input.rows }
    local function name(node)
-      return render.safe(raw_name(node))
+      return printable.safe(raw_name(node))
    end
    local conclusion = text.conclusion(answer, job, name)
    local format = output.format(args)

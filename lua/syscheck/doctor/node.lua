@@ -1,9 +1,10 @@
 --- Rules on this host: policy, baseline, directories, log, clock, and whether slurmctld
 -- runs with what the file says. See doctor.lua for their form.
 local class_for = require("syscheck.baseline").class_for
-local level = require("syscheck.level")
+local printable = require("syscheck.printable")
 local slurmconf = require("syscheck.slurmconf")
 local times = require("syscheck.doctor.times")
+local spelling = require("syscheck.spelling")
 
 local DAY = 86400
 local OLD_BASELINE = 180 * DAY -- two kernels and a BIOS later
@@ -20,9 +21,9 @@ local function partitions(facts, say)
    end
    for name in pairs(#names > 0 and facts.policy.value.partitions or {}) do
       if name ~= "*" and not known[name] then
-         local near = level.suggest(name, names)
+         local near = spelling.nearest(name, names)
          say("warn", { file = facts.policy.file, text = ('the policy names partition "%s", slurm.conf has none'):format(
-            level.show(name)), why = "its levels hold for no job",
+            printable.safe(name, 32)), why = "its levels hold for no job",
             fix = near and ('did you mean "%s"?'):format(near) or "correct the name or remove it" })
       end
    end

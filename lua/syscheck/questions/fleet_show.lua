@@ -1,8 +1,8 @@
 --- A fleet's comparison for people, spreadsheets and programs. See fleet.lua.
+local printable = require("syscheck.printable")
 local fleet = require("syscheck.questions.fleet")
 local metrics = require("syscheck.metrics")
 local output = require("syscheck.output")
-local render = require("syscheck.render")
 local since = require("syscheck.since")
 
 local show = {}
@@ -25,20 +25,20 @@ function show.table(answer, from, color)
    local notes = {}
    for _, c in ipairs(answer) do
       for _, m in ipairs(c.metrics) do
-         rows[#rows + 1] = { render.safe(c.class), m.field.label, m.field.unit, ("%d"):format(m.nodes),
-            value(m.field, m.median), value(m.field, m.slowest.value), render.safe(m.slowest.node),
-            value(m.field, m.fastest.value), render.safe(m.fastest.node), percent(m.spread_pct), percent(m.rest_pct),
+         rows[#rows + 1] = { printable.safe(c.class), m.field.label, m.field.unit, ("%d"):format(m.nodes),
+            value(m.field, m.median), value(m.field, m.slowest.value), printable.safe(m.slowest.node),
+            value(m.field, m.fastest.value), printable.safe(m.fastest.node), percent(m.spread_pct), percent(m.rest_pct),
             m.nodes >= fleet.MIN_NODES and output.cell(("%d"):format(#m.out), #m.out > 0 and "bad" or nil) or "-" }
          for i, o in ipairs(m.out) do
             if i <= MOST_OUT then
-               outs[#outs + 1] = { output.cell(render.safe(o.node), o.worse and "bad" or "warn"), render.safe(c.class),
-                  m.field.label, value(m.field, o.value), value(m.field, m.median),
+               outs[#outs + 1] = { output.cell(printable.safe(o.node), o.worse and "bad" or "warn"),
+                  printable.safe(c.class), m.field.label, value(m.field, o.value), value(m.field, m.median),
                   o.pct and ("%+.1f"):format(o.pct) or "-", output.name(o.status), since.show(o.time) }
             end
          end
          if #m.out > MOST_OUT then
-            notes[#notes + 1] = ("%s, %s: %d more are out (--csv has all)"):format(render.safe(c.class), m.field.label,
-               #m.out - MOST_OUT)
+            notes[#notes + 1] = ("%s, %s: %d more are out (--csv has all)"):format(printable.safe(c.class),
+               m.field.label, #m.out - MOST_OUT)
          end
       end
    end

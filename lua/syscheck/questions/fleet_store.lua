@@ -2,8 +2,8 @@
 -- index for each node, so that a fleet of 10,000 takes no more memory than its values.
 local fields = require("syscheck.fields")
 local job_store = require("syscheck.questions.job_store")
-local level = require("syscheck.level")
 local since = require("syscheck.since")
+local spelling = require("syscheck.spelling")
 
 local fleet_store = {}
 
@@ -38,7 +38,7 @@ local function like(class, classes)
          return name
       end
    end
-   local near = level.suggest(class, classes)
+   local near = spelling.nearest(class, classes)
    return near ~= class and near or nil
 end
 

@@ -1,11 +1,11 @@
 --- A job's answer for people. See job_records.lua for its form.
 local fields = require("syscheck.fields")
+local printable = require("syscheck.printable")
 local job_records = require("syscheck.questions.job_records")
 local jobid = require("syscheck.jobid")
 local metrics = require("syscheck.metrics")
 local output = require("syscheck.output")
 local peers = require("syscheck.questions.peers")
-local render = require("syscheck.render")
 local units = require("syscheck.units")
 
 local show = {}
@@ -241,8 +241,8 @@ function show.table(answer, color)
    for r, run in ipairs(answer) do
       for i, row in ipairs(run.rows) do
          local b = job_records.brief(row)
-         local cells = { render.safe(row.node), output.name(row.time), output.name(b.level),
-            b.status and output.cell(render.safe(b.status), STATUS_STYLE[b.status]) or "-" }
+         local cells = { printable.safe(row.node), output.name(row.time), output.name(b.level),
+            b.status and output.cell(printable.safe(b.status), STATUS_STYLE[b.status]) or "-" }
          for _, column in ipairs(columns) do
             cells[#cells + 1] = cell(column, row, found[r].marks[i])
          end
@@ -252,8 +252,8 @@ function show.table(answer, color)
          rows[#rows + 1] = cells
       end
       for _, note in ipairs(show.remarks(run, found[r].out)) do
-         notes[#notes + 1] = ("%s%s: %s"):format(#answer > 1 and ("run %d, "):format(r) or "", render.safe(note[1]),
-            render.safe(note[2], 400))
+         notes[#notes + 1] = ("%s%s: %s"):format(#answer > 1 and ("run %d, "):format(r) or "", printable.safe(note[1]),
+            printable.safe(note[2], 400))
       end
    end
    -- The last run's: a requeued job has had other nodes before.

@@ -3,7 +3,7 @@ local fields = require("syscheck.fields")
 local jobid = require("syscheck.jobid")
 local metrics = require("syscheck.metrics")
 local output = require("syscheck.output")
-local render = require("syscheck.render")
+local printable = require("syscheck.printable")
 local since = require("syscheck.since")
 local spark = require("syscheck.questions.spark")
 
@@ -57,7 +57,7 @@ function show.table(node, tale, from, to, color, as_utf8)
       statuses[#statuses + 1] = tale.statuses[name] and ("%d %s"):format(tale.statuses[name], name) or nil
    end
    local parts = {
-      ("node %s  cluster %s  class %s  since %s"):format(render.safe(node.name), output.name(node.cluster),
+      ("node %s  cluster %s  class %s  since %s"):format(printable.safe(node.name), output.name(node.cluster),
          output.name(node.class), since.show(from)),
       ("checks %d%s  jobs %d"):format(tale.checks, #statuses > 0 and " (" .. table.concat(statuses, ", ") .. ")" or "",
          tale.jobs_total),
@@ -70,7 +70,7 @@ function show.table(node, tale, from, to, color, as_utf8)
       rows = { { "TIME", "EVENT", "JOB", "WHAT" } }
       for _, e in ipairs(tale.events) do
          rows[#rows + 1] = { since.show(e.time), output.cell(e.event, STYLES[e.event]), job_cell(e.run),
-            render.safe(e.text, 300) }
+            printable.safe(e.text, 300) }
       end
       parts[#parts + 1] = ("\nevents%s\n%s"):format(of_total(tale.events, tale.events_total), output.table(rows, color))
    end

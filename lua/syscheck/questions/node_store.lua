@@ -2,9 +2,9 @@
 local fields = require("syscheck.fields")
 local job_records = require("syscheck.questions.job_records")
 local job_store = require("syscheck.questions.job_store")
-local level = require("syscheck.level")
 local since = require("syscheck.since")
 local story = require("syscheck.questions.node_story")
+local spelling = require("syscheck.spelling")
 
 local node_store = {}
 
@@ -27,7 +27,7 @@ function node_store.nearest(store, name)
    for t in store:rows("SELECT DISTINCT n.name FROM node n ORDER BY n.name") do
       names[#names + 1] = t[1]
    end
-   return level.suggest(name, names)
+   return spelling.nearest(name, names)
 end
 
 -- What a job record adds to the story: events, and what the list of jobs shows.

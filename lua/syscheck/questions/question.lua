@@ -2,7 +2,7 @@
 -- not answer.
 local output = require("syscheck.output")
 local paths = require("syscheck.paths")
-local render = require("syscheck.render")
+local printable = require("syscheck.printable")
 local spool = require("syscheck.spool")
 local store = require("syscheck.store")
 local uv = require("luv")
@@ -22,7 +22,7 @@ end
 --- Says one line on standard error.
 -- @return code
 function question.fail(code, text, ...)
-   io.stderr:write("syscheck: ", render.plain(text:format(...), 600), "\n")
+   io.stderr:write("syscheck: ", printable.plain(text:format(...), 600), "\n")
    return code
 end
 

@@ -1,18 +1,8 @@
---- Text for people: the user's line, tables. Names come from users: escaped here.
-local level = require("syscheck.level")
+--- A check's result in words: the line that a job's user reads, a directory's row.
 local metrics = require("syscheck.metrics")
+local printable = require("syscheck.printable")
 
-local render = {}
-
---- Any string as printable ASCII, at most max characters.
-function render.safe(value, max)
-   return level.show(tostring(value), max or 64)
-end
-
---- A message of our own, which quotes with ": only what a terminal obeys is replaced.
-function render.plain(text, max)
-   return (tostring(text):sub(1, max):gsub("[^ -~]", "?"))
-end
+local show = {}
 
 -- "triad 61.3 GB/s", with the limit where it was broken; "n/a" where unmeasured.
 local function part(m, rated)
@@ -30,7 +20,7 @@ end
 -- @param node name
 -- @param result from check.run
 -- @param note why it is not what the user asked for, or nil
-function render.line(node, result, note)
+function show.line(node, result, note)
    local parts = {}
    for _, rated in ipairs(result.metrics) do
       local m = metrics.BY_NAME[rated.name]
@@ -43,11 +33,11 @@ function render.line(node, result, note)
    end
    for _, run in ipairs(result.runs or {}) do
       if run.path and run.state ~= "ok" then
-         parts[#parts + 1] = ("io %s %s"):format(render.safe(run.path, 24),
+         parts[#parts + 1] = ("io %s %s"):format(printable.safe(run.path, 24),
             run.state == "corrupt" and "WRONG DATA" or "n/a")
       end
    end
-   local text = ("syscheck: %s %s %s"):format(render.safe(node), result.level, result.status)
+   local text = ("syscheck: %s %s %s"):format(printable.safe(node), result.level, result.status)
    if #parts > 0 then
       text = text .. "  " .. table.concat(parts, "  ")
    end
@@ -60,10 +50,10 @@ end
 --- A directory's row in the table of a check, and the rest that is known of it.
 -- @param run from scratch.run
 -- @return cells, text
-function render.path(run)
+function show.path(run)
    local r = run.state == "ok" and run.result
    local row = {
-      "io " .. render.safe(run.path, 40),
+      "io " .. printable.safe(run.path, 40),
       r and ("%.3g/%.3g"):format(r.write_gbs, r.read_gbs) or "-",
       "GB/s w/r",
       "-",
@@ -71,32 +61,11 @@ function render.path(run)
    }
    if not r then
       return row, ("%s: %s%s"):format(row[5], run.state == "corrupt" and "WRONG DATA: " or "",
-         render.safe(run.reason, 300))
+         printable.safe(run.reason, 300))
    end
    return row, ("io %s: %s%s, fsync %.0f us (99 %%: %.0f), per second %.3g creates, %.3g stats, %.3g unlinks"):format(
-      render.safe(run.path, 100), render.safe(r.filesystem, 20), r.direct and "" or " through the page cache",
+      printable.safe(run.path, 100), printable.safe(r.filesystem, 20), r.direct and "" or " through the page cache",
       r.fsync_us, r.fsync_p99_us, r.creates_per_s, r.stats_per_s, r.unlinks_per_s)
 end
 
---- A table with aligned columns; numbers and "-" to the right.
--- @param rows list of lists of strings; the first is the head
-function render.table(rows)
-   local widths = {}
-   for _, row in ipairs(rows) do
-      for i, cell in ipairs(row) do
-         widths[i] = math.max(widths[i] or 0, #cell)
-      end
-   end
-   local lines = {}
-   for _, row in ipairs(rows) do
-      local cells = {}
-      for i, cell in ipairs(row) do
-         local right = rows[2] and (rows[2][i] or ""):match("^[%d.-]+$")
-         cells[i] = right and (" "):rep(widths[i] - #cell) .. cell or cell .. (" "):rep(widths[i] - #cell)
-      end
-      lines[#lines + 1] = (table.concat(cells, "  "):gsub("%s+$", ""))
-   end
-   return table.concat(lines, "\n")
-end
-
-return render
+return show
