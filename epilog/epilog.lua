@@ -8,7 +8,7 @@ local log = require("syscheck.log")
 local node = require("syscheck.node")
 local records = require("syscheck.records")
 local runs = require("syscheck.runs")
-local slurm = require("syscheck.slurm")
+local environment = require("syscheck.slurm.environment")
 local stepdata = require("syscheck.stepdata")
 
 local epilog = {}
@@ -53,7 +53,7 @@ function epilog.main(get, options)
    local started = uv.hrtime()
    local self = node.open(get("SLURMD_NODENAME"), options)
    log.context(("%s epilog: "):format(self.name))
-   local job, err = slurm.job(get)
+   local job, err = environment.job(get)
    if not job then
       log.error("%s", err)
       return

@@ -18,7 +18,7 @@ local records = require("syscheck.records")
 local resume = require("syscheck.resume")
 local runs = require("syscheck.runs")
 local show = require("syscheck.show")
-local slurm = require("syscheck.slurm")
+local environment = require("syscheck.slurm.environment")
 local storm = require("syscheck.storm")
 local yield = require("syscheck.yield")
 
@@ -129,7 +129,7 @@ function prolog.main(get, options)
    local started = uv.hrtime()
    local self = node.open(get("SLURMD_NODENAME"), options)
    log.context(("%s prolog: "):format(self.name))
-   local job, err = slurm.job(get)
+   local job, err = environment.job(get)
    if not job then
       log.error("%s", err)
       return prolog.GO
@@ -157,7 +157,7 @@ function prolog.main(get, options)
    local begin_s = self.now_s()
    local asked, forged = asked_level(get)
    local hardware = inventory.read(self.root)
-   local whole = self:is_whole(slurm.cpus_on(self.name, get("SLURM_JOB_CPUS_PER_NODE"), job.nodelist), hardware)
+   local whole = self:is_whole(environment.cpus_on(self.name, get("SLURM_JOB_CPUS_PER_NODE"), job.nodelist), hardware)
    local lvl, note, ledger, by_user = decide(self, job, asked, whole, from.boot_id, begin_s)
    note = forged or note
 

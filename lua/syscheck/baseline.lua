@@ -1,11 +1,6 @@
 --- The class baseline: what the fleet's nodes of one hardware class measure and have.
--- docs/records.md has the format; learn.lua makes one.
-local json = require("cjson.safe").new()
-local uv = require("luv")
-local files = require("syscheck.files")
+-- docs/records.md has the format; learn.lua makes one. Pure.
 local spread = require("syscheck.spread")
-
-json.decode_invalid_numbers(false)
 
 local baseline = {}
 
@@ -16,7 +11,6 @@ baseline.MIN_CHECKS = 20
 -- Share by which a median may be worse than the one before it, without --force.
 baseline.MAX_DIP = 0.05
 
-local MAX_FILE = 16777216
 baseline.MAX_VALUE = 1e15 -- as the policy's limits
 -- A node that has lost more than this is another machine: it is told, and not failed
 -- by what the class measures.
@@ -135,23 +129,6 @@ function baseline.accept(value)
    end
    local err = wrong(value, value.v)
    return not err and value or nil, err
-end
-
---- Reads a baseline file.
--- @return baseline; or nil and why ("absent" in the third value when there is none)
-function baseline.read(path)
-   local text, err = files.read(path, MAX_FILE)
-   if not text then
-      -- One that is there and cannot be read, or is empty after a crash, is not absent.
-      local _, _, code = uv.fs_stat(path)
-      return nil, err, code == "ENOENT" and "absent" or nil
-   end
-   local value
-   value, err = json.decode(text)
-   if value ~= nil then
-      value, err = baseline.accept(value)
-   end
-   return value, err and ("%s: %s"):format(path, err)
 end
 
 --- The limit that the baseline sets.

@@ -1,7 +1,7 @@
 --- Tells a job's owner, in the job's AdminComment, which of its nodes were drained. The
 -- user's own Comment is never touched.
 local uv = require("luv")
-local slurm = require("syscheck.slurm")
+local hostlist = require("syscheck.slurm.hostlist")
 local storm = require("syscheck.storm")
 
 local comment = {}
@@ -54,7 +54,7 @@ end
 -- in the order. Whoever writes last then writes for the others, too.
 function comment.entries(job, nodes, me)
    local mine, list = {}, {}
-   for _, name in ipairs(slurm.expand(job.nodelist or "") or {}) do
+   for _, name in ipairs(hostlist.expand(job.nodelist or "") or {}) do
       mine[name] = true
    end
    for _, node in ipairs(nodes) do

@@ -4,7 +4,7 @@ local uv = require("luv")
 local comment = require("syscheck.comment")
 local files = require("syscheck.files")
 local process = require("syscheck.process")
-local slurm = require("syscheck.slurm")
+local command = require("syscheck.slurm.command")
 local storm = require("syscheck.storm")
 
 local drain = {}
@@ -43,7 +43,7 @@ function Calls:run(program, args, most, keep)
    if timeout < 0.2 then
       return nil, ("%s: no time is left"):format(args[1])
    end
-   return slurm.call(program, args, timeout, MAX_LIST)
+   return command.run(program, args, timeout, MAX_LIST)
 end
 
 function Calls:scontrol(args, most, keep)

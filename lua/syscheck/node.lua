@@ -2,7 +2,7 @@
 -- jobs. Nothing here leaves the node.
 local json = require("cjson.safe").new()
 local uv = require("luv")
-local baseline = require("syscheck.baseline")
+local baseline_file = require("syscheck.node.baseline_file")
 local budget = require("syscheck.budget")
 local files = require("syscheck.files")
 local log = require("syscheck.log")
@@ -10,7 +10,7 @@ local paths = require("syscheck.paths")
 local policy_file = require("syscheck.policy_file")
 local records = require("syscheck.records")
 local runs = require("syscheck.runs")
-local slurm = require("syscheck.slurm")
+local hostlist = require("syscheck.slurm.hostlist")
 
 json.decode_invalid_numbers(false)
 
@@ -31,7 +31,7 @@ local PROLOG_MAX_S = 120
 function node.open(name, options)
    local file = options and options.policy or paths.policy
    local self = setmetatable({ problems = {}, root = options and options.root or "" }, node)
-   self.name = slurm.safe_name(name) or slurm.safe_name((uv.os_gethostname():match("^[^.]*"))) or "unknown"
+   self.name = hostlist.name(name) or hostlist.name((uv.os_gethostname():match("^[^.]*"))) or "unknown"
    local copy = options and options.copy or not (options and options.policy) and paths.state .. "/policy.good" or nil
    if options and options.without_policy and not uv.fs_stat(file) then
       file, copy = nil, nil
@@ -47,7 +47,7 @@ function node.open(name, options)
    self.lock = self.policy.lock and self:expand(self.policy.lock)
    local absent
    file = self:expand(self.policy.baseline or paths.baseline)
-   self.baseline, err, absent = baseline.read(file)
+   self.baseline, err, absent = baseline_file.read(file)
    -- It decides over drains, as the policy does.
    if self.baseline then
       local trusted

@@ -1,26 +1,9 @@
 --- A node's standing with slurmctld: whether our drain still holds, and its end.
-local process = require("syscheck.process")
+local command = require("syscheck.slurm.command")
 
 local standing = {}
 
 local CALL_TIMEOUT_S = 5
-
-local function call(program, args)
-   local conf = os.getenv("SLURM_CONF")
-   local run, err = process.run(program, args, {
-      timeout_ms = CALL_TIMEOUT_S * 1000,
-      env = conf and { "SLURM_CONF=" .. conf } or nil,
-   })
-   if not run then
-      return nil, err
-   elseif run.timed_out then
-      return nil, ("scontrol %s: no answer within %d s"):format(args[1], CALL_TIMEOUT_S)
-   elseif run.code ~= 0 or run.signal ~= 0 then
-      return nil, ("scontrol %s: exit code %s: %s"):format(args[1], tostring(run.code),
-         (run.err:sub(1, 300):gsub("%s+", " ")))
-   end
-   return run.out
-end
 
 -- A state with any other flag (DOWN, MAINTENANCE, REBOOT, POWERED_DOWN, ...), or with a
 -- mark behind it (* for not responding), is not ours to change.
@@ -33,7 +16,7 @@ local MAY_RESUME = { IDLE = true, DRAIN = true, CLOUD = true, DYNAMIC_NORM = tru
 --   "other": it is in service, or somebody else's reason stands there; nil and why when
 --   that cannot be told
 function standing.stands(program, node, reason)
-   local shown, err = call(program, { "show", "node", "--oneliner", node })
+   local shown, err = command.run(program, { "show", "node", "--oneliner", node }, CALL_TIMEOUT_S)
    if not shown then
       return nil, err
    end
@@ -58,7 +41,7 @@ end
 --- Puts a node back into service, see stands() first.
 -- @return true, or nil and why
 function standing.resume(program, node)
-   local out, err = call(program, { "update", "nodename=" .. node, "state=resume" })
+   local out, err = command.run(program, { "update", "nodename=" .. node, "state=resume" }, CALL_TIMEOUT_S)
    return out and true, err
 end
 

@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local baseline = require("syscheck.baseline")
+local baseline_file = require("syscheck.node.baseline_file")
 local policy = require("syscheck.policy")
 local verdict = require("syscheck.verdict")
 
@@ -18,7 +19,7 @@ function TestFile:test_bad_files()
       local f = assert(io.open(path, "w"))
       f:write(text)
       f:close()
-      return baseline.read(path)
+      return baseline_file.read(path)
    end
    lu.assertEquals(read(GOOD).classes.c.metrics.triad_gbs.median, 50)
    local v1 = '{"v":1,"classes":{"c":{"triad_gbs":{"median":50,"mad_pct":1}}}}'
@@ -56,7 +57,7 @@ function TestFile:test_bad_files()
    end
    lu.assertNotNil(read((GOOD:gsub('"nodes":6', '"nodes":4'):gsub('"expect"', '"forced":true,"expect"'))))
    os.remove(path)
-   local _, _, absent = baseline.read(path)
+   local _, _, absent = baseline_file.read(path)
    lu.assertEquals(absent, "absent")
 end
 

@@ -8,7 +8,8 @@ local policy = require("syscheck.policy")
 local printable = require("syscheck.printable")
 local records = require("syscheck.records")
 local show = require("syscheck.show")
-local slurm = require("syscheck.slurm")
+local environment = require("syscheck.slurm.environment")
+local hostlist = require("syscheck.slurm.hostlist")
 local verdict = require("syscheck.verdict")
 
 local function learned(triad, mad)
@@ -205,30 +206,30 @@ function TestSlurm:test_expand()
       [""] = "",
    }
    for list, want in pairs(cases) do
-      lu.assertEquals(table.concat(slurm.expand(list), " "), want)
+      lu.assertEquals(table.concat(hostlist.expand(list), " "), want)
    end
    for _, bad in ipairs({ "n[1-", "n[a]", "n]1[", "n[1-99999999]", "n[1]]",
       "n[" .. ("1-200000,"):rep(9) .. "1]", "n[99999999999999999990-99999999999999999991]",
       "n[" .. ("0"):rep(120) .. "1-2]" }) do
-      lu.assertNil(slurm.expand(bad), bad)
+      lu.assertNil(hostlist.expand(bad), bad)
    end
-   lu.assertEquals(#slurm.expand("n[00001-10000]"), 10000)
+   lu.assertEquals(#hostlist.expand("n[00001-10000]"), 10000)
 end
 
 function TestSlurm:test_cpus_on()
-   lu.assertEquals(slurm.cpus_on("n3", "64(x3)", "n[1-3]"), 64)
-   lu.assertEquals(slurm.cpus_on("n3", "64(x2),8", "n[1-3]"), 8)
-   lu.assertEquals(slurm.cpus_on("n1", "4,8(x2)", "n[1-3]"), 4)
-   lu.assertNil(slurm.cpus_on("n9", "4,8(x2)", "n[1-3]"))
-   lu.assertNil(slurm.cpus_on("n1", "4;8", "n1"))
-   lu.assertNil(slurm.cpus_on("n1", nil, nil))
+   lu.assertEquals(environment.cpus_on("n3", "64(x3)", "n[1-3]"), 64)
+   lu.assertEquals(environment.cpus_on("n3", "64(x2),8", "n[1-3]"), 8)
+   lu.assertEquals(environment.cpus_on("n1", "4,8(x2)", "n[1-3]"), 4)
+   lu.assertNil(environment.cpus_on("n9", "4,8(x2)", "n[1-3]"))
+   lu.assertNil(environment.cpus_on("n1", "4;8", "n1"))
+   lu.assertNil(environment.cpus_on("n1", nil, nil))
 end
 
 function TestSlurm:test_names_that_become_paths()
    for _, bad in ipairs({ "", "..", ".hidden", "a/b", "-x", "a b", "a\n", ("n"):rep(300) }) do
-      lu.assertNil(slurm.safe_name(bad), bad)
+      lu.assertNil(hostlist.name(bad), bad)
    end
-   lu.assertEquals(slurm.safe_name("n001-ib.cluster"), "n001-ib.cluster")
+   lu.assertEquals(hostlist.name("n001-ib.cluster"), "n001-ib.cluster")
 end
 
 TestInventory = {}

@@ -1,6 +1,7 @@
 --- syscheck baseline learn | show | diff | apply: what healthy nodes of each class measure.
 local json = require("cjson").new()
 local baseline = require("syscheck.baseline")
+local baseline_file = require("syscheck.node.baseline_file")
 local choose = require("syscheck.choose")
 local files = require("syscheck.files")
 local learn = require("syscheck.learn")
@@ -88,7 +89,7 @@ end
 
 -- The baseline in use. @return baseline or nil; error unless there is none
 local function in_use(path)
-   local old, err, absent = baseline.read(path)
+   local old, err, absent = baseline_file.read(path)
    return old, not old and not absent and err or nil
 end
 
@@ -136,7 +137,7 @@ end
 
 local function run_show(_, self)
    local path = self:expand(self.policy.baseline or paths.baseline)
-   local b, err, absent = baseline.read(path)
+   local b, err, absent = baseline_file.read(path)
    if not b then
       return complain("%s%s", err, absent and "; syscheck baseline learn makes one" or "")
    end
@@ -194,10 +195,10 @@ local function print_diff(old, new)
 end
 
 local function run_diff(args)
-   local old, err = baseline.read(args.old)
+   local old, err = baseline_file.read(args.old)
    local new
    if old then
-      new, err = baseline.read(args.new)
+      new, err = baseline_file.read(args.new)
    end
    if not new then
       return complain("%s", err)
@@ -208,7 +209,7 @@ end
 
 local function run_apply(args, self)
    local used = self:expand(self.policy.baseline or paths.baseline)
-   local new, err = baseline.read(args.file)
+   local new, err = baseline_file.read(args.file)
    local trusted, why = files.trusted(args.file)
    if not new or not trusted then
       return complain("%s", err or why)

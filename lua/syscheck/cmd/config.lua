@@ -6,7 +6,7 @@ local policy = require("syscheck.policy")
 local policy_text = require("syscheck.policy_text")
 local printable = require("syscheck.printable")
 local process = require("syscheck.process")
-local slurm = require("syscheck.slurm")
+local hostlist = require("syscheck.slurm.hostlist")
 local spelling = require("syscheck.spelling")
 
 local config = {}
@@ -78,7 +78,7 @@ end
 
 -- Partitions of a node, from Slurm. @return list; or nil and why
 local function partitions_of(p, node)
-   if not slurm.safe_name(node) then
+   if not hostlist.name(node) then
       return nil, ('"%s" is no node name'):format(printable.safe(node))
    end
    local said, err = ask(p, "node", node)

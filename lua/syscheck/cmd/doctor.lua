@@ -3,8 +3,8 @@
 local json = require("cjson").new()
 local doctor = require("syscheck.doctor")
 local printable = require("syscheck.printable")
-local slurm = require("syscheck.slurm")
 local world = require("syscheck.doctor.world")
+local hostlist = require("syscheck.slurm.hostlist")
 
 local command = {}
 
@@ -18,7 +18,7 @@ function command.add_to(parser)
    c:option("--conf", "slurm.conf to read (default: $SLURM_CONF, /etc/slurm/slurm.conf)."):argname("FILE")
    c:option("--node", "Name of this node in slurm.conf (default: $SLURMD_NODENAME, the host's name)."):argname("NAME")
       :convert(function(value)
-         return slurm.safe_name(value), "--node: not a node's name"
+         return hostlist.name(value), "--node: not a node's name"
       end)
    c:option("--policy", "Policy file to use."):argname("FILE")
    c:flag("--json", "Print the findings as one JSON object.")

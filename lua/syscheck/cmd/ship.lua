@@ -13,7 +13,7 @@ local printable = require("syscheck.printable")
 local process = require("syscheck.process")
 local records = require("syscheck.records")
 local ship = require("syscheck.ship")
-local slurm = require("syscheck.slurm")
+local hostlist = require("syscheck.slurm.hostlist")
 local spool = require("syscheck.spool")
 
 local command = {}
@@ -36,7 +36,7 @@ function command.add_to(parser)
    c:option("--spool", "Spool directory to ship (default: the policy's)."):argname("DIR")
    c:option("--node", "Name of the node's directory (default: $SLURMD_NODENAME, the host's name).")
       :argname("NAME"):convert(function(value)
-         return slurm.safe_name(value), "--node: not a node's name"
+         return hostlist.name(value), "--node: not a node's name"
       end)
    c:option("--timeout", "Seconds after which a destination that hangs is given up (default: the policy's).")
       :argname("S"):convert(function(value)
@@ -71,7 +71,7 @@ end
 
 -- @return list of { spool, node }; or nil, why
 local function spools(args, self)
-   local node = args.node or slurm.safe_name(os.getenv("SLURMD_NODENAME")) or self.name
+   local node = args.node or hostlist.name(os.getenv("SLURMD_NODENAME")) or self.name
    if args.spool then
       return { { spool = args.spool, node = node } }
    end
@@ -82,7 +82,7 @@ local function spools(args, self)
    end
    local out = {}
    for i, dir in ipairs(dirs) do
-      out[i] = { spool = dir, node = names and slurm.safe_name(names[i]) or node }
+      out[i] = { spool = dir, node = names and hostlist.name(names[i]) or node }
    end
    return out
 end

@@ -1,5 +1,5 @@
 --- Rules on slurm.conf. See doctor.lua for their form.
-local slurm = require("syscheck.slurm")
+local hostlist = require("syscheck.slurm.hostlist")
 local slurmconf = require("syscheck.slurmconf")
 local times = require("syscheck.doctor.times")
 
@@ -237,7 +237,7 @@ local function node_line(facts)
             default[key] = value
          end
       elseif not found then
-         for _, name in ipairs(slurm.expand(entry.value) or {}) do
+         for _, name in ipairs(hostlist.expand(entry.value) or {}) do
             if name == facts.node then
                found = { entry = entry, values = setmetatable(entry.more or {}, { __index = default }) }
                break

@@ -1,7 +1,7 @@
 --- Gathers the facts that the rules of doctor.lua look at. Changes nothing; what a
 -- normal user cannot see is said to be unseen.
 local uv = require("luv")
-local baseline = require("syscheck.baseline")
+local baseline_file = require("syscheck.node.baseline_file")
 local elf = require("syscheck.elf")
 local files = require("syscheck.files")
 local installed = require("syscheck.doctor.installed")
@@ -9,7 +9,7 @@ local inventory = require("syscheck.inventory")
 local look = require("syscheck.doctor.look")
 local paths = require("syscheck.paths")
 local policy = require("syscheck.policy")
-local slurm = require("syscheck.slurm")
+local hostlist = require("syscheck.slurm.hostlist")
 local slurmconf = require("syscheck.slurmconf")
 
 local world = {}
@@ -63,7 +63,7 @@ local function read_baseline(file)
       local text
       text, b.err = look.text(file, MAX_BASELINE)
       if text then
-         b.value, b.err = baseline.read(file)
+         b.value, b.err = baseline_file.read(file)
          local trusted, why = files.trusted(file)
          b.err = b.err or (not trusted and why) or nil
       end
@@ -172,7 +172,7 @@ end
 -- The uid of SlurmUser, who may own what is Slurm's.
 local function slurm_user(conf)
    local user = (slurmconf.value(conf, "SlurmUser") or "root"):match("^[^(]*")
-   local line = slurm.safe_name(user) and look.ask("getent", { "passwd", user })
+   local line = hostlist.name(user) and look.ask("getent", { "passwd", user })
    return tonumber(user) or tonumber(line and line:match("^[^:]*:[^:]*:(%d+):"))
 end
 
@@ -229,7 +229,7 @@ function world.look(options)
    local is_root = uv.getuid() == 0
    local host = uv.os_gethostname()
    local facts = { conf = conf, paths = paths, now = os.time(), is_root = is_root,
-      node = slurm.safe_name(options.node or os.getenv("SLURMD_NODENAME")) or slurm.safe_name(host:match("^[^.]*"))
+      node = hostlist.name(options.node or os.getenv("SLURMD_NODENAME")) or hostlist.name(host:match("^[^.]*"))
          or "unknown" }
    local function expand(path)
       return (path:gsub("%%n", facts.node))

@@ -1,0 +1,30 @@
+--- The baseline as a file.
+local json = require("cjson.safe").new()
+local uv = require("luv")
+local baseline = require("syscheck.baseline")
+local files = require("syscheck.files")
+
+json.decode_invalid_numbers(false)
+
+local baseline_file = {}
+
+local MAX_FILE = 16777216
+
+--- Reads a baseline file.
+-- @return baseline; or nil and why ("absent" in the third value when there is none)
+function baseline_file.read(path)
+   local text, err = files.read(path, MAX_FILE)
+   if not text then
+      -- One that is there and cannot be read, or is empty after a crash, is not absent.
+      local _, _, code = uv.fs_stat(path)
+      return nil, err, code == "ENOENT" and "absent" or nil
+   end
+   local value
+   value, err = json.decode(text)
+   if value ~= nil then
+      value, err = baseline.accept(value)
+   end
+   return value, err and ("%s: %s"):format(path, err)
+end
+
+return baseline_file

@@ -1,0 +1,33 @@
+--- Calls of Slurm's commands, with a deadline.
+local process = require("syscheck.process")
+
+local command = {}
+
+--- Calls one of Slurm's commands. Times come back in UTC.
+-- @param program a name or path
+-- @param args list of strings
+-- @param timeout_s seconds
+-- @param max_output bytes, or nil
+-- @return what it printed; or nil and why
+function command.run(program, args, timeout_s, max_output)
+   local conf = os.getenv("SLURM_CONF")
+   local name = program:match("[^/]+$") or program
+   local run, err = process.run(program, args, {
+      timeout_ms = timeout_s * 1000,
+      max_output = max_output,
+      env = { "TZ=UTC", conf and "SLURM_CONF=" .. conf or nil },
+   })
+   if not run then
+      return nil, err
+   elseif run.timed_out then
+      return nil, ("%s %s: no answer within %.0f s"):format(name, args[1], timeout_s)
+   elseif run.too_long then
+      return nil, ("%s %s: an answer without end"):format(name, args[1])
+   elseif run.code ~= 0 or run.signal ~= 0 then
+      return nil, ("%s %s: %s %s: %s"):format(name, args[1], run.signal ~= 0 and "ended by signal" or "exit code",
+         tostring(run.signal ~= 0 and run.signal or run.code), (run.err:gsub("%s+", " "):sub(1, 300)))
+   end
+   return run.out
+end
+
+return command

@@ -1,0 +1,80 @@
+--- Names of nodes, and Slurm's lists of them. Pure.
+local hostlist = {}
+
+local MAX_DIGITS = 18 -- of a number that Lua can count with
+local MAX_HOSTS = 200000 -- a bound against nonsense, ten times the largest cluster
+
+--- A node's name that is safe to build a path from, or nil.
+function hostlist.name(text)
+   return text and #text <= 255 and text:match("^[%w_][%w._-]*$") or nil
+end
+
+-- "1-3,07" -> "1", "2", "3", "07"
+local function numbers(list)
+   local out = {}
+   for item in list:gmatch("[^,]+") do
+      local from, to = item:match("^(%d+)-(%d+)$")
+      if from then
+         if #from > MAX_DIGITS or #to > MAX_DIGITS or #out + tonumber(to) - tonumber(from) > MAX_HOSTS then
+            return nil
+         end
+         local format = "%0" .. #from .. "d"
+         for n = tonumber(from), tonumber(to) do
+            out[#out + 1] = format:format(n)
+         end
+      elseif item:match("^%d+$") then
+         out[#out + 1] = item
+      else
+         return nil
+      end
+   end
+   return out
+end
+
+-- "r[1-2]n[1-2]" -> four names
+local function expand_one(text, out)
+   local head, list, tail = text:match("^([^%[%]]*)%[([%d,-]+)%](.*)$")
+   if not head then
+      if text:find("[%[%]]") then
+         return nil
+      end
+      out[#out + 1] = text
+      return #out <= MAX_HOSTS
+   end
+   local items = numbers(list)
+   for _, n in ipairs(items or {}) do
+      local rest = {}
+      if not expand_one(tail, rest) then
+         return nil
+      end
+      for _, r in ipairs(rest) do
+         out[#out + 1] = head .. n .. r
+      end
+      if #out > MAX_HOSTS then
+         return nil
+      end
+   end
+   return items ~= nil
+end
+
+--- A hostlist's names: "n[1-3,07],m2". nil when it is none.
+function hostlist.expand(list)
+   local out = {}
+   local at, depth = 1, 0
+   for i = 1, #list + 1 do
+      local c = list:sub(i, i)
+      if c == "[" then
+         depth = depth + 1
+      elseif c == "]" then
+         depth = depth - 1
+      elseif (c == "," and depth == 0) or c == "" then
+         if i > at and not expand_one(list:sub(at, i - 1), out) then
+            return nil
+         end
+         at = i + 1
+      end
+   end
+   return out
+end
+
+return hostlist
