@@ -1,15 +1,15 @@
 --- After the job: snapshot again, what changed, one job record.
 local uv = require("luv")
-local budget = require("syscheck.budget")
-local counters = require("syscheck.counters")
-local gauges = require("syscheck.gauges")
-local inventory = require("syscheck.inventory")
-local log = require("syscheck.log")
-local node = require("syscheck.node")
-local records = require("syscheck.records")
-local runs = require("syscheck.runs")
+local budget = require("syscheck.node.budget")
+local counters = require("syscheck.counters.snapshot")
+local gauges = require("syscheck.counters.gauges")
+local inventory = require("syscheck.hardware.inventory")
+local log = require("syscheck.lib.log")
+local node = require("syscheck.node.node")
+local records = require("syscheck.spool.records")
+local runs = require("syscheck.node.jobs")
 local environment = require("syscheck.slurm.environment")
-local stepdata = require("syscheck.stepdata")
+local stepdata = require("syscheck.node.steps")
 
 local epilog = {}
 

@@ -9,7 +9,7 @@ end
 package.path = "@DATADIR@/lua/?.lua;" .. absolute(package.path)
 package.cpath = absolute(package.cpath)
 local asker = require("syscheck.questions.asker")
-local process = require("syscheck.process")
+local process = require("syscheck.lib.process")
 
 local USAGE, UNKNOWN = 2, 3
 local ID_MS = 10000

@@ -21,7 +21,7 @@ local function load_modules()
          package.loaded[name] = nil
       end
    end
-   return require("syscheck.submit"), require("syscheck.policy"), require("syscheck.policy_copy")
+   return require("syscheck.policy.submission"), require("syscheck.policy.policy"), require("syscheck.policy.copy")
 end
 
 local function read(path)

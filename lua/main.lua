@@ -8,7 +8,7 @@ end
 package.path = "@DATADIR@/lua/?.lua;" .. absolute(package.path)
 package.cpath = absolute(package.cpath)
 local argparse = require("argparse")
-local paths = require("syscheck.paths")
+local paths = require("syscheck.lib.paths")
 
 local USAGE = 2
 local COMMANDS = { "run", "job", "node", "why", "suspects", "fleet", "baseline", "config", "doctor", "ship", "ingest",

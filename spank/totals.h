@@ -1,7 +1,7 @@
 /*
  * What the steps of one job left on this node, added up: <status_dir>/<job>.steps. One
  * small file however many steps there were; each step's slurmstepd adds its own under a
- * lock, and the epilog (lua/syscheck/stepdata.lua) reads it.
+ * lock, and the epilog (lua/syscheck/node/steps.lua) reads it.
  *
  * Pure but for totals_add(), totals_file.c.
  */

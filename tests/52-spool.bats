@@ -27,7 +27,7 @@ teardown() {
 append() {
 	lua5.4 - "$P/share/syscheck/lua" "$S" "$1" "$2" "${3:-}" <<-'LUA'
 	package.path = arg[1] .. "/?.lua;" .. package.path
-	local records = require("syscheck.records")
+	local records = require("syscheck.spool.records")
 	local options = load("return {" .. arg[5] .. "}")()
 	for i = tonumber(arg[3]), tonumber(arg[4]) do
 		local ok, err = records.append(arg[2], { v = 1, kind = "job", id = ("%032x"):format(i), node = "n1",
@@ -42,7 +42,7 @@ append() {
 numbers() {
 	lua5.4 - "$P/share/syscheck/lua" "$@" <<-'LUA'
 	package.path = arg[1] .. "/?.lua;" .. package.path
-	local records = require("syscheck.records")
+	local records = require("syscheck.spool.records")
 	local out = {}
 	for r in records.read({ table.unpack(arg, 2) }, function(file, line, why)
 		out[#out + 1] = ("BAD:%d:%s"):format(line, why)
@@ -193,9 +193,9 @@ full_disk() {
 	append 1 40 "$SMALL"
 	lua5.4 - "$P/share/syscheck/lua" "$S" >"$BATS_TEST_TMPDIR/got" <<-'LUA'
 	package.path = arg[1] .. "/?.lua;" .. package.path
-	local records = require("syscheck.records")
-	local segments = require("syscheck.segments")
-	local journal = require("syscheck.journal")
+	local records = require("syscheck.spool.records")
+	local segments = require("syscheck.spool.segments")
+	local journal = require("syscheck.spool.journal")
 	local n = 0
 	for r in records.read({ arg[2] }, function(...) print("BAD", ...) end) do
 		n = n + 1
@@ -419,7 +419,7 @@ receiver() {
 	# One that has to be split, with what JSON escapes and UTF-8.
 	lua5.4 - "$P/share/syscheck/lua" "$S" <<-'LUA'
 	package.path = arg[1] .. "/?.lua;" .. package.path
-	local records = require("syscheck.records")
+	local records = require("syscheck.spool.records")
 	for i = 4, 20 do
 		assert(records.append(arg[2], { v = 1, kind = "job", id = ("%032x"):format(i), node = "n1",
 			name = ('"\\/\n\27é漢'):rep(i * 40) }))

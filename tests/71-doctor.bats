@@ -157,7 +157,7 @@ finds() {
 	echo '-- syscheck' >"$C/job_submit.lua"
 	run syscheck doctor
 	finds warn "does not call syscheck"
-	echo 'local syscheck = require("syscheck.submit")' >"$C/job_submit.lua"
+	echo 'local syscheck = require("syscheck.policy.submission")' >"$C/job_submit.lua"
 	run syscheck doctor
 	[ "$status" -eq 0 ]
 	sed -i /JobSubmitPlugins/d "$C/slurm.conf"

@@ -151,7 +151,7 @@ stores_once() {
 		[ "$status" -eq 0 ]
 		run lua5.4 - "$P/share/syscheck/lua" "$STORE" <<-'LUA'
 		package.path = arg[1] .. "/?.lua;" .. package.path
-		local store = assert(require("syscheck.store").open(arg[2]))
+		local store = assert(require("syscheck.store.store").open(arg[2]))
 		local r = store:row("SELECT j.disk_read_bytes, j.nfs_ops, j.clock_limit_mhz, j.begin_s, u.text, w.text, j.detail "
 		   .. "FROM job_node j JOIN run r ON r.id = j.run JOIN word u ON u.id = r.user JOIN word w ON w.id = r.name "
 		   .. "WHERE r.job_id = ? AND j.key >= ?", 4711, 1795161600 << 30)
@@ -426,8 +426,8 @@ stores_once() {
 		lines 'job { time = ago(500), job = { id = 1, name = "gone" }, elapsed_s = 60, node = "n2" }' >"$D/2"
 		lua5.4 - "$STORE" "$D/1" "$D/2" <<-'LUA'
 		package.path = "lua/?.lua;" .. package.path
-		local files, prune, record = require("syscheck.files"), require("syscheck.store.prune"), require("syscheck.store.record")
-		local store, writer, uv = require("syscheck.store"), require("syscheck.store.writer"), require("luv")
+		local files, prune, record = require("syscheck.lib.files"), require("syscheck.store.prune"), require("syscheck.store.record")
+		local store, writer, uv = require("syscheck.store.store"), require("syscheck.store.writer"), require("luv")
 		local function row(path)
 		   return assert(record.read((files.read(path):gsub("\n", ""))))
 		end

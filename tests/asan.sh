@@ -54,7 +54,7 @@ done
 for picker in "$@"; do
 	# Lua itself has no sanitizer: its library goes before. Lua's own leaks are not looked for.
 	clean "${picker##*/}" env LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
-		ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" PICKER="$picker" ROUNDS=100000 lua5.4 tests/lua/test_picker.lua
+		ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" PICKER="$picker" ROUNDS=100000 lua5.4 tests/lua/store/test_picker.lua
 done
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

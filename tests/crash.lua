@@ -20,7 +20,7 @@ local victims = {}
 local function acknowledge(acks)
    local file = assert(io.open(acks, "ab"))
    file:setvbuf("no")
-   local records = require("syscheck.records")
+   local records = require("syscheck.spool.records")
    local append = records.append
    function records.append(spool, record, limits)
       local ok, err = append(spool, record, limits)
@@ -36,7 +36,7 @@ local LIMITS = { spool_segment_mb = 0.01, spool_max_mb = 1000 }
 
 function victims.append(work, acks)
    local records = acknowledge(acks)
-   local id = require("syscheck.files").random_id
+   local id = require("syscheck.lib.files").random_id
    while true do
       local time = records.time(os.time())
       assert(records.append(work .. "/spool", { v = 1, kind = "job", id = id(), node = "n1", boot_id = "b", time = time,
@@ -63,7 +63,7 @@ function victims.agent(work, acks)
 end
 
 function victims.ship(work)
-   local process, ship = require("syscheck.process"), require("syscheck.ship")
+   local process, ship = require("syscheck.lib.process"), require("syscheck.spool.ship")
    while true do
       local fd = process.lock_file(work .. "/spool/.ship.lock", 1)
       if fd then
@@ -77,7 +77,7 @@ end
 
 function victims.close(work)
    while true do
-      require("syscheck.journal").close(work .. "/spool")
+      require("syscheck.spool.journal").close(work .. "/spool")
       uv.sleep(3)
    end
 end
@@ -171,7 +171,7 @@ local function count_lines(file)
 end
 
 local function check(work, stored)
-   local records = require("syscheck.records")
+   local records = require("syscheck.spool.records")
    local times, bad, torn, total = {}, 0, 0, 0
    for record in records.read({ work .. "/dest/n1" }, function(_, _, why)
       torn = torn + 1
@@ -192,7 +192,7 @@ local function check(work, stored)
       end
    end
    local acknowledged, lost = 0, 0
-   for _, name in ipairs(require("syscheck.files").list(work .. "/acks")) do
+   for _, name in ipairs(require("syscheck.lib.files").list(work .. "/acks")) do
       for id in io.lines(work .. "/acks/" .. name) do
          acknowledged = acknowledged + 1
          if not times[id] or (stored and not stored[id]) then
@@ -209,7 +209,7 @@ end
 local mode = arg[1]
 if mode == "victim" then
    package.path = arg[3] .. "/?.lua;" .. package.path
-   require("syscheck.node") -- what takes the time
+   require("syscheck.node.node") -- what takes the time
    io.stdout:write("ready\n")
    io.stdout:flush()
    victims[arg[2]](arg[4], arg[5])

@@ -49,7 +49,7 @@ man() {
 main() {
 	umask 022
 	local d f
-	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR/lua/syscheck/counters" "$DATADIR/lua/syscheck/cmd" "$DATADIR/lua/syscheck/doctor" "$DATADIR/lua/syscheck/questions" "$DATADIR/lua/syscheck/store" "$DATADIR/lua/syscheck/why" \
+	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR" \
 		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
 		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/systemd" "$DATADIR/examples/sudoers.d" "$DATADIR/examples/store" \
 		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do
@@ -78,11 +78,15 @@ main() {
 	substitute 644 lua/job_submit.lua "$(dest "$DATADIR/job_submit.lua")"
 	substitute 755 lua/main.lua "$(dest "$BINDIR/syscheck")"
 	substitute 755 lua/ask.lua "$(dest "$LIBEXECDIR/ask")"
-	for f in lua/syscheck/*.lua lua/syscheck/*/*.lua; do
+	find lua/syscheck -type d | while read -r d; do
+		install -d -m 755 "$(dest "$DATADIR/$d")"
+	done
+	find lua/syscheck -name '*.lua' | while read -r f; do
 		substitute 644 "$f" "$(dest "$DATADIR/$f")"
 	done
-	substitute 644 prolog/prolog.lua "$(dest "$DATADIR/lua/syscheck/prolog.lua")"
-	substitute 644 epilog/epilog.lua "$(dest "$DATADIR/lua/syscheck/epilog.lua")"
+	for f in prolog/*.lua epilog/*.lua; do
+		substitute 644 "$f" "$(dest "$DATADIR/lua/syscheck/${f##*/}")"
+	done
 	for f in docs/man/*.[158]; do
 		[ -e "$f" ] && man "$f"
 	done

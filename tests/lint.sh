@@ -44,7 +44,7 @@ lint_lua() {
 lint_lua_versions() {
 	local v f
 	for v in 5.1 5.2 5.3 5.4; do
-		for f in lua/job_submit.lua lua/syscheck/{printable,spelling,level,policy,policy_text,policy_schema,policy_copy,submit}.lua etc/syscheck/policy.lua; do
+		for f in lua/job_submit.lua lua/syscheck/policy/*.lua lua/syscheck/lib/{printable,spelling}.lua etc/syscheck/policy.lua; do
 			"luac$v" -p "$f" || return 1
 		done
 	done

@@ -89,7 +89,7 @@ side_by_side() {
 }
 
 main() {
-	[ "$#" -gt 0 ] || set -- tests/c/test_*.c tests/lua/test_*.lua tests/*.bats
+	[ "$#" -gt 0 ] || set -- tests/c/test_*.c tests/lua/*/test_*.lua tests/*.bats
 	local f lines together=() alone=() words
 	for f in "$@"; do
 		lines=$(programs "$f") || exit 2

@@ -4,14 +4,14 @@
 -- Adds its keys to build/bench/detect.json and leaves the others.
 package.path = "lua/?.lua;tests/bench/?.lua;" .. package.path
 local json = require("cjson")
-local choose = require("syscheck.choose")
-local files = require("syscheck.files")
-local learn = require("syscheck.learn")
-local metrics = require("syscheck.metrics")
-local output = require("syscheck.output")
-local policy = require("syscheck.policy")
-local records = require("syscheck.records")
-local verdict = require("syscheck.verdict")
+local choose = require("syscheck.verdict.adoption")
+local files = require("syscheck.lib.files")
+local learn = require("syscheck.verdict.learning")
+local metrics = require("syscheck.catalogue.metrics")
+local output = require("syscheck.lib.output")
+local policy = require("syscheck.policy.policy")
+local records = require("syscheck.spool.records")
+local verdict = require("syscheck.verdict.rating")
 
 local FILE = "build/bench/detect.json"
 

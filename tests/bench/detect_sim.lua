@@ -4,12 +4,12 @@
 -- normal. A second run has new noise and the same offset. "Spread" is what is measured in
 -- the field: highest to lowest of 8 nodes, 2.847 standard deviations on average (so 3 to
 -- 5 % are 1.05 to 1.76 %). The harder reading, standard deviation, is printed as well.
-local choose = require("syscheck.choose")
-local learn = require("syscheck.learn")
-local output = require("syscheck.output")
-local policy = require("syscheck.policy")
-local spread = require("syscheck.spread")
-local verdict = require("syscheck.verdict")
+local choose = require("syscheck.verdict.adoption")
+local learn = require("syscheck.verdict.learning")
+local output = require("syscheck.lib.output")
+local policy = require("syscheck.policy.policy")
+local spread = require("syscheck.verdict.spread")
+local verdict = require("syscheck.verdict.rating")
 
 local RANGE_OF_8 = 2.847
 local MEDIAN = { triad_gbs = 400, gflops = 5000 }

@@ -1,6 +1,6 @@
 -- fixture.lua DIR: the /proc and /sys of a busy node of two sockets and 256 CPUs.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 local tree = require("tree")
 
 local root = assert(arg[1], "usage: fixture.lua DIR")

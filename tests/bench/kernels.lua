@@ -6,7 +6,7 @@
 --   kernels.lua [ROUNDS]     rounds of each pair, default 7
 package.path = "lua/?.lua;" .. package.path
 local json = require("cjson")
-local process = require("syscheck.process")
+local process = require("syscheck.lib.process")
 
 local BIN = "build/tests/bench/"
 local ROUNDS = tonumber(arg[1] or 7)

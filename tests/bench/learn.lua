@@ -25,8 +25,8 @@ if arg[3] == "write" then
    return
 end
 
-local learn = require("syscheck.learn")
-local records = require("syscheck.records")
+local learn = require("syscheck.verdict.learning")
+local records = require("syscheck.spool.records")
 
 local function peak_mb()
    return tonumber(io.open("/proc/self/status"):read("a"):match("VmHWM:%s*(%d+)")) / 1024

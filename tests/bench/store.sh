@@ -58,7 +58,7 @@ import() {
 extract() {
 	lua5.4 - "$W/plain.db" >"$W/extract.sql" <<-'LUA'
 	package.path = "lua/?.lua;" .. package.path
-	local fields = require("syscheck.fields")
+	local fields = require("syscheck.catalogue.fields")
 	local function x(path) return ("json_extract(text, '$.%s')"):format(path) end
 	local names, values = {}, {}
 	for _, f in ipairs(fields.JOB) do

@@ -2,8 +2,8 @@
 -- policy of 50 partitions, 200 accounts and 20 QOS, and what reading that policy costs
 -- once per load. `lua5.1 tests/bench/submit.lua`: one line of JSON; nothing is asserted.
 package.path = "lua/?.lua;" .. package.path
-local policy = require("syscheck.policy")
-local submit = require("syscheck.submit")
+local policy = require("syscheck.policy.policy")
+local submit = require("syscheck.policy.submission")
 
 local CALLS = 1e5
 

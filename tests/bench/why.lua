@@ -4,14 +4,14 @@
 --   why.lua DIR OUT [SEED...]: DIR for the stores, OUT the JSON; the first seed is the result
 package.path = "lua/?.lua;tests/bench/?.lua;" .. package.path
 local json = require("cjson")
-local output = require("syscheck.output")
-local data = require("syscheck.why.data")
+local output = require("syscheck.lib.output")
+local data = require("syscheck.questions.why.read")
 local ingest = require("syscheck.store.ingest")
-local jobid = require("syscheck.jobid")
+local jobid = require("syscheck.questions.jobid")
 local sim = require("why_sim")
-local store = require("syscheck.store")
+local store = require("syscheck.store.store")
 local uv = require("luv")
-local why = require("syscheck.why")
+local why = require("syscheck.questions.why.logic")
 
 local DIR, OUT = arg[1], arg[2]
 local SEEDS = { table.unpack(arg, 3) }

@@ -1,7 +1,7 @@
 --- Prepared trees: what /proc and /sys of a node look like below a directory; of real
 -- machines in tests/fixtures/machines. The tests read small ones, tests/bench/passive.sh one of 256 CPUs.
-local files = require("syscheck.files")
-local topology = require("syscheck.topology")
+local files = require("syscheck.lib.files")
+local topology = require("syscheck.hardware.topology")
 local uv = require("luv")
 
 local tree = {}

@@ -1,15 +1,15 @@
 --- syscheck baseline learn | show | diff | apply: what healthy nodes of each class measure.
 local json = require("cjson").new()
-local baseline = require("syscheck.baseline")
+local baseline = require("syscheck.verdict.baseline")
 local baseline_file = require("syscheck.node.baseline_file")
-local choose = require("syscheck.choose")
-local files = require("syscheck.files")
-local learn = require("syscheck.learn")
-local metrics = require("syscheck.metrics")
-local output = require("syscheck.output")
-local paths = require("syscheck.paths")
-local printable = require("syscheck.printable")
-local spool = require("syscheck.spool")
+local choose = require("syscheck.verdict.adoption")
+local files = require("syscheck.lib.files")
+local learn = require("syscheck.verdict.learning")
+local metrics = require("syscheck.catalogue.metrics")
+local output = require("syscheck.lib.output")
+local paths = require("syscheck.lib.paths")
+local printable = require("syscheck.lib.printable")
+local spool = require("syscheck.cmd.common.spool")
 
 local command = {}
 

@@ -1,13 +1,13 @@
 --- syscheck config check | show: is the policy good, and what of it applies where?
-local files = require("syscheck.files")
-local output = require("syscheck.output")
-local paths = require("syscheck.paths")
-local policy = require("syscheck.policy")
-local policy_text = require("syscheck.policy_text")
-local printable = require("syscheck.printable")
-local process = require("syscheck.process")
+local files = require("syscheck.lib.files")
+local output = require("syscheck.lib.output")
+local paths = require("syscheck.lib.paths")
+local policy = require("syscheck.policy.policy")
+local policy_text = require("syscheck.policy.text")
+local printable = require("syscheck.lib.printable")
+local process = require("syscheck.lib.process")
 local hostlist = require("syscheck.slurm.hostlist")
-local spelling = require("syscheck.spelling")
+local spelling = require("syscheck.lib.spelling")
 
 local config = {}
 

@@ -1,9 +1,9 @@
 --- syscheck doctor: what in Slurm's configuration, the installation and this host will
 -- bite. Changes nothing.
 local json = require("cjson").new()
-local doctor = require("syscheck.doctor")
-local printable = require("syscheck.printable")
-local world = require("syscheck.doctor.world")
+local doctor = require("syscheck.doctor.rules")
+local printable = require("syscheck.lib.printable")
+local world = require("syscheck.doctor.facts")
 local hostlist = require("syscheck.slurm.hostlist")
 
 local command = {}

@@ -1,11 +1,11 @@
 --- syscheck fleet: per hardware class, who is slowest, fastest, out.
-local printable = require("syscheck.printable")
-local fleet = require("syscheck.questions.fleet")
-local fleet_show = require("syscheck.questions.fleet_show")
-local fleet_store = require("syscheck.questions.fleet_store")
-local output = require("syscheck.output")
-local question = require("syscheck.questions.question")
-local since = require("syscheck.since")
+local printable = require("syscheck.lib.printable")
+local fleet = require("syscheck.questions.fleet.logic")
+local fleet_show = require("syscheck.questions.fleet.show")
+local fleet_store = require("syscheck.questions.fleet.read")
+local output = require("syscheck.lib.output")
+local question = require("syscheck.cmd.common.question")
+local since = require("syscheck.lib.since")
 
 local command = {}
 

@@ -1,15 +1,15 @@
 --- syscheck ingest: records of spools into the store.
 local json = require("cjson").new()
 local uv = require("luv")
-local printable = require("syscheck.printable")
+local printable = require("syscheck.lib.printable")
 local ingest = require("syscheck.store.ingest")
-local paths = require("syscheck.paths")
-local process = require("syscheck.process")
+local paths = require("syscheck.lib.paths")
+local process = require("syscheck.lib.process")
 local record = require("syscheck.store.record")
-local records = require("syscheck.records")
-local spool = require("syscheck.spool")
+local records = require("syscheck.spool.records")
+local spool = require("syscheck.cmd.common.spool")
 local spoolfile = require("syscheck.store.spoolfile")
-local store = require("syscheck.store")
+local store = require("syscheck.store.store")
 
 local command = {}
 

@@ -1,14 +1,14 @@
 --- syscheck job ID: what each node measured before a job and went through in it, against
 -- its peers.
 local json = require("cjson").new()
-local job_export = require("syscheck.questions.job_export")
-local job_records = require("syscheck.questions.job_records")
-local job_show = require("syscheck.questions.job_show")
-local job_store = require("syscheck.questions.job_store")
-local jobid = require("syscheck.jobid")
-local output = require("syscheck.output")
-local question = require("syscheck.questions.question")
-local spool = require("syscheck.spool")
+local job_export = require("syscheck.questions.job.export")
+local job_records = require("syscheck.questions.job.records")
+local job_show = require("syscheck.questions.job.show")
+local job_store = require("syscheck.questions.job.read")
+local jobid = require("syscheck.questions.jobid")
+local output = require("syscheck.lib.output")
+local question = require("syscheck.cmd.common.question")
+local spool = require("syscheck.cmd.common.spool")
 
 local job = {}
 

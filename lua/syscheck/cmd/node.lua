@@ -1,11 +1,11 @@
 --- syscheck node NAME: a node's story. Its checks over time, drains and resumes, throttle and
 -- error events, jobs.
-local printable = require("syscheck.printable")
-local node_show = require("syscheck.questions.node_show")
-local node_store = require("syscheck.questions.node_store")
-local output = require("syscheck.output")
-local question = require("syscheck.questions.question")
-local since = require("syscheck.since")
+local printable = require("syscheck.lib.printable")
+local node_show = require("syscheck.questions.node.show")
+local node_store = require("syscheck.questions.node.read")
+local output = require("syscheck.lib.output")
+local question = require("syscheck.cmd.common.question")
+local since = require("syscheck.lib.since")
 
 local node = {}
 

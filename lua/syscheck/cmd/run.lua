@@ -1,15 +1,15 @@
 --- syscheck run: checks this machine now, with or without Slurm. Drains nothing.
 local json = require("cjson").new()
-local check = require("syscheck.check")
-local counters = require("syscheck.counters")
-local inventory = require("syscheck.inventory")
-local level = require("syscheck.level")
-local metrics = require("syscheck.metrics")
-local node = require("syscheck.node")
-local output = require("syscheck.output")
-local printable = require("syscheck.printable")
-local records = require("syscheck.records")
-local show = require("syscheck.show")
+local check = require("syscheck.measure.check")
+local counters = require("syscheck.counters.snapshot")
+local inventory = require("syscheck.hardware.inventory")
+local level = require("syscheck.policy.level")
+local metrics = require("syscheck.catalogue.metrics")
+local node = require("syscheck.node.node")
+local output = require("syscheck.lib.output")
+local printable = require("syscheck.lib.printable")
+local records = require("syscheck.spool.records")
+local show = require("syscheck.verdict.show")
 
 local run = {}
 

@@ -5,16 +5,16 @@
 -- new one every time.
 local json = require("cjson.safe").new()
 local uv = require("luv")
-local lines = require("syscheck.lines")
-local paths = require("syscheck.paths")
-local pieces = require("syscheck.pieces")
-local schema = require("syscheck.policy_schema")
-local printable = require("syscheck.printable")
-local process = require("syscheck.process")
-local records = require("syscheck.records")
-local ship = require("syscheck.ship")
+local lines = require("syscheck.lib.lines")
+local paths = require("syscheck.lib.paths")
+local pieces = require("syscheck.spool.messages")
+local schema = require("syscheck.policy.schema")
+local printable = require("syscheck.lib.printable")
+local process = require("syscheck.lib.process")
+local records = require("syscheck.spool.records")
+local ship = require("syscheck.spool.ship")
 local hostlist = require("syscheck.slurm.hostlist")
-local spool = require("syscheck.spool")
+local spool = require("syscheck.cmd.common.spool")
 
 local command = {}
 

@@ -1,11 +1,11 @@
 --- syscheck store: what it holds; removing what is old.
 local json = require("cjson").new()
-local printable = require("syscheck.printable")
+local printable = require("syscheck.lib.printable")
 local info = require("syscheck.store.info")
 local prune = require("syscheck.store.prune")
-local records = require("syscheck.records")
-local spool = require("syscheck.spool")
-local store = require("syscheck.store")
+local records = require("syscheck.spool.records")
+local spool = require("syscheck.cmd.common.spool")
+local store = require("syscheck.store.store")
 
 local command = {}
 

@@ -1,14 +1,14 @@
 --- syscheck suspects: nodes over-represented in slow jobs, and the condition that goes with it.
-local printable = require("syscheck.printable")
-local causes = require("syscheck.why.causes")
-local data = require("syscheck.why.data")
-local output = require("syscheck.output")
-local question = require("syscheck.questions.question")
-local since = require("syscheck.since")
-local suspects = require("syscheck.why.suspects")
-local suspects_data = require("syscheck.why.suspects_data")
-local text = require("syscheck.why.text")
-local why = require("syscheck.why")
+local printable = require("syscheck.lib.printable")
+local causes = require("syscheck.questions.why.causes")
+local data = require("syscheck.questions.why.read")
+local output = require("syscheck.lib.output")
+local question = require("syscheck.cmd.common.question")
+local since = require("syscheck.lib.since")
+local suspects = require("syscheck.questions.suspects.logic")
+local suspects_data = require("syscheck.questions.suspects.read")
+local text = require("syscheck.questions.why.show")
+local why = require("syscheck.questions.why.logic")
 
 local command = {}
 

@@ -1,13 +1,13 @@
 --- syscheck why ID: was this job slow, and which node condition goes with it.
-local printable = require("syscheck.printable")
-local causes = require("syscheck.why.causes")
-local data = require("syscheck.why.data")
-local jobid = require("syscheck.jobid")
-local output = require("syscheck.output")
-local question = require("syscheck.questions.question")
-local since = require("syscheck.since")
-local text = require("syscheck.why.text")
-local why = require("syscheck.why")
+local printable = require("syscheck.lib.printable")
+local causes = require("syscheck.questions.why.causes")
+local data = require("syscheck.questions.why.read")
+local jobid = require("syscheck.questions.jobid")
+local output = require("syscheck.lib.output")
+local question = require("syscheck.cmd.common.question")
+local since = require("syscheck.lib.since")
+local text = require("syscheck.questions.why.show")
+local why = require("syscheck.questions.why.logic")
 
 local command = {}
 

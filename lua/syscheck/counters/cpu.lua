@@ -1,6 +1,6 @@
 --- iowait and steal of /proc/stat. A tick is 10 ms: USER_HZ is 100 on every
 -- architecture that Slurm runs on, whatever the kernel's own HZ.
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 
 local cpu = {}
 

@@ -1,7 +1,7 @@
 --- Block devices: /proc/diskstats, whole devices only (a partition's time is in
 -- its disk's, a mapped device's in the disks below it).
 -- Documentation/admin-guide/iostats.rst: field 10 is the time with I/O in flight.
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 
 local disk = {}
 

@@ -1,6 +1,6 @@
 --- Energy of the CPU packages: RAPL by /sys/class/powercap (Intel, and AMD from 5.8 on;
 -- for root only). Documentation/power/powercap/powercap.rst
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 
 local energy = {}
 

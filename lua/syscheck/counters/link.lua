@@ -3,7 +3,7 @@
 -- do not wrap: at their largest value they stick until somebody clears them.
 -- Congestion, partitions and the far end's errors are not this link's; counters_ext of older
 -- kernels has traffic only.
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 
 local link = {}
 

@@ -1,7 +1,7 @@
 --- Lustre client: the llite stats of each mounted file system. Lines are
 -- `name samples [unit] min max sum sumsq`; operations have a time ("usec", "usecs") from
 -- 2.13 on, before that only a count ("regs", "reqs").
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 
 local lustre = {}
 

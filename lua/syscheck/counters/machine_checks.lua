@@ -6,8 +6,8 @@
 -- error_count there interrupts each CPU. An event that the hardware tells to every CPU of
 -- a package counts once for each: too many, but none is missed.
 local uv = require("luv")
-local files = require("syscheck.files")
-local topology = require("syscheck.topology")
+local files = require("syscheck.lib.files")
+local topology = require("syscheck.hardware.topology")
 
 local machine_checks = {}
 

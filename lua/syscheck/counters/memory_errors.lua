@@ -2,7 +2,7 @@
 -- modules had them. Documentation/admin-guide/ras.rst, drivers/edac/edac_mc_sysfs.c.
 -- A controller's count holds its modules' and what the driver could blame on none
 -- (ce_noinfo_count), so the controllers alone add up.
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 
 local memory_errors = {}
 

@@ -1,7 +1,7 @@
 --- Memory traffic: resctrl's bytes between the L3 caches and memory, where the site has
 -- mounted it. Documentation/arch/x86/resctrl.rst. The kernel adds the hardware's short
 -- counters up to 64 bits itself.
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 
 local memory_traffic = {}
 

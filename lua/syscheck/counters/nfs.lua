@@ -1,7 +1,7 @@
 --- NFS client: /proc/self/mountstats, per operation (net/sunrpc/stats.c): operations,
 -- transmissions, timeouts, bytes sent and received, then milliseconds queued, at the
 -- server, and from start to end; newer kernels add errors.
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 
 local nfs = {}
 

@@ -1,5 +1,5 @@
 --- Processes that the kernel killed for memory (/proc/vmstat, since 4.13).
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 
 local oom = {}
 

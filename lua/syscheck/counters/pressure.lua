@@ -1,6 +1,6 @@
 --- Pressure stall information: microseconds in which some (or all) tasks of the
 -- node waited. Documentation/accounting/psi.rst
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 
 local pressure = {}
 

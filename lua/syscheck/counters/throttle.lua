@@ -5,8 +5,8 @@
 -- several) and once per core: counting again is wrong, and reading again is slow.
 -- A unit bears the number of the CPU that was read: each CPU keeps a count of its own,
 -- so when that CPU goes offline, another one's count is no continuation.
-local files = require("syscheck.files")
-local topology = require("syscheck.topology")
+local files = require("syscheck.lib.files")
+local topology = require("syscheck.hardware.topology")
 
 local throttle = {}
 

@@ -1,8 +1,8 @@
 --- The baseline as a file.
 local json = require("cjson.safe").new()
 local uv = require("luv")
-local baseline = require("syscheck.baseline")
-local files = require("syscheck.files")
+local baseline = require("syscheck.verdict.baseline")
+local files = require("syscheck.lib.files")
 
 json.decode_invalid_numbers(false)
 

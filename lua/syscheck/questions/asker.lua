@@ -1,5 +1,5 @@
 --- What ask (lua/ask.lua) lets through: it runs with more rights than who typed it. Pure.
-local jobid = require("syscheck.jobid")
+local jobid = require("syscheck.questions.jobid")
 
 local asker = {}
 

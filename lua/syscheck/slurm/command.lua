@@ -1,5 +1,5 @@
 --- Calls of Slurm's commands, with a deadline.
-local process = require("syscheck.process")
+local process = require("syscheck.lib.process")
 
 local command = {}
 

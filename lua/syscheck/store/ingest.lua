@@ -1,7 +1,7 @@
 --- Spool files -> store.
 local json = require("cjson").new()
 local uv = require("luv")
-local files = require("syscheck.files")
+local files = require("syscheck.lib.files")
 local record = require("syscheck.store.record")
 local spoolfile = require("syscheck.store.spoolfile")
 local writer = require("syscheck.store.writer")

@@ -1,6 +1,6 @@
 --- Removes what is old, in small transactions with room for ingest between them.
 local uv = require("luv")
-local disk = require("syscheck.files")
+local disk = require("syscheck.lib.files")
 
 local prune = {}
 

@@ -2,8 +2,8 @@
 -- should not makes the whole line bad: half a record would tell half the truth.
 local json = require("cjson.safe").new()
 local cache = require("syscheck.store.cache")
-local fields = require("syscheck.fields")
-local records = require("syscheck.records")
+local fields = require("syscheck.catalogue.fields")
+local records = require("syscheck.spool.records")
 
 local record = {}
 

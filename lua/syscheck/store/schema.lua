@@ -1,6 +1,6 @@
 --- The tables, and the way from each version of them to the next.
 -- docs/store.md tells what the columns mean.
-local fields = require("syscheck.fields")
+local fields = require("syscheck.catalogue.fields")
 
 local schema = {}
 

@@ -1,8 +1,8 @@
 --- Files of a spool: which there are, and their lines from a position, in bounded memory.
 local uv = require("luv")
-local files = require("syscheck.files")
-local records = require("syscheck.records")
-local segments = require("syscheck.segments")
+local files = require("syscheck.lib.files")
+local records = require("syscheck.spool.records")
+local segments = require("syscheck.spool.segments")
 
 local spoolfile = {}
 

@@ -1,7 +1,7 @@
 --- Writes batches of records into a store: each in one transaction with how far the files
 -- they came from are read. A batch that was written and is given again changes nothing.
 local cache = require("syscheck.store.cache")
-local fields = require("syscheck.fields")
+local fields = require("syscheck.catalogue.fields")
 local record = require("syscheck.store.record")
 local rows = require("syscheck.store.rows")
 local runs = require("syscheck.store.runs")

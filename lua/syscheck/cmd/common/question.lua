@@ -1,0 +1,96 @@
+--- What all questions share: which store is asked, who asks, what is said when it does
+-- not answer.
+local output = require("syscheck.lib.output")
+local paths = require("syscheck.lib.paths")
+local printable = require("syscheck.lib.printable")
+local spool = require("syscheck.cmd.common.spool")
+local store = require("syscheck.store.store")
+local uv = require("luv")
+
+local question = {}
+
+-- Exit codes, see docs/records.md.
+question.NOT_FOUND, question.USAGE, question.UNKNOWN = 1, 2, 3
+
+--- Adds --json, --csv, --store and --policy.
+function question.add_options(command)
+   output.add_options(command)
+   command:option("--store", "Store to ask: a file, or postgresql:// or mariadb:// (default: $SYSCHECK_STORE, "
+      .. "else the policy's, else the default file)."):argname("URL")
+end
+
+--- Says one line on standard error.
+-- @return code
+function question.fail(code, text, ...)
+   io.stderr:write("syscheck: ", printable.plain(text:format(...), 600), "\n")
+   return code
+end
+
+--- Opens this host's policy.
+-- @return policy; or nil and an exit code, after a line
+function question.policy(args)
+   local self, err = spool.node({ policy = args.policy })
+   if not self then
+      return nil, question.fail(question.USAGE, "%s", err)
+   end
+   return self.policy
+end
+
+--- Which store is meant.
+-- @return URL or path, true when somebody said so (it is not just the default file)
+function question.where(args, policy)
+   local named = args.store
+   -- Whoever asks for his own jobs only says nothing about where.
+   if not named and not args.only_user then
+      named = os.getenv("SYSCHECK_STORE")
+   end
+   if named == "" then
+      named = nil
+   end
+   named = named or policy.store
+   return named or paths.store, named ~= nil
+end
+
+--- Whether there is a store to ask where nobody named one.
+function question.has_default()
+   local stat, _, code = uv.fs_stat(paths.store)
+   return stat ~= nil or code == "EACCES"
+end
+
+local DENIED = { "permission denied", "cannot be opened by this user", "this user may not" }
+
+-- What the store said; to a user whom its permissions keep out, who may ask and how.
+local function explain(err, policy)
+   for _, text in ipairs(DENIED) do
+      local at = err:find(text, 1, true)
+      if at then
+         local who = policy.store_group and "group " .. policy.store_group or "who may read it"
+         return ("%s%s: root and %s may ask about every job; about your own: sudo -u syscheck %s/ask job ID"):format(
+            err:sub(1, at - 1), text, who, paths.libexec)
+      end
+   end
+   return err
+end
+
+--- Opens the store and asks.
+-- @param ask function(store) -> exit code
+-- @return exit code
+function question.run(args, policy, ask)
+   local url = question.where(args, policy)
+   local db, err = store.open(url, {})
+   if not db then
+      return question.fail(question.UNKNOWN, "%s", explain(err, policy))
+   end
+   local ok, code = xpcall(ask, function(e)
+      return store.is_failure(e) and e or debug.traceback(e)
+   end, db)
+   pcall(db.close, db)
+   if ok then
+      return code
+   elseif not store.is_failure(code) then
+      error(code, 0)
+   end
+   return question.fail(question.UNKNOWN, "%s", explain(tostring(code), policy))
+end
+
+return question

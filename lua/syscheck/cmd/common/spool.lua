@@ -1,0 +1,53 @@
+--- The command line's way to the records: which directories, and what of them is bad.
+local uv = require("luv")
+local node = require("syscheck.node.node")
+local paths = require("syscheck.lib.paths")
+local printable = require("syscheck.lib.printable")
+local records = require("syscheck.spool.records")
+
+local spool = {}
+
+--- Adds the options that name the spool.
+function spool.add_options(command)
+   command:option("--spool", "Spool directory to read, %n in it for one of each node; may be given several times "
+      .. "(default: the policy's)."):count("*"):argname("DIR")
+   command:option("--policy", "Policy file to use."):argname("FILE")
+end
+
+--- Opens this host for a command: a policy that is named has to be good.
+-- @return node; or nil and one line
+function spool.node(args)
+   local self = node.open(nil, { policy = args.policy, without_policy = not args.policy })
+   if args.policy and self.problems[1] then
+      return nil, self.problems[1]
+   end
+   return self
+end
+
+local function complain(file, line, why)
+   io.stderr:write(("syscheck: %s%s: %s\n"):format(printable.safe(file, 200), line > 0 and ":" .. line or "",
+      printable.safe(why, 200)))
+end
+
+--- Records of the spool that args name, else the policy's.
+-- @param want see records.read
+-- @return iterator, text that names the directory, or how many were read
+function spool.records(args, self, want)
+   local dirs = {}
+   local given = #args.spool > 0 and args.spool or { self.policy.spool or paths.spool }
+   for _, path in ipairs(given) do
+      local found, err = records.dirs(path)
+      if err then
+         io.stderr:write("syscheck: ", printable.plain(err, 300), "\n")
+      end
+      table.move(found, 1, #found, #dirs + 1, dirs)
+      -- The directory above those of the nodes.
+      if found[1] == path and not uv.fs_stat(path .. "/" .. records.FILE) and #records.dirs(path .. "/%n") > 0 then
+         complain(path, 0, ("the nodes' records are below it: --spool '%s/%%n'"):format(path))
+      end
+   end
+   return records.read(dirs, complain, want),
+      #given == 1 and #dirs <= 1 and printable.safe(dirs[1] or given[1], 200) or ("%d spool directories"):format(#dirs)
+end
+
+return spool

@@ -1,0 +1,150 @@
+--- States of a node at the end of a job: limits that are set, heat, links. No counters: a
+-- gauge has no delta.
+local energy = require("syscheck.counters.energy")
+local files = require("syscheck.lib.files")
+local link = require("syscheck.counters.link")
+
+local gauges = {}
+
+local HWMON = "/sys/class/hwmon"
+local THERMAL = "/sys/class/thermal"
+
+-- Sensors of the CPU by their driver: "first" where it is the package's and each other
+-- one interrupts a core. Those of disks, DIMMs and power supplies take milliseconds.
+local CPU_SENSORS = { coretemp = "first", k10temp = "all", zenpower = "all", apm_xgene = "first" }
+
+-- What no sensor, package or cable can be, on a node that runs.
+local MIN_C, MAX_C = 1, 150
+local MAX_W, MAX_GBPS = 100000, 100000
+
+-- An ACPI processor is a cooling device, hundreds of them: the clock limit tells of all.
+local MAX_COOLING = 64
+
+local function larger(a, b)
+   return a and b and math.max(a, b) or a or b
+end
+
+local function smaller(a, b)
+   return a and b and math.min(a, b) or a or b
+end
+
+-- Millidegrees of a file as degrees; nil for what cannot be one.
+local function celsius(path)
+   local value = files.number(path)
+   value = value and value / 1000
+   return value and value >= MIN_C and value <= MAX_C and value or nil
+end
+
+local function hwmon_c(root)
+   local hottest
+   for _, device in ipairs(files.list(root .. HWMON)) do
+      local dir = ("%s%s/%s/"):format(root, HWMON, device)
+      local which = CPU_SENSORS[files.line(dir .. "name") or ""]
+      if which == "first" then
+         hottest = larger(hottest, celsius(dir .. "temp1_input"))
+      elseif which then
+         for _, file in ipairs(files.list(dir)) do
+            hottest = file:find("^temp%d+_input$") and larger(hottest, celsius(dir .. file)) or hottest
+         end
+      end
+   end
+   return hottest
+end
+
+-- Where no driver has sensors of the CPU (aarch64): the zones that are named after it,
+-- else what ACPI calls the machine's.
+local function zone_c(root)
+   local cpu, machine
+   for _, zone in ipairs(files.list(root .. THERMAL)) do
+      local dir = ("%s%s/%s/"):format(root, THERMAL, zone)
+      local kind = zone:find("^thermal_zone%d") and files.line(dir .. "type")
+      kind = kind and kind:lower()
+      if kind and (kind == "x86_pkg_temp" or kind:find("cpu", 1, true) or kind:find("^soc")) then
+         cpu = larger(cpu, celsius(dir .. "temp"))
+      elseif kind == "acpitz" then
+         machine = larger(machine, celsius(dir .. "temp"))
+      end
+   end
+   return cpu or machine
+end
+
+-- The lowest of the packages' long-term limits that are switched on, in watts. AMD sets none here.
+local function power_w(root)
+   local lowest
+   for _, package in ipairs(energy.packages(root)) do
+      local uw = files.number(package.dir .. "constraint_0_power_limit_uw")
+      if uw and uw > 0 and uw / 1e6 <= MAX_W and files.number(package.dir .. "enabled") ~= 0 then
+         lowest = smaller(lowest, uw / 1e6)
+      end
+   end
+   return lowest
+end
+
+-- Devices that cool by slowing down; fans do not.
+local function cooling(root)
+   local active, seen
+   for _, device in ipairs(files.list(root .. THERMAL)) do
+      if device:find("^cooling_device%d") and (seen or 0) < MAX_COOLING then
+         local dir = ("%s%s/%s/"):format(root, THERMAL, device)
+         local state = files.number(dir .. "cur_state")
+         if state then
+            seen = (seen or 0) + 1
+            active = active or 0
+            if state > 0 and not (files.line(dir .. "type") or ""):lower():find("fan", 1, true) then
+               active = active + 1
+            end
+         end
+      end
+   end
+   return active
+end
+
+-- Ports in use, and the slowest one's rate in Gbit/s: a cable with a bad lane runs slower.
+local function ports(root)
+   local active, slowest
+   for _, port in ipairs(link.ports(root)) do
+      local state = files.line(port.dir .. "state")
+      if state then
+         active = active or 0
+         if state:find("^4:") then -- ACTIVE
+            active = active + 1
+            local rate = tonumber((files.line(port.dir .. "rate") or ""):match("^(%d+%.?%d*) Gb/sec"))
+            slowest = rate and rate <= MAX_GBPS and smaller(slowest, rate) or slowest
+         end
+      end
+   end
+   return active, slowest
+end
+
+--- Reads the gauges.
+-- @param inventory of inventory.read: it has the clocks
+-- @return { limits = { clock_mhz = the lowest of the CPUs', power_w = the lowest of the
+--   packages' }, temperature = { max_c }, cooling = { active }, link = { active_ports,
+--   rate_gbps } }; what the machine does not tell is absent
+function gauges.read(root, inventory)
+   local config = inventory.config or {}
+   local active_ports, rate = ports(root)
+   local out = {
+      limits = { clock_mhz = config.clock_limit_mhz or config.max_mhz, power_w = power_w(root) },
+      temperature = { max_c = hwmon_c(root) or zone_c(root) },
+      cooling = { active = cooling(root) },
+      link = { active_ports = active_ports, rate_gbps = rate },
+   }
+   for name, values in pairs(out) do
+      out[name] = next(values) and values or nil
+   end
+   return out
+end
+
+--- Adds the gauges to the totals of a snapshot.
+function gauges.add_to(totals, root, inventory)
+   for name, values in pairs(gauges.read(root, inventory)) do
+      totals[name] = totals[name] or {}
+      for key, value in pairs(values) do
+         totals[name][key] = value
+      end
+   end
+   return totals
+end
+
+return gauges

@@ -1,0 +1,265 @@
+--- Gathers the facts that the rules of doctor.lua look at. Changes nothing; what a
+-- normal user cannot see is said to be unseen.
+local uv = require("luv")
+local baseline_file = require("syscheck.node.baseline_file")
+local elf = require("syscheck.doctor.facts.elf")
+local files = require("syscheck.lib.files")
+local installed = require("syscheck.doctor.facts.installed")
+local inventory = require("syscheck.hardware.inventory")
+local look = require("syscheck.doctor.facts.look")
+local paths = require("syscheck.lib.paths")
+local policy = require("syscheck.policy.policy")
+local hostlist = require("syscheck.slurm.hostlist")
+local slurmconf = require("syscheck.slurm.conf")
+
+local world = {}
+
+-- Where slurm.conf is, unless SLURM_CONF says so: the usual place, what a configless
+-- slurmd has fetched, what Slurm's own build makes.
+local PLACES = { "/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/usr/local/etc/slurm.conf",
+   "/opt/slurm/etc/slurm.conf" }
+local OURS = "spank_syscheck.so"
+local MAX_BASELINE = 16777216
+
+local function conf_file(named)
+   local file = named or os.getenv("SLURM_CONF")
+   if not file or file == "" then
+      for _, place in ipairs(PLACES) do
+         file = place
+         if uv.fs_stat(place) then
+            break
+         end
+      end
+      file = uv.fs_stat(file) and file or PLACES[1]
+   end
+   return file:sub(1, 1) == "/" and file or uv.cwd() .. "/" .. file
+end
+
+-- The policy with defaults where it is absent or bad, and which of these it is.
+local function read_policy(file)
+   local _, _, code = uv.fs_stat(file)
+   local p = { file = file, absent = code == "ENOENT" }
+   local text, err = look.text(file)
+   if text then
+      p.value, p.err = policy.parse(text, file)
+      if p.value then
+         local trusted, why = files.trusted(file)
+         if not trusted then
+            -- It names programs, which would be run here, maybe by root.
+            p.value, p.err = nil, why
+         end
+      end
+   else
+      p.err, p.unread = err, uv.fs_stat(file) ~= nil and not uv.fs_access(file, "R")
+   end
+   p.value = p.value or policy.default()
+   return p
+end
+
+local function read_baseline(file)
+   local stat, err, code = uv.fs_stat(file)
+   local b = { file = file, absent = code == "ENOENT", err = err, unread = stat and not uv.fs_access(file, "R") }
+   if stat then
+      local text
+      text, b.err = look.text(file, MAX_BASELINE)
+      if text then
+         b.value, b.err = baseline_file.read(file)
+         local trusted, why = files.trusted(file)
+         b.err = b.err or (not trusted and why) or nil
+      end
+   end
+   local y, m, d = tostring(b.value and b.value.time):match("^(%d%d%d%d)%-(%d%d)%-(%d%d)T")
+   b.time = y and os.time({ year = y, month = m, day = d, hour = 12 }) or nil
+   return b
+end
+
+-- plugstack.conf and our lines in it, each with the Slurm that its plugin is built for.
+local function plugstack(conf, plugin_dirs)
+   local file = slurmconf.value(conf, "PlugStackConfig") or look.parent(conf.file) .. "/plugstack.conf"
+   local _, _, code = uv.fs_stat(file)
+   if code == "ENOENT" then
+      return { file = file, exists = false, problems = {}, ours = {}, seen = {}, files = {} }
+   end
+   local s = slurmconf.plugstack(file, look.text, look.glob)
+   local stack = { file = file, exists = true, problems = s.problems, ours = {}, seen = s.plugins, files = s.files }
+   for _, p in ipairs(s.plugins) do
+      if p.path:match("[^/]*$") == OURS then
+         if p.path:sub(1, 1) ~= "/" then
+            for dir in (plugin_dirs or ""):gmatch("[^:]+") do
+               if p.path:sub(1, 1) ~= "/" and uv.fs_stat(dir .. "/" .. p.path) then
+                  p.path = dir .. "/" .. p.path
+               end
+            end
+         end
+         local stat, err, why = uv.fs_stat(p.path)
+         if stat then
+            local text
+            text, p.err = look.object(p.path)
+            if text then
+               p.version, p.err = elf.slurm_version(text)
+            end
+            p.missing = text ~= nil and not p.version -- nothing that Slurm could load
+         else
+            p.missing, p.err = why == "ENOENT", why == "ENOENT" and "is not there" or err
+         end
+         stack.ours[#stack.ours + 1] = p
+      end
+   end
+   return stack
+end
+
+local function slurm_versions(found)
+   local out = {}
+   local function take(name, said)
+      local version = said and said:match("(%d+%.%d+[%w.-]*)")
+      out[#out + 1] = version and { name = name, version = version } or nil
+   end
+   for _, t in ipairs(found) do
+      if t.name == "scontrol" then
+         take("scontrol", t.said)
+      end
+   end
+   take("slurmd", (look.ask("slurmd", { "-V" })))
+   return out
+end
+
+-- slurmctld's clock and what it runs with. Its time is of whole seconds, so half of one
+-- and half of the way there and back stay open.
+local function controller(program, file)
+   local env = { "SLURM_CONF=" .. file }
+   if os.getenv("TZ") then
+      env[2] = "TZ=" .. os.getenv("TZ")
+   end
+   local function now()
+      local s, us = uv.gettimeofday()
+      return s + us / 1e6
+   end
+   local before = now()
+   local said, err = look.ask(program, { "show", "config" }, 8000, env)
+   local after = now()
+   if not said then
+      return { err = "slurmctld does not answer: " .. err }
+   end
+   local c = { config = {} }
+   for line in said:gmatch("[^\n]+") do
+      local key, value = line:match("^(%S+)%s+= (.-)%s*$")
+      if key then
+         c.config[key:lower()] = value
+      end
+   end
+   local y, mo, d, h, mi, s = said:match("Configuration data as of (%d+)%-(%d+)%-(%d+)T(%d+):(%d+):(%d+)")
+   if not y then
+      c.err = "scontrol show config tells no time"
+      return c
+   end
+   c.skew_s = (before + after) / 2 - (os.time({ year = y, month = mo, day = d, hour = h, min = mi, sec = s }) + 0.5)
+   c.uncertain_s = 0.5 + (after - before) / 2
+   return c
+end
+
+local function is_controller(conf, host)
+   for _, key in ipairs({ "slurmctldhost", "controlmachine", "backupcontroller" }) do
+      for _, entry in ipairs(conf.all[key] or {}) do
+         local name = entry.value:match("^[^(]*")
+         if name == host or name:match("^[^.]*") == host:match("^[^.]*") then
+            return true
+         end
+      end
+   end
+   return false
+end
+
+-- The uid of SlurmUser, who may own what is Slurm's.
+local function slurm_user(conf)
+   local user = (slurmconf.value(conf, "SlurmUser") or "root"):match("^[^(]*")
+   local line = hostlist.name(user) and look.ask("getent", { "passwd", user })
+   return tonumber(user) or tonumber(line and line:match("^[^:]*:[^:]*:(%d+):"))
+end
+
+-- Slurm's own files that others may change: their PluginDir is loaded by whoever asks
+-- scontrol.
+local function open_conf(conf, owner)
+   local out, seen = {}, {}
+   for _, path in ipairs(conf.files) do
+      look.trust(out, seen, path, "", owner)
+   end
+   return #out > 0
+end
+
+local function trust(facts, owner)
+   local out, seen = {}, {}
+   local root = "root runs or obeys it: whoever may change it is root on every node"
+   local function all(list, why, other)
+      for _, path in ipairs(list) do
+         look.trust(out, seen, path, why, other)
+      end
+   end
+   local ours = { facts.policy.file, facts.baseline.file, paths.plugin }
+   local lua = paths.data .. "/lua/syscheck"
+   for _, dir in ipairs({ paths.libexec, lua, lua .. "/counters", lua .. "/cmd", lua .. "/doctor" }) do
+      for _, name in ipairs(files.list(dir)) do
+         ours[#ours + 1] = dir .. "/" .. name
+      end
+   end
+   for _, stage in ipairs({ "prolog", "epilog" }) do
+      for _, s in ipairs(facts.scripts[stage]) do
+         ours[#ours + 1] = s.path
+      end
+   end
+   for _, p in ipairs(facts.stack.ours) do
+      ours[#ours + 1] = p.path:sub(1, 1) == "/" and p.path or nil
+   end
+   -- First, because SlurmUser may own what is Slurm's, and the directories above it.
+   all(facts.conf.files, root, owner)
+   all(facts.stack.files, root, owner)
+   all({ facts.submit.file }, "slurmctld runs it", owner)
+   all(ours, root)
+   return out
+end
+
+--- Gathers the facts.
+-- @param options { conf = slurm.conf, node = this node's name in it, policy = file }
+-- @return facts; or nil and why there is nothing to look at
+function world.look(options)
+   local file = conf_file(options.conf)
+   local conf, err = slurmconf.parse(file, look.text)
+   if not conf then
+      return nil, err
+   end
+   local is_root = uv.getuid() == 0
+   local host = uv.os_gethostname()
+   local facts = { conf = conf, paths = paths, now = os.time(), is_root = is_root,
+      node = hostlist.name(options.node or os.getenv("SLURMD_NODENAME")) or hostlist.name(host:match("^[^.]*"))
+         or "unknown" }
+   local function expand(path)
+      return (path:gsub("%%n", facts.node))
+   end
+   facts.is_controller = is_controller(conf, host)
+   facts.policy = read_policy(options.policy or paths.policy)
+   local p = facts.policy.value
+   facts.topology = inventory.read("")
+   facts.class = facts.topology.class
+   facts.baseline = read_baseline(expand(p.baseline or paths.baseline))
+   facts.scripts = { prolog = installed.scripts(conf, "prolog"), epilog = installed.scripts(conf, "epilog") }
+   local owner = slurm_user(conf)
+   local unsafe = is_root and open_conf(conf, owner)
+   facts.tools = installed.tools(p, not unsafe and file or nil)
+   facts.slurm = slurm_versions(facts.tools)
+   facts.major = facts.slurm[1] and tonumber(facts.slurm[1].version:match("^%d+"))
+   facts.controller = unsafe and { err = "others may change slurm.conf: scontrol is not run by root with it" }
+      or controller(p.scontrol, file)
+   facts.stack = plugstack(conf, slurmconf.value(conf, "PluginDir")
+      or facts.controller.config and facts.controller.config.plugindir)
+   facts.submit = installed.submit(conf)
+   facts.health = uv.fs_stat(paths.libexec .. "/health") and paths.libexec .. "/health" or nil
+   facts.kernels, facts.modules = installed.kernels(), installed.modules()
+   facts.dirs = {}
+   for i, name in ipairs({ "spool", "state", "run" }) do
+      facts.dirs[i] = look.directory(name, expand(p[name] or paths[name]), is_root)
+   end
+   facts.log = look.log(paths.log, paths.sysconf)
+   facts.trust = trust(facts, owner)
+   return facts
+end
+
+return world

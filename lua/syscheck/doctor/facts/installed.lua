@@ -1,0 +1,120 @@
+--- Facts about the installation: what of it runs.
+local uv = require("luv")
+local look = require("syscheck.doctor.facts.look")
+local paths = require("syscheck.lib.paths")
+
+local installed = {}
+
+local KERNELS = { "stream", "dgemm", "noise", "numa", "scaling", "io" }
+
+--- Each kernel: { name, path, version } or with err and fix.
+function installed.kernels()
+   local out = {}
+   for i, name in ipairs(KERNELS) do
+      local k = { name = name, path = paths.libexec .. "/" .. name }
+      local stat = uv.fs_stat(k.path)
+      if not stat then
+         k.err, k.fix = "is not there", "make install on this host"
+      elseif stat.type ~= "file" or stat.mode & 73 == 0 then
+         k.err, k.fix = "is not executable", "chmod 755 " .. k.path
+      else
+         local said
+         said, k.err = look.ask(k.path, { "--version" }, 10000, { "OPENBLAS_NUM_THREADS=1" })
+         k.version = said and (said:match("(%d+%.%d[%w.]*)") or "?")
+         k.fix = k.err and (k.err:find("shared libr") and "install the library (hwloc, libnuma, OpenBLAS)"
+            or "make install on this host")
+      end
+      out[i] = k
+   end
+   return out
+end
+
+--- What of the agent's own code does not load, with all that it needs: { name, file, err }.
+function installed.modules()
+   local out = {}
+   for _, name in ipairs({ "luv", "cjson", "syscheck.prolog", "syscheck.epilog" }) do
+      local ok, err = pcall(require, name)
+      if not ok then
+         out[#out + 1] = { name = name, file = name:find("syscheck", 1, true)
+            and ("%s/lua/%s.lua"):format(paths.data, (name:gsub("%.", "/"))) or nil,
+            err = tostring(err):match("^[^\n]*") }
+      end
+   end
+   return out
+end
+
+--- The programs that the agent needs: { name, program, said } or with err, why and fix.
+-- @param conf slurm.conf, which scontrol wants to read even for its version; nil: not run
+function installed.tools(p, conf)
+   local out = {}
+   local text = look.text(paths.libexec .. "/prolog") or ""
+   for _, t in ipairs({
+      { "scontrol", p.scontrol, "-V", "a bad node is not drained with a reason", "say scontrol = PATH in the policy" },
+      { "timeout", "timeout", "--version", "the prolog does not start the agent: nothing is checked",
+         "install coreutils" },
+      { "flock", "flock", "--version", "locks are not taken: directories and virtual nodes are not measured",
+         "install util-linux" },
+      { "lua", text:match("'([^'\n]*lua[^'\n]*)' %-E"), "-v", "the agent does not start: nothing is checked",
+         "install lua5.4" },
+   }) do
+      if t[2] and (conf or t[1] ~= "scontrol") then
+         local said, err, absent = look.ask(t[2], { t[3] }, nil, conf and { "SLURM_CONF=" .. conf })
+         if t[1] == "scontrol" and not absent then
+            err = nil -- it is there; a slurm.conf that it does not like is another rule's
+         end
+         out[#out + 1] = { name = t[1], program = t[2], said = said, err = err, why = t[4], fix = t[5] }
+      end
+   end
+   return out
+end
+
+-- Code, without the comments of shell or Lua.
+local function mentions(text, what)
+   text = ("\n" .. text):gsub("\n%s*#[^\n]*", "\n"):gsub("\n%s*%-%-[^\n]*", "\n")
+   return text:find(what, 1, true) ~= nil
+end
+
+--- What slurm.conf names as Prolog or Epilog, by a path or a pattern: { path, ours, calls,
+-- unread, err } each.
+function installed.scripts(conf, name)
+   local out, ours = {}, paths.libexec .. "/" .. name
+   for _, entry in ipairs(conf.all[name] or {}) do
+      local path = entry.value:sub(1, 1) == "/" and entry.value or look.parent(conf.file) .. "/" .. entry.value
+      for _, found in ipairs(look.glob(path)) do
+         local real = uv.fs_realpath(found)
+         local s = { path = found, ours = real ~= nil and real == uv.fs_realpath(ours) }
+         local stat, err, code = uv.fs_stat(found)
+         if not stat then
+            s.unread = code == "EACCES"
+            s.err = code == "ENOENT" and "is not there" or not s.unread and err or nil
+         elseif stat.type ~= "file" then
+            s.err = "is a " .. stat.type
+         elseif stat.mode & 73 == 0 then -- 0111
+            s.err = "is not executable"
+         end
+         local text = stat and not s.ours and look.text(found)
+         s.unread = s.unread or (stat and not s.ours and not text)
+         s.calls = text and (mentions(text, ours) or mentions(text, "syscheck/" .. name)) or false
+         out[#out + 1] = s
+      end
+   end
+   return out
+end
+
+--- job_submit.lua beside slurm.conf: { file, exists, same, ours, calls, err }.
+function installed.submit(conf)
+   local file = look.parent(conf.file) .. "/job_submit.lua"
+   local stat, _, code = uv.fs_stat(file)
+   local s = { file = file, exists = stat ~= nil or code ~= "ENOENT" }
+   if s.exists then
+      local text, err = look.text(file)
+      local theirs = look.text(paths.data .. "/job_submit.lua")
+      s.err = err
+      s.same = text ~= nil and text == theirs
+      s.ours = text ~= nil and text:find("-- job_submit.lua: refuses --syscheck levels", 1, true) == 1
+      s.calls = text ~= nil and mentions(text, "syscheck")
+   end
+   return s
+end
+
+return installed

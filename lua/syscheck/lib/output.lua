@@ -1,0 +1,201 @@
+--- How answers are printed: table, JSON, CSV. Names come from users: a table and a CSV
+-- hold nothing that a terminal obeys, JSON is plain ASCII.
+local json = require("cjson").new()
+local uv = require("luv")
+local printable = require("syscheck.lib.printable")
+
+local output = {}
+
+local STYLES = { bad = "31", warn = "33", good = "32", strong = "1" }
+
+-- lua-cjson writes {} for an empty list.
+local LIST = {}
+
+--- Adds --json and --csv, of which one at most may be given.
+function output.add_options(command)
+   command:mutex(command:flag("--json", "Print JSON."),
+      command:flag("--csv", "Print CSV (RFC 4180, with a head line)."))
+end
+
+--- @return "json", "csv" or "table"
+function output.format(args)
+   return args.json and "json" or args.csv and "csv" or "table"
+end
+
+--- Whether to print colours: on a terminal that can, unless NO_COLOR is set.
+function output.has_color()
+   local no, term = os.getenv("NO_COLOR"), os.getenv("TERM")
+   return uv.guess_handle(1) == "tty" and (not no or no == "") and term ~= nil and term ~= "dumb"
+end
+
+--- Whether the reader's locale shows UTF-8.
+function output.has_utf8()
+   for _, name in ipairs({ "LC_ALL", "LC_CTYPE", "LANG" }) do
+      local value = os.getenv(name)
+      if value and value ~= "" then
+         return value:lower():find("utf%-?8") ~= nil
+      end
+   end
+   return false
+end
+
+--- Bytes that are no UTF-8 become U+FFFD.
+local function valid(text)
+   local _, bad = utf8.len(text)
+   if not bad then
+      return text
+   end
+   local parts, from = {}, 1
+   while bad do
+      parts[#parts + 1] = text:sub(from, bad - 1)
+      parts[#parts + 1] = "\u{FFFD}"
+      from = bad + 1
+      _, bad = utf8.len(text, from)
+   end
+   parts[#parts + 1] = text:sub(from)
+   return table.concat(parts)
+end
+
+local function escape(character)
+   local code = utf8.codepoint(character)
+   if code < 0x10000 then
+      return ("\\u%04x"):format(code)
+   end
+   code = code - 0x10000
+   return ("\\u%04x\\u%04x"):format(0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF))
+end
+
+local function number(value)
+   if value ~= value or value == math.huge or value == -math.huge then
+      return nil
+   end
+   local whole = math.tointeger(value)
+   return whole and ("%d"):format(whole) or ("%.14g"):format(value)
+end
+
+--- A table that JSON shows as a list, also when it is empty.
+function output.list(t)
+   return setmetatable(t or {}, LIST)
+end
+
+local function encode(value, parts)
+   local kind = type(value)
+   if kind == "string" then
+      parts[#parts + 1] = (json.encode(valid(value)):gsub("\\/", "/"):gsub("[\xC2-\xF4][\x80-\xBF]*", escape))
+   elseif kind == "number" then
+      parts[#parts + 1] = number(value) or "null"
+   elseif kind == "boolean" then
+      parts[#parts + 1] = tostring(value)
+   elseif kind ~= "table" then
+      parts[#parts + 1] = "null"
+   elseif getmetatable(value) == LIST or #value > 0 then
+      parts[#parts + 1] = "["
+      for i, item in ipairs(value) do
+         parts[#parts + 1] = i > 1 and "," or nil
+         encode(item, parts)
+      end
+      parts[#parts + 1] = "]"
+   else
+      local keys = {}
+      for key in pairs(value) do
+         keys[#keys + 1] = tostring(key)
+      end
+      table.sort(keys)
+      parts[#parts + 1] = "{"
+      for i, key in ipairs(keys) do
+         parts[#parts + 1] = i > 1 and "," or nil
+         encode(key, parts)
+         parts[#parts + 1] = ":"
+         encode(value[key], parts)
+      end
+      parts[#parts + 1] = "}"
+   end
+end
+
+--- One line of JSON, ASCII, keys sorted. Keys are strings; a list has no holes and is
+-- marked by output.list where it may be empty.
+function output.json(value)
+   local parts = {}
+   encode(value, parts)
+   return table.concat(parts)
+end
+
+local function hex(c)
+   return ("\\x%02x"):format(c:byte())
+end
+
+-- RFC 4180. Control characters become \xNN: a row is a line, and no terminal obeys it. A
+-- text (never a number) that a spreadsheet would take for a formula gets a ' in front.
+local function csv_cell(value)
+   if value == nil then
+      return ""
+   elseif type(value) == "number" then
+      return number(value) or ""
+   elseif type(value) == "boolean" then
+      return tostring(value)
+   end
+   local text = valid(value):gsub("[%c\127]", hex):gsub("\xC2([\x80-\x9F])", hex)
+   if text:find("^[=+@-]") then
+      text = "'" .. text
+   end
+   return text:find('[",]') and '"' .. text:gsub('"', '""') .. '"' or text
+end
+
+--- One line of CSV, with its line end.
+-- @param cells strings, numbers, booleans or nil
+-- @param n how many
+function output.csv(cells, n)
+   local out = {}
+   for i = 1, n do
+      out[i] = csv_cell(cells[i])
+   end
+   return table.concat(out, ",") .. "\r\n"
+end
+
+--- A cell of a table with a style: bad, warn, good, strong.
+function output.cell(text, style)
+   return { text = text, style = style }
+end
+
+local function text_of(cell)
+   return type(cell) == "table" and cell.text or cell
+end
+
+--- A table with aligned columns, as wide as its content: columns of numbers to the right.
+-- @param rows lists of strings or output.cell; the first is the head. Strings are safe already.
+-- @param color as has_color() says
+function output.table(rows, color)
+   local widths, right = {}, {}
+   for r, row in ipairs(rows) do
+      for i, cell in ipairs(row) do
+         local text = text_of(cell)
+         widths[i] = math.max(widths[i] or 0, utf8.len(text) or #text)
+         if r > 1 and right[i] ~= false then
+            right[i] = text:find("^[+-]?%d[%d.]*%*?$") ~= nil or text == "-"
+         end
+      end
+   end
+   local lines = {}
+   for r, row in ipairs(rows) do
+      local cells = {}
+      for i, cell in ipairs(row) do
+         local text = text_of(cell)
+         local pad = (" "):rep(widths[i] - (utf8.len(text) or #text))
+         local code = color and type(cell) == "table" and STYLES[cell.style] or color and r == 1 and STYLES.strong
+         if i == #row and not right[i] then
+            pad = ""
+         end
+         text = code and ("\27[%sm%s\27[0m"):format(code, text) or text
+         cells[i] = right[i] and pad .. text or text .. pad
+      end
+      lines[r] = (table.concat(cells, "  "):gsub(" +$", ""))
+   end
+   return table.concat(lines, "\n")
+end
+
+--- A name for a table or a sentence, "-" where there is none.
+function output.name(value, max)
+   return value == nil and "-" or printable.safe(value, max)
+end
+
+return output

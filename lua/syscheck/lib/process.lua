@@ -1,0 +1,160 @@
+--- Runs a program with a deadline. Arguments are a list and never a shell's
+-- text; the environment is only what is given here.
+local uv = require("luv")
+local files = require("syscheck.lib.files")
+
+local process = {}
+
+local PATH = "PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
+local KILL_AFTER_MS = 300 -- from SIGTERM to SIGKILL
+local ABANDON_AFTER_MS = 500 -- from SIGKILL to leaving it behind (stuck in the kernel)
+
+--- Runs file with args.
+-- @param file path, or a name looked up in a fixed PATH
+-- @param args list of strings
+-- @param options { timeout_ms, max_output = bytes per stream (default 1 MiB; more
+--   ends the program), env = list of "NAME=value", fd3 = descriptor to pass, input =
+--   text for its stdin, in_group = true: it stays in this process' group, and whoever
+--   ends that ends it, too }
+-- @return { code, signal, out, err, timed_out, too_long, seconds, stuck = it survived
+--   SIGKILL and was left behind }, or nil and why it could not be started
+function process.run(file, args, options)
+   local limit = options.max_output or 1048576
+   local result = { out = {}, err = {} }
+   local sizes = { out = 0, err = 0 }
+   local pipes = { out = uv.new_pipe(false), err = uv.new_pipe(false) }
+   local input = options.input and uv.new_pipe(false)
+   local env = { PATH, "LC_ALL=C" }
+   for _, e in ipairs(options.env or {}) do
+      env[#env + 1] = e
+   end
+   local exited, abandoned = false, false
+   local open = 2
+   local timer = uv.new_timer()
+   local started = uv.hrtime()
+
+   -- A group of its own (detached: setsid), so that a signal reaches whatever
+   -- the program started, too.
+   local child, pid
+   local group = options.in_group and 1 or -1
+   child, pid = uv.spawn(file, {
+      args = args,
+      env = env,
+      cwd = "/",
+      stdio = { input or nil, pipes.out, pipes.err, options.fd3 },
+      detached = not options.in_group,
+   }, function(code, signal)
+      exited = true
+      result.code, result.signal = code, signal
+      result.seconds = (uv.hrtime() - started) / 1e9
+   end)
+   if not child then
+      for _, handle in pairs(pipes) do
+         handle:close()
+      end
+      if input then
+         input:close()
+      end
+      timer:close()
+      return nil, ("%s: %s"):format(file, pid)
+   end
+   if input then
+      input:write(options.input)
+      input:shutdown()
+   end
+
+   local function stop()
+      uv.kill(group * pid, "sigterm")
+      timer:start(KILL_AFTER_MS, 0, function()
+         uv.kill(group * pid, "sigkill")
+         timer:start(ABANDON_AFTER_MS, 0, function()
+            abandoned = true
+         end)
+      end)
+   end
+
+   for name, pipe in pairs(pipes) do
+      pipe:read_start(function(_, data)
+         if not data then
+            open = open - 1
+            pipe:read_stop()
+            return
+         end
+         sizes[name] = sizes[name] + #data
+         if sizes[name] <= limit then
+            table.insert(result[name], data)
+         elseif not result.too_long then
+            result.too_long = true
+            stop()
+         end
+      end)
+   end
+   timer:start(math.max(1, math.floor(options.timeout_ms)), 0, function()
+      -- Exited, but a grandchild holds the pipe: what was said is enough.
+      if exited then
+         abandoned = true
+         if not options.in_group then
+            uv.kill(-pid, "sigkill")
+         end
+      else
+         result.timed_out = true
+         stop()
+      end
+   end)
+
+   while not ((exited and open == 0) or abandoned) do
+      uv.run("once")
+   end
+   result.stuck = not exited
+   timer:close()
+   for _, pipe in pairs(pipes) do
+      pipe:close()
+   end
+   if input then
+      input:close()
+   end
+   child:close()
+   uv.run("nowait") -- lets libuv finish the closing
+   result.out, result.err = table.concat(result.out), table.concat(result.err)
+   result.seconds = result.seconds or (uv.hrtime() - started) / 1e9
+   return result
+end
+
+--- Takes an exclusive lock on a file. flock(2) belongs to the open file, so `flock`
+-- on the inherited descriptor locks it for this process, and for those it passes it to:
+-- it is free when the last of them has closed it or ended.
+-- @param timeout_s seconds to wait at most
+-- @return descriptor; or nil, why, true when another holds it
+function process.lock_file(path, timeout_s)
+   local C = uv.constants
+   local fd, err = uv.fs_open(path, C.O_RDWR + C.O_CREAT + files.NOFOLLOW, 384) -- 0600
+   if not fd then
+      return nil, err
+   end
+   -- In a directory that all may write to (/run/lock), somebody else's file could be
+   -- held by him for ever.
+   local stat = uv.fs_fstat(fd)
+   if not stat or stat.type ~= "file" or (stat.uid ~= 0 and stat.uid ~= uv.getuid()) or stat.mode & 18 ~= 0 then
+      uv.fs_close(fd)
+      return nil, path .. ": not a file that root alone can write to"
+   end
+   local r
+   r, err = process.run("flock", { "--timeout", ("%.1f"):format(math.max(0, timeout_s)), "3" },
+      { timeout_ms = timeout_s * 1000 + 1000, fd3 = fd })
+   if not r or r.code ~= 0 then
+      uv.fs_close(fd)
+      return nil, err or ("%s: not free within %.0f s"):format(path, timeout_s), r and r.code == 1
+   end
+   return fd
+end
+
+--- The same, held until release() or this process's end.
+-- @return release function; or nil and why
+function process.lock(path, timeout_s)
+   local fd, err = process.lock_file(path, timeout_s)
+   return fd and function()
+      uv.fs_close(fd)
+   end, err
+end
+
+return process

@@ -1,0 +1,199 @@
+--- Runs one check: kernels under a deadline, the verdict, one confirming re-run.
+-- The same for the prolog and the command line.
+local uv = require("luv")
+local counters = require("syscheck.counters.snapshot")
+local inventories = require("syscheck.hardware.inventory")
+local kernels = require("syscheck.measure.kernels")
+local level = require("syscheck.policy.level")
+local metrics = require("syscheck.catalogue.metrics")
+local process = require("syscheck.lib.process")
+local scratch = require("syscheck.measure.directories")
+local verdict = require("syscheck.verdict.rating")
+
+local check = {}
+
+local ORDER = { "stream", "dgemm", "noise", "numa", "scaling" }
+
+local function now_s()
+   return uv.hrtime() / 1e9
+end
+
+local function take(results, run)
+   for _, m in ipairs(metrics.LIST) do
+      if m.kernel == run.kernel then
+         if run.state == "ok" then
+            local value, why = metrics.measured(m, run.result)
+            results[m.name] = value and { value = value } or { unknown = why }
+         elseif run.state == "corrupt" then
+            results[m.name] = { corrupt = run.reason }
+         else
+            results[m.name] = { unknown = run.reason }
+         end
+      end
+   end
+end
+
+-- Events since the last snapshot, whichever is the latest that counts: the last
+-- one of this boot, the boot itself when there was another before, else this
+-- check's own begin.
+local function throttle_events(from, last, to)
+   local since = from
+   if last and last.boot_id == to.boot_id then
+      since = last
+   elseif last then
+      return counters.throttle_events(counters.total(to.sources.throttle))
+   end
+   local delta = counters.delta(since, to)
+   return counters.throttle_events(delta and delta.throttle)
+end
+
+-- Those of ORDER that the policy gives time at this level.
+local function kernels_of(lvl, p)
+   local names = {}
+   for _, name in ipairs(ORDER) do
+      if (p.kernels[name][lvl] or 0) > 0 then
+         names[#names + 1] = name
+      end
+   end
+   return names
+end
+
+local function run_kernels(out, names, lvl, p, deadline, attempt)
+   for _, name in ipairs(names) do
+      local run = kernels.run(name, p.kernels[name][lvl], deadline - now_s())
+      run.attempt = attempt
+      out.runs[#out.runs + 1] = run
+      take(out.results, run)
+   end
+end
+
+-- Kernels behind the metrics that failed by their value.
+local function failing_kernels(rated)
+   local names, seen = {}, {}
+   for _, r in ipairs(rated.metrics) do
+      local kernel = metrics.BY_NAME[r.name].kernel
+      if r.status == "fail" and not r.corrupt and kernel and not seen[kernel] then
+         seen[kernel] = true
+         names[#names + 1] = kernel
+      end
+   end
+   return names
+end
+
+-- A first failure that the second run did not repeat: worth a look, not a drain.
+local function soften(rated, first)
+   for _, r in ipairs(rated.metrics) do
+      local before = first[r.name]
+      if before and r.status == "pass" then
+         r.status = "warn"
+         r.text = ("%s; not confirmed by a second run: %s"):format(before.text,
+            metrics.show(metrics.BY_NAME[r.name], r.value, true))
+         if rated.status == "pass" then
+            rated.status = "warn"
+         end
+      end
+   end
+end
+
+local function active(out, lvl, node, limits, deadline)
+   local p, release = node.policy, nil
+   local names = kernels_of(lvl, p)
+   if node.lock then
+      local err
+      release, err = process.lock(node.lock, math.max(0, deadline - now_s()))
+      if not release then
+         for _, name in ipairs(names) do
+            take(out.results, { kernel = name, state = "unknown", reason = "lock: " .. err })
+         end
+         return
+      end
+   end
+   run_kernels(out, names, lvl, p, deadline, 1)
+   local rated = verdict.rate(out.results, limits)
+   local again = failing_kernels(rated)
+   -- Beside a wrong result, too: that one may only be observed, and these drain.
+   if #again > 0 then
+      for _, r in ipairs(rated.metrics) do
+         if r.status == "fail" then
+            out.first[r.name] = r
+         end
+      end
+      run_kernels(out, again, lvl, p, deadline, 2)
+   end
+   -- Last: whatever a hanging directory costs, it costs nobody else's time.
+   local io_s = (p.kernels.io[lvl] or 0) > 0 and p.kernels.io[lvl] or nil
+   for _, run in ipairs(scratch.run(node, io_s, function() return deadline - now_s() end)) do
+      out.runs[#out.runs + 1] = run
+   end
+   if release then
+      release()
+   end
+end
+
+-- Rates what the machine has against what it should have. A lack that may drain is
+-- read a second time, like a kernel that failed runs a second time.
+local function rate_all(out, inventory, limits, root, history)
+   if inventory then
+      verdict.take_inventory(out.results, inventory, limits, history)
+   end
+   local rated = verdict.rate(out.results, limits)
+   local lacks = false
+   for _, r in ipairs(rated.metrics) do
+      if r.status == "fail" and metrics.BY_NAME[r.name].expected then
+         out.first[r.name], lacks = r, true
+      end
+   end
+   if lacks then
+      verdict.take_inventory(out.results, inventories.read(root), limits, history)
+      rated = verdict.rate(out.results, limits)
+   end
+   soften(rated, out.first)
+   return rated
+end
+
+--- Runs a check.
+-- @param lvl level that was decided
+-- @param node from node.open
+-- @param inventory from inventory.read
+-- @param from counters.snapshot at the begin
+-- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
+--   policy says that it does (for one failing metric at least), metrics (see
+--   verdict.rate), runs, reason, text = one sentence, kernel_s = wall seconds in kernels, box_s = their
+--   time boxes, duration_s, after = counters.snapshot at the end }
+function check.run(lvl, node, inventory, from)
+   local started = now_s()
+   local p = node.policy
+   local limits = verdict.limits(p, inventory.class, node.baseline)
+   local out = { level = lvl, results = {}, runs = {}, first = {} }
+   if level.is_active(lvl) then
+      active(out, lvl, node, limits, started + p.deadline[lvl])
+   end
+   out.after = level.is_active(lvl) and counters.snapshot(node.root) or from
+   local last = lvl ~= "none" and node:read_state("last.json") or nil
+   if lvl ~= "none" then
+      local events = throttle_events(from, last, out.after)
+      out.results.throttle_events = events and { value = events } or nil
+   end
+   -- Kept with the snapshot: the next check tells whether the node has become another.
+   out.after.class = inventory.class
+   local rated = rate_all(out, lvl ~= "none" and inventory, limits, node.root, last)
+   rated.status = verdict.with_paths(rated.status, out.runs)
+   if node.doubtful and rated.status ~= "fail" then
+      rated.status = "unknown"
+   end
+   out.status, out.metrics, out.corrupt = rated.status, rated.metrics, rated.corrupt
+   out.enforced = verdict.set_modes(rated, p, inventory.class)
+   out.reason, out.text = verdict.reason(rated), verdict.sentence(rated)
+   -- Bad configuration must not drain: what the limits would have been is not known. A
+   -- wrong result needs no limit.
+   out.confirmed = rated.status == "fail" and (not node.doubtful or rated.corrupt == true)
+   out.kernel_s, out.box_s = 0, 0
+   for _, run in ipairs(out.runs) do
+      out.kernel_s, out.box_s = out.kernel_s + run.seconds, out.box_s + run.box_s
+   end
+   out.duration_s = now_s() - started
+   out.results, out.first = nil, nil
+   return out
+end
+
+return check

@@ -1,0 +1,80 @@
+--- Measures the directories that the policy names, one `io` process for each. The
+-- agent itself never touches them: where a directory hangs, only that process does.
+local uv = require("luv")
+local files = require("syscheck.lib.files")
+local kernels = require("syscheck.measure.kernels")
+local process = require("syscheck.lib.process")
+
+local scratch = {}
+
+local STOP_S = 1 -- what process.run takes at most to end a program or to leave it behind
+local LOCK_WAIT_S = 0.5 -- the janitor of an io that was just killed needs milliseconds
+local VALUES = { "write_gbs", "read_gbs", "fsync_us", "fsync_p99_us", "creates_per_s", "stats_per_s",
+   "unlinks_per_s" }
+
+-- A lock that io and its janitor inherit and keep until they are really gone. So a
+-- directory that hangs holds one process, not one for every job. A PID in a file would
+-- have to be told from a reused one, and know nothing of the janitor.
+-- @return descriptor; or nil and why. A normal user's run directory is not his to
+--   write to, and his stuck processes are his own: false.
+local function hold(node, path)
+   if uv.getuid() ~= 0 then
+      return false
+   end
+   local ok, err = files.mkdir(node.run)
+   if not ok then
+      return nil, "lock: " .. err
+   end
+   local name = path:gsub("[^%w.-]", function(c)
+      return ("%%%02x"):format(c:byte())
+   end)
+   local file = node.run .. "/io-" .. name:sub(-200)
+   local fd, busy
+   fd, err, busy = process.lock_file(file, LOCK_WAIT_S)
+   if not fd then
+      return nil, busy and "an earlier check still hangs there, not started" or "lock: " .. err
+   end
+   return fd
+end
+
+local function is_number(value)
+   return type(value) == "number" and value == value and value >= 0 and value < math.huge
+end
+
+local function measure(node, path, seconds, left_s)
+   local fd, err = hold(node, path)
+   if fd == nil then
+      return { kernel = "io", state = "unknown", reason = err, seconds = 0, box_s = seconds }
+   end
+   local run = kernels.run("io", seconds, left_s, { args = { "--dir", path }, fd3 = fd or nil })
+   if fd then
+      uv.fs_close(fd)
+   end
+   for _, name in ipairs(run.state == "ok" and VALUES or {}) do
+      if not is_number(run.result[name]) then
+         run.state, run.reason = "unknown", ("io: %s is no usable number"):format(name)
+      end
+   end
+   return run
+end
+
+--- Runs io in each directory, one after the other.
+-- @param node from node.open
+-- @param seconds time box of each, or nil: not at this level
+-- @param left_s function() -> seconds until the check's deadline
+-- @return list as of kernels.run, each with `path`
+function scratch.run(node, seconds, left_s)
+   local runs = {}
+   for _, path in ipairs(seconds and node.policy.io_paths or {}) do
+      path = node:expand(path)
+      local run = measure(node, path, seconds, left_s() - STOP_S)
+      run.path, run.attempt = path, 1
+      if run.reason and not run.reason:find(path, 1, true) then
+         run.reason = ("io: %s: %s"):format(path, (run.reason:gsub("^io: ", "")))
+      end
+      runs[#runs + 1] = run
+   end
+   return runs
+end
+
+return scratch

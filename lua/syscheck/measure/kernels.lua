@@ -1,0 +1,89 @@
+--- Runs one kernel executable and trusts nothing that it says.
+local json = require("cjson.safe").new()
+local paths = require("syscheck.lib.paths")
+local process = require("syscheck.lib.process")
+
+json.decode_invalid_numbers(false)
+json.decode_max_depth(16)
+
+local kernels = {}
+
+local GRACE_S = 1.5 -- beyond its time box: start, set-up on a large machine
+local START_S = 0.5 -- a box that ends later than so long before the deadline is not begun: it would be killed in it
+local MAX_OUTPUT = 131072 -- six of these still fit a record
+-- OpenBLAS would start a thread for every CPU when it is loaded, only to be told to
+-- use none of them.
+local ENV = { "OPENBLAS_NUM_THREADS=1" }
+local MEASURED, WRONG, COULD_NOT = 0, 1, 2 -- exit codes, a contract with the kernels
+
+-- What went wrong, as one printable line of bounded length.
+local function one_line(text)
+   text = (text:match("^[^\n]*") or ""):gsub("[^ -~]", "?")
+   return #text > 200 and text:sub(1, 200) .. "..." or text
+end
+
+local function judge(name, run)
+   if run.stuck then
+      return "unknown", ("%s: hangs in the kernel, left behind after %.1f s"):format(name, run.seconds)
+   elseif run.timed_out then
+      return "unknown", ("%s: killed after %.1f s"):format(name, run.seconds)
+   elseif run.too_long then
+      return "unknown", name .. ": too much output"
+   elseif run.code == nil or run.signal ~= 0 then
+      return "unknown", ("%s: ended by signal %s"):format(name, tostring(run.signal))
+   elseif run.code == COULD_NOT then
+      return "unknown", run.err ~= "" and one_line(run.err) or name .. ": could not run"
+   elseif run.code ~= MEASURED and run.code ~= WRONG then
+      return "unknown", ("%s: exit code %d"):format(name, run.code)
+   end
+   local line, rest = run.out:match("^([^\n]*)\n(.*)$")
+   if not line or rest ~= "" then
+      return "unknown", ("%s: printed %s instead of one line of JSON: %s"):format(name,
+         run.out == "" and "nothing" or not line and "an unfinished line" or "several lines", one_line(run.out))
+   end
+   local result = json.decode(line)
+   if type(result) ~= "table" then
+      return "unknown", ("%s: printed no JSON: %s"):format(name, one_line(line))
+   elseif result.kernel ~= name then
+      return "unknown", ("%s: its output names another kernel: %s"):format(name, one_line(tostring(result.kernel)))
+   elseif run.code == WRONG then
+      -- Two witnesses for the gravest verdict: the exit code and the object.
+      if result.verified ~= false then
+         return "unknown", name .. ": exit code says wrong, its output does not"
+      end
+      return "corrupt", one_line(type(result.error) == "string" and result.error or "verification failed"), result
+   elseif result.verified ~= true then
+      return "unknown", name .. ": its output is not verified"
+   end
+   return "ok", nil, result
+end
+
+--- Runs a kernel.
+-- @param name stream, dgemm, noise, numa, scaling, io
+-- @param seconds its time box
+-- @param left_s seconds until the check's deadline
+-- @param more { args = list of further arguments, fd3 = descriptor to pass }, or nil
+-- @return { kernel, state = ok|corrupt|unknown, reason, result = decoded JSON,
+--   seconds = wall time, box_s = its time box }
+function kernels.run(name, seconds, left_s, more)
+   local function unknown(reason)
+      return { kernel = name, state = "unknown", reason = reason, seconds = 0, box_s = seconds }
+   end
+   if left_s < seconds + START_S then
+      return unknown(name .. ": not started, the deadline is too near")
+   end
+   local limit = math.min(seconds * 1.5 + GRACE_S, left_s)
+   local args = { "--seconds", ("%g"):format(seconds) }
+   for _, arg in ipairs(more and more.args or {}) do
+      args[#args + 1] = arg
+   end
+   local run, err = process.run(paths.libexec .. "/" .. name, args,
+      { timeout_ms = limit * 1000, max_output = MAX_OUTPUT, env = ENV, fd3 = more and more.fd3 })
+   if not run then
+      return unknown(err)
+   end
+   local state, reason, result = judge(name, run)
+   return { kernel = name, state = state, reason = reason, result = result, seconds = run.seconds, box_s = seconds }
+end
+
+return kernels

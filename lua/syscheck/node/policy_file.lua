@@ -1,0 +1,86 @@
+--- The policy as the agent reads it: trusted, checked, and with a copy of the last good
+-- one to fall back to. docs/decisions.md says what may be done on a copy.
+local files = require("syscheck.lib.files")
+local policy = require("syscheck.policy.policy")
+local policy_copy = require("syscheck.policy.copy")
+local records = require("syscheck.spool.records")
+
+local policy_file = {}
+
+-- @return text, policy; or nil and why
+local function read_good(file)
+   local text, err = files.read(file)
+   local trusted, why = true, nil
+   if text then
+      trusted, why = files.trusted(file)
+   end
+   if not text or not trusted then
+      return nil, err or why
+   end
+   local parsed
+   parsed, err = policy.parse(text, file)
+   return parsed and text, parsed or err
+end
+
+-- @return policy, when it was taken; or nil and why not
+local function from_copy(copy)
+   local content, err = files.read(copy)
+   local trusted, why = true, nil
+   if content then
+      trusted, why = files.trusted(copy)
+   end
+   if not content or not trusted then
+      return nil, err or why
+   end
+   local text, time = policy_copy.unwrap(content)
+   local parsed
+   if text then
+      parsed, err = policy.parse(text, copy)
+   end
+   return parsed, parsed and time or err or (copy .. ": damaged")
+end
+
+-- Written only when it changed: a prolog in the good case reads one small file more.
+local function keep_copy(copy, text)
+   local old = files.read(copy)
+   if old and policy_copy.is_of(old, text) then
+      return true
+   end
+   local ok, err = files.mkdir(copy:match("^(.*)/"))
+   if ok then
+      ok, err = files.write(copy, policy_copy.wrap(text, records.time(os.time())), 384) -- 0600
+   end
+   return ok, err
+end
+
+--- Reads the site's policy.
+-- @param file nil: the defaults
+-- @param copy where the last good one is, or nil
+-- @param keep whether to keep a copy of a good one
+-- @return policy, what was wrong with the file or nil, and whether the policy is sound
+--   all the same: a whole copy of one that was good, and not the defaults
+function policy_file.read(file, copy, keep)
+   if not file then
+      return policy.default()
+   end
+   local text, result = read_good(file)
+   if text then
+      if copy and keep then
+         local ok, err = keep_copy(copy, text)
+         if not ok then
+            return result, ("no copy of it can be kept: %s: %s"):format(copy, err), true
+         end
+      end
+      return result
+   end
+   if not copy then
+      return policy.default(), result
+   end
+   local old, time = from_copy(copy)
+   if old then
+      return old, ("%s; last good copy of %s is used"):format(result, time), true
+   end
+   return policy.default(), ("%s; no good copy: %s"):format(result, time)
+end
+
+return policy_file

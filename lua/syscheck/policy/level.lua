@@ -1,0 +1,85 @@
+--- Check levels: their order, how a user's word becomes one, what a job gets.
+-- Pure; plain Lua that runs on 5.1 to 5.4, because job_submit loads it. The C
+-- plugin parses the same grammar; both are tested from tests/fixtures/levels.tsv.
+local printable = require("syscheck.lib.printable")
+local spelling = require("syscheck.lib.spelling")
+
+local level = {}
+
+--- Levels, cheapest first.
+level.NAMES = { "none", "passive", "quick", "full" }
+
+local RANK = {}
+for i, name in ipairs(level.NAMES) do
+   RANK[name] = i
+end
+
+local DEFAULT = "quick" -- `--syscheck` alone
+local MAX_SHOWN = 32
+
+--- @return true for one of NAMES.
+function level.is_valid(name)
+   return type(name) == "string" and RANK[name] ~= nil
+end
+
+--- @return true when level a asks for at least as much as level b.
+function level.at_least(a, b)
+   return RANK[a] >= RANK[b]
+end
+
+--- @return true when the level runs kernels.
+function level.is_active(name)
+   return RANK[name] >= RANK.quick
+end
+
+local function higher(a, b)
+   return RANK[a] >= RANK[b] and a or b
+end
+
+local function lower(a, b)
+   return RANK[a] <= RANK[b] and a or b
+end
+
+--- A user's value to a level.
+-- @param value string, or nil for an option without an argument
+-- @return level, or nil and a message without prefix
+function level.parse(value)
+   if value == nil or value == "" or value == "(null)" then
+      return DEFAULT
+   end
+   if RANK[value] then
+      return value
+   end
+   local near = spelling.nearest(value, level.NAMES)
+   return nil, ('unknown level "%s"%s (%s)'):format(printable.safe(value, MAX_SHOWN),
+      near and (', did you mean "%s"?'):format(near) or "", table.concat(level.NAMES, ", "))
+end
+
+--- What a job gets on this node.
+-- @param asked level the user asked for, or nil
+-- @param bounds { floor, default, ceiling } of the partition
+-- @param node { owned = no other job runs here and this one holds every CPU,
+--   fresh = what nobody asked for is skipped, why = so, in words }
+-- @param from whose floor or ceiling it is, see policy.bounds; nil: the partition's
+-- @return level, and why it is not what was asked or set (nil when it is)
+function level.decide(asked, bounds, node, from)
+   local want = asked or bounds.default
+   local got = lower(higher(want, bounds.floor), bounds.ceiling)
+   local note
+   if got ~= want then
+      local bound = level.at_least(got, want) and "floor" or "ceiling"
+      local whose = from and from[bound][1] or "partition"
+      note = ("%s %s, the %s's %s is %s"):format(want, asked and "asked" or "is the default",
+         whose == "qos" and "QOS" or whose, bound, got)
+   end
+   if level.is_active(got) and not node.owned then
+      return "passive", got .. " needs the whole node; other jobs may run here"
+   end
+   -- Who asked for less than the floor did not ask for kernels.
+   if level.is_active(got) and not (asked and level.is_active(asked)) and node.fresh then
+      return "passive", node.why or "the last pass is fresh"
+   end
+   return got, note
+end
+
+return level

@@ -1,0 +1,374 @@
+--- The policy's keys: their defaults, what each may be, what contradicts itself.
+-- Pure; runs on 5.1 to 5.4, because job_submit loads it.
+local level = require("syscheck.policy.level")
+local printable = require("syscheck.lib.printable")
+local spelling = require("syscheck.lib.spelling")
+
+local schema = {}
+
+--- What holds where the file is silent. Also what a node falls back to when the
+-- file cannot be used; therefore nothing here drains or measures.
+schema.DEFAULTS = {
+   mode = "observe",
+   partitions = {
+      ["*"] = { floor = "none", default = "passive", ceiling = "full" },
+   },
+   accounts = {},
+   qos = {},
+   shared = "passive",
+   limits = {
+      noise_pct = { action = "warn" },
+      latency_ns = { action = "warn" },
+      best_gbs = { action = "off" },
+      throttle_events = { max = 0, action = "warn" },
+   },
+   expect = {},
+   tolerance = 0.10,
+   budget = 0.01,
+   max_drained = 0.10,
+   window = 86400,
+   resume_after = 2,
+   health = { level = "quick", every = 86400, recheck = 300 },
+   kernels = {
+      stream = { quick = 2, full = 2 },
+      dgemm = { quick = 1, full = 5 },
+      noise = { quick = 0.5, full = 2 },
+      numa = { full = 5 },
+      scaling = { full = 5 },
+      io = { full = 3 },
+   },
+   io_paths = {},
+   deadline = { quick = 15, full = 60 },
+   node_cpus = "threads",
+   scontrol = "scontrol",
+   spool_segment_mb = 8,
+   spool_max_mb = 256,
+   ship_keep_mb = 16,
+   ship_timeout = 300,
+}
+
+-- Schema: a function returns nil when the value is good, else what it must be, and
+-- which of that was probably meant.
+local function number(low, high)
+   return function(v)
+      -- v ~= v: NaN compares false with both bounds.
+      if type(v) ~= "number" or v ~= v or v < low or v > high then
+         return ("a number from %g to %g"):format(low, high)
+      end
+   end
+end
+
+local function one_of(...)
+   local names = { ... }
+   return function(v)
+      for _, name in ipairs(names) do
+         if v == name then
+            return nil
+         end
+      end
+      local near = type(v) == "string" and spelling.nearest(v, names)
+      return ('one of "%s"'):format(table.concat(names, '", "')), near
+   end
+end
+
+local function path(v)
+   if type(v) ~= "string" or not v:match("^/[^%c]*$") or #v > 1000 then
+      return "an absolute path"
+   end
+end
+
+--- Where `syscheck ship` moves a node's records to. @return nil when good, else what it must be
+function schema.destination(v)
+   local syslog = type(v) == "string" and (v == "syslog" or v:match("^syslog:%l[%l%d]*$")
+      or v:match("^syslog:%l[%l%d]*@/[^%c]+$"))
+   if path(v) and not syslog then
+      return 'an absolute path or "syslog:FACILITY"'
+   end
+end
+
+-- A list without holes, of at most `most` values that are good by `rule`.
+local function list_of(rule, most, what)
+   return function(v)
+      local good, n = type(v) == "table", 0
+      for _ in pairs(good and v or {}) do
+         n = n + 1
+      end
+      for i = 1, n do
+         good = good and rule(v[i]) == nil
+      end
+      if not good or n > most then
+         return ("a list of at most %d %s"):format(most, what)
+      end
+   end
+end
+
+local function program(v)
+   if type(v) ~= "string" or not v:match("^[%w/._+-]+$") then
+      return "a program name or an absolute path"
+   end
+end
+
+local function node_cpus(v)
+   if v ~= "threads" and v ~= "cores" and (type(v) ~= "number" or v < 1 or v % 1 ~= 0) then
+      return '"threads", "cores" or a whole number of CPUs'
+   end
+end
+
+-- Where the fleet's records go: a file, or a database without a password in its name.
+local function store(v)
+   if path(v) and (type(v) ~= "string" or #v > 1000 or not v:match("^%l+://[^%s%c]+$")) then
+      return "an absolute path or a URL (postgresql://host/database)"
+   end
+end
+
+local function group(v)
+   if type(v) ~= "string" or not v:match("^[%w_][%w_.-]*$") or #v > 256 then
+      return "a group's name"
+   end
+end
+
+local a_level = one_of("none", "passive", "quick", "full")
+local bounds = { floor = a_level, default = a_level, ceiling = a_level }
+local limit = {
+   min = number(0, 1e15),
+   max = number(0, 1e15),
+   tolerance = number(0, 1),
+   action = one_of("fail", "warn", "off"),
+   mode = one_of("observe", "enforce"),
+}
+-- A counter has no kernel that could run a second time, so it never drains.
+local counter_limit = { max = number(0, 1e15), action = one_of("warn", "off") }
+-- Differences from the class are told, or not.
+local setting_limit = { action = one_of("warn", "off") }
+local function box(v)
+   if v ~= 0 and number(0.05, 30)(v) then
+      return "0 (not run) or a number from 0.05 to 30"
+   end
+end
+local seconds, only_full = { quick = box, full = box }, { full = box }
+
+-- What a node has, of one value or of several that are right.
+local function amount(v)
+   local wrong = number(1, 1e9)
+   for _, one in pairs(type(v) == "table" and #v > 0 and v or { v }) do
+      if wrong(one) then
+         return "a number from 1, or a list of such"
+      end
+   end
+end
+
+local expected = {
+   memory_gib = amount,
+   dimms = amount,
+   packages = amount,
+   cores = amount,
+   threads = amount,
+   numa_nodes = amount,
+   action = one_of("fail", "warn"),
+   mode = one_of("observe", "enforce"),
+}
+
+schema.KEYS = {
+   mode = one_of("observe", "enforce"),
+   partitions = { ["*any"] = bounds },
+   accounts = { ["*any"] = bounds },
+   qos = { ["*any"] = bounds },
+   shared = one_of("passive", "exclusive", "refuse"),
+   limits = { triad_gbs = limit, gflops = limit, noise_pct = limit, latency_ns = limit, best_gbs = limit,
+      throttle_events = counter_limit, class = setting_limit, config = setting_limit },
+   expect = { ["*any"] = expected },
+   tolerance = number(0, 1),
+   budget = number(0, 1),
+   max_drained = number(0, 1),
+   window = number(60, 31536000),
+   resume_after = number(0, 1000),
+   health = { level = one_of("none", "passive", "quick"), every = number(60, 31536000),
+      recheck = number(1, 86400) },
+   kernels = { stream = seconds, dgemm = seconds, noise = seconds, numa = only_full, scaling = only_full,
+      io = only_full },
+   io_paths = list_of(path, 8, "absolute paths"),
+   -- The prolog entry's own bound is 75 s; what a deadline leaves is for scontrol.
+   deadline = { quick = number(1, 60), full = number(1, 60) },
+   baseline = path,
+   store = store,
+   store_group = group,
+   spool = path,
+   spool_segment_mb = number(0.01, 64),
+   spool_max_mb = number(0.1, 65536),
+   ship = schema.destination,
+   ship_keep_mb = number(0, 65536),
+   ship_timeout = number(1, 86400),
+   state = path,
+   run = path,
+   lock = path,
+   node_cpus = node_cpus,
+   scontrol = program,
+}
+
+local function sorted_keys(t)
+   local keys = {}
+   for k in pairs(t) do
+      keys[#keys + 1] = tostring(k)
+   end
+   table.sort(keys)
+   return keys
+end
+
+-- A number as key, a function, a table: named without their content.
+local function key_name(key)
+   return type(key) == "string" and printable.safe(key, 32) or tostring(key)
+end
+
+-- A value as it is shown: what stands in quotes is told from what does not.
+local function shown(value)
+   if type(value) == "string" then
+      return '"' .. printable.safe(value, 32) .. '"'
+   elseif type(value) == "number" then
+      return ("%.14g"):format(value)
+   end
+   return type(value) == "boolean" and tostring(value) or "a " .. type(value)
+end
+
+-- ", did you mean "triad_gbs"?", by spelling or by beginning; else what there is, if that is little.
+local function nearest(key, rules)
+   if type(key) ~= "string" then
+      return ""
+   end
+   local names = sorted_keys(rules)
+   local near = spelling.nearest(key, names)
+   for _, name in ipairs(names) do
+      near = near or (#key >= 3 and name:sub(1, #key) == key:lower() and name)
+   end
+   if near then
+      return (', did you mean "%s"?'):format(near)
+   end
+   return #names <= 9 and (" (%s)"):format(table.concat(names, ", ")) or ""
+end
+
+-- The trail as it is shown: "limits.triad_gbs".
+local function joined(trail, count)
+   local words = {}
+   for i = 1, count do
+      words[i] = printable.safe(trail[i], 32)
+   end
+   return table.concat(words, ".")
+end
+
+local function check_keys(value, rules, trail, problems)
+   local function problem(text, ...)
+      local copy = {}
+      for i, key in ipairs(trail) do
+         copy[i] = key
+      end
+      problems[#problems + 1] = { trail = copy, text = text:format(...) }
+   end
+   if type(rules) == "function" then
+      local want, near = rules(value)
+      if want then
+         problem("%s must be %s; got %s%s", joined(trail, #trail), want, shown(value),
+            near and (', did you mean "%s"?'):format(near) or "")
+      end
+      return
+   end
+   if type(value) ~= "table" then
+      problem("%s must be a table%s; got %s", joined(trail, #trail),
+         rules["*any"] and " by name" or (" { %s }"):format(table.concat(sorted_keys(rules), ", ")), shown(value))
+      return
+   end
+   for key, inner in pairs(value) do
+      local rule = rules["*any"] or rules[key]
+      trail[#trail + 1] = tostring(key)
+      if type(key) ~= "string" or not rule then
+         problem("unknown key %s%s%s", #trail > 1 and joined(trail, #trail - 1) .. "." or "", key_name(key),
+            nearest(key, rules))
+      else
+         check_keys(inner, rule, trail, problems)
+      end
+      trail[#trail] = nil
+   end
+end
+
+-- What the contradiction is, of one entry of a table by name; nil when there is none.
+local function contradiction(b, star, base)
+   local function of(key)
+      return b[key] or star[key] or base[key]
+   end
+   local floor, default, ceiling = of("floor"), of("default"), of("ceiling")
+   for _, value in pairs({ floor, default, ceiling }) do
+      if not level.is_valid(value) then
+         return nil -- said already
+      end
+   end
+   local low, high = floor or "none", ceiling or "full"
+   local middle = default or low
+   if not (level.at_least(high, middle) and level.at_least(middle, low) and level.at_least(high, low)) then
+      local inherited = {}
+      for _, key in ipairs({ "floor", "default", "ceiling" }) do
+         inherited[#inherited + 1] = not b[key] and of(key) and key or nil
+      end
+      return ("want floor <= default <= ceiling, got %s, %s, %s%s"):format(floor or "-", default or "-", ceiling or "-",
+         #inherited > 0 and (" (not set here: %s)"):format(table.concat(inherited, ", ")) or "")
+   end
+end
+
+local function check_bounds(given, problems)
+   for _, kind in ipairs({ "partitions", "accounts", "qos" }) do
+      local entries = type(given[kind]) == "table" and given[kind] or {}
+      local star = type(entries["*"]) == "table" and entries["*"] or {}
+      for name, b in pairs(entries) do
+         local wrong = type(b) == "table" and contradiction(b, star, schema.DEFAULTS[kind]["*"] or {})
+         -- Slurm separates names by commas: such a key would never match.
+         if type(name) == "string" and (name == "" or #name > 256 or name:find("[%s%c,]")) then
+            wrong = "no such name can exist in Slurm"
+         end
+         if wrong then
+            problems[#problems + 1] = {
+               trail = { kind, tostring(name) },
+               text = ("%s.%s: %s"):format(kind, key_name(name), wrong),
+            }
+         end
+      end
+   end
+end
+
+-- A value between them passes, so there has to be one.
+local function check_limits(given, problems)
+   for name, l in pairs(type(given.limits) == "table" and given.limits or {}) do
+      local min, max = nil, nil
+      if type(l) == "table" then
+         min, max = l.min, l.max
+      end
+      if type(min) == "number" and type(max) == "number" and min > max then
+         problems[#problems + 1] = {
+            trail = { "limits", tostring(name) },
+            text = ("limits.%s: min %.14g is above max %.14g: no value is within"):format(key_name(name), min, max),
+         }
+      end
+   end
+end
+
+-- A node that loses a DIMM changes its class: a key with the memory in it would
+-- match no node that lacks some.
+local function check_expect(given, problems)
+   for key in pairs(type(given.expect) == "table" and given.expect or {}) do
+      if type(key) == "string" and key:match("%-%d+g$") then
+         problems[#problems + 1] = {
+            trail = { "expect", key },
+            text = ("expect.%s must not name the memory size: use the model"):format(key_name(key)),
+         }
+      end
+   end
+end
+
+--- Checks what a policy returned.
+-- @return list of { trail = keys, text }, empty when it is good
+function schema.check(given)
+   local problems = {}
+   check_keys(given, schema.KEYS, {}, problems)
+   check_bounds(given, problems)
+   check_limits(given, problems)
+   check_expect(given, problems)
+   return problems
+end
+
+return schema

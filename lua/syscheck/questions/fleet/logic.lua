@@ -1,0 +1,91 @@
+--- A fleet by class and metric: slowest, fastest, spread, who is out. Pure.
+local fields = require("syscheck.catalogue.fields")
+local spread = require("syscheck.verdict.spread")
+
+local fleet = {}
+
+-- The rule by which a baseline drops nodes, see learn.lua: so many standard deviations from
+-- the median, and by more than some %; both ways, as too fast is odd as well.
+local SPREADS = 4
+local MAD_SCALE = 1.4826
+local LEAST_PCT = 3
+--- Of fewer nodes nobody is out.
+fleet.MIN_NODES = 5
+
+-- Noise is itself in %, and half a % on a quiet node is nothing.
+local function floor_of(field, median)
+   return math.max(LEAST_PCT / 100 * math.abs(median), field.unit == "%" and 1 or 0)
+end
+
+local function one(field, list)
+   table.sort(list, function(a, b)
+      if a.value ~= b.value then
+         return a.value < b.value
+      end
+      return a.node < b.node
+   end)
+   local values, off = {}, {}
+   for i, item in ipairs(list) do
+      values[i] = item.value
+   end
+   local median = spread.median(values)
+   for i, v in ipairs(values) do
+      off[i] = math.abs(v - median)
+   end
+   local room = math.max(SPREADS * MAD_SCALE * spread.median(off), floor_of(field, median))
+   local out, low, high = {}, nil, nil
+   for _, item in ipairs(list) do
+      if #list >= fleet.MIN_NODES and math.abs(item.value - median) > room then
+         out[#out + 1] = { node = item.node, value = item.value, time = item.time, status = item.status,
+            pct = median ~= 0 and 100 * (item.value / median - 1) or nil,
+            worse = (item.value < median) == (field.better == "higher") }
+      else
+         low, high = low or item.value, item.value
+      end
+   end
+   local higher = field.better == "higher"
+   local first, final = list[1], list[#list]
+   -- (max - min) of what is faster, in %; of healthy nodes alone as well.
+   local function range(a, b)
+      return b and b ~= 0 and 100 * (b - a) / b or nil
+   end
+   return { field = field, nodes = #list, median = median, room = room, out = out,
+      slowest = higher and first or final, fastest = higher and final or first,
+      spread_pct = range(first.value, final.value), rest_pct = low and range(low, high) or nil }
+end
+
+--- @param nodes list of { node, class, values = { name = { value, time, status } } }
+-- @return list of { class, nodes, metrics = { { field, nodes, median, room (beyond it a node is
+--   out), slowest, fastest (each { node, value, time, status }), spread_pct, rest_pct (without
+--   those out), out = { { node, value, pct (of the median), time, status, worse } } } } }
+function fleet.compare(nodes)
+   local classes, names = {}, {}
+   for _, node in ipairs(nodes) do
+      local class = node.class or "?"
+      if not classes[class] then
+         classes[class] = { class = class, nodes = 0, lists = {} }
+         names[#names + 1] = class
+      end
+      local c = classes[class]
+      c.nodes = c.nodes + 1
+      for name, v in pairs(node.values) do
+         c.lists[name] = c.lists[name] or {}
+         table.insert(c.lists[name], { node = node.node, value = v.value, time = v.time, status = v.status })
+      end
+   end
+   table.sort(names)
+   local answer = {}
+   for i, name in ipairs(names) do
+      local c = classes[name]
+      answer[i] = { class = name, nodes = c.nodes, metrics = {} }
+      for _, field in ipairs(fields.CHECK) do
+         -- Throttle events since the last look are no measurement of a fleet.
+         if c.lists[field.name] and field.unit ~= "count" then
+            table.insert(answer[i].metrics, one(field, c.lists[field.name]))
+         end
+      end
+   end
+   return answer
+end
+
+return fleet

@@ -1,0 +1,70 @@
+--- Every node's newest measured values, read from the store: one short look through the
+-- index for each node, so that a fleet of 10,000 takes no more memory than its values.
+local fields = require("syscheck.catalogue.fields")
+local job_store = require("syscheck.questions.job.read")
+local since = require("syscheck.lib.since")
+local spelling = require("syscheck.lib.spelling")
+
+local fleet_store = {}
+
+-- Checks of one node that are looked at: quick ones lack what only full ones measure.
+local LOOK = 64
+
+-- A passive check measures nothing, and there may be thousands since the last quick one.
+local MEASURED = {}
+for i, field in ipairs(fields.CHECK) do
+   MEASURED[i] = field.unit ~= "count" and ("c.%s IS NOT NULL"):format(field.name) or nil
+end
+local NEWEST = ([[SELECT c.key >> 30, c.status, %s FROM check_node c WHERE c.node = ? AND c.key >= ? AND (%s)
+   ORDER BY c.key DESC LIMIT %d]]):format(job_store.columns(fields.CHECK, "c"), table.concat(MEASURED, " OR "), LOOK)
+
+local function values_of(store, key, from, word)
+   local values, missing = {}, #MEASURED
+   for t in store:rows(NEWEST, key, since.key(from)) do
+      for name, value in pairs(job_store.numbers(fields.CHECK, t, 3)) do
+         if not values[name] then
+            values[name] = { value = value, time = t[1], status = word(t[2]) }
+            missing = missing - (fields.CHECK_BY_NAME[name].unit ~= "count" and 1 or 0)
+         end
+      end
+   end
+   return values
+end
+
+-- The class that was probably meant: misspelled, or a part of it.
+local function like(class, classes)
+   for _, name in ipairs(classes) do
+      if name ~= class and name:find(class, 1, true) then
+         return name
+      end
+   end
+   local near = spelling.nearest(class, classes)
+   return near ~= class and near or nil
+end
+
+--- @param class name, or nil for all
+-- @param cluster name, or nil for all
+-- @return list for fleet.compare; and where a class has no node, one of a name like it
+function fleet_store.newest(store, from, class, cluster)
+   local nodes, list, classes, several = {}, {}, {}, false
+   for t in store:rows([[SELECT n.id, n.name, wk.text, wc.text FROM node n LEFT JOIN word wk ON wk.id = n.class
+      LEFT JOIN word wc ON wc.id = n.cluster ORDER BY n.id]]) do
+      if not cluster or t[4] == cluster then
+         nodes[#nodes + 1] = { key = t[1], name = t[2], class = t[3], cluster = t[4] }
+         several = several or t[4] ~= nodes[1].cluster
+         classes[#classes + 1] = t[3]
+      end
+   end
+   local word = job_store.words(store)
+   for _, node in ipairs(nodes) do
+      local values = (not class or node.class == class) and values_of(store, node.key, from, word) or {}
+      if next(values) then
+         -- n17 may be in each of several clusters.
+         local name = several and ("%s/%s"):format(node.cluster or "?", node.name) or node.name
+         list[#list + 1] = { node = name, class = node.class, values = values }
+      end
+   end
+   return list, class and like(class, classes)
+end
+
+return fleet_store

@@ -1,0 +1,99 @@
+--- A fleet's comparison for people, spreadsheets and programs. See fleet.lua.
+local printable = require("syscheck.lib.printable")
+local fleet = require("syscheck.questions.fleet.logic")
+local metrics = require("syscheck.catalogue.metrics")
+local output = require("syscheck.lib.output")
+local since = require("syscheck.lib.since")
+
+local show = {}
+
+local MOST_OUT = 50 -- of a class and metric, in the table; JSON and CSV have all
+
+local function value(field, v)
+   return metrics.show(metrics.BY_NAME[field.name], v)
+end
+
+local function percent(v)
+   return v and ("%.1f"):format(v) or "-"
+end
+
+--- Text for a terminal.
+function show.table(answer, from, color)
+   local rows = { { "CLASS", "METRIC", "UNIT", "NODES", "MEDIAN", "SLOWEST", "ON", "FASTEST", "ON", "SPREAD_%",
+      "WITHOUT_OUT_%", "OUT" } }
+   local outs = { { "OUT", "CLASS", "METRIC", "VALUE", "MEDIAN", "OFF_%", "STATUS", "MEASURED" } }
+   local notes = {}
+   for _, c in ipairs(answer) do
+      for _, m in ipairs(c.metrics) do
+         rows[#rows + 1] = { printable.safe(c.class), m.field.label, m.field.unit, ("%d"):format(m.nodes),
+            value(m.field, m.median), value(m.field, m.slowest.value), printable.safe(m.slowest.node),
+            value(m.field, m.fastest.value), printable.safe(m.fastest.node), percent(m.spread_pct), percent(m.rest_pct),
+            m.nodes >= fleet.MIN_NODES and output.cell(("%d"):format(#m.out), #m.out > 0 and "bad" or nil) or "-" }
+         for i, o in ipairs(m.out) do
+            if i <= MOST_OUT then
+               outs[#outs + 1] = { output.cell(printable.safe(o.node), o.worse and "bad" or "warn"),
+                  printable.safe(c.class), m.field.label, value(m.field, o.value), value(m.field, m.median),
+                  o.pct and ("%+.1f"):format(o.pct) or "-", output.name(o.status), since.show(o.time) }
+            end
+         end
+         if #m.out > MOST_OUT then
+            notes[#notes + 1] = ("%s, %s: %d more are out (--csv has all)"):format(printable.safe(c.class),
+               m.field.label, #m.out - MOST_OUT)
+         end
+      end
+   end
+   local parts = { ("fleet since %s: each node's newest measured values"):format(since.show(from)), "",
+      output.table(rows, color) }
+   if #outs > 1 then
+      parts[#parts + 1] = "\n" .. output.table(outs, color)
+   end
+   if #notes > 0 then
+      parts[#parts + 1] = "\n" .. table.concat(notes, "\n")
+   end
+   return table.concat(parts, "\n")
+end
+
+local function place(item)
+   return { node = item.node, value = item.value, time = since.show(item.time), status = item.status, pct = item.pct,
+      worse = item.worse }
+end
+
+--- One object: { v, kind = "fleet", since, classes }.
+function show.json(answer, from)
+   local classes = output.list()
+   for i, c in ipairs(answer) do
+      local list = output.list()
+      for n, m in ipairs(c.metrics) do
+         local out = output.list()
+         for k, o in ipairs(m.out) do
+            out[k] = place(o)
+         end
+         list[n] = { name = m.field.name, unit = m.field.unit, nodes = m.nodes, median = m.median, room = m.room,
+            slowest = place(m.slowest), fastest = place(m.fastest), spread_pct = m.spread_pct,
+            spread_without_out_pct = m.rest_pct, out = out, judged = m.nodes >= fleet.MIN_NODES }
+      end
+      classes[i] = { class = c.class, nodes = c.nodes, metrics = list }
+   end
+   return output.json({ v = 1, kind = "fleet", since = since.show(from), classes = classes })
+end
+
+--- One line for each class and metric, and one for each node that is out of it.
+function show.csv(answer)
+   local titles = { "what", "class", "metric", "unit", "nodes", "median", "node", "value", "pct", "status", "time",
+      "slowest", "slowest_value", "fastest", "fastest_value", "spread_pct", "spread_without_out_pct", "out" }
+   local lines = { output.csv(titles, #titles) }
+   for _, c in ipairs(answer) do
+      for _, m in ipairs(c.metrics) do
+         lines[#lines + 1] = output.csv({ "metric", c.class, m.field.name, m.field.unit, m.nodes, m.median,
+            [12] = m.slowest.node, [13] = m.slowest.value, [14] = m.fastest.node, [15] = m.fastest.value,
+            [16] = m.spread_pct, [17] = m.rest_pct, [18] = m.nodes >= fleet.MIN_NODES and #m.out or nil }, #titles)
+         for _, o in ipairs(m.out) do
+            lines[#lines + 1] = output.csv({ "out", c.class, m.field.name, m.field.unit, m.nodes, m.median, o.node,
+               o.value, o.pct, o.status, since.show(o.time) }, #titles)
+         end
+      end
+   end
+   return table.concat(lines)
+end
+
+return show

@@ -1,0 +1,102 @@
+--- A job's answer for programs and spreadsheets. See job_records.lua for its form.
+local fields = require("syscheck.catalogue.fields")
+local job_records = require("syscheck.questions.job.records")
+local output = require("syscheck.lib.output")
+local peers = require("syscheck.questions.job.peers")
+local since = require("syscheck.lib.since")
+
+local export = {}
+
+local IDENTITY = { "job_id", "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "cluster", "user",
+   "name", "account", "partition", "nodes", "seen" }
+
+local function out_of(mine)
+   local list = output.list()
+   for i, found in ipairs(mine or {}) do
+      list[i] = { name = found.name, value = found.value, median = found.median, worst = found.worst,
+         peers = found.peers }
+   end
+   return list
+end
+
+--- One object: { v, kind = "job", id, runs }, see docs/records.md.
+function export.json(answer, id)
+   local runs = output.list()
+   for i, run in ipairs(answer) do
+      local found_of, rows = peers.by_row((peers.of_run(run.rows))), output.list()
+      for n, row in ipairs(run.rows) do
+         local b = job_records.brief(row)
+         local job = row.job or {}
+         rows[n] = {
+            node = row.node, class = row.class, time = row.time, elapsed_s = row.elapsed_s, values = row.values,
+            check = b.status and { level = b.level, asked = b.asked, status = b.status, action = b.action,
+               text = b.text, reason = b.reason, note = b.note, drain = b.drain, metrics = row.metrics } or nil,
+            out = out_of(found_of[n]), others = job.others and output.list(job.others), others_more = job.others_more,
+            errors = job.errors and output.list(job.errors), problems = job.problems and output.list(job.problems),
+         }
+      end
+      runs[i] = { rows = rows, begin = run.begin_s and since.show(run.begin_s),
+         ["end"] = run.end_s and since.show(run.end_s) }
+      for _, name in ipairs(IDENTITY) do
+         runs[i][name] = run[name]
+      end
+   end
+   return output.json({ v = 1, kind = "job", id = id, runs = runs })
+end
+
+--- One line for each node and run; every field has its column, in the store's units.
+function export.csv(answer)
+   local titles = { "run" }
+   local function add(...)
+      for _, name in ipairs({ ... }) do
+         titles[#titles + 1] = name
+      end
+   end
+   add(table.unpack(IDENTITY))
+   add("node", "class", "time", "elapsed_s", "level", "asked", "status", "action")
+   for _, f in ipairs(fields.CHECK) do
+      add("check." .. f.name)
+   end
+   for _, f in ipairs(fields.JOB) do
+      add(f.name)
+   end
+   add("out", "others")
+   local lines = { output.csv(titles, #titles) }
+   for r, run in ipairs(answer) do
+      local _, marks = peers.of_run(run.rows)
+      for i, row in ipairs(run.rows) do
+         local cells, n = {}, 0
+         local function put(value)
+            n = n + 1
+            cells[n] = value
+         end
+         put(r)
+         for _, name in ipairs(IDENTITY) do
+            put(run[name])
+         end
+         local b = job_records.brief(row)
+         put(row.node) put(row.class) put(row.time) put(row.elapsed_s)
+         put(b.level) put(b.asked) put(b.status) put(b.action)
+         for _, f in ipairs(fields.CHECK) do
+            put(row.metrics[f.name])
+         end
+         for _, f in ipairs(fields.JOB) do
+            put(row.values and row.values[f.name])
+         end
+         local names, others = {}, {}
+         for name in pairs(marks[i]) do
+            names[#names + 1] = name
+         end
+         table.sort(names)
+         for k, id in ipairs(row.job and row.job.others or {}) do
+            others[k] = tostring(math.tointeger(id) or id)
+         end
+         put(table.concat(names, " "))
+         put(table.concat(others, " "))
+         lines[#lines + 1] = output.csv(cells, #titles)
+      end
+   end
+   return table.concat(lines)
+end
+
+return export

@@ -1,0 +1,157 @@
+--- Which nodes of a job stand out from the others that ran it. Pure.
+--
+-- A value is out when it is worse than the median of its peers (the other nodes of the same
+-- run) by more than SPREADS times their spread (scaled MAD), and by more than what is worth a
+-- look: FLOOR below. Nothing is said of what a job itself did there (kind load).
+local fields = require("syscheck.catalogue.fields")
+local spread = require("syscheck.verdict.spread")
+local units = require("syscheck.lib.units")
+
+local peers = {}
+
+local SPREADS = 4
+local MAD_SCALE = 1.4826
+-- The spread of fewer peers than these is not known well: half of their range, if that is more.
+local FEW = 8
+-- One node of so many does not move median and MAD: they are computed once for all.
+local MANY = 16
+-- What a healthy fleet differs by (DESIGN: 3 to 5 %), share of the run, share of a count.
+local FLOOR = { share = 0.05, time = 0.01, count = 0.5, percent = 1 }
+-- A spread of fewer values says nothing. Events need one peer: on a healthy node they are 0.
+local MIN_PEERS = 3
+
+local function is_rare(field)
+   return field.rare or (field.unit == "count" and field.better ~= nil)
+end
+
+-- By how much a value has to be worse than the median.
+local function floor_of(field, median, elapsed_s)
+   local time = units.per_second(field.unit)
+   if is_rare(field) then
+      return FLOOR.count * median
+   elseif time then
+      return FLOOR.time * (elapsed_s or 0) * time
+   elseif field.unit == "%" then
+      return math.max(FLOOR.percent, FLOOR.share * median)
+   end
+   return FLOOR.share * math.abs(median)
+end
+
+-- @param list values
+-- @param skip index of one that is left out, or nil
+-- @return median, scaled MAD in the values' unit
+local function describe(list, skip)
+   local some, off = {}, {}
+   for i, v in ipairs(list) do
+      if i ~= skip then
+         some[#some + 1] = v
+      end
+   end
+   local median = spread.median(some)
+   for i, v in ipairs(some) do
+      off[i] = math.abs(v - median)
+   end
+   return median, MAD_SCALE * spread.median(off)
+end
+
+-- The worst of a sorted list without one that has this value.
+local function worst_other(sorted, value, higher)
+   local i, step = higher and #sorted or 1, higher and -1 or 1
+   return sorted[i] == value and sorted[i + step] or sorted[i]
+end
+
+--- Nodes that are out in one field.
+-- @param field of fields.JOB or fields.CHECK
+-- @param values { [row] = number }, rows that know it
+-- @param elapsed { [row] = seconds }
+-- @return list of { row, value, median, worst (of the peers), peers }
+function peers.of_field(field, values, elapsed)
+   local rows, list = {}, {}
+   for row in pairs(values) do
+      rows[#rows + 1] = row
+   end
+   table.sort(rows)
+   for i, row in ipairs(rows) do
+      list[i] = values[row]
+   end
+   local higher, out = field.better ~= "higher", {}
+   if not field.better or #list - 1 < (is_rare(field) and 1 or MIN_PEERS) then
+      return out
+   end
+   local sorted = table.move(list, 1, #list, 1, {})
+   table.sort(sorted)
+   local median, scaled
+   if #list > MANY then
+      median, scaled = describe(list)
+   end
+   for i, row in ipairs(rows) do
+      if #list <= MANY then
+         median, scaled = describe(list, i)
+      end
+      if #list - 1 < FEW and not is_rare(field) then
+         scaled = math.max(scaled, (worst_other(sorted, list[i], true) - worst_other(sorted, list[i], false)) / 2)
+      end
+      local beyond = higher and list[i] - median or median - list[i]
+      if beyond > math.max(SPREADS * scaled, floor_of(field, median, elapsed[row])) then
+         out[#out + 1] = { row = row, value = list[i], median = median, worst = worst_other(sorted, list[i], higher),
+            peers = #list - 1 }
+      end
+   end
+   return out
+end
+
+--- Everything that is out in one run.
+-- @param rows list of { metrics = { name = number }, values = { name = number }, elapsed_s }
+-- @return list of { row, field, value, median, worst, peers }, in the order of rows; and
+--   { [row] = { [field name] = true } }. A check's fields have the prefix "check.".
+function peers.of_run(rows)
+   local elapsed, list, marks = {}, {}, {}
+   for i, row in ipairs(rows) do
+      elapsed[i] = row.elapsed_s
+      marks[i] = {}
+   end
+   for _, kind in ipairs({ { fields.CHECK, "metrics", "check." }, { fields.JOB, "values", "" } }) do
+      for _, field in ipairs(kind[1]) do
+         local values = {}
+         for i, row in ipairs(rows) do
+            values[i] = row[kind[2]] and row[kind[2]][field.name]
+         end
+         for _, out in ipairs(peers.of_field(field, values, elapsed)) do
+            out.field, out.name = field, kind[3] .. field.name
+            marks[out.row][out.name] = true
+            list[#list + 1] = out
+         end
+      end
+   end
+   table.sort(list, function(a, b)
+      if a.row ~= b.row then
+         return a.row < b.row
+      end
+      return a.name < b.name
+   end)
+   return list, marks
+end
+
+--- What of_run found, by row.
+function peers.by_row(list)
+   local out = {}
+   for _, found in ipairs(list) do
+      out[found.row] = out[found.row] or {}
+      table.insert(out[found.row], found)
+   end
+   return out
+end
+
+--- "63 peers: median 0, worst 3"
+function peers.against(out)
+   local unit = out.field.unit
+   return ("%d peer%s: median %s, worst %s"):format(out.peers, out.peers == 1 and "" or "s",
+      units.show(unit, out.median), units.show(unit, out.worst))
+end
+
+--- "triad 61.3 GB/s; 63 peers: median 86.2 GB/s, worst 84.1 GB/s"
+function peers.text(out)
+   return ("%s %s; %s"):format(out.field.label, units.show(out.field.unit, out.value), peers.against(out))
+end
+
+return peers

@@ -1,0 +1,138 @@
+--- A job's answer from the records of spool directories. Pure.
+--
+-- An answer is a list of runs, oldest first (a requeued job has several): each what is known
+-- of the job, and `rows`, one for each node's check or job record:
+--   { node, class, time = text, key = of the order, check = a check's record or the part of it
+--     that was kept (see part), job = likewise of the job record, metrics = { name = value },
+--     values = { name of fields.JOB = value }, elapsed_s }
+local fields = require("syscheck.catalogue.fields")
+
+local job_records = {}
+
+-- What is told of the job itself, and its type.
+local JOB = { user = "string", account = "string", partition = "string", name = "string", nodelist = "string",
+   nodes = "number", restart = "number", array_job_id = "number", array_task_id = "number", het_job_id = "number",
+   het_offset = "number" }
+
+local TEXTS = { "level", "asked", "status", "action", "text", "reason", "note" }
+-- Lists, and what each item has to be.
+local LISTS = { metrics = "table", errors = "table", problems = "string", others = "number" }
+
+--- What is shown of a record besides its numbers; nothing that is not of its type, as
+-- anybody may have written the file.
+-- @param record or a part of one
+function job_records.part(record)
+   local out = {}
+   for _, name in ipairs(TEXTS) do
+      out[name] = type(record[name]) == "string" and record[name] or nil
+   end
+   for name, kind in pairs(LISTS) do
+      local given = record[name]
+      if type(given) == "table" then
+         out[name] = {}
+         for _, item in ipairs(given) do
+            if type(item) == kind then
+               table.insert(out[name], item)
+            end
+         end
+      end
+   end
+   out.others_more = type(record.others_more) == "number" and record.others_more or nil
+   out.drain = type(record.drain) == "table" and record.drain or nil
+   out.check = type(record.check) == "table" and job_records.part(record.check) or nil
+   return out
+end
+
+--- A row's check, or what the job record kept of it.
+function job_records.brief(row)
+   return row.check or row.job and row.job.check or {}
+end
+
+--- What a check measured, by name.
+function job_records.metrics(check)
+   local out = {}
+   for _, r in ipairs(check and type(check.metrics) == "table" and check.metrics or {}) do
+      if type(r) == "table" and type(r.value) == "number" and fields.CHECK_BY_NAME[r.name] then
+         out[r.name] = r.value
+      end
+   end
+   return out
+end
+
+local function values_of(record)
+   local out = {}
+   for _, field in ipairs(fields.JOB) do
+      out[field.name] = fields.of(record, field)
+   end
+   return out
+end
+
+local function text(value)
+   return type(value) == "string" and value or ""
+end
+
+-- One row for each run on each node: its check, its job record, or both.
+local function pair(list)
+   local rows, by_check = {}, {}
+   for _, record in ipairs(list) do
+      if record.kind == "check" then
+         local row = { node = record.node, class = record.class, check = job_records.part(record), of = record,
+            time = text(record.time), metrics = job_records.metrics(record) }
+         rows[#rows + 1] = row
+         by_check[record.id] = row
+      end
+   end
+   for _, record in ipairs(list) do
+      if record.kind == "job" then
+         local row = type(record.check) == "table" and by_check[record.check.id]
+         if not row then
+            row = { node = record.node, class = record.class, metrics = {}, of = record,
+               time = text(type(record.begin) == "table" and record.begin.time or record.time) }
+            rows[#rows + 1] = row
+         end
+         row.job, row.values = job_records.part(record), values_of(record)
+         row.elapsed_s = type(record.elapsed_s) == "number" and record.elapsed_s or nil
+      end
+   end
+   table.sort(rows, function(a, b)
+      if a.time ~= b.time then
+         return a.time < b.time
+      end
+      return a.node < b.node
+   end)
+   return rows
+end
+
+-- What tells runs of a job apart: the nodes that Slurm chose, and its count where it has one.
+local function run_key(job, cluster)
+   return ("%s\0%s\0%s"):format(tostring(cluster), tostring(job.restart), tostring(job.nodelist))
+end
+
+--- @param list records of one job
+-- @return answer
+function job_records.answer(list)
+   local runs, open = {}, {}
+   for _, row in ipairs(pair(list)) do
+      local record = row.of
+      local key = run_key(record.job, record.cluster)
+      local run = open[key]
+      -- A node twice: the job came back to the same nodes.
+      if not run or run.has[row.node] then
+         run = { job_id = record.job.id, cluster = record.cluster, rows = {}, has = {} }
+         open[key], runs[#runs + 1] = run, run
+      end
+      for name, kind in pairs(JOB) do
+         if run[name] == nil and type(record.job[name]) == kind then
+            run[name] = record.job[name]
+         end
+      end
+      run.has[row.node] = true
+      run.rows[#run.rows + 1] = row
+   end
+   for _, run in ipairs(runs) do
+      run.seen = #run.rows
+   end
+   return runs
+end
+
+return job_records

@@ -1,0 +1,125 @@
+--- A node's story and a fleet's values, read from the store.
+local fields = require("syscheck.catalogue.fields")
+local job_records = require("syscheck.questions.job.records")
+local job_store = require("syscheck.questions.job.read")
+local since = require("syscheck.lib.since")
+local story = require("syscheck.questions.node.story")
+local spelling = require("syscheck.lib.spelling")
+
+local node_store = {}
+
+--- Nodes of a name, in any cluster.
+-- @return list of { key, name, cluster, class }
+function node_store.find(store, name, cluster)
+   local list = {}
+   for t in store:rows([[SELECT n.id, n.name, wc.text, wk.text FROM node n LEFT JOIN word wc ON wc.id = n.cluster
+      LEFT JOIN word wk ON wk.id = n.class WHERE n.name = ? ORDER BY n.id]], name) do
+      if not cluster or t[3] == cluster then
+         list[#list + 1] = { key = t[1], name = t[2], cluster = t[3], class = t[4] }
+      end
+   end
+   return list
+end
+
+--- The name that was probably meant; nil when none is near.
+function node_store.nearest(store, name)
+   local names = {}
+   for t in store:rows("SELECT DISTINCT n.name FROM node n ORDER BY n.name") do
+      names[#names + 1] = t[1]
+   end
+   return spelling.nearest(name, names)
+end
+
+-- What a job record adds to the story: events, and what the list of jobs shows.
+local TOLD = {}
+for _, field in ipairs(fields.JOB) do
+   if field.rare or field.name == "io_some_us" then
+      TOLD[#TOLD + 1] = field
+   end
+end
+
+local CHECKS = ([[SELECT c.key >> 30, c.trigger, c.level, c.status, c.action, c.class, c.config, c.text,
+   c.detail, c.run, %s FROM check_node c WHERE c.node = ? AND c.key >= ? ORDER BY c.key]]):format(
+   job_store.columns(fields.CHECK, "c"))
+local LOSSES = [[SELECT l.key >> 30, l.records, l.bytes, l.reason FROM loss l WHERE l.node = ? AND l.key >= ?
+   ORDER BY l.key]]
+local JOBS = ([[SELECT j.key >> 30, j.begin_s, j.elapsed_s, j.class, j.config, j.detail, j.run, %s
+   FROM job_node j WHERE j.node = ? AND j.key >= ? ORDER BY j.key]]):format(job_store.columns(TOLD, "j"))
+local RUN = [[SELECT r.job_id, r.restart, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset, r.nodes, wu.text,
+   wn.text FROM run r LEFT JOIN word wu ON wu.id = r.user LEFT JOIN word wn ON wn.id = r.name WHERE r.id = ?]]
+
+-- What is known of runs, each asked for once.
+local function runs_of(store)
+   local known = {}
+   return function(key)
+      if key and known[key] == nil then
+         local t = store:row(RUN, key)
+         known[key] = t and { job_id = t[1], restart = t[2], array_job_id = t[3], array_task_id = t[4],
+            het_job_id = t[5], het_offset = t[6], nodes = t[7], user = t[8], name = t[9] } or false
+      end
+      return key and known[key] or nil
+   end
+end
+
+-- "kernel 6.1 -> 6.2, thp always -> never" of two texts of table config; "" when neither is known.
+local function difference(before, after)
+   local a, b = job_store.detail(before), job_store.detail(after)
+   local names, out = {}, {}
+   for _, settings in ipairs({ a, b }) do
+      for name in pairs(settings) do
+         names[name] = true
+      end
+   end
+   for name in pairs(names) do
+      if a[name] ~= b[name] then
+         out[#out + 1] = ("%s %s -> %s"):format(name, tostring(a[name] == nil and "-" or a[name]),
+            tostring(b[name] == nil and "-" or b[name]))
+      end
+   end
+   table.sort(out)
+   return table.concat(out, ", ")
+end
+
+-- Says of each change of the settings which they were.
+local function explain_changes(store, events)
+   local function settings(id)
+      local row = store:row("SELECT c.text FROM config c JOIN word w ON w.id = c.id WHERE w.text = ?", id)
+      return row and row[1]
+   end
+   for _, e in ipairs(events) do
+      local text = e.event == "config" and difference(settings(e.from), settings(e.to)) or ""
+      e.text = text ~= "" and ("%s: %s"):format(e.text, text) or e.text
+   end
+end
+
+--- @param node from find
+-- @param from epoch seconds
+-- @param limit jobs and events that are kept
+-- @return what story:tell returns
+function node_store.story(store, node, from, limit)
+   local word, tale = job_store.words(store), story.new(limit)
+   for t in store:rows(CHECKS, node.key, since.key(from)) do
+      local detail = job_records.part(job_store.detail(t[9]))
+      tale:check({ time = t[1], trigger = word(t[2]), level = word(t[3]), status = word(t[4]), action = word(t[5]),
+         class = word(t[6]), config = word(t[7]), text = detail.reason or t[8], drain = detail.drain, run = t[10],
+         metrics = job_store.numbers(fields.CHECK, t, 11) })
+   end
+   for t in store:rows(JOBS, node.key, since.key(from)) do
+      tale:job({ time = t[1], begin_s = t[2], elapsed_s = t[3], class = word(t[4]), config = word(t[5]),
+         errors = t[6] and job_records.part(job_store.detail(t[6])).errors, run = t[7],
+         values = job_store.numbers(TOLD, t, 8) })
+   end
+   for t in store:rows(LOSSES, node.key, since.key(from)) do
+      tale:loss({ time = t[1], records = t[2], bytes = t[3], reason = word(t[4]) })
+   end
+   local told, run_of = tale:tell(), runs_of(store)
+   explain_changes(store, told.events)
+   for _, list in ipairs({ told.events, told.jobs }) do
+      for _, entry in ipairs(list) do
+         entry.run = run_of(entry.run)
+      end
+   end
+   return told
+end
+
+return node_store

@@ -1,0 +1,147 @@
+--- A node's story for people, spreadsheets and programs.
+local fields = require("syscheck.catalogue.fields")
+local jobid = require("syscheck.questions.jobid")
+local metrics = require("syscheck.catalogue.metrics")
+local output = require("syscheck.lib.output")
+local printable = require("syscheck.lib.printable")
+local since = require("syscheck.lib.since")
+local spark = require("syscheck.questions.node.spark")
+
+local show = {}
+
+local PARTS = 48
+local STYLES = { drain = "bad", storm = "bad", observed = "warn", resume = "good", throttle = "warn", memory = "bad",
+   machine = "bad", link = "warn", loss = "warn" }
+
+local function shown(field, value)
+   local m = metrics.BY_NAME[field.name]
+   return m and metrics.show(m, value) or ("%g"):format(value)
+end
+
+-- Throttle events since the last look: nothing where none was ever.
+local function is_told(m)
+   return m.field.unit ~= "count" or m.max > 0
+end
+
+local function measured(tale, from, to, as_utf8)
+   local rows = { { "CHECK", "UNIT", "LAST", "MEDIAN", "MIN", "MAX", "N", "OVER TIME" } }
+   for _, m in ipairs(tale.metrics) do
+      if is_told(m) then
+         local f = m.field
+         rows[#rows + 1] = { f.label, f.unit == "count" and "-" or f.unit, shown(f, m.last), shown(f, m.median),
+            shown(f, m.min), shown(f, m.max), ("%d"):format(m.n),
+            "|" .. spark.line(spark.buckets(m.points, from, to, PARTS, f.better == "higher"), as_utf8) .. "|" }
+      end
+   end
+   return rows
+end
+
+local function job_cell(run)
+   return run and jobid.label(run) or "-"
+end
+
+local function number(value, divisor, digits)
+   return value and ("%." .. digits .. "f"):format(value / divisor) or "-"
+end
+
+local function of_total(list, total)
+   return total > #list and (" (last %d of %d; --limit)"):format(#list, total) or ""
+end
+
+--- Text for a terminal.
+-- @param node { name, cluster, class }
+-- @param tale from story:tell, its runs filled in
+function show.table(node, tale, from, to, color, as_utf8)
+   local statuses = {}
+   for _, name in ipairs({ "pass", "warn", "fail", "unknown", "unrated" }) do
+      statuses[#statuses + 1] = tale.statuses[name] and ("%d %s"):format(tale.statuses[name], name) or nil
+   end
+   local parts = {
+      ("node %s  cluster %s  class %s  since %s"):format(printable.safe(node.name), output.name(node.cluster),
+         output.name(node.class), since.show(from)),
+      ("checks %d%s  jobs %d"):format(tale.checks, #statuses > 0 and " (" .. table.concat(statuses, ", ") .. ")" or "",
+         tale.jobs_total),
+   }
+   local rows = measured(tale, from, to, as_utf8)
+   if #rows > 1 then
+      parts[#parts + 1] = "\n" .. output.table(rows, color)
+   end
+   if #tale.events > 0 then
+      rows = { { "TIME", "EVENT", "JOB", "WHAT" } }
+      for _, e in ipairs(tale.events) do
+         rows[#rows + 1] = { since.show(e.time), output.cell(e.event, STYLES[e.event]), job_cell(e.run),
+            printable.safe(e.text, 300) }
+      end
+      parts[#parts + 1] = ("\nevents%s\n%s"):format(of_total(tale.events, tale.events_total), output.table(rows, color))
+   end
+   if #tale.jobs > 0 then
+      rows = { { "ENDED", "JOB", "USER", "NAME", "NODES", "ELAPSED_s", "THROTTLE", "IO_STALL_s" } }
+      for _, j in ipairs(tale.jobs) do
+         local run = j.run or {}
+         rows[#rows + 1] = { since.show(j.time), job_cell(j.run), output.name(run.user), output.name(run.name, 32),
+            number(run.nodes, 1, 0), number(j.elapsed_s, 1, 0), number(j.values.throttle_events, 1, 0),
+            number(j.values.io_some_us, 1e6, 2) }
+      end
+      parts[#parts + 1] = ("\njobs%s\n%s"):format(of_total(tale.jobs, tale.jobs_total), output.table(rows, color))
+   end
+   return table.concat(parts, "\n")
+end
+
+local function run_of(run)
+   return run and { id = jobid.label(run):match("^%S+"), job_id = run.job_id, restart = run.restart, user = run.user,
+      name = run.name, nodes = run.nodes } or nil
+end
+
+--- One object: { v, kind = "node", node, cluster, class, since, checks, metrics, events, jobs }.
+function show.json(node, tale, from, to)
+   local measures, events, jobs = output.list(), output.list(), output.list()
+   for i, m in ipairs(tale.metrics) do
+      local f, series = m.field, output.list()
+      for n, value in ipairs(spark.buckets(m.points, from, to, PARTS, f.better == "higher")) do
+         series[n] = value
+      end
+      measures[i] = { name = f.name, unit = f.unit, n = m.n, last = m.last, median = m.median, min = m.min, max = m.max,
+         series = series }
+   end
+   for i, e in ipairs(tale.events) do
+      events[i] = { time = since.show(e.time), event = e.event, text = e.text, job = run_of(e.run) }
+   end
+   for i, j in ipairs(tale.jobs) do
+      jobs[i] = { time = since.show(j.time), begin = j.begin_s and since.show(j.begin_s), elapsed_s = j.elapsed_s,
+         class = j.class, config = j.config, values = j.values, job = run_of(j.run) }
+   end
+   return output.json({ v = 1, kind = "node", node = node.name, cluster = node.cluster, class = node.class,
+      since = since.show(from), ["until"] = since.show(to), checks = tale.checks, statuses = tale.statuses,
+      metrics = measures, events = events, events_total = tale.events_total, jobs = jobs,
+      jobs_total = tale.jobs_total })
+end
+
+--- One line for each measured value, event and job, in this order, each by time.
+function show.csv(node, tale)
+   local titles = { "node", "time", "what", "job", "user", "name", "nodes", "elapsed_s", "text", "metric", "value",
+      "unit" }
+   local lines = { output.csv(titles, #titles) }
+   local function add(cells)
+      lines[#lines + 1] = output.csv(cells, #titles)
+   end
+   for _, m in ipairs(tale.metrics) do
+      for _, point in ipairs(m.points) do
+         add({ node.name, since.show(point[1]), "check", [10] = m.field.name, [11] = point[2], [12] = m.field.unit })
+      end
+   end
+   for _, e in ipairs(tale.events) do
+      local run = e.run or {}
+      add({ node.name, since.show(e.time), e.event, e.run and jobid.label(run):match("^%S+"), run.user, run.name,
+         run.nodes, [9] = e.text })
+   end
+   for _, j in ipairs(tale.jobs) do
+      local run = j.run or {}
+      add({ node.name, since.show(j.time), "job", j.run and jobid.label(run):match("^%S+"), run.user, run.name,
+         run.nodes, j.elapsed_s, [10] = j.values.throttle_events and "throttle_events",
+         [11] = j.values.throttle_events, [12] = j.values.throttle_events
+            and fields.JOB_BY_NAME.throttle_events.unit })
+   end
+   return table.concat(lines)
+end
+
+return show

@@ -1,0 +1,203 @@
+--- What happened to a node: from its checks and job records, each fed in the order of time.
+-- Pure; keeps numbers of what was measured, and the last `limit` events and jobs.
+local fields = require("syscheck.catalogue.fields")
+local job_show = require("syscheck.questions.job.show")
+local spread = require("syscheck.verdict.spread")
+
+local story = {}
+story.__index = story
+
+-- A list that keeps its last entries and counts all.
+local function last(limit)
+   return { limit = limit, total = 0, first = 1, list = {} }
+end
+
+local function push(ring, entry)
+   ring.total = ring.total + 1
+   ring.list[ring.total] = entry
+   if ring.total > ring.limit then
+      ring.list[ring.total - ring.limit] = nil
+   end
+end
+
+local function rest_of(ring)
+   local out = {}
+   for i = math.max(1, ring.total - ring.limit + 1), ring.total do
+      out[#out + 1] = ring.list[i]
+   end
+   return out
+end
+
+--- @param limit how many jobs, and how many events of each kind of record, are kept
+function story.new(limit)
+   local self = setmetatable({ statuses = {}, checks = 0, points = {}, changes = { {}, {} }, limit = limit,
+      events = { last(limit), last(limit), last(limit) }, jobs = last(limit) }, story)
+   for _, field in ipairs(fields.CHECK) do
+      self.points[field.name] = {}
+   end
+   return self
+end
+
+-- Class and settings, as each kind of record tells them.
+local function note_setup(list, time, class, config)
+   local before = list[#list]
+   if not before or before.class ~= class or before.config ~= config then
+      list[#list + 1] = { time = time, class = class, config = config }
+   end
+end
+
+local function text(value)
+   return type(value) == "string" and value or nil
+end
+
+-- A check that only reads counters passes where one that measures is unrated: no news.
+local GOOD = { pass = true, unrated = true }
+
+-- What a check did to the node, as event and text.
+local ACTIONS = {
+   drain = function(c)
+      local drain = type(c.drain) == "table" and c.drain or {}
+      local kept, err = text(drain.kept), text(drain.error)
+      return "drain", text(drain.reason) or c.text or "drained", kept and "out of service already: " .. kept or err
+   end,
+   storm = function(c)
+      return "storm", c.text or "bad, not drained: the storm guard's cap was used up"
+   end,
+   observed = function(c)
+      return "observed", ("would have been drained: %s"):format(c.text or "bad")
+   end,
+   resume = function(c)
+      return "resume", c.text or "back in service after passing checks"
+   end,
+}
+
+--- @param c { time = epoch, trigger, level, status, action, class, config, text, drain, metrics =
+--   { name = value }, job = what the run is called, or nil }
+function story:check(c)
+   self.checks = self.checks + 1
+   local status = c.status or "?"
+   self.statuses[status] = (self.statuses[status] or 0) + 1
+   for name, points in pairs(self.points) do
+      if c.metrics[name] then
+         points[#points + 1] = { c.time, c.metrics[name] }
+      end
+   end
+   note_setup(self.changes[1], c.time, c.class, c.config)
+   local act = ACTIONS[c.action]
+   if act then
+      local event, what, more = act(c)
+      push(self.events[1], { time = c.time, event = event, run = c.run,
+         text = more and ("%s (%s)"):format(what, more) or what })
+   elseif self.status and GOOD[self.status] ~= GOOD[status] then
+      push(self.events[1], { time = c.time, event = "check", run = c.run,
+         text = ("%s -> %s%s"):format(self.status, status, c.text and ": " .. c.text or "") })
+   end
+   self.status = status
+end
+
+-- Which part: "mc0 CPU0_DIMM_A1: corrected 12; mlx5_0/1: errors 4", of the kinds given.
+local function parts(errors, kinds)
+   local out = {}
+   for _, e in ipairs(errors or {}) do
+      if kinds[e.kind] then
+         out[#out + 1] = job_show.error_text(e)
+      end
+   end
+   return #out > 0 and " (" .. table.concat(out, "; ") .. ")" or ""
+end
+
+local GROUPS = {
+   { event = "throttle", names = { "throttle_events" }, kinds = {} },
+   { event = "memory", names = { "memory_corrected", "memory_uncorrected" }, kinds = { dimm = true } },
+   { event = "machine", names = { "machine_checks" }, kinds = { bank = true } },
+   { event = "link", names = { "link_errors", "link_downed" }, kinds = { link = true } },
+   { event = "oom", names = { "oom_kills", "cg_oom_kills" }, kinds = {} },
+}
+
+--- @param j { time, begin_s, elapsed_s, class, config, values = { name = value }, errors (of
+--   job_records.part), run }
+function story:job(j)
+   note_setup(self.changes[2], j.time, j.class, j.config)
+   push(self.jobs, j)
+   for _, group in ipairs(GROUPS) do
+      local said = {}
+      for _, name in ipairs(group.names) do
+         if (j.values[name] or 0) > 0 then
+            said[#said + 1] = ("%.0f %s"):format(j.values[name], fields.JOB_BY_NAME[name].label)
+         end
+      end
+      if #said > 0 then
+         local ms = group.event == "throttle" and j.values.throttle_package_ms
+         push(self.events[2], { time = j.time, event = group.event, run = j.run,
+            text = ("%s%s%s"):format(table.concat(said, ", "), ms and (", %.0f ms"):format(ms) or "",
+               parts(j.errors, group.kinds)) })
+      end
+   end
+end
+
+--- @param l { time, records, bytes, reason }
+function story:loss(l)
+   push(self.events[3], { time = l.time, event = "loss", text = ("%.0f records lost%s%s"):format(l.records or 0,
+      l.bytes and (" (%.0f bytes)"):format(l.bytes) or "", l.reason and ": " .. l.reason or "") })
+end
+
+-- Where class or settings changed, from both kinds of records.
+local function changes(lists)
+   local all, out = {}, {}
+   for _, list in ipairs(lists) do
+      table.move(list, 1, #list, #all + 1, all)
+   end
+   table.sort(all, function(a, b)
+      return a.time < b.time
+   end)
+   for i = 2, #all do
+      for _, name in ipairs({ "class", "config" }) do
+         local before, now = all[i - 1][name], all[i][name]
+         if before and now and before ~= now then
+            out[#out + 1] = { time = all[i].time, event = name, text = ("%s -> %s"):format(before, now), from = before,
+               to = now }
+         end
+      end
+   end
+   return out
+end
+
+local function statistics(points)
+   local values, low, high = {}, math.huge, -math.huge
+   for i, point in ipairs(points) do
+      values[i] = point[2]
+      low, high = math.min(low, point[2]), math.max(high, point[2])
+   end
+   return #values > 0 and { n = #values, last = values[#values], median = spread.median(values), min = low, max = high }
+end
+
+--- @return { checks, statuses, metrics = { { field, n, last, median, min, max, points } }, events
+--   (oldest first), events_total, jobs (oldest first), jobs_total }
+function story:tell()
+   local events, total = changes(self.changes), 0
+   for _, ring in ipairs(self.events) do
+      local list = rest_of(ring)
+      table.move(list, 1, #list, #events + 1, events)
+      total = total + ring.total - #list
+   end
+   total = total + #events
+   table.sort(events, function(a, b)
+      if a.time ~= b.time then
+         return a.time < b.time
+      end
+      return a.event < b.event
+   end)
+   events = table.move(events, math.max(1, #events - self.limit + 1), #events, 1, {})
+   local measured = {}
+   for _, field in ipairs(fields.CHECK) do
+      local s = statistics(self.points[field.name])
+      if s then
+         s.field, s.points = field, self.points[field.name]
+         measured[#measured + 1] = s
+      end
+   end
+   return { checks = self.checks, statuses = self.statuses, metrics = measured, events = events, events_total = total,
+      jobs = rest_of(self.jobs), jobs_total = self.jobs.total }
+end
+
+return story

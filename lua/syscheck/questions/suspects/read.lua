@@ -1,0 +1,92 @@
+--- What suspects.lua counts, read from the store in bounded memory: one kind of job at a time.
+local suspects = require("syscheck.questions.suspects.logic")
+
+local data = {}
+
+local MOST_SLOW = 5000 -- slow runs that are looked at: the newest
+local SAMPLE = 20000 -- runs whose nodes are counted; of more, a share stands for all
+local MOST_ALIKE = 100000 -- of one kind
+local BATCH = 20
+
+-- In the order of the index of like runs.
+local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.end_s, r.job_id FROM run r
+   WHERE r.begin_s >= ? AND r.user IS NOT NULL AND r.name IS NOT NULL AND r.nodes IS NOT NULL
+   ORDER BY r.user, r.name, r.nodes, r.cluster]]
+local COUNT = "SELECT count(*) FROM run r WHERE r.begin_s >= ?"
+local NODES = "SELECT j.run, j.node FROM job_node j WHERE j.run IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
+
+local function nodes_of(store, keys, each)
+   for from = 1, #keys, BATCH do
+      local part = {}
+      for i = 1, BATCH do
+         part[i] = keys[from + i - 1] or -1
+      end
+      for t in store:rows(NODES, table.unpack(part)) do
+         each(t[1], t[2])
+      end
+   end
+end
+
+-- Ends a kind of job: who was slow, and chances of those that are sampled.
+local function finish(kind, state)
+   local slow, share = suspects.slow(kind)
+   if #kind < suspects.MIN_RUNS then
+      return
+   end
+   state.kinds = state.kinds + 1
+   state.compared = state.compared + #kind
+   table.move(slow, 1, #slow, #state.slow + 1, state.slow)
+   for _, run in ipairs(kind) do
+      -- Ids are given in order of arrival, which has nothing to do with slowness.
+      if run.key % state.every == 0 then
+         state.sample[#state.sample + 1] = run.key
+         state.chance[run.key] = share
+      end
+   end
+end
+
+--- @param since epoch seconds
+-- @return slow, exposure (see suspects.find), { compared = runs, kinds, slow = how many were slow }
+function data.read(store, since)
+   local total = store:row(COUNT, since)[1] or 0
+   local state = { kinds = 0, compared = 0, slow = {}, sample = {}, chance = {},
+      every = math.max(1, math.ceil(total / SAMPLE)) }
+   local kind, of = {}, nil
+   for t in store:rows(RUNS, since) do
+      local now = ("%s %s %s %s"):format(t[1], t[2], t[3], t[4])
+      if now ~= of then
+         finish(kind, state)
+         kind, of = {}, now
+      end
+      local elapsed = t[6] and t[7] and t[7] - t[6] or 0
+      if elapsed > 0 and #kind < MOST_ALIKE then
+         kind[#kind + 1] = { key = t[5], elapsed_s = elapsed, begin_s = t[6], job_id = t[8] }
+      end
+   end
+   finish(kind, state)
+   local told = { compared = state.compared, kinds = state.kinds, slow = #state.slow, runs = total }
+   table.sort(state.slow, function(a, b)
+      return a.begin_s > b.begin_s
+   end)
+   for i = #state.slow, MOST_SLOW + 1, -1 do
+      state.slow[i] = nil
+   end
+   told.looked = #state.slow
+   -- Where only the newest slow runs are looked at, as many fewer are expected.
+   local weight = state.every * (told.slow > 0 and told.looked / told.slow or 1)
+   local keys, by_key, exposure = {}, {}, {}
+   for i, run in ipairs(state.slow) do
+      keys[i], by_key[run.key], run.nodes = run.key, run, {}
+   end
+   nodes_of(store, keys, function(key, node)
+      table.insert(by_key[key].nodes, node)
+   end)
+   nodes_of(store, state.sample, function(key, node)
+      local e = exposure[node] or { runs = 0, expected = 0 }
+      exposure[node] = e
+      e.runs, e.expected = e.runs + state.every, e.expected + weight * state.chance[key]
+   end)
+   return state.slow, exposure, told
+end
+
+return data

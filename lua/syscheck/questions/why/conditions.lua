@@ -1,0 +1,258 @@
+--- Conditions of a job's nodes: which are out of line, how surely, and what time they may
+-- have cost. Pure. Rows are those of why.lua.
+--
+-- state: rows (of the job), elapsed (its time), like (rows of each normal like run), others
+-- (rows of each other run), checks (by class and metric); filled are nodes and jobs (what was
+-- found of single nodes, of all together), metrics, job_metrics (how many of each group were
+-- looked at; that a metric has n nodes is in its p) and looked (how many values).
+local causes = require("syscheck.questions.why.causes")
+local reference = require("syscheck.questions.why.reference")
+local stats = require("syscheck.questions.why.stats")
+
+local conditions = {}
+
+local CANDIDATES = 8 -- nodes looked at closely per metric
+local MIN_RUNS = 5 -- like runs, to tell what is normal for a job of this kind
+
+-- Scaled values of a metric in a run: list of { x, node, row }, and sorted numbers.
+local function scaled(item, rows)
+   local list, sorted = {}, {}
+   for _, row in ipairs(rows) do
+      local x = causes.scaled(item, row[item.name], row.elapsed_s)
+      for _, other in ipairs(item.unless or {}) do
+         x = not row[other] and x or nil
+      end
+      if x then
+         list[#list + 1] = { x = x, node = row.node, row = row }
+         sorted[#sorted + 1] = x
+      end
+   end
+   table.sort(sorted)
+   return list, sorted
+end
+
+--- Counts a metric that was looked at.
+function conditions.looked_at(metrics, item)
+   metrics[item.group] = (metrics[item.group] or 0) + 1
+end
+
+-- Where each value stands in its sorted list.
+local function places(sorted)
+   local at = {}
+   for i, x in ipairs(sorted) do
+      at[x] = at[x] or i
+   end
+   return at
+end
+
+-- Adds to `pool` how far each node of a run is from the median of its peers.
+-- @return the one that is farthest
+local function add_residuals(pool, list, sorted)
+   local top
+   if #sorted > 1 then
+      local at = places(sorted)
+      for _, one in ipairs(list) do
+         local new = { x = one.x - stats.middle_without(sorted, at[one.x]), node = one.node }
+         pool[#pool + 1] = new
+         top = (not top or new.x > top.x) and new or top
+      end
+   end
+   return top
+end
+
+-- Adds a row's events and time to `sum`, of its node and in all.
+local function expose(sum, item, rows)
+   for _, row in ipairs(rows) do
+      local v, t = row[item.name], row.elapsed_s
+      if type(v) == "number" and v >= 0 and type(t) == "number" and t > 0 then
+         local one = sum.of[row.node] or { events = 0, time = 0 }
+         sum.of[row.node] = one
+         one.events, one.time = one.events + v, one.time + t
+         sum.events, sum.time = sum.events + v, sum.time + t
+      end
+   end
+end
+
+-- P of a node's events, were they as frequent everywhere (exact).
+local function p_of_events(sum, item, row)
+   local own = sum.of[row.node]
+   local rest = sum.time - own.time
+   return rest > 0 and stats.counts(row[item.name], row.elapsed_s, sum.events - own.events, rest) or 1
+end
+
+-- What the job's like runs, and anybody's runs, show of a metric.
+-- @return { pool = reference: nodes against their peers, in all runs; tops = reference: the
+--   worst node of each like run; usual = level in like runs or nil; medians = of each like run }
+local function background(state, item, own, own_sorted)
+   local levels, medians, pool, tops, like_rows = {}, {}, {}, {}, 0
+   for _, rows in ipairs(state.like) do
+      local list, sorted = scaled(item, rows)
+      if sorted[1] then
+         local top = add_residuals(pool, list, sorted)
+         tops[#tops + 1] = top
+         like_rows = like_rows + (top and #list or 0)
+         table.move(list, 1, #list, #levels + 1, levels)
+         medians[#medians + 1] = stats.middle(sorted)
+      end
+   end
+   if #own > 1 then
+      add_residuals(pool, own, own_sorted)
+      for _, rows in ipairs(state.others) do
+         add_residuals(pool, scaled(item, rows))
+      end
+   elseif not levels[1] then
+      for _, rows in ipairs(state.others) do
+         local list = scaled(item, rows)
+         table.move(list, 1, #list, #levels + 1, levels)
+      end
+   end
+   local usual = levels[1] and stats.middle(reference.numbers(levels)) or nil
+   if #own == 1 then
+      -- A node without peers: the level itself, in like runs; without those, in any.
+      pool = {}
+      for i, one in ipairs(levels) do
+         pool[i] = { x = one.x - usual, node = one.node }
+      end
+   end
+   -- Of large like runs a share of the nodes is read: their worst is not the worst of all.
+   local sampled = like_rows > 0 and math.max(1, #own * #tops / like_rows) or 1
+   return { pool = reference.of(pool), sampled = sampled, usual = usual, medians = medians,
+      tops = #own > 1 and #tops >= MIN_RUNS and reference.of(tops) or nil }
+end
+
+local function add_nodes(state, item, own, own_sorted, back)
+   local at = places(own_sorted)
+   for _, one in ipairs(own) do
+      -- Out of line is what exceeds both its peers and what this job is used to.
+      local peers = #own > 1 and stats.middle_without(own_sorted, at[one.x]) or -math.huge
+      one.usual = math.max(peers, back.usual or -math.huge)
+      one.over = one.x - one.usual
+   end
+   table.sort(own, function(a, b)
+      return a.over > b.over
+   end)
+   local sum
+   if item.kind == "count" then
+      sum = { events = 0, time = 0, of = {} }
+      expose(sum, item, state.rows)
+      for _, runs in ipairs({ state.like, state.others }) do
+         for _, rows in ipairs(runs) do
+            expose(sum, item, rows)
+         end
+      end
+   end
+   for i = 1, math.min(CANDIDATES, #own) do
+      local one = own[i]
+      if one.over <= 0 or one.over == math.huge then
+         break
+      end
+      local prior, value = item.scale.prior, one.row[item.name]
+      -- Anybody's nodes: any of this job's n could have been the one.
+      local p, n = reference.p(one.over, back.pool, one.node, prior)
+      p = #own * (sum and math.max(p, p_of_events(sum, item, one.row)) or p)
+      -- Like runs: the worst node of this against the worst node of each.
+      local p_like, runs
+      if back.tops then
+         p_like, runs = reference.p(one.over, back.tops, one.node, prior)
+         p_like = math.min(1, p_like * back.sampled)
+         p_like = runs >= MIN_RUNS and p_like or nil
+      end
+      state.nodes[#state.nodes + 1] = { where = #own > 1 and "node" or "only", node = one.node, row = one.row,
+         item = item, value = value, elapsed_s = one.row.elapsed_s, compared = n, p_like = p_like,
+         times = math.exp(one.over),
+         p = p_like and stats.together({ p, p_like }, 2) or math.min(1, p),
+         cost_s = item.scale.cost(item, value, one.usual, one.row.elapsed_s) }
+   end
+end
+
+-- All nodes together, against like runs.
+local function add_job(state, item, own_sorted, back)
+   if #own_sorted < 2 or #back.medians < MIN_RUNS then
+      return
+   end
+   conditions.looked_at(state.job_metrics, item)
+   state.looked = state.looked + 1
+   local level, usual = stats.middle(own_sorted), stats.robust(back.medians)
+   if level <= usual then
+      return
+   end
+   local list = {}
+   for i, x in ipairs(back.medians) do
+      list[i] = { x = x - usual, node = i }
+   end
+   local value = conditions.typical(item, state.rows, state.elapsed)
+   state.jobs[#state.jobs + 1] = { where = "all", item = item, value = value, elapsed_s = state.elapsed,
+      p = reference.p(level - usual, reference.of(list), nil, item.scale.prior), compared = #list,
+      times = math.exp(level - usual), cost_s = item.scale.cost(item, value, usual, state.elapsed) }
+end
+
+-- Whether it happened in a run. @return bool; whether the run has the metric
+local function happened(item, rows)
+   local has = false
+   for _, row in ipairs(rows) do
+      local v = row[item.name]
+      if type(v) == "number" then
+         has = true
+         if v > 0 or item.kind == "rate" then
+            return true, true
+         end
+      end
+   end
+   return false, has
+end
+
+-- The same of like runs and others'. @return bool; how many like runs have the metric
+local function happened_elsewhere(state, item)
+   local any, runs = false, 0
+   for _, rows in ipairs(state.like) do
+      local yes, has = happened(item, rows)
+      any, runs = any or yes, runs + (has and 1 or 0)
+   end
+   for _, rows in ipairs(state.others) do
+      any = any or happened(item, rows)
+   end
+   return any, runs
+end
+
+--- Looks at one metric of the job's rows.
+-- @param item of causes.JOB
+function conditions.of_job(state, item)
+   local own, own_sorted = scaled(item, state.rows)
+   if not own[1] then
+      return
+   elseif happened(item, state.rows) then
+      conditions.looked_at(state.metrics, item)
+      state.looked = state.looked + #own
+      local back = background(state, item, own, own_sorted)
+      add_nodes(state, item, own, own_sorted, back)
+      add_job(state, item, own_sorted, back)
+      return
+   end
+   -- Where it happened nowhere nothing can be found, and it is not counted as a look (Tarone).
+   -- Where it only did not happen in this job, it could have: that is a look.
+   local any, runs = happened_elsewhere(state, item)
+   if any then
+      conditions.looked_at(state.metrics, item)
+      state.looked = state.looked + #own
+      if #own > 1 and runs >= MIN_RUNS then
+         conditions.looked_at(state.job_metrics, item)
+         state.looked = state.looked + 1
+      end
+   end
+end
+
+--- Median of a metric in rows, for people: times and events as of `elapsed` seconds.
+-- @param without node that is left out
+function conditions.typical(item, rows, elapsed, without)
+   local values = {}
+   for _, row in ipairs(rows) do
+      local v, t = row[item.name], row.elapsed_s
+      if row.node ~= without and type(v) == "number" and type(t) == "number" and t > 0 then
+         values[#values + 1] = (item.kind == "time" or item.kind == "count") and v * elapsed / t or v
+      end
+   end
+   table.sort(values)
+   return values[1] and stats.middle(values) or nil
+end
+
+return conditions

@@ -1,0 +1,193 @@
+--- Back into service: what syscheck drained, after resume_after passing checks in a row.
+--
+-- A node knows that it is drained by a marker that the draining check left here, so a
+-- health run that has nothing to do asks nobody. slurmctld is asked when a resume is
+-- due, and has the last word: it must hold exactly our reason.
+local log = require("syscheck.lib.log")
+local records = require("syscheck.spool.records")
+local standing = require("syscheck.slurm.standing")
+local verdict = require("syscheck.verdict.rating")
+
+local resume = {}
+
+local MARKER = "drained.json"
+local MAX_WAIT_S = 3600 -- between two looks at a node that stays bad
+
+-- A drain of before may be found again by a check that sees something else, after a
+-- reboot that took the marker away: then only its reason still tells.
+local function is_corrupt(reason, result)
+   return result and result.corrupt or reason:find(verdict.WRONG, 1, true) ~= nil or nil
+end
+
+local function write(node, marker)
+   local ok, err = node:write_state(MARKER, marker)
+   if not ok then
+      log.error("state: %s", err)
+   end
+end
+
+--- Leaves the marker, if this check did drain the node.
+-- @param drain { done, reason } from the drain
+-- @param result from check.run
+-- @param surplus true: the storm guard wanted it back in service. Drained all the same,
+--   it could not step back; else an earlier one's marker goes
+function resume.drained(node, drain, result, boot_id, surplus)
+   if not drain.done or type(drain.reason) ~= "string" then
+      if surplus then
+         node:forget_state(MARKER)
+      end
+      return
+   end
+   local failed = {}
+   for _, m in ipairs(result.metrics) do
+      if m.status == "fail" then
+         failed[#failed + 1] = m.name
+      end
+   end
+   write(node, {
+      reason = drain.reason,
+      time = records.time(os.time()),
+      corrupt = is_corrupt(drain.reason, result),
+      surplus = surplus or nil,
+      metrics = failed,
+      level = result.level,
+      boot_id = boot_id,
+      passes = 0,
+      fails = 0,
+   })
+end
+
+--- For a prolog: a job that starts here proves that somebody put the node back.
+-- @return true if it had been drained by us
+function resume.job_starts(node)
+   local was = node:read_state(MARKER) ~= nil
+   if was then
+      node:forget_state(MARKER)
+   end
+   return was
+end
+
+--- Whether this node is out of service by our own drain, as far as it knows, and may be.
+function resume.is_ours(node)
+   local marker = node:read_state(MARKER)
+   return marker ~= nil and not marker.surplus
+end
+
+-- Said once for each drain, and not every few minutes.
+local function tell(node, marker, text)
+   if not marker.told then
+      marker.told = true
+      write(node, marker)
+      log.info("%s: %s", text, marker.reason)
+   end
+end
+
+--- The marker, if this node is to be measured again.
+-- @param now_s monotonic seconds
+-- @return marker; or nil
+function resume.due(node, boot_id, now_s)
+   local marker = node:read_state(MARKER)
+   if not marker or type(marker.reason) ~= "string" or node.policy.mode ~= "enforce" then
+      return nil
+   end
+   if marker.corrupt or is_corrupt(marker.reason) then
+      tell(node, marker, "wrong results: stays drained until an admin resumes it")
+      return nil
+   elseif node.policy.resume_after <= 0 then
+      return nil
+   end
+   if marker.boot_id ~= boot_id then
+      -- What a reboot repaired shows in new checks; what an old one found counts no more.
+      marker.boot_id, marker.passes, marker.fails, marker.next_s = boot_id, 0, 0, nil
+   end
+   for _, field in ipairs({ "passes", "fails", "next_s" }) do
+      marker[field] = type(marker[field]) == "number" and marker[field] or 0
+   end
+   -- A time further off than any that is set here is damage.
+   if now_s < marker.next_s and marker.next_s - now_s <= math.max(MAX_WAIT_S, node.policy.health.recheck) then
+      return nil
+   end
+   return marker
+end
+
+--- Enters that a check begins, so that one that is killed is not begun at once again.
+function resume.begins(node, marker, now_s)
+   marker.next_s = now_s + node.policy.health.recheck
+   write(node, marker)
+end
+
+-- What the node was drained for has to be measured and good. A warning about something
+-- else keeps no node out of service.
+-- @return true; or false and what was missing, when it was not measured at all
+local function is_repaired(marker, result)
+   if result.status ~= "pass" and result.status ~= "warn" then
+      return false
+   end
+   local status = {}
+   for _, m in ipairs(result.metrics) do
+      status[m.name] = m.status
+   end
+   for _, name in ipairs(type(marker.metrics) == "table" and marker.metrics or {}) do
+      if status[name] ~= "pass" then
+         return false, (status[name] == nil or status[name] == "unrated") and name or nil
+      end
+   end
+   return true
+end
+
+-- slurmctld's word on it, and the resume if that is due.
+-- @return "resume" if the node is back
+local function ask(node, marker)
+   local scontrol = node.policy.scontrol
+   local held, err = standing.stands(scontrol, node.name, marker.reason)
+   if held == "other" then
+      log.info("in service, or out of it for another reason; no longer ours to resume: %s", marker.reason)
+      node:forget_state(MARKER)
+   elseif held == "drained" and marker.passes >= node.policy.resume_after then
+      local ok
+      ok, err = standing.resume(scontrol, node.name)
+      if ok then
+         log.info("resumed after %d passing checks; was drained for: %s", marker.passes, marker.reason)
+         node:forget_state(MARKER)
+         return "resume"
+      end
+   end
+   if err then
+      log.error("resume: %s", err)
+   end
+   return nil
+end
+
+--- Counts a check of a drained node, and resumes the node when it is due.
+-- @param marker from due()
+-- @return "resume" if the node is back in service, else "none"
+function resume.after(node, marker, result, now_s)
+   -- A job that began meanwhile, or an admin's, has taken the marker away.
+   if not node:read_state(MARKER) then
+      return "none"
+   end
+   local repaired, missing = is_repaired(marker, result)
+   local wait = node.policy.health.recheck
+   if repaired then
+      marker.passes, marker.fails = marker.passes + 1, 0
+   else
+      marker.passes, marker.fails = 0, marker.fails + 1
+      wait = math.max(wait, math.min(wait * 2 ^ math.min(marker.fails - 1, 20), MAX_WAIT_S))
+   end
+   marker.next_s = now_s + wait
+   if result.corrupt then
+      marker.corrupt = true
+   end
+   write(node, marker)
+   if missing then
+      tell(node, marker, ("stays drained until an admin resumes it, %s is not rated by this check"):format(missing))
+   end
+   -- One question a fail, too: an admin may have put the node back, and then it is not
+   -- this check's turn but an ordinary one's to drain it.
+   if result.status == "fail" or marker.passes >= node.policy.resume_after then
+      return ask(node, marker) or "none"
+   end
+   return "none"
+end
+
+return resume

@@ -1,0 +1,183 @@
+--- Records: one JSON object a line in the node's spool. docs/records.md is the
+-- contract.
+local json = require("cjson.safe").new()
+local uv = require("luv")
+local files = require("syscheck.lib.files")
+local journal = require("syscheck.spool.journal")
+local lines = require("syscheck.lib.lines")
+local segments = require("syscheck.spool.segments")
+
+json.encode_number_precision(14)
+json.decode_invalid_numbers(false)
+json.encode_sparse_array(true)
+json.encode_invalid_numbers("null")
+
+local records = {}
+
+records.VERSION = 1
+records.FILE = segments.OPEN
+
+local PARTS = { "memory_gib", "dimms", "packages", "cores", "threads", "numa_nodes" }
+
+-- What the node has, as far as it is known; 0 is "not known".
+local function parts(inventory)
+   local out = {}
+   for _, name in ipairs(PARTS) do
+      out[name] = inventory[name] ~= 0 and inventory[name] or nil
+   end
+   return next(out) and out or nil
+end
+
+--- What every record has.
+-- @param kind "check" or "job" (a "loss" is append's own)
+-- @param node from node.open
+-- @param inventory from inventory.read
+-- @param snapshot counters, for the boot id
+function records.new(kind, node, inventory, snapshot)
+   return {
+      v = records.VERSION,
+      kind = kind,
+      id = files.random_id(),
+      cluster = os.getenv("SLURM_CLUSTER_NAME"),
+      node = node.name,
+      boot_id = snapshot.boot_id,
+      time = records.time(os.time()),
+      class = inventory.class,
+      config = next(inventory.config) and inventory.config or nil,
+      config_id = inventory.config_id,
+      parts = parts(inventory),
+      problems = #node.problems > 0 and node.problems or nil,
+   }
+end
+
+--- RFC 3339, UTC.
+function records.time(epoch)
+   return os.date("!%Y-%m-%dT%H:%M:%SZ", epoch)
+end
+
+--- Runs of kernels as they are recorded: per-core values only where they may
+-- explain something, as they are most of a record's size.
+-- @param result from check.run
+function records.runs(result)
+   local runs = {}
+   for i, run in ipairs(result.runs) do
+      local kept = {}
+      for k, v in pairs(run.result or {}) do
+         if k ~= "cores" or result.status ~= "pass" then
+            kept[k] = v
+         end
+      end
+      runs[i] = {
+         kernel = run.kernel,
+         path = run.path,
+         attempt = run.attempt,
+         state = run.state,
+         reason = run.reason,
+         seconds = run.seconds,
+         result = run.result and kept or nil,
+      }
+   end
+   return #runs > 0 and runs or nil
+end
+
+-- What had to be dropped to keep this record, in a record of its own.
+local function loss_line(record, id, lost_records, lost_bytes, reason)
+   return (json.encode({
+      v = records.VERSION,
+      kind = "loss",
+      id = id,
+      cluster = record.cluster,
+      node = record.node,
+      boot_id = record.boot_id,
+      time = records.time(os.time()),
+      lost_records = lost_records,
+      lost_bytes = lost_bytes,
+      reason = reason,
+   }))
+end
+
+--- Appends a record durably: acknowledged is on disk.
+-- @param limits policy, for the sizes of the spool; nil: the defaults
+-- @return true; or nil and why
+function records.append(spool, record, limits)
+   local line, err = json.encode(record)
+   if not line then
+      return nil, "record not encoded: " .. tostring(err)
+   elseif #line > lines.MAX then
+      return nil, ("record of %d bytes, more than readers take"):format(#line)
+   end
+   return journal.append(spool, line, {
+      spool_segment_mb = limits and limits.spool_segment_mb,
+      spool_max_mb = limits and limits.spool_max_mb,
+      loss = function(...)
+         return loss_line(record, ...)
+      end,
+   })
+end
+
+--- Reads records from spool directories, oldest segment first.
+-- @param dirs list of directories
+-- @param on_bad function(file, line number, why) for what is not a record
+-- @param want optional function(line) -> false to skip a line before decoding it
+-- @return iterator of records
+function records.read(dirs, on_bad, want)
+   return coroutine.wrap(function()
+      for _, dir in ipairs(dirs) do
+         -- Nothing was recorded yet; a directory that is not there is another matter.
+         local stat, err, code = uv.fs_stat(dir)
+         if not stat then
+            on_bad(dir, 0, code == "ENOENT" and "no such directory" or err)
+         end
+         for path, fd in segments.each(dir, function(file, why)
+            on_bad(file, 0, why)
+         end) do
+            local number = 0
+            for line in lines.of(fd) do
+               number = number + 1
+               if line == false then
+                  on_bad(path, number, "longer than 1 MiB")
+               elseif line ~= "" and (not want or want(line)) then
+                  local record = json.decode(line)
+                  if type(record) ~= "table" or type(record.kind) ~= "string" or type(record.id) ~= "string"
+                     or type(record.node) ~= "string" then
+                     on_bad(path, number, "not a record")
+                  elseif record.v ~= records.VERSION then
+                     on_bad(path, number, ("version %s, this syscheck reads %d"):format(
+                        tostring(math.tointeger(record.v) or record.v), records.VERSION))
+                  else
+                     coroutine.yield(record)
+                  end
+               end
+            end
+         end
+      end
+   end)
+end
+
+--- Spool directories behind a path with %n: one per node that has one.
+-- @return list; why it is empty, where the directories cannot be listed; and the list of
+--   the nodes' names, where the path has %n
+function records.dirs(path)
+   local head, tail = path:match("^(.*/)[^/]*%%n[^/]*(.*)$")
+   if not head then
+      return { path }
+   end
+   local before, after = path:match("^.*/([^/]*)%%n([^/]*)")
+   local dirs, names = {}, {}
+   local ok, err = uv.fs_access(head, "R")
+   if not ok then
+      return dirs, tostring(err or head .. (uv.fs_stat(head) and ": permission denied" or ": no such directory"))
+   end
+   for _, name in ipairs(files.list(head)) do
+      if name:sub(1, #before) == before and name:sub(-#after - 1):sub(2) == after then
+         local dir = head .. name .. tail
+         if segments.any(dir) then
+            dirs[#dirs + 1] = dir
+            names[#names + 1] = name:sub(#before + 1, #name - #after)
+         end
+      end
+   end
+   return dirs, nil, names
+end
+
+return records

@@ -1,0 +1,141 @@
+--- What of a learned baseline may take the place of the one in use. Pure.
+local baseline = require("syscheck.verdict.baseline")
+local metrics = require("syscheck.catalogue.metrics")
+
+local choose = {}
+
+-- More nodes than this share that are not like the others: two populations, and which of
+-- them is healthy, no statistic can tell.
+local MAX_DROPPED = 0.25
+-- A tolerance beyond this, %, finds next to nothing: something else ran during the checks.
+local MAX_TOLERANCE = 50
+
+function choose.sorted(t)
+   local keys = {}
+   for k in pairs(t) do
+      keys[#keys + 1] = k
+   end
+   table.sort(keys)
+   return keys
+end
+
+-- Why a metric of a class teaches nothing, or nil.
+local function doubt(c, m)
+   if c.nodes < baseline.MIN_NODES or c.n < baseline.MIN_CHECKS then
+      local dropped = (c.dropped or 0) > 0 and (" (without %d unlike the others)"):format(c.dropped) or ""
+      return ("%d nodes, %d checks%s; want %d and %d"):format(c.nodes, c.n, dropped, baseline.MIN_NODES,
+         baseline.MIN_CHECKS)
+   elseif (c.dropped or 0) > MAX_DROPPED * (c.nodes + (c.dropped or 0)) then
+      return ("%d of %d nodes are not like the others"):format(c.dropped, c.nodes + c.dropped)
+   elseif not m.static and c.tolerance_pct > MAX_TOLERANCE then
+      return ("its spread supports a tolerance of %.0f %% only; was something else running?"):format(c.tolerance_pct)
+   elseif c.split then
+      return ("two populations: %d of %d nodes are %.0f %% below the others"):format(c.split.nodes, c.nodes,
+         c.split.apart_pct)
+   end
+end
+
+-- By which share of the old one a median is worse; below 0 it is better.
+local function dip(m, old, new)
+   return (m.better == "higher" and old - new or new - old) / old
+end
+
+--- Medians that are worse than the baseline in use by more than baseline.MAX_DIP. They
+-- are compared with its `reference`, the best since the last --force: five steps of 4 %
+-- are 20 %.
+-- @return list of { class, name, text }
+function choose.dips(old, new)
+   local list = {}
+   for _, class in ipairs(choose.sorted(new.classes)) do
+      local before = old.classes[class]
+      for _, name in ipairs(before and choose.sorted(new.classes[class].metrics) or {}) do
+         local m, b, c = metrics.BY_NAME[name], before.metrics[name], new.classes[class].metrics[name]
+         if m and b and m.kernel and not m.static then
+            local reference = b.reference or b.median
+            local worse = dip(m, reference, c.median)
+            if worse > baseline.MAX_DIP then
+               list[#list + 1] = { class = class, name = name,
+                  text = ("median %s, was %s: %.1f %% worse"):format(metrics.show(m, c.median),
+                     metrics.show(m, reference, true), 100 * worse) }
+            end
+         end
+      end
+   end
+   return list
+end
+
+--- Keeps the best median since the last --force as the one that later ones are compared with.
+function choose.set_references(old, new, forced)
+   for class, c in pairs(new.classes) do
+      for name, b in pairs(c.metrics) do
+         local m = metrics.BY_NAME[name]
+         local before = old and old.classes[class] and old.classes[class].metrics[name]
+         local reference = before and not forced and (before.reference or before.median)
+         b.reference = reference and m and m.kernel and dip(m, reference, b.median) > 0 and reference or nil
+      end
+   end
+end
+
+-- What the records did not show keeps what was known of it.
+local function keep_old(old, new, say)
+   for class, before in pairs(old and old.v == baseline.VERSION and old.classes or {}) do
+      local c = new.classes[class]
+      if not c then
+         new.classes[class] = before
+         say(class, nil, "no checks now, kept from the baseline before")
+      else
+         for name, b in pairs(before.metrics) do
+            if not c.metrics[name] then
+               c.metrics[name] = b
+               c.forced = c.forced or before.forced
+            end
+         end
+      end
+   end
+end
+
+--- Chooses what may be used.
+-- @param learned from learn.from; changed
+-- @param old baseline in use, or nil
+-- @param force take what is doubtful, and record it
+-- @return baseline, or nil when it may not be used; list of remarks, one line each
+function choose.from(learned, old, force)
+   local remarks, usable = {}, 0
+   local function say(class, name, text)
+      remarks[#remarks + 1] = ("class %s%s: %s"):format(class, name and ", " .. name or "", text)
+   end
+   for _, class in ipairs(choose.sorted(learned.classes)) do
+      local c = learned.classes[class]
+      for _, name in ipairs(choose.sorted(c.metrics)) do
+         local why = doubt(c.metrics[name], metrics.BY_NAME[name])
+         if why then
+            say(class, name, why .. (force and " (forced)" or " (or --force)"))
+            c.forced = force or nil
+            c.metrics[name] = force and c.metrics[name] or nil
+         end
+      end
+      usable = usable + (next(c.metrics) and 1 or 0)
+   end
+   for _, class in ipairs(choose.sorted(learned.classes)) do
+      if not next(learned.classes[class].metrics) then
+         learned.classes[class] = nil
+         local near = baseline.class_for(learned, class)
+         if near then
+            say(class, nil, "left out: its nodes are rated as " .. near)
+         end
+      end
+   end
+   local dips = old and choose.dips(old, learned) or {}
+   for _, d in ipairs(dips) do
+      say(d.class, d.name, d.text .. (force and " (forced)" or " (or --force)"))
+      learned.classes[d.class].forced = learned.classes[d.class].forced or force or nil
+   end
+   if usable == 0 or (#dips > 0 and not force) then
+      return nil, remarks
+   end
+   choose.set_references(old, learned, force)
+   keep_old(old, learned, say)
+   return learned, remarks
+end
+
+return choose

@@ -1,0 +1,213 @@
+--- The class baseline: what the fleet's nodes of one hardware class measure and have.
+-- docs/records.md has the format; learn.lua makes one. Pure.
+local spread = require("syscheck.verdict.spread")
+
+local baseline = {}
+
+baseline.VERSION = 2
+-- Fewer nodes or checks than these teach nothing that a drain may rest on.
+baseline.MIN_NODES = 5
+baseline.MIN_CHECKS = 20
+-- Share by which a median may be worse than the one before it, without --force.
+baseline.MAX_DIP = 0.05
+
+baseline.MAX_VALUE = 1e15 -- as the policy's limits
+-- A node that has lost more than this is another machine: it is told, and not failed
+-- by what the class measures.
+local MAX_LOSS = 0.25
+-- Settings in which a node may drift from its class, in the order in which they are told.
+baseline.SETTINGS = { "bios", "microcode", "kernel", "governor", "smt", "thp" }
+local PARTS = { "memory_gib", "dimms", "packages", "cores", "threads", "numa_nodes" }
+baseline.PARTS = PARTS
+
+--- The parts of a class name: "epyc-9654-2s192c-768g".
+-- @return { model, packages, cores, memory_gib }, 0 and "?" absent; or nil
+function baseline.parse_class(class)
+   if type(class) ~= "string" or #class > 128 or class:find("[^%w+?._-]") then
+      return nil
+   end
+   local model, packages, cores, gib = class:match("^(.+)%-(%d+)s(%d+)c%-([%d?]+)g$")
+   if not model then
+      return nil
+   end
+   local function known(text)
+      local n = math.tointeger(tonumber(text))
+      return n and n > 0 and n or nil
+   end
+   return { model = model, packages = known(packages), cores = known(cores), memory_gib = known(gib) }
+end
+
+-- A finite number in (0, most]; NaN compares false.
+local function positive(v, most)
+   return type(v) == "number" and v > 0 and v <= (most or baseline.MAX_VALUE)
+end
+
+local function percent(v)
+   return v == 0 or positive(v, 100)
+end
+
+local function count(v)
+   return positive(v) and v % 1 == 0
+end
+
+-- What is wrong with one metric of a class, or nil.
+local function wrong_metric(b, v, forced)
+   if type(b) ~= "table" or not positive(b.median) or not percent(b.mad_pct) then
+      return "wants median > 0 and mad_pct from 0 to 100"
+   elseif v == 1 then
+      return nil
+   elseif not percent(b.tolerance_pct) or not count(b.nodes) or not count(b.n)
+      or not (b.reference == nil or positive(b.reference)) then
+      return "wants tolerance_pct from 0 to 100, nodes and n from 1, reference > 0"
+   elseif not forced and (b.nodes < baseline.MIN_NODES or b.n < baseline.MIN_CHECKS) then
+      return ("%d nodes, %d checks, and not forced; wants %d and %d"):format(b.nodes, b.n, baseline.MIN_NODES,
+         baseline.MIN_CHECKS)
+   end
+end
+
+local function wrong_class(c)
+   for _, part in ipairs({ "metrics", "expect", "config" }) do
+      if type(c[part]) ~= "table" then
+         return part .. " is not a table"
+      end
+   end
+   if c.nodes ~= nil and not count(c.nodes) then
+      return "nodes is not a number from 1"
+   end
+   for name, value in pairs(c.expect) do
+      if not positive(value) then
+         return ("expect.%s: wants a number > 0"):format(tostring(name))
+      end
+   end
+   for name, value in pairs(c.config) do
+      if type(value) ~= "string" and type(value) ~= "number" then
+         return ("config.%s: wants a text or a number"):format(tostring(name))
+      end
+   end
+end
+
+-- v 1 had the metrics right below the class.
+local function from_v1(value)
+   local classes = {}
+   for class, by_metric in pairs(value.classes) do
+      classes[class] = { metrics = by_metric, expect = {}, config = {} }
+   end
+   value.classes = classes
+end
+
+local function wrong(value, v)
+   for class, c in pairs(value.classes) do
+      if type(class) ~= "string" or #class > 128 or class:find("[^%w+?._-]") then
+         return "a class has a name that no class has"
+      end
+      local err = type(c) ~= "table" and "not a table" or wrong_class(c)
+      if err then
+         return ("class %s: %s"):format(class, err)
+      end
+      for name, b in pairs(c.metrics) do
+         err = wrong_metric(b, v, c.forced == true)
+         if err then
+            return ("class %s, %s: %s"):format(class, tostring(name), err)
+         end
+      end
+   end
+end
+
+--- Checks a decoded baseline; one of v 1 becomes what v 2 is.
+-- @return baseline; or nil and why
+function baseline.accept(value)
+   if type(value) ~= "table" then
+      return nil, "not a JSON object"
+   elseif value.v ~= baseline.VERSION and value.v ~= 1 then
+      return nil, ("version %s, this syscheck reads 1 and %d"):format(tostring(math.tointeger(value.v) or value.v),
+         baseline.VERSION)
+   elseif type(value.classes) ~= "table" then
+      return nil, "has no classes"
+   end
+   if value.v == 1 then
+      from_v1(value)
+   end
+   local err = wrong(value, value.v)
+   return not err and value or nil, err
+end
+
+--- The limit that the baseline sets.
+-- @param b { median, tolerance_pct (v 1: mad_pct) } of the class and metric
+-- @param metric from metrics.LIST
+-- @param tolerance share of the median, e.g. 0.10; widened to what the spread allows
+-- @return the limit, in the metric's unit
+function baseline.limit(b, metric, tolerance)
+   local room = math.max(tolerance, (b.tolerance_pct or spread.OLD_FACTOR * b.mad_pct) / 100)
+   if metric.better == "higher" then
+      return math.max(0, b.median * (1 - room))
+   end
+   return b.median * (1 + room)
+end
+
+--- What a node of a class should have: by its name, and by the majority of its nodes.
+-- @return { memory_gib, dimms, ... }, what is not known absent
+function baseline.expected(learned, class)
+   local out, named = {}, baseline.parse_class(class) or {}
+   local of_class = learned.classes[class] or { expect = {} }
+   for _, part in ipairs(PARTS) do
+      out[part] = of_class.expect[part] or named[part]
+   end
+   return out
+end
+
+-- How far a class is from another of the same model, and whether it has all that the
+-- node has; nil for another model.
+local function distance(mine, other)
+   if mine.model == "unknown" or other.model ~= mine.model then
+      return nil
+   end
+   local sum, above, close = 0, true, true
+   for _, part in ipairs({ "packages", "cores", "memory_gib" }) do
+      local a, b = mine[part], other[part]
+      if a and b then
+         sum = sum + math.abs(math.log(a / b))
+         above = above and b >= a
+         close = close and a >= b * (1 - MAX_LOSS) and (part ~= "packages" or a == b)
+      end
+   end
+   return sum, above, close
+end
+
+--- The class that rates a node: its own, or the nearest one of its model. A node that
+-- has lost a DIMM or a core shows another class than before; what it should be is the
+-- smallest known class that has all that it has left.
+-- @return class or nil; whether its measured values may fail the node
+function baseline.class_for(learned, class)
+   if learned.classes[class] then
+      return class, true
+   end
+   local mine = baseline.parse_class(class)
+   if not mine then
+      return nil
+   end
+   local best
+   for name, c in pairs(learned.classes) do
+      local other = baseline.parse_class(name)
+      local sum, above, close = nil, nil, nil
+      if other then
+         sum, above, close = distance(mine, other)
+      end
+      if sum then
+         local one = { name = name, above = above, close = close, sum = sum, nodes = c.nodes or 0 }
+         local better = not best
+         if best and one.above ~= best.above then
+            better = one.above
+         elseif best and one.sum ~= best.sum then
+            better = one.sum < best.sum
+         elseif best then
+            better = one.nodes > best.nodes or (one.nodes == best.nodes and one.name < best.name)
+         end
+         best = better and one or best
+      end
+   end
+   if best then
+      return best.name, best.close
+   end
+end
+
+return baseline

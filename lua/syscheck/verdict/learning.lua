@@ -1,0 +1,228 @@
+--- Learns a baseline from check records. Pure: an iterator in, a table out. What is kept
+-- of a record is numbers, of the last KEEP checks of a node, however many there were.
+local baseline = require("syscheck.verdict.baseline")
+local metrics = require("syscheck.catalogue.metrics")
+local spread = require("syscheck.verdict.spread")
+
+local learn = {}
+
+local KEEP = 64
+-- A node further from the median than this many standard deviations, and by more than
+-- OUTLIER_PCT, is not what the class is.
+local OUTLIERS = 4
+local OUTLIER_PCT = 3
+
+-- An id as a number where it is the usual one, 128 random bits in hex: less to keep.
+local function short_id(id)
+   if type(id) ~= "string" then
+      return nil
+   end
+   local high, low = tonumber(id:sub(1, 16), 16), tonumber(id:sub(17), 16)
+   return #id == 32 and high and low and high ~ low or id
+end
+
+local function child(t, key)
+   local value = t[key]
+   if not value then
+      value = {}
+      t[key] = value
+   end
+   return value
+end
+
+-- Measured values of a check: of each kernel's first run, as a second one is there
+-- because the first was bad.
+local function values_of(record)
+   local values = {}
+   for _, run in ipairs(type(record.runs) == "table" and record.runs or {}) do
+      if type(run) == "table" and run.state == "ok" and not run.path and type(run.result) == "table" then
+         for _, m in ipairs(metrics.LIST) do
+            if m.kernel and m.kernel == run.kernel and not values[m.name] then
+               local value = metrics.measured(m, run.result)
+               values[m.name] = value and value > 0 and value <= baseline.MAX_VALUE and value or nil
+            end
+         end
+      end
+   end
+   return values
+end
+
+-- What a node has, from its record; older records have the DIMMs' layout only.
+local function parts_of(record)
+   local parts = {}
+   local given = type(record.parts) == "table" and record.parts or {}
+   for _, name in ipairs(baseline.PARTS) do
+      local value = given[name]
+      parts[name] = type(value) == "number" and value > 0 and value < 1e9 and value or nil
+   end
+   return parts
+end
+
+local function take(seen, record)
+   local nodes = child(seen, record.class)
+   local node = nodes[record.node]
+   if not node then
+      node = { at = 0, n = 0, ids = {}, known = {}, values = {} }
+      nodes[record.node] = node
+   end
+   local id = short_id(record.id)
+   if id == nil or node.known[id] then
+      return
+   end
+   node.parts = parts_of(record)
+   node.config = type(record.config) == "table" and record.config or node.config
+   local values = values_of(record)
+   if not next(values) then
+      return
+   end
+   node.at = node.at % KEEP + 1
+   node.n = math.max(node.n, node.at)
+   if node.ids[node.at] ~= nil then
+      node.known[node.ids[node.at]] = nil
+   end
+   node.ids[node.at], node.known[id] = id, true
+   for name in pairs(values) do
+      child(node.values, name)
+   end
+   for name, list in pairs(node.values) do
+      list[node.at] = values[name] or false
+   end
+end
+
+-- A node's values of one metric, the oldest first.
+local function in_order(node, name)
+   local list, out = node.values[name], {}
+   for i = 1, list and node.n or 0 do
+      local value = list[(node.at + i - 1) % node.n + 1]
+      if value then
+         out[#out + 1] = value
+      end
+   end
+   return out
+end
+
+-- Drops nodes that are not what the class is, until none is left.
+-- @param nodes list of { median, values }
+-- @return the rest, median, scaled MAD in %
+local function without_outliers(nodes)
+   while true do
+      local medians = {}
+      for i, node in ipairs(nodes) do
+         medians[i] = node.median
+      end
+      local m, mad = spread.statistics(medians)
+      local room, kept = math.max(OUTLIERS * mad, OUTLIER_PCT), {}
+      for _, node in ipairs(nodes) do
+         if math.abs(node.median / m - 1) * 100 <= room then
+            kept[#kept + 1] = node
+         end
+      end
+      if #kept == #nodes then
+         return nodes, m, mad
+      end
+      nodes = kept
+   end
+end
+
+-- Standard deviation of the nodes about the class median, in %.
+local function deviation(nodes, m)
+   local sum = 0
+   for _, node in ipairs(nodes) do
+      sum = sum + (node.median / m - 1) ^ 2
+   end
+   return 100 * math.sqrt(sum / math.max(1, #nodes - 1))
+end
+
+local function metric_of(nodes, name)
+   local list = {}
+   for _, node in pairs(nodes) do
+      local values = in_order(node, name)
+      if #values > 0 then
+         list[#list + 1] = { median = spread.median(values), values = values }
+      end
+   end
+   if #list == 0 then
+      return nil
+   end
+   local kept, m, mad = without_outliers(list)
+   local lists, medians, n, inverse = {}, {}, 0, 0
+   for i, node in ipairs(kept) do
+      lists[i], medians[i] = node.values, node.median
+      n = n + #node.values
+      inverse = inverse + 1 / #node.values
+   end
+   local run = spread.of_runs(lists)
+   -- A node's median of a few runs carries their noise, too (pi/2: of a median).
+   local noise = (run or 0) ^ 2 * math.pi / 2 * inverse / #kept
+   -- Without outliers the deviation is known better than the MAD; the larger is taken.
+   local between = math.sqrt(math.max(0, math.max(mad, deviation(kept, m)) ^ 2 - noise))
+   local slower, apart = spread.split(medians)
+   return {
+      median = m,
+      mad_pct = math.min(100, mad),
+      run_pct = run and math.min(100, run),
+      tolerance_pct = spread.tolerance(between, run or 0, #kept),
+      n = n,
+      nodes = #kept,
+      dropped = #list - #kept,
+      split = slower and { nodes = slower, apart_pct = apart },
+   }
+end
+
+-- The value that more than half of those nodes have that tell one.
+local function majority(nodes, field, key)
+   local votes, all, most = {}, 0, nil
+   for _, node in pairs(nodes) do
+      local value = type(node[field]) == "table" and node[field][key]
+      if type(value) == "string" or type(value) == "number" then
+         votes[value] = (votes[value] or 0) + 1
+         all = all + 1
+         if not most or votes[value] > votes[most] then
+            most = value
+         end
+      end
+   end
+   return most and votes[most] > all / 2 and most or nil
+end
+
+local function size(t)
+   local n = 0
+   for _ in pairs(t) do
+      n = n + 1
+   end
+   return n
+end
+
+--- Learns from records. Every node speaks with one value, its own median, so that a node
+-- with many jobs does not outvote the others.
+-- @param records iterator of decoded records
+-- @return { v, time, classes }, for learn.choose
+function learn.from(records)
+   local seen = {} -- class -> node -> what is kept
+   for record in records do
+      if record.kind == "check" and baseline.parse_class(record.class) and type(record.node) == "string" then
+         take(seen, record)
+      end
+   end
+   local classes = {}
+   for class, nodes in pairs(seen) do
+      local c = { nodes = size(nodes), metrics = {}, expect = {}, config = {} }
+      for _, m in ipairs(metrics.LIST) do
+         if m.kernel then
+            c.metrics[m.name] = metric_of(nodes, m.name)
+         end
+      end
+      for _, part in ipairs(baseline.PARTS) do
+         c.expect[part] = majority(nodes, "parts", part)
+      end
+      for _, key in ipairs(baseline.SETTINGS) do
+         c.config[key] = majority(nodes, "config", key)
+      end
+      if next(c.metrics) then
+         classes[class] = c
+      end
+   end
+   return { v = baseline.VERSION, time = os.date("!%Y-%m-%dT%H:%M:%SZ"), classes = classes }
+end
+
+return learn

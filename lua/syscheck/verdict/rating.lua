@@ -1,0 +1,251 @@
+--- The verdict: results against limits. Pure; the one place where a number
+-- becomes good or bad, for the prolog, the health program and the command line.
+local baseline = require("syscheck.verdict.baseline")
+local expect = require("syscheck.verdict.expectations")
+local metrics = require("syscheck.catalogue.metrics")
+local parts = require("syscheck.verdict.parts")
+
+local verdict = {}
+
+--- What the sentence on a wrong result says.
+verdict.WRONG = "WRONG RESULT"
+
+-- Worst first: what a node is called when its metrics differ.
+local ORDER = { "fail", "unknown", "warn", "pass", "unrated" }
+
+--- Fills results from an inventory, see parts.take.
+verdict.take_inventory = parts.take
+
+--- The limits of one class: static from policy, the rest from the baseline.
+-- @param p policy
+-- @param class hardware class
+-- @param learned baseline, or nil
+-- @return { metric = { { bound, op = "<" or ">", source, action } } }; what is expected
+--   has op "=" and `among`, the list of right values
+function verdict.limits(p, class, learned)
+   local limits = {}
+   local wanted = expect.of(p.expect, class)
+   local rated_as, close, of_class = nil, nil, { metrics = {} }
+   if learned then
+      rated_as, close = baseline.class_for(learned, class)
+   end
+   if rated_as then
+      local c = learned.classes[rated_as]
+      of_class = { metrics = c.metrics, config = c.config, parts = baseline.expected(learned, rated_as) }
+   end
+   for _, m in ipairs(metrics.LIST) do
+      local rule = p.limits[m.name] or {}
+      local action = rule.action or "fail"
+      local list = {}
+      if action ~= "off" then
+         if rule.min then
+            list[#list + 1] = { bound = rule.min, op = "<", source = "policy", action = action }
+         end
+         if rule.max then
+            list[#list + 1] = { bound = rule.max, op = ">", source = "policy", action = action }
+         end
+         local b = m.kernel and of_class.metrics[m.name]
+         -- Noise varies by more than its own size from hour to hour: a median says
+         -- little about what is too much. Only a static limit rates it.
+         if b and not m.static then
+            list[#list + 1] = {
+               bound = baseline.limit(b, m, rule.tolerance or p.tolerance),
+               op = m.better == "higher" and "<" or ">",
+               source = ("class %s, median %s"):format(rated_as, metrics.show(m, b.median)),
+               action = close and action or "warn",
+            }
+         end
+         if m.expected then
+            parts.add_limit(list, m, wanted, of_class, rated_as)
+         end
+      end
+      limits[m.name] = list
+   end
+   return limits
+end
+
+local function beyond(value, limit)
+   if limit.op == "<" then
+      return value < limit.bound
+   end
+   return value > limit.bound
+end
+
+-- Of several limits, the one that is broken, or the tightest.
+local function tighter(a, b)
+   if a.op == "<" and b.op == "<" then
+      return b.bound > a.bound and b or a
+   end
+   return a
+end
+
+local function rate_one(m, result, limits)
+   if m.expected and limits[1] then
+      return parts.rate(m, result, limits[1])
+   end
+   local out = { name = m.name, status = "unrated" }
+   if result.corrupt then
+      out.status, out.text, out.corrupt = "fail", ("%s: %s: %s"):format(m.kernel, verdict.WRONG, result.corrupt), true
+      out.source = "the kernel's verification"
+      return out
+   end
+   if result.unknown then
+      out.status, out.text = "unknown", ("%s: not measured: %s"):format(m.label, result.unknown)
+      return out
+   end
+   out.value = result.value
+   local shown = metrics.show(m, out.value, true)
+   local by
+   for _, limit in ipairs(limits) do
+      if beyond(out.value, limit) then
+         -- A limit that fails outranks one that warns.
+         if not by or not beyond(out.value, by) or (limit.action == "fail" and by.action ~= "fail") then
+            by = limit
+         end
+      elseif not by then
+         by = limit
+      elseif not beyond(out.value, by) then
+         by = tighter(by, limit)
+      end
+   end
+   if not by then
+      out.text = ("%s %s: no limit to compare with"):format(m.label, shown)
+      return out
+   end
+   out.limit, out.op, out.source = by.bound, by.op, by.source
+   if beyond(out.value, by) then
+      out.status = by.action == "fail" and "fail" or "warn"
+      out.text = ("%s %s %s %s (%s)"):format(m.label, metrics.show(m, out.value), by.op,
+         metrics.show(m, by.bound, true), by.source)
+   else
+      out.status = "pass"
+      out.text = ("%s %s, limit %s (%s)"):format(m.label, shown, metrics.show(m, by.bound), by.source)
+   end
+   return out
+end
+
+--- Rates a check.
+-- @param results { metric = { value = number } | { unknown = why } | { corrupt = what } };
+--   a metric that was not looked at is absent
+-- @param limits from verdict.limits
+-- @return { status = fail|unknown|warn|pass|unrated, corrupt = bool, metrics = list of
+--   { name, status, value, limit, op, source, text } in the order of metrics.LIST, text =
+--   one sentence on the node }
+function verdict.rate(results, limits)
+   local out = { metrics = {} }
+   local seen = {}
+   local measured, rated_one = false, false
+   for _, m in ipairs(metrics.LIST) do
+      if results[m.name] then
+         local rated = rate_one(m, results[m.name], limits[m.name] or {})
+         out.metrics[#out.metrics + 1] = rated
+         seen[rated.status] = true
+         measured = measured or m.kernel ~= nil
+         rated_one = rated_one or (m.kernel ~= nil and rated.status ~= "unrated")
+         out.corrupt = out.corrupt or rated.corrupt
+      end
+   end
+   out.status = "unrated"
+   for _, status in ipairs(ORDER) do
+      if seen[status] then
+         out.status = status
+         break
+      end
+   end
+   -- Kernels ran and nothing compared their values: calm counters are no pass.
+   if out.status == "pass" and measured and not rated_one then
+      out.status = "unrated"
+   end
+   out.text = verdict.sentence(out)
+   return out
+end
+
+--- One sentence on the node: the worst metric's, corruption first, and how many more are
+-- as bad.
+-- @param rated { status, metrics }
+function verdict.sentence(rated)
+   local worst, n = nil, 0
+   for _, m in ipairs(rated.metrics) do
+      if m.status == rated.status then
+         n = n + 1
+         worst = (not worst or (m.corrupt and not worst.corrupt)) and m or worst
+      end
+   end
+   if rated.status == "pass" then
+      return ("%d value%s within limits"):format(n, n == 1 and " is" or "s are")
+   elseif rated.status == "unrated" then
+      return "there is no limit to compare with"
+   elseif not worst then
+      return "a directory, or the checker's own trouble; no value decided it"
+   end
+   return n > 1 and ("%s; and %d more"):format(worst.text, n - 1) or worst.text
+end
+
+local PATH_STATUS = { unknown = "unknown", corrupt = "warn" }
+
+--- A check's status with what its directories did to it. They have no limits and never
+-- make it fail, not even by wrong data: a shared file system's fault would drain every
+-- node that looks at it.
+-- @param status from verdict.rate
+-- @param runs of the check; those of directories have a `path`
+function verdict.with_paths(status, runs)
+   local seen = { [status] = true }
+   for _, run in ipairs(runs) do
+      if run.path and PATH_STATUS[run.state] then
+         seen[PATH_STATUS[run.state]] = true
+      end
+   end
+   for _, worst in ipairs(ORDER) do
+      if seen[worst] then
+         return worst
+      end
+   end
+end
+
+--- Says of each metric that failed whether it drains: its limit's own mode, else the
+-- policy's. A wrong result is beyond no limit: a limit's "observe" does not excuse it.
+-- @return true when at least one of them drains
+function verdict.set_modes(rated, p, class)
+   local enforced = false
+   for _, r in ipairs(rated.metrics) do
+      if r.status == "fail" then
+         local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class) or p.limits[r.name]
+         r.mode = rule and rule.mode or p.mode
+         if r.corrupt and p.mode == "enforce" then
+            r.mode = "enforce"
+         end
+         enforced = enforced or r.mode == "enforce"
+      end
+   end
+   return enforced
+end
+
+--- The sentence of the worst metric, for a drain reason: one that drains before one that
+-- is only observed (see set_modes), corruption first. Noise beyond
+-- its limit is named beside it: something else that runs there makes all rates low.
+-- @return text, or nil when nothing failed
+function verdict.reason(rated)
+   local first, noise
+   -- Of two, the one to name.
+   local function before(a, b)
+      local enforced = a.mode ~= "observe"
+      if enforced ~= (b.mode ~= "observe") then
+         return enforced
+      end
+      return a.corrupt and not b.corrupt
+   end
+   for _, m in ipairs(rated.metrics) do
+      if m.status == "fail" and (not first or before(m, first)) then
+         first = m
+      end
+      if m.name == "noise_pct" and m.value and (m.status == "warn" or m.status == "fail") then
+         noise = m
+      end
+   end
+   if first and noise and first ~= noise and not first.corrupt then
+      return ("%s; noise %s"):format(first.text, metrics.show(metrics.BY_NAME.noise_pct, noise.value, true))
+   end
+   return first and first.text
+end
+
+return verdict

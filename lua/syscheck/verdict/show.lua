@@ -1,0 +1,71 @@
+--- A check's result in words: the line that a job's user reads, a directory's row.
+local metrics = require("syscheck.catalogue.metrics")
+local printable = require("syscheck.lib.printable")
+
+local show = {}
+
+-- "triad 61.3 GB/s", with the limit where it was broken; "n/a" where unmeasured.
+local function part(m, rated)
+   if rated.value == nil then
+      return m.label .. (rated.corrupt and " WRONG RESULT" or " n/a")
+   end
+   local text = m.label .. " " .. metrics.show(m, rated.value, true)
+   if (rated.status == "fail" or rated.status == "warn") and rated.limit and m.kernel then
+      text = ("%s (limit %s)"):format(text, metrics.show(m, rated.limit))
+   end
+   return text
+end
+
+--- One line on a node's check, for its user.
+-- @param node name
+-- @param result from check.run
+-- @param note why it is not what the user asked for, or nil
+function show.line(node, result, note)
+   local parts = {}
+   for _, rated in ipairs(result.metrics) do
+      local m = metrics.BY_NAME[rated.name]
+      -- A node that has what it should have is not worth a user's line.
+      if not m.expected then
+         parts[#parts + 1] = part(m, rated)
+      elseif rated.status ~= "pass" and rated.status ~= "unrated" then
+         parts[#parts + 1] = rated.text
+      end
+   end
+   for _, run in ipairs(result.runs or {}) do
+      if run.path and run.state ~= "ok" then
+         parts[#parts + 1] = ("io %s %s"):format(printable.safe(run.path, 24),
+            run.state == "corrupt" and "WRONG DATA" or "n/a")
+      end
+   end
+   local text = ("syscheck: %s %s %s"):format(printable.safe(node), result.level, result.status)
+   if #parts > 0 then
+      text = text .. "  " .. table.concat(parts, "  ")
+   end
+   if note then
+      text = text .. "  (" .. note .. ")"
+   end
+   return text
+end
+
+--- A directory's row in the table of a check, and the rest that is known of it.
+-- @param run from scratch.run
+-- @return cells, text
+function show.path(run)
+   local r = run.state == "ok" and run.result
+   local row = {
+      "io " .. printable.safe(run.path, 40),
+      r and ("%.3g/%.3g"):format(r.write_gbs, r.read_gbs) or "-",
+      "GB/s w/r",
+      "-",
+      r and "unrated" or run.state == "corrupt" and "warn" or "unknown",
+   }
+   if not r then
+      return row, ("%s: %s%s"):format(row[5], run.state == "corrupt" and "WRONG DATA: " or "",
+         printable.safe(run.reason, 300))
+   end
+   return row, ("io %s: %s%s, fsync %.0f us (99 %%: %.0f), per second %.3g creates, %.3g stats, %.3g unlinks"):format(
+      printable.safe(run.path, 100), printable.safe(r.filesystem, 20), r.direct and "" or " through the page cache",
+      r.fsync_us, r.fsync_p99_us, r.creates_per_s, r.stats_per_s, r.unlinks_per_s)
+end
+
+return show

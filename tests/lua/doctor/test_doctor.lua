@@ -1,0 +1,471 @@
+-- The doctor's pure parts: Slurm's configuration as Slurm reads it, the rules, a number
+-- from a shared object.
+package.path = "lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local doctor = require("syscheck.doctor.rules")
+local elf = require("syscheck.doctor.facts.elf")
+local look = require("syscheck.doctor.facts.look")
+local policy = require("syscheck.policy.policy")
+local slurmconf = require("syscheck.slurm.conf")
+local times = require("syscheck.doctor.rules.times")
+
+-- A file system of these files.
+local function disk(files)
+   return function(path)
+      if files[path] then
+         return files[path]
+      end
+      return nil, path .. ": is not there"
+   end
+end
+
+local function parse(text, more)
+   local files = more or {}
+   files["/e/slurm.conf"] = text
+   return assert(slurmconf.parse("/e/slurm.conf", disk(files)))
+end
+
+TestSlurmConf = {}
+
+function TestSlurmConf:test_lines()
+   local cases = { -- text, key, value, line
+      { "Prolog=/p", "prolog", "/p", 1 },
+      { "PROLOG = /p", "Prolog", "/p", 1 },
+      { "\n  prolog=/p  \n", "Prolog", "/p", 2 },
+      { "#Prolog=/a\nProlog=/b # c", "Prolog", "/b", 2 },
+      { "Prolog=/a\\#b", "Prolog", "/a#b", 1 },
+      { "Prolog=/a\\\\b", "Prolog", "/a\\b", 1 },
+      { "Prolog=/a#b", "Prolog", "/a", 1 },
+      { 'Prolog="/a b"', "Prolog", "/a b", 1 },
+      { "Prolog=/a\r\n", "Prolog", "/a", 1 },
+      { 'Prolog="/a"b', "Prolog", '"/a"b', 1 },
+      { "Prolog=/a\nProlog=/b", "Prolog", "/b", 2 },
+      { "X=1\nSchedulerParameters=a,\\\nb\nProlog=/p", "SchedulerParameters", "a,b", 2 },
+      { "X=1\nSchedulerParameters=a,\\\nb\nProlog=/p", "Prolog", "/p", 4 },
+      { "Prolog=\\ # why\n/p", "Prolog", "/p", 1 },
+      { "Prolog=/p \\", "Prolog", "/p", 1 },
+      { "AuthInfo=socket=/s,cred_expire=5", "AuthInfo", "socket=/s,cred_expire=5", 1 },
+   }
+   for _, c in ipairs(cases) do
+      local conf = parse(c[1])
+      local entry = conf.values[c[2]:lower()]
+      lu.assertNotNil(entry, c[1])
+      lu.assertEquals({ entry.value, entry.line }, { c[3], c[4] }, c[1])
+      lu.assertEquals(conf.problems, {}, c[1])
+   end
+end
+
+function TestSlurmConf:test_problems()
+   local cases = { -- text, what is said, line
+      { "Prolog=/a Epilog=/b", "one key a line", 1 },
+      { "SchedulerParameters=a, b", "one key a line", 1 },
+      { "X=1\n  include foo", "include must begin the line", 2 },
+      { "hello", "cannot read this line", 1 },
+      { "Prolog=", "cannot read this line", 1 },
+      { "\0\1\2", "not text", 1 },
+      { "include nope", "is not there", 1 },
+      { "include slurm.conf", "includes itself", 1 },
+   }
+   for _, c in ipairs(cases) do
+      local conf = parse(c[1])
+      lu.assertEquals(#conf.problems, 1, c[1])
+      lu.assertStrContains(conf.problems[1].text, c[2])
+      lu.assertEquals(conf.problems[1].line, c[3], c[1])
+   end
+   lu.assertEquals(slurmconf.value(parse("Prolog=/a Epilog=/b"), "Epilog"), "/b")
+   local conf, err = slurmconf.parse("/e/none", disk({}))
+   lu.assertNil(conf)
+   lu.assertStrContains(err, "is not there")
+end
+
+function TestSlurmConf:test_include()
+   local conf = parse("ClusterName=Big\ninclude a.conf\nINCLUDE\t/x/%c.conf\nMessageTimeout=3", {
+      ["/e/a.conf"] = "Prolog=/p\nMessageTimeout=1\ninclude sub/b.conf",
+      ["/e/sub/b.conf"] = "include c.conf",
+      ["/e/sub/c.conf"] = "\nEpilog=/e",
+      ["/x/big.conf"] = "MessageTimeout=2",
+   })
+   lu.assertEquals(conf.problems, {})
+   lu.assertEquals(conf.files, { "/e/slurm.conf", "/e/a.conf", "/e/sub/b.conf", "/e/sub/c.conf", "/x/big.conf" })
+   lu.assertEquals({ conf.values.epilog.file, conf.values.epilog.line }, { "/e/sub/c.conf", 2 })
+   lu.assertEquals(slurmconf.seconds(conf, "MessageTimeout"), 3)
+   lu.assertEquals(#conf.all.messagetimeout, 3)
+end
+
+function TestSlurmConf:test_bounds()
+   -- Two files that include each other; a chain without end; a file that includes many.
+   local conf = parse("include a", { ["/e/a"] = "include slurm.conf\ninclude a\nProlog=/p" })
+   lu.assertEquals(#conf.problems, 2)
+   lu.assertEquals(slurmconf.value(conf, "Prolog"), "/p")
+   local n = 0
+   conf = slurmconf.parse("/e/0", function()
+      n = n + 1
+      return ("include %d\ninclude x%d"):format(n, n)
+   end)
+   lu.assertTrue(n <= 64, "files read: " .. n)
+   lu.assertTrue(#conf.problems <= 20)
+   conf = slurmconf.parse("/e/0", function()
+      return ("\255\254\0=\\\n"):rep(100000)
+   end)
+   lu.assertTrue(#conf.problems <= 20)
+   local reads = 0
+   slurmconf.parse("/e/0", function()
+      reads = reads + 1
+      return ("#"):rep(8388608) .. ("\ninclude x" .. reads):rep(3)
+   end)
+   lu.assertTrue(reads <= 16, "files of 8 MiB read: " .. reads)
+end
+
+-- CPU seconds, the least of three.
+local function cost(what, ...)
+   local best = math.huge
+   for _ = 1, 3 do
+      local began = os.clock()
+      what(...)
+      best = math.min(best, os.clock() - began)
+   end
+   return best
+end
+
+function TestSlurmConf:test_a_line_of_backslashes()
+   local conf = parse("A=b\\\nc\nB=\\\\\nC=d \\ \ne")
+   lu.assertEquals({ slurmconf.value(conf, "A"), slurmconf.value(conf, "B"), slurmconf.value(conf, "C") },
+      { "bc", "\\", "d" })
+   -- The square of 20000 is a thousand times more than reading as many of another kind.
+   lu.assertTrue(cost(parse, ("\\"):rep(20000) .. "x") < 300 * cost(parse, ("\\x"):rep(10000)))
+end
+
+function TestSlurmConf:test_lists_and_seconds()
+   local conf = parse("PrologFlags=alloc,X11\nAuthInfo=socket=/s,cred_expire=5\nA=INFINITE\nB=x\nC=7")
+   lu.assertTrue((slurmconf.has(conf, "PrologFlags", "Alloc")))
+   lu.assertFalse((slurmconf.has(conf, "PrologFlags", "Serial")))
+   lu.assertFalse((slurmconf.has(conf, "PrologFlags", "Allo")))
+   lu.assertEquals({ slurmconf.has(conf, "AuthInfo", "cred_expire") }, { true, "5" })
+   lu.assertEquals(slurmconf.seconds(conf, "A"), math.huge)
+   lu.assertNil(slurmconf.seconds(conf, "B"))
+   lu.assertEquals(slurmconf.seconds(conf, "C"), 7)
+   lu.assertEquals(slurmconf.seconds(conf, "D", 10), 10)
+end
+
+function TestSlurmConf:test_node_lines()
+   local conf = parse("NodeName=DEFAULT CPUs=8\nNodeName=n[1-2] Sockets=1 NodeAddr=a\nNodeName=n3\n"
+      .. "SlurmctldHost=c(1.2.3.4)")
+   lu.assertEquals(conf.problems, {})
+   lu.assertEquals(#conf.all.nodename, 3)
+   lu.assertEquals(conf.all.nodename[2].more, { sockets = "1", nodeaddr = "a" })
+end
+
+function TestSlurmConf:test_plugstack()
+   local files = {
+      ["/e/plugstack.conf"] = "# c\ninclude p.d/*.conf\nOptional /x.so a=1 b # c\nmaybe /y.so\nrequired\n",
+      ["/e/p.d/1.conf"] = "required /z.so",
+   }
+   local s = slurmconf.plugstack("/e/plugstack.conf", disk(files), function(pattern)
+      lu.assertEquals(pattern, "/e/p.d/*.conf")
+      return { "/e/p.d/1.conf" }
+   end)
+   lu.assertEquals(s.plugins, {
+      { kind = "required", path = "/z.so", args = {}, file = "/e/p.d/1.conf", line = 1 },
+      { kind = "optional", path = "/x.so", args = { "a=1", "b" }, file = "/e/plugstack.conf", line = 3 },
+   })
+   lu.assertEquals(#s.problems, 2)
+   files["/e/p.d/1.conf"] = "include ../plugstack.conf"
+   s = slurmconf.plugstack("/e/plugstack.conf", disk(files), function(pattern)
+      return { (pattern:gsub("p%.d/%.%./", ""):gsub("%*", "1")) }
+   end)
+   lu.assertStrContains(s.problems[1].text, "includes itself")
+end
+
+TestTimes = {}
+
+function TestTimes:test_of_the_policy()
+   local p = policy.default()
+   lu.assertEquals(times.of(p, "quick"), { level = "quick", once_s = 3.5, confirmed_s = 7, deadline_s = 15,
+      longest_s = 75 })
+   p.io_paths = { "/a", "/b" }
+   lu.assertEquals(times.of(p, "full").once_s, 2 + 5 + 2 + 5 + 5 + 6)
+   lu.assertEquals(times.of(p, "full").confirmed_s, 2 * 19 + 6)
+   lu.assertNil(times.of(p, "passive"))
+   lu.assertEquals({ times.needed(p) }, { 75, 100 })
+   p.partitions = { ["*"] = { ceiling = "quick" } }
+   lu.assertEquals({ times.needed(p) }, { 75, 100 })
+   p.partitions = { ["*"] = { ceiling = "passive" }, main = { ceiling = "quick" } }
+   lu.assertEquals({ times.needed(p) }, { 75, 100 })
+   p.partitions = { ["*"] = { ceiling = "quick" }, gpu = { ceiling = "full" } }
+   lu.assertEquals({ times.needed(p) }, { 75, 100 })
+   p.partitions = { ["*"] = { ceiling = "passive" } }
+   lu.assertEquals(#times.reachable(p), 0)
+   lu.assertNil(times.needed(p))
+end
+
+TestRules = {}
+
+local GOOD = [[
+ClusterName=c
+SlurmctldHost=head
+Prolog=/l/prolog
+Epilog=/l/epilog
+PrologFlags=Alloc,DeferBatch
+JobSubmitPlugins=lua
+SchedulerParameters=nohold_on_prolog_fail
+AuthInfo=cred_expire=30
+MessageTimeout=100
+BatchStartTimeout=100
+ReturnToService=1
+NodeName=n[1-4] CPUs=8
+]]
+
+-- What a host where all is well looks like. Every call makes a new one.
+local function facts(text)
+   local p = policy.default()
+   p.mode = "enforce"
+   local ours = { kind = "optional", path = "/l/spank_syscheck.so", args = { "status_dir=/run/s" },
+      file = "/e/plugstack.conf", line = 1, version = "22.05.8" }
+   return {
+      conf = parse(text or GOOD),
+      paths = { libexec = "/l", data = "/d", sysconf = "/etc", plugin = ours.path, run = "/run/s", version = "1" },
+      now = 1e9, is_root = true, node = "n2", is_controller = true, major = 22, class = "m-1",
+      topology = { threads = 8, cores = 4 },
+      policy = { file = "/p.lua", value = p },
+      baseline = { file = "/b.json", value = { classes = { ["m-1"] = { triad_gbs = {} } } }, time = 1e9 - 86400 },
+      scripts = { prolog = { { path = "/l/prolog", ours = true } }, epilog = { { path = "/l/epilog", ours = true } } },
+      slurm = { { name = "scontrol", version = "22.05.1" } },
+      controller = { skew_s = 0.3, uncertain_s = 0.5, config = { prolog = "/l/prolog" } },
+      stack = { file = "/e/plugstack.conf", exists = true, problems = {}, ours = { ours }, seen = { ours } },
+      submit = { file = "/e/job_submit.lua", exists = true, same = true },
+      kernels = { { name = "stream", path = "/l/stream", version = "1" } },
+      modules = {}, tools = { { name = "scontrol", program = "scontrol" } }, trust = {},
+      dirs = { { name = "spool", path = "/s", free = 1e9 } },
+      log = { path = "/log", rotated = true },
+   }
+end
+
+local function examine(f)
+   local found = doctor.examine(f)
+   local lines = {}
+   for i, finding in ipairs(found.findings) do
+      lu.assertNotNil(finding.text)
+      lu.assertNotNil(finding.why, finding.text)
+      lines[i] = doctor.line(finding)
+   end
+   return found, table.concat(lines, "\n")
+end
+
+function TestRules:test_nothing_is_wrong()
+   local found, text = examine(facts())
+   lu.assertEquals(text, "")
+   lu.assertEquals(found.skipped, {})
+   lu.assertEquals(found.rules, #doctor.RULES)
+end
+
+-- Each: what is changed, the rule that speaks, severity, a part of its line (all of it
+-- that matters: the line to add).
+local function without(key)
+   return (GOOD:gsub(key .. "=[^\n]*\n", ""))
+end
+local function conf(text)
+   return function(f)
+      f.conf = parse(text)
+   end
+end
+local function set(path, value)
+   return function(f)
+      local at, last = f, nil
+      for key in path:gmatch("[^.]+") do
+         key = tonumber(key) or key
+         if last then
+            at = at[last]
+         end
+         last = key
+      end
+      at[last] = value
+   end
+end
+
+local CASES = {
+   { conf(without("Prolog")), "prolog", "error", "add: Prolog=/l/prolog" },
+   { conf(without("Epilog")), "epilog", "error", "add: Epilog=/l/epilog" },
+   { set("scripts.prolog.1", { path = "/x", calls = true }), "prolog", "info", "must exit non-zero if ours does" },
+   { set("scripts.prolog.1", { path = "/x", calls = false }), "prolog", "warn", "let it run: /l/prolog || exit 1" },
+   { set("scripts.prolog.1", { path = "/x", unread = true }), "prolog", "warn", "cannot be read" },
+   { set("scripts.epilog.1.err", "is not executable"), "epilog", "error", "is not executable" },
+   { conf(without("PrologFlags")), "prolog-flags", "error", "add: PrologFlags=Alloc" },
+   { conf((GOOD:gsub("Alloc,DeferBatch", "Serial"))), "prolog-flags", "error", "add: PrologFlags=Serial,Alloc" },
+   { conf((GOOD:gsub("Alloc,DeferBatch", "contain"))), "prolog-flags", "info", "contain,DeferBatch" },
+   { conf((GOOD:gsub("Alloc,", "Alloc,nohold,"))), "prolog-flags", "warn", "remove NoHold" },
+   { conf(without("SchedulerParameters")), "requeue", "error", "add: SchedulerParameters=nohold_on_prolog_fail" },
+   { conf((GOOD:gsub("=nohold", "=bf_max=1,xnohold"))), "requeue", "error",
+      "add: SchedulerParameters=bf_max=1,xnohold_on_prolog_fail,nohold_on_prolog_fail" },
+   { conf(GOOD .. "JobRequeue=0"), "requeue", "warn", "JobRequeue=1" },
+   { conf(without("AuthInfo")), "requeue", "info", "add: AuthInfo=cred_expire=30" },
+   { set("major", 26), "requeue", "info", "add: SchedulerParameters=nohold_on_prolog_fail,requeue_delay=30" },
+   { conf(without("MessageTimeout")), "time-outs", "warn", "add: MessageTimeout=100" },
+   { conf(without("BatchStartTimeout")), "time-outs", "warn", "add: BatchStartTimeout=100" },
+   { conf(GOOD .. "PrologEpilogTimeout=60"), "time-outs", "error", "drains the node" },
+   { conf(GOOD .. "EpilogTimeout=5"), "time-outs", "warn", "add: EpilogTimeout=60" },
+   { conf((GOOD:gsub("MessageTimeout=100", "MessageTimeout=abc"))), "time-outs", "error", "no number" },
+   { conf(without("JobSubmitPlugins")), "job-submit", "warn", "though job_submit.lua is there" },
+   { set("submit.exists", false), "job-submit", "error", "cp /d/job_submit.lua /e/job_submit.lua" },
+   { set("submit", { file = "/f", exists = true, ours = true }), "job-submit", "warn", "another version" },
+   { set("submit", { file = "/f", exists = true }), "job-submit", "warn", "does not call syscheck" },
+   { set("submit", { file = "/f", exists = true, calls = true }), "job-submit", "info", "the site's own" },
+   { set("health", "/l/health"), "health", "info", "add: HealthCheckProgram=/l/health and, each on its own line, " },
+   { conf(without("ReturnToService")), "return-to-service", "info", "add: ReturnToService=1" },
+   { conf(GOOD .. "SlurmdUser=slurm"), "slurmd-user", "error", "add: SlurmdUser=root" },
+   { conf((GOOD:gsub("CPUs=8", "CPUs=4"))), "whole-node", "warn", "[/e/slurm.conf:12]" },
+   { conf((GOOD:gsub("CPUs=8", "CPUs=8 CoreSpecCount=1 ThreadsPerCore=2"))), "whole-node", "warn", "node_cpus = 6" },
+   { conf(GOOD .. "what"), "syntax", "error", "[/e/slurm.conf:13]" },
+   { conf(GOOD .. "PrologFlags=Alloc,DeferBatch,X11\n"), "twice", "warn", "/e/slurm.conf:5" },
+   { set("stack.exists", false), "plugstack", "error", "add: include /etc/slurm/plugstack.conf.d/*.conf" },
+   { set("stack.ours.1.kind", "required"), "plugstack", "error",
+      "add: optional /l/spank_syscheck.so status_dir=/run/s" },
+   { set("stack.ours.1.args", {}), "plugstack", "error", "status_dir=/run/syscheck, the policy's run is /run/s" },
+   { set("stack.ours.1.version", "24.11.5"), "plugin-version", "error",
+      "built for Slurm 24.11.5, scontrol is 22.05.1" },
+   { set("kernels.1.err", "exit code 127: libhwloc"), "kernels", "error", "libhwloc" },
+   { set("kernels.1.version", "0"), "kernels", "warn", "version 0" },
+   { set("modules.1", { name = "luv", err = "no" }), "modules", "error", "luv does not load: no" },
+   { set("tools.1", { name = "flock", program = "flock", err = "no", why = "w" }), "tools", "error", "flock: no" },
+   { set("trust.1", { severity = "error", path = "/f", text = "t", why = "w" }), "trust", "error", "t [/f]: w" },
+   { set("policy.absent", true), "policy", "warn", "no policy" },
+   { set("policy.err", "bad"), "policy", "error", "a node goes on with its last good copy" },
+   { function(f)
+      f.conf = parse(GOOD .. "PartitionName=main\nPartitionName=DEFAULT State=UP")
+      f.policy.value.partitions.mian = {}
+      f.policy.value.partitions.main = {}
+   end, "partitions", "warn",
+      '"mian", slurm.conf has none [/p.lua]: its levels hold for no job; did you mean "main"?' },
+   { set("policy.value.mode", "observe"), "policy", "info", 'mode = "enforce"' },
+   { set("policy.value.kernels.stream", { quick = 9, full = 2 }), "boxes", "warn", "deadline is 15 s" },
+   { set("policy.value.kernels.stream", { quick = 20, full = 2 }), "boxes", "error", "never run" },
+   { set("baseline", { file = "/b", absent = true }), "baseline", "warn", "no baseline" },
+   { set("baseline.err", "bad"), "baseline", "error", "bad" },
+   { set("class", "other"), "baseline", "warn", "no class other" },
+   { function(f)
+      f.baseline.value.classes["m-2s8c-768g"] = { metrics = {} }
+      f.class = "m-2s8c-736g"
+   end, "baseline", "warn", "this host is rated as m-2s8c-768g; look what it has lost" },
+   { set("baseline.time", 1e9 - 200 * 86400), "baseline", "info", "200 days old" },
+   { set("baseline.time", 1e9 + 3 * 86400), "baseline", "warn", "3 days ahead" },
+   { set("dirs.1.err", "not writable"), "directories", "error", "records are lost" },
+   { set("dirs.1.open", "writable by everybody"), "directories", "error", "forge" },
+   { set("dirs.1.shared", "NFS"), "directories", "warn", "NFS" },
+   { set("dirs.1.free", 1048576), "directories", "warn", "1 MiB free" },
+   { set("log.rotated", false), "log", "info", "logrotate" },
+   { set("log.err", "is a fifo"), "log", "warn", "is a fifo" },
+   { set("controller.skew_s", -30), "clock", "warn", "30 s behind slurmctld" },
+   { set("controller.skew_s", 200), "clock", "error", "200 s ahead of slurmctld" },
+   { set("controller.config.prolog", "/other"), "running", "warn", "slurmctld runs with /other" },
+}
+
+function TestRules:test_each_change_is_found()
+   for i, c in ipairs(CASES) do
+      local f = facts()
+      c[1](f)
+      local found, text = examine(f)
+      local name = ("case %d (%s): %s"):format(i, c[2], text)
+      local hit
+      for _, finding in ipairs(found.findings) do
+         local line = doctor.line(finding)
+         if finding.rule == c[2] and finding.severity == c[3] and line:find(c[4], 1, true) then
+            hit = true
+         end
+         -- No other rule joins in.
+         lu.assertEquals(finding.rule, c[2], name)
+      end
+      lu.assertTrue(hit, name)
+   end
+end
+
+function TestRules:test_what_is_right_is_not_told()
+   for i, change in ipairs({
+      conf((GOOD:gsub("Alloc,DeferBatch", "deferbatch,X11"))),
+      conf((GOOD:gsub("BatchStartTimeout=100", "BatchStartTimeout=INFINITE"))),
+      conf((GOOD:gsub("CPUs=8", "Sockets=2 CoresPerSocket=2 ThreadsPerCore=2"))),
+      conf((GOOD:gsub("AuthInfo=[^\n]*", "SchedulerParameters=nohold_on_prolog_fail,requeue_delay=5")
+         :gsub("\nSchedulerParameters=nohold_on_prolog_fail\n", "\n"))),
+      set("controller.config", { schedulerparameters = "NOHOLD_ON_PROLOG_FAIL",
+         prologflags = "Alloc,Contain,DeferBatch", jobsubmitplugins = "lua", messagetimeout = "100 sec" }),
+      set("controller.skew_s", 6),
+   }) do
+      local f = facts()
+      f.major = i == 4 and 26 or 22
+      change(f)
+      f.controller.uncertain_s = 2
+      local _, text = examine(f)
+      lu.assertEquals(text, "", "case " .. i)
+   end
+end
+
+function TestRules:test_a_rule_that_breaks_or_cannot_look()
+   local found = doctor.examine({}, {
+      { id = "a", check = function() error("oops") end },
+      { id = "b", check = function() return "no answer" end },
+      { id = "c", check = function(_, say)
+         say("info", { text = "i", why = "w" })
+         say("error", { text = "e", why = "w" })
+      end },
+   })
+   lu.assertEquals({ found.rules, found.errors, found.infos, #found.skipped }, { 1, 1, 1, 2 })
+   lu.assertEquals(found.findings[1].severity, "error")
+   local f = facts()
+   f.controller, f.node = { err = "slurmctld does not answer" }, "elsewhere"
+   found = doctor.examine(f)
+   lu.assertEquals(#found.skipped, 3)
+   lu.assertEquals(found.errors + found.warnings, 0)
+end
+
+TestElf = {}
+
+local SO = "build/spank/spank_syscheck.so"
+
+function TestElf:test_real_plugin_and_every_cut_of_it()
+   local text = look.object(SO)
+   if not text then
+      lu.skip("not built")
+   end
+   lu.assertStrMatches(elf.slurm_version(text), "%d+%.%d%d%.%d+")
+   local version, err = elf.number(text, "slurm_error")
+   lu.assertNil(version)
+   lu.assertStrContains(err, "exports no slurm_error")
+   for cut = 0, #text, math.max(1, #text // 200) do
+      local ok, value = pcall(elf.slurm_version, text:sub(1, cut))
+      lu.assertTrue(ok, tostring(value))
+   end
+end
+
+function TestElf:test_junk()
+   for _, text in ipairs({ "", "\127ELF", "\127ELF\1", "#!/bin/sh\n", ("\127ELF\2\1"):rep(100),
+      "\127ELF\2\1" .. ("\255"):rep(4096), "\127ELF\2\2" .. ("\0"):rep(4096) }) do
+      local version, err = elf.slurm_version(text)
+      lu.assertNil(version)
+      lu.assertEquals(type(err), "string")
+   end
+end
+
+function TestElf:test_tables_that_lie_upon_each_other()
+   local function read(count)
+      local symbols = 20000
+      local text = "\127ELF\2\1" .. ("\0"):rep(26) .. ("<I8I8"):pack(64, 64) .. ("\0"):rep(6)
+         .. ("<I2I2I2I2"):pack(56, 0, 64, count) .. "\0\0"
+         .. ("<I4I4I8I8I8I8I4I4I8I8"):pack(0, 11, 0, 0, 0, 24 * symbols, 0, 0, 0, 24):rep(count)
+         .. ("\1"):rep(24 * symbols)
+      local value, err = elf.number(text, "plugin_version")
+      lu.assertNil(value)
+      lu.assertEquals(err, "exports no plugin_version")
+   end
+   lu.assertTrue(cost(read, 200) < 30 * cost(read, 1))
+end
+
+TestLook = {}
+
+function TestLook:test_text_is_bounded()
+   lu.assertNil(look.text("/"))
+   lu.assertNil(look.text("/dev/zero"))
+   lu.assertNil(look.text("/nonexistent"))
+   lu.assertEquals(look.glob("/nonexistent/*.conf"), {})
+   lu.assertEquals(look.glob("/a/b.conf"), { "/a/b.conf" })
+   lu.assertEquals(look.glob("lua/syscheck/doctor/rules/t*.lua"), { "lua/syscheck/doctor/rules/times.lua" })
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -1,0 +1,588 @@
+-- Why a job was slow: statistics against known values, answers on hand-made jobs, suspects.
+package.path = "lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local causes = require("syscheck.questions.why.causes")
+local fields = require("syscheck.catalogue.fields")
+local stats = require("syscheck.questions.why.stats")
+local suspects = require("syscheck.questions.suspects.logic")
+local text = require("syscheck.questions.why.show")
+local why = require("syscheck.questions.why.logic")
+
+local function near(got, want, relative)
+   lu.assertAlmostEquals(got, want, math.abs(want) * (relative or 1e-9))
+end
+
+TestStats = {}
+
+function TestStats:test_gamma_and_beta()
+   near(stats.ln_gamma(0.5), math.log(math.sqrt(math.pi)))
+   near(stats.ln_gamma(10), math.log(362880))
+   near(stats.beta(0.5, 2, 3), 11 / 16)
+   lu.assertEquals(stats.beta(0, 2, 3), 0)
+   lu.assertEquals(stats.beta(1, 2, 3), 1)
+end
+
+function TestStats:test_binomial()
+   near(stats.binomial(8, 10, 0.5), 56 / 1024)
+   near(stats.binomial(1, 3, 1 / 3), 19 / 27)
+   near(stats.binomial(2, 4, 0.01), 1 - 0.99 ^ 4 - 4 * 0.01 * 0.99 ^ 3, 1e-7)
+   lu.assertEquals(stats.binomial(0, 3, 0.1), 1)
+   lu.assertEquals(stats.binomial(4, 3, 0.1), 0)
+   -- Far in the tail, and large.
+   near(stats.binomial(30, 30, 0.1), 1e-30, 1e-9)
+   lu.assertTrue(stats.binomial(600000, 1000000, 0.5) < 1e-300)
+end
+
+function TestStats:test_poisson_against_its_sum()
+   near(stats.poisson(3, 1), 1 - math.exp(-1) * 2.5)
+   near(stats.poisson(1, 0.1), 1 - math.exp(-0.1))
+   for _, case in ipairs({ { 5, 12.5 }, { 40, 12.5 }, { 13, 12.5 } }) do
+      local sum, term = 0, math.exp(-case[2])
+      for i = 0, 400 do
+         sum = sum + (i >= case[1] and term or 0)
+         term = term * case[2] / (i + 1)
+      end
+      near(stats.poisson(case[1], case[2]), sum, 1e-8)
+   end
+   lu.assertEquals(stats.poisson(0, 3), 1)
+   lu.assertEquals(stats.poisson(1, 0), 0)
+end
+
+-- Tables of Student's t; df 1 is Cauchy, df 2 has a closed form.
+function TestStats:test_student()
+   near(stats.student(2.015048373, 5), 0.05, 1e-6)
+   near(stats.student(2.228138852, 10), 0.025, 1e-6)
+   near(stats.student(1, 1), 0.25)
+   near(stats.student(-1, 1), 0.75)
+   near(stats.student(3, 2), 0.5 * (1 - 3 / math.sqrt(11)))
+   near(stats.student(0, 4.5), 0.5)
+end
+
+-- Fisher's lady tasting tea.
+function TestStats:test_hypergeometric()
+   near(stats.hypergeometric(4, 4, 4, 8), 1 / 70)
+   near(stats.hypergeometric(3, 4, 4, 8), 17 / 70)
+   near(stats.hypergeometric(0, 4, 4, 8), 1)
+   lu.assertEquals(stats.hypergeometric(5, 4, 4, 8), 0)
+end
+
+-- R: poisson.test(c(11, 21), c(800, 3011), alternative = "greater") is this binomial tail.
+function TestStats:test_counts()
+   local share, sum = 800 / 3811, 0
+   local term = (1 - share) ^ 32
+   for i = 0, 32 do
+      sum = sum + (i >= 11 and term or 0)
+      term = term * (32 - i) / (i + 1) * share / (1 - share)
+   end
+   near(stats.counts(11, 800, 21, 3011), sum, 1e-9)
+   near(stats.counts(3, 1, 0, 1), 1 / 8)
+   lu.assertEquals(stats.counts(0, 1, 5, 1), 1)
+end
+
+function TestStats:test_robust()
+   local m, s = stats.robust({ 1, 2, 3, 4, 100 })
+   lu.assertEquals(m, 3)
+   near(s, 1.4826)
+   lu.assertEquals({ stats.robust({ 7 }) }, { 7, 0 })
+   lu.assertEquals({ stats.robust({ 1, 4 }) }, { 2.5, 1.5 * 1.4826 })
+   lu.assertEquals(stats.middle_without({ 1, 2, 3, 4 }, 2), 3)
+   lu.assertEquals(stats.middle_without({ 1, 2, 3 }, 1), 2.5)
+   lu.assertEquals(stats.rank(5, { 1, 5, 7 }), 3 / 4)
+   lu.assertEquals(stats.rank(9, {}), 1)
+end
+
+function TestStats:test_exceeds_by_rank_then_by_tail()
+   local ten = { 10, 9, 8, 7, 6, 5, 4, 3, 2, 1 }
+   lu.assertEquals(stats.tail_size(10), 5)
+   near(stats.exceeds(5, ten, 10, 0.5), 7 / 11)
+   near(stats.exceeds(0, ten, 10, 0.5), 1)
+   near(stats.exceeds(15, ten, 10, 0.5), 6 / 11 * (1 + 10 / 15.5) ^ -6)
+   -- R: pf(3, 2, 10, lower.tail = FALSE), 0.0953674: an exponential with an estimated mean.
+   near((1 + 3 / 5) ^ -5, 0.0953674316)
+   lu.assertEquals(stats.exceeds(1, {}, 0, 0.5), 1)
+   near(stats.exceeds(1, { 0 }, 1, 0.5), 1 / 2 / 3)
+   -- All the same: no scale but the prior; and never 0.
+   near(stats.exceeds(1, { 0, 0, 0, 0 }, 4, 0.5), 3 / 5 * 3 ^ -3)
+   lu.assertTrue(stats.exceeds(100, ten, 10, 0.5) > 0)
+end
+
+-- Healthy values are called rare as often as they are, if their tail is exponential.
+function TestStats:test_exceeds_is_calibrated()
+   math.randomseed(4)
+   for _, n in ipairs({ 12, 30, 300 }) do
+      local hits, tries = 0, 4000
+      for _ = 1, tries do
+         local list = {}
+         for i = 1, n do
+            list[i] = -math.log(1 - math.random())
+         end
+         table.sort(list, function(a, b) return a > b end)
+         hits = hits + (stats.exceeds(-math.log(1 - math.random()), list, n, 1) <= 0.01 and 1 or 0)
+      end
+      lu.assertTrue(hits / tries < 0.02, ("%d values: %g"):format(n, hits / tries))
+   end
+end
+
+function TestStats:test_together()
+   near(stats.together({ 0.01, 0.01 }, 2), 0.01)
+   near(stats.together({ 1e-10 }, 4), 4e-10, 1e-6)
+   lu.assertEquals(stats.together({}, 3), 0.5 * 2)
+   lu.assertTrue(stats.together({ 0.2, 1, 1 }, 3) > 0.2)
+   lu.assertTrue(stats.together({ 0 }, 1) >= 0)
+end
+
+-- R: p.adjust(c(0.01, 0.02, 0.03, 0.04), "holm")
+function TestStats:test_holm()
+   local list = { { p = 0.01 }, { p = 0.02 }, { p = 0.03 }, { p = 0.04 } }
+   stats.holm(list, 4)
+   for i, want in ipairs({ 0.04, 0.06, 0.06, 0.06 }) do
+      near(list[i].p_corrected, want)
+   end
+   list = { { p = 0.5 }, { p = 0.6 } }
+   stats.holm(list, 10)
+   lu.assertEquals(list[2].p_corrected, 1)
+end
+
+TestSlow = {}
+
+local TWELVE = { 100, 101, 99, 102, 98, 100, 103, 97, 100, 101, 99, 100 }
+
+function TestSlow:test_against_twelve()
+   local slow = why.slow(161, TWELVE)
+   lu.assertEquals(slow.verdict, "slow")
+   near(slow.ratio, 1.61, 1e-9)
+   near(slow.p_rank, 1 / 13)
+   near(slow.lost_s, 61, 1e-9)
+   lu.assertTrue(slow.p < 1e-4)
+   lu.assertEquals(why.slow(101, TWELVE).verdict, "no")
+   lu.assertEquals(why.slow(60, TWELVE).verdict, "no")
+end
+
+function TestSlow:test_too_few_cannot_tell()
+   for _, like in ipairs({ {}, { 100 }, { 100, 101 } }) do
+      local slow = why.slow(200, like)
+      lu.assertEquals(slow.verdict, "unknown")
+      lu.assertNil(slow.p)
+      lu.assertEquals(slow.count, #like)
+   end
+   lu.assertEquals(why.slow(nil, TWELVE).verdict, "unknown")
+   -- Three that agree carry little.
+   lu.assertTrue(why.slow(200, { 100, 100, 100 }).p > 1e-4)
+end
+
+-- A job whose runs differ by a factor of three is not slow at one and a half times their median.
+function TestSlow:test_runs_that_differ()
+   lu.assertEquals(why.slow(160, { 60, 180, 100, 70, 150, 90, 120, 200, 65, 110 }).verdict, "no")
+   -- A minority of slow or aborted runs moves neither centre nor spread much.
+   lu.assertEquals(why.slow(161, { 100, 101, 99, 102, 98, 100, 160, 97, 5, 101 }).verdict, "slow")
+   -- 4 % is not called slow, however even the others are.
+   lu.assertEquals(why.slow(104, TWELVE).verdict, "no")
+end
+
+-- Rows of healthy nodes; a fixed, small variety of everything.
+local serial = 0
+local function vary()
+   serial = (serial * 1103515245 + 12345) % 2147483648
+   return 0.8 + 0.4 * serial / 2147483648
+end
+
+-- In a fixed order: what varies comes from one sequence.
+local CHECK = { { "triad_gbs", 400 }, { "gflops", 5000 }, { "noise_pct", 0.3 } }
+
+local function row(node, elapsed, extra)
+   local r = { node = node, class = 1, elapsed_s = elapsed, throttle_events = 0, throttle_package_ms = 0,
+      throttle_core_ms = 0, cpu_some_us = 0.01 * elapsed * 1e6 * vary(), io_some_us = 0.01 * elapsed * 1e6 * vary(),
+      io_full_us = 0.005 * elapsed * 1e6 * vary(), iowait_ms = 10 * elapsed * vary(), nfs_op_ms = 20 * elapsed * vary(),
+      memory_corrected = 0, link_errors = 0, cg_cpu_us = elapsed * 64e6, cg_read_bytes = 1e9 * vary(), checks = {} }
+   for k, v in pairs(extra or {}) do
+      r[k] = v
+   end
+   return r
+end
+
+local function run(nodes, elapsed, extra, from)
+   local rows = {}
+   for i = 1, nodes do
+      rows[i] = row((from or 0) + i, elapsed, extra and extra[i])
+   end
+   return { rows = rows }
+end
+
+local function input(nodes, elapsed, extra, likes, like_extra)
+   serial = 1
+   local like, others = {}, {}
+   for i = 1, likes or 12 do
+      like[i] = run(nodes, 1000 + 10 * (i % 5), like_extra, 100 * i)
+   end
+   for i = 1, 60 do
+      others[i] = run(8, 500 + 100 * i, nil, 10 * i)
+   end
+   local checks = { [1] = {} }
+   for _, one in ipairs(CHECK) do
+      checks[1][one[1]] = {}
+      for i = 1, 200 do
+         checks[1][one[1]][i] = { node = 1000 + i, value = one[2] * (1 + (vary() - 1) / 10) }
+      end
+   end
+   return { rows = run(nodes, elapsed, extra).rows, like = like, others = others, checks = checks }
+end
+
+local function say(answer, nodes)
+   return text.conclusion(answer, { label = "4711", nodes = nodes }, function(node)
+      return ("n%03d"):format(node)
+   end)
+end
+
+-- No number that could be printed is NaN or infinite.
+local function sound(value, seen)
+   seen = seen or {}
+   for k, v in pairs(value) do
+      if type(v) == "number" then
+         lu.assertTrue(v == v and v ~= math.huge and v ~= -math.huge, tostring(k))
+      elseif type(v) == "table" and not seen[v] then
+         seen[v] = true
+         sound(v, seen)
+      end
+   end
+end
+
+TestAnswer = {}
+
+local THROTTLED = { throttle_events = 1204, throttle_package_ms = 600000, throttle_core_ms = 300000 }
+
+function TestAnswer:test_a_throttling_node()
+   local answer = why.analyse(input(8, 1610, { [3] = THROTTLED }))
+   sound(answer)
+   local c = answer.blamed[1]
+   lu.assertEquals({ c.node, c.group, c.where, #answer.blamed }, { 3, "clock", "node", 1 })
+   lu.assertTrue(c.p_corrected < 0.01)
+   lu.assertTrue(c.accounts > 0.8 and c.accounts < 1.2)
+   lu.assertStrContains(say(answer, 8), "job 4711 took 1.58x the median of its 12 like runs")
+   lu.assertStrContains(say(answer, 8), "n003: throttled 1,204 times (600 s) during it, its peers never")
+end
+
+-- 5 s of throttling do not make a job 10 minutes longer, however rare they are.
+function TestAnswer:test_too_small_to_be_the_cause()
+   local answer = why.analyse(input(8, 1610, { [3] = { throttle_events = 90, throttle_package_ms = 100000 } }))
+   lu.assertEquals(#answer.blamed, 0)
+   lu.assertEquals(answer.conditions[1].node, 3)
+   lu.assertStrContains(say(answer, 8), "nothing that was recorded explains it")
+   lu.assertStrContains(say(answer, 8), "too small to be the cause: n003")
+end
+
+function TestAnswer:test_nothing_explains_it()
+   local answer = why.analyse(input(8, 1610))
+   sound(answer)
+   lu.assertEquals(answer.slow.verdict, "slow")
+   lu.assertEquals(#answer.blamed, 0)
+   lu.assertStrContains(say(answer, 8), "nothing that was recorded explains it (")
+   lu.assertNotStrContains(say(answer, 8), "out of line")
+end
+
+function TestAnswer:test_the_job_did_more()
+   local extra = {}
+   for i = 1, 8 do
+      extra[i] = { cg_read_bytes = 1.6e9 }
+   end
+   local answer = why.analyse(input(8, 1610, extra))
+   lu.assertEquals(#answer.blamed, 0)
+   lu.assertStrContains(say(answer, 8), "the job did more: ")
+   lu.assertStrContains(say(answer, 8), "read by the job 1.")
+end
+
+function TestAnswer:test_two_bad_nodes()
+   local answer = why.analyse(input(8, 1610, { [3] = THROTTLED,
+      [6] = { nfs_op_ms = 900e3, io_some_us = 600e6, io_full_us = 500e6, iowait_ms = 800e3 } }))
+   local named = {}
+   for _, c in ipairs(answer.blamed) do
+      named[c.node] = c.group
+   end
+   lu.assertEquals(named, { [3] = "clock", [6] = "storage" })
+   -- The same trouble twice.
+   answer = why.analyse(input(8, 1610, { [3] = THROTTLED, [5] = THROTTLED }))
+   lu.assertEquals(#answer.blamed, 2)
+   lu.assertEquals(answer.blamed[1].group .. answer.blamed[2].group, "clockclock")
+end
+
+function TestAnswer:test_all_nodes_are_not_one_node()
+   local extra = {}
+   for i = 1, 8 do
+      extra[i] = { nfs_op_ms = 900e3 * vary(), io_some_us = 600e6 * vary(), io_full_us = 500e6 * vary(),
+         iowait_ms = 800e3 * vary() }
+   end
+   local answer = why.analyse(input(8, 1610, extra))
+   lu.assertEquals(#answer.blamed, 1)
+   lu.assertEquals({ answer.blamed[1].where, answer.blamed[1].group }, { "all", "storage" })
+   lu.assertStrContains(say(answer, 8), "all 8 nodes: ")
+   lu.assertStrContains(say(answer, 8), "that is not one node")
+end
+
+-- Node 1 writes for all of them in every run: that is the job, not the node.
+function TestAnswer:test_a_rank_that_does_more_io_always_does()
+   local first = { [1] = { io_some_us = 300e6, io_full_us = 200e6, iowait_ms = 500e3, nfs_op_ms = 900e3 } }
+   local answer = why.analyse(input(8, 1610, first, 12, first))
+   lu.assertEquals(#answer.blamed, 0)
+end
+
+function TestAnswer:test_a_slow_dimm()
+   local bad = { checks = { { when = "before", triad_gbs = 240, gflops = 5000 }, { when = "after", triad_gbs = 238 } } }
+   local fine = { checks = { { when = "before", triad_gbs = 401, gflops = 5000 },
+      { when = "after", triad_gbs = 399 } } }
+   local answer = why.analyse(input(4, 1610, { fine, bad, fine, fine }))
+   local c = answer.blamed[1]
+   lu.assertEquals({ c and c.node, c and c.group }, { 2, "memory" })
+   lu.assertStrContains(say(answer, 4), "n002: triad 240.0 GB/s before it, its class ")
+   -- One check that was disturbed, and three that were not.
+   local once = { checks = { { when = "before", triad_gbs = 240 }, { when = "before", triad_gbs = 400 },
+      { when = "after", triad_gbs = 401 }, { when = "after", triad_gbs = 400 } } }
+   lu.assertEquals(#why.analyse(input(4, 1610, { fine, once, fine, fine })).blamed, 0)
+end
+
+function TestAnswer:test_a_job_of_one_node()
+   local answer = why.analyse(input(1, 1610, { THROTTLED }, 20))
+   lu.assertEquals({ answer.blamed[1].where, answer.blamed[1].node, answer.blamed[1].group }, { "only", 1, "clock" })
+   answer = why.analyse(input(1, 1610, { { nfs_op_ms = 900e3, io_some_us = 600e6, io_full_us = 500e6 } }, 20))
+   lu.assertStrContains(say(answer, 1), "whether that node is slow or what it shares, this job cannot tell")
+   lu.assertEquals(#why.analyse(input(1, 1610, nil, 20)).blamed, 0)
+end
+
+function TestAnswer:test_one_like_run_or_none()
+   for likes = 0, 1 do
+      local answer = why.analyse(input(8, 1610, nil, likes))
+      sound(answer)
+      lu.assertEquals(answer.slow.verdict, "unknown")
+      lu.assertEquals(#answer.blamed, 0)
+      lu.assertStrContains(say(answer, 8), ("cannot tell whether job 4711 was slow: %d like run"):format(likes))
+      lu.assertStrContains(say(answer, 8), "5 are wanted")
+   end
+   -- A node far out of line is told all the same.
+   local answer = why.analyse(input(8, 1610, { [3] = THROTTLED }, 0))
+   lu.assertEquals(answer.blamed[1].node, 3)
+end
+
+function TestAnswer:test_not_slow_blames_nobody()
+   local answer = why.analyse(input(8, 1010, { [3] = THROTTLED }))
+   lu.assertEquals(answer.slow.verdict, "no")
+   lu.assertEquals(#answer.blamed, 0)
+   lu.assertStrContains(say(answer, 8), "not slow; out of line all the same: n003")
+end
+
+-- A node that was as bad in the like runs is compared with other nodes, not with itself.
+function TestAnswer:test_a_node_that_is_bad_for_weeks()
+   local i = input(8, 1610, { [3] = THROTTLED })
+   for k = 1, 4 do
+      i.like[k].rows[3] = row(3, 1610, THROTTLED)
+      for _, r in ipairs(i.like[k].rows) do
+         r.elapsed_s = 1610
+      end
+   end
+   local answer = why.analyse(i)
+   lu.assertEquals(answer.blamed[1].node, 3)
+   lu.assertEquals(answer.slow.normal, 8)
+end
+
+-- A condition that the job bore without getting slower is no cause.
+function TestAnswer:test_like_runs_that_were_fast_with_it()
+   local extra = { [5] = { cpu_some_us = 500e6 } }
+   lu.assertEquals(#why.analyse(input(8, 1610, { [3] = { cpu_some_us = 600e6 } }, 12, extra)).blamed, 0)
+end
+
+function TestAnswer:test_missing_values_and_nonsense()
+   local i = input(4, 1610)
+   for _, r in ipairs(i.rows) do
+      for _, item in ipairs(causes.JOB) do
+         r[item.name] = nil
+      end
+   end
+   local answer = why.analyse(i)
+   sound(answer)
+   lu.assertEquals(#answer.conditions, 0)
+   lu.assertStrContains(say(answer, 4), "(0 values looked at)")
+   for _, bad in ipairs({ 0 / 0, -1, math.huge, "x", false }) do
+      answer = why.analyse(input(4, 1610, { { throttle_package_ms = bad, cpu_some_us = bad, memory_corrected = bad,
+         checks = { { when = "before", triad_gbs = bad } } } }))
+      sound(answer)
+      lu.assertEquals(#answer.blamed, 0)
+   end
+   -- No time at all; no row at all; a node without a class; an elapsed time of 0.
+   sound(why.analyse({ rows = {} }))
+   sound(why.analyse({ rows = { { node = 1 } }, like = { { rows = {} } } }))
+   -- Like runs have times, the job has none: its prolog did not run.
+   i = input(4, 1610)
+   for _, r in ipairs(i.rows) do
+      r.elapsed_s = nil
+   end
+   answer = why.analyse(i)
+   sound(answer)
+   lu.assertStrContains(say(answer, 4), "cannot tell whether job 4711 was slow: 12 like runs")
+   i = input(4, 1610)
+   i.rows[2].class, i.rows[2].elapsed_s = nil, 0
+   sound(why.analyse(i))
+   lu.assertStrContains(say(why.analyse({ rows = {} }), 0), "cannot tell")
+end
+
+-- Bursts on 3 % of nodes in each metric, nobody's fault: what did not happen in this job was
+-- looked at all the same, or the one that did would be judged alone.
+function TestAnswer:test_rare_bursts_are_judged_as_one_of_all()
+   local TIMES = { "throttle_core_ms", "steal_ms", "iowait_ms", "nfs_op_ms", "cpu_some_us", "io_some_us",
+      "memory_some_us", "cg_throttled_us" }
+   local state = 1
+   local function uniform()
+      state = (state * 6364136223846793005 + 1442695040888963407) & 0x7fffffffffffffff
+      return (state >> 11) / 2 ^ 52
+   end
+   local function nodes(n, elapsed)
+      local rows = {}
+      for k = 1, n do
+         rows[k] = { node = math.floor(uniform() * 500) * 10 + k, class = 1, elapsed_s = elapsed, checks = {} }
+         for _, name in ipairs(TIMES) do
+            rows[k][name] = uniform() < 0.03 and 0.5 * uniform() * elapsed * (name:find("_us$") and 1e6 or 1e3) or 0
+         end
+      end
+      return { rows = rows }
+   end
+   local jobs, wrong = 100, 0
+   for _ = 1, jobs do
+      local like, others = {}, {}
+      for k = 1, 60 do
+         others[k] = nodes(4, 1000)
+         like[k] = k <= 4 and nodes(4, 1000) or nil
+      end
+      local sure = false
+      for _, c in ipairs(why.analyse({ rows = nodes(4, 1300).rows, like = like, others = others }).conditions) do
+         sure = sure or c.p_corrected <= why.ALPHA
+      end
+      wrong = wrong + (sure and 1 or 0)
+   end
+   lu.assertTrue(wrong <= 0.1 * jobs, ("%d of %d"):format(wrong, jobs))
+end
+
+-- Ties: everything is the same everywhere.
+function TestAnswer:test_ties()
+   local function same(n, elapsed)
+      local rows = {}
+      for k = 1, n do
+         rows[k] = { node = k, class = 1, elapsed_s = elapsed, cpu_some_us = 5e6, throttle_package_ms = 0,
+            checks = { { when = "before", triad_gbs = 400 } } }
+      end
+      return { rows = rows }
+   end
+   local like, checks = {}, {}
+   for k = 1, 10 do
+      like[k], checks[k] = same(4, 1000), { node = 50 + k, value = 400 }
+   end
+   local answer = why.analyse({ rows = same(4, 1000).rows, like = like, others = like,
+      checks = { { triad_gbs = checks } } })
+   sound(answer)
+   lu.assertEquals(answer.slow.verdict, "no")
+   lu.assertEquals(#answer.conditions, 0)
+end
+
+-- Throttle counts without durations; with them, the durations speak.
+function TestAnswer:test_counts_without_durations()
+   local answer = why.analyse(input(8, 1610, { [3] = { throttle_events = 1204 } }))
+   lu.assertEquals(#answer.blamed, 0)
+   local i = input(8, 1610, { [3] = { throttle_events = 1204 } })
+   local function strip(rows)
+      for _, r in ipairs(rows) do
+         r.throttle_package_ms, r.throttle_core_ms = nil, nil
+      end
+   end
+   strip(i.rows)
+   for _, list in ipairs({ i.like, i.others }) do
+      for _, one in ipairs(list) do
+         strip(one.rows)
+      end
+   end
+   answer = why.analyse(i)
+   lu.assertEquals({ answer.blamed[1].node, answer.blamed[1].group }, { 3, "clock" })
+   lu.assertStrContains(say(answer, 8), "n003: throttled 1,204 times during it, its peers never")
+end
+
+-- Whoever adds a cause to fields.lua decides here whether `why` looks at it.
+function TestAnswer:test_every_cause_is_known()
+   local known = {}
+   for _, item in ipairs(causes.JOB) do
+      known[item.name] = true
+      lu.assertNotNil(causes.GROUPS[item.group], item.name)
+      lu.assertNotNil(item.each_s or item.kind == "rate" or nil, item.name)
+   end
+   for _, field in ipairs(fields.JOB) do
+      lu.assertEquals(known[field.name] or false, field.kind == "cause" or field.name == "clock_limit_mhz", field.name)
+   end
+end
+
+TestText = {}
+
+function TestText:test_numbers()
+   lu.assertEquals(text.count(1204), "1,204")
+   lu.assertEquals(text.count(204), "204")
+   lu.assertEquals(text.count(1234567.4), "1,234,567")
+   lu.assertEquals(text.p(0.0769), "0.077")
+   lu.assertEquals(text.p(1e-9), "<1e-6")
+   lu.assertEquals(text.p(0.00042), "4e-4")
+   lu.assertEquals(text.p(1), "1.00")
+   lu.assertEquals(text.times(1.614), "1.61x")
+   lu.assertEquals(text.times(120), "120x")
+end
+
+TestSuspects = {}
+
+-- 200 runs of 4 nodes among 40, kinds alike; runs with node 7 are slow.
+local function history(bad)
+   math.randomseed(9)
+   local kinds, slow, exposure = {}, {}, {}
+   for i = 1, 400 do
+      local nodes, from = {}, math.random(40)
+      for k = 0, 3 do
+         nodes[k + 1] = (from + k) % 40
+      end
+      local hit = false
+      for _, n in ipairs(nodes) do
+         hit = hit or n == bad
+      end
+      local kind = i % 10 + 1
+      kinds[kind] = kinds[kind] or {}
+      table.insert(kinds[kind], { elapsed_s = 1000 * (hit and 1.4 or 1) * (1 + (i % 7 - 3) / 200), nodes = nodes })
+   end
+   for _, runs in ipairs(kinds) do
+      local some, share = suspects.slow(runs)
+      table.move(some, 1, #some, #slow + 1, slow)
+      for _, r in ipairs(runs) do
+         for _, n in ipairs(r.nodes) do
+            local e = exposure[n] or { runs = 0, expected = 0 }
+            exposure[n] = e
+            e.runs, e.expected = e.runs + 1, e.expected + share
+         end
+      end
+   end
+   return slow, exposure
+end
+
+function TestSuspects:test_the_bad_node_and_not_its_neighbours()
+   local found = suspects.find(history(7))
+   lu.assertEquals(#found, 1)
+   lu.assertEquals(found[1].node, 7)
+   lu.assertTrue(found[1].p_corrected < 1e-4)
+   lu.assertTrue(found[1].times > 3)
+   lu.assertEquals(#found[1].slow, found[1].runs)
+end
+
+function TestSuspects:test_nobody()
+   lu.assertEquals(suspects.find(history(nil)), {})
+   lu.assertEquals(suspects.find({}, {}), {})
+   lu.assertEquals(suspects.find({ { nodes = { 1 } } }, { [1] = { runs = 1, expected = 0 } }), {})
+end
+
+function TestSuspects:test_which_were_slow()
+   lu.assertEquals(#suspects.slow({ { elapsed_s = 1 }, { elapsed_s = 9 } }), 0)
+   local runs = {}
+   for i = 1, 10 do
+      runs[i] = { elapsed_s = i == 10 and 150 or 100 }
+   end
+   local slow, share = suspects.slow(runs)
+   lu.assertEquals({ #slow, share }, { 1, 0.1 })
+   near(slow[1].ratio, 1.5)
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -1,0 +1,137 @@
+-- Expectations: what a node of a class should have, and what comes of a lack.
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local check = require("syscheck.measure.check")
+local counters = require("syscheck.counters.snapshot")
+local expect = require("syscheck.verdict.expectations")
+local policy = require("syscheck.policy.policy")
+local tree = require("tree")
+local show = require("syscheck.verdict.show")
+local verdict = require("syscheck.verdict.rating")
+
+local GIB = 1048576 -- KiB
+
+local root
+
+TestConfirm = {}
+
+function TestConfirm:setUp()
+   root = tree.new()
+end
+
+function TestConfirm:tearDown()
+   tree.remove(root)
+end
+
+-- A check at level passive of a node whose first reading was `first` GiB.
+local function passive(first, now)
+   tree.system(root, now * GIB)
+   local text = 'return { expect = { ["*"] = { memory_gib = 768, action = "fail" } } }'
+   local node = { policy = assert(policy.parse(text, "p")), problems = {}, root = root, read_state = function() end }
+   return check.run("passive", node, { class = "c", memory_gib = first }, counters.snapshot(root))
+end
+
+function TestConfirm:test_a_lack_that_a_second_reading_shows_too()
+   local result = passive(736, 724)
+   lu.assertEquals({ result.status, result.confirmed, result.reason },
+      { "fail", true, "memory 736 GiB, expected 768 GiB" })
+end
+
+function TestConfirm:test_a_lack_that_a_second_reading_does_not_show()
+   local result = passive(736, 755)
+   lu.assertEquals({ result.status, result.confirmed, result.reason }, { "warn", false })
+   lu.assertStrContains(result.metrics[1].text, "not confirmed by a second run: 768 GiB")
+end
+
+function TestConfirm:test_level_none_looks_at_nothing()
+   local node = { policy = assert(policy.parse('return { expect = { ["*"] = { memory_gib = 768 } } }', "p")),
+      problems = {}, root = root, read_state = function() end }
+   lu.assertEquals(check.run("none", node, { class = "c", memory_gib = 1 }, counters.snapshot(root)).metrics, {})
+end
+
+TestExpect = {}
+
+local CLASS = "epyc-9654-2s192c-736g"
+
+local function rated(text, node, class)
+   local p = assert(policy.parse("return { expect = {" .. text .. "} }", "p"))
+   local limits, results = verdict.limits(p, class or CLASS, nil), {}
+   verdict.take_inventory(results, node, limits)
+   return verdict.rate(results, limits)
+end
+
+local function texts(of)
+   local list = {}
+   for _, m in ipairs(of.metrics) do
+      list[#list + 1] = m.status .. ": " .. m.text
+   end
+   return list
+end
+
+function TestExpect:test_a_lost_dimm()
+   local r = rated('["epyc-9654"] = { memory_gib = 768, dimms = 24, threads = 384 }',
+      { memory_gib = 736, dimms = 23, threads = 384 })
+   lu.assertEquals(r.status, "warn")
+   lu.assertEquals(texts(r), { "warn: memory 736 GiB, expected 768 GiB", "warn: DIMMs 23, expected 24",
+      "pass: threads 384, as expected" })
+   lu.assertEquals(show.line("n1", { level = "passive", status = "warn", metrics = r.metrics }),
+      "syscheck: n1 passive warn  memory 736 GiB, expected 768 GiB  DIMMs 23, expected 24")
+end
+
+function TestExpect:test_no_expectation_no_metric()
+   lu.assertEquals(rated("", { memory_gib = 736 }).metrics, {})
+   lu.assertEquals(rated('["xeon"] = { memory_gib = 768 }', { memory_gib = 736 }).metrics, {})
+end
+
+function TestExpect:test_not_known_is_not_zero()
+   local r = rated('["*"] = { dimms = 24, packages = 2, action = "fail" }', { packages = 0 })
+   lu.assertEquals(r.status, "unrated")
+   lu.assertEquals(texts(r), { "unrated: DIMMs not known here, expected 24",
+      "unrated: packages not known here, expected 2" })
+end
+
+function TestExpect:test_only_a_lack_fails()
+   local r = rated('["*"] = { memory_gib = 768, threads = 192, action = "fail" }', { memory_gib = 736, threads = 384 })
+   lu.assertEquals(texts(r), { "fail: memory 736 GiB, expected 768 GiB", "warn: threads 384, expected 192" })
+   lu.assertEquals(verdict.reason(r), "memory 736 GiB, expected 768 GiB")
+end
+
+function TestExpect:test_several_right_values()
+   local text = '["*"] = { memory_gib = { 768, 1536 }, action = "fail" }'
+   lu.assertEquals(rated(text, { memory_gib = 1536 }).status, "pass")
+   -- Less than one of them and more than another: which node it is, nobody knows.
+   lu.assertEquals(texts(rated(text, { memory_gib = 1472 })), { "warn: memory 1472 GiB, expected 768 or 1536 GiB" })
+   lu.assertEquals(rated(text, { memory_gib = 736 }).status, "fail")
+end
+
+function TestExpect:test_the_longest_key_wins_field_by_field()
+   local of = {
+      ["*"] = { memory_gib = 1, dimms = 1, cores = 1 },
+      ["epyc-9654"] = { memory_gib = 2, dimms = 2, action = "fail" },
+      ["epyc-9654-2s192c"] = { memory_gib = 3 },
+      ["epyc-96"] = { memory_gib = 9 },
+      ["epyc-9654-2s"] = { memory_gib = 9 },
+   }
+   lu.assertEquals(expect.of(of, CLASS), { memory_gib = 3, dimms = 2, cores = 1, action = "fail" })
+   lu.assertEquals(expect.of(of, "epyc-9654-1s96c-384g").memory_gib, 2)
+   lu.assertEquals(expect.of({}, CLASS), { action = "warn" })
+end
+
+function TestExpect:test_bad_policies()
+   for text, want in pairs({
+      ['["*"] = { memory = 768 }'] = "unknown key expect.*.memory",
+      ['["*"] = { dimms = 0 }'] = "expect.*.dimms must be a number from 1, or a list of such",
+      ['["*"] = { dimms = {} }'] = "or a list of such",
+      ['["*"] = { dimms = { 1, "2" } }'] = "or a list of such",
+      ['["*"] = { dimms = { { 1 } } }'] = "or a list of such",
+      ['["*"] = { action = "off" }'] = 'one of "fail", "warn"',
+      ['["*"] = 7'] = "expect.* must be a table",
+      ['["a-2s4c-768g"] = { dimms = 2 }'] = "must not name the memory size",
+   }) do
+      local p, err = policy.parse("return { expect = {" .. text .. "} }", "p")
+      lu.assertNil(p, text)
+      lu.assertStrContains(err, want)
+   end
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -1,0 +1,325 @@
+-- Learning a baseline: spread and tolerance, what teaches, what may be used.
+package.path = "lua/?.lua;" .. package.path
+local json = require("cjson")
+local lu = require("luaunit")
+local baseline = require("syscheck.verdict.baseline")
+local choose = require("syscheck.verdict.adoption")
+local learn = require("syscheck.verdict.learning")
+local spread = require("syscheck.verdict.spread")
+
+local CLASS = "epyc-9654-2s192c-768g"
+local serial = 0
+
+local function check(node, triad, extra)
+   serial = serial + 1
+   local record = { v = 1, kind = "check", id = ("%032x"):format(serial << 8), node = node, class = CLASS,
+      runs = { { kernel = "stream", state = "ok", result = { triad_gbs = triad } } } }
+   for k, v in pairs(extra or {}) do
+      record[k] = v
+   end
+   return record
+end
+
+local function each(list)
+   local i = 0
+   return function()
+      i = i + 1
+      return list[i]
+   end
+end
+
+-- `nodes` nodes with `checks` checks each, around `triad`, by 1 %.
+local function fleet(nodes, checks, triad, extra, prefix)
+   local list = {}
+   for i = 1, nodes do
+      for j = 1, checks do
+         local off = ((i * 7 + j * 3) % 5 - 2) / 2
+         list[#list + 1] = check((prefix or "n") .. i, triad * (1 + off / 100), extra)
+      end
+   end
+   return list
+end
+
+local function append(list, more)
+   return table.move(more, 1, #more, #list + 1, list)
+end
+
+local function triad_of(list)
+   local c = learn.from(each(list)).classes[CLASS]
+   return c and c.metrics.triad_gbs
+end
+
+TestSpread = {}
+
+function TestSpread:test_statistics()
+   -- Evenly spaced 90..110: MAD 5 (median distance), scaled by 1.4826.
+   local values = {}
+   for v = 90, 110 do
+      values[#values + 1] = v
+   end
+   local m, mad = spread.statistics(values)
+   lu.assertEquals(m, 100)
+   lu.assertAlmostEquals(mad, 7.413, 1e-9)
+   lu.assertEquals({ spread.statistics({ 4 }) }, { 4, 0 })
+   lu.assertEquals((spread.statistics({ 4, 1, 3, 2 })), 2.5)
+end
+
+function TestSpread:test_both_below_against_closed_forms()
+   -- No run noise: both runs are the node's offset. No offset: two independent runs.
+   lu.assertAlmostEquals(spread.both_below(3, 1, 0), 1.349898e-3, 1e-8)
+   lu.assertAlmostEquals(spread.both_below(3, 0, 1), 1.349898e-3 ^ 2, 1e-11)
+   lu.assertAlmostEquals(spread.both_below(0, 1, 1), 1 / 3, 1e-5) -- correlation 1/2: 1/4 + asin(1/2)/2pi
+   lu.assertEquals(spread.both_below(-5, 0, 0), 1)
+   lu.assertEquals(spread.both_below(5, 0, 0), 0)
+end
+
+function TestSpread:test_tolerance_holds_the_rate()
+   for _, c in ipairs({ { 1, 1 }, { 1.76, 3 }, { 5, 3 }, { 0, 2 }, { 3, 0 } }) do
+      local t = spread.tolerance(c[1], c[2])
+      lu.assertTrue(spread.both_below(t, c[1], math.max(c[2], c[1] / 100)) <= spread.FALSE_DRAINS)
+      lu.assertTrue(spread.both_below(t - 0.05, c[1], c[2]) > spread.FALSE_DRAINS)
+   end
+   lu.assertTrue(spread.tolerance(2, 1, 5) > spread.tolerance(2, 1, 100))
+   lu.assertEquals(spread.tolerance(1e6, 1e6), 100)
+   lu.assertTrue(spread.tolerance(0, 0) < 0.001)
+end
+
+function TestSpread:test_one_population_is_not_two()
+   math.randomseed(1)
+   for _, n in ipairs({ 5, 8, 12, 20, 60, 300 }) do
+      local seen = 0
+      for _ = 1, 400 do
+         local values = {}
+         for i = 1, n do
+            values[i] = 100 + 5 * math.sqrt(-2 * math.log(1 - math.random())) * math.cos(2 * math.pi * math.random())
+         end
+         seen = seen + (spread.split(values) and 1 or 0)
+      end
+      lu.assertTrue(seen <= 3, n)
+   end
+   local low, apart = spread.split({ 100, 101, 99, 100, 90, 91, 89, 90, 90 })
+   lu.assertEquals(low, 5)
+   lu.assertAlmostEquals(apart, 100 * 10 / 91, 1e-9)
+   lu.assertNil(spread.split({ 1, 1, 1, 1, 1, 1, 1, 1 }))
+   lu.assertNil(spread.split({ 1e-300, 1e15, 1, 1, 1, 1, 1, 1 }))
+   lu.assertNil(spread.split({ 100 }))
+end
+
+function TestSpread:test_run_noise_is_told_from_offset_and_drift()
+   local rising = {}
+   for i = 1, 64 do
+      rising[i] = 100 + i * 0.01
+   end
+   lu.assertTrue(spread.of_runs({ rising }) < 0.02)
+   lu.assertAlmostEquals(spread.of_runs({ { 100, 101 }, { 200, 202 } }), 1.4826 / math.sqrt(2), 0.02)
+   lu.assertNil(spread.of_runs({ { 100 }, { 120 } }))
+end
+
+TestLearn = {}
+
+function TestLearn:test_every_node_has_one_voice()
+   local list = { check("a", 100), check("b", 102), check("c", 98) }
+   for _ = 1, 50 do
+      list[#list + 1] = check("c", 98)
+   end
+   local c = triad_of(list)
+   lu.assertEquals({ c.median, c.nodes, c.n }, { 100, 3, 53 })
+end
+
+function TestLearn:test_what_teaches_nothing()
+   local list = {
+      check("a", 100),
+      check("a", 1, { kind = "job" }),
+      check("a", 0), check("a", -5), check("a", 0 / 0), check("a", 1 / 0), check("a", 1e308), check("a", "100"),
+      check("a", 7, { runs = { { kernel = "stream", state = "unknown" } } }),
+      check("a", 7, { runs = { 7, { kernel = "stream", state = "ok", result = 7 } } }),
+      check("a", 7, { runs = "x" }),
+      check("a", 7, { class = 5 }), check("a", 7, { class = "no class" }), check("a", 7, { class = ("x"):rep(1e4) }),
+      check("a", 7, { runs = { { kernel = "dgemm", state = "ok", result = { triad_gbs = 7 } } } }),
+      -- In the caches only.
+      check("a", 7, { runs = { { kernel = "stream", state = "ok",
+         result = { triad_gbs = 7, array_limit = "memory", array_mb = 1, llc_mb = 500 } } } }),
+      -- A directory's run of a kernel.
+      check("a", 7, { runs = { { kernel = "stream", path = "/x", state = "ok", result = { triad_gbs = 7 } } } }),
+      check("a", 7, { node = 5 }), check("a", 7, { id = 5 }),
+   }
+   list[#list + 1] = list[1] -- the same record read twice
+   local c = triad_of(list)
+   lu.assertEquals({ c.median, c.n }, { 100, 1 })
+end
+
+function TestLearn:test_the_second_run_of_a_failed_one_is_not_taken()
+   local c = triad_of({ check("a", 0, { runs = {
+      { kernel = "stream", attempt = 1, state = "ok", result = { triad_gbs = 70 } },
+      { kernel = "stream", attempt = 2, state = "ok", result = { triad_gbs = 100 } } } }) })
+   lu.assertEquals({ c.median, c.n }, { 70, 1 })
+end
+
+function TestLearn:test_slow_nodes_are_dropped()
+   local list = append(fleet(12, 5, 100), fleet(2, 5, 70, nil, "slow"))
+   local c = triad_of(list)
+   lu.assertEquals({ c.nodes, c.dropped, c.n }, { 12, 2, 60 })
+   lu.assertAlmostEquals(c.median, 100, 0.6)
+   lu.assertTrue(c.tolerance_pct < 10)
+   -- A slow one that hides behind a slower one is found in the second round.
+   local odd = append(fleet(9, 5, 100), append(fleet(1, 5, 93, nil, "a"), fleet(1, 5, 40, nil, "b")))
+   lu.assertEquals(triad_of(odd).dropped, 2)
+end
+
+function TestLearn:test_a_record_read_twice_and_times_that_go_backwards()
+   local list = fleet(5, 10, 100)
+   for i, record in ipairs(list) do
+      record.time = ("20%02d-01-01T00:00:00Z"):format(99 - i)
+   end
+   local once = triad_of(list)
+   append(list, table.move(list, 1, #list, 1, {}))
+   lu.assertEquals(triad_of(list), once)
+end
+
+function TestLearn:test_only_the_last_checks_of_a_node_count()
+   local list = append(fleet(5, 200, 50), fleet(5, 64, 100))
+   local c = triad_of(list)
+   lu.assertEquals(c.n, 5 * 64)
+   lu.assertAlmostEquals(c.median, 100, 0.6)
+end
+
+function TestLearn:test_a_metric_that_few_checks_have()
+   local list = fleet(5, 10, 100)
+   list[7].runs[2] = { kernel = "numa", state = "ok", result = { latency_ns = 90 } }
+   list[3].runs[2] = { kernel = "numa", state = "ok", result = { latency_ns = 92 } }
+   local c = learn.from(each(list)).classes[CLASS].metrics
+   lu.assertEquals({ c.latency_ns.median, c.latency_ns.n, c.latency_ns.nodes }, { 91, 2, 1 })
+   lu.assertEquals(c.triad_gbs.n, 50)
+end
+
+function TestLearn:test_majorities()
+   local old = { parts = { dimms = 24, memory_gib = 768 }, config = { kernel = "6.1", thp = "always" } }
+   local new = { parts = { dimms = 23, cores = -1 }, config = { kernel = "6.2", bios = 7 } }
+   local list = append(fleet(6, 4, 100, old), fleet(3, 4, 100, new, "m"))
+   local c = learn.from(each(list)).classes[CLASS]
+   lu.assertEquals(c.expect, { dimms = 24, memory_gib = 768 })
+   lu.assertEquals(c.config, { kernel = "6.1", thp = "always", bios = 7 })
+   lu.assertEquals(c.nodes, 9)
+   -- Three kernels, none on more than half of the nodes: nobody drifts.
+   append(list, fleet(3, 4, 100, { config = { kernel = "6.3" } }, "o"))
+   lu.assertNil(learn.from(each(list)).classes[CLASS].config.kernel)
+end
+
+function TestLearn:test_ten_thousand_nodes()
+   local i = 0
+   local learned = learn.from(function()
+      i = i + 1
+      return i <= 30000 and check("n" .. i % 10000, 100 + i % 7 / 10) or nil
+   end)
+   local c = learned.classes[CLASS].metrics.triad_gbs
+   lu.assertEquals({ c.nodes, c.n }, { 10000, 30000 })
+end
+
+TestChoose = {}
+
+local function chosen(list, old, force)
+   local b, remarks = choose.from(learn.from(each(list)), old, force)
+   return b, table.concat(remarks, "\n")
+end
+
+function TestChoose:test_minima()
+   local cases = {
+      -- nodes, checks of each, learned
+      { 5, 4, true }, { 4, 5, false }, { 5, 3, false }, { 1, 64, false }, { 20, 1, true },
+   }
+   for i, c in ipairs(cases) do
+      local b, text = chosen(fleet(c[1], c[2], 100))
+      lu.assertEquals(b ~= nil, c[3], "case " .. i)
+      if not c[3] then
+         lu.assertStrContains(text, ("%d nodes, %d checks; want 5 and 20 (or --force)"):format(c[1], c[1] * c[2]))
+         b = chosen(fleet(c[1], c[2], 100), nil, true)
+         lu.assertTrue(b.classes[CLASS].forced)
+      end
+      lu.assertNotNil(baseline.accept(json.decode(json.encode(b))), "case " .. i)
+   end
+end
+
+function TestChoose:test_nodes_that_were_dropped_are_told()
+   local b, text = chosen(append(fleet(4, 10, 100), fleet(1, 10, 50, nil, "bad")))
+   lu.assertNil(b)
+   lu.assertStrContains(text, "4 nodes, 40 checks (without 1 unlike the others); want 5 and 20")
+end
+
+function TestChoose:test_a_node_that_lost_a_dimm_is_no_class()
+   local list = append(fleet(8, 5, 100), fleet(1, 30, 80, { class = "epyc-9654-2s192c-736g" }, "bad"))
+   local b, text = chosen(list)
+   lu.assertEquals(choose.sorted(b.classes), { CLASS })
+   lu.assertStrContains(text, "left out: its nodes are rated as " .. CLASS)
+end
+
+function TestChoose:test_a_spread_that_supports_no_limit()
+   local list = {}
+   for i = 1, 40 do
+      list[i] = check("n" .. i % 8, i * 37 % 97 + 20)
+   end
+   local b, text = chosen(list)
+   lu.assertNil(b)
+   lu.assertStrContains(text, "was something else running?")
+   lu.assertNotNil(chosen(list, nil, true))
+end
+
+function TestChoose:test_two_populations()
+   local list = append(fleet(7, 5, 100), fleet(4, 5, 80, nil, "m"))
+   local b, text = chosen(list)
+   lu.assertNil(b)
+   lu.assertStrContains(text, "4 of 11 nodes are not like the others (or --force)")
+   lu.assertNotNil(chosen(list, nil, true))
+end
+
+function TestChoose:test_two_populations_of_equal_size()
+   local list = append(fleet(10, 5, 100), fleet(10, 5, 90, nil, "m"))
+   local b, text = chosen(list)
+   lu.assertNil(b)
+   lu.assertStrContains(text, "two populations: 10 of 20 nodes are 11 % below the others (or --force)")
+   b = chosen(list, nil, true)
+   lu.assertEquals(b.classes[CLASS].metrics.triad_gbs.split.nodes, 10)
+   lu.assertNotNil(baseline.accept(json.decode(json.encode(b))))
+   -- Two that are as far apart as healthy nodes are, and too few nodes to tell.
+   lu.assertNotNil(chosen(append(fleet(10, 5, 100), fleet(10, 5, 96, nil, "m"))))
+   lu.assertNotNil(chosen(append(fleet(3, 5, 100), fleet(3, 5, 95, nil, "m"))))
+end
+
+function TestChoose:test_a_fleet_does_not_teach_itself_to_be_slow()
+   local old = chosen(fleet(6, 5, 100))
+   lu.assertNotNil(chosen(fleet(6, 5, 96), old))
+   lu.assertNotNil(chosen(fleet(6, 5, 130), old))
+   local b, text = chosen(fleet(6, 5, 94), old)
+   lu.assertNil(b)
+   lu.assertStrContains(text, "triad_gbs: median 94.0, was 100.0 GB/s: 6.0 % worse (or --force)")
+   b = chosen(fleet(6, 5, 94), old, true)
+   lu.assertTrue(b.classes[CLASS].forced)
+   -- By steps of 4 %: the third one is 11 % below the first.
+   local one = chosen(fleet(6, 5, 96), old)
+   lu.assertAlmostEquals(one.classes[CLASS].metrics.triad_gbs.reference, 100, 1)
+   lu.assertNil(chosen(fleet(6, 5, 92.5), one))
+   -- Forced once, the new value is the reference.
+   lu.assertNotNil(chosen(fleet(6, 5, 91), b))
+end
+
+function TestChoose:test_latency_is_mirrored()
+   local function numa(ns)
+      local list = fleet(6, 5, 100)
+      for _, r in ipairs(list) do
+         r.runs[1] = { kernel = "numa", state = "ok", result = { latency_ns = ns } }
+      end
+      return list
+   end
+   local old = chosen(numa(100))
+   lu.assertNil(chosen(numa(106), old))
+   lu.assertNotNil(chosen(numa(104), old))
+   lu.assertNotNil(chosen(numa(80), old))
+end
+
+function TestChoose:test_what_the_records_do_not_show_is_kept()
+   local old = chosen(append(fleet(6, 5, 100), fleet(6, 5, 50, { class = "xeon-1s8c-64g" }, "x")))
+   local b, text = chosen(fleet(6, 5, 101), old)
+   lu.assertAlmostEquals(b.classes["xeon-1s8c-64g"].metrics.triad_gbs.median, 50, 1)
+   lu.assertStrContains(text, "class xeon-1s8c-64g: no checks now, kept")
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -1,0 +1,355 @@
+-- Verdict, baseline, hostlists, records: the agent's pure parts.
+package.path = "lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local baseline = require("syscheck.verdict.baseline")
+local inventory = require("syscheck.hardware.inventory")
+local metrics = require("syscheck.catalogue.metrics")
+local policy = require("syscheck.policy.policy")
+local printable = require("syscheck.lib.printable")
+local records = require("syscheck.spool.records")
+local show = require("syscheck.verdict.show")
+local environment = require("syscheck.slurm.environment")
+local hostlist = require("syscheck.slurm.hostlist")
+local verdict = require("syscheck.verdict.rating")
+
+local function learned(triad, mad)
+   local class = { triad_gbs = { median = triad, mad_pct = mad }, noise_pct = { median = 1, mad_pct = 1 } }
+   return { classes = { c1 = { metrics = class, expect = {}, config = {} } } }
+end
+
+local function limits(text, base)
+   return verdict.limits(assert(policy.parse("return {" .. text .. "}", "p")), "c1", base)
+end
+
+local function by_name(rated, name)
+   for _, m in ipairs(rated.metrics) do
+      if m.name == name then
+         return m
+      end
+   end
+end
+
+TestVerdict = {}
+
+function TestVerdict:test_without_limits_nothing_passes()
+   local rated = verdict.rate({ triad_gbs = { value = 10 } }, limits(""))
+   lu.assertEquals(rated.status, "unrated")
+   lu.assertEquals(by_name(rated, "triad_gbs").status, "unrated")
+end
+
+function TestVerdict:test_static_floor()
+   local l = limits("limits = { triad_gbs = { min = 80 } }")
+   lu.assertEquals(verdict.rate({ triad_gbs = { value = 80 } }, l).status, "pass")
+   local rated = verdict.rate({ triad_gbs = { value = 79.9 } }, l)
+   lu.assertEquals(rated.status, "fail")
+   lu.assertEquals(verdict.reason(rated), "triad 79.9 < 80.0 GB/s (policy)")
+end
+
+function TestVerdict:test_baseline_floor_and_its_reason()
+   local l = limits("", learned(86, 1))
+   lu.assertEquals(verdict.rate({ triad_gbs = { value = 77.5 } }, l).status, "pass")
+   local rated = verdict.rate({ triad_gbs = { value = 61.3 } }, l)
+   lu.assertEquals(verdict.reason(rated), "triad 61.3 < 77.4 GB/s (class c1, median 86.0)")
+end
+
+function TestVerdict:test_tolerance_is_never_tighter_than_the_spread()
+   local m = metrics.BY_NAME.triad_gbs
+   lu.assertAlmostEquals(baseline.limit({ median = 100, mad_pct = 1, tolerance_pct = 15 }, m, 0.10), 85, 1e-9)
+   lu.assertAlmostEquals(baseline.limit({ median = 100, mad_pct = 9, tolerance_pct = 5 }, m, 0.10), 90, 1e-9)
+   -- v 1: from the spread.
+   lu.assertAlmostEquals(baseline.limit({ median = 100, mad_pct = 1 }, m, 0.10), 90, 1e-9)
+   lu.assertAlmostEquals(baseline.limit({ median = 100, mad_pct = 5 }, m, 0.10), 80, 1e-9)
+   lu.assertEquals(baseline.limit({ median = 100, mad_pct = 50 }, m, 0.10), 0)
+end
+
+function TestVerdict:test_the_tighter_of_two_floors_holds()
+   local l = limits("limits = { triad_gbs = { min = 84 } }", learned(86, 1))
+   lu.assertEquals(verdict.reason(verdict.rate({ triad_gbs = { value = 80 } }, l)), "triad 80.0 < 84.0 GB/s (policy)")
+   lu.assertEquals(by_name(verdict.rate({ triad_gbs = { value = 85 } }, l), "triad_gbs").limit, 84)
+end
+
+function TestVerdict:test_class_that_the_baseline_does_not_know_is_unrated()
+   local l = verdict.limits(policy.default(), "other", learned(86, 1))
+   lu.assertEquals(verdict.rate({ triad_gbs = { value = 1 } }, l).status, "unrated")
+end
+
+function TestVerdict:test_actions()
+   local l = limits('limits = { triad_gbs = { min = 80, action = "warn" }, gflops = { min = 5, action = "off" } }')
+   local rated = verdict.rate({ triad_gbs = { value = 1 }, gflops = { value = 1 } }, l)
+   lu.assertEquals(rated.status, "warn")
+   lu.assertNil(verdict.reason(rated))
+   lu.assertEquals(by_name(rated, "gflops").status, "unrated")
+end
+
+function TestVerdict:test_throttle_warns_and_never_fails()
+   local l = limits("")
+   lu.assertEquals(verdict.rate({ throttle_events = { value = 0 } }, l).status, "pass")
+   local rated = verdict.rate({ throttle_events = { value = 1204 } }, l)
+   lu.assertEquals(rated.status, "warn")
+   lu.assertNil(verdict.reason(rated))
+end
+
+function TestVerdict:test_noise_is_rated_by_a_static_limit_only()
+   lu.assertEquals(verdict.rate({ noise_pct = { value = 50 } }, limits("", learned(86, 1))).status, "unrated")
+   local l = limits("limits = { noise_pct = { max = 2 } }")
+   lu.assertEquals(verdict.rate({ noise_pct = { value = 50 } }, l).status, "warn")
+end
+
+function TestVerdict:test_a_reason_names_noise_beyond_its_limit()
+   local l = limits("limits = { triad_gbs = { min = 80 }, noise_pct = { max = 2 } }")
+   local slow, quiet, loud = { value = 61.3 }, { value = 1 }, { value = 50 }
+   lu.assertEquals(verdict.reason(verdict.rate({ triad_gbs = slow, noise_pct = quiet }, l)),
+      "triad 61.3 < 80.0 GB/s (policy)")
+   lu.assertEquals(verdict.reason(verdict.rate({ triad_gbs = slow, noise_pct = loud }, l)),
+      "triad 61.3 < 80.0 GB/s (policy); noise 50.0 %")
+   lu.assertNil(verdict.reason(verdict.rate({ triad_gbs = { value = 90 }, noise_pct = loud }, l)))
+end
+
+function TestVerdict:test_order_of_badness()
+   local l = limits("limits = { triad_gbs = { min = 80 } }")
+   local bad, good, none = { value = 1 }, { value = 90 }, { unknown = "hung" }
+   lu.assertEquals(verdict.rate({ triad_gbs = bad, gflops = none }, l).status, "fail")
+   lu.assertEquals(verdict.rate({ triad_gbs = good, gflops = none }, l).status, "unknown")
+   lu.assertEquals(verdict.rate({ triad_gbs = good, throttle_events = { value = 3 } }, l).status, "warn")
+   lu.assertEquals(verdict.rate({ triad_gbs = good, gflops = { value = 1 } }, l).status, "pass")
+end
+
+function TestVerdict:test_calm_counters_are_no_pass_for_unrated_kernels()
+   local calm = { value = 0 }
+   lu.assertEquals(verdict.rate({ throttle_events = calm }, limits("")).status, "pass")
+   lu.assertEquals(verdict.rate({ triad_gbs = { value = 9 }, throttle_events = calm }, limits("")).status, "unrated")
+end
+
+function TestVerdict:test_directories_never_fail_a_check()
+   local cases = {
+      -- status of the metrics, states of the directories, status
+      { "pass", {}, "pass" },
+      { "pass", { "ok", "ok" }, "pass" },
+      { "unrated", { "ok" }, "unrated" },
+      { "pass", { "ok", "unknown" }, "unknown" },
+      { "pass", { "corrupt" }, "warn" },
+      { "warn", { "corrupt", "unknown" }, "unknown" },
+      { "fail", { "unknown" }, "fail" },
+   }
+   for i, c in ipairs(cases) do
+      -- A kernel without a path has been rated already.
+      local runs = { { kernel = "stream", state = "unknown" } }
+      for _, state in ipairs(c[2]) do
+         runs[#runs + 1] = { kernel = "io", path = "/scratch", state = state }
+      end
+      lu.assertEquals(verdict.with_paths(c[1], runs), c[3], "case " .. i)
+   end
+end
+
+function TestVerdict:test_corruption_beats_everything()
+   local rated = verdict.rate({ triad_gbs = { value = 1 }, gflops = { corrupt = "core 3" } },
+      limits("limits = { triad_gbs = { min = 80 } }"))
+   lu.assertTrue(rated.corrupt)
+   lu.assertEquals(verdict.reason(rated), "dgemm: WRONG RESULT: core 3")
+end
+
+-- What each metric's verdict consists of, and the node's.
+function TestVerdict:test_table()
+   local base = { classes = { c1 = { expect = {}, config = {}, metrics = {
+      triad_gbs = { median = 100, mad_pct = 1, tolerance_pct = 12 },
+      latency_ns = { median = 100, mad_pct = 1, tolerance_pct = 5 },
+   } } } }
+   local floor = "limits = { gflops = { min = 50 }, latency_ns = { action = 'fail' } }"
+   local cases = {
+      -- metric, result, status, limit, source, node's status, node's sentence
+      { "triad_gbs", { value = 88.1 }, "pass", 88, "class c1, median 100.0", "pass", "1 value is within limits" },
+      { "triad_gbs", { value = 87.9 }, "fail", 88, "class c1, median 100.0", "fail",
+         "triad 87.9 < 88.0 GB/s (class c1, median 100.0)" },
+      -- Lower is better: mirrored.
+      { "latency_ns", { value = 109 }, "pass", 110, "class c1, median 100", "pass", "1 value is within limits" },
+      { "latency_ns", { value = 111 }, "fail", 110, "class c1, median 100", "fail",
+         "latency 111 > 110 ns (class c1, median 100)" },
+      { "gflops", { value = 49 }, "fail", 50, "policy", "fail", "dgemm 49.0 < 50.0 GFLOP/s (policy)" },
+      { "gflops", { unknown = "hung" }, "unknown", nil, nil, "unknown", "dgemm: not measured: hung" },
+      { "gflops", { corrupt = "core 3" }, "fail", nil, "the kernel's verification", "fail",
+         "dgemm: WRONG RESULT: core 3" },
+      { "best_gbs", { value = 7 }, "unrated", nil, nil, "unrated", "there is no limit to compare with" },
+      { "noise_pct", { value = 7 }, "unrated", nil, nil, "unrated", "there is no limit to compare with" },
+      { "throttle_events", { value = 7 }, "warn", 0, "policy", "warn", "throttle 7 > 0 (policy)" },
+      { "throttle_events", { value = 0 }, "pass", 0, "policy", "pass", "1 value is within limits" },
+   }
+   for i, c in ipairs(cases) do
+      local rated = verdict.rate({ [c[1]] = c[2] }, limits(floor, base))
+      local m = rated.metrics[1]
+      lu.assertEquals({ m.status, m.source, rated.status, rated.text }, { c[3], c[5], c[6], c[7] }, "case " .. i)
+      if c[4] then
+         lu.assertAlmostEquals(m.limit, c[4], 1e-9, "case " .. i)
+      end
+      lu.assertEquals(m.value, c[2].value)
+      lu.assertTrue(#m.text > 0)
+   end
+end
+
+function TestVerdict:test_the_sentence_of_a_node_counts_what_is_as_bad()
+   local l = limits("limits = { triad_gbs = { min = 80 }, gflops = { min = 80 } }")
+   local rated = verdict.rate({ triad_gbs = { value = 1 }, gflops = { value = 1 } }, l)
+   lu.assertEquals(rated.text, "triad 1.00 < 80.0 GB/s (policy); and 1 more")
+   rated = verdict.rate({ triad_gbs = { value = 1 }, gflops = { corrupt = "x" } }, l)
+   lu.assertEquals(rated.text, "dgemm: WRONG RESULT: x; and 1 more")
+   lu.assertStrContains(verdict.sentence({ status = "unknown", metrics = rated.metrics }), "no value decided it")
+end
+
+TestSlurm = {}
+
+function TestSlurm:test_expand()
+   local cases = {
+      ["n1"] = "n1",
+      ["n[1-3]"] = "n1 n2 n3",
+      ["n[08-11,2],m7"] = "n08 n09 n10 n11 n2 m7",
+      ["r[1-2]n[1-2]"] = "r1n1 r1n2 r2n1 r2n2",
+      ["a[1]-ib"] = "a1-ib",
+      [""] = "",
+   }
+   for list, want in pairs(cases) do
+      lu.assertEquals(table.concat(hostlist.expand(list), " "), want)
+   end
+   for _, bad in ipairs({ "n[1-", "n[a]", "n]1[", "n[1-99999999]", "n[1]]",
+      "n[" .. ("1-200000,"):rep(9) .. "1]", "n[99999999999999999990-99999999999999999991]",
+      "n[" .. ("0"):rep(120) .. "1-2]" }) do
+      lu.assertNil(hostlist.expand(bad), bad)
+   end
+   lu.assertEquals(#hostlist.expand("n[00001-10000]"), 10000)
+end
+
+function TestSlurm:test_cpus_on()
+   lu.assertEquals(environment.cpus_on("n3", "64(x3)", "n[1-3]"), 64)
+   lu.assertEquals(environment.cpus_on("n3", "64(x2),8", "n[1-3]"), 8)
+   lu.assertEquals(environment.cpus_on("n1", "4,8(x2)", "n[1-3]"), 4)
+   lu.assertNil(environment.cpus_on("n9", "4,8(x2)", "n[1-3]"))
+   lu.assertNil(environment.cpus_on("n1", "4;8", "n1"))
+   lu.assertNil(environment.cpus_on("n1", nil, nil))
+end
+
+function TestSlurm:test_names_that_become_paths()
+   for _, bad in ipairs({ "", "..", ".hidden", "a/b", "-x", "a b", "a\n", ("n"):rep(300) }) do
+      lu.assertNil(hostlist.name(bad), bad)
+   end
+   lu.assertEquals(hostlist.name("n001-ib.cluster"), "n001-ib.cluster")
+end
+
+TestInventory = {}
+
+function TestInventory:test_class_names()
+   lu.assertEquals(inventory.short_model("AMD EPYC 9654 96-Core Processor"), "epyc-9654")
+   lu.assertEquals(inventory.short_model("Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz"), "xeon-e5-2680-v3")
+   lu.assertEquals(inventory.short_model("Intel(R) Xeon(R) Platinum 8480+"), "xeon-8480+")
+   lu.assertEquals(inventory.short_model("\27[2J\"';"), "2j")
+end
+
+function TestInventory:test_memory_is_rounded_to_what_is_sold()
+   for seen, sold in pairs({ [755] = 768, [503] = 512, [23.4] = 24, [251] = 256, [1007] = 1024, [377] = 384,
+      [188] = 192,
+      [125.6] = 128, [62.7] = 64, [31.2] = 32 }) do
+      lu.assertEquals(inventory.round_memory(seen * 1048576), sold)
+   end
+end
+
+TestRecords = {}
+
+function TestRecords:setUp()
+   self.dir = os.tmpname()
+   os.remove(self.dir)
+   local bad = {}
+   self.bad = bad
+   self.read = function()
+      local got = {}
+      for k in pairs(bad) do
+         bad[k] = nil
+      end
+      for r in records.read({ self.dir }, function(_, line, why)
+         bad[#bad + 1] = line .. ": " .. why
+      end) do
+         got[#got + 1] = r.id
+      end
+      return table.concat(got, " ")
+   end
+end
+
+function TestRecords:tearDown()
+   os.remove(self.dir .. "/" .. records.FILE)
+   os.remove(self.dir)
+end
+
+local function record(id)
+   return { v = 1, kind = "job", id = id, node = "n1" }
+end
+
+function TestRecords:raw(text)
+   local f = assert(io.open(self.dir .. "/" .. records.FILE, "ab"))
+   f:write(text)
+   f:close()
+end
+
+function TestRecords:test_append_and_read()
+   lu.assertTrue(records.append(self.dir, record("a")))
+   lu.assertTrue(records.append(self.dir, record("b")))
+   lu.assertEquals(self.read(), "a b")
+   lu.assertEquals(self.bad, {})
+end
+
+function TestRecords:test_a_torn_line_spoils_no_other()
+   lu.assertTrue(records.append(self.dir, record("a")))
+   self:raw('{"v":1,"kind":"jo')
+   lu.assertTrue(records.append(self.dir, record("b")))
+   lu.assertEquals(self.read(), "a b")
+   lu.assertEquals(self.bad, { "2: not a record" })
+end
+
+function TestRecords:test_damage_is_named_by_line()
+   lu.assertTrue(records.append(self.dir, record("a")))
+   self:raw("\0\0\0\n" .. ("x"):rep(3e6) .. '\n{"v":9,"kind":"job","id":"z","node":"n"}\n')
+   lu.assertTrue(records.append(self.dir, record("b")))
+   lu.assertEquals(self.read(), "a b")
+   lu.assertEquals(self.bad, { "2: not a record", "3: longer than 1 MiB", "4: version 9, this syscheck reads 1" })
+end
+
+function TestRecords:test_numbers_json_has_not()
+   local r = record("a")
+   r.x, r.y = 0 / 0, math.huge
+   lu.assertTrue(records.append(self.dir, r))
+   lu.assertEquals(self.read(), "a")
+end
+
+TestRender = {}
+
+function TestRender:test_line()
+   local rated = verdict.rate({ triad_gbs = { value = 41.24 }, gflops = { value = 105.2 }, noise_pct = { value = 1.23 },
+      throttle_events = { value = 0 } }, limits("limits = { triad_gbs = { min = 1 } }"))
+   local result = { level = "full", status = rated.status, metrics = rated.metrics }
+   lu.assertEquals(show.line("n1", result),
+      "syscheck: n1 full pass  triad 41.2 GB/s  dgemm 105 GFLOP/s  noise 1.2 %  throttle 0")
+   lu.assertEquals(show.line("n1", { level = "passive", status = "unrated", metrics = {} }, "why"),
+      "syscheck: n1 passive unrated  (why)")
+end
+
+function TestRender:test_directories()
+   local run = { kernel = "io", path = "/scratch\27", state = "ok", result = { filesystem = "xfs", direct = true,
+      write_gbs = 1.234, read_gbs = 2.5, fsync_us = 812.4, fsync_p99_us = 2100, creates_per_s = 5300,
+      stats_per_s = 400000, unlinks_per_s = 6100 } }
+   local row, text = show.path(run)
+   lu.assertEquals(row, { "io /scratch\\x1b", "1.23/2.5", "GB/s w/r", "-", "unrated" })
+   lu.assertEquals(text, "io /scratch\\x1b: xfs, fsync 812 us (99 %: 2100), per second 5.3e+03 creates, "
+      .. "4e+05 stats, 6.1e+03 unlinks")
+   local result = { level = "full", status = "unknown", metrics = {}, runs = { run,
+      { path = "/scratch", state = "unknown", reason = "io: /scratch: hangs" },
+      { path = "/" .. ("x"):rep(1000), state = "corrupt", reason = "byte 5" } } }
+   local line = show.line("n1", result)
+   lu.assertStrContains(line, "syscheck: n1 full unknown  io /scratch n/a  io /xxx")
+   lu.assertStrContains(line, " WRONG DATA")
+   lu.assertTrue(#line < 120)
+   row, text = show.path(result.runs[2])
+   lu.assertEquals({ row[2], row[5], text }, { "-", "unknown", "unknown: io: /scratch: hangs" })
+   row, text = show.path(result.runs[3])
+   lu.assertEquals({ row[5], text }, { "warn", "warn: WRONG DATA: byte 5" })
+end
+
+function TestRender:test_names_are_escaped()
+   lu.assertEquals(printable.safe("a\27[2J\n\"x"), "a\\x1b[2J\\x0a\\x22x")
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
