@@ -87,6 +87,10 @@ main() {
 	for f in prolog/*.lua epilog/*.lua; do
 		substitute 644 "$f" "$(dest "$DATADIR/lua/syscheck/${f##*/}")"
 	done
+	# Modules of an older version, which stood elsewhere.
+	find "$(dest "$DATADIR/lua/syscheck")" -name '*.lua' -printf '%P\n' | while read -r f; do
+		[ -e "lua/syscheck/$f" ] || [ -e "prolog/$f" ] || [ -e "epilog/$f" ] || rm -f "$(dest "$DATADIR/lua/syscheck/$f")"
+	done
 	for f in docs/man/*.[158]; do
 		[ -e "$f" ] && man "$f"
 	done
