@@ -1,16 +1,15 @@
--- Who may ask what of syscheck's store in PostgreSQL: members of syscheck_admin everything,
--- members of syscheck_user about their own jobs, enforced by the server. A user is whom the
--- server knows by that name: Slurm's user names must be its roles (peer or LDAP login).
--- Run once, as the owner of the tables, after the first `syscheck ingest`:
+-- Access to syscheck's store in PostgreSQL: members of syscheck_admin read everything, members
+-- of syscheck_user what is about their own jobs; the server enforces it. Slurm's user names must
+-- be its roles (peer or LDAP login). As the owner of the tables, after the first `syscheck ingest`
+-- and after an update of syscheck that changes the tables (docs/store.md):
 --   psql -d syscheck -f postgresql-users.sql
--- and again after an update of syscheck that changes the tables. docs/store.md
 
 DO $$ BEGIN
    IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'syscheck_admin') THEN CREATE ROLE syscheck_admin NOLOGIN; END IF;
    IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'syscheck_user') THEN CREATE ROLE syscheck_user NOLOGIN; END IF;
 END $$;
 
--- The word that is the name of whoever logged in; SET ROLE does not change it.
+-- The login's own name as a word; SET ROLE does not change it.
 CREATE OR REPLACE FUNCTION syscheck_me() RETURNS integer LANGUAGE sql STABLE SECURITY DEFINER
    SET search_path = pg_catalog, pg_temp
    AS $$ SELECT id FROM public.word WHERE text = session_user::text $$;
@@ -35,7 +34,7 @@ CREATE POLICY syscheck_admin ON job_node FOR SELECT TO syscheck_admin USING (tru
 CREATE POLICY syscheck_admin ON check_node FOR SELECT TO syscheck_admin USING (true);
 CREATE POLICY syscheck_admin ON word FOR SELECT TO syscheck_admin USING (true);
 
--- What a user sees: his runs, what his runs' nodes recorded, and words that tell of nobody else.
+-- A user's rows: his runs, what their nodes recorded, and words about nobody else.
 DROP POLICY IF EXISTS syscheck_user ON run;
 DROP POLICY IF EXISTS syscheck_user ON job_node;
 DROP POLICY IF EXISTS syscheck_user ON check_node;
