@@ -3,6 +3,7 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2119,SC2120,SC2154
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+umask 022 # the modes that tests expect
 
 # Installs into $P, as a site does.
 agent_install() {
