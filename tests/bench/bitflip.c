@@ -9,7 +9,7 @@
 
 #include <cblas.h>
 
-#include "common/exact.h"
+#include "dgemm/exact.h"
 
 #define N 384 /* dgemm's smallest size; the proof is the same for all */
 

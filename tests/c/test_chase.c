@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/chase.h"
+#include "numa/chase.h"
 
 static struct chase make(size_t n, size_t block, size_t stride, uint64_t seed)
 {

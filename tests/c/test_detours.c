@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "common/detours.h"
-#include "common/quanta.h"
 #include "common/stats.h"
+#include "noise/detours.h"
+#include "noise/quanta.h"
 
 /* The same numbers every time. */
 static uint64_t seed = 4711;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/exact.h"
+#include "dgemm/exact.h"
 
 #define N 48
 #define K 40

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "common/periodic.h"
+#include "noise/periodic.h"
 
 #define ROOM 40000
 #define PLACES 4

@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "common/matrix.h"
 #include "common/plan.h"
 #include "common/pool.h"
 #include "common/stats.h"
+#include "numa/matrix.h"
 
 static void time_is_kept(void **state)
 {

@@ -11,13 +11,13 @@
 
 #include <cmocka.h>
 
-#include "common/dgemm_size.h"
 #include "common/memory.h"
-#include "common/pattern.h"
 #include "common/result.h"
 #include "common/stats.h"
 #include "common/stream_size.h"
 #include "common/tally.h"
+#include "dgemm/size.h"
+#include "io/pattern.h"
 
 static void quantiles(void **state)
 {

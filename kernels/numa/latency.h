@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "chase.h"
-#include "result.h"
-#include "topo.h"
+#include "common/result.h"
+#include "common/topo.h"
 
 /*
  * Median ns of a load over batches, for `seconds` or until enough batches are done.

@@ -1,4 +1,4 @@
-#include "stream_parts.h"
+#include "parts.h"
 
 #include <math.h>
 #include <stdint.h>

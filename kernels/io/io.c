@@ -18,10 +18,10 @@
 
 #include "common/clock.h"
 #include "common/dir.h"
-#include "common/direct.h"
 #include "common/kernel.h"
-#include "common/pattern.h"
 #include "common/stats.h"
+#include "direct.h"
+#include "pattern.h"
 
 #define NAME "io"
 

@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/chase.h"
+#include "chase.h"
 #include "common/clock.h"
 #include "common/kernel.h"
-#include "common/latency.h"
-#include "common/matrix.h"
 #include "common/memory.h"
 #include "common/plan.h"
 #include "common/stats.h"
 #include "common/tally.h"
 #include "common/team.h"
-#include "numa_memory.h"
+#include "latency.h"
+#include "matrix.h"
+#include "memory.h"
 
 #define NAME "numa"
 

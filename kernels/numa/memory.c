@@ -1,4 +1,4 @@
-#include "numa_memory.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <math.h>

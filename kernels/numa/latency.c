@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "clock.h"
-#include "stats.h"
+#include "common/clock.h"
+#include "common/stats.h"
 
 /* Loads between two looks at the clock: 0.2 ms of memory, 20 us of L1, against 30 ns. */
 #define COLD_STEPS 2048

@@ -1,4 +1,4 @@
-#include "noise_activity.h"
+#include "activity.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "noise_proc.h"
+#include "proc.h"
 
 #define TOP 10
 #define WATCHED 64 /* the busiest threads: no other can be a source worth naming */

@@ -8,7 +8,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "dir.h"
+#include "common/dir.h"
 
 #define PAGE 4096
 

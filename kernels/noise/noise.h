@@ -2,12 +2,12 @@
 #ifndef SYSCHECK_NOISE_H
 #define SYSCHECK_NOISE_H
 
-#include "common/detours.h"
-#include "common/periodic.h"
+#include "activity.h"
 #include "common/team.h"
-#include "common/ticks.h"
 #include "common/topo.h"
-#include "noise_activity.h"
+#include "detours.h"
+#include "periodic.h"
+#include "ticks.h"
 
 enum noise_mode { NOISE_DETOUR, NOISE_FWQ, NOISE_FTQ };
 

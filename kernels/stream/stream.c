@@ -20,7 +20,7 @@
 #include "common/stream_size.h"
 #include "common/tally.h"
 #include "common/team.h"
-#include "stream_parts.h"
+#include "parts.h"
 
 #define NAME "stream"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "clock.h"
+#include "common/clock.h"
 
 #define STEPS 64 /* in a row: the loop around them runs beside the chain */
 #define LOOPS 2048

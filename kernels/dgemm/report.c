@@ -7,7 +7,7 @@
 
 #include <cblas.h>
 
-#include "common/chain.h"
+#include "chain.h"
 #include "common/kernel.h"
 #include "common/stats.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/stats.h"
 #include "periodic_fit.h"
-#include "stats.h"
 
 #define CLASSES 100    /* more than there are between 1 us and 1 s */
 #define MASK_S 100e-6  /* shorter ones hide too little to be worth following */

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/quanta.h"
 #include "common/stats.h"
 #include "noise.h"
+#include "quanta.h"
 
 /* FTQ's unit of work: a 1,000th of a quantum, and several times what reading the clock costs. */
 #define UNIT_US 0.1

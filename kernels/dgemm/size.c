@@ -1,4 +1,4 @@
-#include "dgemm_size.h"
+#include "size.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "noise_proc.h"
+#include "proc.h"
 
 #include <ctype.h>
 #include <dirent.h>

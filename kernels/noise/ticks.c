@@ -4,7 +4,7 @@
 #include <cpuid.h>
 #endif
 
-#include "clock.h"
+#include "common/clock.h"
 
 /* Long enough for 1e-4 of the rate at the clock's own cost of tens of ns. */
 #define CALIBRATION_S 0.01

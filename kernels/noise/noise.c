@@ -12,7 +12,7 @@
 
 #include "common/clock.h"
 #include "common/kernel.h"
-#include "noise_trace.h"
+#include "trace.h"
 
 #define NAME "noise"
 

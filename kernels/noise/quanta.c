@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "stats.h"
+#include "common/stats.h"
 
 /*
  * The best tenth, not the best: one lucky quantum would make all others lose. Of the

@@ -13,14 +13,14 @@
 
 #include <cblas.h>
 
-#include "common/chain.h"
+#include "chain.h"
 #include "common/clock.h"
-#include "common/dgemm_size.h"
-#include "common/exact.h"
 #include "common/kernel.h"
 #include "common/memory.h"
 #include "common/team.h"
 #include "dgemm.h"
+#include "exact.h"
+#include "size.h"
 
 static const struct dgemm_size probe_size = { 256, 256 }; /* 34 MFLOP: to tell how fast a core is */
 #define PROBES 3

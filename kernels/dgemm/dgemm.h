@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "common/dgemm_size.h"
-#include "common/exact.h"
 #include "common/topo.h"
+#include "exact.h"
+#include "size.h"
 
 #define DGEMM_NAME "dgemm"
 #define DGEMM_SAMPLES 1024 /* of the clock, on each core: the latest */

@@ -1,4 +1,4 @@
-#include "noise_trace.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <fcntl.h>

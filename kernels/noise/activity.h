@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-#include "common/periodic.h"
 #include "common/result.h"
 #include "common/topo.h"
+#include "periodic.h"
 
 struct activity;
 

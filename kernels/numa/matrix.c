@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "stats.h"
+#include "common/stats.h"
 
 int matrix_own(const struct matrix *m, int row)
 {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "result.h"
+#include "common/result.h"
 
 /* values[row * columns + column]: from the cores of rows[row] to the memory of ids[column], OS indices ascending. */
 struct matrix {
