@@ -58,7 +58,7 @@ static bool map(struct numa_memory *m, int column, size_t room, char error[ERROR
 		snprintf(error, ERROR_SIZE, "not enough memory: node %d needs %.1f MB", id, POOL_BLOCK / 1e6);
 		return false;
 	}
-	if (!pool_map(p, size.bytes / POOL_BLOCK)) {
+	if (!pool_map(p, size.bytes / POOL_BLOCK, POOL_ELEMENTS)) {
 		snprintf(error, ERROR_SIZE, "memory cannot be mapped: %s", strerror(errno));
 		return false;
 	}
@@ -105,7 +105,7 @@ bool numa_memory_touched(struct numa_memory *m, char error[ERROR_SIZE])
 		if (p->blocks < mapped)
 			m->limit = stream_limit_time(m->limit);
 		if (m->nodes.bound)
-			misplaced = nodes_misplaced(p->memory, p->blocks * POOL_BLOCK, m->nodes.ids[c]);
+			misplaced = nodes_misplaced(p->memory, pool_bytes(p), m->nodes.ids[c]);
 		if (isnan(misplaced))
 			snprintf(error, ERROR_SIZE, "where memory lies cannot be read: %s", strerror(errno));
 		else if (misplaced > 0)

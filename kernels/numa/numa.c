@@ -72,8 +72,8 @@ static void touch(int row)
 	const int columns = m->nodes.bound ? m->nodes.n : 1;
 
 	for (int k = 0; k < columns; k++)
-		pool_touch(&m->pools[(s.own[row] + k) % m->nodes.n],
-			   s.touch_from + s.plan.touch * (k + 1) / columns, 0, 0);
+		pool_touch(&m->pools[(s.own[row] + k) % m->nodes.n], 1, SIZE_MAX,
+			   s.touch_from + s.plan.touch * (k + 1) / columns);
 }
 
 static void touched(void)
@@ -126,7 +126,7 @@ static void ready_chases(void)
 	uint32_t *order;
 
 	for (int c = 0; c < s.memory.nodes.n; c++) {
-		size_t here = s.memory.pools[c].blocks * POOL_BLOCK / STRIDE;
+		size_t here = pool_bytes(&s.memory.pools[c]) / STRIDE;
 
 		lines = here < lines ? here : lines;
 	}
@@ -176,7 +176,7 @@ static void measure_caches(const struct topo *topo)
 	struct pool *p = &s.memory.pools[s.own[topo->node_of[0]]];
 	double seconds = fmin(s.plan.caches, s.end - clock_now());
 
-	if (!latency_caches(&s.caches, topo->cache, p->memory, p->blocks * POOL_BLOCK, seconds))
+	if (!latency_caches(&s.caches, topo->cache, p->memory, pool_bytes(p), seconds))
 		snprintf(s.error, ERROR_SIZE, "out of memory");
 	for (int level = 1; level < TOPO_LEVELS; level++)
 		if (isnan(s.caches.ns[level]))
@@ -223,11 +223,9 @@ static int report(const struct topo *topo, double started)
 	double bytes = 0;
 
 	for (int c = 0; c < s.memory.nodes.n; c++) {
-		const struct pool *p = &s.memory.pools[c];
-
-		bytes += (double)(p->blocks * POOL_BLOCK);
+		bytes += (double)pool_bytes(&s.memory.pools[c]);
 		if (s.wrong[0] == '\0')
-			(void)pool_wrong(p, s.memory.nodes.ids[c], s.wrong);
+			(void)pool_wrong(&s.memory.pools[c], s.memory.nodes.ids[c], s.wrong);
 	}
 	stats_medians(s.latency, cells, (size_t)s.plan.rounds);
 	for (size_t i = 0; i < cells; i++)

@@ -15,10 +15,8 @@
 
 #include "common/clock.h"
 #include "common/kernel.h"
-#include "common/memory.h"
-#include "common/nodes.h"
 #include "common/plan.h"
-#include "common/pool.h"
+#include "common/pools.h"
 #include "common/tally.h"
 #include "common/team.h"
 
@@ -40,20 +38,15 @@ static const char *const curve_names[CURVES] = { "compact", "spread" };
 static struct {
 	const struct ops *ops;
 	struct plan_scaling plan;
-	double touch_until, touch_latest, end;
+	double end;
 	int curves;            /* one node: spread would be the same as compact */
 	int *order[CURVES];    /* members, as threads are added */
 	int counts[PLAN_COUNTS], n_counts;
 	struct tally *tallies[CURVES]; /* of each count */
 	double *gbs[CURVES];   /* the same, at the end */
-	struct pool *pools;    /* of each node */
-	int *cores, *rank;     /* of each node; each member's in its node */
-	size_t *least;         /* blocks of each pool with which all together are larger than the caches */
+	struct pools pools;
 	double *seconds;       /* each member's, at the point at work */
 	size_t *triads;
-	double misplaced;      /* % of a pool on another node, the worst one's, or NaN */
-	int worst;             /* that pool's node */
-	enum stream_limit limit;
 } s;
 
 static void measure_point(struct team *team, int member, const int *order, int threads, double until, struct tally *t)
@@ -68,7 +61,7 @@ static void measure_point(struct team *team, int member, const int *order, int t
 		active += node_of[order[i]] == node_of[member];
 	}
 	if (rank >= 0)
-		s.triads[member] = pool_triad(&s.pools[node_of[member]], s.ops, rank, active,
+		s.triads[member] = pool_triad(&s.pools.of[node_of[member]], s.ops, rank, active,
 					      until, &s.seconds[member]);
 	team_meet(team);
 	for (int i = 0; member == 0 && i < threads; i++) {
@@ -77,60 +70,36 @@ static void measure_point(struct team *team, int member, const int *order, int t
 		at_work += s.triads[order[i]] > 0;
 		/* The threads of a node do about the same number: one speaks for all. */
 		if (i == 0 || node_of[order[i]] != node_of[order[i - 1]])
-			s.pools[node_of[order[i]]].turn += s.triads[order[i]];
+			s.pools.of[node_of[order[i]]].turn += s.triads[order[i]];
 	}
 	if (member == 0 && at_work > 0)
 		tally_add(t, triads * POOL_BLOCK, seconds / at_work);
 	team_meet(team);
 }
 
-/* One member, when all have touched. */
-static void touched(const struct topo *topo)
-{
-	s.misplaced = NAN;
-	for (int node = 0; node < topo->n_nodes; node++) {
-		struct pool *p = &s.pools[node];
-		const size_t mapped = p->blocks;
-		double misplaced;
-
-		pool_touched(p);
-		if (p->blocks < mapped)
-			s.limit = stream_limit_time(s.limit);
-		misplaced = nodes_misplaced(p->memory, p->blocks * POOL_BLOCK, topo->nodes[node]);
-		if (isnan(s.misplaced) || misplaced > s.misplaced) {
-			s.misplaced = misplaced;
-			s.worst = node;
-		}
-	}
-	s.plan.point = plan_point_now(s.plan.point, s.end - clock_now(), s.n_counts * s.curves * s.plan.rounds);
-}
-
 static void work(struct team *team, int member, void *shared)
 {
-	const int node = team->topo->node_of[member];
-	struct pool *own = &s.pools[node];
+	const bool placed = pools_touch(&s.pools, team, member);
 	double until;
 
 	(void)shared;
-	pool_touch(own, s.touch_until, s.least[node], s.touch_latest);
-	team_meet(team);
 	if (member == 0)
-		touched(team->topo);
+		s.plan.point = plan_point_now(s.plan.point, s.end - clock_now(), s.n_counts * s.curves * s.plan.rounds);
 	team_meet(team);
 	/*
 	 * Rounds outermost: a disturbance hits one value of each point. Ends as planned from
 	 * here: what waiting cost, the next point makes up for.
 	 */
 	until = clock_now();
-	for (int round = 0; round < s.plan.rounds && !(s.misplaced > NODES_MISPLACED_MOST); round++)
+	for (int round = 0; placed && round < s.plan.rounds; round++)
 		for (int curve = 0; curve < s.curves; curve++)
 			for (int i = 0; i < s.n_counts; i++) {
 				until += s.plan.point;
 				measure_point(team, member, s.order[curve], s.counts[i], until, &s.tallies[curve][i]);
 			}
-	pool_verify(own, team->topo->cpus[member]);
+	pool_verify(&s.pools.of[team->topo->node_of[member]], team->topo->cpus[member]);
 	team_meet(team);
-	pool_unmap(own, s.rank[member], s.cores[node]);
+	pools_unmap(&s.pools, team->topo, member);
 }
 
 static void report_curve(struct result *r, int curve)
@@ -174,17 +143,16 @@ static int report(const struct topo *topo, double started)
 	const int first = in_first_node(topo);
 	const double *compact = s.gbs[COMPACT];
 	struct result r;
-	char error[ERROR_SIZE] = "";
+	char error[ERROR_SIZE];
+	const bool wrong = pools_wrong(&s.pools, topo, error);
 	double bytes = 0;
+	int worst;
 
-	for (int node = 0; node < topo->n_nodes; node++) {
-		bytes += (double)(s.pools[node].blocks * POOL_BLOCK);
-		if (error[0] == '\0')
-			(void)pool_wrong(&s.pools[node], topo->nodes[node], error);
-	}
+	for (int node = 0; node < topo->n_nodes; node++)
+		bytes += (double)pool_bytes(&s.pools.of[node]);
 	result_begin(&r, NAME);
-	result_bool(&r, "verified", error[0] == '\0');
-	if (error[0] != '\0')
+	result_bool(&r, "verified", !wrong);
+	if (wrong)
 		result_string(&r, "error", error);
 	for (int curve = 0; curve < s.curves; curve++)
 		report_curve(&r, curve);
@@ -198,44 +166,13 @@ static int report(const struct topo *topo, double started)
 	result_integer(&r, "rounds", s.plan.rounds);
 	result_number(&r, "array_mb", bytes / 3e6);
 	result_number(&r, "llc_mb", (double)topo->llc / 1e6);
-	result_string(&r, "limit", stream_limit_name(s.limit));
-	result_number(&r, "misplaced_pct", s.misplaced);
+	result_string(&r, "limit", stream_limit_name(s.pools.size.limit));
+	result_number(&r, "misplaced_pct", pools_misplaced(&s.pools, topo, &worst));
 	result_string(&r, "isa", s.ops->isa);
-	return kernel_finish(NAME, &r, topo, started, error[0] == '\0' ? EXIT_MEASURED : EXIT_WRONG);
+	return kernel_finish(NAME, &r, topo, started, wrong ? EXIT_WRONG : EXIT_MEASURED);
 }
 
 static double max_memory_mb;
-
-/* Returns an exit code. Each node's memory is for its share of the cores, as in stream. */
-static int ready_pools(const struct topo *topo)
-{
-	size_t max = max_memory_mb > 0 ? (size_t)(max_memory_mb * 1e6) : SIZE_MAX;
-	struct stream_size size = stream_size(topo->llc, memory_available(), max, topo->n);
-
-	s.limit = size.limit;
-	s.pools = calloc((size_t)topo->n_nodes, sizeof(*s.pools));
-	s.least = calloc((size_t)topo->n_nodes, sizeof(*s.least));
-	s.cores = calloc((size_t)topo->n_nodes, sizeof(*s.cores));
-	s.rank = calloc((size_t)topo->n, sizeof(*s.rank));
-	if (!s.pools || !s.least || !s.cores || !s.rank)
-		return kernel_fail(NAME, "out of memory");
-	for (int i = 0; i < topo->n; i++)
-		s.rank[i] = s.cores[topo->node_of[i]]++;
-	for (int node = 0; node < topo->n_nodes; node++) {
-		const size_t cores = (size_t)s.cores[node];
-		struct pool *p = &s.pools[node];
-		const size_t blocks = size.elements * cores / POOL_ELEMENTS;
-
-		if (blocks < cores)
-			return kernel_fail(NAME, "not enough memory: %d threads need %.1f MB", topo->n,
-					   (double)POOL_BLOCK * topo->n / 1e6);
-		s.least[node] = size.least * cores / POOL_ELEMENTS + 1;
-		if (!pool_map(p, blocks))
-			return kernel_fail(NAME, "memory cannot be mapped: %s", strerror(errno));
-		nodes_place(p->memory, p->bytes, topo->nodes[node], nodes_room(topo->nodes[node], p->bytes));
-	}
-	return EXIT_MEASURED;
-}
 
 static bool ready_points(const struct topo *topo)
 {
@@ -259,18 +196,18 @@ static bool ready_points(const struct topo *topo)
 
 static int run(const struct topo *topo, double started, double end)
 {
+	char error[ERROR_SIZE];
 	double now;
-	int code = ready_pools(topo);
 
-	if (code != EXIT_MEASURED)
-		return code;
+	if (!pools_map(&s.pools, topo, max_memory_mb, POOL_ELEMENTS, error))
+		return kernel_fail(NAME, "%s", error);
 	s.ops = ops_choose(NULL);
 	if (!ready_points(topo))
 		return kernel_fail(NAME, "out of memory");
 	now = clock_now();
 	s.plan = plan_scaling(end - now, s.n_counts * s.curves);
-	s.touch_until = now + s.plan.touch;
-	s.touch_latest = started + TOUCH_MOST * (end - started);
+	s.pools.until = now + s.plan.touch;
+	s.pools.latest = started + TOUCH_MOST * (end - started);
 	s.end = end;
 	for (int curve = 0; curve < s.curves; curve++) {
 		s.gbs[curve] = calloc((size_t)s.n_counts, sizeof(*s.gbs[curve]));
@@ -280,9 +217,8 @@ static int run(const struct topo *topo, double started, double end)
 	}
 	if (!team_run(topo, work, NULL))
 		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
-	if (s.misplaced > NODES_MISPLACED_MOST)
-		return kernel_fail(NAME, "%.0f %% of the memory bound to node %d lies on another, it has too little free",
-				   s.misplaced, topo->nodes[s.worst]);
+	if (!pools_placed(&s.pools, topo, error))
+		return kernel_fail(NAME, "%s", error);
 	return report(topo, started);
 }
 

@@ -15,14 +15,21 @@
 #include "common/clock.h"
 #include "common/kernel.h"
 #include "common/memory.h"
-#include "common/nodes.h"
 #include "common/ops.h"
-#include "common/stream_size.h"
+#include "common/pools.h"
 #include "common/tally.h"
 #include "common/team.h"
-#include "parts.h"
 
 #define NAME "stream"
+
+/*
+ * scale: b = 3c, triad: a = b - c. One cycle is c = a, b = 3a, c = a + b = 4a,
+ * a = b - c = -a: nothing grows, and a write that was lost shows as a wrong sign.
+ */
+#define SCALE 3.0
+#define TRIAD (-1.0)
+
+enum { COPY, SCALED, ADD, TRIADED, OPS };
 
 static const char *const op_names[OPS] = { "copy", "scale", "add", "triad" };
 static const double op_arrays[OPS] = { 2, 2, 3, 3 }; /* read or written, as STREAM counts */
@@ -40,15 +47,20 @@ static const double op_arrays[OPS] = { 2, 2, 3, 3 }; /* read or written, as STRE
 /* For a second pass, so that one counts that is not the first, the box may be exceeded by this share. */
 #define LATE_SHARE 0.25
 
+/* A member's, in the cycle at work; in cache lines of its own. */
+struct times {
+	double from[OPS], to[OPS];
+} __attribute__((aligned(128)));
+
 static struct {
-	struct parts parts;
+	struct pools pools;
+	struct times *times;
 	double end, latest;
 	const struct ops *ops;
 	struct tally *tallies; /* see tally_of */
 	double *rates;         /* theirs */
 	long cycles;
-	double huge_pct, misplaced;
-	int worst; /* member with the most memory misplaced */
+	double huge_pct;
 	atomic_bool stop;
 } s;
 
@@ -58,23 +70,29 @@ static struct tally *tally_of(int node, int op)
 	return &s.tallies[node * OPS + op];
 }
 
-static void run_op(struct part *p, int op)
+static void run_op(const struct pool *pool, size_t block, int op)
 {
-	const size_t n = s.parts.n;
+	double *a = pool_array(pool, block, POOL_A), *b = pool_array(pool, block, POOL_B), *c = pool_array(pool, block, POOL_C);
 
 	switch (op) {
 	case COPY:
-		s.ops->copy(p->c, p->a, n);
+		s.ops->copy(c, a, pool->elements);
 		break;
 	case SCALED:
-		s.ops->scale(p->b, p->c, STREAM_SCALE, n);
+		s.ops->scale(b, c, SCALE, pool->elements);
 		break;
 	case ADD:
-		s.ops->add(p->c, p->a, p->b, n);
+		s.ops->add(c, a, b, pool->elements);
 		break;
 	default:
-		s.ops->triad(p->a, p->b, p->c, STREAM_TRIAD, n);
+		s.ops->triad(a, b, c, TRIAD, pool->elements);
 	}
+}
+
+/* Of one array, of all cores. */
+static double array_bytes(const struct topo *topo)
+{
+	return (double)(s.pools.share * s.pools.of[0].elements * sizeof(double)) * topo->n;
 }
 
 /*
@@ -94,14 +112,14 @@ static void note_cycle(const struct topo *topo, double cycle_from)
 			for (int i = 0; i < topo->n; i++) {
 				if (node < topo->n_nodes && topo->node_of[i] != node)
 					continue;
-				from = fmin(from, s.parts.of[i].from[op]);
-				to = fmax(to, s.parts.of[i].to[op]);
+				from = fmin(from, s.times[i].from[op]);
+				to = fmax(to, s.times[i].to[op]);
 				cores++;
 			}
 			/* The first cycle, after page faults and with cold clocks, only counts if it is the only one. */
 			if (s.cycles == 1)
 				tally_clear(t);
-			tally_add(t, op_arrays[op] * sizeof(double) * (double)s.parts.n * cores, to - from);
+			tally_add(t, op_arrays[op] * array_bytes(topo) * cores / topo->n, to - from);
 		}
 	}
 	s.cycles++;
@@ -109,34 +127,18 @@ static void note_cycle(const struct topo *topo, double cycle_from)
 	s.stop = now + 1.6 * cycle > (s.cycles == 1 ? s.latest : s.end);
 }
 
-/* False: what was touched lies on other nodes. */
-static bool ready(struct team *team, int member, double from)
+static void cycles(struct team *team, int member, const struct pool *pool, size_t first)
 {
-	parts_touch(&s.parts, team->topo, member);
-	team_meet(team);
-	parts_locate(&s.parts, team->topo, member);
-	if (member == 0)
-		parts_touched(&s.parts, team->topo);
-	team_meet(team);
-	if (member == 0) {
-		s.end -= UNMAP_SHARE * (clock_now() - from);
-		s.misplaced = parts_misplaced(&s.parts, team->topo, &s.worst);
-	}
-	team_meet(team);
-	return !(s.misplaced > NODES_MISPLACED_MOST);
-}
-
-static void cycles(struct team *team, int member)
-{
-	struct part *p = &s.parts.of[member];
+	struct times *t = &s.times[member];
 
 	while (!s.stop) {
 		double cycle_from = clock_now();
 
 		for (int op = 0; op < OPS; op++) {
-			p->from[op] = clock_now();
-			run_op(p, op);
-			p->to[op] = clock_now();
+			t->from[op] = clock_now();
+			for (size_t block = first; block < first + s.pools.share; block++)
+				run_op(pool, block, op);
+			t->to[op] = clock_now();
 			team_meet(team);
 		}
 		if (member == 0)
@@ -147,16 +149,26 @@ static void cycles(struct team *team, int member)
 
 static void work(struct team *team, int member, void *shared)
 {
+	const double from = clock_now();
+	struct pool *pool = &s.pools.of[team->topo->node_of[member]];
+	size_t first;
+
 	(void)shared;
-	if (ready(team, member, clock_now())) {
-		cycles(team, member);
+	if (pools_touch(&s.pools, team, member)) {
+		const double *want;
+
+		first = (size_t)s.pools.rank[member] * s.pools.share;
+		if (member == 0)
+			s.end -= UNMAP_SHARE * (clock_now() - from);
+		cycles(team, member, pool, first);
 		if (member == 0)
 			s.huge_pct = memory_huge_pct();
-		parts_verify(&s.parts, member, s.cycles);
+		want = s.cycles % 2 ? (const double[]){ -1, SCALE, 1 + SCALE } : (const double[]){ 1, -SCALE, -1 - SCALE };
+		pool_verify_blocks(pool, first, first + s.pools.share, want, team->topo->cpus[member]);
 		/* The share of huge pages is that of all. */
 		team_meet(team);
 	}
-	parts_unmap(&s.parts, member);
+	pools_unmap(&s.pools, team->topo, member);
 }
 
 static void report_ops(struct result *r, int node)
@@ -202,7 +214,8 @@ static int report(const struct topo *topo, double started)
 {
 	struct result r;
 	char error[ERROR_SIZE];
-	const bool wrong = parts_wrong(&s.parts, topo, error);
+	const bool wrong = pools_wrong(&s.pools, topo, error);
+	int worst;
 
 	result_begin(&r, NAME);
 	result_bool(&r, "verified", !wrong);
@@ -210,54 +223,50 @@ static int report(const struct topo *topo, double started)
 		result_string(&r, "error", error);
 	report_ops(&r, topo->n_nodes);
 	result_integer(&r, "passes", (long long)tally_of(topo->n_nodes, TRIADED)->n);
-	result_number(&r, "array_mb", (double)s.parts.n * sizeof(double) * topo->n / 1e6);
+	result_number(&r, "array_mb", array_bytes(topo) / 1e6);
 	result_number(&r, "llc_mb", (double)topo->llc / 1e6);
-	result_string(&r, "array_limit", stream_limit_name(s.parts.size.limit));
+	result_string(&r, "array_limit", stream_limit_name(s.pools.size.limit));
 	result_string(&r, "variant", "tuned");
 	result_string(&r, "isa", s.ops->isa);
 	result_string(&r, "stores", s.ops->stores);
 	result_number(&r, "huge_pages_pct", s.huge_pct);
-	result_number(&r, "misplaced_pct", s.misplaced);
+	result_number(&r, "misplaced_pct", pools_misplaced(&s.pools, topo, &worst));
 	report_nodes(&r, topo);
 	return kernel_finish(NAME, &r, topo, started, wrong ? EXIT_WRONG : EXIT_MEASURED);
 }
 
-static bool ready_tallies(const struct topo *topo)
+static bool ready_books(const struct topo *topo)
 {
 	const size_t n = OPS * ((size_t)topo->n_nodes + 1);
 
 	s.rates = malloc(sizeof(*s.rates) * TALLY_MOST * n);
 	s.tallies = calloc(n, sizeof(*s.tallies));
+	s.times = aligned_alloc(128, sizeof(*s.times) * (size_t)topo->n);
 	for (size_t i = 0; s.tallies && s.rates && i < n; i++)
 		s.tallies[i].rates = s.rates + i * TALLY_MOST;
-	return s.tallies && s.rates;
+	return s.tallies && s.rates && s.times;
 }
 
 static int run(const struct topo *topo, double started, double end)
 {
 	const double box = end - started;
-	size_t max = max_memory_mb > 0 ? (size_t)(max_memory_mb * 1e6) : SIZE_MAX;
-	struct stream_size size = stream_size(topo->llc, memory_available(), max, topo->n);
+	char error[ERROR_SIZE];
 
 	s.ops = ops_choose(isa);
 	if (!s.ops)
 		return kernel_fail(NAME, "--isa: this CPU has no %s", isa);
-	if (size.elements == 0)
-		return kernel_fail(NAME, "not enough memory: %d threads need %.1f MB", topo->n,
-				   3.0 * STREAM_BLOCK * sizeof(double) * topo->n / 1e6);
-	if (!ready_tallies(topo))
+	if (!ready_books(topo))
 		return kernel_fail(NAME, "out of memory");
-	if (!parts_map(&s.parts, topo, size))
-		return kernel_fail(NAME, "memory cannot be mapped: %s", strerror(errno));
+	if (!pools_map(&s.pools, topo, max_memory_mb, 0, error))
+		return kernel_fail(NAME, "%s", error);
 	s.end = end;
 	s.latest = end + LATE_SHARE * box;
-	s.parts.soft = started + TOUCH_SHARE * box;
-	s.parts.hard = started + TOUCH_MOST * box;
+	s.pools.until = started + TOUCH_SHARE * box;
+	s.pools.latest = started + TOUCH_MOST * box;
 	if (!team_run(topo, work, NULL))
 		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
-	if (s.misplaced > NODES_MISPLACED_MOST)
-		return kernel_fail(NAME, "cpu %d: %.0f %% of its memory lies on another NUMA node than %d, which has too little free",
-				   topo->cpus[s.worst], s.misplaced, topo->nodes[topo->node_of[s.worst]]);
+	if (!pools_placed(&s.pools, topo, error))
+		return kernel_fail(NAME, "%s", error);
 	return report(topo, started);
 }
 

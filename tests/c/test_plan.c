@@ -173,8 +173,8 @@ static void triads(void **state)
 	size_t most, which, done = 0;
 
 	(void)state;
-	assert_true(pool_map(&p, 7));
-	pool_touch(&p, 0, 0, 0); /* no time: what is claimed first is touched all the same */
+	assert_true(pool_map(&p, 7, POOL_ELEMENTS));
+	pool_touch(&p, 1, 7, 0); /* no time: the least is touched all the same */
 	pool_touched(&p);
 	assert_int_equal(p.blocks, 7);
 	for (int turn = 0; turn < 9; turn++) {
@@ -217,14 +217,15 @@ static void touching(void **state)
 	struct pool p;
 
 	(void)state;
-	assert_true(pool_map(&p, 40));
-	pool_touch(&p, 0, 17, never);
+	assert_true(pool_map(&p, 40, POOL_ELEMENTS));
+	pool_touch(&p, 1, SIZE_MAX, 0);
+	pool_touch(&p, 1, 17, never);
 	pool_touched(&p);
 	assert_int_equal(p.blocks, 24);
 	pool_unmap(&p, 0, 1);
 	pool_free(&p);
-	assert_true(pool_map(&p, 40));
-	pool_touch(&p, never, 0, 0);
+	assert_true(pool_map(&p, 40, POOL_ELEMENTS));
+	pool_touch(&p, 1, SIZE_MAX, never);
 	pool_touched(&p);
 	assert_int_equal(p.blocks, 40);
 	pool_unmap(&p, 0, 1);

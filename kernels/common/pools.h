@@ -1,0 +1,49 @@
+/*
+ * Arrays a, b, c of all cores: on each of their NUMA nodes a pool, bound to it and touched
+ * by its own cores; where its pages came to lie is checked. Sizes by stream_size.
+ */
+#ifndef SYSCHECK_POOLS_H
+#define SYSCHECK_POOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "pool.h"
+#include "stream_size.h"
+#include "team.h"
+
+struct pools {
+	struct pool *of;         /* of each node, as in topo->nodes */
+	int *cores;              /* of each node */
+	int *rank;               /* of each member among its node's cores */
+	double *misplaced;       /* of each member: % of its share on another node, or NaN */
+	size_t share;            /* after pools_touch: blocks for each member, in its node's pool from rank * share on */
+	struct stream_size size;
+	double until, latest;    /* of touching, clock_now; the latter where all together would fit the caches */
+};
+
+/*
+ * Maps all, in blocks of arrays of `elements` (0: as the size's step says), `max_mb` at
+ * most (10^6 bytes; 0: no limit of its own). False, and one line in `error`.
+ */
+bool pools_map(struct pools *p, const struct topo *topo, double max_mb, size_t elements, char error[ERROR_SIZE]);
+
+/*
+ * Every member: touches until all is, or the time is over; what is touched then is used.
+ * At least a block for each. False: too much came to lie on another node than its own.
+ */
+bool pools_touch(struct pools *p, struct team *team, int member);
+
+/* After that: the largest misplaced share in % of a member's, and whose; NaN where it cannot be read. */
+double pools_misplaced(const struct pools *p, const struct topo *topo, int *member);
+
+/* False, and one line in `error`, where that is too much for a rate to be the node's. */
+bool pools_placed(const struct pools *p, const struct topo *topo, char error[ERROR_SIZE]);
+
+/* After the verification: as pool_wrong, of the first pool in which something is. */
+bool pools_wrong(const struct pools *p, const struct topo *topo, char error[ERROR_SIZE]);
+
+/* Every member, when none needs them any more. All at once: that is faster than the end of the process. */
+void pools_unmap(struct pools *p, const struct topo *topo, int member);
+
+#endif
