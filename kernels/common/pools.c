@@ -16,17 +16,13 @@ bool pools_map(struct pools *p, const struct topo *topo, double max_mb, size_t e
 	p->size = stream_size(topo->llc, memory_available(), max, topo->n);
 	elements = elements ? elements : p->size.step;
 	p->of = calloc((size_t)topo->n_nodes, sizeof(*p->of));
-	p->cores = calloc((size_t)topo->n_nodes, sizeof(*p->cores));
-	p->rank = calloc(n, sizeof(*p->rank));
 	p->misplaced = calloc(n, sizeof(*p->misplaced));
-	if (!p->of || !p->cores || !p->rank || !p->misplaced) {
+	if (!p->of || !p->misplaced) {
 		snprintf(error, ERROR_SIZE, "out of memory");
 		return false;
 	}
-	for (int i = 0; i < topo->n; i++)
-		p->rank[i] = p->cores[topo->node_of[i]]++;
 	for (int node = 0; node < topo->n_nodes; node++) {
-		const size_t cores = (size_t)p->cores[node], blocks = p->size.elements * cores / elements;
+		const size_t cores = (size_t)topo->cores[node], blocks = p->size.elements * cores / elements;
 		struct pool *pool = &p->of[node];
 
 		if (blocks < cores) {
@@ -44,10 +40,10 @@ bool pools_map(struct pools *p, const struct topo *topo, double max_mb, size_t e
 }
 
 /* One member, when all have touched: a slow core (a busy neighbour, a stopped one) has cost nobody more than its share. */
-static void touched(struct pools *p, int n_nodes)
+static void touched(struct pools *p, const struct topo *topo)
 {
 	p->share = SIZE_MAX;
-	for (int node = 0; node < n_nodes; node++) {
+	for (int node = 0; node < topo->n_nodes; node++) {
 		struct pool *pool = &p->of[node];
 		const size_t mapped = pool->blocks;
 		size_t share;
@@ -55,9 +51,14 @@ static void touched(struct pools *p, int n_nodes)
 		pool_touched(pool);
 		if (pool->blocks < mapped)
 			p->size.limit = stream_limit_time(p->size.limit);
-		share = pool->blocks / (size_t)p->cores[node];
+		share = pool->blocks / (size_t)topo->cores[node];
 		p->share = share < p->share ? share : p->share;
 	}
+}
+
+size_t pools_first(const struct pools *p, const struct topo *topo, int member)
+{
+	return (size_t)topo->rank[member] * p->share;
 }
 
 bool pools_touch(struct pools *p, struct team *team, int member)
@@ -65,16 +66,16 @@ bool pools_touch(struct pools *p, struct team *team, int member)
 	const struct topo *topo = team->topo;
 	const int node = topo->node_of[member];
 	struct pool *pool = &p->of[node];
-	const size_t cores = (size_t)p->cores[node], least = (p->size.least * cores + pool->elements - 1) / pool->elements;
+	const size_t cores = (size_t)topo->cores[node], least = (p->size.least * cores + pool->elements - 1) / pool->elements;
 	int worst;
 
 	pool_touch(pool, cores, SIZE_MAX, p->until);
 	pool_touch(pool, cores, least, p->latest);
 	team_meet(team);
 	if (member == 0)
-		touched(p, topo->n_nodes);
+		touched(p, topo);
 	team_meet(team);
-	p->misplaced[member] = nodes_misplaced(pool_array(pool, (size_t)p->rank[member] * p->share, POOL_A),
+	p->misplaced[member] = nodes_misplaced(pool_array(pool, pools_first(p, topo, member), POOL_A),
 					       p->share * pool_bytes(pool) / pool->blocks, topo->nodes[node]);
 	team_meet(team);
 	return !(pools_misplaced(p, topo, &worst) > NODES_MISPLACED_MOST);
@@ -117,5 +118,5 @@ void pools_unmap(struct pools *p, const struct topo *topo, int member)
 {
 	const int node = topo->node_of[member];
 
-	pool_unmap(&p->of[node], p->rank[member], p->cores[node]);
+	pool_unmap(&p->of[node], topo->rank[member], topo->cores[node]);
 }

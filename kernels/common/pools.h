@@ -14,10 +14,8 @@
 
 struct pools {
 	struct pool *of;         /* of each node, as in topo->nodes */
-	int *cores;              /* of each node */
-	int *rank;               /* of each member among its node's cores */
 	double *misplaced;       /* of each member: % of its share on another node, or NaN */
-	size_t share;            /* after pools_touch: blocks for each member, in its node's pool from rank * share on */
+	size_t share;            /* after pools_touch: blocks for each member, in its node's pool: see pools_first */
 	struct stream_size size;
 	double until, latest;    /* of touching, clock_now; the latter where all together would fit the caches */
 };
@@ -33,6 +31,9 @@ bool pools_map(struct pools *p, const struct topo *topo, double max_mb, size_t e
  * At least a block for each. False: too much came to lie on another node than its own.
  */
 bool pools_touch(struct pools *p, struct team *team, int member);
+
+/* The member's first block in its node's pool. */
+size_t pools_first(const struct pools *p, const struct topo *topo, int member);
 
 /* After that: the largest misplaced share in % of a member's, and whose; NaN where it cannot be read. */
 double pools_misplaced(const struct pools *p, const struct topo *topo, int *member);

@@ -105,7 +105,8 @@ static bool numa_nodes(struct topo *t, hwloc_topology_t machine)
 	int node, n = 0;
 
 	t->node_of = calloc((size_t)t->n, sizeof(*t->node_of));
-	good = good && t->node_of;
+	t->rank = calloc((size_t)t->n, sizeof(*t->rank));
+	good = good && t->node_of && t->rank;
 	for (int i = 0; good && i < t->n; i++) {
 		hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(machine, (unsigned)t->cpus[i]);
 
@@ -117,18 +118,21 @@ static bool numa_nodes(struct topo *t, hwloc_topology_t machine)
 	}
 	t->n_nodes = good ? hwloc_bitmap_weight(all) : 0;
 	t->nodes = calloc((size_t)t->n_nodes + 1, sizeof(*t->nodes));
-	good = good && t->nodes;
+	t->cores = calloc((size_t)t->n_nodes + 1, sizeof(*t->cores));
+	good = good && t->nodes && t->cores;
 	if (good) {
 		hwloc_bitmap_foreach_begin(node, all)
 			t->nodes[n++] = node;
 		hwloc_bitmap_foreach_end();
 	}
-	for (int i = 0; good && i < t->n; i++)
-		for (int j = 0; j < n; j++)
-			if (t->nodes[j] == t->node_of[i]) {
-				t->node_of[i] = j;
-				break;
-			}
+	for (int i = 0; good && i < t->n; i++) {
+		int j = 0;
+
+		while (t->nodes[j] != t->node_of[i])
+			j++;
+		t->node_of[i] = j;
+		t->rank[i] = t->cores[j]++;
+	}
 	hwloc_bitmap_free(near);
 	hwloc_bitmap_free(all);
 	return good;
@@ -227,7 +231,9 @@ void topo_free(struct topo *t)
 {
 	free(t->cpus);
 	free(t->node_of);
+	free(t->rank);
 	free(t->nodes);
+	free(t->cores);
 	free(t->cpus_text);
 	*t = (struct topo){ 0 };
 }

@@ -15,7 +15,9 @@ struct topo {
 	int *cpus;       /* OS index of each core's first allowed CPU, ascending by core */
 	int n;           /* number of cores, > 0 */
 	int *node_of;    /* each core's NUMA node, an index into `nodes` */
+	int *rank;       /* each core's place among its node's cores, from 0 on */
 	int *nodes;      /* OS index of each NUMA node that has one of the cores, ascending */
+	int *cores;      /* how many cores each node has */
 	int n_nodes;     /* > 0: a machine without NUMA is one node, 0 */
 	size_t llc;      /* bytes: sum of the last-level caches that hold one of the CPUs */
 	size_t cache[TOPO_LEVELS]; /* bytes of the first core's data cache of each level, 0: none; [0] is not used */

@@ -229,15 +229,6 @@ static void work(struct team *team, int member, void *unused)
 	tear_down(team, core);
 }
 
-/* Is core i the first of its NUMA node? */
-static bool leads(const struct topo *topo, int i)
-{
-	for (int j = 0; j < i; j++)
-		if (topo->node_of[j] == topo->node_of[i])
-			return false;
-	return true;
-}
-
 static int run(const struct topo *topo, double started, double end)
 {
 	/* Debian's OpenBLAS has threads of its own; the team is the only one here. */
@@ -250,7 +241,7 @@ static int run(const struct topo *topo, double started, double end)
 		return kernel_fail(DGEMM_NAME, "out of memory");
 	memset(s.cores, 0, sizeof(*s.cores) * (size_t)topo->n);
 	for (int i = 0; i < topo->n; i++) {
-		s.cores[i].leads = leads(topo, i);
+		s.cores[i].leads = topo->rank[i] == 0;
 		s.cores[i].shared = &s.nodes[topo->node_of[i]];
 	}
 	if (!team_run(topo, work, NULL))

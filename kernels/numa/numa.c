@@ -50,8 +50,6 @@ static struct {
 	double touch_from, end;
 	struct numa_memory memory; /* of each column */
 	int rows;
-	int *first, *cores;     /* of each row: a member, how many members */
-	int *rank;              /* of each member in its row */
 	int *own;               /* each row's column; where its node has no memory, another */
 	struct chase *chases;   /* of each column, in the same memory */
 	double *seconds;        /* each member's, in the cell at work */
@@ -97,7 +95,7 @@ static void measure_bandwidth(struct team *team, int member)
 		int at_work = 0;
 
 		if (row == from)
-			s.triads[member] = pool_triad(p, s.ops, s.rank[member], s.cores[row],
+			s.triads[member] = pool_triad(p, s.ops, team->topo->rank[member], team->topo->cores[row],
 						      phase_from + (i + 1) * s.plan.bandwidth, &s.seconds[member]);
 		team_meet(team);
 		for (int m = 0; member == 0 && m < n; m++)
@@ -143,7 +141,8 @@ static void ready_chases(void)
 
 static void measure_latency(struct team *team, int member)
 {
-	const int cells = s.rows * s.memory.nodes.n;
+	const int cells = s.rows * s.memory.nodes.n, row = team->topo->node_of[member];
+	const bool leads = team->topo->rank[member] == 0;
 	double phase_from;
 
 	/* By the first core of the column's row; of others (memory-only nodes), in turn. */
@@ -152,7 +151,7 @@ static void measure_latency(struct team *team, int member)
 
 		for (int r = 0; r < s.rows; r++)
 			home = s.own[r] == c ? r : home;
-		if (member == s.first[home])
+		if (leads && row == home)
 			chase_lay(&s.chases[c]);
 	}
 	team_meet(team);
@@ -160,7 +159,7 @@ static void measure_latency(struct team *team, int member)
 	for (int i = 0; i < cells * s.plan.rounds; i++) {
 		int at = i % cells, to = at % s.memory.nodes.n;
 
-		if (member == s.first[at / s.memory.nodes.n]) {
+		if (leads && row == at / s.memory.nodes.n) {
 			double *ns = &s.latency[at * s.plan.rounds + i / cells];
 
 			*ns = latency_measure(&s.chases[to], phase_from + (i + 1) * s.plan.latency - clock_now(), true);
@@ -267,25 +266,18 @@ static int report(const struct topo *topo, double started)
 
 static double max_memory_mb;
 
-/* Rows: who is in them, where their own memory is. */
+/* Where each row's own memory is. */
 static bool ready_rows(const struct topo *topo)
 {
 	const struct matrix m = { topo->n_nodes, s.memory.nodes.n, topo->nodes, s.memory.nodes.ids, NULL };
-	const size_t rows = (size_t)topo->n_nodes, members = (size_t)topo->n;
+	const size_t members = (size_t)topo->n;
 
 	s.rows = topo->n_nodes;
-	s.first = calloc(rows, sizeof(*s.first));
-	s.cores = calloc(rows, sizeof(*s.cores));
-	s.own = calloc(rows, sizeof(*s.own));
-	s.rank = calloc(members, sizeof(*s.rank));
+	s.own = calloc((size_t)s.rows, sizeof(*s.own));
 	s.seconds = calloc(members, sizeof(*s.seconds));
 	s.triads = calloc(members, sizeof(*s.triads));
-	if (!s.first || !s.cores || !s.own || !s.rank || !s.seconds || !s.triads)
+	if (!s.own || !s.seconds || !s.triads)
 		return false;
-	for (int i = topo->n - 1; i >= 0; i--)
-		s.first[topo->node_of[i]] = i;
-	for (int i = 0; i < topo->n; i++)
-		s.rank[i] = s.cores[topo->node_of[i]]++;
 	for (int r = 0; r < s.rows; r++) {
 		int own = matrix_own(&m, r);
 

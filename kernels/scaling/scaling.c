@@ -129,11 +129,9 @@ static double largest(const double *values, int n)
 /* The first node's part of the compact curve: how many points. */
 static int in_first_node(const struct topo *topo)
 {
-	int cores = 0, n = 0;
+	int n = 0;
 
-	for (int i = 0; i < topo->n; i++)
-		cores += topo->node_of[i] == 0;
-	while (n < s.n_counts && s.counts[n] <= cores)
+	while (n < s.n_counts && s.counts[n] <= topo->cores[0])
 		n++;
 	return n;
 }
@@ -177,12 +175,9 @@ static double max_memory_mb;
 static bool ready_points(const struct topo *topo)
 {
 	const size_t n = (size_t)topo->n;
-	int node = 0;
 
-	for (int i = 0; i < topo->n; i++)
-		node += topo->node_of[i] == 0;
 	s.curves = topo->n_nodes > 1 ? CURVES : 1;
-	s.n_counts = plan_counts(topo->n, node, s.counts);
+	s.n_counts = plan_counts(topo->n, topo->cores[0], s.counts);
 	for (int curve = 0; curve < CURVES; curve++)
 		s.order[curve] = calloc(n, sizeof(*s.order[curve]));
 	s.seconds = calloc(n, sizeof(*s.seconds));

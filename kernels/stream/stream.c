@@ -106,15 +106,14 @@ static void note_cycle(const struct topo *topo, double cycle_from)
 	for (int node = 0; node <= topo->n_nodes; node++) {
 		for (int op = 0; op < OPS; op++) {
 			struct tally *t = tally_of(node, op);
+			const int cores = node < topo->n_nodes ? topo->cores[node] : topo->n;
 			double from = INFINITY, to = 0;
-			int cores = 0;
 
 			for (int i = 0; i < topo->n; i++) {
 				if (node < topo->n_nodes && topo->node_of[i] != node)
 					continue;
 				from = fmin(from, s.times[i].from[op]);
 				to = fmax(to, s.times[i].to[op]);
-				cores++;
 			}
 			/* The first cycle, after page faults and with cold clocks, only counts if it is the only one. */
 			if (s.cycles == 1)
@@ -157,7 +156,7 @@ static void work(struct team *team, int member, void *shared)
 	if (pools_touch(&s.pools, team, member)) {
 		const double *want;
 
-		first = (size_t)s.pools.rank[member] * s.pools.share;
+		first = pools_first(&s.pools, team->topo, member);
 		if (member == 0)
 			s.end -= UNMAP_SHARE * (clock_now() - from);
 		cycles(team, member, pool, first);
@@ -194,13 +193,9 @@ static void report_nodes(struct result *r, const struct topo *topo)
 {
 	result_list_begin(r, "numa");
 	for (int node = 0; node < topo->n_nodes; node++) {
-		int cores = 0;
-
-		for (int i = 0; i < topo->n; i++)
-			cores += topo->node_of[i] == node;
 		result_object_begin(r);
 		result_integer(r, "node", topo->nodes[node]);
-		result_integer(r, "cores", cores);
+		result_integer(r, "cores", topo->cores[node]);
 		report_ops(r, node);
 		result_object_end(r);
 	}
