@@ -55,13 +55,6 @@ void pool_unmap(struct pool *p, int member, int members)
 		munmap(p->memory + from, (to < p->bytes ? to : p->bytes) - from);
 }
 
-void pool_free(struct pool *p)
-{
-	free(p->triads);
-	p->memory = NULL;
-	p->triads = NULL;
-}
-
 /* The next blocks that no other thread has: from `*block` to the result; none if equal. */
 static size_t claim(struct pool *p, size_t *block)
 {
@@ -123,22 +116,39 @@ static void triad(struct pool *p, const struct ops *ops, size_t block)
 	ops->triad(even ? b : c, even ? c : b, pool_array(p, block, POOL_A), 1, p->elements);
 }
 
-size_t pool_triad(struct pool *p, const struct ops *ops, int member, int members, double until, double *seconds)
+struct pool_work pool_triad(struct pool *p, const struct ops *ops, int member, int members, double until)
 {
-	size_t first = (size_t)member, step = (size_t)members, done = 0, part;
-	double from = clock_now(), now;
+	const size_t first = (size_t)member, step = (size_t)members, turn = p->turn;
+	const double from = clock_now();
+	size_t done = 0, part;
+	double now;
 
-	*seconds = 0;
 	if (first >= p->blocks)
-		return 0;
+		return (struct pool_work){ 0 };
 	part = (p->blocks - first + step - 1) / step;
 	do {
-		triad(p, ops, first + (p->turn + done) % part * step);
+		triad(p, ops, first + (turn + done) % part * step);
 		done++;
 		now = clock_now();
 	} while (now < until);
-	*seconds = now - from;
-	return done;
+	/* All do about the same number: one speaks for all. */
+	if (member == 0)
+		p->turn += done;
+	return (struct pool_work){ .bytes = (double)(done * block_bytes(p)), .seconds = now - from };
+}
+
+void pool_tally(struct tally *t, const struct pool_work *work, int n)
+{
+	double bytes = 0, seconds = 0;
+	int at_work = 0;
+
+	for (int i = 0; i < n; i++) {
+		bytes += work[i].bytes;
+		seconds += work[i].seconds;
+		at_work += work[i].bytes > 0;
+	}
+	if (at_work > 0)
+		tally_add(t, bytes, seconds / at_work);
 }
 
 static void verify_block(struct pool *p, size_t block, const double want[POOL_ARRAYS], int cpu)

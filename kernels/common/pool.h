@@ -13,6 +13,7 @@
 
 #include "ops.h"
 #include "opts.h"
+#include "tally.h"
 
 /*
  * For pool_triad: three arrays of 256 KiB. Each triad starts anew: the prefetchers' first
@@ -30,7 +31,7 @@ struct pool {
 	size_t blocks;          /* > 0; after pool_touched: those that were touched */
 	uint32_t *triads;       /* done on each block by pool_triad */
 	atomic_size_t claimed;  /* blocks, by the threads that touch or verify */
-	size_t turn;            /* triads start here in each thread's part, so that caches do not help */
+	atomic_size_t turn;     /* triads start here in each thread's part, so that caches do not help */
 	atomic_bool wrong;      /* one was found: */
 	struct pool_wrong {
 		size_t element;
@@ -44,9 +45,6 @@ bool pool_map(struct pool *p, size_t blocks, size_t elements);
 
 /* Thread `member` of `members` gives its share of the memory back: when none needs it any more. */
 void pool_unmap(struct pool *p, int member, int members);
-
-/* What pool_unmap leaves. */
-void pool_free(struct pool *p);
 
 /*
  * One of the threads that touch: `least` blocks whatever time it takes, then up to `most`
@@ -64,12 +62,16 @@ size_t pool_bytes(const struct pool *p);
 /* One of a block's arrays: POOL_A, POOL_B, POOL_C. */
 double *pool_array(const struct pool *p, size_t block, int which);
 
-/*
- * Thread `member` of `members`: triads on its part until `until`. Returns how many,
- * 3 x 8 x `elements` bytes each; 0 if there are fewer blocks than members. `*seconds`
- * becomes the time that they took.
- */
-size_t pool_triad(struct pool *p, const struct ops *ops, int member, int members, double until, double *seconds);
+/* One thread's triads: bytes, as STREAM counts them, in seconds. */
+struct pool_work {
+	double bytes, seconds;
+};
+
+/* Thread `member` of `members`: triads on its part until `until`; none if there are fewer blocks than members. */
+struct pool_work pool_triad(struct pool *p, const struct ops *ops, int member, int members, double until);
+
+/* What n threads did at the same time, those without work left out: all bytes in their mean time. */
+void pool_tally(struct tally *t, const struct pool_work *work, int n);
 
 /* One of the threads that verify what pool_triad left, all elements of the blocks, on `cpu`. */
 void pool_verify(struct pool *p, int cpu);

@@ -52,8 +52,7 @@ static struct {
 	int rows;
 	int *own;               /* each row's column; where its node has no memory, another */
 	struct chase *chases;   /* of each column, in the same memory */
-	double *seconds;        /* each member's, in the cell at work */
-	size_t *triads;
+	struct pool_work *work; /* each member's, in the cell at work */
 	struct tally *tallies;  /* of each cell: bandwidth */
 	double *bandwidth;      /* the same, at the end */
 	double *latency;        /* [cell][round]; at the end [cell]: the medians */
@@ -83,32 +82,21 @@ static void touched(void)
 
 static void measure_bandwidth(struct team *team, int member)
 {
-	const int n = team->topo->n, row = team->topo->node_of[member], cells = s.rows * s.memory.nodes.n;
+	const struct topo *topo = team->topo;
+	const int row = topo->node_of[member], columns = s.memory.nodes.n, cells = s.rows * columns;
 	const double phase_from = clock_now();
 
 	/* Ends as planned from the start of the phase: what waiting cost, the next cell makes up for. */
 	for (int i = 0; i < cells * s.plan.rounds; i++) {
-		int at = i % cells, from = at / s.memory.nodes.n;
-		struct pool *p = &s.memory.pools[at % s.memory.nodes.n];
-		double triads = 0, seconds = 0;
-		size_t most = 0;
-		int at_work = 0;
+		const int at = i % cells;
 
-		if (row == from)
-			s.triads[member] = pool_triad(p, s.ops, team->topo->rank[member], team->topo->cores[row],
-						      phase_from + (i + 1) * s.plan.bandwidth, &s.seconds[member]);
+		s.work[member] = (struct pool_work){ 0 };
+		if (row == at / columns)
+			s.work[member] = pool_triad(&s.memory.pools[at % columns], s.ops, topo->rank[member],
+						    topo->cores[row], phase_from + (i + 1) * s.plan.bandwidth);
 		team_meet(team);
-		for (int m = 0; member == 0 && m < n; m++)
-			if (team->topo->node_of[m] == from) {
-				triads += (double)s.triads[m];
-				seconds += s.seconds[m];
-				at_work += s.triads[m] > 0;
-				most = s.triads[m] > most ? s.triads[m] : most;
-			}
-		if (member == 0 && at_work > 0) {
-			tally_add(&s.tallies[at], triads * POOL_BLOCK, seconds / at_work);
-			p->turn += most;
-		}
+		if (member == 0)
+			pool_tally(&s.tallies[at], s.work, topo->n);
 		team_meet(team);
 	}
 }
@@ -270,13 +258,11 @@ static double max_memory_mb;
 static bool ready_rows(const struct topo *topo)
 {
 	const struct matrix m = { topo->n_nodes, s.memory.nodes.n, topo->nodes, s.memory.nodes.ids, NULL };
-	const size_t members = (size_t)topo->n;
 
 	s.rows = topo->n_nodes;
 	s.own = calloc((size_t)s.rows, sizeof(*s.own));
-	s.seconds = calloc(members, sizeof(*s.seconds));
-	s.triads = calloc(members, sizeof(*s.triads));
-	if (!s.own || !s.seconds || !s.triads)
+	s.work = calloc((size_t)topo->n, sizeof(*s.work));
+	if (!s.own || !s.work)
 		return false;
 	for (int r = 0; r < s.rows; r++) {
 		int own = matrix_own(&m, r);

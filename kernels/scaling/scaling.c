@@ -45,35 +45,23 @@ static struct {
 	struct tally *tallies[CURVES]; /* of each count */
 	double *gbs[CURVES];   /* the same, at the end */
 	struct pools pools;
-	double *seconds;       /* each member's, at the point at work */
-	size_t *triads;
+	struct pool_work *work; /* each member's, at the point at work */
 } s;
 
 static void measure_point(struct team *team, int member, const int *order, int threads, double until, struct tally *t)
 {
-	const int *node_of = team->topo->node_of;
-	int rank = -1, active = 0, at_work = 0;
-	double triads = 0, seconds = 0;
+	const int *node_of = team->topo->node_of, node = node_of[member];
+	int rank = -1, active = 0;
 
 	for (int i = 0; i < threads; i++) {
 		if (order[i] == member)
 			rank = active;
-		active += node_of[order[i]] == node_of[member];
+		active += node_of[order[i]] == node;
 	}
-	if (rank >= 0)
-		s.triads[member] = pool_triad(&s.pools.of[node_of[member]], s.ops, rank, active,
-					      until, &s.seconds[member]);
+	s.work[member] = rank >= 0 ? pool_triad(&s.pools.of[node], s.ops, rank, active, until) : (struct pool_work){ 0 };
 	team_meet(team);
-	for (int i = 0; member == 0 && i < threads; i++) {
-		triads += (double)s.triads[order[i]];
-		seconds += s.seconds[order[i]];
-		at_work += s.triads[order[i]] > 0;
-		/* The threads of a node do about the same number: one speaks for all. */
-		if (i == 0 || node_of[order[i]] != node_of[order[i - 1]])
-			s.pools.of[node_of[order[i]]].turn += s.triads[order[i]];
-	}
-	if (member == 0 && at_work > 0)
-		tally_add(t, triads * POOL_BLOCK, seconds / at_work);
+	if (member == 0)
+		pool_tally(t, s.work, team->topo->n);
 	team_meet(team);
 }
 
@@ -180,9 +168,8 @@ static bool ready_points(const struct topo *topo)
 	s.n_counts = plan_counts(topo->n, topo->cores[0], s.counts);
 	for (int curve = 0; curve < CURVES; curve++)
 		s.order[curve] = calloc(n, sizeof(*s.order[curve]));
-	s.seconds = calloc(n, sizeof(*s.seconds));
-	s.triads = calloc(n, sizeof(*s.triads));
-	if (!s.order[COMPACT] || !s.order[SPREAD] || !s.seconds || !s.triads)
+	s.work = calloc(n, sizeof(*s.work));
+	if (!s.order[COMPACT] || !s.order[SPREAD] || !s.work)
 		return false;
 	plan_compact(topo->node_of, topo->n, topo->n_nodes, s.order[COMPACT]);
 	plan_spread(topo->node_of, topo->n, topo->n_nodes, s.order[SPREAD]);
