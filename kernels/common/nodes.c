@@ -32,12 +32,6 @@ bool nodes_load(struct nodes *nodes, const struct topo *topo)
 	return nodes->n > 0;
 }
 
-void nodes_free(struct nodes *nodes)
-{
-	free(nodes->ids);
-	*nodes = (struct nodes){ 0 };
-}
-
 size_t nodes_available(int id)
 {
 	char path[80], line[256];

@@ -18,7 +18,6 @@ struct nodes {
  * them. Where libnuma says that there is no NUMA: the cores' nodes. False: no memory.
  */
 bool nodes_load(struct nodes *nodes, const struct topo *topo);
-void nodes_free(struct nodes *nodes);
 
 /*
  * Bytes of a node that can be taken without pushing out more than file pages not

@@ -8,7 +8,8 @@
 #define SECONDS_LOW 0.05
 #define SECONDS_HIGH 600.0
 
-bool opts_number(const char *text, double low, double high, double *value)
+/* A decimal number from low to high and nothing else; false otherwise. */
+static bool read_number(const char *text, double low, double high, double *value)
 {
 	char *end;
 	double v;
@@ -41,7 +42,7 @@ static bool take_number(const char *name, const char *text, double low, double h
 {
 	char shown[40];
 
-	if (opts_number(text, low, high, value))
+	if (read_number(text, low, high, value))
 		return true;
 	show(shown, sizeof(shown), text);
 	snprintf(error, ERROR_SIZE, "%s: want a number from %g to %g, not \"%s\"", name, low, high, shown);

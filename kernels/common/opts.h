@@ -39,9 +39,6 @@ struct opts {
 bool opts_parse(struct opts *opts, const struct opts_extra *extra, size_t n_extra, int argc, char **argv,
 		char error[ERROR_SIZE]);
 
-/* A decimal number from low to high and nothing else; false otherwise. */
-bool opts_number(const char *text, double low, double high, double *value);
-
 /* Prints --help or --version on stdout. */
 void opts_print(const struct opts *opts, const char *name, const char *what, const struct opts_extra *extra,
 		size_t n_extra);

@@ -5,26 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/random.h"
+
 #define VECTORS 2
 #define VECTOR_BITS 20
-#define GAMMA 0x9e3779b97f4a7c15
 
-static uint64_t mix(uint64_t z)
-{
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
-
-uint64_t exact_random(uint64_t *state)
-{
-	return mix(*state += GAMMA);
-}
-
-/* Element i of a, then of b: splitmix64's state is a counter, so any can be had alone. */
+/* Element i of a, then of b: any can be had alone. */
 static int64_t input(const struct exact *x, size_t i)
 {
-	uint64_t r = mix(x->seed + ((uint64_t)i + 1) * GAMMA);
+	uint64_t r = random_mix(x->seed + ((uint64_t)i + 1) * RANDOM_GAMMA);
 	int64_t size = 1 + (int64_t)(r & 7);
 
 	return r & 8 ? size : -size;
@@ -132,7 +121,7 @@ static size_t wrong_row(const struct exact *m, const double *c, uint64_t *random
 	int64_t x[EXACT_MAX_N], bx[EXACT_MAX_N];
 
 	for (size_t i = 0; i < n; i++)
-		x[i] = (int64_t)(exact_random(random) >> (64 - VECTOR_BITS));
+		x[i] = (int64_t)(random_next(random) >> (64 - VECTOR_BITS));
 	for (size_t i = 0; i < k; i++) {
 		bx[i] = 0;
 		for (size_t j = 0; j < n; j++)

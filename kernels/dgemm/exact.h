@@ -38,9 +38,6 @@ struct exact_fault {
 	int64_t expected;
 };
 
-/* splitmix64 (Steele, Lea, Flood 2014). */
-uint64_t exact_random(uint64_t *state);
-
 void exact_inputs(const struct exact *x);
 
 /* The one right value of element (row, column) of a b, from the seed, not from memory. */

@@ -10,35 +10,22 @@
 
 #include "common/clock.h"
 
-#define FILE_MOST ((size_t)32 << 20) /* /proc/interrupts of the largest machines has some MB */
 #define ROWS_MOST 8192
 #define THREADS_MOST 262144
 
-/* A whole file, NUL-ended; NULL if it cannot be read. */
+/* A whole file, NUL-ended; NULL if it is empty or cannot be read. */
 static char *slurp(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t size = 65536, length = 0;
-	char *text = fd < 0 ? NULL : malloc(size), *grown;
+	FILE *f = fopen(path, "re");
+	size_t room = 0;
+	char *text = NULL;
 
-	while (text) {
-		ssize_t n = read(fd, text + length, size - length - 1);
-
-		if (n <= 0)
-			break;
-		length += (size_t)n;
-		if (size - length > 4096)
-			continue;
-		grown = size < FILE_MOST ? realloc(text, size * 2) : NULL;
-		if (!grown)
-			break;
-		text = grown;
-		size *= 2;
+	if (f && getdelim(&text, &room, '\0', f) < 0) {
+		free(text);
+		text = NULL;
 	}
-	if (fd >= 0)
-		close(fd);
-	if (text)
-		text[length] = '\0';
+	if (f)
+		fclose(f);
 	return text;
 }
 

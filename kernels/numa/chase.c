@@ -1,19 +1,11 @@
 #include "chase.h"
 
-/* Steele, Lea, Flood 2014 (SplitMix64): every seed gives a full period. */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-	return z ^ (z >> 31);
-}
+#include "common/random.h"
 
 /* 0 .. n-1; n < 2^32, so that the bias of the multiplication is below 2^-32. */
 static size_t below(uint64_t *state, size_t n)
 {
-	return (size_t)(((next_random(state) >> 32) * n) >> 32);
+	return (size_t)(((random_next(state) >> 32) * n) >> 32);
 }
 
 /* Fisher and Yates */

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "common/random.h"
 #include "dgemm/exact.h"
 
 #define N 48
@@ -76,7 +77,7 @@ static void every_flip_is_found(void **state)
 
 	(void)state;
 	for (int i = 0; i < TRIALS; i++) {
-		uint64_t r = exact_random(&random);
+		uint64_t r = random_next(&random);
 		size_t place = (size_t)(r >> 8) % (N * N), row = place / N, column = place % N;
 		struct exact_fault f;
 
@@ -99,7 +100,7 @@ static void every_input_flip_is_found(void **state)
 
 	(void)state;
 	for (int i = 0; i < TRIALS / 10; i++) {
-		uint64_t r = exact_random(&random);
+		uint64_t r = random_next(&random);
 		bool in_a = r & 64;
 		double *input = in_a ? a : b;
 		enum exact_what what = in_a ? EXACT_INPUT_A : EXACT_INPUT_B;
