@@ -134,20 +134,9 @@ size_t memory_available(void)
 
 double memory_huge_pct(void)
 {
-	char line[256];
-	double all = 0, huge = NAN;
-	FILE *f = fopen("/proc/self/smaps_rollup", "re");
+	const double all = (double)read_field("/proc/self/smaps_rollup", "Anonymous");
 
-	if (f == NULL)
-		return NAN;
-	while (fgets(line, sizeof(line), f) != NULL) {
-		if (strncmp(line, "Anonymous:", 10) == 0)
-			all = strtod(line + 10, NULL);
-		else if (strncmp(line, "AnonHugePages:", 14) == 0)
-			huge = strtod(line + 14, NULL);
-	}
-	fclose(f);
-	return all > 0 ? 100 * huge / all : NAN;
+	return all > 0 ? 100 * (double)read_field("/proc/self/smaps_rollup", "AnonHugePages") / all : NAN;
 }
 
 void *memory_map(size_t bytes)

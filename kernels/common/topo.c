@@ -1,6 +1,5 @@
 #include "topo.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,23 +237,29 @@ void topo_free(struct topo *t)
 	*t = (struct topo){ 0 };
 }
 
-bool topo_stay_on(const struct topo *topo)
+cpu_set_t *topo_set(const int *cpus, int n, size_t *size)
 {
 	cpu_set_t *set;
-	size_t size;
 	int most = 0;
-	bool good;
 
-	for (int i = 0; i < topo->n; i++)
-		most = topo->cpus[i] > most ? topo->cpus[i] : most;
+	for (int i = 0; i < n; i++)
+		most = cpus[i] > most ? cpus[i] : most;
 	set = CPU_ALLOC((size_t)most + 1);
-	size = CPU_ALLOC_SIZE((size_t)most + 1);
+	*size = CPU_ALLOC_SIZE((size_t)most + 1);
 	if (set == NULL)
-		return false;
-	CPU_ZERO_S(size, set);
-	for (int i = 0; i < topo->n; i++)
-		CPU_SET_S((size_t)topo->cpus[i], size, set);
-	good = sched_setaffinity(0, size, set) == 0;
+		return NULL;
+	CPU_ZERO_S(*size, set);
+	for (int i = 0; i < n; i++)
+		CPU_SET_S((size_t)cpus[i], *size, set);
+	return set;
+}
+
+bool topo_stay_on(const struct topo *topo)
+{
+	size_t size;
+	cpu_set_t *set = topo_set(topo->cpus, topo->n, &size);
+	const bool good = set && sched_setaffinity(0, size, set) == 0;
+
 	CPU_FREE(set);
 	return good;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <hwloc.h>
+#include <sched.h>
 
 #include "opts.h"
 
@@ -34,6 +35,9 @@ bool topo_load(struct topo *t, const char *cpus, char error[ERROR_SIZE]);
 /* The same on a loaded topology, with the allowed set given: for synthetic ones. */
 bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t allowed, const char *cpus,
 	       char error[ERROR_SIZE]);
+
+/* A set of n CPUs, `*size` bytes, for CPU_FREE. NULL: out of memory. */
+cpu_set_t *topo_set(const int *cpus, int n, size_t *size);
 
 /* Keeps this thread on any of the cores that were picked. False: errno. */
 bool topo_stay_on(const struct topo *t);
