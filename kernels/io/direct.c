@@ -8,7 +8,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "common/dir.h"
+#include "file.h"
 
 #define PAGE 4096
 

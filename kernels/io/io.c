@@ -2,7 +2,7 @@
  * io: what one directory's file system does for one process: sequential write and
  * read past the page cache, the latency of a small write made durable, the rate of
  * creating, looking up and unlinking files. Bytes are verified: each depends on its
- * offset and on this run. Nothing is left behind (common/janitor.h).
+ * offset and on this run. Nothing is left behind (janitor.h).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +21,7 @@
 #include "common/kernel.h"
 #include "common/stats.h"
 #include "direct.h"
+#include "file.h"
 #include "pattern.h"
 
 #define NAME "io"
@@ -63,7 +64,7 @@ static int fail(const char *what)
 /* Closes the data file, if it is open; unlinks it before that, if it has a name. */
 static int close_file(int code)
 {
-	if (s.named && !dir_unname(s.dir, s.file.fd, &s.janitor) && code == EXIT_MEASURED)
+	if (s.named && !file_unname(s.dir, s.file.fd, &s.janitor) && code == EXIT_MEASURED)
 		code = fail("unlink");
 	s.named = false;
 	if (s.file.fd >= 0)
@@ -74,7 +75,7 @@ static int close_file(int code)
 
 static bool open_file(bool named)
 {
-	s.file.fd = named ? dir_named_file(s.dir, &s.janitor) : dir_file(s.dir, &s.janitor);
+	s.file.fd = named ? file_open_named(s.dir, &s.janitor) : file_open(s.dir, &s.janitor);
 	s.named = named && s.file.fd >= 0;
 	if (s.file.fd >= 0)
 		direct_ask(&s.file, s.chunk);
@@ -245,7 +246,7 @@ static int set_up(void)
 		return kernel_fail(NAME, "%s: %s", s.shown, error);
 	if (fstatfs(s.dir, &fs) != 0)
 		return fail("statfs");
-	dir_type(s.dir, s.type, sizeof(s.type));
+	file_system_name(s.dir, s.type, sizeof(s.type));
 	/* Some FUSE file systems do not tell their size at all. */
 	room = fs.f_blocks ? (double)fs.f_bavail * (double)(fs.f_frsize ? fs.f_frsize : fs.f_bsize) : 1e18;
 	s.limit = (size_t)(room / FREE_SHARE < max_mb * 1e6 ? room / FREE_SHARE : max_mb * 1e6);
@@ -255,7 +256,7 @@ static int set_up(void)
 					   s.shown, room * 1e-6);
 	if (!janitor_start(&s.janitor, s.dir))
 		return fail("the janitor cannot be started");
-	if (!open_file(dir_logs_names(s.dir)))
+	if (!open_file(file_logs_names(s.dir)))
 		return fail("no file can be made");
 	s.buffer = aligned_alloc(CHUNK, CHUNK);
 	if (!s.buffer)
