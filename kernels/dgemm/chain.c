@@ -2,10 +2,9 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "common/clock.h"
+#include "common/read.h"
 
 #define STEPS 64 /* in a row: the loop around them runs beside the chain */
 #define LOOPS 2048
@@ -41,16 +40,7 @@ double chain_mhz(void)
 
 double cpufreq_mhz(int cpu, const char *file)
 {
-	char path[128], text[32];
-	double khz = NAN;
-	FILE *f;
+	size_t khz;
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/%s", cpu, file);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return NAN;
-	if (fgets(text, sizeof(text), f) != NULL && text[0] >= '1' && text[0] <= '9')
-		khz = strtod(text, NULL);
-	fclose(f);
-	return khz / 1000;
+	return read_number(&khz, NULL, "/sys/devices/system/cpu/cpu%d/cpufreq/%s", cpu, file) && khz > 0 ? (double)khz / 1000 : NAN;
 }

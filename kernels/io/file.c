@@ -11,6 +11,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "common/read.h"
+
 /* Not in linux/magic.h, or not in that of RHEL 8. */
 #define BEEGFS_MAGIC 0x19830326
 #undef CIFS_SUPER_MAGIC
@@ -20,37 +22,20 @@
 #undef FUSE_SUPER_MAGIC
 #define FUSE_SUPER_MAGIC 0x65735546
 
-/* The mount's number, from /proc: st_dev would not do, as btrfs and others invent theirs. */
-static int mount_id(int dir)
-{
-	char path[64], line[256];
-	int id = -1;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", dir);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return -1;
-	while (fgets(line, sizeof(line), f) != NULL)
-		if (strncmp(line, "mnt_id:", 7) == 0)
-			id = (int)strtol(line + 7, NULL, 10);
-	fclose(f);
-	return id;
-}
-
 void file_system_name(int dir, char *type, size_t size)
 {
-	int id = mount_id(dir);
 	FILE *f = fopen("/proc/self/mountinfo", "re");
-	size_t room = 0;
+	size_t room = 0, id = 0;
 	char *line = NULL;
 
+	/* The mount's number, from /proc: st_dev would not do, as btrfs and others invent theirs. */
+	(void)read_number(&id, "mnt_id", "/proc/self/fdinfo/%d", dir);
 	snprintf(type, size, "unknown");
 	/* "36 35 98:0 /root /mount options optional... - ext4 /dev/sda super" */
 	while (f != NULL && getline(&line, &room, f) > 0) {
 		char *name = strstr(line, " - ");
 
-		if (name == NULL || strtol(line, NULL, 10) != id)
+		if (name == NULL || strtoul(line, NULL, 10) != id)
 			continue;
 		name += 3;
 		snprintf(type, size, "%.*s", (int)strcspn(name, " "), name);
