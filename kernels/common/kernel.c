@@ -32,12 +32,11 @@ int kernel_finish(const char *name, struct result *r, const struct topo *topo, d
 	return code;
 }
 
-/* Long after its box something hangs (OpenBLAS without memory does): nobody may be waiting for us. */
 static const char *alarm_name;
 
 static void on_alarm(int signal_number)
 {
-	static const char text[] = ": still not done at twice its time box, given up\n";
+	static const char text[] = ": still not done long after its time box, given up\n";
 
 	(void)signal_number;
 	if (write(STDERR_FILENO, alarm_name, strlen(alarm_name)) > 0 &&
@@ -46,7 +45,7 @@ static void on_alarm(int signal_number)
 	_exit(EXIT_COULD_NOT);
 }
 
-static void set_alarm(const char *name, double seconds)
+void kernel_watch(const char *name, double seconds)
 {
 	struct sigaction action = { .sa_handler = on_alarm };
 
@@ -73,7 +72,7 @@ int kernel_main(const struct kernel *k, int argc, char **argv)
 		opts_print(&opts, k->name, k->what, k->extra, k->n_extra);
 		return fflush(stdout) == 0 ? EXIT_MEASURED : EXIT_COULD_NOT;
 	}
-	set_alarm(k->name, opts.seconds);
+	kernel_watch(k->name, opts.seconds);
 	if (!topo_load(&topo, opts.cpus, error))
 		return kernel_fail(k->name, "%s", error);
 	code = k->run(&topo, started, started + opts.seconds);

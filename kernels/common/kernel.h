@@ -21,6 +21,12 @@ struct kernel {
 /* Returns the exit code. */
 int kernel_main(const struct kernel *k, int argc, char **argv);
 
+/*
+ * From now on, ends the process with EXIT_COULD_NOT at twice the time box of `seconds`
+ * and 3 s: something hangs. kernel_main does it; nothing else may be there to wait for us.
+ */
+void kernel_watch(const char *name, double seconds);
+
 /* "name: ..." on stderr; returns EXIT_COULD_NOT. */
 int kernel_fail(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

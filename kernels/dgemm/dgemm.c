@@ -256,7 +256,7 @@ int main(int argc, char **argv)
 	static const struct kernel kernel = {
 		.name = DGEMM_NAME,
 		.what = "Measures the DGEMM rate and the clock of every physical core at once; every result is verified.",
-		.seconds = 1,
+		.seconds = DGEMM_SECONDS,
 		.run = run,
 	};
 
