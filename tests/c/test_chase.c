@@ -38,7 +38,8 @@ static void assert_one_cycle(const struct chase *c)
 	for (;;) {
 		size_t i = (size_t)(p - c->base) / c->stride;
 
-		assert_true(i < c->n && (size_t)(p - c->base) % c->stride == 0);
+		assert_true(i < c->n);
+		assert_true((size_t)(p - c->base) % c->stride == 0);
 		if (seen[i])
 			break;
 		seen[i] = 1;

@@ -65,8 +65,14 @@ static void right_is_right(void **state)
 	}
 	assert_int_equal(exact_compare(&m, c, right).what, EXACT_RIGHT);
 	for (size_t i = 0; i < N * K; i++) {
-		assert_true(a[i] == (double)(int)a[i] && a[i] != 0 && a[i] >= -8 && a[i] <= 8);
-		assert_true(b[i] == (double)(int)b[i] && b[i] != 0 && b[i] >= -8 && b[i] <= 8);
+		assert_true(a[i] == (double)(int)a[i]);
+		assert_true(a[i] != 0);
+		assert_true(a[i] >= -8);
+		assert_true(a[i] <= 8);
+		assert_true(b[i] == (double)(int)b[i]);
+		assert_true(b[i] != 0);
+		assert_true(b[i] >= -8);
+		assert_true(b[i] <= 8);
 	}
 }
 
