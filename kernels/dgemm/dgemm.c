@@ -238,27 +238,22 @@ static int run(const struct topo *topo, double started, double end)
 	s.nodes = calloc((size_t)topo->n_nodes, sizeof(*s.nodes));
 	s.cores = aligned_alloc(128, sizeof(*s.cores) * (size_t)topo->n);
 	if (!s.nodes || !s.cores)
-		return kernel_fail(DGEMM_NAME, "out of memory");
+		return kernel_fail("out of memory");
 	memset(s.cores, 0, sizeof(*s.cores) * (size_t)topo->n);
 	for (int i = 0; i < topo->n; i++) {
 		s.cores[i].leads = topo->rank[i] == 0;
 		s.cores[i].shared = &s.nodes[topo->node_of[i]];
 	}
 	if (!team_run(topo, work, NULL))
-		return kernel_fail(DGEMM_NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
+		return kernel_fail("a thread cannot be started on its CPU: %s", strerror(errno));
 	if (s.no_memory)
-		return kernel_fail(DGEMM_NAME, "memory cannot be mapped: %s", strerror(ENOMEM));
+		return kernel_fail("memory cannot be mapped: %s", strerror(ENOMEM));
 	return dgemm_report(topo, s.cores, s.size, started);
 }
 
-int main(int argc, char **argv)
-{
-	static const struct kernel kernel = {
-		.name = DGEMM_NAME,
-		.what = "Measures the DGEMM rate and the clock of every physical core at once; every result is verified.",
-		.seconds = DGEMM_SECONDS,
-		.run = run,
-	};
-
-	return kernel_main(&kernel, argc, argv);
-}
+const struct kernel kernel = {
+	.name = "dgemm",
+	.what = "Measures the DGEMM rate and the clock of every physical core at once; every result is verified.",
+	.seconds = 1,
+	.run = run,
+};

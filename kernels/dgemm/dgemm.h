@@ -8,8 +8,6 @@
 #include "exact.h"
 #include "size.h"
 
-#define DGEMM_NAME "dgemm"
-#define DGEMM_SECONDS 1    /* default time box */
 #define DGEMM_SAMPLES 1024 /* of the clock, on each core: the latest */
 
 /* What all cores of a NUMA node share: the inputs and the one right result. */

@@ -187,7 +187,7 @@ struct exact_fault exact_compare(const struct exact *x, const double *c, const d
 	return f;
 }
 
-void exact_tell(const struct exact_fault *f, char *text, size_t size)
+void exact_describe(const struct exact_fault *f, char *text, size_t size)
 {
 	static const char *const whose[] = {
 		[EXACT_RESULT] = "",

@@ -57,6 +57,6 @@ struct exact_fault exact_verify(const struct exact *x, const double *c, uint64_t
 struct exact_fault exact_compare(const struct exact *x, const double *c, const double *reference);
 
 /* "C[5][7] is 3, expected 2"; not for EXACT_RIGHT. */
-void exact_tell(const struct exact_fault *fault, char *text, size_t size);
+void exact_describe(const struct exact_fault *fault, char *text, size_t size);
 
 #endif

@@ -8,11 +8,10 @@
 #include <unistd.h>
 
 #include "common/kernel.h"
-#include "dgemm.h"
 
 static void watch(void)
 {
-	kernel_watch(DGEMM_NAME, DGEMM_SECONDS);
+	kernel_watch(kernel.seconds);
 }
 
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(void) = watch;
@@ -20,5 +19,5 @@ __attribute__((section(".preinit_array"), used)) static void (*const preinit)(vo
 /* Only what libraries call: main's return does not come here. */
 void exit(int code)
 {
-	_exit(kernel_fail(DGEMM_NAME, "OpenBLAS has ended the process, with exit code %d", code));
+	_exit(kernel_fail("OpenBLAS has ended the process, with exit code %d", code));
 }

@@ -81,19 +81,17 @@ int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm
 	if (!rates || !clocks) {
 		free(rates);
 		free(clocks);
-		return kernel_fail(DGEMM_NAME, "out of memory");
+		return kernel_fail("out of memory");
 	}
 	for (int i = topo->n - 1; i >= 0; i--) {
 		calls += cores[i].calls;
 		bad = cores[i].fault.what != EXACT_RIGHT ? &cores[i] : bad;
 	}
-	result_begin(&r, DGEMM_NAME);
-	result_bool(&r, "verified", bad == NULL);
 	if (bad) {
-		exact_tell(&bad->fault, what, sizeof(what));
+		exact_describe(&bad->fault, what, sizeof(what));
 		snprintf(error, sizeof(error), "cpu %d: %s", topo->cpus[bad - cores], what);
-		result_string(&r, "error", error);
 	}
+	kernel_begin(&r, bad ? error : NULL);
 	report_cores(&r, topo, cores, size, rates, clocks);
 	result_integer(&r, "n", (long long)size.n);
 	result_integer(&r, "k", (long long)size.k);
@@ -101,5 +99,5 @@ int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm
 	result_string(&r, "blas", openblas_get_config());
 	free(rates);
 	free(clocks);
-	return kernel_finish(DGEMM_NAME, &r, topo, started, bad ? EXIT_WRONG : EXIT_MEASURED);
+	return kernel_finish(&r, topo, started);
 }

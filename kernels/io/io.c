@@ -24,8 +24,6 @@
 #include "file.h"
 #include "pattern.h"
 
-#define NAME "io"
-
 /* One request as dd bs=1M makes it, so that an admin can compare; less where there is no room. */
 #define CHUNK ((size_t)1 << 20)
 #define CHUNK_LEAST ((size_t)1 << 16)
@@ -57,7 +55,7 @@ static struct {
 
 static int fail(const char *what)
 {
-	return kernel_fail(NAME, "%s: %s: %s", s.shown, what,
+	return kernel_fail("%s: %s: %s", s.shown, what,
 			   errno == EMLINK ? "somebody linked the file meanwhile, or moved it" : strerror(errno));
 }
 
@@ -210,10 +208,7 @@ static int report(const struct topo *topo, double started, int code)
 	struct result r;
 
 	one.n = 1;
-	result_begin(&r, NAME);
-	result_bool(&r, "verified", code == EXIT_MEASURED);
-	if (code == EXIT_WRONG)
-		result_string(&r, "error", s.wrong);
+	kernel_begin(&r, code == EXIT_WRONG ? s.wrong : NULL);
 	result_string(&r, "dir", dir_path);
 	result_string(&r, "filesystem", s.type);
 	result_bool(&r, "direct", s.direct);
@@ -231,7 +226,7 @@ static int report(const struct topo *topo, double started, int code)
 		result_number(&r, "unlinks_per_s", (double)s.files / s.unlink_s);
 		result_integer(&r, "files", (long long)s.files);
 	}
-	return kernel_finish(NAME, &r, &one, started, code);
+	return kernel_finish(&r, &one, started);
 }
 
 /* Opens the directory, learns what may be used of it, makes the file. */
@@ -243,7 +238,7 @@ static int set_up(void)
 
 	s.dir = dir_open(dir_path, error);
 	if (s.dir < 0)
-		return kernel_fail(NAME, "%s: %s", s.shown, error);
+		return kernel_fail("%s: %s", s.shown, error);
 	if (fstatfs(s.dir, &fs) != 0)
 		return fail("statfs");
 	file_system_name(s.dir, s.type, sizeof(s.type));
@@ -252,7 +247,7 @@ static int set_up(void)
 	s.limit = (size_t)(room / FREE_SHARE < max_mb * 1e6 ? room / FREE_SHARE : max_mb * 1e6);
 	for (s.chunk = CHUNK; s.chunk > s.limit; s.chunk /= 2)
 		if (s.chunk <= CHUNK_LEAST)
-			return kernel_fail(NAME, "%s: too little room: %.1f MB are free, and it takes 1 %% at most",
+			return kernel_fail("%s: too little room: %.1f MB are free, and it takes 1 %% at most",
 					   s.shown, room * 1e-6);
 	if (!janitor_start(&s.janitor, s.dir))
 		return fail("the janitor cannot be started");
@@ -260,7 +255,7 @@ static int set_up(void)
 		return fail("no file can be made");
 	s.buffer = aligned_alloc(CHUNK, CHUNK);
 	if (!s.buffer)
-		return kernel_fail(NAME, "out of memory");
+		return kernel_fail("out of memory");
 	if (getrandom(&s.seed, sizeof(s.seed), 0) != (ssize_t)sizeof(s.seed))
 		return fail("getrandom");
 	return EXIT_MEASURED;
@@ -281,7 +276,7 @@ static int run(const struct topo *topo, double started, double end)
 		;
 	close(spare);
 	if (!dir_path)
-		return kernel_fail(NAME, "--dir: a directory is wanted");
+		return kernel_fail("--dir: a directory is wanted");
 	snprintf(s.shown, sizeof(s.shown), "%s", dir_path);
 	for (char *p = s.shown; *p; p++)
 		if (*p < ' ' || *p > '~')
@@ -301,21 +296,17 @@ static int run(const struct topo *topo, double started, double end)
 	return code;
 }
 
-int main(int argc, char **argv)
-{
-	static const struct opts_extra extra[] = {
-		{ .name = "--dir", .help = "the directory; no part of its path may be a link", .text = &dir_path },
-		{ .name = "--max-mb", .help = "bytes to write at most, in 10^6 (1 to 1e6, default 256)",
-		  .low = 1, .high = 1e6, .value = &max_mb },
-	};
-	static const struct kernel kernel = {
-		.name = NAME,
-		.what = "Measures one directory: write, read, fsync, create, stat, unlink.",
-		.seconds = 3,
-		.extra = extra,
-		.n_extra = sizeof(extra) / sizeof(extra[0]),
-		.run = run,
-	};
+static const struct opts_extra extra[] = {
+	{ .name = "--dir", .help = "the directory; no part of its path may be a link", .text = &dir_path },
+	{ .name = "--max-mb", .help = "bytes to write at most, in 10^6 (1 to 1e6, default 256)",
+	  .low = 1, .high = 1e6, .value = &max_mb },
+	{ 0 },
+};
 
-	return kernel_main(&kernel, argc, argv);
-}
+const struct kernel kernel = {
+	.name = "io",
+	.what = "Measures one directory: write, read, fsync, create, stat, unlink.",
+	.seconds = 3,
+	.extra = extra,
+	.run = run,
+};

@@ -14,8 +14,6 @@
 #include "common/kernel.h"
 #include "trace.h"
 
-#define NAME "noise"
-
 /* Of FWQ and FTQ; longer where a time box holds more quanta than are kept (512 KiB a core). */
 #define QUANTUM_US 100.0
 #define QUANTA_MOST 65536
@@ -69,14 +67,13 @@ static int report(struct noise *s, double started)
 		const struct noise_core *c = &s->cores[i];
 
 		if (c->no_memory)
-			return kernel_fail(NAME, "out of memory");
+			return kernel_fail("out of memory");
 		if (c->backwards || c->span == 0 || c->to.raw <= c->from.raw)
-			return kernel_fail(NAME, "cpu %d: its clock went backwards", s->topo->cpus[i]);
+			return kernel_fail("cpu %d: its clock went backwards", s->topo->cpus[i]);
 	}
-	result_begin(&r, NAME);
-	result_bool(&r, "verified", true);
+	kernel_begin(&r, NULL);
 	noise_report(s, &r);
-	return kernel_finish(NAME, &r, s->topo, started, EXIT_MEASURED);
+	return kernel_finish(&r, s->topo, started);
 }
 
 static int run(const struct topo *topo, double started, double end)
@@ -88,22 +85,22 @@ static int run(const struct topo *topo, double started, double end)
 
 	s.cores = aligned_alloc(128, sizeof(*s.cores) * (size_t)topo->n);
 	if (!s.cores)
-		return kernel_fail(NAME, "out of memory");
+		return kernel_fail("out of memory");
 	memset(s.cores, 0, sizeof(*s.cores) * (size_t)topo->n);
 	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like others */
 	if (o.trace && !trace_open(&trace, o.trace, error)) {
-		kernel_fail(NAME, "--trace: the file cannot be made: %s", error);
+		kernel_fail("--trace: the file cannot be made: %s", error);
 		goto end;
 	}
 	set_up(&s, started, end);
 	if (!noise_sample(&s)) {
-		kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
+		kernel_fail("a thread cannot be started on its CPU: %s", strerror(errno));
 		goto end;
 	}
 	if (s.activity)
 		activity_end(s.activity, fmax(s.activity_end, clock_now() + 2 * activity_cost(s.activity)));
 	if (o.trace && !trace_write(&trace, &s, s.trace_end, &s.traced)) {
-		kernel_fail(NAME, "--trace: the file cannot be written: %s", strerror(errno));
+		kernel_fail("--trace: the file cannot be written: %s", strerror(errno));
 		goto end;
 	}
 	code = report(&s, started);
@@ -119,28 +116,24 @@ end:
 	return code;
 }
 
-int main(int argc, char **argv)
-{
-	static const struct opts_extra extra[] = {
-		{ .name = "--mode", .help = "detour, fwq (time of fixed work) or ftq (work in fixed time)",
-		  .choices = modes, .text = &o.mode },
-		{ .name = "--threshold-us", .help = "a longer iteration is a detour (default 1)",
-		  .low = 0.1, .high = 1e6, .value = &o.threshold_us },
-		{ .name = "--attribute", .help = "also what ran meanwhile: processes, interrupts, softirqs",
-		  .flag = &o.attribute },
-		{ .name = "--trace", .help = "a new file for all detours: cpu, start and length in s",
-		  .text = &o.trace },
-		{ .name = "--clock", .help = "auto (the CPU's counter if its rate is constant) or system",
-		  .choices = clocks, .text = &o.clock },
-	};
-	static const struct kernel kernel = {
-		.name = NAME,
-		.what = "Samples OS noise on every physical core at once.",
-		.seconds = 1,
-		.extra = extra,
-		.n_extra = sizeof(extra) / sizeof(extra[0]),
-		.run = run,
-	};
+static const struct opts_extra extra[] = {
+	{ .name = "--mode", .help = "detour, fwq (time of fixed work) or ftq (work in fixed time)",
+	  .choices = modes, .text = &o.mode },
+	{ .name = "--threshold-us", .help = "a longer iteration is a detour (default 1)",
+	  .low = 0.1, .high = 1e6, .value = &o.threshold_us },
+	{ .name = "--attribute", .help = "also what ran meanwhile: processes, interrupts, softirqs",
+	  .flag = &o.attribute },
+	{ .name = "--trace", .help = "a new file for all detours: cpu, start and length in s",
+	  .text = &o.trace },
+	{ .name = "--clock", .help = "auto (the CPU's counter if its rate is constant) or system",
+	  .choices = clocks, .text = &o.clock },
+	{ 0 },
+};
 
-	return kernel_main(&kernel, argc, argv);
-}
+const struct kernel kernel = {
+	.name = "noise",
+	.what = "Samples OS noise on every physical core at once.",
+	.seconds = 1,
+	.extra = extra,
+	.run = run,
+};

@@ -24,8 +24,6 @@
 #include "matrix.h"
 #include "memory.h"
 
-#define NAME "numa"
-
 /*
  * Four lines from one visited line to the next: what an adjacent-line prefetcher
  * brings (pairs of 128 bytes, AMD's next or previous line) is never one that is visited.
@@ -218,11 +216,8 @@ static int report(const struct topo *topo, double started)
 	for (size_t i = 0; i < cells; i++)
 		s.bandwidth[i] = tally_rate(&s.tallies[i]) * 1e-9;
 	if (!matrix_summarise(&latency, &ns) || !matrix_summarise(&bandwidth, &gbs))
-		return kernel_fail(NAME, "out of memory");
-	result_begin(&r, NAME);
-	result_bool(&r, "verified", s.wrong[0] == '\0');
-	if (s.wrong[0] != '\0')
-		result_string(&r, "error", s.wrong);
+		return kernel_fail("out of memory");
+	kernel_begin(&r, s.wrong[0] != '\0' ? s.wrong : NULL);
 	result_known(&r, "latency_ns", ns.local_max);
 	result_known(&r, "local_ns_median", ns.local_median);
 	result_known(&r, "remote_ns_max", ns.remote_max);
@@ -249,7 +244,7 @@ static int report(const struct topo *topo, double started)
 	result_bool(&r, "flushed", CHASE_FLUSHES);
 	result_number(&r, "huge_pages_pct", s.huge_pct);
 	result_string(&r, "isa", s.ops->isa);
-	return kernel_finish(NAME, &r, topo, started, s.wrong[0] == '\0' ? EXIT_MEASURED : EXIT_WRONG);
+	return kernel_finish(&r, topo, started);
 }
 
 static double max_memory_mb;
@@ -289,33 +284,29 @@ static int run(const struct topo *topo, double started, double end)
 
 	s.ops = ops_choose(NULL);
 	if (!numa_memory_map(&s.memory, topo, max, s.error))
-		return kernel_fail(NAME, "%s", s.error);
+		return kernel_fail("%s", s.error);
 	s.touch_from = clock_now();
 	s.end = end;
 	s.plan = plan_numa(end - s.touch_from, topo->n_nodes * s.memory.nodes.n);
 	if (!ready_rows(topo) || !ready_cells())
-		return kernel_fail(NAME, "out of memory");
+		return kernel_fail("out of memory");
 	if (!team_run(topo, work, NULL))
-		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
+		return kernel_fail("a thread cannot be started on its CPU: %s", strerror(errno));
 	if (s.error[0] != '\0')
-		return kernel_fail(NAME, "%s", s.error);
+		return kernel_fail("%s", s.error);
 	return report(topo, started);
 }
 
-int main(int argc, char **argv)
-{
-	static const struct opts_extra extra[] = {
-		{ .name = "--max-memory", .help = "MB in all nodes together (default: half of what is available)",
-		  .low = 1, .high = 1e9, .value = &max_memory_mb },
-	};
-	static const struct kernel kernel = {
-		.name = NAME,
-		.what = "Measures latency and bandwidth from every NUMA node to every node's memory, and cache latency.",
-		.seconds = 5,
-		.extra = extra,
-		.n_extra = sizeof(extra) / sizeof(extra[0]),
-		.run = run,
-	};
+static const struct opts_extra extra[] = {
+	{ .name = "--max-memory", .help = "MB in all nodes together (default: half of what is available)",
+	  .low = 1, .high = 1e9, .value = &max_memory_mb },
+	{ 0 },
+};
 
-	return kernel_main(&kernel, argc, argv);
-}
+const struct kernel kernel = {
+	.name = "numa",
+	.what = "Measures latency and bandwidth from every NUMA node to every node's memory, and cache latency.",
+	.seconds = 5,
+	.extra = extra,
+	.run = run,
+};

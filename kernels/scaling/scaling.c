@@ -20,8 +20,6 @@
 #include "common/tally.h"
 #include "common/team.h"
 
-#define NAME "scaling"
-
 /*
  * The knee: the fewest threads that reach 90 % of the curve's best. A node is saturated
  * at 95 % of its own best. See syscheck-kernels(8) on the choice.
@@ -130,16 +128,12 @@ static int report(const struct topo *topo, double started)
 	const double *compact = s.gbs[COMPACT];
 	struct result r;
 	char error[ERROR_SIZE];
-	const bool wrong = pools_wrong(&s.pools, topo, error);
 	double bytes = 0;
 	int worst;
 
 	for (int node = 0; node < topo->n_nodes; node++)
 		bytes += (double)pool_bytes(&s.pools.of[node]);
-	result_begin(&r, NAME);
-	result_bool(&r, "verified", !wrong);
-	if (wrong)
-		result_string(&r, "error", error);
+	kernel_begin(&r, pools_wrong(&s.pools, topo, error) ? error : NULL);
 	for (int curve = 0; curve < s.curves; curve++)
 		report_curve(&r, curve);
 	result_number(&r, "best_gbs", largest(compact, s.n_counts));
@@ -155,7 +149,7 @@ static int report(const struct topo *topo, double started)
 	result_string(&r, "limit", stream_limit_name(s.pools.size.limit));
 	result_number(&r, "misplaced_pct", pools_misplaced(&s.pools, topo, &worst));
 	result_string(&r, "isa", s.ops->isa);
-	return kernel_finish(NAME, &r, topo, started, wrong ? EXIT_WRONG : EXIT_MEASURED);
+	return kernel_finish(&r, topo, started);
 }
 
 static double max_memory_mb;
@@ -182,10 +176,10 @@ static int run(const struct topo *topo, double started, double end)
 	double now;
 
 	if (!pools_map(&s.pools, topo, max_memory_mb, POOL_ELEMENTS, error))
-		return kernel_fail(NAME, "%s", error);
+		return kernel_fail("%s", error);
 	s.ops = ops_choose(NULL);
 	if (!ready_points(topo))
-		return kernel_fail(NAME, "out of memory");
+		return kernel_fail("out of memory");
 	now = clock_now();
 	s.plan = plan_scaling(end - now, s.n_counts * s.curves);
 	s.pools.until = now + s.plan.touch;
@@ -195,29 +189,25 @@ static int run(const struct topo *topo, double started, double end)
 		s.gbs[curve] = calloc((size_t)s.n_counts, sizeof(*s.gbs[curve]));
 		s.tallies[curve] = calloc((size_t)s.n_counts, sizeof(*s.tallies[curve]));
 		if (!s.gbs[curve] || !s.tallies[curve])
-			return kernel_fail(NAME, "out of memory");
+			return kernel_fail("out of memory");
 	}
 	if (!team_run(topo, work, NULL))
-		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
+		return kernel_fail("a thread cannot be started on its CPU: %s", strerror(errno));
 	if (!pools_placed(&s.pools, topo, error))
-		return kernel_fail(NAME, "%s", error);
+		return kernel_fail("%s", error);
 	return report(topo, started);
 }
 
-int main(int argc, char **argv)
-{
-	static const struct opts_extra extra[] = {
-		{ .name = "--max-memory", .help = "MB for all arrays (default: half of what is available)",
-		  .low = 1, .high = 1e9, .value = &max_memory_mb },
-	};
-	static const struct kernel kernel = {
-		.name = NAME,
-		.what = "Measures triad bandwidth against the number of threads.",
-		.seconds = 5,
-		.extra = extra,
-		.n_extra = sizeof(extra) / sizeof(extra[0]),
-		.run = run,
-	};
+static const struct opts_extra extra[] = {
+	{ .name = "--max-memory", .help = "MB for all arrays (default: half of what is available)",
+	  .low = 1, .high = 1e9, .value = &max_memory_mb },
+	{ 0 },
+};
 
-	return kernel_main(&kernel, argc, argv);
-}
+const struct kernel kernel = {
+	.name = "scaling",
+	.what = "Measures triad bandwidth against the number of threads.",
+	.seconds = 5,
+	.extra = extra,
+	.run = run,
+};

@@ -20,8 +20,6 @@
 #include "common/tally.h"
 #include "common/team.h"
 
-#define NAME "stream"
-
 /*
  * scale: b = 3c, triad: a = b - c. One cycle is c = a, b = 3a, c = a + b = 4a,
  * a = b - c = -a: nothing grows, and a write that was lost shows as a wrong sign.
@@ -209,13 +207,9 @@ static int report(const struct topo *topo, double started)
 {
 	struct result r;
 	char error[ERROR_SIZE];
-	const bool wrong = pools_wrong(&s.pools, topo, error);
 	int worst;
 
-	result_begin(&r, NAME);
-	result_bool(&r, "verified", !wrong);
-	if (wrong)
-		result_string(&r, "error", error);
+	kernel_begin(&r, pools_wrong(&s.pools, topo, error) ? error : NULL);
 	report_ops(&r, topo->n_nodes);
 	result_integer(&r, "passes", (long long)tally_of(topo->n_nodes, TRIADED)->n);
 	result_number(&r, "array_mb", array_bytes(topo) / 1e6);
@@ -227,7 +221,7 @@ static int report(const struct topo *topo, double started)
 	result_number(&r, "huge_pages_pct", s.huge_pct);
 	result_number(&r, "misplaced_pct", pools_misplaced(&s.pools, topo, &worst));
 	report_nodes(&r, topo);
-	return kernel_finish(NAME, &r, topo, started, wrong ? EXIT_WRONG : EXIT_MEASURED);
+	return kernel_finish(&r, topo, started);
 }
 
 static bool ready_books(const struct topo *topo)
@@ -249,38 +243,34 @@ static int run(const struct topo *topo, double started, double end)
 
 	s.ops = ops_choose(isa);
 	if (!s.ops)
-		return kernel_fail(NAME, "--isa: this CPU has no %s", isa);
+		return kernel_fail("--isa: this CPU has no %s", isa);
 	if (!ready_books(topo))
-		return kernel_fail(NAME, "out of memory");
+		return kernel_fail("out of memory");
 	if (!pools_map(&s.pools, topo, max_memory_mb, 0, error))
-		return kernel_fail(NAME, "%s", error);
+		return kernel_fail("%s", error);
 	s.end = end;
 	s.latest = end + LATE_SHARE * box;
 	s.pools.until = started + TOUCH_SHARE * box;
 	s.pools.latest = started + TOUCH_MOST * box;
 	if (!team_run(topo, work, NULL))
-		return kernel_fail(NAME, "a thread cannot be started on its CPU: %s", strerror(errno));
+		return kernel_fail("a thread cannot be started on its CPU: %s", strerror(errno));
 	if (!pools_placed(&s.pools, topo, error))
-		return kernel_fail(NAME, "%s", error);
+		return kernel_fail("%s", error);
 	return report(topo, started);
 }
 
-int main(int argc, char **argv)
-{
-	static const struct opts_extra extra[] = {
-		{ .name = "--max-memory", .help = "MB for all arrays (default: half of what is available)",
-		  .low = 1, .high = 1e9, .value = &max_memory_mb },
-		{ .name = "--isa", .help = "instruction set (default auto: the widest that there is)",
-		  .choices = ops_isas, .text = &isa },
-	};
-	static const struct kernel kernel = {
-		.name = NAME,
-		.what = "Measures memory bandwidth on all physical cores: copy, scale, add, triad.",
-		.seconds = 2,
-		.extra = extra,
-		.n_extra = sizeof(extra) / sizeof(extra[0]),
-		.run = run,
-	};
+static const struct opts_extra extra[] = {
+	{ .name = "--max-memory", .help = "MB for all arrays (default: half of what is available)",
+	  .low = 1, .high = 1e9, .value = &max_memory_mb },
+	{ .name = "--isa", .help = "instruction set (default auto: the widest that there is)",
+	  .choices = ops_isas, .text = &isa },
+	{ 0 },
+};
 
-	return kernel_main(&kernel, argc, argv);
-}
+const struct kernel kernel = {
+	.name = "stream",
+	.what = "Measures memory bandwidth on all physical cores: copy, scale, add, triad.",
+	.seconds = 2,
+	.extra = extra,
+	.run = run,
+};

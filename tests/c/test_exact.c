@@ -167,7 +167,7 @@ static void told(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct exact_fault f = { .what = rows[i].what, .row = 5, .column = 7, .got = 1.5, .expected = -2 };
 
-		exact_tell(&f, text, sizeof(text));
+		exact_describe(&f, text, sizeof(text));
 		assert_string_equal(text, rows[i].text);
 	}
 }

@@ -18,6 +18,7 @@ static const struct opts_extra extra[] = {
 	{ .name = "--isa", .help = "", .choices = choices, .text = &extra_text },
 	{ .name = "--dir", .help = "", .text = &extra_text },
 	{ .name = "--attribute", .help = "", .flag = &extra_flag },
+	{ 0 },
 };
 
 static bool parse(struct opts *o, char *error, const char *a, const char *b, const char *c)
@@ -26,7 +27,7 @@ static bool parse(struct opts *o, char *error, const char *a, const char *b, con
 	int argc = 1 + (a != NULL) + (b != NULL) + (c != NULL);
 
 	*o = (struct opts){ .seconds = 2 };
-	return opts_parse(o, extra, sizeof(extra) / sizeof(extra[0]), argc, argv, error);
+	return opts_parse(o, extra, argc, argv, error);
 }
 
 static void good(void **state)
