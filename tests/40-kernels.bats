@@ -425,7 +425,7 @@ wrong_blas() {
 	done
 }
 
-@test "dgemm: a corrupt core is told within the box, as its node's first core or another" {
+@test "dgemm: a corrupt core is reported within the box, as its node's first core or another" {
 	gemm_shim core 'right();
 		if (!probe && sched_getcpu() == atoi(getenv("WRONG_CPU")))
 			for (int i = 0; i < m * n; i += 8)

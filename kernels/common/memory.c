@@ -21,7 +21,7 @@ static const struct controller v2 = { "/sys/fs/cgroup", "memory.max", "memory.hi
 
 /*
  * What is left in one group. Above memory.high a process is slowed down, as good as
- * stopped; inactive file pages count as used, but go as soon as somebody wants memory.
+ * stopped; inactive file pages count as used, but are the first to be reclaimed.
  */
 static size_t group_room(const char *dir, const struct controller *c)
 {

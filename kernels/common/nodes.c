@@ -62,7 +62,7 @@ static bool bind(void *p, size_t bytes, int id, int mode)
 	long rc;
 
 	numa_bitmask_setbit(mask, (unsigned)id);
-	/* The kernel takes one bit less than it is told. */
+	/* Linux reads one bit less than maxnode. */
 	rc = mbind(p, bytes, mode, mask->maskp, mask->size + 1, 0);
 	numa_bitmask_free(mask);
 	return rc == 0;

@@ -24,7 +24,7 @@ static bool read_number(const char *text, double low, double high, double *value
 	return true;
 }
 
-/* What a user typed, cut and harmless. */
+/* What a user typed, shortened and printable. */
 static void show(char *out, size_t size, const char *text)
 {
 	size_t i;

@@ -33,8 +33,8 @@ struct opts {
 };
 
 /*
- * Fills `opts`, its `seconds` being the default; `extra` may be NULL. False, and one line without
- * newline in `error`, for anything that is not understood.
+ * Fills `opts`, its `seconds` being the default; `extra` may be NULL. False, and one line
+ * without newline in `error`, for anything that is not understood.
  */
 bool opts_parse(struct opts *opts, const struct opts_extra *extra, int argc, char **argv, char error[ERROR_SIZE]);
 

@@ -12,7 +12,7 @@
 
 #define PATTERN 1024
 
-/* Smaller pages than this exist nowhere that this runs. */
+/* The smallest page of any architecture that this runs on. */
 #define PAGE_DOUBLES (4096 / sizeof(double))
 
 static size_t block_bytes(const struct pool *p)
@@ -68,7 +68,7 @@ static size_t claim(struct pool *p, size_t *block)
 	return end < p->blocks ? end : p->blocks;
 }
 
-/* The system zeroes the pages. */
+/* The system has zeroed b and c: one write touches a page. */
 static void touch_block(struct pool *p, size_t block)
 {
 	double *a = pool_array(p, block, POOL_A), *b = pool_array(p, block, POOL_B), *c = pool_array(p, block, POOL_C);
@@ -79,6 +79,10 @@ static void touch_block(struct pool *p, size_t block)
 		b[i] = c[i] = 0;
 }
 
+/*
+ * Threads claim blocks and own none: one slow core (a busy neighbour, a stopped one) would
+ * otherwise shrink what all have.
+ */
 void pool_touch(struct pool *p, size_t least, size_t most, double until)
 {
 	for (;;) {
@@ -131,7 +135,7 @@ struct pool_work pool_triad(struct pool *p, const struct ops *ops, int member, i
 		done++;
 		now = clock_now();
 	} while (now < until);
-	/* All do about the same number: one speaks for all. */
+	/* All do about the same number. */
 	if (member == 0)
 		p->turn += done;
 	return (struct pool_work){ .bytes = (double)(done * block_bytes(p)), .seconds = now - from };

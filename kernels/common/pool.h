@@ -31,7 +31,7 @@ struct pool {
 	size_t blocks;          /* > 0; after pool_touched: those that were touched */
 	uint32_t *triads;       /* done on each block by pool_triad */
 	atomic_size_t claimed;  /* blocks, by the threads that touch or verify */
-	atomic_size_t turn;     /* triads start here in each thread's part, so that caches do not help */
+	atomic_size_t turn;     /* where in its part each thread goes on, past what its caches hold */
 	atomic_bool wrong;      /* one was found: */
 	struct pool_wrong {
 		size_t element;
@@ -43,7 +43,7 @@ struct pool {
 /* Maps blocks of arrays of `elements` (a multiple of 1024), untouched. False (errno). */
 bool pool_map(struct pool *p, size_t blocks, size_t elements);
 
-/* Thread `member` of `members` gives its share of the memory back: when none needs it any more. */
+/* Thread `member` of `members` gives its share of the memory back, when no thread needs any of it. */
 void pool_unmap(struct pool *p, int member, int members);
 
 /*
@@ -53,7 +53,7 @@ void pool_unmap(struct pool *p, int member, int members);
  */
 void pool_touch(struct pool *p, size_t least, size_t most, double until);
 
-/* One thread, when the others have ended: takes the touched blocks as all, and readies the verification. */
+/* One thread, when the others have ended: leaves the pool with the touched blocks only. */
 void pool_touched(struct pool *p);
 
 /* Bytes of all blocks. */

@@ -39,7 +39,7 @@ bool pools_map(struct pools *p, const struct topo *topo, double max_mb, size_t e
 	return true;
 }
 
-/* One member, when all have touched: a slow core (a busy neighbour, a stopped one) has cost nobody more than its share. */
+/* One member, when all have touched. */
 static void touched(struct pools *p, const struct topo *topo)
 {
 	p->share = SIZE_MAX;

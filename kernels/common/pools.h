@@ -1,6 +1,6 @@
 /*
  * Arrays a, b, c of all cores: on each of their NUMA nodes a pool, bound to it and touched
- * by its own cores; where its pages came to lie is checked. Sizes by stream_size.
+ * by its own cores; that its pages are there is checked. Sizes by stream_size.
  */
 #ifndef SYSCHECK_POOLS_H
 #define SYSCHECK_POOLS_H
@@ -28,7 +28,7 @@ bool pools_map(struct pools *p, const struct topo *topo, double max_mb, size_t e
 
 /*
  * Every member: touches until all is, or the time is over; what is touched then is used.
- * At least a block for each. False: too much came to lie on another node than its own.
+ * At least a block for each. False: too much of it lies on another node.
  */
 bool pools_touch(struct pools *p, struct team *team, int member);
 
@@ -38,13 +38,13 @@ size_t pools_first(const struct pools *p, const struct topo *topo, int member);
 /* After that: the largest misplaced share in % of a member's, and whose; NaN where it cannot be read. */
 double pools_misplaced(const struct pools *p, const struct topo *topo, int *member);
 
-/* False, and one line in `error`, where that is too much for a rate to be the node's. */
+/* False, and one line in `error`, where that is more than NODES_MISPLACED_MOST. */
 bool pools_placed(const struct pools *p, const struct topo *topo, char error[ERROR_SIZE]);
 
 /* After the verification: as pool_wrong, of the first pool in which something is. */
 bool pools_wrong(const struct pools *p, const struct topo *topo, char error[ERROR_SIZE]);
 
-/* Every member, when none needs them any more. All at once: that is faster than the end of the process. */
+/* Every member, when none needs any of them. All at once: the end of the process would take longer. */
 void pools_unmap(struct pools *p, const struct topo *topo, int member);
 
 #endif

@@ -10,7 +10,7 @@ double chain_mhz(void);
 
 /*
  * A frequency of cpufreq in MHz: `file` in /sys/devices/system/cpu/cpuN/cpufreq, which
- * holds kHz; NaN where the machine has it not.
+ * holds kHz; NaN where the machine does not have it.
  */
 double cpufreq_mhz(int cpu, const char *file);
 

@@ -22,7 +22,7 @@
 #include "exact.h"
 #include "size.h"
 
-static const struct dgemm_size probe_size = { 256, 256 }; /* 34 MFLOP: to tell how fast a core is */
+static const struct dgemm_size probe_size = { 256, 256 }; /* 34 MFLOP: how fast is a core? */
 #define PROBES 3
 #define PROBE_BYTES ((size_t)2 << 20) /* for each matrix: a huge page, so that touching one is seen */
 #define PROBE_SHARE 0.1               /* of the box, for each kind of probe, or one */
@@ -36,7 +36,7 @@ static struct {
 	size_t room;
 	double end;
 	atomic_bool no_memory;
-	atomic_bool no_reference; /* a first result was wrong: nothing to hold the others to */
+	atomic_bool no_reference; /* a first result was wrong: nothing to compare the others with */
 } s;
 
 /*
@@ -86,7 +86,7 @@ static void probe(struct dgemm_core *core, char *memory)
 	}
 	core->touch = best / (double)PROBE_BYTES;
 	exact_inputs(&small);
-	/* The first call makes OpenBLAS ready, and the core its clock. */
+	/* The first call initialises OpenBLAS and raises the clock. */
 	multiply(&small, (double *)(memory + 2 * PROBE_BYTES));
 	start = clock_now();
 	best = INFINITY;
@@ -128,7 +128,7 @@ static void set_up(struct dgemm_core *core)
 		exact_inputs(&m->inputs);
 }
 
-/* The first core's warm-up, which touches it, is what all are held to. */
+/* The first core's warm-up makes what all results are compared with. */
 static void make_reference(struct dgemm_core *core)
 {
 	struct dgemm_shared *m = core->shared;
@@ -161,7 +161,7 @@ static double clock_under_load(void)
 
 static void measure(struct dgemm_core *core)
 {
-	/* What was touched has to be given back, too, which takes less time. */
+	/* munmap of what was touched takes half as long. */
 	const double end = s.end - 0.5 * core->touch * (double)dgemm_result(s.size);
 	double last;
 
@@ -179,7 +179,7 @@ static void measure(struct dgemm_core *core)
 	} while (clock_now() + 1.15 * last < end);
 }
 
-/* Each its own, all at the same time; what is shared when none needs it any more. */
+/* Each core unmaps its own, all at the same time; then the first one what they shared. */
 static void tear_down(struct team *team, struct dgemm_core *core)
 {
 	struct dgemm_shared *m = core->shared;
@@ -201,7 +201,7 @@ static void work(struct team *team, int member, void *unused)
 
 	(void)unused;
 	team_meet(team);
-	good = !s.no_memory; /* of now: the fastest may soon set it again */
+	good = !s.no_memory; /* read once: a fast core may set it again below */
 	if (good)
 		probe(core, small);
 	unmap(small, PROBES * PROBE_BYTES);

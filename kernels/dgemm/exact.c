@@ -93,7 +93,7 @@ static bool wrong_inputs(const struct exact *x, struct exact_fault *f)
 	return false;
 }
 
-/* An element of c is wrong: computed so, or of inputs that have changed. */
+/* An element of c is wrong: computed wrong, or from inputs that changed. */
 static void blame(const struct exact *x, struct exact_fault *f)
 {
 	size_t row = f->row, column = f->column;
@@ -105,7 +105,7 @@ static void blame(const struct exact *x, struct exact_fault *f)
 			return;
 }
 
-/* A wrong element may be anything, NaN too: a look before the cast. */
+/* A wrong element may be anything, NaN too: checked before the cast. */
 static bool is_plausible(double v)
 {
 	return fabs(v) <= 64.0 * EXACT_MAX_N && v == rint(v) && !(v == 0 && signbit(v));
@@ -189,7 +189,7 @@ struct exact_fault exact_compare(const struct exact *x, const double *c, const d
 
 void exact_describe(const struct exact_fault *f, char *text, size_t size)
 {
-	static const char *const whose[] = {
+	static const char *const prefix[] = {
 		[EXACT_RESULT] = "",
 		[EXACT_REFERENCE] = "the reference changed in memory: ",
 		[EXACT_INPUT_A] = "an input changed in memory: ",
@@ -203,6 +203,6 @@ void exact_describe(const struct exact_fault *f, char *text, size_t size)
 	}
 	if (f->what == EXACT_INPUT_A || f->what == EXACT_INPUT_B)
 		name = f->what == EXACT_INPUT_A ? 'A' : 'B';
-	snprintf(text, size, "%s%c[%zu][%zu] is %.17g, expected %" PRId64, whose[f->what], name, f->row, f->column, f->got,
+	snprintf(text, size, "%s%c[%zu][%zu] is %.17g, expected %" PRId64, prefix[f->what], name, f->row, f->column, f->got,
 		 f->expected);
 }

@@ -28,7 +28,7 @@ enum exact_what {
 	EXACT_REFERENCE, /* c is, what it is compared with is not */
 	EXACT_INPUT_A,   /* an input is no more what the seed made */
 	EXACT_INPUT_B,
-	EXACT_VANISHED, /* a difference was seen, and all was right when looked at again */
+	EXACT_VANISHED, /* a difference was seen, and all was right when read again */
 };
 
 struct exact_fault {
@@ -52,7 +52,7 @@ struct exact_fault exact_verify(const struct exact *x, const double *c, uint64_t
 
 /*
  * Compares c with `reference`, which was verified, bit by bit. Any difference is a
- * fault; the first differing element tells by integers whose. O(n^2 + k).
+ * fault; the first differing element, computed in integers, shows of what. O(n^2 + k).
  */
 struct exact_fault exact_compare(const struct exact *x, const double *c, const double *reference);
 

@@ -1,5 +1,5 @@
 /*
- * OpenBLAS that gets no memory must not speak for the kernel. 0.3.29 (Debian 13) hangs as
+ * OpenBLAS without memory must not decide how the kernel ends. 0.3.29 (Debian 13) hangs as
  * soon as it is loaded, before main; 0.3.34 exits with 1, which from a kernel means a wrong
  * result. Only the program's own preinit functions run before its libraries are made
  * ready, and its own exit() is what they find before libc's.

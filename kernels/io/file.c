@@ -52,7 +52,7 @@ static uint32_t magic(const struct statfs *fs)
 	return (uint32_t)fs->f_type;
 }
 
-bool file_logs_names(int dir)
+bool file_needs_name(int dir)
 {
 	struct statfs fs;
 
@@ -85,7 +85,7 @@ int file_open_named(int dir, struct janitor *j)
 	return openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
 }
 
-bool file_unname(int dir, int fd, struct janitor *j)
+bool file_unlink(int dir, int fd, struct janitor *j)
 {
 	struct stat st;
 
@@ -97,7 +97,7 @@ bool file_unname(int dir, int fd, struct janitor *j)
 	} else if (errno != ENOENT) {
 		return false;
 	}
-	/* Whoever may write there linked it or moved it away: he shall not keep its blocks. */
+	/* Another user has linked it or moved it away: its blocks are freed all the same. */
 	(void)!ftruncate(fd, 0);
 	errno = EMLINK;
 	return false;
@@ -112,7 +112,7 @@ int file_open(int dir, struct janitor *j)
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOENT && errno != ENOSYS))
 		return fd;
 	fd = file_open_named(dir, j);
-	if (fd >= 0 && !file_unname(dir, fd, j)) {
+	if (fd >= 0 && !file_unlink(dir, fd, j)) {
 		int why = errno;
 
 		close(fd);

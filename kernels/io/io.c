@@ -62,7 +62,7 @@ static int fail(const char *what)
 /* Closes the data file, if it is open; unlinks it before that, if it has a name. */
 static int close_file(int code)
 {
-	if (s.named && !file_unname(s.dir, s.file.fd, &s.janitor) && code == EXIT_MEASURED)
+	if (s.named && !file_unlink(s.dir, s.file.fd, &s.janitor) && code == EXIT_MEASURED)
 		code = fail("unlink");
 	s.named = false;
 	if (s.file.fd >= 0)
@@ -242,7 +242,7 @@ static int set_up(void)
 	if (fstatfs(s.dir, &fs) != 0)
 		return fail("statfs");
 	file_system_name(s.dir, s.type, sizeof(s.type));
-	/* Some FUSE file systems do not tell their size at all. */
+	/* Some FUSE file systems report no size at all. */
 	room = fs.f_blocks ? (double)fs.f_bavail * (double)(fs.f_frsize ? fs.f_frsize : fs.f_bsize) : 1e18;
 	s.limit = (size_t)(room / FREE_SHARE < max_mb * 1e6 ? room / FREE_SHARE : max_mb * 1e6);
 	for (s.chunk = CHUNK; s.chunk > s.limit; s.chunk /= 2)
@@ -251,7 +251,7 @@ static int set_up(void)
 					   s.shown, room * 1e-6);
 	if (!janitor_start(&s.janitor, s.dir))
 		return fail("the janitor cannot be started");
-	if (!open_file(file_logs_names(s.dir)))
+	if (!open_file(file_needs_name(s.dir)))
 		return fail("no file can be made");
 	s.buffer = aligned_alloc(CHUNK, CHUNK);
 	if (!s.buffer)

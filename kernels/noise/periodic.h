@@ -1,5 +1,5 @@
 /*
- * Periodic sources among detours: pulse trains are told apart by their time-difference
+ * Periodic sources among detours: pulse trains are separated by their time-difference
  * histogram (SDIF: Milojevic and Popovic 1992, "Improved algorithm for the
  * deinterleaving of radar pulses", after Mardia 1989), followed beat by beat, and
  * believed only where Poisson noise of the same rate would hardly look the same. Pure.

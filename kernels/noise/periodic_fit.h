@@ -20,7 +20,7 @@ struct fit_class {
 	/* The beats of the train being followed: number since its first, index into t. */
 	size_t *beat, *hit;
 	double from, to;
-	/* Long events beyond the class, whoever's: what comes meanwhile is not seen. */
+	/* Long events beyond the class, of any train or none: what comes meanwhile is not seen. */
 	struct periodic_event *masks;
 	size_t n_masks;
 	double hidden; /* s, by all of them */

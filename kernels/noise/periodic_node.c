@@ -37,7 +37,7 @@ static void add(struct periodic_train *all, const struct periodic_train *one)
 	all->count += one->count;
 }
 
-/* Into the list, the largest loss first; the smallest falls off its end. Swaps, because `on` is lent. */
+/* Into the list, the largest loss first; the smallest falls off its end. Swaps, because `on` is the caller's. */
 static size_t insert(struct periodic_component out[PERIODIC_MAX], size_t n, const struct periodic_train *all,
 		     const bool *on, size_t places)
 {

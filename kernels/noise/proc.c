@@ -75,7 +75,7 @@ static bool read_row(struct row *row, char *line, const int *column_of, size_t c
 	for (size_t i = 0; i < columns; i++, at = end) {
 		unsigned long long count = strtoull(at, &end, 10);
 
-		/* ERR and MIS have one number for all CPUs: whose they are is not known. */
+		/* ERR and MIS have one number for all CPUs: of which is not known. */
 		if (end == at)
 			return false;
 		if (column_of[i] >= 0) {

@@ -10,7 +10,7 @@
 #include "common/clock.h"
 #include "common/dir.h"
 
-/* Lines between two looks at the clock: some 100 us. */
+/* Lines between two readings of the clock: some 100 us. */
 #define LINES 64
 
 bool trace_open(struct trace *t, const char *path, char error[ERROR_SIZE])
@@ -67,7 +67,7 @@ bool trace_write(struct trace *t, const struct noise *s, double end, size_t *wri
 	}
 end:
 	*written = n;
-	/* Some file systems tell of a full disk only here. */
+	/* Some file systems report a full disk only here. */
 	good = fclose(t->file) == 0 && good;
 	t->file = NULL;
 	return good;
@@ -79,7 +79,7 @@ void trace_end(struct trace *t, bool keep)
 
 	if (t->dir < 0)
 		return;
-	/* Whoever may write there may have put another file in its place. */
+	/* Another user may have put a file of the same name there. */
 	if (!keep && fstatat(t->dir, t->name, &there, AT_SYMLINK_NOFOLLOW) == 0 && t->device == there.st_dev &&
 	    t->inode == there.st_ino)
 		unlinkat(t->dir, t->name, 0);

@@ -28,14 +28,14 @@ void chase_order(uint32_t *order, size_t n, size_t block, uint64_t seed);
 /* Writes the pointers. */
 void chase_lay(const struct chase *c);
 
-/* Whether a program can put lines out of the caches here. */
+/* Whether a program can flush lines from the caches. */
 #if defined(__x86_64__)
 #define CHASE_FLUSHES true
 #else
 #define CHASE_FLUSHES false
 #endif
 
-/* Puts the next `steps` lines out of all caches. Does nothing where a program cannot (not x86-64). */
+/* Flushes the next `steps` lines from all caches. Does nothing where a program cannot (not x86-64). */
 void chase_flush(const struct chase *c, size_t steps);
 
 /* `steps` dependent loads. False if they did not end where the order says, or left the memory. */

@@ -6,14 +6,14 @@
 #include "common/clock.h"
 #include "common/stats.h"
 
-/* Loads between two looks at the clock: 0.2 ms of memory, 20 us of L1, against 30 ns. */
+/* Loads between two readings of the clock: 0.2 ms of memory, 20 us of L1, against 30 ns. */
 #define COLD_STEPS 2048
 #define WARM_STEPS 16384
 #define MOST_VALUES 1024
 #define WARM_VALUES 128 /* 3 ms of L1, 10 ms of L2 */
 
 /*
- * Half of a large L3 takes long to fill; this is above any L2 and tells the same. Lines
+ * Half of a large L3 takes long to fill; this is above any L2 and gives the same. Lines
  * have to be visited more than once before an L3 that takes what L2 evicts keeps them
  * (Intel since Skylake): two rounds, at up to 200 ns a line with the writing of it, in
  * half of the time.

@@ -10,12 +10,12 @@
 
 /*
  * Median ns of a load over batches, for `seconds` or until enough batches are done.
- * Cold: the lines come from memory, whatever the caches held. NaN if the chase went astray.
+ * Cold: the lines come from memory, whatever the caches held. NaN if the chase did not end where it should.
  */
 double latency_measure(struct chase *c, double seconds, bool cold);
 
 struct latency_caches {
-	double ns[TOPO_LEVELS];    /* 0: not measured; NaN: went astray */
+	double ns[TOPO_LEVELS];    /* 0: not measured; NaN: as latency_measure */
 	size_t bytes[TOPO_LEVELS]; /* the set that was chased: half of the level, at most 32 MiB */
 };
 

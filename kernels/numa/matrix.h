@@ -1,4 +1,4 @@
-/* What a node x node matrix says in one number. Pure. */
+/* A node x node matrix, and the few numbers that sum it up. Pure. */
 #ifndef SYSCHECK_MATRIX_H
 #define SYSCHECK_MATRIX_H
 

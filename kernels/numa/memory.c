@@ -9,7 +9,7 @@
 #include "common/memory.h"
 #include "common/plan.h"
 
-/* A node with less than this to give is left out: it would be measured in a cache. */
+/* A node with less than this free is left out: it would be measured in a cache. */
 #define LEAST_ROOM ((size_t)64 << 20)
 
 /* One cache over several nodes is filled by the cores of any of them. */

@@ -99,7 +99,7 @@ static void measure_bandwidth(struct team *team, int member)
 	}
 }
 
-static void astray(int cpu, const char *where, int id)
+static void chase_failed(int cpu, const char *where, int id)
 {
 	snprintf(s.wrong, ERROR_SIZE, "cpu %d: a pointer chase in %s %d did not end where it should", cpu, where, id);
 }
@@ -150,7 +150,7 @@ static void measure_latency(struct team *team, int member)
 
 			*ns = latency_measure(&s.chases[to], phase_from + (i + 1) * s.plan.latency - clock_now(), true);
 			if (isnan(*ns))
-				astray(team->topo->cpus[member], "the memory of node", s.memory.nodes.ids[to]);
+				chase_failed(team->topo->cpus[member], "the memory of node", s.memory.nodes.ids[to]);
 		}
 		team_meet(team);
 	}
@@ -165,7 +165,7 @@ static void measure_caches(const struct topo *topo)
 		snprintf(s.error, ERROR_SIZE, "out of memory");
 	for (int level = 1; level < TOPO_LEVELS; level++)
 		if (isnan(s.caches.ns[level]))
-			astray(topo->cpus[0], "cache level", level);
+			chase_failed(topo->cpus[0], "cache level", level);
 }
 
 static void work(struct team *team, int member, void *shared)

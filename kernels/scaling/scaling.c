@@ -3,10 +3,9 @@
  * nothing, memory is saturated; a node that saturates early or never has lost
  * something (a channel, a clock, a link).
  *
- * Each NUMA node's memory is bound to it and touched once, by its own cores; where it
- * came to lie is checked. At every thread count the
- * active cores of a node share all of that node's memory, so that one thread does not
- * run in a cache that it has for itself.
+ * Each NUMA node's memory is bound to it and touched once, by its own cores; that
+ * it is there is checked. At every thread count the active cores of a node share all of that
+ * node's memory, so that one thread does not run in a cache that it has for itself.
  */
 #include <errno.h>
 #include <math.h>
@@ -27,7 +26,7 @@
 #define KNEE 0.90
 #define SATURATED 0.95
 
-/* Touching goes on for this share of the box where all that was touched would fit the caches. */
+/* First touch takes this share of the box at most, while all that is touched would fit the caches. */
 #define TOUCH_MOST 0.5
 
 enum { COMPACT, SPREAD, CURVES };

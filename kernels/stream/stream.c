@@ -2,8 +2,8 @@
  * stream: memory bandwidth of the whole node and of each NUMA node, by McCalpin's four
  * operations (copy, scale, add, triad). A tuned variant, no "STREAM benchmark result".
  *
- * Every core has its own part of the three arrays, bound to its NUMA node; where its pages
- * came to lie is checked. All values are small integers: every operation is exact and
+ * Every core has its own part of the three arrays, bound to its NUMA node; that its pages
+ * are there is checked. All values are small integers: every operation is exact and
  * every element is verified at the end.
  */
 #include <errno.h>
@@ -33,16 +33,16 @@ static const char *const op_names[OPS] = { "copy", "scale", "add", "triad" };
 static const double op_arrays[OPS] = { 2, 2, 3, 3 }; /* read or written, as STREAM counts */
 
 /*
- * Touching pages may take this share of the time box; and the second, where all that was
- * touched by then would fit the caches. What is touched then is used.
+ * First touch takes this share of the time box at most; the second, while all that is
+ * touched would fit the caches. What is touched by then is used.
  */
 #define TOUCH_SHARE 0.25
 #define TOUCH_MOST 0.5
 
-/* Giving pages back takes this share of the time that touching them took. */
+/* munmap takes this share of the time that touching them took. */
 #define UNMAP_SHARE 0.25
 
-/* For a second pass, so that one counts that is not the first, the box may be exceeded by this share. */
+/* A second pass may exceed the box by this share: the first one counts only if it is the only one. */
 #define LATE_SHARE 0.25
 
 /* A member's, in the cycle at work; in cache lines of its own. */
@@ -94,7 +94,7 @@ static double array_bytes(const struct topo *topo)
 }
 
 /*
- * One member keeps the books while the others wait for it. The time is that of the
+ * One member does the accounting while the others wait. The time is that of the
  * slowest: from the first start to the last end, on the node in question.
  */
 static void note_cycle(const struct topo *topo, double cycle_from)
@@ -162,7 +162,7 @@ static void work(struct team *team, int member, void *shared)
 			s.huge_pct = memory_huge_pct();
 		want = s.cycles % 2 ? (const double[]){ -1, SCALE, 1 + SCALE } : (const double[]){ 1, -SCALE, -1 - SCALE };
 		pool_verify_blocks(pool, first, first + s.pools.share, want, team->topo->cpus[member]);
-		/* The share of huge pages is that of all. */
+		/* Until member 0 has read the share of huge pages, all keep theirs. */
 		team_meet(team);
 	}
 	pools_unmap(&s.pools, team->topo, member);
@@ -224,7 +224,7 @@ static int report(const struct topo *topo, double started)
 	return kernel_finish(&r, topo, started);
 }
 
-static bool ready_books(const struct topo *topo)
+static bool allocate(const struct topo *topo)
 {
 	const size_t n = OPS * ((size_t)topo->n_nodes + 1);
 
@@ -244,7 +244,7 @@ static int run(const struct topo *topo, double started, double end)
 	s.ops = ops_choose(isa);
 	if (!s.ops)
 		return kernel_fail("--isa: this CPU has no %s", isa);
-	if (!ready_books(topo))
+	if (!allocate(topo))
 		return kernel_fail("out of memory");
 	if (!pools_map(&s.pools, topo, max_memory_mb, 0, error))
 		return kernel_fail("%s", error);
