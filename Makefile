@@ -35,8 +35,14 @@ PICKER       ?= $(if $(shell pkg-config --exists simdjson && echo yes),$(B)/lua/
 LUA_CFLAGS    = $(shell pkg-config --cflags lua5.4 2>/dev/null || pkg-config --cflags lua)
 
 B           := build
-KERNELS     := stream dgemm noise numa scaling io
-COMMON_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard kernels/common/*.c))
+# A kernel is a folder of kernels/: its objects and those of common/. The units are all but the main files.
+KERNELS     := $(filter-out common,$(notdir $(wildcard kernels/*)))
+objects      = $(patsubst %.c,$(B)/obj/%.o,$(wildcard kernels/$1/*.c))
+UNITS_OBJ   := $(filter-out $(foreach k,$(KERNELS),$(B)/obj/kernels/$k/$k.o),$(call objects,*))
+UNITS       := $(B)/obj/kernels/units.a
+# What one kernel needs beyond the others: CFLAGS_<kernel>, LIBS_<kernel>.
+CFLAGS_dgemm = $(BLAS_CFLAGS)
+LIBS_dgemm   = $(BLAS_LIBS)
 SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c))
 BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
@@ -63,18 +69,19 @@ setup: ## Install what is missing to build and test (Debian 12 or newer; apt)
 setup-check:
 	$(Q)tests/setup.sh check build
 
-$(B)/kernels/%.o: kernels/%.c
+$(B)/obj/kernels/%.o: kernels/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(CFLAGS_$(notdir $(<D))) -Ikernels -MMD -MP -c -o $@ $<
 
-# A kernel's parts that no other needs.
-$(B)/kernels/dgemm: $(patsubst %.c,$(B)/%.o,$(wildcard kernels/dgemm_*.c))
-$(B)/kernels/noise: $(patsubst %.c,$(B)/%.o,$(wildcard kernels/noise_*.c))
-$(B)/kernels/stream: $(patsubst %.c,$(B)/%.o,$(wildcard kernels/stream_*.c))
-$(B)/kernels/numa: $(patsubst %.c,$(B)/%.o,$(wildcard kernels/numa_*.c))
+$(foreach k,$(KERNELS),$(eval $(B)/kernels/$k: $(call objects,$k)))
 
-$(KERNELS:%=$(B)/kernels/%): $(B)/kernels/%: $(B)/kernels/%.o $(COMMON_OBJ)
-	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(ALL_LDFLAGS) -o $@ $^ $(HWLOC_LIBS) $(if $(filter dgemm,$*),$(BLAS_LIBS)) -lnuma -lm
+$(KERNELS:%=$(B)/kernels/%): $(B)/kernels/%: $(call objects,common)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(ALL_LDFLAGS) -o $@ $^ $(HWLOC_LIBS) $(LIBS_$*) -lnuma -lm
+
+# q, not r: files of several kernels have the same name.
+$(UNITS): $(UNITS_OBJ)
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(B)/spank/%.o: spank/%.c
 	@mkdir -p $(@D)
@@ -87,13 +94,13 @@ $(B)/lua/syscheck_pick.so: lua/pick.cc
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -shared -std=c++17 -Wall -Wextra -Werror -Wshadow $(HARDEN) -fPIC -fvisibility=hidden $(LUA_CFLAGS) $(CXXFLAGS) $(ALL_LDFLAGS) -o $@ $< -lsimdjson
 
-$(B)/tests/c/%: tests/c/%.c $(COMMON_OBJ) $(SPANK_PURE)
+$(B)/tests/c/%: tests/c/%.c $(UNITS) $(SPANK_PURE)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(COMMON_OBJ) $(SPANK_PURE) $(HWLOC_LIBS) -lnuma -lcmocka -lm
+	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(SPANK_PURE) $(UNITS) $(HWLOC_LIBS) -lnuma -lcmocka -lm
 
-$(B)/tests/bench/%: tests/bench/%.c $(COMMON_OBJ)
+$(B)/tests/bench/%: tests/bench/%.c $(UNITS)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(COMMON_OBJ) $(HWLOC_LIBS) $(BLAS_LIBS) -lnuma -lm
+	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(UNITS) $(HWLOC_LIBS) $(BLAS_LIBS) -lnuma -lm
 
 # One recipe for every destination: a package (DESTDIR), a site (PREFIX), the
 # tree that runs in place (build/prefix), a test cluster's own copy.
@@ -155,4 +162,4 @@ clean: ## Remove build/
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
--include $(shell find $(B)/kernels $(B)/spank $(B)/tests -type f -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/spank $(B)/tests -type f -name '*.d' 2>/dev/null)

@@ -10,11 +10,11 @@
 
 #include "clock.h"
 
-int kernel_fail(const char *name, const char *format, ...)
+int kernel_fail(const char *format, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "%s: ", name);
+	fprintf(stderr, "%s: ", kernel.name);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);
@@ -22,61 +22,66 @@ int kernel_fail(const char *name, const char *format, ...)
 	return EXIT_COULD_NOT;
 }
 
-int kernel_finish(const char *name, struct result *r, const struct topo *topo, double started, int code)
+void kernel_begin(struct result *r, const char *error)
+{
+	result_begin(r, kernel.name);
+	r->wrong = error != NULL;
+	result_bool(r, "verified", !r->wrong);
+	if (error)
+		result_string(r, "error", error);
+}
+
+int kernel_finish(struct result *r, const struct topo *topo, double started)
 {
 	result_integer(r, "threads", topo->n);
 	result_string(r, "cpus", topo->cpus_text);
 	result_number(r, "seconds", clock_now() - started);
 	if (!result_write(r, STDOUT_FILENO))
-		return kernel_fail(name, "the result cannot be written to stdout: %s", strerror(errno));
-	return code;
+		return kernel_fail("the result cannot be written to stdout: %s", strerror(errno));
+	return r->wrong ? EXIT_WRONG : EXIT_MEASURED;
 }
-
-/* Long after its box something hangs (OpenBLAS without memory does): nobody may be waiting for us. */
-static const char *alarm_name;
 
 static void on_alarm(int signal_number)
 {
-	static const char text[] = ": still not done at twice its time box, given up\n";
+	static const char text[] = ": still not done long after its time box, given up\n";
 
 	(void)signal_number;
-	if (write(STDERR_FILENO, alarm_name, strlen(alarm_name)) > 0 &&
+	if (write(STDERR_FILENO, kernel.name, strlen(kernel.name)) > 0 &&
 	    write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
 		_exit(EXIT_COULD_NOT);
 	_exit(EXIT_COULD_NOT);
 }
 
-static void set_alarm(const char *name, double seconds)
+void kernel_watch(double seconds)
 {
 	struct sigaction action = { .sa_handler = on_alarm };
 
-	alarm_name = name;
 	sigaction(SIGALRM, &action, NULL);
 	alarm((unsigned)(2 * seconds) + 3);
 }
 
-int kernel_main(const struct kernel *k, int argc, char **argv)
+int main(int argc, char **argv)
 {
 	double started = clock_now();
-	struct opts opts = { .seconds = k->seconds };
+	struct opts opts = { .seconds = kernel.seconds };
 	char error[ERROR_SIZE];
 	struct topo topo;
 	int code;
 
 	/* Otherwise a file that is opened would take stdout's place. */
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0)
-		return kernel_fail(k->name, "stdout is closed");
+		return kernel_fail("stdout is closed");
 	signal(SIGPIPE, SIG_IGN);
-	if (!opts_parse(&opts, k->extra, k->n_extra, argc, argv, error))
-		return kernel_fail(k->name, "%s", error);
+	if (!opts_parse(&opts, kernel.extra, argc, argv, error))
+		return kernel_fail("%s", error);
 	if (opts.help || opts.version) {
-		opts_print(&opts, k->name, k->what, k->extra, k->n_extra);
+		opts_print(&opts, kernel.name, kernel.what, kernel.extra);
 		return fflush(stdout) == 0 ? EXIT_MEASURED : EXIT_COULD_NOT;
 	}
-	set_alarm(k->name, opts.seconds);
+	kernel_watch(opts.seconds);
 	if (!topo_load(&topo, opts.cpus, error))
-		return kernel_fail(k->name, "%s", error);
-	code = k->run(&topo, started, started + opts.seconds);
+		return kernel_fail("%s", error);
+	code = kernel.run(&topo, started, started + opts.seconds);
 	topo_free(&topo);
 	return code;
 }

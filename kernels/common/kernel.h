@@ -1,8 +1,6 @@
-/* What every kernel's main does: options, topology, one line on what went wrong. */
+/* What every kernel's main does, and main itself: options, topology, one line on what went wrong. */
 #ifndef SYSCHECK_KERNEL_H
 #define SYSCHECK_KERNEL_H
-
-#include <stddef.h>
 
 #include "opts.h"
 #include "result.h"
@@ -13,18 +11,29 @@ struct kernel {
 	const char *what; /* a sentence for --help */
 	double seconds;   /* default time box */
 	const struct opts_extra *extra;
-	size_t n_extra;
 	/* Measures until `end` (clock_now) at the latest. Returns an exit code of opts.h. */
 	int (*run)(const struct topo *topo, double started, double end);
 };
 
-/* Returns the exit code. */
-int kernel_main(const struct kernel *k, int argc, char **argv);
+/* Each kernel's main file defines it. */
+extern const struct kernel kernel;
+
+/*
+ * From now on, ends the process with EXIT_COULD_NOT at twice the time box of `seconds`
+ * and 3 s: something hangs, and nothing else may be there to end us. Main calls it.
+ */
+void kernel_watch(double seconds);
 
 /* "name: ..." on stderr; returns EXIT_COULD_NOT. */
-int kernel_fail(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int kernel_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Adds what all results end with, writes it; returns `code`, or EXIT_COULD_NOT if stdout fails. */
-int kernel_finish(const char *name, struct result *r, const struct topo *topo, double started, int code);
+/* Opens the result: what all begin with; `error` says what is wrong, NULL: verified. */
+void kernel_begin(struct result *r, const char *error);
+
+/*
+ * Adds what all results end with, writes it. Returns the exit code: EXIT_MEASURED or,
+ * begun with an error, EXIT_WRONG; EXIT_COULD_NOT if stdout fails.
+ */
+int kernel_finish(struct result *r, const struct topo *topo, double started);
 
 #endif

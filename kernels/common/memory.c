@@ -8,40 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static bool read_number(const char *dir, const char *file, size_t *value)
-{
-	char path[4400], text[64];
-	FILE *f;
-	bool good;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return false;
-	/* "max" is no number: no limit. */
-	good = fgets(text, sizeof(text), f) != NULL && text[0] >= '0' && text[0] <= '9';
-	if (good)
-		*value = strtoull(text, NULL, 10);
-	fclose(f);
-	return good;
-}
-
-/* The number after a word at the start of a line, 0 without one. */
-static unsigned long long read_field(const char *path, const char *word)
-{
-	unsigned long long value = 0;
-	size_t length = strlen(word);
-	char line[256];
-	FILE *f = fopen(path, "re");
-
-	if (f == NULL)
-		return 0;
-	while (fgets(line, sizeof(line), f) != NULL)
-		if (strncmp(line, word, length) == 0 && strchr(" :", line[length]) != NULL && line[length] != '\0')
-			value = strtoull(line + length + 1, NULL, 10);
-	fclose(f);
-	return value;
-}
+#include "read.h"
 
 /* The files of a memory controller. */
 struct controller {
@@ -54,21 +21,18 @@ static const struct controller v2 = { "/sys/fs/cgroup", "memory.max", "memory.hi
 
 /*
  * What is left in one group. Above memory.high a process is slowed down, as good as
- * stopped; inactive file pages count as used, but go as soon as somebody wants memory.
+ * stopped; inactive file pages count as used, but are the first to be reclaimed.
  */
 static size_t group_room(const char *dir, const struct controller *c)
 {
-	size_t limit = SIZE_MAX, high, usage, cache;
-	char path[4400];
+	size_t limit = SIZE_MAX, high, usage, cache = 0;
 
-	if (!read_number(dir, c->limit, &limit))
-		limit = SIZE_MAX;
-	if (c->throttle && read_number(dir, c->throttle, &high) && high < limit)
+	(void)read_number(&limit, NULL, "%s/%s", dir, c->limit);
+	if (c->throttle && read_number(&high, NULL, "%s/%s", dir, c->throttle) && high < limit)
 		limit = high;
-	if (limit == SIZE_MAX || !read_number(dir, c->usage, &usage))
+	if (limit == SIZE_MAX || !read_number(&usage, NULL, "%s/%s", dir, c->usage))
 		return SIZE_MAX;
-	snprintf(path, sizeof(path), "%s/memory.stat", dir);
-	cache = (size_t)read_field(path, c->cache);
+	(void)read_number(&cache, c->cache, "%s/memory.stat", dir);
 	usage = usage > cache ? usage - cache : 0;
 	return limit > usage ? limit - usage : 0;
 }
@@ -127,27 +91,19 @@ size_t memory_group_room(const char *root)
 
 size_t memory_available(void)
 {
-	size_t machine = (size_t)read_field("/proc/meminfo", "MemAvailable") * 1024, group = memory_group_room("");
+	size_t kib = 0, group = memory_group_room("");
 
-	return group < machine ? group : machine;
+	(void)read_number(&kib, "MemAvailable", "/proc/meminfo");
+	return group / 1024 < kib ? group : kib * 1024;
 }
 
 double memory_huge_pct(void)
 {
-	char line[256];
-	double all = 0, huge = NAN;
-	FILE *f = fopen("/proc/self/smaps_rollup", "re");
+	static const char rollup[] = "/proc/self/smaps_rollup";
+	size_t all = 0, huge = 0;
 
-	if (f == NULL)
-		return NAN;
-	while (fgets(line, sizeof(line), f) != NULL) {
-		if (strncmp(line, "Anonymous:", 10) == 0)
-			all = strtod(line + 10, NULL);
-		else if (strncmp(line, "AnonHugePages:", 14) == 0)
-			huge = strtod(line + 14, NULL);
-	}
-	fclose(f);
-	return all > 0 ? 100 * huge / all : NAN;
+	return read_number(&all, "Anonymous", "%s", rollup) && read_number(&huge, "AnonHugePages", "%s", rollup) && all > 0 ?
+		       100.0 * (double)huge / (double)all : NAN;
 }
 
 void *memory_map(size_t bytes)

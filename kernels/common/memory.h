@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * Bytes that can be taken without pushing others out: MemAvailable and what is left
- * under this process' memory cgroup (v1 or v2) and its parents, the smallest. 0 if
- * it cannot be told.
+ * Bytes that can be allocated without swapping: MemAvailable, or what this process'
+ * memory cgroup (v1 or v2) and its parents leave, whichever is less. 0 if
+ * MemAvailable cannot be read.
  */
 size_t memory_available(void);
 
@@ -25,7 +25,7 @@ size_t memory_group_room(const char *root);
  */
 void *memory_map(size_t bytes);
 
-/* Share of this process' anonymous memory that is in huge pages, in %; NaN: not told. */
+/* Share of this process' anonymous memory that is in huge pages, in %; NaN if it cannot be read. */
 double memory_huge_pct(void);
 
 #endif

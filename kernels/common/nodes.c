@@ -32,12 +32,6 @@ bool nodes_load(struct nodes *nodes, const struct topo *topo)
 	return nodes->n > 0;
 }
 
-void nodes_free(struct nodes *nodes)
-{
-	free(nodes->ids);
-	*nodes = (struct nodes){ 0 };
-}
-
 size_t nodes_available(int id)
 {
 	char path[80], line[256];
@@ -68,7 +62,7 @@ static bool bind(void *p, size_t bytes, int id, int mode)
 	long rc;
 
 	numa_bitmask_setbit(mask, (unsigned)id);
-	/* The kernel takes one bit less than it is told. */
+	/* Linux reads one bit less than maxnode. */
 	rc = mbind(p, bytes, mode, mask->maskp, mask->size + 1, 0);
 	numa_bitmask_free(mask);
 	return rc == 0;

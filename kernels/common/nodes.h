@@ -1,4 +1,4 @@
-/* Memory of NUMA nodes: which there are, how much each can give, binding. */
+/* Memory of NUMA nodes: which there are, how much is free, binding. */
 #ifndef SYSCHECK_NODES_H
 #define SYSCHECK_NODES_H
 
@@ -18,31 +18,27 @@ struct nodes {
  * them. Where libnuma says that there is no NUMA: the cores' nodes. False: no memory.
  */
 bool nodes_load(struct nodes *nodes, const struct topo *topo);
-void nodes_free(struct nodes *nodes);
 
-/*
- * Bytes of a node that can be taken without pushing out more than file pages not
- * lately used. SIZE_MAX if it cannot be told.
- */
+/* Bytes of a node that are free or in inactive file pages. SIZE_MAX if that cannot be read. */
 size_t nodes_available(int id);
 
 /* Strictly: a page comes from this node or not at all. False (errno). */
 bool nodes_bind(void *p, size_t bytes, int id);
 
-/* There is room for `bytes` on a node, and as much again for others. */
+/* Twice `bytes` are available on a node: as much again is left for others. */
 bool nodes_room(int id, size_t bytes);
 
 /*
- * Where a measurement goes on without: strictly if `strict` (only with nodes_room: a
- * strict page that no file page makes room for calls the OOM killer), else preferably;
- * where neither is allowed, or libnuma says that there is no NUMA, pages come where they
- * are first touched. nodes_misplaced tells what became of it.
+ * For a measurement that runs with or without: binds strictly if `strict` (only with
+ * nodes_room: where no page is left, a strict one calls the OOM killer), else by
+ * preference. Where neither is allowed, or libnuma says that there is no NUMA, pages come
+ * from where they are first touched. nodes_misplaced says where they are.
  */
 void nodes_place(void *p, size_t bytes, int id, bool strict);
 
 /*
  * The share in % of up to 1024 pages, evenly spread over `bytes`, that lie on another
- * node; untouched ones do not count. NaN (errno) if it cannot be told.
+ * node; untouched ones do not count. NaN (errno) if that cannot be read.
  */
 double nodes_misplaced(void *p, size_t bytes, int id);
 

@@ -36,7 +36,7 @@ static const struct ops generic = { "generic", "regular", copy_generic, scale_ge
 /*
  * One text for three instruction sets: V is the vector, W its doubles. A whole cache
  * line per step, so that its write-combining buffer is full before it is left.
- * Prefetch instructions 2 to 32 KiB ahead were tried and gained nothing that shows.
+ * Prefetch instructions 2 to 32 KiB ahead made no measurable difference.
  */
 /* A type and names of variables cannot be put in parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define OPS(ISA, TARGET, V, W, LOAD, STREAM, SET, ADD, MUL)                                                         \

@@ -25,7 +25,7 @@ struct ops {
 /* For --isa. NULL-ended. */
 extern const char *const ops_isas[];
 
-/* The operations for an ISA of ops_isas, "auto" or NULL: the widest. NULL if this CPU has it not. */
+/* The operations for an ISA of ops_isas, "auto" or NULL: the widest. NULL if this CPU does not have it. */
 const struct ops *ops_choose(const char *isa);
 
 #endif

@@ -8,7 +8,8 @@
 #define SECONDS_LOW 0.05
 #define SECONDS_HIGH 600.0
 
-bool opts_number(const char *text, double low, double high, double *value)
+/* A decimal number from low to high and nothing else; false otherwise. */
+static bool read_number(const char *text, double low, double high, double *value)
 {
 	char *end;
 	double v;
@@ -23,7 +24,7 @@ bool opts_number(const char *text, double low, double high, double *value)
 	return true;
 }
 
-/* What a user typed, cut and harmless. */
+/* What a user typed, shortened and printable. */
 static void show(char *out, size_t size, const char *text)
 {
 	size_t i;
@@ -41,7 +42,7 @@ static bool take_number(const char *name, const char *text, double low, double h
 {
 	char shown[40];
 
-	if (opts_number(text, low, high, value))
+	if (read_number(text, low, high, value))
 		return true;
 	show(shown, sizeof(shown), text);
 	snprintf(error, ERROR_SIZE, "%s: want a number from %g to %g, not \"%s\"", name, low, high, shown);
@@ -73,29 +74,31 @@ static bool take(const struct opts_extra *x, const char *text, char error[ERROR_
 	return x->value && take_number(x->name, text, x->low, x->high, x->value, error);
 }
 
-bool opts_parse(struct opts *opts, const struct opts_extra *extra, size_t n_extra, int argc, char **argv,
-		char error[ERROR_SIZE])
+static const struct opts_extra *find(const struct opts_extra *list, const char *name, size_t length)
+{
+	for (; list && list->name; list++)
+		if (strlen(list->name) == length && strncmp(name, list->name, length) == 0)
+			return list;
+	return NULL;
+}
+
+bool opts_parse(struct opts *opts, const struct opts_extra *extra, int argc, char **argv, char error[ERROR_SIZE])
 {
 	const struct opts_extra common[] = {
 		{ .name = "--seconds", .low = SECONDS_LOW, .high = SECONDS_HIGH, .value = &opts->seconds },
 		{ .name = "--cpus", .text = &opts->cpus },
 		{ .name = "--help", .flag = &opts->help },
 		{ .name = "--version", .flag = &opts->version },
+		{ 0 },
 	};
-	const size_t n_common = sizeof(common) / sizeof(common[0]);
 	char shown[40];
 
 	for (int i = 1; i < argc; i++) {
 		const char *arg = argv[i], *equals = strchr(arg, '='), *value;
 		size_t length = equals ? (size_t)(equals - arg) : strlen(arg);
-		const struct opts_extra *found = NULL;
+		const struct opts_extra *found = find(common, arg, length);
 
-		for (size_t j = 0; j < n_common + n_extra; j++) {
-			const struct opts_extra *x = j < n_common ? &common[j] : &extra[j - n_common];
-
-			if (strlen(x->name) == length && strncmp(arg, x->name, length) == 0)
-				found = x;
-		}
+		found = found ? found : find(extra, arg, length);
 		if (!found) {
 			show(shown, sizeof(shown), arg);
 			snprintf(error, ERROR_SIZE, "%s \"%s\" (see --help)",
@@ -121,8 +124,7 @@ bool opts_parse(struct opts *opts, const struct opts_extra *extra, size_t n_extr
 	return true;
 }
 
-void opts_print(const struct opts *opts, const char *name, const char *what, const struct opts_extra *extra,
-		size_t n_extra)
+void opts_print(const struct opts *opts, const char *name, const char *what, const struct opts_extra *extra)
 {
 	if (opts->version) {
 		printf("syscheck %s %s\n", name, SYSCHECK_VERSION);
@@ -132,12 +134,12 @@ void opts_print(const struct opts *opts, const char *name, const char *what, con
 	printf("  --seconds S        time box, set-up included (%g to %g, default %g)\n", SECONDS_LOW, SECONDS_HIGH,
 	       opts->seconds);
 	printf("  --cpus LIST        CPUs to use, like 0-3,7 (default: all that are allowed)\n");
-	for (size_t i = 0; i < n_extra; i++) {
+	for (; extra && extra->name; extra++) {
 		char left[40];
 
-		snprintf(left, sizeof(left), "%s%s", extra[i].name,
-			 extra[i].flag ? "" : extra[i].value ? " N" : extra[i].choices ? " NAME" : " PATH");
-		printf("  %-18s %s\n", left, extra[i].help);
+		snprintf(left, sizeof(left), "%s%s", extra->name,
+			 extra->flag ? "" : extra->value ? " N" : extra->choices ? " NAME" : " PATH");
+		printf("  %-18s %s\n", left, extra->help);
 	}
 	printf("  --help, --version\n\n"
 	       "Exit status: 0 measured and verified, 1 measured and wrong, 2 could not run.\n"

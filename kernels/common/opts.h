@@ -15,7 +15,7 @@ enum {
 	EXIT_COULD_NOT = 2
 };
 
-/* An option of one kernel beside the common ones: exactly one of value, text, flag. */
+/* An option of one kernel beside the common ones: exactly one of value, text, flag. A list ends without a name. */
 struct opts_extra {
 	const char *name; /* with dashes */
 	const char *help;
@@ -33,17 +33,12 @@ struct opts {
 };
 
 /*
- * Fills `opts`, whose `seconds` holds the default. False, and one line without
- * newline in `error`, for anything that is not understood.
+ * Fills `opts`, its `seconds` being the default; `extra` may be NULL. False, and one line
+ * without newline in `error`, for anything that is not understood.
  */
-bool opts_parse(struct opts *opts, const struct opts_extra *extra, size_t n_extra, int argc, char **argv,
-		char error[ERROR_SIZE]);
-
-/* A decimal number from low to high and nothing else; false otherwise. */
-bool opts_number(const char *text, double low, double high, double *value);
+bool opts_parse(struct opts *opts, const struct opts_extra *extra, int argc, char **argv, char error[ERROR_SIZE]);
 
 /* Prints --help or --version on stdout. */
-void opts_print(const struct opts *opts, const char *name, const char *what, const struct opts_extra *extra,
-		size_t n_extra);
+void opts_print(const struct opts *opts, const char *name, const char *what, const struct opts_extra *extra);
 
 #endif

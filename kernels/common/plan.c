@@ -58,7 +58,7 @@ double plan_bandwidth_now(double planned, double left, int cells)
 	return cell_now(planned, left, NUMA_BANDWIDTH / (1 - NUMA_TOUCH), cells);
 }
 
-/* What follows is the caches and giving back: half of the slack was for the verification. */
+/* Then come the caches and munmap; the verification, half of what was left over, is done. */
 double plan_latency_now(double planned, double left, int cells)
 {
 	return cell_now(planned, left, NUMA_LATENCY / (NUMA_LATENCY + 2 * NUMA_CACHES), cells);
@@ -97,7 +97,7 @@ int plan_counts(int n, int node, int counts[PLAN_COUNTS])
 	int k = 0, next = 1;
 
 	while (k < PLAN_COUNTS) {
-		/* The smallest of the series, the full node and the end that is not there yet. */
+		/* The smallest that is not in the list yet: the next of the series, a full node, or n. */
 		int least = next < n ? next : n, last = k ? counts[k - 1] : 0;
 
 		if (node > last && node < least)

@@ -7,17 +7,27 @@
 #include "clock.h"
 #include "memory.h"
 
-/* 6 MiB: whole huge pages, so that two threads seldom fault the same one. */
-#define CLAIM 8
+/* At a time, by a thread: whole huge pages, so that two threads seldom fault the same one. */
+#define CLAIM_BYTES ((size_t)6 << 20)
 
-/* c = 1 + (i mod 1024): a value that came to the wrong place shows. */
 #define PATTERN 1024
 
-enum { X, Y, C };
+/* The smallest page of any architecture that this runs on. */
+#define PAGE_DOUBLES (4096 / sizeof(double))
 
-static double *array(const struct pool *p, size_t block, int which)
+static size_t block_bytes(const struct pool *p)
 {
-	return (double *)(void *)(p->memory + block * POOL_BLOCK) + (size_t)which * POOL_ELEMENTS;
+	return POOL_ARRAYS * p->elements * sizeof(double);
+}
+
+size_t pool_bytes(const struct pool *p)
+{
+	return p->blocks * block_bytes(p);
+}
+
+double *pool_array(const struct pool *p, size_t block, int which)
+{
+	return (double *)(void *)p->memory + (block * POOL_ARRAYS + (size_t)which) * p->elements;
 }
 
 static double pattern(size_t i)
@@ -25,9 +35,10 @@ static double pattern(size_t i)
 	return 1.0 + (double)(i % PATTERN);
 }
 
-bool pool_map(struct pool *p, size_t blocks)
+bool pool_map(struct pool *p, size_t blocks, size_t elements)
 {
-	*p = (struct pool){ .bytes = blocks * POOL_BLOCK, .blocks = blocks };
+	*p = (struct pool){ .blocks = blocks, .elements = elements };
+	p->bytes = pool_bytes(p);
 	p->triads = calloc(blocks, sizeof(*p->triads));
 	p->memory = p->triads ? memory_map(p->bytes) : NULL;
 	return p->memory != NULL;
@@ -44,45 +55,47 @@ void pool_unmap(struct pool *p, int member, int members)
 		munmap(p->memory + from, (to < p->bytes ? to : p->bytes) - from);
 }
 
-void pool_free(struct pool *p)
-{
-	free(p->triads);
-	p->memory = NULL;
-	p->triads = NULL;
-}
-
 /* The next blocks that no other thread has: from `*block` to the result; none if equal. */
 static size_t claim(struct pool *p, size_t *block)
 {
+	const size_t step = block_bytes(p) < CLAIM_BYTES ? CLAIM_BYTES / block_bytes(p) : 1;
 	size_t end;
 
-	*block = atomic_fetch_add(&p->claimed, CLAIM);
+	*block = atomic_fetch_add(&p->claimed, step);
 	if (*block > p->blocks)
 		*block = p->blocks;
-	end = *block + CLAIM;
+	end = *block + step;
 	return end < p->blocks ? end : p->blocks;
 }
 
-void pool_touch(struct pool *p, double until, size_t least, double latest)
+/* The system has zeroed b and c: one write touches a page. */
+static void touch_block(struct pool *p, size_t block)
+{
+	double *a = pool_array(p, block, POOL_A), *b = pool_array(p, block, POOL_B), *c = pool_array(p, block, POOL_C);
+
+	for (size_t i = 0; i < p->elements; i++)
+		a[i] = pattern(i);
+	for (size_t i = 0; i < p->elements; i += PAGE_DOUBLES)
+		b[i] = c[i] = 0;
+}
+
+/*
+ * Threads claim blocks and own none: one slow core (a busy neighbour, a stopped one) would
+ * otherwise shrink what all have.
+ */
+void pool_touch(struct pool *p, size_t least, size_t most, double until)
 {
 	for (;;) {
-		size_t claimed = atomic_load(&p->claimed), block, end;
+		const size_t claimed = atomic_load(&p->claimed);
+		size_t block, end;
 
-		if (claimed > 0 && clock_now() >= (claimed < least ? latest : until))
+		if (claimed >= least && (claimed >= most || clock_now() >= until))
 			return;
 		end = claim(p, &block);
-
 		if (block == end)
 			return;
-		for (; block < end; block++) {
-			double *x = array(p, block, X), *y = array(p, block, Y), *c = array(p, block, C);
-
-			for (size_t i = 0; i < POOL_ELEMENTS; i++) {
-				x[i] = 0;
-				y[i] = 0;
-				c[i] = pattern(i);
-			}
-		}
+		for (; block < end; block++)
+			touch_block(p, block);
 	}
 }
 
@@ -96,63 +109,74 @@ void pool_touched(struct pool *p)
 }
 
 /*
- * x = y + c, then y = x + c, in turn: after k triads the newer of both is k c. Every
+ * b = c + a, then c = b + a, in turn: after k triads the newer of both is k a. Every
  * triad changes every element, so that a lost or wrong write is carried to the end.
  */
 static void triad(struct pool *p, const struct ops *ops, size_t block)
 {
-	bool even = p->triads[block]++ % 2 == 0;
+	const bool even = p->triads[block]++ % 2 == 0;
+	double *b = pool_array(p, block, POOL_B), *c = pool_array(p, block, POOL_C);
 
-	ops->triad(array(p, block, even ? X : Y), array(p, block, even ? Y : X), array(p, block, C), 1, POOL_ELEMENTS);
+	ops->triad(even ? b : c, even ? c : b, pool_array(p, block, POOL_A), 1, p->elements);
 }
 
-size_t pool_triad(struct pool *p, const struct ops *ops, int member, int members, double until, double *seconds)
+struct pool_work pool_triad(struct pool *p, const struct ops *ops, int member, int members, double until)
 {
-	size_t first = (size_t)member, step = (size_t)members, done = 0, part;
-	double from = clock_now(), now;
+	const size_t first = (size_t)member, step = (size_t)members, turn = p->turn;
+	const double from = clock_now();
+	size_t done = 0, part;
+	double now;
 
-	*seconds = 0;
 	if (first >= p->blocks)
-		return 0;
+		return (struct pool_work){ 0 };
 	part = (p->blocks - first + step - 1) / step;
 	do {
-		triad(p, ops, first + (p->turn + done) % part * step);
+		triad(p, ops, first + (turn + done) % part * step);
 		done++;
 		now = clock_now();
 	} while (now < until);
-	*seconds = now - from;
-	return done;
+	/* All do about the same number. */
+	if (member == 0)
+		p->turn += done;
+	return (struct pool_work){ .bytes = (double)(done * block_bytes(p)), .seconds = now - from };
 }
 
-/* What x and y hold, in units of c: one the last triad's number, one that of the triad before. */
-struct want {
-	double x, y;
-};
-
-static struct want wanted(const struct pool *p, size_t block)
+void pool_tally(struct tally *t, const struct pool_work *work, int n)
 {
-	const double newer = p->triads[block], older = newer > 0 ? newer - 1 : 0;
+	double bytes = 0, seconds = 0;
+	int at_work = 0;
 
-	return p->triads[block] % 2 == 1 ? (struct want){ newer, older } : (struct want){ older, newer };
+	for (int i = 0; i < n; i++) {
+		bytes += work[i].bytes;
+		seconds += work[i].seconds;
+		at_work += work[i].bytes > 0;
+	}
+	if (at_work > 0)
+		tally_add(t, bytes, seconds / at_work);
 }
 
-static void verify_block(struct pool *p, size_t block, int cpu)
+static void verify_block(struct pool *p, size_t block, const double want[POOL_ARRAYS], int cpu)
 {
-	const double *x = array(p, block, X), *y = array(p, block, Y), *c = array(p, block, C);
-	const struct want want = wanted(p, block);
+	const double *a = pool_array(p, block, POOL_A), *b = pool_array(p, block, POOL_B), *c = pool_array(p, block, POOL_C);
 
-	for (size_t i = 0; i < POOL_ELEMENTS; i++) {
+	for (size_t i = 0; i < p->elements; i++) {
 		const double one = pattern(i);
 
-		if (c[i] == one && x[i] == want.x * one && y[i] == want.y * one)
+		if (a[i] == want[POOL_A] * one && b[i] == want[POOL_B] * one && c[i] == want[POOL_C] * one)
 			continue;
 		if (!atomic_exchange(&p->wrong, true))
-			p->found = (struct pool_wrong){ .element = block * POOL_ELEMENTS + i,
-							.got = { x[i], y[i], c[i] },
-							.want = { want.x * one, want.y * one, one },
+			p->found = (struct pool_wrong){ .element = block * p->elements + i,
+							.got = { a[i], b[i], c[i] },
+							.want = { want[POOL_A] * one, want[POOL_B] * one, want[POOL_C] * one },
 							.cpu = cpu };
 		return;
 	}
+}
+
+void pool_verify_blocks(struct pool *p, size_t from, size_t to, const double want[POOL_ARRAYS], int cpu)
+{
+	for (size_t block = from; block < to; block++)
+		verify_block(p, block, want, cpu);
 }
 
 void pool_verify(struct pool *p, int cpu)
@@ -160,17 +184,23 @@ void pool_verify(struct pool *p, int cpu)
 	size_t block, end;
 
 	while ((end = claim(p, &block)) != block)
-		for (; block < end; block++)
-			verify_block(p, block, cpu);
+		for (; block < end; block++) {
+			/* Of b and c one has the last triad's number, one that of the triad before. */
+			const double newer = p->triads[block], older = newer > 0 ? newer - 1 : 0;
+			const bool odd = p->triads[block] % 2 == 1;
+
+			verify_block(p, block, (const double[]){ 1, odd ? newer : older, odd ? older : newer }, cpu);
+		}
 }
 
 bool pool_wrong(const struct pool *p, int node, char text[ERROR_SIZE])
 {
-	const struct pool_wrong *f = &p->found;
+	const double *got = p->found.got, *want = p->found.want;
 
 	if (!atomic_load(&p->wrong))
 		return false;
 	snprintf(text, ERROR_SIZE, "cpu %d: memory of node %d: element %zu is %.17g, %.17g, %.17g, expected %.17g, %.17g, %.17g",
-		 f->cpu, node, f->element, f->got[X], f->got[Y], f->got[C], f->want[X], f->want[Y], f->want[C]);
+		 p->found.cpu, node, p->found.element, got[POOL_A], got[POOL_B], got[POOL_C], want[POOL_A], want[POOL_B],
+		 want[POOL_C]);
 	return true;
 }

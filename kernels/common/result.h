@@ -13,6 +13,7 @@ struct result {
 	size_t length, size;
 	bool failed; /* out of memory at some point: nothing will be written */
 	bool comma;
+	bool wrong;  /* what was measured is; by kernel_begin */
 };
 
 /* Opens the object with the kernel's name, format version and program version. */

@@ -24,7 +24,7 @@ struct stream_size stream_size(size_t llc, size_t available, size_t max, int thr
 		size.limit = wanted > room ? STREAM_LIMIT_MEMORY : STREAM_LIMIT_LLC;
 		size.elements = room / size.step * size.step;
 	}
-	/* A step more: larger, not as large. */
+	/* Larger than the caches, not as large. */
 	size.least = up(known / ARRAYS / all + 1, size.step);
 	size.least += size.least * all * ARRAYS <= known ? size.step : 0;
 	return size;

@@ -7,7 +7,7 @@
 /* Elements in a block: 64 KiB, so that small memory limits still leave some. */
 #define STREAM_BLOCK ((size_t)8192)
 
-/* Elements in a huge page of 2 MiB: a part that is not smaller is whole ones. */
+/* Elements in a huge page of 2 MiB: parts of at least that much are whole ones. */
 #define STREAM_HUGE ((size_t)262144)
 
 enum stream_limit { STREAM_LIMIT_LLC, STREAM_LIMIT_MEMORY, STREAM_LIMIT_TIME };

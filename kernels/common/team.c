@@ -1,7 +1,6 @@
 #include "team.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 
 struct member {
@@ -29,14 +28,12 @@ static void *begin(void *arg)
 static int start(struct member *m, int cpu)
 {
 	pthread_attr_t attr;
-	cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
-	size_t size = CPU_ALLOC_SIZE((size_t)cpu + 1);
+	size_t size;
+	cpu_set_t *set = topo_set(&cpu, 1, &size);
 	int rc;
 
 	if (set == NULL)
 		return ENOMEM;
-	CPU_ZERO_S(size, set);
-	CPU_SET_S((size_t)cpu, size, set);
 	rc = pthread_attr_init(&attr);
 	if (rc == 0) {
 		rc = pthread_attr_setaffinity_np(&attr, size, set);

@@ -1,6 +1,5 @@
 #include "topo.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +104,8 @@ static bool numa_nodes(struct topo *t, hwloc_topology_t machine)
 	int node, n = 0;
 
 	t->node_of = calloc((size_t)t->n, sizeof(*t->node_of));
-	good = good && t->node_of;
+	t->rank = calloc((size_t)t->n, sizeof(*t->rank));
+	good = good && t->node_of && t->rank;
 	for (int i = 0; good && i < t->n; i++) {
 		hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(machine, (unsigned)t->cpus[i]);
 
@@ -117,18 +117,21 @@ static bool numa_nodes(struct topo *t, hwloc_topology_t machine)
 	}
 	t->n_nodes = good ? hwloc_bitmap_weight(all) : 0;
 	t->nodes = calloc((size_t)t->n_nodes + 1, sizeof(*t->nodes));
-	good = good && t->nodes;
+	t->cores = calloc((size_t)t->n_nodes + 1, sizeof(*t->cores));
+	good = good && t->nodes && t->cores;
 	if (good) {
 		hwloc_bitmap_foreach_begin(node, all)
 			t->nodes[n++] = node;
 		hwloc_bitmap_foreach_end();
 	}
-	for (int i = 0; good && i < t->n; i++)
-		for (int j = 0; j < n; j++)
-			if (t->nodes[j] == t->node_of[i]) {
-				t->node_of[i] = j;
-				break;
-			}
+	for (int i = 0; good && i < t->n; i++) {
+		int j = 0;
+
+		while (t->nodes[j] != t->node_of[i])
+			j++;
+		t->node_of[i] = j;
+		t->rank[i] = t->cores[j]++;
+	}
 	hwloc_bitmap_free(near);
 	hwloc_bitmap_free(all);
 	return good;
@@ -227,28 +230,36 @@ void topo_free(struct topo *t)
 {
 	free(t->cpus);
 	free(t->node_of);
+	free(t->rank);
 	free(t->nodes);
+	free(t->cores);
 	free(t->cpus_text);
 	*t = (struct topo){ 0 };
 }
 
-bool topo_stay_on(const struct topo *topo)
+cpu_set_t *topo_set(const int *cpus, int n, size_t *size)
 {
 	cpu_set_t *set;
-	size_t size;
 	int most = 0;
-	bool good;
 
-	for (int i = 0; i < topo->n; i++)
-		most = topo->cpus[i] > most ? topo->cpus[i] : most;
+	for (int i = 0; i < n; i++)
+		most = cpus[i] > most ? cpus[i] : most;
 	set = CPU_ALLOC((size_t)most + 1);
-	size = CPU_ALLOC_SIZE((size_t)most + 1);
+	*size = CPU_ALLOC_SIZE((size_t)most + 1);
 	if (set == NULL)
-		return false;
-	CPU_ZERO_S(size, set);
-	for (int i = 0; i < topo->n; i++)
-		CPU_SET_S((size_t)topo->cpus[i], size, set);
-	good = sched_setaffinity(0, size, set) == 0;
+		return NULL;
+	CPU_ZERO_S(*size, set);
+	for (int i = 0; i < n; i++)
+		CPU_SET_S((size_t)cpus[i], *size, set);
+	return set;
+}
+
+bool topo_stay_on(const struct topo *topo)
+{
+	size_t size;
+	cpu_set_t *set = topo_set(topo->cpus, topo->n, &size);
+	const bool good = set && sched_setaffinity(0, size, set) == 0;
+
 	CPU_FREE(set);
 	return good;
 }

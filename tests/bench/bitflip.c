@@ -9,7 +9,8 @@
 
 #include <cblas.h>
 
-#include "common/exact.h"
+#include "common/random.h"
+#include "dgemm/exact.h"
 
 #define N 384 /* dgemm's smallest size; the proof is the same for all */
 
@@ -29,7 +30,7 @@ int main(int argc, char **argv)
 	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, N, N, N, 1.0, m.a, N, m.b, N, 0.0, reference, N);
 	memcpy(c, reference, bytes);
 	for (long i = 0; i < trials; i++) {
-		uint64_t r = exact_random(&random), bits;
+		uint64_t r = random_next(&random), bits;
 		size_t place = (size_t)(r >> 8) % ((size_t)N * N);
 		struct exact_fault f;
 

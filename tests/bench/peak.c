@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/chain.h"
 #include "common/clock.h"
+#include "dgemm/chain.h"
 
 #define CHAINS 12 /* more than latency (4 to 5) times units (2) */
 #define LOOPS 100000

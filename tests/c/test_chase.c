@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/chase.h"
+#include "numa/chase.h"
 
 static struct chase make(size_t n, size_t block, size_t stride, uint64_t seed)
 {
@@ -38,7 +38,8 @@ static void assert_one_cycle(const struct chase *c)
 	for (;;) {
 		size_t i = (size_t)(p - c->base) / c->stride;
 
-		assert_true(i < c->n && (size_t)(p - c->base) % c->stride == 0);
+		assert_true(i < c->n);
+		assert_true((size_t)(p - c->base) % c->stride == 0);
 		if (seen[i])
 			break;
 		seen[i] = 1;

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "common/detours.h"
-#include "common/quanta.h"
 #include "common/stats.h"
+#include "noise/detours.h"
+#include "noise/quanta.h"
 
 /* The same numbers every time. */
 static uint64_t seed = 4711;
@@ -40,8 +40,10 @@ static double starved(size_t lost)
 	stats_sort(sorted, 1000);
 	assert_true(detours_init(&d, 4096));
 	quanta_to_detours(&q, quanta, sorted, 1000, &d);
-	for (size_t i = 0; i < d.n; i++)
-		assert_true(d.kept[i].ticks[0] >= 5 && d.kept[i].ticks[0] + d.kept[i].ticks[1] <= 5 + 100000000);
+	for (size_t i = 0; i < d.n; i++) {
+		assert_true(d.kept[i].ticks[0] >= 5);
+		assert_true(d.kept[i].ticks[0] + d.kept[i].ticks[1] <= 5 + 100000000);
+	}
 	pct = 100 * (double)d.lost / 1e8;
 	detours_free(&d);
 	return pct;

@@ -18,6 +18,7 @@ static const struct opts_extra extra[] = {
 	{ .name = "--isa", .help = "", .choices = choices, .text = &extra_text },
 	{ .name = "--dir", .help = "", .text = &extra_text },
 	{ .name = "--attribute", .help = "", .flag = &extra_flag },
+	{ 0 },
 };
 
 static bool parse(struct opts *o, char *error, const char *a, const char *b, const char *c)
@@ -26,7 +27,7 @@ static bool parse(struct opts *o, char *error, const char *a, const char *b, con
 	int argc = 1 + (a != NULL) + (b != NULL) + (c != NULL);
 
 	*o = (struct opts){ .seconds = 2 };
-	return opts_parse(o, extra, sizeof(extra) / sizeof(extra[0]), argc, argv, error);
+	return opts_parse(o, extra, argc, argv, error);
 }
 
 static void good(void **state)
@@ -36,14 +37,25 @@ static void good(void **state)
 
 	(void)state;
 	assert_true(parse(&o, error, NULL, NULL, NULL));
-	assert_true(o.seconds == 2 && o.cpus == NULL && !o.help);
-	assert_true(parse(&o, error, "--seconds", "0.5", NULL) && o.seconds == 0.5);
-	assert_true(parse(&o, error, "--seconds=1e1", NULL, NULL) && o.seconds == 10);
-	assert_true(parse(&o, error, "--cpus=0-3", NULL, NULL) && strcmp(o.cpus, "0-3") == 0);
-	assert_true(parse(&o, error, "--max-memory", "64", "--help") && extra_value == 64 && o.help);
-	assert_true(parse(&o, error, "--isa", "avx2", NULL) && strcmp(extra_text, "avx2") == 0);
-	assert_true(parse(&o, error, "--dir=/a=b", NULL, NULL) && strcmp(extra_text, "/a=b") == 0);
-	assert_true(parse(&o, error, "--attribute", "--seconds", "3") && extra_flag && o.seconds == 3);
+	assert_true(o.seconds == 2);
+	assert_true(o.cpus == NULL);
+	assert_false(o.help);
+	assert_true(parse(&o, error, "--seconds", "0.5", NULL));
+	assert_true(o.seconds == 0.5);
+	assert_true(parse(&o, error, "--seconds=1e1", NULL, NULL));
+	assert_true(o.seconds == 10);
+	assert_true(parse(&o, error, "--cpus=0-3", NULL, NULL));
+	assert_string_equal(o.cpus, "0-3");
+	assert_true(parse(&o, error, "--max-memory", "64", "--help"));
+	assert_true(extra_value == 64);
+	assert_true(o.help);
+	assert_true(parse(&o, error, "--isa", "avx2", NULL));
+	assert_string_equal(extra_text, "avx2");
+	assert_true(parse(&o, error, "--dir=/a=b", NULL, NULL));
+	assert_string_equal(extra_text, "/a=b");
+	assert_true(parse(&o, error, "--attribute", "--seconds", "3"));
+	assert_true(extra_flag);
+	assert_true(o.seconds == 3);
 }
 
 static void bad(void **state)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "common/periodic.h"
+#include "noise/periodic.h"
 
 #define ROOM 40000
 #define PLACES 4
@@ -289,7 +289,8 @@ static void placement(void **state)
 	at = has(4e-3, 4e-6, 0.05);
 	assert_true(at >= 0);
 	assert_memory_equal(b.found[at].on, all, sizeof(all));
-	assert_true(b.found[at].all.count > 3800 && b.found[at].all.count < 4100);
+	assert_true(b.found[at].all.count > 3800);
+	assert_true(b.found[at].all.count < 4100);
 	at = has(0.1, 7.1e-3, 0.05);
 	assert_int_equal(at, 0);
 	assert_memory_equal(b.found[at].on, third, sizeof(third));
@@ -324,28 +325,33 @@ static void limited(void **state)
 	asked = 0;
 	allowed = SIZE_MAX;
 	b.n_found = periodic_components(b.places, PLACES, 0, 4, &limit, b.found, &b.complete);
-	assert_true(b.complete && b.n_found == 2);
+	assert_true(b.complete);
+	assert_int_equal(b.n_found, 2);
 	whole = asked;
 	for (allowed = 0; allowed < whole; allowed++) {
 		asked = 0;
 		b.n_found = periodic_components(b.places, PLACES, 0, 4, &limit, b.found, &b.complete);
 		assert_false(b.complete);
-		assert_true(asked <= allowed + 3 && b.n_found <= 2);
+		assert_true(asked <= allowed + 3);
+		assert_true(b.n_found <= 2);
 	}
 	/* One core's own: what was found before stays, and the node's search tells of it. */
 	asked = 0;
 	allowed = SIZE_MAX;
 	periodic_find(&b.places[0], 0, 4, PLACES, &limit);
-	assert_true(!b.places[0].cut && b.places[0].n_trains == 1);
+	assert_false(b.places[0].cut);
+	assert_int_equal(b.places[0].n_trains, 1);
 	allowed = asked - 1;
 	asked = 0;
 	periodic_find(&b.places[0], 0, 4, PLACES, &limit);
-	assert_true(b.places[0].cut && b.places[0].n_trains == 1);
+	assert_true(b.places[0].cut);
+	assert_int_equal(b.places[0].n_trains, 1);
 	assert_int_equal(periodic_components(b.places, PLACES, 0, 4, NULL, b.found, &b.complete), 2);
 	assert_false(b.complete);
 	allowed = asked = 0;
 	periodic_find(&b.places[0], 0, 4, PLACES, &limit);
-	assert_true(b.places[0].cut && b.places[0].n_trains == 0);
+	assert_true(b.places[0].cut);
+	assert_int_equal(b.places[0].n_trains, 0);
 }
 
 /* Many more events than are searched for what moves: the longest of them all are. */

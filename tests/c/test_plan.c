@@ -4,14 +4,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "common/matrix.h"
 #include "common/plan.h"
 #include "common/pool.h"
 #include "common/stats.h"
+#include "numa/matrix.h"
 
 static void time_is_kept(void **state)
 {
@@ -25,17 +26,25 @@ static void time_is_kept(void **state)
 			double used = n.touch + cells * n.rounds * (n.bandwidth + n.latency) + n.caches;
 
 			/* A fifth is left for verifying and giving back, whatever the machine. */
-			assert_true(used <= 0.8 * boxes[b] && used >= 0.7 * boxes[b]);
+			assert_true(used <= 0.8 * boxes[b]);
+			assert_true(used >= 0.7 * boxes[b]);
 			assert_true(n.rounds == 1 || n.rounds == 3);
-			assert_true(n.lines >= 16384 && n.lines <= 4194304);
+			assert_true(n.lines >= 16384);
+			assert_true(n.lines <= 4194304);
 			used = s.touch + cells * s.rounds * s.point;
-			assert_true(used <= 0.8 * boxes[b] && used >= 0.7 * boxes[b]);
+			assert_true(used <= 0.8 * boxes[b]);
+			assert_true(used >= 0.7 * boxes[b]);
 		}
 	/* On time: as planned. Late: less. Beyond the end: nothing but the least. */
-	assert_true(plan_bandwidth_now(0.25, 0.79, 1) == 0.25 && plan_latency_now(0.2, 0.37, 1) == 0.2);
-	assert_true(plan_bandwidth_now(0.25, 0.5, 1) < 0.2 && plan_latency_now(0.2, 0.2, 1) < 0.15);
-	assert_true(plan_bandwidth_now(0.25, -1, 4) == 0 && plan_latency_now(0.2, -1, 4) == 0);
-	assert_true(plan_point_now(0.1, 10, 5) == 0.1 && plan_point_now(0.1, 0.5, 5) < 0.1 && plan_point_now(0.1, -1, 5) == 0);
+	assert_true(plan_bandwidth_now(0.25, 0.79, 1) == 0.25);
+	assert_true(plan_latency_now(0.2, 0.37, 1) == 0.2);
+	assert_true(plan_bandwidth_now(0.25, 0.5, 1) < 0.2);
+	assert_true(plan_latency_now(0.2, 0.2, 1) < 0.15);
+	assert_true(plan_bandwidth_now(0.25, -1, 4) == 0);
+	assert_true(plan_latency_now(0.2, -1, 4) == 0);
+	assert_true(plan_point_now(0.1, 10, 5) == 0.1);
+	assert_true(plan_point_now(0.1, 0.5, 5) < 0.1);
+	assert_true(plan_point_now(0.1, -1, 5) == 0);
 	/* 8 nodes in the default box: three rounds of 5 ms and more. */
 	assert_int_equal(plan_numa(5, 64).rounds, 3);
 	assert_true(plan_numa(5, 64).latency > 0.005);
@@ -95,7 +104,9 @@ static void counts(void **state)
 		for (int node = 1; node <= n; node += 13) {
 			int k = plan_counts(n, node, got), full = 0;
 
-			assert_true(k < 30 && got[0] == 1 && got[k - 1] == n);
+			assert_true(k < 30);
+			assert_true(got[0] == 1);
+			assert_true(got[k - 1] == n);
 			for (int j = 0; j < k; j++) {
 				assert_true(j == 0 || got[j] > got[j - 1]);
 				full += got[j] == node;
@@ -139,16 +150,23 @@ static void matrices(void **state)
 
 	(void)state;
 	assert_true(matrix_summarise(&m, &s));
-	assert_true(s.local_min == 69.7 && s.local_max == 70.7 && fabs(s.local_median - 70.2) < 1e-9);
-	assert_true(s.remote_min == 120 && s.remote_max == 123.7);
+	assert_true(s.local_min == 69.7);
+	assert_true(s.local_max == 70.7);
+	assert_true(fabs(s.local_median - 70.2) < 1e-9);
+	assert_true(s.remote_min == 120);
+	assert_true(s.remote_max == 123.7);
 	assert_true(fabs(s.factor - 1.77) < 0.01);
 	m = (struct matrix){ 1, 1, rows, columns, one };
 	assert_true(matrix_summarise(&m, &s));
-	assert_true(s.local_max == 80 && isnan(s.remote_max) && isnan(s.factor));
+	assert_true(s.local_max == 80);
+	assert_true(isnan(s.remote_max));
+	assert_true(isnan(s.factor));
 	/* The cores' own memory is not allowed. */
 	m = (struct matrix){ 1, 1, rows, other, one };
 	assert_true(matrix_summarise(&m, &s));
-	assert_true(isnan(s.local_max) && isnan(s.remote_max) && isnan(s.factor));
+	assert_true(isnan(s.local_max));
+	assert_true(isnan(s.remote_max));
+	assert_true(isnan(s.factor));
 	assert_int_equal(matrix_own(&m, 0), -1);
 }
 
@@ -158,9 +176,11 @@ static void medians(void **state)
 
 	(void)state;
 	stats_medians(v, 2, 3);
-	assert_true(v[0] == 2 && v[1] == 8);
+	assert_true(v[0] == 2);
+	assert_true(v[1] == 8);
 	stats_medians(w, 2, 1);
-	assert_true(w[0] == 4 && w[1] == 5);
+	assert_true(w[0] == 4);
+	assert_true(w[1] == 5);
 }
 
 /* One thread as three in turn; then every kind of wrong element. */
@@ -169,22 +189,28 @@ static void triads(void **state)
 	const struct ops *ops = ops_choose(NULL);
 	char text[ERROR_SIZE];
 	struct pool p;
-	double seconds;
-	size_t most, which, done = 0;
+	struct pool_work work;
+	struct tally tally = { 0 };
+	size_t which, done = 0;
 
 	(void)state;
-	assert_true(pool_map(&p, 7));
-	pool_touch(&p, 0, 0, 0); /* no time: what is claimed first is touched all the same */
+	assert_true(pool_map(&p, 7, POOL_ELEMENTS));
+	pool_touch(&p, 1, 7, 0); /* no time: the least is touched all the same */
 	pool_touched(&p);
 	assert_int_equal(p.blocks, 7);
 	for (int turn = 0; turn < 9; turn++) {
-		most = pool_triad(&p, ops, turn % 3, 3, 0, &seconds);
-		assert_true(most > 0 && seconds > 0);
-		p.turn += most;
-		done += most;
+		work = pool_triad(&p, ops, turn % 3, 3, 0);
+		assert_true(work.seconds > 0);
+		done += (size_t)work.bytes / POOL_BLOCK;
 	}
 	assert_int_equal(done, 9);
-	assert_true(pool_triad(&p, ops, 8, 9, 0, &seconds) == 0 && seconds == 0);
+	/* Counted on by the first of the three, each time that it ran. */
+	assert_int_equal(p.turn, 3);
+	work = pool_triad(&p, ops, 8, 9, 0);
+	assert_true(work.bytes == 0);
+	assert_true(work.seconds == 0);
+	pool_tally(&tally, (struct pool_work[]){ { 30, 2 }, { 0, 0 }, { 50, 3 } }, 3);
+	assert_true(tally_rate(&tally) == 80 / 2.5);
 	for (size_t wrong = 0; wrong < 7 * 3 * POOL_ELEMENTS; wrong += 9973) {
 		double *at = (double *)(void *)p.memory + wrong, old = *at;
 
@@ -202,12 +228,13 @@ static void triads(void **state)
 		assert_int_equal(p.found.element % POOL_ELEMENTS, wrong % POOL_ELEMENTS);
 		assert_true(strncmp(text, "cpu 5: memory of node 2: element ", 33) == 0);
 		which = wrong / POOL_ELEMENTS % 3;
-		assert_true(p.found.got[which] == old + 1 && p.found.want[which] == old);
+		assert_true(p.found.got[which] == old + 1);
+		assert_true(p.found.want[which] == old);
 	}
 	/* In shares of whole huge pages, also where there are more members than pages. */
 	for (int member = 0; member < 5; member++)
 		pool_unmap(&p, member, 5);
-	pool_free(&p);
+	free(p.triads);
 }
 
 /* Beyond the time only while too few blocks are touched; then until the latest. */
@@ -217,18 +244,19 @@ static void touching(void **state)
 	struct pool p;
 
 	(void)state;
-	assert_true(pool_map(&p, 40));
-	pool_touch(&p, 0, 17, never);
+	assert_true(pool_map(&p, 40, POOL_ELEMENTS));
+	pool_touch(&p, 1, SIZE_MAX, 0);
+	pool_touch(&p, 1, 17, never);
 	pool_touched(&p);
 	assert_int_equal(p.blocks, 24);
 	pool_unmap(&p, 0, 1);
-	pool_free(&p);
-	assert_true(pool_map(&p, 40));
-	pool_touch(&p, never, 0, 0);
+	free(p.triads);
+	assert_true(pool_map(&p, 40, POOL_ELEMENTS));
+	pool_touch(&p, 1, SIZE_MAX, never);
 	pool_touched(&p);
 	assert_int_equal(p.blocks, 40);
 	pool_unmap(&p, 0, 1);
-	pool_free(&p);
+	free(p.triads);
 }
 
 int main(void)

@@ -135,13 +135,19 @@ static void assert_same(const struct totals *x, const struct totals *y)
 	assert_memory_equal(&x->tasks, &y->tasks, sizeof(x->tasks));
 	for (int i = 0; i < CG_FIELDS; i++) {
 		assert_true(x->job[i].value == y->job[i].value);
-		assert_true(x->job[i].past == y->job[i].past && x->job[i].group == y->job[i].group);
+		assert_int_equal(x->job[i].past, y->job[i].past);
+		assert_int_equal(x->job[i].group, y->job[i].group);
 	}
-	assert_true(x->outer.value == y->outer.value && x->outer_begin == y->outer_begin);
+	assert_int_equal(x->outer.value, y->outer.value);
+	assert_int_equal(x->outer_begin, y->outer_begin);
 	assert_int_equal(x->name_len, y->name_len);
 	assert_memory_equal(x->name, y->name, x->name_len);
-	assert_true(x->version == y->version && x->steps == y->steps && x->sure == y->sure);
-	assert_true(x->array_job == y->array_job && x->array_task == y->array_task && x->restart == y->restart);
+	assert_int_equal(x->version, y->version);
+	assert_int_equal(x->steps, y->steps);
+	assert_int_equal(x->sure, y->sure);
+	assert_int_equal(x->array_job, y->array_job);
+	assert_int_equal(x->array_task, y->array_task);
+	assert_int_equal(x->restart, y->restart);
 }
 
 /* As much as there can be: it all fits. */

@@ -11,13 +11,13 @@
 
 #include <cmocka.h>
 
-#include "common/dgemm_size.h"
 #include "common/memory.h"
-#include "common/pattern.h"
 #include "common/result.h"
 #include "common/stats.h"
 #include "common/stream_size.h"
 #include "common/tally.h"
+#include "dgemm/size.h"
+#include "io/pattern.h"
 
 static void quantiles(void **state)
 {
@@ -98,8 +98,10 @@ static void sizes(void **state)
 		/* Larger than the caches, and by little more than that. */
 		assert_true(3 * s.least * sizeof(double) * (size_t)cases[i].threads > cases[i].llc_mib * mib);
 		assert_true(s.limit != STREAM_LIMIT_LLC || s.least < s.elements);
-		assert_true(array / mib <= cases[i].array_mib && array / mib + 12 >= cases[i].array_mib);
-		assert_true(3 * array <= max && 3 * array <= cases[i].available_mib * mib / 2);
+		assert_true(array / mib <= cases[i].array_mib);
+		assert_true(array / mib + 12 >= cases[i].array_mib);
+		assert_true(3 * array <= max);
+		assert_true(3 * array <= cases[i].available_mib * mib / 2);
 	}
 	assert_int_equal(stream_size(32 * mib, 0, SIZE_MAX, 2).elements, 0);
 	assert_int_equal(stream_size(32 * mib, 6 * block * 2, SIZE_MAX, 2).elements, STREAM_BLOCK);
@@ -128,11 +130,17 @@ static void tallies(void **state)
 	s = tally_spread(&t);
 	assert_int_equal(t.n, 5000);
 	assert_true(fabs(tally_rate(&t) - 100) < 1e-6);
-	assert_true(fabs(s.median - 1000) < 1e-6 && fabs(s.best - 1000) < 1e-6 && s.p10 <= s.p90);
+	assert_true(fabs(s.median - 1000) < 1e-6);
+	assert_true(fabs(s.best - 1000) < 1e-6);
+	assert_true(s.p10 <= s.p90);
 	tally_clear(&t);
 	tally_add(&t, 6, 2);
 	s = tally_spread(&t);
-	assert_true(tally_rate(&t) == 3 && s.median == 3 && s.best == 3 && s.p10 == 3 && t.n == 1);
+	assert_true(tally_rate(&t) == 3);
+	assert_true(s.median == 3);
+	assert_true(s.best == 3);
+	assert_true(s.p10 == 3);
+	assert_true(t.n == 1);
 	tally_add(&plain, 6, 2);
 	tally_add(&plain, 2, 6);
 	assert_true(tally_rate(&plain) == 1);

@@ -1,0 +1,33 @@
+/* What dgemm's cores share and find out. */
+#ifndef SYSCHECK_DGEMM_H
+#define SYSCHECK_DGEMM_H
+
+#include <stdbool.h>
+
+#include "common/topo.h"
+#include "exact.h"
+#include "size.h"
+
+#define DGEMM_SAMPLES 1024 /* of the clock, on each core: the latest */
+
+/* What all cores of a NUMA node share: the inputs and the one right result. */
+struct dgemm_shared {
+	struct exact inputs;
+	double *reference;
+};
+
+struct dgemm_core {
+	struct dgemm_shared *shared;
+	double *c;
+	double flops, touch; /* the best of the probes; s/byte */
+	double busy;         /* seconds in counted calls */
+	long calls;
+	double mhz[DGEMM_SAMPLES]; /* after each of them */
+	struct exact_fault fault; /* the first */
+	bool leads; /* is its NUMA node's first core, which prepares what the others share */
+} __attribute__((aligned(128)));
+
+/* Prints what the cores found. Returns the exit code. */
+int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size, double started);
+
+#endif

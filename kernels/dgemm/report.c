@@ -1,0 +1,103 @@
+/* dgemm's JSON: rates and clocks of all cores, and what was wrong. */
+#include "dgemm.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cblas.h>
+
+#include "chain.h"
+#include "common/kernel.h"
+#include "common/stats.h"
+
+static double median_mhz(struct dgemm_core *core)
+{
+	size_t n = (size_t)(core->calls < DGEMM_SAMPLES ? core->calls : DGEMM_SAMPLES);
+
+	if (n == 0)
+		return NAN;
+	stats_sort(core->mhz, n);
+	return stats_quantile(core->mhz, n, 0.5);
+}
+
+/* The lowest of the cores' limits, as set now; NaN where there are none. */
+static double clock_limit(const struct topo *topo)
+{
+	double lowest = NAN;
+
+	for (int i = 0; i < topo->n; i++)
+		lowest = fmin(lowest, cpufreq_mhz(topo->cpus[i], "scaling_max_freq"));
+	return lowest;
+}
+
+static void report_cores(struct result *r, const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size,
+			 double *rates, double *clocks)
+{
+	int slowest = 0, lowest = 0;
+	double sum = 0;
+
+	for (int i = 0; i < topo->n; i++) {
+		/*
+		 * All work over all time, no median: a core that is stopped for a part of
+		 * every 10 ms does most short calls undisturbed. No calls where a first result
+		 * was wrong.
+		 */
+		rates[i] = cores[i].calls ? dgemm_flop(size) * (double)cores[i].calls / cores[i].busy * 1e-9 : NAN;
+		clocks[i] = median_mhz(&cores[i]);
+		sum += rates[i];
+		slowest = rates[i] < rates[slowest] ? i : slowest;
+		lowest = clocks[i] < clocks[lowest] ? i : lowest;
+	}
+	result_number(r, "gflops", sum);
+	result_number(r, "gflops_core_min", rates[slowest]);
+	result_integer(r, "slowest_cpu", topo->cpus[slowest]);
+	result_number(r, "clock_mhz_min", clocks[lowest]);
+	result_integer(r, "lowest_clock_cpu", topo->cpus[lowest]);
+	result_list_begin(r, "cores");
+	for (int i = 0; i < topo->n; i++) {
+		result_object_begin(r);
+		result_integer(r, "cpu", topo->cpus[i]);
+		result_number(r, "gflops", rates[i]);
+		result_number(r, "clock_mhz", clocks[i]);
+		result_object_end(r);
+	}
+	result_list_end(r);
+	stats_sort(rates, (size_t)topo->n);
+	stats_sort(clocks, (size_t)topo->n);
+	result_number(r, "gflops_core_median", stats_quantile(rates, (size_t)topo->n, 0.5));
+	result_number(r, "clock_mhz", stats_quantile(clocks, (size_t)topo->n, 0.5));
+	result_number(r, "clock_limit_mhz", clock_limit(topo));
+}
+
+int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size, double started)
+{
+	double *rates = calloc((size_t)topo->n, sizeof(double)), *clocks = calloc((size_t)topo->n, sizeof(double));
+	const struct dgemm_core *bad = NULL;
+	char error[200], what[160];
+	struct result r;
+	long calls = 0;
+
+	if (!rates || !clocks) {
+		free(rates);
+		free(clocks);
+		return kernel_fail("out of memory");
+	}
+	for (int i = topo->n - 1; i >= 0; i--) {
+		calls += cores[i].calls;
+		bad = cores[i].fault.what != EXACT_RIGHT ? &cores[i] : bad;
+	}
+	if (bad) {
+		exact_describe(&bad->fault, what, sizeof(what));
+		snprintf(error, sizeof(error), "cpu %d: %s", topo->cpus[bad - cores], what);
+	}
+	kernel_begin(&r, bad ? error : NULL);
+	report_cores(&r, topo, cores, size, rates, clocks);
+	result_integer(&r, "n", (long long)size.n);
+	result_integer(&r, "k", (long long)size.k);
+	result_integer(&r, "calls", calls);
+	result_string(&r, "blas", openblas_get_config());
+	free(rates);
+	free(clocks);
+	return kernel_finish(&r, topo, started);
+}
