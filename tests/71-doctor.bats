@@ -210,6 +210,42 @@ finds() {
 	finds error "spool directory: owned by uid 65534"
 }
 
+@test "all that root loads is looked at, however deep it lies, and what links lead to" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	local lua=$P/share/syscheck/lua/syscheck out=$BATS_TEST_TMPDIR/elsewhere f
+	local open=("$lua/questions/why/logic.lua" "$lua/store/drivers/sqlite.lua" "$P/bin/syscheck" "$P/lib/syscheck/more.so")
+	mkdir -p "$out/room"
+	: >"$out/room/linked.lua"
+	: >"$P/lib/syscheck/more.so"
+	chmod 666 "$out/room/linked.lua"
+	for f in "${open[@]}"; do
+		chmod o+w "$f"
+	done
+	# Loops, a FIFO and a link to nothing hold nobody up.
+	ln -s .. "$lua/questions/up"
+	ln -s "$out/room" "$lua/questions/linked"
+	ln -s "$P" "$out/room/home"
+	ln -s /nonexistent "$lua/none.lua"
+	mkfifo -m 666 "$P/libexec/syscheck/pipe"
+	run timeout 60 syscheck doctor
+	rm -r "$lua/questions/up" "$lua/questions/linked" "$lua/none.lua" "$P/libexec/syscheck/pipe"
+	for f in "${open[@]}"; do
+		finds error "writable by everybody [$f]" "chmod o-w $f"
+		chmod o-w "$f"
+	done
+	rm "$P/lib/syscheck/more.so"
+	finds error "writable by everybody [$out/room/linked.lua]"
+	finds error "writable by everybody [$P/libexec/syscheck/pipe]"
+	run syscheck doctor
+	[ "$status" -eq 0 ]
+	# Not without end.
+	mkdir "$lua/many"
+	(cd "$lua/many" && seq 1 10001 | xargs touch)
+	run timeout 60 syscheck doctor
+	rm -r "$lua/many"
+	finds error "more than 10000 files are installed"
+}
+
 @test "kernels: missing, not executable, without their library, hanging" {
 	rm "$P/libexec/syscheck/stream"
 	chmod 644 "$P/libexec/syscheck/dgemm"
