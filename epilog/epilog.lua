@@ -7,7 +7,7 @@ local inventory = require("syscheck.hardware.inventory")
 local log = require("syscheck.lib.log")
 local node = require("syscheck.node.node")
 local records = require("syscheck.spool.records")
-local runs = require("syscheck.node.jobs")
+local runs = require("syscheck.node.runs")
 local environment = require("syscheck.slurm.environment")
 local stepdata = require("syscheck.node.steps")
 

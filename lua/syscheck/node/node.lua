@@ -9,7 +9,7 @@ local log = require("syscheck.lib.log")
 local paths = require("syscheck.lib.paths")
 local policy_file = require("syscheck.node.policy_file")
 local records = require("syscheck.spool.records")
-local runs = require("syscheck.node.jobs")
+local runs = require("syscheck.node.runs")
 local hostlist = require("syscheck.slurm.hostlist")
 
 json.decode_invalid_numbers(false)
