@@ -11,7 +11,7 @@
 local uv = require("luv")
 local files = require("syscheck.lib.files")
 local log = require("syscheck.lib.log")
-local stepdata = require("syscheck.node.steps")
+local steps = require("syscheck.node.steps")
 
 local runs = {}
 
@@ -60,11 +60,11 @@ end
 -- @param boot_id of this boot: what an earlier one left is no job
 function runs.begin(node, job, boot_id)
    local job_id = job.id
-   local ok, err = files.mkdir(node.run) -- where the plugin leaves what its steps used
+   local ok, err = files.mkdir(node.run_dir) -- where the plugin leaves what its steps used
    if not ok then
       log.error("what the steps use will not be known: %s", err)
    end
-   stepdata.forget(node, job_id)
+   steps.forget(node, job_id)
    local slot = slot_path(node, job_id)
    if (files.line(slot) or ""):match("^%d+") == tostring(job_id) then
       uv.fs_unlink(slot)
@@ -90,9 +90,9 @@ function runs.begin(node, job, boot_id)
 end
 
 -- A job whose epilog never came, and that has no step any more: it was not there.
-local function is_ghost(node, job_id, steps)
+local function is_ghost(node, job_id, with_steps)
    local _, _, began = head_of(files.read(run_path(node, job_id), HEAD_MAX))
-   return began and os.time() - tonumber(began) > STALE_S and not steps()[job_id]
+   return began and os.time() - tonumber(began) > STALE_S and not with_steps()[job_id]
 end
 
 --- What is known of a job's run.
@@ -104,17 +104,17 @@ function runs.read(node, job_id)
    if not id or #id ~= 32 then
       return nil
    end
-   local titles
-   local function steps()
-      titles = titles or node.jobs_with_steps()
-      return titles
+   local known
+   local function with_steps()
+      known = known or steps.jobs()
+      return known
    end
    local seen, others = {}, {}
    for line in text:gmatch("\n(%d+)%f[\n]") do
       local other = math.tointeger(tonumber(line))
       if other and other ~= job_id and not seen[other] then
          seen[other] = true
-         if not is_ghost(node, other, steps) then
+         if not is_ghost(node, other, with_steps) then
             others[#others + 1] = other
          end
       end
@@ -140,7 +140,7 @@ function runs.is_recorded(node, job_id, run)
    if run then
       return id == run.id
    end
-   return math.abs(os.time() - tonumber(time)) < REPEAT_S and not uv.fs_lstat(stepdata.path(node, job_id))
+   return math.abs(os.time() - tonumber(time)) < REPEAT_S and not uv.fs_lstat(steps.path(node, job_id))
 end
 
 --- Its record is on disk.

@@ -25,7 +25,7 @@ local function judge(found, path, why, owner)
             text, fix = probe.open_to(stat, owner)
          end
          if text then
-            found[#found + 1] = { severity = "error", path = at, text = text, why = why, fix = ("%s %s"):format(fix, at) }
+            found[#found + 1] = { severity = "error", path = at, text = text, why = why, fix = fix .. " " .. at }
          end
          if at == "/" then
             break
