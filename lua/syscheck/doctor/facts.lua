@@ -2,6 +2,7 @@
 -- normal user cannot see is marked as unseen.
 local uv = require("luv")
 local baseline_file = require("syscheck.node.baseline_file")
+local command = require("syscheck.slurm.command")
 local elf = require("syscheck.doctor.facts.elf")
 local files = require("syscheck.lib.files")
 local installed = require("syscheck.doctor.facts.installed")
@@ -11,6 +12,7 @@ local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
 local probe = require("syscheck.doctor.facts.probe")
 local slurmconf = require("syscheck.slurm.conf")
+local storm = require("syscheck.slurm.storm")
 local trust = require("syscheck.doctor.facts.trust")
 
 local gather = {}
@@ -127,16 +129,12 @@ end
 -- slurmctld's clock and what it runs with. Its time is of whole seconds, so half of one
 -- and half of the way there and back stay open.
 local function controller(program, file)
-   local env = { "SLURM_CONF=" .. file }
-   if os.getenv("TZ") then
-      env[2] = "TZ=" .. os.getenv("TZ")
-   end
    local function now()
       local s, us = uv.gettimeofday()
       return s + us / 1e6
    end
    local before = now()
-   local said, err = probe.ask(program, { "show", "config" }, 8000, env)
+   local said, err = command.run(program, { "show", "config" }, 8, { conf = file })
    local after = now()
    if not said then
       return { err = "slurmctld does not answer: " .. err }
@@ -148,12 +146,12 @@ local function controller(program, file)
          c.config[key:lower()] = value
       end
    end
-   local y, mo, d, h, mi, s = said:match("Configuration data as of (%d+)%-(%d+)%-(%d+)T(%d+):(%d+):(%d+)")
-   if not y then
+   local at = storm.time(said:match("Configuration data as of (%S+)") or "")
+   if not at then
       c.err = "scontrol show config shows no time"
       return c
    end
-   c.skew_s = (before + after) / 2 - (os.time({ year = y, month = mo, day = d, hour = h, min = mi, sec = s }) + 0.5)
+   c.skew_s = (before + after) / 2 - (at + 0.5)
    c.uncertain_s = 0.5 + (after - before) / 2
    return c
 end

@@ -43,7 +43,7 @@ function Calls:run(program, args, most, keep)
    if timeout < 0.2 then
       return nil, ("%s: no time is left"):format(args[1])
    end
-   return command.run(program, args, timeout, MAX_LIST)
+   return command.run(program, args, timeout, { max_output = MAX_LIST })
 end
 
 function Calls:scontrol(args, most, keep)
