@@ -33,8 +33,14 @@ answers() {
 	esac'
 }
 
-# good: a slurm.conf, and what stands beside it, with which nothing is wrong
+# good: a slurm.conf, and what stands beside it, with which nothing is wrong. How long a
+# requeued job waits, 22.05 takes from AuthInfo and 26.05 from SchedulerParameters.
 good() {
+	local expire=AuthInfo=cred_expire=30 delay=''
+	[[ $(slurmd -V) =~ ([0-9]+)\. ]]
+	if [ "${BASH_REMATCH[1]}" -ge 26 ]; then
+		expire='' delay=requeue_delay=30,
+	fi
 	cat >"$C/slurm.conf" <<-CONF
 		ClusterName=test
 		SlurmctldHost=$(hostname -s)
@@ -48,10 +54,10 @@ good() {
 		Epilog=$P/libexec/syscheck/epilog
 		PrologFlags=Alloc,DeferBatch
 		SchedulerParameters=nohold_on_prolog_fail,\\
-		bf_interval=60
-		AuthInfo=cred_expire=30
+		${delay}bf_interval=60
 		MessageTimeout=100
 		BatchStartTimeout=100
+		$expire
 	CONF
 	echo "include $P/etc/slurm/plugstack.conf.d/*.conf" >"$C/plugstack.conf"
 	cp "$P/share/syscheck/job_submit.lua" "$C/"
@@ -82,6 +88,10 @@ finds() {
 	[[ ${lines[-1]} == "ok    0 errors, 0 warnings, 2 notes; $C/slurm.conf and host t1, "* ]]
 	finds info "no HealthCheckProgram"
 	finds info "no baseline"
+	sed -i '/^AuthInfo/d; s/requeue_delay=30,//' "$C/site.conf"
+	run syscheck doctor
+	[ "$status" -eq 0 ]
+	finds info "waits 120 s before it is eligible again"
 }
 
 @test "each missing line is named, with where and the line to add" {
@@ -274,7 +284,7 @@ finds() {
 	finds info "clock could not be looked at: slurmctld does not answer" "Unable to contact"
 	scontrol 'date "+Configuration data as of %FT%T"; echo "PrologFlags             = Alloc"; echo "MessageTimeout          = 10 sec"'
 	run syscheck doctor
-	finds warn "MessageTimeout=100, but slurmctld runs with 10 sec" "[$C/site.conf:7]" "scontrol reconfigure"
+	finds warn "MessageTimeout=100, but slurmctld runs with 10 sec" "[$C/site.conf:6]" "scontrol reconfigure"
 	finds warn "PrologFlags=Alloc,DeferBatch, but slurmctld runs with Alloc"
 }
 
