@@ -1,15 +1,15 @@
 --- After the job: snapshot again, what changed, one job record.
 local uv = require("luv")
-local budget = require("syscheck.node.budget")
 local counters = require("syscheck.counters.snapshot")
 local gauges = require("syscheck.counters.gauges")
 local inventory = require("syscheck.hardware.inventory")
+local jobs = require("syscheck.node.jobs")
+local ledger = require("syscheck.node.ledger")
 local log = require("syscheck.lib.log")
-local node = require("syscheck.node.node")
 local records = require("syscheck.spool.records")
-local runs = require("syscheck.node.jobs")
-local environment = require("syscheck.slurm.environment")
-local stepdata = require("syscheck.node.steps")
+local runs = require("syscheck.node.runs")
+local stage = require("syscheck.node.stage")
+local steps = require("syscheck.node.steps")
 
 local epilog = {}
 
@@ -22,7 +22,7 @@ local function totals(snapshot)
    return out
 end
 
--- A node that throttled or corrected memory errors has to be looked at again.
+-- A node that throttled or corrected memory errors has to be checked again.
 local function is_suspect(delta)
    if not delta then
       return true
@@ -32,46 +32,32 @@ local function is_suspect(delta)
    return (events and events > 0) or (errors and ((errors.corrected or 0) + (errors.uncorrected or 0)) > 0) or false
 end
 
--- The check of a prolog that was ended while it drained the node.
-local function check_of(r)
-   return type(r) == "table" and { id = r.id, level = r.level, asked = r.asked, status = r.status, reason = r.reason,
-      action = r.action } or nil
-end
-
 -- What the job's prolog and steps left here.
-local function forget(self, job)
-   self:forget_begin(job.id)
-   uv.fs_unlink(self:status_path(job.id))
-   uv.fs_unlink(self:status_path(job.id) .. ".shown")
-   stepdata.forget(self, job.id)
+local function forget(node, job)
+   jobs.forget_begin(node, job.id)
+   uv.fs_unlink(node:status_path(job.id))
+   uv.fs_unlink(node:status_path(job.id) .. ".shown")
+   steps.forget(node, job.id)
 end
 
 --- Runs the epilog's work. Never fails: its trouble is logged.
 -- @param get function(name) -> environment variable
--- @param options { policy = file, root } for tests, see node.open
+-- @param options of node.open, for tests
 function epilog.main(get, options)
    local started = uv.hrtime()
-   local self = node.open(get("SLURMD_NODENAME"), options)
-   log.context(("%s epilog: "):format(self.name))
-   local job, err = environment.job(get)
+   local node, job = stage.open_job("epilog", get, options)
    if not job then
-      log.error("%s", err)
       return
    end
-   log.context(("%s epilog: job %d: "):format(self.name, job.id))
-   for _, problem in ipairs(self.problems) do
-      log.error("%s", problem)
-   end
-
-   local run = runs.read(self, job.id)
-   if runs.is_recorded(self, job.id, run) then
+   local run = runs.read(node, job.id)
+   if runs.is_recorded(node, job.id, run) then
       log.info("ran again; the job's record is written")
-      forget(self, job)
+      forget(node, job)
       return
    end
-   local to = counters.snapshot(self.root)
-   local begin = self:read_begin(job.id)
-   self:settle(begin)
+   local to = counters.snapshot(node.root)
+   local begin = jobs.read_begin(node, job.id)
+   jobs.append_kept(node, begin)
    local from = begin and begin.snapshot
    local delta, why
    if type(from) == "table" and type(from.sources) == "table" and type(from.time) == "number" then
@@ -80,41 +66,30 @@ function epilog.main(get, options)
       from, why = nil, "no begin snapshot"
    end
    if why then
-      self:problem("no deltas: " .. why)
+      node:problem("no deltas: " .. why)
    end
 
-   local hardware = inventory.read(self.root)
-   local record = records.new("job", self, hardware, to)
+   local hardware = inventory.read(node.root)
+   local record = records.new("job", node, hardware, to)
    record.job = job
-   record["begin"], record["end"] = from and totals(from), gauges.add_to(totals(to), self.root, hardware)
+   record["begin"], record["end"] = from and totals(from), gauges.add_to(totals(to), node.root, hardware)
    record.delta = delta
-   record.errors = delta and counters.errors(from, to, self.root)
+   record.errors = delta and counters.errors(from, to, node.root)
    record.elapsed_s = from and math.max(0, to.time - from.time)
    record.throttle_events = delta and counters.throttle_events(delta.throttle)
-   record.check = begin and (begin.check or check_of(begin.record))
+   -- Kept by a prolog that was ended while it drained the node.
+   record.check = begin and (begin.check or jobs.check_of(begin.record))
    runs.join(record, run)
-   stepdata.join(record, stepdata.read(self, job.id))
+   steps.join(record, steps.read(node, job.id))
    record.duration_s = (uv.hrtime() - started) / 1e9
-   local ok
-   ok, err = records.append(self.spool, record, self.policy)
-   if ok then
-      runs.recorded(self, job.id, record.id)
-   else
-      log.error("job record lost: %s", err)
+   if node:append(record) then
+      runs.recorded(node, job.id, record.id)
    end
 
-   forget(self, job)
-   ok, err = self:write_state("last.json", to)
-   if not ok then
-      log.error("state: %s", err)
-   end
+   forget(node, job)
+   node:save_state("last.json", to)
    if is_suspect(delta) then
-      local ledger = self:read_ledger(to.boot_id)
-      budget.make_due(ledger, "throttled, or memory errors")
-      ok, err = self:write_ledger(ledger)
-      if not ok then
-         log.error("state: %s", err)
-      end
+      ledger.make_due(node, ledger.read(node, to.boot_id), "throttled, or memory errors")
    end
 end
 

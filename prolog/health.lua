@@ -1,23 +1,23 @@
 --- The health program: what Slurm runs on idle nodes. Counters and inventory always;
 -- kernels when the last pass is old, or to see whether what syscheck drained is well
--- again. It gives way to a prolog at any moment: see yield.lua.
+-- again. It gives way to a prolog at any moment: see node/claim.lua.
 --
 -- As in the prolog, everything that goes wrong in here is the checker's own trouble.
 local uv = require("luv")
 local budget = require("syscheck.node.budget")
 local check = require("syscheck.measure.check")
+local claim = require("syscheck.node.claim")
 local counters = require("syscheck.counters.snapshot")
-local drain = require("syscheck.slurm.drain")
 local files = require("syscheck.lib.files")
 local inventory = require("syscheck.hardware.inventory")
+local jobs = require("syscheck.node.jobs")
+local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
-local node = require("syscheck.node.node")
 local process = require("syscheck.lib.process")
 local records = require("syscheck.spool.records")
 local resume = require("syscheck.slurm.resume")
-local storm = require("syscheck.slurm.storm")
-local yield = require("syscheck.node.claim")
+local stage = require("syscheck.node.stage")
 
 local health = {}
 
@@ -29,71 +29,71 @@ local LAST = "last_health.json"
 
 -- Slurm starts the next one after HealthCheckInterval, whether this one is over or not.
 -- @return descriptor; or nil, why, true when another one is at it
-local function alone(self)
-   local ok, err = files.mkdir(self.run)
+local function lock(node)
+   local ok, err = files.mkdir(node.run_dir)
    if not ok then
       return nil, err
    end
-   return process.lock_file(self.run .. "/health.lock", 0)
+   return process.lock_file(node.run_dir .. "/health.lock", 0)
 end
 
 -- Makes this process the one that measures here, if nothing else runs.
--- @return true; or false and why not
-local function own(self, boot_id)
-   local ok, err = yield.claim(self)
+-- @return whether it is
+local function own(node, boot_id)
+   local ok, err = claim.enter(node)
    if not ok then
       log.error("not measured: %s", err)
       return false
    end
-   local busy = self:busy(boot_id)
-   if busy then
-      yield.release(self)
+   if jobs.any(node, boot_id) then
+      claim.release(node)
       return false
    end
    return true
 end
 
+-- @param alone whether no other health program runs here
 -- @return level, ledger, marker of a node that is to be measured for its resume
-local function decide(self, boot_id, now_s, locked)
-   local wanted = self.policy.health
-   local ledger = self:read_ledger(boot_id)
+local function decide(node, boot_id, now_s, alone)
+   local wanted = node.policy.health
+   local l = ledger.read(node, boot_id)
    local least = wanted.level == "none" and "none" or "passive"
    -- With a policy or baseline that cannot be used a check finds out nothing.
-   if not locked or self.doubtful then
-      return least, ledger
+   if not alone or node.inconclusive then
+      return least, l
    end
-   local marker = resume.due(self, boot_id, now_s)
+   local marker = resume.due(node, boot_id, now_s)
    local at = level.is_active(wanted.level) and wanted.level or "quick"
    -- A drained node's time is nobody's: the budget is not asked.
-   if not marker and not (level.is_active(wanted.level) and budget.is_stale(ledger, wanted.every, at, now_s)
-      and budget.affords(ledger, self.policy.budget, now_s)) then
-      return least, ledger
+   if not marker and not (level.is_active(wanted.level) and budget.is_stale(l, wanted.every, at, now_s)
+      and budget.affords(l, node.policy.budget, now_s)) then
+      return least, l
    end
-   if not own(self, boot_id) then
-      return least, ledger
+   if not own(node, boot_id) then
+      return least, l
    end
    if marker then
-      resume.begins(self, marker, now_s)
+      resume.begins(node, marker, now_s)
    else
-      local ok, err = self:pay_ahead(ledger, at, now_s)
+      local ok, err = ledger.pay_ahead(node, l, at, now_s)
       if not ok then
          log.error("not measured, state: %s", err)
-         yield.release(self)
-         return least, ledger
+         claim.release(node)
+         return least, l
       end
    end
-   return at, ledger, marker
+   return at, l, marker
 end
 
 -- Drains an idle node, as a prolog would; there is no job to send elsewhere.
 -- @return action for the record, drain details
-local function act(self, result, last, boot_id, now_s, started)
-   if not result.confirmed or resume.is_ours(self) then
+local function act(node, result, last, boot_id, now_s, started)
+   if not result.confirmed or resume.is_ours(node) then
       return "none"
    end
-   -- A lack of memory fails every run: neither a call nor a line each time.
+   -- A lack of memory fails every check: neither a call nor a line each time.
    local ago = last.boot_id == boot_id and type(last.asked_s) == "number" and now_s - last.asked_s
-   if ago and ago >= 0 and ago < self.policy.health.recheck then
+   if ago and ago >= 0 and ago < node.policy.health.recheck then
       return "none"
    end
    last.asked_s = now_s
@@ -101,59 +101,9 @@ local function act(self, result, last, boot_id, now_s, started)
       log.error("would drain (mode is observe): %s", result.reason)
       return "observed"
    end
-   local drained = drain.node(self, result.reason, { until_s = started / 1e9 + CALLS_END_S })
-   local action = drained.action
-   drained.action = nil
-   if action == "storm" then
-      log.error("STORM GUARD: bad, NOT drained: %s", storm.sentence(drained))
-      resume.drained(self, drained, result, boot_id, true)
-      return "storm", drained
-   elseif drained.done then
-      log.error("drained: %s", drained.reason)
-      resume.drained(self, drained, result, boot_id)
-      return "drain", drained
-   elseif drained.kept then
-      log.error("bad, and out of service already (%s): %s", drained.kept, drained.reason)
-   else
-      log.error("drain: %s; tried again later: %s", drained.error, drained.reason)
-   end
-   return "none", drained
-end
-
-local function remember(self, result, ledger, now_s, by_marker)
-   local ok, err = self:write_state("last.json", result.after)
-   if ok and level.is_active(result.level) then
-      ok, err = self:pay(ledger, result, now_s, by_marker)
-   end
-   if not ok then
-      log.error("state: %s", err)
-   end
-end
-
-local function log_runs(result)
-   for _, run in ipairs(result.runs) do
-      if run.state ~= "ok" then
-         log.error("%s%s", run.state == "corrupt" and "WRONG DATA: " or "", run.reason)
-      end
-   end
-end
-
-local function write_record(self, hardware, result, action, drained, marker, started)
-   local record = records.new("check", self, hardware, result.after)
-   record.trigger = "health"
-   record.level = result.level
-   record.note = marker and "drained by syscheck, measured again" or nil
-   record.status, record.reason, record.corrupt = result.status, result.reason, result.corrupt
-   record.text = result.text
-   record.metrics = #result.metrics > 0 and result.metrics or nil
-   record.runs = records.runs(result)
-   record.action, record.drain = action, drained
-   record.kernel_s, record.box_s = result.kernel_s, result.box_s
-   record.duration_s = (uv.hrtime() - started) / 1e9
-   local ok, err = records.append(self.spool, record, self.policy)
-   if not ok then
-      log.error("check record lost: %s", err)
-   end
+   local action, drained = stage.drain(node, result, boot_id, "tried again later",
+      { until_s = started / 1e9 + CALLS_END_S })
+   return action == "drain" and not drained.done and "none" or action, drained
 end
 
 -- What counters and inventory of a passive check complain of, in few words.
@@ -167,70 +117,66 @@ local function what_is_wrong(result)
    return #wrong > 0 and table.concat(wrong, " ") or "nothing"
 end
 
--- The part that a second health program at the same time would spoil.
-local function run(self, locked, started)
-   local from = counters.snapshot(self.root)
-   local begin_s = self.now_s()
-   local lvl, ledger, marker = decide(self, from.boot_id, begin_s, locked)
+local function examine(node, alone, started)
+   local from = counters.snapshot(node.root)
+   local begin_s = node.now_s()
+   local lvl, l, marker = decide(node, from.boot_id, begin_s, alone)
    if lvl == "none" then
       return
    end
    for _, name in ipairs({ "quick", "full" }) do
-      self.policy.deadline[name] = math.min(self.policy.deadline[name], MAX_DEADLINE_S)
+      node.policy.deadline[name] = math.min(node.policy.deadline[name], MAX_DEADLINE_S)
    end
-   local hardware = inventory.read(self.root)
-   local result = check.run(lvl, self, hardware, from)
-   log_runs(result)
-   remember(self, result, ledger, begin_s, marker ~= nil)
+   local hardware = inventory.read(node.root)
+   local result = check.run(lvl, node, hardware, from)
+   stage.log_failures(result)
+   stage.remember(node, l, result, begin_s, marker ~= nil)
    if level.is_active(lvl) then
-      yield.release(self)
+      claim.release(node)
    end
 
-   local last = self:read_state(LAST) or {}
+   local last = node:read_state(LAST) or {}
    local action, drained
    -- Bad still, and beyond the storm guard's cap: it could not step back then.
    if marker and not (marker.surplus and result.confirmed) then
-      action = resume.after(self, marker, result, self.now_s())
+      action = resume.after(node, marker, result, node.now_s())
       if action == "resume" then
-         budget.make_due(ledger, "resumed")
-         self:write_ledger(ledger)
+         ledger.make_due(node, l, "resumed")
       end
    else
-      action, drained = act(self, result, last, from.boot_id, begin_s, started)
+      action, drained = act(node, result, last, from.boot_id, begin_s, started)
    end
-   -- What counters and inventory say is told once, and not every few minutes.
-   local active, said = level.is_active(lvl), what_is_wrong(result)
-   if active or said ~= last.said or drained then
-      write_record(self, hardware, result, action, drained, marker, started)
+   -- What counters and inventory show is recorded once, and not every few minutes.
+   local active, wrong = level.is_active(lvl), what_is_wrong(result)
+   if active or wrong ~= last.said or drained then
+      local record = records.check("health", node, hardware, result)
+      record.note = marker and "drained by syscheck, measured again" or nil
+      record.action, record.drain = action, drained
+      record.duration_s = (uv.hrtime() - started) / 1e9
+      node:append(record)
    end
-   last.boot_id, last.said = from.boot_id, active and (last.said or "nothing") or said
-   local ok, err = self:write_state(LAST, last)
-   if not ok then
-      log.error("state: %s", err)
-   end
+   last.boot_id, last.said = from.boot_id, active and (last.said or "nothing") or wrong
+   node:save_state(LAST, last)
 end
 
 --- Runs the health program's work. Never fails: its trouble is logged.
 -- @param get function(name) -> environment variable
--- @param options { policy = file, root } for tests, see node.open
+-- @param options of node.open, for tests
 function health.main(get, options)
    local started = uv.hrtime()
-   local self = node.open(get("SLURMD_NODENAME"), options)
-   log.context(("%s health: "):format(self.name))
-   local fd, err, busy = alone(self)
+   local node = stage.open("health", get, options)
+   local fd, err, busy = lock(node)
    if busy then
       return
    elseif not fd then
       log.error("no kernels, the lock: %s", err)
    end
-   for _, problem in ipairs(self.problems) do
-      log.error("%s", problem)
-   end
-   local conf = self:slurm_conf()
+   node:log_problems()
+   local conf = node:slurm_conf()
    if conf and not get("SLURM_CONF") then
-      uv.os_setenv("SLURM_CONF", conf) -- for scontrol, see slurm.lua
+      uv.os_setenv("SLURM_CONF", conf) -- for scontrol, see slurm/command.lua
    end
-   run(self, fd ~= nil, started)
+   examine(node, fd ~= nil, started)
    if fd then
       uv.fs_close(fd)
    end

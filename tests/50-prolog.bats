@@ -395,7 +395,7 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 
 @test "an agent that cannot be killed holds nobody up past the limit" {
 	# LIMIT 1, and an agent that holds the pipe and survives SIGTERM and the shell's wait.
-	sed 's/^LIMIT=.*/LIMIT=1/; s/LIMIT + 5/LIMIT + 1/' "$P/libexec/syscheck/prolog" >"$P/libexec/syscheck/prolog.short"
+	sed 's/LIMIT=[0-9]*/LIMIT=1/; s/LIMIT + 5/LIMIT + 1/' "$P/libexec/syscheck/prolog" >"$P/libexec/syscheck/prolog.short"
 	chmod 755 "$P/libexec/syscheck/prolog.short"
 	cp "$P/libexec/syscheck/agent.lua" "$P/agent.keep"
 	echo 'local uv = require("luv") uv.spawn("setsid", { args = { "sleep", "20" }, stdio = { nil, 1, 2 } })
@@ -417,7 +417,7 @@ stand_in() {
 	printf '#!/bin/bash\n%s\n' "$1" >"$STAND_IN/lua"
 	chmod 755 "$STAND_IN/lua"
 	for stage in prolog epilog; do
-		sed -E "s/^LIMIT=[0-9]+/LIMIT=1/; s|'[^']*/lua[0-9.]*' -E|'$STAND_IN/lua'|" "$P/libexec/syscheck/$stage" >"$STAND_IN/$stage"
+		sed -E "s/LIMIT=[0-9]+/LIMIT=1/; s|'[^']*/lua[0-9.]*' -E|'$STAND_IN/lua'|" "$P/libexec/syscheck/$stage" >"$STAND_IN/$stage"
 		grep -q "$STAND_IN/lua" "$STAND_IN/$stage"
 	done
 }

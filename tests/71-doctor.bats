@@ -33,8 +33,14 @@ answers() {
 	esac'
 }
 
-# good: a slurm.conf, and what stands beside it, with which nothing is wrong
+# good: a slurm.conf, and what stands beside it, with which nothing is wrong. How long a
+# requeued job waits, 22.05 takes from AuthInfo and 26.05 from SchedulerParameters.
 good() {
+	local expire=AuthInfo=cred_expire=30 delay=''
+	[[ $(slurmd -V) =~ ([0-9]+)\. ]]
+	if [ "${BASH_REMATCH[1]}" -ge 26 ]; then
+		expire='' delay=requeue_delay=30,
+	fi
 	cat >"$C/slurm.conf" <<-CONF
 		ClusterName=test
 		SlurmctldHost=$(hostname -s)
@@ -48,10 +54,10 @@ good() {
 		Epilog=$P/libexec/syscheck/epilog
 		PrologFlags=Alloc,DeferBatch
 		SchedulerParameters=nohold_on_prolog_fail,\\
-		bf_interval=60
-		AuthInfo=cred_expire=30
+		${delay}bf_interval=60
 		MessageTimeout=100
 		BatchStartTimeout=100
+		$expire
 	CONF
 	echo "include $P/etc/slurm/plugstack.conf.d/*.conf" >"$C/plugstack.conf"
 	cp "$P/share/syscheck/job_submit.lua" "$C/"
@@ -82,6 +88,10 @@ finds() {
 	[[ ${lines[-1]} == "ok    0 errors, 0 warnings, 2 notes; $C/slurm.conf and host t1, "* ]]
 	finds info "no HealthCheckProgram"
 	finds info "no baseline"
+	sed -i '/^AuthInfo/d; s/requeue_delay=30,//' "$C/site.conf"
+	run syscheck doctor
+	[ "$status" -eq 0 ]
+	finds info "waits 120 s before it is eligible again"
 }
 
 @test "each missing line is named, with where and the line to add" {
@@ -210,6 +220,42 @@ finds() {
 	finds error "spool directory: owned by uid 65534"
 }
 
+@test "all that root loads is looked at, however deep it lies, and what links lead to" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	local lua=$P/share/syscheck/lua/syscheck out=$BATS_TEST_TMPDIR/elsewhere f
+	local open=("$lua/questions/why/logic.lua" "$lua/store/drivers/sqlite.lua" "$P/bin/syscheck" "$P/lib/syscheck/more.so")
+	mkdir -p "$out/room"
+	: >"$out/room/linked.lua"
+	: >"$P/lib/syscheck/more.so"
+	chmod 666 "$out/room/linked.lua"
+	for f in "${open[@]}"; do
+		chmod o+w "$f"
+	done
+	# Loops, a FIFO and a link to nothing hold nobody up.
+	ln -s .. "$lua/questions/up"
+	ln -s "$out/room" "$lua/questions/linked"
+	ln -s "$P" "$out/room/home"
+	ln -s /nonexistent "$lua/none.lua"
+	mkfifo -m 666 "$P/libexec/syscheck/pipe"
+	run timeout 60 syscheck doctor
+	rm -r "$lua/questions/up" "$lua/questions/linked" "$lua/none.lua" "$P/libexec/syscheck/pipe"
+	for f in "${open[@]}"; do
+		finds error "writable by everybody [$f]" "chmod o-w $f"
+		chmod o-w "$f"
+	done
+	rm "$P/lib/syscheck/more.so"
+	finds error "writable by everybody [$out/room/linked.lua]"
+	finds error "writable by everybody [$P/libexec/syscheck/pipe]"
+	run syscheck doctor
+	[ "$status" -eq 0 ]
+	# Not without end.
+	mkdir "$lua/many"
+	(cd "$lua/many" && seq 1 10001 | xargs touch)
+	run timeout 60 syscheck doctor
+	rm -r "$lua/many"
+	finds error "more than 10000 files are installed"
+}
+
 @test "kernels: missing, not executable, without their library, hanging" {
 	rm "$P/libexec/syscheck/stream"
 	chmod 644 "$P/libexec/syscheck/dgemm"
@@ -238,7 +284,7 @@ finds() {
 	finds info "clock could not be looked at: slurmctld does not answer" "Unable to contact"
 	scontrol 'date "+Configuration data as of %FT%T"; echo "PrologFlags             = Alloc"; echo "MessageTimeout          = 10 sec"'
 	run syscheck doctor
-	finds warn "MessageTimeout=100, but slurmctld runs with 10 sec" "[$C/site.conf:7]" "scontrol reconfigure"
+	finds warn "MessageTimeout=100, but slurmctld runs with 10 sec" "[$C/site.conf:6]" "scontrol reconfigure"
 	finds warn "PrologFlags=Alloc,DeferBatch, but slurmctld runs with Alloc"
 }
 

@@ -11,7 +11,7 @@ dest() {
 substitute() {
 	local mode=$1 source=$2 target=$3 text name
 	text=$(<"$source")
-	for name in LUA BINDIR LIBEXECDIR DATADIR SYSCONFDIR LOCALSTATEDIR RUNDIR LIBDIR VERSION; do
+	for name in STAGE LUA BINDIR LIBEXECDIR DATADIR SYSCONFDIR LOCALSTATEDIR RUNDIR LIBDIR VERSION; do
 		text=${text//"@$name@"/"${!name}"}
 	done
 	printf '%s\n' "$text" >"$target.$$"
@@ -48,7 +48,7 @@ man() {
 
 main() {
 	umask 022
-	local d f
+	local d f STAGE=
 	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR" \
 		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
 		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/systemd" "$DATADIR/examples/sudoers.d" "$DATADIR/examples/store" \
@@ -71,9 +71,9 @@ main() {
 	if [ -n "$PICKER" ]; then
 		binary "$PICKER" "$(dest "$LIBDIR/syscheck_pick.so")"
 	fi
-	substitute 755 prolog/prolog.sh "$(dest "$LIBEXECDIR/prolog")"
-	substitute 755 epilog/epilog.sh "$(dest "$LIBEXECDIR/epilog")"
-	substitute 755 prolog/health.sh "$(dest "$LIBEXECDIR/health")"
+	for STAGE in prolog epilog health; do
+		substitute 755 prolog/entry.sh "$(dest "$LIBEXECDIR/$STAGE")"
+	done
 	substitute 644 lua/agent.lua "$(dest "$LIBEXECDIR/agent.lua")"
 	substitute 644 lua/job_submit.lua "$(dest "$DATADIR/job_submit.lua")"
 	substitute 755 lua/main.lua "$(dest "$BINDIR/syscheck")"

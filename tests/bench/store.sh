@@ -186,7 +186,7 @@ epilog() {
 		# shellcheck disable=SC2016
 		{ time env -i PATH="$PATH" SLURM_JOB_ID=$((4711 + i)) SLURM_JOB_USER=alice SLURM_JOB_UID=1000 \
 			SLURM_JOB_PARTITION=main SLURM_NODELIST=t1 SLURMD_NODENAME=t1 SLURM_CLUSTER_NAME=test \
-			bash -c '. "$1"; agent epilog' bash "$p/libexec/syscheck/epilog" 2>/dev/null; } 2>&1 >/dev/null
+			bash -c '. "$1"; agent' bash "$p/libexec/syscheck/epilog" 2>/dev/null; } 2>&1 >/dev/null
 	done | awk '{ print ($1 + $2) * 1000 }' >"$W/cpu"
 	[ "$(grep -c '"kind":"job"' "$p/var/spool/syscheck/records.jsonl")" = "$ROUNDS" ]
 	note epilog_cpu_ms "$(median <"$W/cpu")" "epilog, ms of CPU, counters included"

@@ -1,17 +1,17 @@
 --- syscheck config check | show: is the policy good, and what of it applies where?
+local command = require("syscheck.slurm.command")
 local files = require("syscheck.lib.files")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
 local policy_text = require("syscheck.policy.text")
 local printable = require("syscheck.lib.printable")
-local process = require("syscheck.lib.process")
 local hostlist = require("syscheck.slurm.hostlist")
 local spelling = require("syscheck.lib.spelling")
 
 local config = {}
 
-local SCONTROL_MS = 5000
+local SCONTROL_S = 5
 
 function config.add_to(parser)
    local group = parser:command("config", "Check the policy file, or show what of it applies.")
@@ -61,16 +61,6 @@ local function check(file, text)
    return complain(lines)
 end
 
--- What scontrol says, or nil and why it says nothing.
-local function ask(p, ...)
-   local run, err = process.run(p.scontrol, { "--oneliner", "show", ... },
-      { timeout_ms = SCONTROL_MS, env = { os.getenv("SLURM_CONF") and "SLURM_CONF=" .. os.getenv("SLURM_CONF") } })
-   if not run or run.timed_out or run.code ~= 0 then
-      return nil, err or run.timed_out and "no answer from scontrol" or (run.err .. run.out):match("[^\n]+")
-   end
-   return run.out
-end
-
 local function nearest(name, names)
    local near = spelling.nearest(name, names)
    return near and (', did you mean "%s"?'):format(printable.safe(near)) or ""
@@ -81,7 +71,7 @@ local function partitions_of(p, node)
    if not hostlist.name(node) then
       return nil, ('"%s" is no node name'):format(printable.safe(node))
    end
-   local said, err = ask(p, "node", node)
+   local said, err = command.run(p.scontrol, { "show", "--oneliner", "node", node }, SCONTROL_S)
    if not said then
       return nil, ("node %s: %s; name a partition with --partition"):format(node, printable.plain(err, 200))
    end
@@ -98,7 +88,7 @@ end
 -- Whether there is such a partition. Without Slurm the policy alone is shown.
 -- @return true; or nil and why
 local function exists(p, partition)
-   local said = ask(p, "partition")
+   local said = command.run(p.scontrol, { "show", "--oneliner", "partition" }, SCONTROL_S)
    if not said then
       return true
    end

@@ -3,7 +3,7 @@
 local json = require("cjson").new()
 local doctor = require("syscheck.doctor.rules")
 local printable = require("syscheck.lib.printable")
-local world = require("syscheck.doctor.facts")
+local gather = require("syscheck.doctor.facts")
 local hostlist = require("syscheck.slurm.hostlist")
 
 local command = {}
@@ -45,7 +45,7 @@ local function clean(finding)
 end
 
 function command.run(args)
-   local facts, err = world.look({ conf = args.conf, node = args.node, policy = args.policy })
+   local facts, err = gather.facts({ conf = args.conf, node = args.node, policy = args.policy })
    if not facts then
       io.stderr:write("syscheck: doctor: ", printable.plain(err, 300), " (--conf FILE says where slurm.conf is)\n")
       return NO_CONF

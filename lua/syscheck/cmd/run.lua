@@ -28,7 +28,7 @@ function run.add_to(parser)
    command:option("--policy", "Policy file to use."):argname("FILE")
 end
 
-local function as_table(self, hardware, result)
+local function as_table(host, hardware, result)
    local rows = { { "CHECK", "VALUE", "UNIT", "LIMIT", "STATUS" } }
    for _, r in ipairs(result.metrics) do
       local m = metrics.BY_NAME[r.name]
@@ -47,7 +47,7 @@ local function as_table(self, hardware, result)
       end
    end
    local lines = {
-      ("%s  %s  level %s: %s"):format(printable.safe(self.name), hardware.class, result.level, result.status),
+      ("%s  %s  level %s: %s"):format(printable.safe(host.name), hardware.class, result.level, result.status),
       "",
       #rows > 1 and output.table(rows) or "nothing to rate: this level reads counters, and this machine has none",
    }
@@ -59,29 +59,24 @@ local function as_table(self, hardware, result)
    for _, note in ipairs(notes) do
       lines[#lines + 1] = note
    end
-   for _, problem in ipairs(self.problems) do
+   for _, problem in ipairs(host.problems) do
       lines[#lines + 1] = "problem: " .. printable.plain(problem, 300)
    end
    return table.concat(lines, "\n")
 end
 
 function run.run(args)
-   local self = node.open(os.getenv("SLURMD_NODENAME"), { policy = args.policy, without_policy = not args.policy })
+   local host = node.open(os.getenv("SLURMD_NODENAME"), { policy = args.policy, without_policy = not args.policy })
    local from = counters.snapshot("")
    local hardware = inventory.read("")
-   local result = check.run(args.level, self, hardware, from)
+   local result = check.run(args.level, host, hardware, from)
    if args.json then
-      local record = records.new("check", self, hardware, result.after)
-      record.trigger = "run"
-      record.level, record.status = result.level, result.status
-      record.reason, record.corrupt, record.text = result.reason, result.corrupt, result.text
-      record.metrics = #result.metrics > 0 and result.metrics or nil
-      record.runs = #result.runs > 0 and result.runs or nil
-      record.action = "none"
-      record.kernel_s, record.box_s, record.duration_s = result.kernel_s, result.box_s, result.duration_s
+      local record = records.check("run", host, hardware, result)
+      record.runs = #result.runs > 0 and result.runs or nil -- each core's values, too
+      record.action, record.duration_s = "none", result.duration_s
       print(json.encode(record))
    else
-      print(as_table(self, hardware, result))
+      print(as_table(host, hardware, result))
    end
    return EXIT[result.status]
 end

@@ -1,18 +1,21 @@
---- Gathers the facts that the rules of doctor.lua look at. Changes nothing; what a
--- normal user cannot see is said to be unseen.
+--- Gathers the facts that the rules look at. Changes nothing; what a
+-- normal user cannot see is marked as unseen.
 local uv = require("luv")
 local baseline_file = require("syscheck.node.baseline_file")
+local command = require("syscheck.slurm.command")
 local elf = require("syscheck.doctor.facts.elf")
 local files = require("syscheck.lib.files")
 local installed = require("syscheck.doctor.facts.installed")
 local inventory = require("syscheck.hardware.inventory")
-local look = require("syscheck.doctor.facts.look")
+local hostlist = require("syscheck.slurm.hostlist")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
-local hostlist = require("syscheck.slurm.hostlist")
+local probe = require("syscheck.doctor.facts.probe")
 local slurmconf = require("syscheck.slurm.conf")
+local storm = require("syscheck.slurm.storm")
+local trust = require("syscheck.doctor.facts.trust")
 
-local world = {}
+local gather = {}
 
 -- Where slurm.conf is, unless SLURM_CONF says so: the usual place, what a configless
 -- slurmd has fetched, what Slurm's own build makes.
@@ -39,7 +42,7 @@ end
 local function read_policy(file)
    local _, _, code = uv.fs_stat(file)
    local p = { file = file, absent = code == "ENOENT" }
-   local text, err = look.text(file)
+   local text, err = probe.text(file)
    if text then
       p.value, p.err = policy.parse(text, file)
       if p.value then
@@ -61,7 +64,7 @@ local function read_baseline(file)
    local b = { file = file, absent = code == "ENOENT", err = err, unread = stat and not uv.fs_access(file, "R") }
    if stat then
       local text
-      text, b.err = look.text(file, MAX_BASELINE)
+      text, b.err = probe.text(file, MAX_BASELINE)
       if text then
          b.value, b.err = baseline_file.read(file)
          local trusted, why = files.trusted(file)
@@ -75,12 +78,12 @@ end
 
 -- plugstack.conf and our lines in it, each with the Slurm that its plugin is built for.
 local function plugstack(conf, plugin_dirs)
-   local file = slurmconf.value(conf, "PlugStackConfig") or look.parent(conf.file) .. "/plugstack.conf"
+   local file = slurmconf.value(conf, "PlugStackConfig") or probe.parent(conf.file) .. "/plugstack.conf"
    local _, _, code = uv.fs_stat(file)
    if code == "ENOENT" then
       return { file = file, exists = false, problems = {}, ours = {}, seen = {}, files = {} }
    end
-   local s = slurmconf.plugstack(file, look.text, look.glob)
+   local s = slurmconf.plugstack(file, probe.text, probe.glob)
    local stack = { file = file, exists = true, problems = s.problems, ours = {}, seen = s.plugins, files = s.files }
    for _, p in ipairs(s.plugins) do
       if p.path:match("[^/]*$") == OURS then
@@ -94,7 +97,7 @@ local function plugstack(conf, plugin_dirs)
          local stat, err, why = uv.fs_stat(p.path)
          if stat then
             local text
-            text, p.err = look.object(p.path)
+            text, p.err = probe.object(p.path)
             if text then
                p.version, p.err = elf.slurm_version(text)
             end
@@ -119,23 +122,19 @@ local function slurm_versions(found)
          take("scontrol", t.said)
       end
    end
-   take("slurmd", (look.ask("slurmd", { "-V" })))
+   take("slurmd", (probe.ask("slurmd", { "-V" })))
    return out
 end
 
 -- slurmctld's clock and what it runs with. Its time is of whole seconds, so half of one
 -- and half of the way there and back stay open.
 local function controller(program, file)
-   local env = { "SLURM_CONF=" .. file }
-   if os.getenv("TZ") then
-      env[2] = "TZ=" .. os.getenv("TZ")
-   end
    local function now()
       local s, us = uv.gettimeofday()
       return s + us / 1e6
    end
    local before = now()
-   local said, err = look.ask(program, { "show", "config" }, 8000, env)
+   local said, err = command.run(program, { "show", "config" }, 8, { conf = file })
    local after = now()
    if not said then
       return { err = "slurmctld does not answer: " .. err }
@@ -147,12 +146,12 @@ local function controller(program, file)
          c.config[key:lower()] = value
       end
    end
-   local y, mo, d, h, mi, s = said:match("Configuration data as of (%d+)%-(%d+)%-(%d+)T(%d+):(%d+):(%d+)")
-   if not y then
-      c.err = "scontrol show config tells no time"
+   local at = storm.time(said:match("Configuration data as of (%S+)") or "")
+   if not at then
+      c.err = "scontrol show config shows no time"
       return c
    end
-   c.skew_s = (before + after) / 2 - (os.time({ year = y, month = mo, day = d, hour = h, min = mi, sec = s }) + 0.5)
+   c.skew_s = (before + after) / 2 - (at + 0.5)
    c.uncertain_s = 0.5 + (after - before) / 2
    return c
 end
@@ -172,57 +171,16 @@ end
 -- The uid of SlurmUser, who may own what is Slurm's.
 local function slurm_user(conf)
    local user = (slurmconf.value(conf, "SlurmUser") or "root"):match("^[^(]*")
-   local line = hostlist.name(user) and look.ask("getent", { "passwd", user })
+   local line = hostlist.name(user) and probe.ask("getent", { "passwd", user })
    return tonumber(user) or tonumber(line and line:match("^[^:]*:[^:]*:(%d+):"))
-end
-
--- Slurm's own files that others may change: their PluginDir is loaded by whoever asks
--- scontrol.
-local function open_conf(conf, owner)
-   local out, seen = {}, {}
-   for _, path in ipairs(conf.files) do
-      look.trust(out, seen, path, "", owner)
-   end
-   return #out > 0
-end
-
-local function trust(facts, owner)
-   local out, seen = {}, {}
-   local root = "root runs or obeys it: whoever may change it is root on every node"
-   local function all(list, why, other)
-      for _, path in ipairs(list) do
-         look.trust(out, seen, path, why, other)
-      end
-   end
-   local ours = { facts.policy.file, facts.baseline.file, paths.plugin }
-   local lua = paths.data .. "/lua/syscheck"
-   for _, dir in ipairs({ paths.libexec, lua, lua .. "/counters", lua .. "/cmd", lua .. "/doctor" }) do
-      for _, name in ipairs(files.list(dir)) do
-         ours[#ours + 1] = dir .. "/" .. name
-      end
-   end
-   for _, stage in ipairs({ "prolog", "epilog" }) do
-      for _, s in ipairs(facts.scripts[stage]) do
-         ours[#ours + 1] = s.path
-      end
-   end
-   for _, p in ipairs(facts.stack.ours) do
-      ours[#ours + 1] = p.path:sub(1, 1) == "/" and p.path or nil
-   end
-   -- First, because SlurmUser may own what is Slurm's, and the directories above it.
-   all(facts.conf.files, root, owner)
-   all(facts.stack.files, root, owner)
-   all({ facts.submit.file }, "slurmctld runs it", owner)
-   all(ours, root)
-   return out
 end
 
 --- Gathers the facts.
 -- @param options { conf = slurm.conf, node = this node's name in it, policy = file }
 -- @return facts; or nil and why there is nothing to look at
-function world.look(options)
+function gather.facts(options)
    local file = conf_file(options.conf)
-   local conf, err = slurmconf.parse(file, look.text)
+   local conf, err = slurmconf.parse(file, probe.text)
    if not conf then
       return nil, err
    end
@@ -242,7 +200,7 @@ function world.look(options)
    facts.baseline = read_baseline(expand(p.baseline or paths.baseline))
    facts.scripts = { prolog = installed.scripts(conf, "prolog"), epilog = installed.scripts(conf, "epilog") }
    local owner = slurm_user(conf)
-   local unsafe = is_root and open_conf(conf, owner)
+   local unsafe = is_root and trust.conf_is_open(conf, owner)
    facts.tools = installed.tools(p, not unsafe and file or nil)
    facts.slurm = slurm_versions(facts.tools)
    facts.major = facts.slurm[1] and tonumber(facts.slurm[1].version:match("^%d+"))
@@ -252,14 +210,14 @@ function world.look(options)
       or facts.controller.config and facts.controller.config.plugindir)
    facts.submit = installed.submit(conf)
    facts.health = uv.fs_stat(paths.libexec .. "/health") and paths.libexec .. "/health" or nil
-   facts.kernels, facts.modules = installed.kernels(), installed.modules()
+   facts.kernels, facts.modules = installed.kernels(p), installed.modules()
    facts.dirs = {}
    for i, name in ipairs({ "spool", "state", "run" }) do
-      facts.dirs[i] = look.directory(name, expand(p[name] or paths[name]), is_root)
+      facts.dirs[i] = probe.directory(name, expand(p[name] or paths[name]), is_root)
    end
-   facts.log = look.log(paths.log, paths.sysconf)
-   facts.trust = trust(facts, owner)
+   facts.log = probe.log(paths.log, paths.sysconf)
+   facts.trust = trust.findings(facts, owner)
    return facts
 end
 
-return world
+return gather

@@ -1,11 +1,11 @@
---- What will bite: a list of rules, each looks at the facts and says what it finds. Pure:
--- doctor/world.lua gathers the facts, the rules are in doctor/{slurm,install,node}.lua.
+--- What will bite: a list of rules, each reads the facts and reports what it finds. Pure:
+-- doctor/facts.lua gathers the facts, the rules are in doctor/rules/.
 local doctor = {}
 
 --- The rules, in the order of the way of the data: { id, check = function(facts, say) }.
 -- `say(severity, finding)` takes "error", "warn" or "info" and { text = what was seen,
 -- file, line = where, why = what it does to jobs and nodes, add = the line to add }.
--- A rule that cannot look returns why.
+-- A rule whose facts are missing returns why.
 doctor.RULES = {}
 for _, part in ipairs({ "slurm", "install", "node" }) do
    local rules = require("syscheck.doctor.rules." .. part)
@@ -15,10 +15,10 @@ end
 local RANK = { error = 1, warn = 2, info = 3 }
 
 --- Examines the facts.
--- @param facts from doctor/world.lua
+-- @param facts from doctor/facts.lua
 -- @param rules default doctor.RULES
 -- @return { findings = worst first, each with severity and rule, skipped = list of
---   { rule, why }, errors, warnings, infos = how many, rules = how many looked }
+--   { rule, why }, errors, warnings, infos = how many, rules = how many had their facts }
 function doctor.examine(facts, rules)
    local out = { findings = {}, skipped = {}, rules = 0 }
    local counts = { error = 0, warn = 0, info = 0 }

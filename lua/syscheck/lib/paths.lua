@@ -1,6 +1,7 @@
 --- Where this installation lives; `make install` fills in the names.
 return {
    version = "@VERSION@",
+   bin = "@BINDIR@/syscheck",
    libexec = "@LIBEXECDIR@",
    data = "@DATADIR@",
    plugin = "@LIBDIR@/spank_syscheck.so",

@@ -178,7 +178,7 @@ function check.run(lvl, node, inventory, from)
    out.after.class = inventory.class
    local rated = rate_all(out, lvl ~= "none" and inventory, limits, node.root, last)
    rated.status = verdict.with_paths(rated.status, out.runs)
-   if node.doubtful and rated.status ~= "fail" then
+   if node.inconclusive and rated.status ~= "fail" then
       rated.status = "unknown"
    end
    out.status, out.metrics, out.corrupt = rated.status, rated.metrics, rated.corrupt
@@ -186,7 +186,7 @@ function check.run(lvl, node, inventory, from)
    out.reason, out.text = verdict.reason(rated), verdict.sentence(rated)
    -- Bad configuration must not drain: what the limits would have been is not known. A
    -- wrong result needs no limit.
-   out.confirmed = rated.status == "fail" and (not node.doubtful or rated.corrupt == true)
+   out.confirmed = rated.status == "fail" and (not node.inconclusive or rated.corrupt == true)
    out.kernel_s, out.box_s = 0, 0
    for _, run in ipairs(out.runs) do
       out.kernel_s, out.box_s = out.kernel_s + run.seconds, out.box_s + run.box_s

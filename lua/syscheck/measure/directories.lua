@@ -21,14 +21,14 @@ local function hold(node, path)
    if uv.getuid() ~= 0 then
       return false
    end
-   local ok, err = files.mkdir(node.run)
+   local ok, err = files.mkdir(node.run_dir)
    if not ok then
       return nil, "lock: " .. err
    end
    local name = path:gsub("[^%w.-]", function(c)
       return ("%%%02x"):format(c:byte())
    end)
-   local file = node.run .. "/io-" .. name:sub(-200)
+   local file = node.run_dir .. "/io-" .. name:sub(-200)
    local fd, busy
    fd, err, busy = process.lock_file(file, LOCK_WAIT_S)
    if not fd then

@@ -8,10 +8,10 @@ local json = require("cjson.safe").new()
 local uv = require("luv")
 local files = require("syscheck.lib.files")
 
-local yield = {}
+local claim = {}
 
 local CLAIM = "health.json"
-local STOPPED_MS = 30 -- for the owner to stop, once told
+local STOPPED_MS = 30 -- for the owner to stop, once signalled
 local GONE_MS = 95 -- until its kernels are gone, from the begin: what a job waits at most
 
 -- Fields of /proc/PID/stat after the name, which may hold anything.
@@ -30,13 +30,13 @@ local function stat_of(pid)
 end
 
 local function path_of(node)
-   return node.run .. "/" .. CLAIM
+   return node.run_dir .. "/" .. CLAIM
 end
 
 --- Enters this process as the one that measures. Then look for jobs, then measure.
 -- @return true, or nil and why
-function yield.claim(node)
-   local ok, err = files.mkdir(node.run)
+function claim.enter(node)
+   local ok, err = files.mkdir(node.run_dir)
    if not ok then
       return nil, err
    end
@@ -45,7 +45,7 @@ function yield.claim(node)
    return files.write(path_of(node), json.encode({ pid = pid, start = start }), 384) -- 0600
 end
 
-function yield.release(node)
+function claim.release(node)
    uv.fs_unlink(path_of(node))
 end
 
@@ -59,14 +59,14 @@ local function read_claim(node)
    end
    local mine = stat.type == "file" and (stat.uid == 0 or stat.uid == uv.getuid()) and stat.mode & 18 == 0 -- 0022
    local text = mine and files.read(path, 4096)
-   local claim = text and json.decode(text)
-   local pid = type(claim) == "table" and type(claim.pid) == "number" and math.tointeger(claim.pid)
+   local entered = text and json.decode(text)
+   local pid = type(entered) == "table" and type(entered.pid) == "number" and math.tointeger(entered.pid)
    if not pid or pid <= 1 then
       return nil, path
    end
    local state, _, start = stat_of(pid)
    local owner = uv.fs_stat("/proc/" .. pid)
-   if not state or state == "Z" or start ~= claim.start or not owner or owner.uid ~= stat.uid
+   if not state or state == "Z" or start ~= entered.start or not owner or owner.uid ~= stat.uid
       or pid == uv.os_getpid() then
       return nil, path
    end
@@ -99,10 +99,10 @@ end
 --- Ends a health program that measures, and its kernels. Call it when the job's begin
 -- is written.
 -- @return PID of what was ended; nil when there was nothing
-function yield.take(node)
+function claim.take(node)
    local began = uv.hrtime()
-   local claim, path = read_claim(node)
-   if not claim then
+   local holder, path = read_claim(node)
+   if not holder then
       if path then
          uv.fs_unlink(path) -- of a process that is no more
       end
@@ -111,22 +111,22 @@ function yield.take(node)
    -- Stopped, it starts no further kernel and reaps none: its children's PIDs stay
    -- theirs. Looked at again before the kill, as the PID may have changed hands between
    -- the look and the signal.
-   uv.kill(claim.pid, "sigstop")
-   local _, _, start = stat_of(claim.pid)
-   if start ~= claim.start then
-      uv.kill(claim.pid, "sigcont")
+   uv.kill(holder.pid, "sigstop")
+   local _, _, start = stat_of(holder.pid)
+   if start ~= holder.start then
+      uv.kill(holder.pid, "sigcont")
       return nil
    end
    wait(began, STOPPED_MS, function()
-      local state = stat_of(claim.pid)
+      local state = stat_of(holder.pid)
       return state == "T" or state == "t" or state == nil or state == "Z"
    end)
-   local children = children_of(claim.pid)
+   local children = children_of(holder.pid)
    for _, child in ipairs(children) do
       uv.kill(-child, "sigkill") -- process.run gives each a group of its own
       uv.kill(child, "sigkill")
    end
-   uv.kill(claim.pid, "sigkill")
+   uv.kill(holder.pid, "sigkill")
    wait(began, GONE_MS, function()
       for _, child in ipairs(children) do
          if not is_gone(child) then
@@ -136,7 +136,7 @@ function yield.take(node)
       return true
    end)
    uv.fs_unlink(path)
-   return claim.pid
+   return holder.pid
 end
 
-return yield
+return claim

@@ -1,174 +1,95 @@
---- The runs of jobs on this node: one record for each, and who shared the node with it.
--- Files in the state directory, root's; nothing here is needed for a job to start.
---
---   begin/JOB.run   while it runs: "run ID BOOT_ID EPOCH RESTART", then the jobs it met, one
---                   a line.
---                   A prolog enters its job first and looks for others then, and each of
---                   two that meet is written down with both: one that begins and ends
---                   meanwhile, too.
---   ended/SLOT      "JOB ID EPOCH": the last run that was recorded, of the jobs that share
---                   this slot
-local uv = require("luv")
+--- What runs on this node: the begins that prologs leave for their epilogs, in the state
+-- directory, and the steps' processes. Nobody else is asked.
 local files = require("syscheck.lib.files")
 local log = require("syscheck.lib.log")
-local stepdata = require("syscheck.node.steps")
+local runs = require("syscheck.node.runs")
+local steps = require("syscheck.node.steps")
 
-local runs = {}
+local jobs = {}
 
-local C = uv.constants
-
-local OTHERS_MAX = 64 -- in a record
-local FILE_MAX = 65536 -- some 8,000 jobs met; more are not counted
-local HEAD_MAX = 128
--- An epilog that Slurm repeats comes soon, not hundreds of jobs later. Without its begin it
--- could also be that of a next run, which had no prolog: for so long it is not.
-local SLOTS = 256
-local REPEAT_S = 600
--- As long as the health program believes in a begin whose epilog never came.
+-- For a prolog: a job that holds no process here, and whose prolog began longer ago than
+-- any prolog lasts, runs nothing.
+local PROLOG_MAX_S = 120
+-- For the health program: an epilog that never ran (slurmd was killed) leaves its job's
+-- begin here. A job of several nodes may leave one of them without a step for hours.
 local STALE_S = 86400
 
-local function run_path(node, job_id)
-   return ("%s/begin/%d.run"):format(node.state, job_id)
+local function begin_name(job_id)
+   return ("begin/%d.json"):format(job_id)
 end
 
-local function slot_path(node, job_id)
-   return ("%s/ended/%d"):format(node.state, job_id % SLOTS)
+--- Keeps what the epilog needs of a job's begin.
+-- @param value { snapshot = counters, check = of this job, record = see keep_record }
+-- @return true, or nil and why
+function jobs.write_begin(node, job_id, value)
+   return node:write_state(begin_name(job_id), value)
 end
 
--- One short line to a file that is there: not to one that its epilog has just removed.
-local function note(path, line)
-   local fd = uv.fs_open(path, C.O_WRONLY + C.O_APPEND + files.NOFOLLOW, 0)
-   if not fd then
-      return false
-   end
-   local stat = uv.fs_fstat(fd)
-   if stat and stat.size < FILE_MAX then
-      uv.fs_write(fd, line .. "\n", -1)
-   end
-   uv.fs_close(fd)
-   return true
+function jobs.read_begin(node, job_id)
+   return node:read_state(begin_name(job_id))
 end
 
--- @return ID of the run, boot ID, time of its begin, restart count or "-"; nil for none
-local function head_of(text)
-   return (text or ""):match("^run (%x+) (%S+) (%d+) (%S+)\n")
+function jobs.forget_begin(node, job_id)
+   node:forget_state(begin_name(job_id))
+   runs.forget(node, job_id)
 end
 
---- A job begins: forgets an earlier run of the same ID, and writes down whom it meets.
--- Call it when its begin is written.
--- @param job of slurm.job
--- @param boot_id of this boot: what an earlier one left is no job
-function runs.begin(node, job, boot_id)
-   local job_id = job.id
-   local ok, err = files.mkdir(node.run) -- where the plugin leaves what its steps used
+--- Keeps a check's record while Slurm is asked to drain: see append_kept.
+function jobs.keep_record(node, job_id, snapshot, record)
+   record.action = "drain"
+   record.drain = { done = false, error = "the agent was ended before Slurm had answered" }
+   local ok, err = jobs.write_begin(node, job_id, { snapshot = snapshot, record = record })
    if not ok then
-      log.error("what the steps use will not be known: %s", err)
+      log.error("check record not kept: %s", err)
    end
-   stepdata.forget(node, job_id)
-   local slot = slot_path(node, job_id)
-   if (files.line(slot) or ""):match("^%d+") == tostring(job_id) then
-      uv.fs_unlink(slot)
+end
+
+--- Appends the record of a check whose agent was ended before it could.
+-- @param begin from read_begin, or nil
+function jobs.append_kept(node, begin)
+   if begin and type(begin.record) == "table" then
+      node:append(begin.record)
    end
-   local own = run_path(node, job_id)
-   ok, err = files.write(own, ("run %s %s %d %s\n"):format(files.random_id(), boot_id, os.time(),
-      job.restart and ("%d"):format(job.restart) or "-"), 384) -- 0600
-   if not ok then
-      log.error("who shares the node will not be known: %s", err)
-      return
-   end
-   local met = {}
+end
+
+--- Of a check's record, what the job's record keeps.
+-- @param record of the check, or what was read for one
+function jobs.check_of(record)
+   return type(record) == "table" and { id = record.id, level = record.level, asked = record.asked,
+      status = record.status, reason = record.reason, action = record.action } or nil
+end
+
+-- A job other than `but` whose begin is here and that has a step, or began within so many
+-- seconds. Forgets those that went down with an earlier boot.
+local function find(node, boot_id, within_s, but)
+   local with_steps
    for _, name in ipairs(files.list(node.state .. "/begin")) do
-      local other = name:match("^(%d+)%.run$")
-      local path = other and tonumber(other) ~= job_id and node.state .. "/begin/" .. name
-      if path and select(2, head_of(files.read(path, HEAD_MAX))) == boot_id and note(path, tostring(job_id)) then
-         met[#met + 1] = other
-      end
-   end
-   if #met > 0 then
-      note(own, table.concat(met, "\n"))
-   end
-end
-
--- A job whose epilog never came, and that has no step any more: it was not there.
-local function is_ghost(node, job_id, steps)
-   local _, _, began = head_of(files.read(run_path(node, job_id), HEAD_MAX))
-   return began and os.time() - tonumber(began) > STALE_S and not steps()[job_id]
-end
-
---- What is known of a job's run.
--- @return { id (of its record), restart, others (job IDs), more (how many are not in it) };
---   nil without its begin
-function runs.read(node, job_id)
-   local text = files.read(run_path(node, job_id), FILE_MAX + 4096)
-   local id, _, _, restart = head_of(text)
-   if not id or #id ~= 32 then
-      return nil
-   end
-   local titles
-   local function steps()
-      titles = titles or node.jobs_with_steps()
-      return titles
-   end
-   local seen, others = {}, {}
-   for line in text:gmatch("\n(%d+)%f[\n]") do
-      local other = math.tointeger(tonumber(line))
-      if other and other ~= job_id and not seen[other] then
-         seen[other] = true
-         if not is_ghost(node, other, steps) then
-            others[#others + 1] = other
+      local id = tonumber(name:match("^(%d+)%.json$"))
+      local begin = id and id ~= but and jobs.read_begin(node, id)
+      local snapshot = begin and type(begin.snapshot) == "table" and begin.snapshot or {}
+      if begin and snapshot.boot_id ~= boot_id then
+         jobs.append_kept(node, begin)
+         jobs.forget_begin(node, id)
+      elseif begin then
+         local time = type(snapshot.time) == "number" and snapshot.time or 0
+         with_steps = with_steps or steps.jobs()
+         if with_steps[id] or math.abs(os.time() - time) < within_s then
+            return id
          end
       end
    end
-   table.sort(others)
-   local more = math.max(0, #others - OTHERS_MAX)
-   return {
-      id = id,
-      restart = math.tointeger(tonumber(restart)),
-      others = table.move(others, 1, math.min(#others, OTHERS_MAX), 1, {}),
-      more = more,
-   }
 end
 
---- Whether this run has its record: Slurm repeats an epilog whose end it did not hear of,
--- and one that was killed between its record and its end leaves the begin.
--- @param run from read, or nil
-function runs.is_recorded(node, job_id, run)
-   local other, id, time = (files.line(slot_path(node, job_id)) or ""):match("^(%d+) (%x+) (%d+)$")
-   if other ~= tostring(job_id) then
-      return false
-   end
-   if run then
-      return id == run.id
-   end
-   return math.abs(os.time() - tonumber(time)) < REPEAT_S and not uv.fs_lstat(stepdata.path(node, job_id))
+--- Whether a job other than this one runs here.
+function jobs.has_others(node, job_id, boot_id)
+   return find(node, boot_id, PROLOG_MAX_S, job_id) ~= nil
 end
 
---- Its record is on disk.
-function runs.recorded(node, job_id, record_id)
-   local ok, err = files.mkdir(node.state .. "/ended")
-   if ok then
-      ok, err = files.write(slot_path(node, job_id), ("%d %s %d\n"):format(job_id, record_id, os.time()), 384) -- 0600
-   end
-   if not ok then
-      log.error("state: %s", err)
-   end
+--- Whether any job runs here, for the health program.
+function jobs.any(node, boot_id)
+   -- A job may have left no begin. On a machine of several virtual nodes (they share a
+   -- lock) a step without one is another node's.
+   return find(node, boot_id, STALE_S) ~= nil or not node.lock and next(steps.jobs()) ~= nil
 end
 
---- Adds to a record who it is and who shared the node.
--- @param run from read, or nil
-function runs.join(record, run)
-   if run then
-      record.id = run.id
-      -- Slurm's count in the epilog of a run that is requeued is the next run's already.
-      record.job.restart = run.restart or record.job.restart
-      record.others = #run.others > 0 and run.others or nil
-      record.others_more = run.more > 0 and run.more or nil
-   end
-end
-
---- Forgets a job whose record is written, or that went down with an earlier boot.
-function runs.forget(node, job_id)
-   uv.fs_unlink(run_path(node, job_id))
-end
-
-return runs
+return jobs

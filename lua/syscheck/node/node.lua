@@ -1,33 +1,26 @@
---- This node: its name, its directories, its policy, what it remembers between
--- jobs. Nothing here leaves the node.
+--- This node: its name, its directories, its policy, the files it keeps between jobs.
 local json = require("cjson.safe").new()
 local uv = require("luv")
 local baseline_file = require("syscheck.node.baseline_file")
-local budget = require("syscheck.node.budget")
 local files = require("syscheck.lib.files")
+local hostlist = require("syscheck.slurm.hostlist")
 local log = require("syscheck.lib.log")
 local paths = require("syscheck.lib.paths")
 local policy_file = require("syscheck.node.policy_file")
 local records = require("syscheck.spool.records")
-local runs = require("syscheck.node.jobs")
-local hostlist = require("syscheck.slurm.hostlist")
 
 json.decode_invalid_numbers(false)
 
 local node = {}
 node.__index = node
 
--- A job that holds no process here, and whose prolog began longer ago than any
--- prolog lasts, runs nothing.
-local PROLOG_MAX_S = 120
-
 --- Opens this node.
 -- @param name node name from Slurm (checked here), or nil for the host's
 -- @param options { policy = file, without_policy = a missing file means defaults and
 --   is no problem, root = of a prepared tree instead of the machine's, copy = where a
 --   copy of a good policy is kept }; nil: the agent, which keeps it in its state directory
--- @return node; its field `problems` lists what the checker itself suffered from, and
---   `doubtful` says that one of them leaves its verdicts open
+-- @return node; its field `problems` lists what went wrong in the checker itself, and
+--   `inconclusive` says that one of them leaves its verdicts open
 function node.open(name, options)
    local file = options and options.policy or paths.policy
    local self = setmetatable({ problems = {}, root = options and options.root or "" }, node)
@@ -41,8 +34,8 @@ function node.open(name, options)
    if err then
       self[sound and "notice" or "problem"](self, "policy: " .. err)
    end
-   for _, dir in ipairs({ "spool", "state", "run" }) do
-      self[dir] = self:expand(self.policy[dir] or paths[dir])
+   for field, key in pairs({ spool = "spool", state = "state", run_dir = "run" }) do
+      self[field] = self:expand(self.policy[key] or paths[key])
    end
    self.lock = self.policy.lock and self:expand(self.policy.lock)
    local absent
@@ -65,15 +58,21 @@ function node:expand(path)
    return (path:gsub("%%n", self.name))
 end
 
---- What the checker suffered from, and leaves its verdict open: nothing drains.
+--- Notes what went wrong in the checker itself and leaves its verdict open: nothing drains.
 function node:problem(text)
    self:notice(text)
-   self.doubtful = true
+   self.inconclusive = true
 end
 
 --- The same, where the verdict stands all the same.
 function node:notice(text)
    self.problems[#self.problems + 1] = text
+end
+
+function node:log_problems()
+   for _, problem in ipairs(self.problems) do
+      log.error("%s", problem)
+   end
 end
 
 function node:read_state(name)
@@ -95,114 +94,25 @@ function node:write_state(name, value)
    return ok, err
 end
 
+--- The same, where the work goes on without: a failure is logged.
+function node:save_state(name, value)
+   local ok, err = self:write_state(name, value)
+   if not ok then
+      log.error("state: %s", err)
+   end
+end
+
 function node:forget_state(name)
    uv.fs_unlink(self.state .. "/" .. name)
 end
 
-local function begin_name(job_id)
-   return ("begin/%d.json"):format(job_id)
-end
-
---- Keeps what the epilog needs of a job's begin.
-function node:write_begin(job_id, value)
-   return self:write_state(begin_name(job_id), value)
-end
-
-function node:read_begin(job_id)
-   return self:read_state(begin_name(job_id))
-end
-
-function node:forget_begin(job_id)
-   self:forget_state(begin_name(job_id))
-   runs.forget(self, job_id)
-end
-
---- Keeps a check's record while Slurm is asked to drain: see settle.
-function node:keep_record(job_id, snapshot, record)
-   record.action = "drain"
-   record.drain = { done = false, error = "the agent was ended before Slurm had answered" }
-   local ok, err = self:write_begin(job_id, { snapshot = snapshot, record = record })
+--- Appends a record to this node's spool. @return true; or nil, and it is logged
+function node:append(record)
+   local ok, err = records.append(self.spool, record, self.policy)
    if not ok then
-      log.error("check record not kept: %s", err)
+      log.error("%s record lost: %s", record.kind, err)
    end
-end
-
---- Appends the record of a check whose agent was ended before it could.
--- @param begin from read_begin, or nil
-function node:settle(begin)
-   if begin and type(begin.record) == "table" then
-      local ok, err = records.append(self.spool, begin.record, self.policy)
-      if not ok then
-         log.error("check record lost: %s", err)
-      end
-   end
-end
-
---- Job IDs of the slurmstepd processes, by their titles: "slurmstepd: [4711.batch]". Only
--- root's: a title is its owner's text and, worse, his memory, which can make a read hang.
--- @return set
-function node.jobs_with_steps()
-   local jobs = {}
-   for _, pid in ipairs(files.list("/proc")) do
-      local stat = pid:match("^%d+$") and uv.fs_stat("/proc/" .. pid)
-      local title = stat and stat.uid == 0 and (files.line("/proc/" .. pid .. "/comm") or ""):match("^slurmstepd")
-         and files.read("/proc/" .. pid .. "/cmdline", 256)
-      local id = title and title:match("^slurmstepd: %[(%d+)")
-      if id then
-         jobs[tonumber(id)] = true
-      end
-   end
-   return jobs
-end
-
---- Whether another job runs on this node, from what their prologs left here.
-function node:has_other_jobs(job_id, boot_id)
-   local steps
-   for _, name in ipairs(files.list(self.state .. "/begin")) do
-      local other = tonumber(name:match("^(%d+)%.json$"))
-      if other and other ~= job_id then
-         local begin = self:read_begin(other)
-         if begin and begin.snapshot and begin.snapshot.boot_id ~= boot_id then
-            self:settle(begin)
-            self:forget_begin(other) -- the node went down under that job
-         elseif begin then
-            steps = steps or node.jobs_with_steps()
-            local age = os.time() - (begin.snapshot and begin.snapshot.time or 0)
-            if steps[other] or (age >= 0 and age < PROLOG_MAX_S) then
-               return true
-            end
-         end
-      end
-   end
-   return false
-end
-
--- An epilog that never ran (slurmd was killed) leaves its job's begin here. A job of
--- several nodes may leave one of them without a step for hours, so not much sooner.
-local STALE_S = 86400
-
---- What runs here, for the health program: it asks nobody.
--- @return text, or nil for an idle node
-function node:busy(boot_id)
-   local steps = node.jobs_with_steps()
-   for _, name in ipairs(files.list(self.state .. "/begin")) do
-      local id = tonumber(name:match("^(%d+)%.json$"))
-      local begin = id and self:read_begin(id)
-      local snapshot = type(begin) == "table" and type(begin.snapshot) == "table" and begin.snapshot or {}
-      if begin and snapshot.boot_id ~= boot_id then
-         self:settle(begin)
-         self:forget_begin(id) -- the node went down under that job
-      elseif begin then
-         local time = type(snapshot.time) == "number" and snapshot.time or 0
-         if steps[id] or math.abs(os.time() - time) < STALE_S then
-            return "job " .. id
-         end
-      end
-   end
-   -- A job whose prolog left no begin. On a machine of several virtual nodes (they
-   -- share a lock) a step without one is another node's.
-   local id = not self.lock and next(steps)
-   return id and "job " .. id or nil
+   return ok
 end
 
 --- Whether the job holds every CPU of this node.
@@ -216,43 +126,9 @@ function node:is_whole(cpus, topology)
    return cpus ~= nil and all > 0 and cpus >= all
 end
 
---- Seconds of the kernel's monotonic clock, which the ledger of the budget counts in.
+--- Seconds of the kernel's monotonic clock, which the budget's ledger counts in.
 function node.now_s()
    return uv.hrtime() / 1e9
-end
-
---- The ledger of the budget, see budget.lua.
-function node:read_ledger(boot_id)
-   return budget.open(self:read_state("last_pass.json"), boot_id)
-end
-
---- @return true, or nil and why
-function node:write_ledger(ledger)
-   return self:write_state("last_pass.json", ledger)
-end
-
---- Enters into the ledger, and writes, what an unasked check may take, before it runs:
--- who cannot write that down does not measure, or he would measure before every job.
--- @return true, or nil and why
-function node:pay_ahead(ledger, lvl, begin_s)
-   local paid, seconds = budget.open(ledger, ledger.boot_id), 0
-   for name, box in pairs(self.policy.kernels) do
-      seconds = seconds + (box[lvl] or 0) * (name == "io" and #self.policy.io_paths or 1)
-   end
-   budget.charge(paid, self.policy.budget, begin_s, seconds)
-   return self:write_ledger(paid)
-end
-
-local PASSED = { pass = true, warn = true, unrated = true }
-
---- Enters a check that ran, and writes.
--- @param ledger as it was before pay_ahead
--- @param asked true: somebody asked, the budget does not pay
--- @return true, or nil and why
-function node:pay(ledger, result, begin_s, asked)
-   budget.charge(ledger, self.policy.budget, begin_s, result.duration_s, asked)
-   budget.done(ledger, PASSED[result.status], result.level, begin_s)
-   return self:write_ledger(ledger)
 end
 
 --- Slurm tells a prolog where its configuration is, and the health program nothing.
@@ -269,7 +145,7 @@ end
 
 --- Path of what the SPANK plugin reads for a job, and of its "shown" marker.
 function node:status_path(job_id)
-   return ("%s/%d"):format(self.run, job_id)
+   return ("%s/%d"):format(self.run_dir, job_id)
 end
 
 return node

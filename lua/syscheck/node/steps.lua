@@ -1,10 +1,10 @@
---- What the SPANK plugin left of a job's steps on this node: its cgroup's counters and
--- its identity (spank/totals.h writes it), for the job's record.
+--- The steps of jobs on this node: their processes, and what the SPANK plugin left of a
+-- job's steps (its cgroup's counters and its identity, see spank/totals.h) for its record.
 local uv = require("luv")
 local files = require("syscheck.lib.files")
 local log = require("syscheck.lib.log")
 
-local stepdata = {}
+local steps = {}
 
 local HEAD = "syscheck-steps 1"
 local FILE_SIZE = 4096
@@ -28,7 +28,7 @@ end
 --- Parses the plugin's file.
 -- @return { version, steps, sure, name (bytes), array, restart, step = { name = number },
 --   tasks = { ... }, job = { ... }, outer_us }; nil for anything but a whole one
-function stepdata.parse(text)
+function steps.parse(text)
    if #text ~= FILE_SIZE or text:sub(1, #HEAD + 1) ~= HEAD .. "\n" or text:sub(-5) ~= "\nend\n" then
       return nil
    end
@@ -58,7 +58,7 @@ function stepdata.parse(text)
 end
 
 --- Any bytes as valid UTF-8 of at most max bytes; what is none becomes U+FFFD.
-function stepdata.utf8(text, max)
+function steps.utf8(text, max)
    local parts, size, at = {}, 0, 1
    while at <= #text do
       local bad = select(2, utf8.len(text, at)) or #text + 1
@@ -81,33 +81,33 @@ end
 -- The job's own group has seen all that ran in it, also what no step waited for; the
 -- steps' groups are what is left where Slurm gives the job none; the tasks' own
 -- accounting is what is left where it gives them none of that kind.
-local function known(steps, name)
-   local value = steps.job[name] or steps.step[name]
+local function known(left, name)
+   local value = left.job[name] or left.step[name]
    if value then
       return value
    end
-   return steps.tasks[name], steps.tasks[name] ~= nil
+   return left.tasks[name], left.tasks[name] ~= nil
 end
 
 local NAMES = { "cpu_us", "io_some_us", "io_full_us", "read_bytes", "written_bytes", "memory_peak_bytes",
    "memory_some_us", "oom_kills" }
 
 --- The record's `cgroup`, see docs/records.md.
--- @param steps from parse
-function stepdata.cgroup(steps)
-   local out = { v = (steps.version or 0) > 0 and steps.version or nil, steps = steps.steps }
+-- @param left from parse
+function steps.cgroup(left)
+   local out = { v = (left.version or 0) > 0 and left.version or nil, steps = left.steps }
    local by_tasks = {}
    for _, name in ipairs(NAMES) do
       local of_tasks
-      out[name], of_tasks = known(steps, name)
+      out[name], of_tasks = known(left, name)
       if of_tasks then
          by_tasks[#by_tasks + 1] = name
       end
    end
    out.by_tasks = #by_tasks > 0 and by_tasks or nil
    -- Each group counts its own quota only, so all levels add up.
-   for _, part in ipairs({ steps.job.cpu_throttled_us or false, steps.step.cpu_throttled_us or false,
-      steps.outer_us or false }) do
+   for _, part in ipairs({ left.job.cpu_throttled_us or false, left.step.cpu_throttled_us or false,
+      left.outer_us or false }) do
       if part then
          out.cpu_throttled_us = (out.cpu_throttled_us or 0) + part
       end
@@ -119,32 +119,32 @@ end
 local HET_MAX = 128
 
 --- Adds to a record what is known of its job's steps.
--- @param steps from parse, or nil
-function stepdata.join(record, steps)
+-- @param left from parse, or nil
+function steps.join(record, left)
    local job = record.job
    local offset = job.het_job_id and job.id - job.het_job_id
    if offset and offset >= 0 and offset < HET_MAX then
       job.het_offset = offset
    end
-   if not steps then
+   if not left then
       return
    end
-   job.name = steps.name and stepdata.utf8(steps.name, NAME_MAX)
-   if steps.array then
-      job.array_job_id, job.array_task_id = steps.array[1], steps.array[2]
+   job.name = left.name and steps.utf8(left.name, NAME_MAX)
+   if left.array then
+      job.array_job_id, job.array_task_id = left.array[1], left.array[2]
    end
-   job.restart = job.restart or steps.restart or (steps.sure == 1 and 0 or nil) -- Slurm sets none for 0
-   record.cgroup = stepdata.cgroup(steps)
+   job.restart = job.restart or left.restart or (left.sure == 1 and 0 or nil) -- Slurm sets none for 0
+   record.cgroup = steps.cgroup(left)
 end
 
-function stepdata.path(node, job_id)
+function steps.path(node, job_id)
    return node:status_path(job_id) .. ".steps"
 end
 
 --- Reads what this job's steps left.
 -- @return as of parse; nil when there is nothing that root alone has written
-function stepdata.read(node, job_id)
-   local path = stepdata.path(node, job_id)
+function steps.read(node, job_id)
+   local path = steps.path(node, job_id)
    local stat = uv.fs_lstat(path)
    if not stat then
       return nil
@@ -154,16 +154,33 @@ function stepdata.read(node, job_id)
       sound, err = files.trusted(path)
    end
    local text = sound and files.read(path, FILE_SIZE + 1)
-   local steps = text and stepdata.parse(text)
-   if not steps then
+   local left = text and steps.parse(text)
+   if not left then
       log.error("what the steps used is not known: %s", sound and path .. ": damaged" or err)
    end
-   return steps
+   return left
 end
 
 --- Removes it: of a job that is recorded, or of an earlier run of one that begins.
-function stepdata.forget(node, job_id)
-   uv.fs_unlink(stepdata.path(node, job_id))
+function steps.forget(node, job_id)
+   uv.fs_unlink(steps.path(node, job_id))
 end
 
-return stepdata
+--- Job IDs of the slurmstepd processes, by their titles: "slurmstepd: [4711.batch]". Only
+-- root's: a title is its owner's text and, worse, his memory, which can make a read hang.
+-- @return set
+function steps.jobs()
+   local jobs = {}
+   for _, pid in ipairs(files.list("/proc")) do
+      local stat = pid:match("^%d+$") and uv.fs_stat("/proc/" .. pid)
+      local title = stat and stat.uid == 0 and (files.line("/proc/" .. pid .. "/comm") or ""):match("^slurmstepd")
+         and files.read("/proc/" .. pid .. "/cmdline", 256)
+      local id = title and title:match("^slurmstepd: %[(%d+)")
+      if id then
+         jobs[tonumber(id)] = true
+      end
+   end
+   return jobs
+end
+
+return steps

@@ -7,14 +7,14 @@ local command = {}
 -- @param program a name or path
 -- @param args list of strings
 -- @param timeout_s seconds
--- @param max_output bytes, or nil
+-- @param options { max_output = bytes, conf = slurm.conf instead of SLURM_CONF's }, or nil
 -- @return what it printed; or nil and why
-function command.run(program, args, timeout_s, max_output)
-   local conf = os.getenv("SLURM_CONF")
+function command.run(program, args, timeout_s, options)
+   local conf = options and options.conf or os.getenv("SLURM_CONF")
    local name = program:match("[^/]+$") or program
    local run, err = process.run(program, args, {
       timeout_ms = timeout_s * 1000,
-      max_output = max_output,
+      max_output = options and options.max_output,
       env = { "TZ=UTC", conf and "SLURM_CONF=" .. conf or nil },
    })
    if not run then

@@ -43,7 +43,7 @@ function Calls:run(program, args, most, keep)
    if timeout < 0.2 then
       return nil, ("%s: no time is left"):format(args[1])
    end
-   return command.run(program, args, timeout, MAX_LIST)
+   return command.run(program, args, timeout, { max_output = MAX_LIST })
 end
 
 function Calls:scontrol(args, most, keep)
@@ -182,8 +182,8 @@ end
 -- @param node from node.open
 -- @param text why, without prefix
 -- @param options { until_s = of uv.hrtime, by which all calls end; job = from slurm.job,
---   whose owner is told in its AdminComment, or nil; settled = called with what is
---   returned before that owner is told, which may take a while, or nil }
+--   whose AdminComment says so, or nil; decided = called with what is returned before
+--   that comment is written, which may take a while }
 -- @return { action = "drain": the node leaves service, or "storm": it does not; done =
 --   carries our reason, reason, kept = the reason that stood, error, full = { name,
 --   total, cap, taken } of the partition whose cap is used up }
@@ -200,9 +200,7 @@ function drain.node(node, text, options)
       return out
    end
    local nodes, me = attempt(calls, out, node.policy, job and job.nodes or 1)
-   if options.settled then
-      options.settled(out)
-   end
+   options.decided(out)
    if nodes and job then
       out.comment_error = comment.tell(calls, job, nodes, me)
    end

@@ -3,34 +3,32 @@
 -- A node knows that it is drained by a marker that the draining check left here, so a
 -- health run that has nothing to do asks nobody. slurmctld is asked when a resume is
 -- due, and has the last word: it must hold exactly our reason.
+local command = require("syscheck.slurm.command")
 local log = require("syscheck.lib.log")
 local records = require("syscheck.spool.records")
-local standing = require("syscheck.slurm.standing")
 local verdict = require("syscheck.verdict.rating")
 
 local resume = {}
 
 local MARKER = "drained.json"
-local MAX_WAIT_S = 3600 -- between two looks at a node that stays bad
+local MAX_WAIT_S = 3600 -- between two checks of a node that stays bad
+local CALL_S = 5
+-- A state with any other flag (DOWN, MAINTENANCE, REBOOT, POWERED_DOWN, ...), or with a
+-- mark behind it (* for not responding), is not ours to change.
+local MAY_RESUME = { IDLE = true, DRAIN = true, CLOUD = true, DYNAMIC_NORM = true, DYNAMIC_FUTURE = true,
+   RESERVED = true, PLANNED = true }
 
 -- A drain of before may be found again by a check that sees something else, after a
--- reboot that took the marker away: then only its reason still tells.
+-- reboot that took the marker away: then only its reason still shows it.
 local function is_corrupt(reason, result)
    return result and result.corrupt or reason:find(verdict.WRONG, 1, true) ~= nil or nil
-end
-
-local function write(node, marker)
-   local ok, err = node:write_state(MARKER, marker)
-   if not ok then
-      log.error("state: %s", err)
-   end
 end
 
 --- Leaves the marker, if this check did drain the node.
 -- @param drain { done, reason } from the drain
 -- @param result from check.run
--- @param surplus true: the storm guard wanted it back in service. Drained all the same,
---   it could not step back; else an earlier one's marker goes
+-- @param surplus true: drained beyond the storm guard's cap, as it could not step back; a
+--   node that did step back loses an earlier drain's marker
 function resume.drained(node, drain, result, boot_id, surplus)
    if not drain.done or type(drain.reason) ~= "string" then
       if surplus then
@@ -44,7 +42,7 @@ function resume.drained(node, drain, result, boot_id, surplus)
          failed[#failed + 1] = m.name
       end
    end
-   write(node, {
+   node:save_state(MARKER, {
       reason = drain.reason,
       time = records.time(os.time()),
       corrupt = is_corrupt(drain.reason, result),
@@ -73,11 +71,11 @@ function resume.is_ours(node)
    return marker ~= nil and not marker.surplus
 end
 
--- Said once for each drain, and not every few minutes.
-local function tell(node, marker, text)
+-- Once for each drain, and not every few minutes.
+local function log_once(node, marker, text)
    if not marker.told then
       marker.told = true
-      write(node, marker)
+      node:save_state(MARKER, marker)
       log.info("%s: %s", text, marker.reason)
    end
 end
@@ -91,7 +89,7 @@ function resume.due(node, boot_id, now_s)
       return nil
    end
    if marker.corrupt or is_corrupt(marker.reason) then
-      tell(node, marker, "wrong results: stays drained until an admin resumes it")
+      log_once(node, marker, "wrong results: stays drained until an admin resumes it")
       return nil
    elseif node.policy.resume_after <= 0 then
       return nil
@@ -113,7 +111,7 @@ end
 --- Enters that a check begins, so that one that is killed is not begun at once again.
 function resume.begins(node, marker, now_s)
    marker.next_s = now_s + node.policy.health.recheck
-   write(node, marker)
+   node:save_state(MARKER, marker)
 end
 
 -- What the node was drained for has to be measured and good. A warning about something
@@ -135,17 +133,44 @@ local function is_repaired(marker, result)
    return true
 end
 
--- slurmctld's word on it, and the resume if that is due.
+-- Whether slurmctld holds the node out of service for exactly this reason.
+-- @param reason as it was set, with prefix
+-- @return "drained": it does, and nothing else is the matter; "wait": it does, and the node
+--   is not idle; "other": it is in service, or somebody else's reason stands there; nil and
+--   why when slurmctld does not answer that
+local function standing(node, reason)
+   local shown, err = command.run(node.policy.scontrol, { "show", "node", "--oneliner", node.name }, CALL_S)
+   if not shown then
+      return nil, err
+   end
+   local state = (" " .. shown):match(" State=(%S+)")
+   if not state or (" " .. shown):match(" NodeName=(%S+)") ~= node.name then
+      return nil, "scontrol show: not a node: " .. shown:sub(1, 100)
+   end
+   local from, to = shown:find(" Reason=" .. reason, 1, true)
+   -- scontrol adds who and when, and there may be a comment behind.
+   if not from or not (shown:find("^ %[[^%]]*%]", to + 1) or shown:find("^%s*$", to + 1))
+      or not ("+" .. state):find("+DRAIN", 1, true) then
+      return "other"
+   end
+   for flag in state:gmatch("[^+]+") do
+      if not MAY_RESUME[flag] then
+         return "wait"
+      end
+   end
+   return "drained"
+end
+
+-- Asks slurmctld, and resumes the node if that is due.
 -- @return "resume" if the node is back
 local function ask(node, marker)
-   local scontrol = node.policy.scontrol
-   local held, err = standing.stands(scontrol, node.name, marker.reason)
+   local held, err = standing(node, marker.reason)
    if held == "other" then
       log.info("in service, or out of it for another reason; no longer ours to resume: %s", marker.reason)
       node:forget_state(MARKER)
    elseif held == "drained" and marker.passes >= node.policy.resume_after then
       local ok
-      ok, err = standing.resume(scontrol, node.name)
+      ok, err = command.run(node.policy.scontrol, { "update", "nodename=" .. node.name, "state=resume" }, CALL_S)
       if ok then
          log.info("resumed after %d passing checks; was drained for: %s", marker.passes, marker.reason)
          node:forget_state(MARKER)
@@ -178,9 +203,9 @@ function resume.after(node, marker, result, now_s)
    if result.corrupt then
       marker.corrupt = true
    end
-   write(node, marker)
+   node:save_state(MARKER, marker)
    if missing then
-      tell(node, marker, ("stays drained until an admin resumes it, %s is not rated by this check"):format(missing))
+      log_once(node, marker, ("stays drained until an admin resumes it, %s is not rated by this check"):format(missing))
    end
    -- One question a fail, too: an admin may have put the node back, and then it is not
    -- this check's turn but an ordinary one's to drain it.

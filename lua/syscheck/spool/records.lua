@@ -55,29 +55,42 @@ function records.time(epoch)
    return os.date("!%Y-%m-%dT%H:%M:%SZ", epoch)
 end
 
---- Runs of kernels as they are recorded: per-core values only where they may
--- explain something, as they are most of a record's size.
--- @param result from check.run
-function records.runs(result)
-   local runs = {}
-   for i, run in ipairs(result.runs) do
+-- Measurements as they are recorded: per-core values only where they may explain
+-- something, as they are most of a record's size.
+local function measurements(result)
+   local list = {}
+   for i, measurement in ipairs(result.runs) do
       local kept = {}
-      for k, v in pairs(run.result or {}) do
+      for k, v in pairs(measurement.result or {}) do
          if k ~= "cores" or result.status ~= "pass" then
             kept[k] = v
          end
       end
-      runs[i] = {
-         kernel = run.kernel,
-         path = run.path,
-         attempt = run.attempt,
-         state = run.state,
-         reason = run.reason,
-         seconds = run.seconds,
-         result = run.result and kept or nil,
+      list[i] = {
+         kernel = measurement.kernel,
+         path = measurement.path,
+         attempt = measurement.attempt,
+         state = measurement.state,
+         reason = measurement.reason,
+         seconds = measurement.seconds,
+         result = measurement.result and kept or nil,
       }
    end
-   return #runs > 0 and runs or nil
+   return #list > 0 and list or nil
+end
+
+--- The record of a check, but for what was done about it.
+-- @param trigger "prolog", "health" or "run"
+-- @param result from check.run
+function records.check(trigger, node, inventory, result)
+   local record = records.new("check", node, inventory, result.after)
+   record.trigger = trigger
+   for _, field in ipairs({ "level", "status", "reason", "corrupt", "text", "kernel_s", "box_s" }) do
+      record[field] = result[field]
+   end
+   record.metrics = #result.metrics > 0 and result.metrics or nil
+   record.runs = measurements(result)
+   return record
 end
 
 -- What had to be dropped to keep this record, in a record of its own.

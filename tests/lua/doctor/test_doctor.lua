@@ -4,7 +4,7 @@ package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local doctor = require("syscheck.doctor.rules")
 local elf = require("syscheck.doctor.facts.elf")
-local look = require("syscheck.doctor.facts.look")
+local probe = require("syscheck.doctor.facts.probe")
 local policy = require("syscheck.policy.policy")
 local slurmconf = require("syscheck.slurm.conf")
 local times = require("syscheck.doctor.rules.times")
@@ -420,7 +420,7 @@ TestElf = {}
 local SO = "build/spank/spank_syscheck.so"
 
 function TestElf:test_real_plugin_and_every_cut_of_it()
-   local text = look.object(SO)
+   local text = probe.object(SO)
    if not text then
       lu.skip("not built")
    end
@@ -460,12 +460,12 @@ end
 TestLook = {}
 
 function TestLook:test_text_is_bounded()
-   lu.assertNil(look.text("/"))
-   lu.assertNil(look.text("/dev/zero"))
-   lu.assertNil(look.text("/nonexistent"))
-   lu.assertEquals(look.glob("/nonexistent/*.conf"), {})
-   lu.assertEquals(look.glob("/a/b.conf"), { "/a/b.conf" })
-   lu.assertEquals(look.glob("lua/syscheck/doctor/rules/t*.lua"), { "lua/syscheck/doctor/rules/times.lua" })
+   lu.assertNil(probe.text("/"))
+   lu.assertNil(probe.text("/dev/zero"))
+   lu.assertNil(probe.text("/nonexistent"))
+   lu.assertEquals(probe.glob("/nonexistent/*.conf"), {})
+   lu.assertEquals(probe.glob("/a/b.conf"), { "/a/b.conf" })
+   lu.assertEquals(probe.glob("lua/syscheck/doctor/rules/t*.lua"), { "lua/syscheck/doctor/rules/times.lua" })
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

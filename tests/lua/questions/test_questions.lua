@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;" .. package.path
 local json = require("cjson")
 local lu = require("luaunit")
+local deltas = require("syscheck.counters.deltas")
 local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
 local since = require("syscheck.lib.since")
@@ -315,6 +316,17 @@ function TestNode:test_a_story()
    lu.assertEquals({ told.checks, told.statuses }, { 10, { pass = 9, fail = 1 } })
    lu.assertEquals({ told.jobs_total, #told.jobs }, { 10, 10 })
    lu.assertEquals({ told.metrics[1].min, told.metrics[1].median, told.metrics[1].last }, { 61.3, 87, 87 })
+end
+
+-- As the epilog finds them: what EDAC could blame on no module is its controller's.
+function TestNode:test_errors_of_a_controller()
+   local before = { boot_id = "b", sources = { memory_errors = { ["corrected:mc0"] = 3 } }, blamed = {} }
+   local after = { boot_id = "b", sources = { memory_errors = { ["corrected:mc0"] = 15 } },
+      blamed = { ["corrected:mc0/dimm1"] = 5 } }
+   local tale = story.new(9)
+   tale:job({ time = NOW, class = "a", config = "c", values = { memory_corrected = 12 },
+      errors = deltas.errors(before, after) })
+   lu.assertEquals(tale:tell().events[1].text, "12 corrected memory errors (mc0: corrected 7; mc0/dimm1: corrected 5)")
 end
 
 function TestNode:test_no_news_of_good_checks()

@@ -1,16 +1,18 @@
 --- Facts about the installation: what of it runs.
 local uv = require("luv")
-local look = require("syscheck.doctor.facts.look")
 local paths = require("syscheck.lib.paths")
+local probe = require("syscheck.doctor.facts.probe")
 
 local installed = {}
 
-local KERNELS = { "stream", "dgemm", "noise", "numa", "scaling", "io" }
-
---- Each kernel: { name, path, version } or with err and fix.
-function installed.kernels()
-   local out = {}
-   for i, name in ipairs(KERNELS) do
+--- Each kernel that a policy gives time: { name, path, version } or with err and fix.
+function installed.kernels(p)
+   local out, names = {}, {}
+   for name in pairs(p.kernels) do
+      names[#names + 1] = name
+   end
+   table.sort(names)
+   for i, name in ipairs(names) do
       local k = { name = name, path = paths.libexec .. "/" .. name }
       local stat = uv.fs_stat(k.path)
       if not stat then
@@ -19,7 +21,7 @@ function installed.kernels()
          k.err, k.fix = "is not executable", "chmod 755 " .. k.path
       else
          local said
-         said, k.err = look.ask(k.path, { "--version" }, 10000, { "OPENBLAS_NUM_THREADS=1" })
+         said, k.err = probe.ask(k.path, { "--version" }, 10000, { "OPENBLAS_NUM_THREADS=1" })
          k.version = said and (said:match("(%d+%.%d[%w.]*)") or "?")
          k.fix = k.err and (k.err:find("shared libr") and "install the library (hwloc, libnuma, OpenBLAS)"
             or "make install on this host")
@@ -47,7 +49,7 @@ end
 -- @param conf slurm.conf, which scontrol wants to read even for its version; nil: not run
 function installed.tools(p, conf)
    local out = {}
-   local text = look.text(paths.libexec .. "/prolog") or ""
+   local text = probe.text(paths.libexec .. "/prolog") or ""
    for _, t in ipairs({
       { "scontrol", p.scontrol, "-V", "a bad node is not drained with a reason", "say scontrol = PATH in the policy" },
       { "timeout", "timeout", "--version", "the prolog does not start the agent: nothing is checked",
@@ -58,7 +60,7 @@ function installed.tools(p, conf)
          "install lua5.4" },
    }) do
       if t[2] and (conf or t[1] ~= "scontrol") then
-         local said, err, absent = look.ask(t[2], { t[3] }, nil, conf and { "SLURM_CONF=" .. conf })
+         local said, err, absent = probe.ask(t[2], { t[3] }, nil, conf and { "SLURM_CONF=" .. conf })
          if t[1] == "scontrol" and not absent then
             err = nil -- it is there; a slurm.conf that it does not like is another rule's
          end
@@ -79,8 +81,8 @@ end
 function installed.scripts(conf, name)
    local out, ours = {}, paths.libexec .. "/" .. name
    for _, entry in ipairs(conf.all[name] or {}) do
-      local path = entry.value:sub(1, 1) == "/" and entry.value or look.parent(conf.file) .. "/" .. entry.value
-      for _, found in ipairs(look.glob(path)) do
+      local path = entry.value:sub(1, 1) == "/" and entry.value or probe.parent(conf.file) .. "/" .. entry.value
+      for _, found in ipairs(probe.glob(path)) do
          local real = uv.fs_realpath(found)
          local s = { path = found, ours = real ~= nil and real == uv.fs_realpath(ours) }
          local stat, err, code = uv.fs_stat(found)
@@ -92,7 +94,7 @@ function installed.scripts(conf, name)
          elseif stat.mode & 73 == 0 then -- 0111
             s.err = "is not executable"
          end
-         local text = stat and not s.ours and look.text(found)
+         local text = stat and not s.ours and probe.text(found)
          s.unread = s.unread or (stat and not s.ours and not text)
          s.calls = text and (mentions(text, ours) or mentions(text, "syscheck/" .. name)) or false
          out[#out + 1] = s
@@ -103,12 +105,12 @@ end
 
 --- job_submit.lua beside slurm.conf: { file, exists, same, ours, calls, err }.
 function installed.submit(conf)
-   local file = look.parent(conf.file) .. "/job_submit.lua"
+   local file = probe.parent(conf.file) .. "/job_submit.lua"
    local stat, _, code = uv.fs_stat(file)
    local s = { file = file, exists = stat ~= nil or code ~= "ENOENT" }
    if s.exists then
-      local text, err = look.text(file)
-      local theirs = look.text(paths.data .. "/job_submit.lua")
+      local text, err = probe.text(file)
+      local theirs = probe.text(paths.data .. "/job_submit.lua")
       s.err = err
       s.same = text ~= nil and text == theirs
       s.ours = text ~= nil and text:find("-- job_submit.lua: refuses --syscheck levels", 1, true) == 1

@@ -108,8 +108,9 @@ end
 
 local GROUPS = {
    { event = "throttle", names = { "throttle_events" }, kinds = {} },
-   { event = "memory", names = { "memory_corrected", "memory_uncorrected" }, kinds = { dimm = true } },
-   { event = "machine", names = { "machine_checks" }, kinds = { bank = true } },
+   { event = "memory", names = { "memory_corrected", "memory_uncorrected" },
+      kinds = { dimm = true, controller = true } },
+   { event = "machine", names = { "machine_checks" }, kinds = {} },
    { event = "link", names = { "link_errors", "link_downed" }, kinds = { link = true } },
    { event = "oom", names = { "oom_kills", "cg_oom_kills" }, kinds = {} },
 }

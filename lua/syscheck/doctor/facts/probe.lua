@@ -1,9 +1,10 @@
---- Looks at files as the rules need it: bounded, never blocked by a FIFO, changing nothing.
+--- Reads files and asks programs as the rules need it: bounded, never blocked by a FIFO,
+-- changing nothing.
 local uv = require("luv")
 local files = require("syscheck.lib.files")
 local process = require("syscheck.lib.process")
 
-local look = {}
+local probe = {}
 
 local MAX_TEXT = 8388608
 local MAX_OBJECT = 16777216
@@ -12,7 +13,7 @@ local SHARED = { [0x6969] = "NFS", [0x0bd00bd0] = "Lustre", [0x47504653] = "GPFS
    [0x19830326] = "BeeGFS", [0xff534d42] = "CIFS", [0xfe534d42] = "SMB", [0x5346414f] = "AFS" }
 
 --- Text of a regular file of at most 8 MiB; or nil and why.
-function look.text(path, max)
+function probe.text(path, max)
    local stat, err = uv.fs_stat(path)
    if not stat then
       return nil, err
@@ -26,12 +27,12 @@ function look.text(path, max)
    return files.read(path, max or MAX_TEXT)
 end
 
-function look.object(path)
-   return look.text(path, MAX_OBJECT)
+function probe.object(path)
+   return probe.text(path, MAX_OBJECT)
 end
 
 --- Paths that match a pattern whose last part may hold * and ?; sorted.
-function look.glob(pattern)
+function probe.glob(pattern)
    local dir, name = pattern:match("^(.*)/([^/]*)$")
    if not name or not name:find("[*?]") then
       return { pattern }
@@ -52,9 +53,9 @@ local function one_line(text)
    return ((text:match("[^\n]+") or ""):gsub("[^ -~]", "?"):sub(1, 200))
 end
 
---- Runs a program that only tells something.
+--- Runs a program that only prints something.
 -- @return its output; or nil, why, and true when it did not even start
-function look.ask(program, args, timeout_ms, env)
+function probe.ask(program, args, timeout_ms, env)
    local run, err = process.run(program, args, { timeout_ms = timeout_ms or 5000, max_output = 262144, env = env })
    if not run then
       return nil, (err:gsub("^.*: ", "")), true
@@ -69,14 +70,14 @@ function look.ask(program, args, timeout_ms, env)
 end
 
 --- The directory that an absolute path is in.
-function look.parent(path)
+function probe.parent(path)
    return path:match("^(.+)/[^/]*$") or "/"
 end
 
 --- What is wrong with who may change a file or directory: nil, or text and what mends it.
 -- @param stat of it
 -- @param owner a further uid that may own it, besides root
-local function open_to(stat, owner)
+function probe.open_to(stat, owner)
    if stat.uid ~= 0 and stat.uid ~= owner then
       return ("owned by uid %d"):format(stat.uid), "chown root"
    elseif stat.type == "directory" and stat.mode & 512 ~= 0 then -- sticky: entries are their owners'
@@ -88,39 +89,16 @@ local function open_to(stat, owner)
    end
 end
 
---- Adds to `out` what of a path, its real place and the directories above is open to others.
--- @param seen table of paths that were looked at
-function look.trust(out, seen, path, why, owner)
-   for _, start in ipairs({ path, uv.fs_realpath(path) or path }) do
-      local at = start
-      while not seen[at] do
-         seen[at] = true
-         local stat = uv.fs_stat(at)
-         local text, fix = nil, nil
-         if stat then
-            text, fix = open_to(stat, owner)
-         end
-         if text then
-            out[#out + 1] = { severity = "error", path = at, text = text, why = why, fix = ("%s %s"):format(fix, at) }
-         end
-         if at == "/" then
-            break
-         end
-         at = look.parent(at)
-      end
-   end
-end
-
 --- What a directory that root writes to is like.
 -- @return { name, path, err, fix, open, shared, free, unseen }
-function look.directory(name, path, is_root)
+function probe.directory(name, path, is_root)
    local d = { name = name, path = path }
    local stat, err, code = uv.fs_stat(path)
    if not stat and code == "ENOENT" then
       -- The prolog makes it, where it can.
-      local above = look.parent(path)
+      local above = probe.parent(path)
       while not uv.fs_stat(above) and above ~= "/" do
-         above = look.parent(above)
+         above = probe.parent(above)
       end
       if is_root and not uv.fs_access(above, "W") then
          d.err = ("cannot be made, %s is not writable"):format(above)
@@ -134,7 +112,7 @@ function look.directory(name, path, is_root)
       return d
    else
       local fix
-      d.open, fix = open_to(stat)
+      d.open, fix = probe.open_to(stat)
       d.fix = fix and ("%s %s"):format(fix, path)
       if is_root and not uv.fs_access(path, "W") then
          d.err, d.fix = "not writable, even by root", "mount its file system read-write"
@@ -149,7 +127,7 @@ function look.directory(name, path, is_root)
 end
 
 --- The log, and whether a file of logrotate's names it.
-function look.log(path, sysconf)
+function probe.log(path, sysconf)
    local l = { path = path }
    local stat = uv.fs_stat(path)
    if stat and stat.type ~= "file" then
@@ -165,7 +143,7 @@ function look.log(path, sysconf)
       end
    end
    for _, file in ipairs(list) do
-      local text = look.text(file)
+      local text = probe.text(file)
       if text and ("\n" .. text):find(path, 1, true) then
          -- logrotate reads /etc alone; a site with another SYSCONFDIR links or includes it.
          l.rotated = true
@@ -174,4 +152,4 @@ function look.log(path, sysconf)
    return l
 end
 
-return look
+return probe

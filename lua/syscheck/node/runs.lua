@@ -1,0 +1,174 @@
+--- The runs of jobs on this node: one record for each, and who shared the node with it.
+-- Files in the state directory, root's; nothing here is needed for a job to start.
+--
+--   begin/JOB.run   while it runs: "run ID BOOT_ID EPOCH RESTART", then the jobs it met, one
+--                   a line.
+--                   A prolog enters its job first and looks for others then, and each of
+--                   two that meet is written down with both: one that begins and ends
+--                   meanwhile, too.
+--   ended/SLOT      "JOB ID EPOCH": the last run that was recorded, of the jobs that share
+--                   this slot
+local uv = require("luv")
+local files = require("syscheck.lib.files")
+local log = require("syscheck.lib.log")
+local steps = require("syscheck.node.steps")
+
+local runs = {}
+
+local C = uv.constants
+
+local OTHERS_MAX = 64 -- in a record
+local FILE_MAX = 65536 -- some 8,000 jobs met; more are not counted
+local HEAD_MAX = 128
+-- An epilog that Slurm repeats comes soon, not hundreds of jobs later. Without its begin it
+-- could also be that of a next run, which had no prolog: for so long it is not.
+local SLOTS = 256
+local REPEAT_S = 600
+-- As long as the health program believes in a begin whose epilog never came.
+local STALE_S = 86400
+
+local function run_path(node, job_id)
+   return ("%s/begin/%d.run"):format(node.state, job_id)
+end
+
+local function slot_path(node, job_id)
+   return ("%s/ended/%d"):format(node.state, job_id % SLOTS)
+end
+
+-- One short line to a file that is there: not to one that its epilog has just removed.
+local function note(path, line)
+   local fd = uv.fs_open(path, C.O_WRONLY + C.O_APPEND + files.NOFOLLOW, 0)
+   if not fd then
+      return false
+   end
+   local stat = uv.fs_fstat(fd)
+   if stat and stat.size < FILE_MAX then
+      uv.fs_write(fd, line .. "\n", -1)
+   end
+   uv.fs_close(fd)
+   return true
+end
+
+-- @return ID of the run, boot ID, time of its begin, restart count or "-"; nil for none
+local function head_of(text)
+   return (text or ""):match("^run (%x+) (%S+) (%d+) (%S+)\n")
+end
+
+--- A job begins: forgets an earlier run of the same ID, and writes down whom it meets.
+-- Call it when its begin is written.
+-- @param job of slurm.job
+-- @param boot_id of this boot: what an earlier one left is no job
+function runs.begin(node, job, boot_id)
+   local job_id = job.id
+   local ok, err = files.mkdir(node.run_dir) -- where the plugin leaves what its steps used
+   if not ok then
+      log.error("what the steps use will not be known: %s", err)
+   end
+   steps.forget(node, job_id)
+   local slot = slot_path(node, job_id)
+   if (files.line(slot) or ""):match("^%d+") == tostring(job_id) then
+      uv.fs_unlink(slot)
+   end
+   local own = run_path(node, job_id)
+   ok, err = files.write(own, ("run %s %s %d %s\n"):format(files.random_id(), boot_id, os.time(),
+      job.restart and ("%d"):format(job.restart) or "-"), 384) -- 0600
+   if not ok then
+      log.error("who shares the node will not be known: %s", err)
+      return
+   end
+   local met = {}
+   for _, name in ipairs(files.list(node.state .. "/begin")) do
+      local other = name:match("^(%d+)%.run$")
+      local path = other and tonumber(other) ~= job_id and node.state .. "/begin/" .. name
+      if path and select(2, head_of(files.read(path, HEAD_MAX))) == boot_id and note(path, tostring(job_id)) then
+         met[#met + 1] = other
+      end
+   end
+   if #met > 0 then
+      note(own, table.concat(met, "\n"))
+   end
+end
+
+-- A job whose epilog never came, and that has no step any more: it was not there.
+local function is_ghost(node, job_id, with_steps)
+   local _, _, began = head_of(files.read(run_path(node, job_id), HEAD_MAX))
+   return began and os.time() - tonumber(began) > STALE_S and not with_steps()[job_id]
+end
+
+--- What is known of a job's run.
+-- @return { id (of its record), restart, others (job IDs), more (how many are not in it) };
+--   nil without its begin
+function runs.read(node, job_id)
+   local text = files.read(run_path(node, job_id), FILE_MAX + 4096)
+   local id, _, _, restart = head_of(text)
+   if not id or #id ~= 32 then
+      return nil
+   end
+   local known
+   local function with_steps()
+      known = known or steps.jobs()
+      return known
+   end
+   local seen, others = {}, {}
+   for line in text:gmatch("\n(%d+)%f[\n]") do
+      local other = math.tointeger(tonumber(line))
+      if other and other ~= job_id and not seen[other] then
+         seen[other] = true
+         if not is_ghost(node, other, with_steps) then
+            others[#others + 1] = other
+         end
+      end
+   end
+   table.sort(others)
+   local more = math.max(0, #others - OTHERS_MAX)
+   return {
+      id = id,
+      restart = math.tointeger(tonumber(restart)),
+      others = table.move(others, 1, math.min(#others, OTHERS_MAX), 1, {}),
+      more = more,
+   }
+end
+
+--- Whether this run has its record: Slurm repeats an epilog whose end it did not hear of,
+-- and one that was killed between its record and its end leaves the begin.
+-- @param run from read, or nil
+function runs.is_recorded(node, job_id, run)
+   local other, id, time = (files.line(slot_path(node, job_id)) or ""):match("^(%d+) (%x+) (%d+)$")
+   if other ~= tostring(job_id) then
+      return false
+   end
+   if run then
+      return id == run.id
+   end
+   return math.abs(os.time() - tonumber(time)) < REPEAT_S and not uv.fs_lstat(steps.path(node, job_id))
+end
+
+--- Its record is on disk.
+function runs.recorded(node, job_id, record_id)
+   local ok, err = files.mkdir(node.state .. "/ended")
+   if ok then
+      ok, err = files.write(slot_path(node, job_id), ("%d %s %d\n"):format(job_id, record_id, os.time()), 384) -- 0600
+   end
+   if not ok then
+      log.error("state: %s", err)
+   end
+end
+
+--- Adds to a record who it is and who shared the node.
+-- @param run from read, or nil
+function runs.join(record, run)
+   if run then
+      record.id = run.id
+      -- Slurm's count in the epilog of a run that is requeued is the next run's already.
+      record.job.restart = run.restart or record.job.restart
+      record.others = #run.others > 0 and run.others or nil
+      record.others_more = run.more > 0 and run.more or nil
+   end
+end
+
+--- Forgets a job whose record is written, or that went down with an earlier boot.
+function runs.forget(node, job_id)
+   uv.fs_unlink(run_path(node, job_id))
+end
+
+return runs
