@@ -4,8 +4,8 @@
 -- health run that has nothing to do asks nobody. slurmctld is asked when a resume is
 -- due, and has the last word: it must hold exactly our reason.
 local log = require("syscheck.lib.log")
-local records = require("syscheck.spool.records")
 local standing = require("syscheck.slurm.standing")
+local time = require("syscheck.lib.time")
 local verdict = require("syscheck.verdict.rating")
 
 local resume = {}
@@ -46,7 +46,7 @@ function resume.drained(node, drain, result, boot_id, surplus)
    end
    write(node, {
       reason = drain.reason,
-      time = records.time(os.time()),
+      time = time.show(os.time()),
       corrupt = is_corrupt(drain.reason, result),
       surplus = surplus or nil,
       metrics = failed,
