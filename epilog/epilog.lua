@@ -7,6 +7,7 @@ local jobs = require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
 local log = require("syscheck.lib.log")
 local records = require("syscheck.spool.records")
+local time = require("syscheck.lib.time")
 local runs = require("syscheck.node.runs")
 local stage = require("syscheck.node.stage")
 local steps = require("syscheck.node.steps")
@@ -15,7 +16,7 @@ local epilog = {}
 
 -- Totals of every source, for the record: units matter only to the delta.
 local function totals(snapshot)
-   local out = { time = records.time(snapshot.time) }
+   local out = { time = time.show(snapshot.time) }
    for name, source in pairs(snapshot.sources) do
       out[name] = counters.total(source)
    end

@@ -3,6 +3,7 @@
 local baseline = require("syscheck.verdict.baseline")
 local metrics = require("syscheck.catalogue.metrics")
 local spread = require("syscheck.verdict.spread")
+local statistics = require("syscheck.lib.statistics")
 
 local learn = {}
 
@@ -138,7 +139,7 @@ local function metric_of(nodes, name)
    for _, node in pairs(nodes) do
       local values = in_order(node, name)
       if #values > 0 then
-         list[#list + 1] = { median = spread.median(values), values = values }
+         list[#list + 1] = { median = statistics.median(values), values = values }
       end
    end
    if #list == 0 then
@@ -196,7 +197,7 @@ end
 --- Learns from records. Every node speaks with one value, its own median, so that a node
 -- with many jobs does not outvote the others.
 -- @param records iterator of decoded records
--- @return { v, time, classes }, for learn.choose
+-- @return { v, classes }, for learn.choose
 function learn.from(records)
    local seen = {} -- class -> node -> what is kept
    for record in records do
@@ -222,7 +223,7 @@ function learn.from(records)
          classes[class] = c
       end
    end
-   return { v = baseline.VERSION, time = os.date("!%Y-%m-%dT%H:%M:%SZ"), classes = classes }
+   return { v = baseline.VERSION, classes = classes }
 end
 
 return learn
