@@ -68,9 +68,6 @@ main() {
 		binary "build/kernels/$f" "$(dest "$LIBEXECDIR/$f")"
 	done
 	binary build/spank/spank_syscheck.so "$(dest "$LIBDIR/spank_syscheck.so")"
-	if [ -n "$PICKER" ]; then
-		binary "$PICKER" "$(dest "$LIBDIR/syscheck_pick.so")"
-	fi
 	substitute 755 prolog/prolog.sh "$(dest "$LIBEXECDIR/prolog")"
 	substitute 755 epilog/epilog.sh "$(dest "$LIBEXECDIR/epilog")"
 	substitute 755 prolog/health.sh "$(dest "$LIBEXECDIR/health")"
