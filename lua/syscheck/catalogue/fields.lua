@@ -1,6 +1,8 @@
 --- The numbers of a job on a node: where each stands in a record, its column in the
 -- store, its unit, and what it tells a reader. The one list that ingest, the questions
 -- and docs/records.md agree on.
+local metrics = require("syscheck.catalogue.metrics")
+
 local fields = {}
 
 -- Path in a job record: delta.throttle.package_count -> { "delta", "throttle", "package_count" }
@@ -94,24 +96,22 @@ fields.JOB = {
       kind = "cause", better = "lower", rare = true },
 }
 
---- What a check measured: columns of the table check_node. `from` names the metric in
+--- What a check measured: columns of the table check_node. `name` is the metric's in
 -- record.metrics.
-fields.CHECK = {
-   { name = "triad_gbs", label = "triad", unit = "GB/s", better = "higher" },
-   { name = "gflops", label = "dgemm", unit = "GFLOP/s", better = "higher" },
-   { name = "noise_pct", label = "noise", unit = "%", better = "lower" },
-   { name = "latency_ns", label = "memory latency", unit = "ns", better = "lower" },
-   { name = "best_gbs", label = "scaling", unit = "GB/s", better = "higher" },
-   { name = "throttle_events", label = "throttle events before the job", unit = "count", better = "lower" },
-}
+fields.CHECK = {}
 
 fields.JOB_BY_NAME, fields.CHECK_BY_NAME = {}, {}
 for _, field in ipairs(fields.JOB) do
    field.path = at(field.from)
    fields.JOB_BY_NAME[field.name] = field
 end
-for _, field in ipairs(fields.CHECK) do
-   fields.CHECK_BY_NAME[field.name] = field
+for _, m in ipairs(metrics.LIST) do
+   if not m.expected then
+      local field = { name = m.name, label = m.long or m.label, unit = m.unit == "" and "count" or m.unit,
+         better = m.better, cause = m.cause }
+      fields.CHECK[#fields.CHECK + 1] = field
+      fields.CHECK_BY_NAME[m.name] = field
+   end
 end
 
 --- A field's value in a job record; nil when it is not known.

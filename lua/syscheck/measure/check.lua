@@ -6,13 +6,12 @@ local inventories = require("syscheck.hardware.inventory")
 local kernels = require("syscheck.measure.kernels")
 local level = require("syscheck.policy.level")
 local metrics = require("syscheck.catalogue.metrics")
+local parts = require("syscheck.verdict.parts")
 local process = require("syscheck.lib.process")
 local scratch = require("syscheck.measure.directories")
 local verdict = require("syscheck.verdict.rating")
 
 local check = {}
-
-local ORDER = { "stream", "dgemm", "noise", "numa", "scaling" }
 
 local function now_s()
    return uv.hrtime() / 1e9
@@ -47,12 +46,12 @@ local function throttle_events(from, last, to)
    return counters.throttle_events(delta and delta.throttle)
 end
 
--- Those of ORDER that the policy gives time at this level.
+-- Those that the policy gives time at this level; of the node, not of directories.
 local function kernels_of(lvl, p)
    local names = {}
-   for _, name in ipairs(ORDER) do
-      if (p.kernels[name][lvl] or 0) > 0 then
-         names[#names + 1] = name
+   for _, kernel in ipairs(metrics.KERNELS) do
+      if not kernel.directories and (p.kernels[kernel.name][lvl] or 0) > 0 then
+         names[#names + 1] = kernel.name
       end
    end
    return names
@@ -134,7 +133,7 @@ end
 -- read a second time, like a kernel that failed runs a second time.
 local function rate_all(out, inventory, limits, root, history)
    if inventory then
-      verdict.take_inventory(out.results, inventory, limits, history)
+      parts.take(out.results, inventory, limits, history)
    end
    local rated = verdict.rate(out.results, limits)
    local lacks = false
@@ -144,7 +143,7 @@ local function rate_all(out, inventory, limits, root, history)
       end
    end
    if lacks then
-      verdict.take_inventory(out.results, inventories.read(root), limits, history)
+      parts.take(out.results, inventories.read(root), limits, history)
       rated = verdict.rate(out.results, limits)
    end
    soften(rated, out.first)

@@ -1,17 +1,16 @@
 --- Facts about the installation: what of it runs.
 local uv = require("luv")
 local look = require("syscheck.doctor.facts.look")
+local metrics = require("syscheck.catalogue.metrics")
 local paths = require("syscheck.lib.paths")
 
 local installed = {}
 
-local KERNELS = { "stream", "dgemm", "noise", "numa", "scaling", "io" }
-
 --- Each kernel: { name, path, version } or with err and fix.
 function installed.kernels()
    local out = {}
-   for i, name in ipairs(KERNELS) do
-      local k = { name = name, path = paths.libexec .. "/" .. name }
+   for i, kernel in ipairs(metrics.KERNELS) do
+      local k = { name = kernel.name, path = paths.libexec .. "/" .. kernel.name }
       local stat = uv.fs_stat(k.path)
       if not stat then
          k.err, k.fix = "is not there", "make install on this host"
