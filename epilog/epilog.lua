@@ -1,7 +1,7 @@
 --- After the job: snapshot again, what changed, one job record.
 local uv = require("luv")
 local budget = require("syscheck.node.budget")
-local counters = require("syscheck.counters.snapshot")
+local counters = require("syscheck.hardware.snapshot")
 local gauges = require("syscheck.counters.gauges")
 local inventory = require("syscheck.hardware.inventory")
 local log = require("syscheck.lib.log")

@@ -1,7 +1,7 @@
 --- Runs one check: kernels under a deadline, the verdict, one confirming re-run.
 -- The same for the prolog and the command line.
 local uv = require("luv")
-local counters = require("syscheck.counters.snapshot")
+local counters = require("syscheck.hardware.snapshot")
 local inventories = require("syscheck.hardware.inventory")
 local kernels = require("syscheck.measure.kernels")
 local level = require("syscheck.policy.level")

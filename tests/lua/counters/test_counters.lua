@@ -1,7 +1,7 @@
 -- Counters: sources below a prepared root, and deltas.
 package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local counters = require("syscheck.counters.snapshot")
+local counters = require("syscheck.hardware.snapshot")
 local files = require("syscheck.lib.files")
 
 local root

@@ -2,7 +2,7 @@
 -- a snapshot is made whatever they say, and holds only what can be.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local counters = require("syscheck.counters.snapshot")
+local counters = require("syscheck.hardware.snapshot")
 local files = require("syscheck.lib.files")
 local gauges = require("syscheck.counters.gauges")
 local inventory = require("syscheck.hardware.inventory")

@@ -1,7 +1,7 @@
 -- Counters and gauges of whole machines: tests/fixtures/machines.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local counters = require("syscheck.counters.snapshot")
+local counters = require("syscheck.hardware.snapshot")
 local fields = require("syscheck.catalogue.fields")
 local files = require("syscheck.lib.files")
 local gauges = require("syscheck.counters.gauges")

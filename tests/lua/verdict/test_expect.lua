@@ -2,7 +2,7 @@
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local check = require("syscheck.measure.check")
-local counters = require("syscheck.counters.snapshot")
+local counters = require("syscheck.hardware.snapshot")
 local expect = require("syscheck.verdict.expectations")
 local parts = require("syscheck.verdict.parts")
 local policy = require("syscheck.policy.policy")
