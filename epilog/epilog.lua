@@ -2,14 +2,17 @@
 local uv = require("luv")
 local budget = require("syscheck.node.budget")
 local counters = require("syscheck.hardware.snapshot")
+local deltas = require("syscheck.counters.deltas")
 local gauges = require("syscheck.counters.gauges")
 local inventory = require("syscheck.hardware.inventory")
 local log = require("syscheck.lib.log")
+local machine = require("syscheck.hardware.machine")
 local node = require("syscheck.node.node")
 local records = require("syscheck.spool.records")
 local runs = require("syscheck.node.jobs")
 local environment = require("syscheck.slurm.environment")
 local stepdata = require("syscheck.node.steps")
+local throttle = require("syscheck.counters.throttle")
 
 local epilog = {}
 
@@ -17,7 +20,7 @@ local epilog = {}
 local function totals(snapshot)
    local out = { time = records.time(snapshot.time) }
    for name, source in pairs(snapshot.sources) do
-      out[name] = counters.total(source)
+      out[name] = deltas.total(source)
    end
    return out
 end
@@ -27,7 +30,7 @@ local function is_suspect(delta)
    if not delta then
       return true
    end
-   local events = counters.throttle_events(delta.throttle)
+   local events = throttle.events(delta.throttle)
    local errors = delta.memory_errors
    return (events and events > 0) or (errors and ((errors.corrected or 0) + (errors.uncorrected or 0)) > 0) or false
 end
@@ -75,7 +78,7 @@ function epilog.main(get, options)
    local from = begin and begin.snapshot
    local delta, why
    if type(from) == "table" and type(from.sources) == "table" and type(from.time) == "number" then
-      delta, why = counters.delta(from, to)
+      delta, why = deltas.delta(from, to)
    else
       from, why = nil, "no begin snapshot"
    end
@@ -86,11 +89,11 @@ function epilog.main(get, options)
    local hardware = inventory.read(self.root)
    local record = records.new("job", self, hardware, to)
    record.job = job
-   record["begin"], record["end"] = from and totals(from), gauges.add_to(totals(to), self.root, hardware)
+   record["begin"], record["end"] = from and totals(from), gauges.add_to(totals(to), machine.at(self.root), hardware)
    record.delta = delta
    record.errors = delta and counters.errors(from, to, self.root)
    record.elapsed_s = from and math.max(0, to.time - from.time)
-   record.throttle_events = delta and counters.throttle_events(delta.throttle)
+   record.throttle_events = delta and throttle.events(delta.throttle)
    record.check = begin and (begin.check or check_of(begin.record))
    runs.join(record, run)
    stepdata.join(record, stepdata.read(self, job.id))

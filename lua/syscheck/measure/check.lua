@@ -2,6 +2,7 @@
 -- The same for the prolog and the command line.
 local uv = require("luv")
 local counters = require("syscheck.hardware.snapshot")
+local deltas = require("syscheck.counters.deltas")
 local inventories = require("syscheck.hardware.inventory")
 local kernels = require("syscheck.measure.kernels")
 local level = require("syscheck.policy.level")
@@ -9,6 +10,7 @@ local metrics = require("syscheck.catalogue.metrics")
 local parts = require("syscheck.verdict.parts")
 local process = require("syscheck.lib.process")
 local scratch = require("syscheck.measure.directories")
+local throttle = require("syscheck.counters.throttle")
 local verdict = require("syscheck.verdict.rating")
 
 local check = {}
@@ -40,10 +42,10 @@ local function throttle_events(from, last, to)
    if last and last.boot_id == to.boot_id then
       since = last
    elseif last then
-      return counters.throttle_events(counters.total(to.sources.throttle))
+      return throttle.events(to.sources.throttle and deltas.total(to.sources.throttle))
    end
-   local delta = counters.delta(since, to)
-   return counters.throttle_events(delta and delta.throttle)
+   local delta = deltas.delta(since, to)
+   return throttle.events(delta and delta.throttle)
 end
 
 -- Those that the policy gives time at this level; of the node, not of directories.
