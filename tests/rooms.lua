@@ -10,11 +10,11 @@ local rooms = {}
 local ALL = { "lib", "policy", "catalogue", "hardware", "counters", "verdict", "measure", "spool", "slurm", "node" }
 rooms.USES = {
    lib = {},
-   catalogue = {},
+   counters = {},
+   catalogue = { "counters" },
    policy = { "catalogue", "lib" },
    job_submit = { "policy" },
-   hardware = { "lib" },
-   counters = { "lib", "catalogue", "hardware" },
+   hardware = { "lib", "counters" },
    verdict = { "catalogue", "lib" },
    measure = { "lib", "policy", "catalogue", "hardware", "counters", "verdict" },
    spool = { "lib", "policy", "catalogue" },
@@ -32,7 +32,7 @@ rooms.USES = {
 }
 
 -- What reaches no file, process, clock or C module, nor does what it uses: a folder, or a file.
-rooms.PURE = { "policy", "catalogue", "verdict", "counters/deltas", "doctor/rules",
+rooms.PURE = { "policy", "counters", "catalogue", "verdict", "doctor/rules",
    "lib/printable", "lib/spelling", "lib/statistics", "lib/time", "lib/units",
    "node/budget", "slurm/hostlist", "slurm/environment", "slurm/storm", "slurm/conf",
    "questions/job/records", "questions/job/peers", "questions/node/story", "questions/node/spark",
@@ -40,7 +40,7 @@ rooms.PURE = { "policy", "catalogue", "verdict", "counters/deltas", "doctor/rule
    "questions/why/checks", "questions/why/conditions", "questions/why/reference", "questions/why/stats" }
 
 -- What slurmctld loads has to run on Lua 5.1 to 5.4, so what it uses has to, too.
-rooms.LUA51 = { "job_submit", "policy", "catalogue", "lib/printable", "lib/spelling" }
+rooms.LUA51 = { "job_submit", "policy", "catalogue/metrics", "lib/printable", "lib/spelling" }
 
 local MAX_LINES = 400
 
