@@ -14,10 +14,10 @@
 
 #include "common/clock.h"
 #include "common/kernel.h"
-#include "common/plan.h"
 #include "common/pools.h"
 #include "common/tally.h"
 #include "common/team.h"
+#include "plan.h"
 
 /*
  * The knee: the fewest threads that reach 90 % of the curve's best. A node is saturated
