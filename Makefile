@@ -31,7 +31,7 @@ BLAS_LIBS    = $(shell pkg-config --libs openblas)
 
 B           := build
 # A kernel is a folder of kernels/: its objects and those of common/. The units are all but the main files.
-KERNELS     := $(filter-out common,$(notdir $(wildcard kernels/*)))
+KERNELS     := $(filter-out common,$(sort $(patsubst kernels/%/,%,$(dir $(wildcard kernels/*/*.c)))))
 objects      = $(patsubst %.c,$(B)/obj/%.o,$(wildcard kernels/$1/*.c))
 UNITS_OBJ   := $(filter-out $(foreach k,$(KERNELS),$(B)/obj/kernels/$k/$k.o),$(call objects,*))
 UNITS       := $(B)/obj/kernels/units.a
