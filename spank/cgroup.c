@@ -53,36 +53,28 @@ uint64_t cg_max(uint64_t a, uint64_t b)
 	return b == CG_UNKNOWN || a > b ? a : b;
 }
 
-/* Digits up to white space or the end, and no more of them than fit. */
-static uint64_t number(const char *p)
+uint64_t cg_number(const char *text)
 {
 	char *end;
 	unsigned long long n;
 
-	if (!isdigit((unsigned char)*p))
+	if (!isdigit((unsigned char)*text))
 		return CG_UNKNOWN;
 	errno = 0;
-	n = strtoull(p, &end, 10);
+	n = strtoull(text, &end, 10);
 	if (errno != 0 || (*end != '\0' && !isspace((unsigned char)*end)))
 		return CG_UNKNOWN;
 	return n;
 }
 
-uint64_t cg_number(const char *text)
-{
-	return number(text);
-}
-
-/* The next line's begin, NULL after the last. */
-static const char *next_line(const char *line)
+const char *cg_next_line(const char *line)
 {
 	const char *eol = strchr(line, '\n');
 
 	return eol != NULL && eol[1] != '\0' ? eol + 1 : NULL;
 }
 
-/* What follows `word` and a space at the line's begin, or NULL. */
-static const char *after(const char *line, const char *word)
+const char *cg_after(const char *line, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -91,11 +83,11 @@ static const char *after(const char *line, const char *word)
 
 uint64_t cg_keyed(const char *text, const char *key)
 {
-	for (const char *line = text; line != NULL; line = next_line(line)) {
-		const char *value = after(line, key);
+	for (const char *line = text; line != NULL; line = cg_next_line(line)) {
+		const char *value = cg_after(line, key);
 
 		if (value != NULL)
-			return number(value);
+			return cg_number(value);
 	}
 	return CG_UNKNOWN;
 }
@@ -107,15 +99,15 @@ static uint64_t pair(const char *line, const char *key)
 
 	for (const char *p = line; *p != '\0' && *p != '\n'; p++) {
 		if (*p == ' ' && strncmp(p + 1, key, len) == 0 && p[1 + len] == '=')
-			return number(p + 1 + len + 1);
+			return cg_number(p + 1 + len + 1);
 	}
 	return CG_UNKNOWN;
 }
 
 uint64_t cg_pressure(const char *text, const char *kind)
 {
-	for (const char *line = text; line != NULL; line = next_line(line)) {
-		if (after(line, kind) != NULL)
+	for (const char *line = text; line != NULL; line = cg_next_line(line)) {
+		if (cg_after(line, kind) != NULL)
 			return pair(line, "total");
 	}
 	return CG_UNKNOWN;
@@ -139,7 +131,7 @@ void cg_io_v2(const char *text, cg_device_counts counts, uint64_t *read, uint64_
 
 	/* A group that has moved nothing has an empty file. */
 	*read = *written = 0;
-	for (const char *line = text; line != NULL; line = next_line(line)) {
+	for (const char *line = text; line != NULL; line = cg_next_line(line)) {
 		if (!device(line, counts, &rest))
 			continue;
 		/* From the space before the first pair on. */
@@ -153,13 +145,13 @@ void cg_io_v1(const char *text, cg_device_counts counts, uint64_t *read, uint64_
 	const char *rest;
 
 	*read = *written = 0;
-	for (const char *line = text; line != NULL; line = next_line(line)) {
+	for (const char *line = text; line != NULL; line = cg_next_line(line)) {
 		if (!device(line, counts, &rest))
 			continue;
-		if (after(rest, "Read") != NULL)
-			*read = cg_add(*read, number(after(rest, "Read")));
-		else if (after(rest, "Write") != NULL)
-			*written = cg_add(*written, number(after(rest, "Write")));
+		if (cg_after(rest, "Read") != NULL)
+			*read = cg_add(*read, cg_number(cg_after(rest, "Read")));
+		else if (cg_after(rest, "Write") != NULL)
+			*written = cg_add(*written, cg_number(cg_after(rest, "Write")));
 	}
 }
 
