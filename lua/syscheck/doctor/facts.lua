@@ -177,7 +177,7 @@ end
 
 --- Gathers the facts.
 -- @param options { conf = slurm.conf, node = this node's name in it, policy = file }
--- @return facts; or nil and why there is nothing to look at
+-- @return facts; or nil and why there are none
 function gather.facts(options)
    local file = conf_file(options.conf)
    local conf, err = slurmconf.parse(file, probe.text)

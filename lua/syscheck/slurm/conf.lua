@@ -167,7 +167,7 @@ function Reader:line(file, line, depth)
    if text:find("%S", at) then
       self:problem(file, line.number, ("Slurm refuses what follows %s on its line (one key a line; quote spaces)")
          :format(key))
-      -- Read all the same, so that one mistake is not told as several.
+      -- Read all the same, so that one mistake is not reported as several.
       while not entry.more do
          local name, more, after = pair(text, at)
          if not name then

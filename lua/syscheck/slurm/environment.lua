@@ -5,7 +5,7 @@ local environment = {}
 
 --- CPUs of the job on one node: SLURM_JOB_CPUS_PER_NODE ("2(x3),4") follows the
 -- order of SLURM_NODELIST.
--- @return number, or nil when it cannot be told
+-- @return number, or nil when that is not known
 function environment.cpus_on(node, cpus_per_node, nodelist)
    local runs = {}
    for item in (cpus_per_node or ""):gmatch("[^,]+") do
