@@ -47,7 +47,7 @@ local function policy(facts, say)
    end
 end
 
--- Room for all kernels, and for the second run that a drain needs.
+-- Time for all kernels, and for the second measurement that a drain needs.
 local function boxes(facts, say)
    for _, t in ipairs(times.reachable(facts.policy.value)) do
       local text = ("level %s: kernels take %g s, %g s with the second run, the deadline is %g s"):format(t.level,
