@@ -1,6 +1,6 @@
 /*
  * What a cgroup counts of the processes in it, cgroup v2 and v1. Pure parsing, and
- * reading below an open directory; no Slurm.
+ * reading below an open directory, cgroup_file.c; no Slurm.
  *
  * A value that a file does not hold, or that is no number, is CG_UNKNOWN: absent is
  * not zero.

@@ -181,7 +181,7 @@ end
 -- somebody took it out of service already: then their reason stays.
 -- @param node from node.open
 -- @param text why, without prefix
--- @param options { until_s = of uv.hrtime, by which all calls end; job = from slurm.job,
+-- @param options { until_s = of uv.hrtime, by which all calls end; job = from environment.job,
 --   whose AdminComment says so, or nil; decided = called with what is returned before
 --   that comment is written, which may take a while }
 -- @return { action = "drain": the node leaves service, or "storm": it does not; done =
