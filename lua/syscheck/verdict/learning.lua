@@ -3,6 +3,7 @@
 local baseline = require("syscheck.verdict.baseline")
 local metrics = require("syscheck.catalogue.metrics")
 local spread = require("syscheck.verdict.spread")
+local statistics = require("syscheck.lib.statistics")
 
 local learn = {}
 
@@ -138,7 +139,7 @@ local function metric_of(nodes, name)
    for _, node in pairs(nodes) do
       local values = in_order(node, name)
       if #values > 0 then
-         list[#list + 1] = { median = spread.median(values), values = values }
+         list[#list + 1] = { median = statistics.median(values), values = values }
       end
    end
    if #list == 0 then

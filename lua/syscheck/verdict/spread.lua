@@ -3,10 +3,10 @@
 -- A check is one run on one node; a drain takes two runs that are both beyond the limit.
 -- The node's own offset (standard deviation `between`) is the same in both, the run's
 -- noise (`within`) is drawn anew. docs/decisions.md has the argument and the numbers.
+local statistics = require("syscheck.lib.statistics")
+
 local spread = {}
 
--- MAD to standard deviation for a normal distribution (1 / Phi^-1(3/4)).
-local MAD_SCALE = 1.4826
 --- Healthy checks that may be drained by one metric: two metrics drain by default
 -- (triad, dgemm), and both together stay at 1e-4.
 spread.FALSE_DRAINS = 5e-5
@@ -15,28 +15,11 @@ spread.OLD_FACTOR = 4
 
 local MAX_PCT = 100
 
-local function median(sorted)
-   local n = #sorted
-   local mid = (n + 1) // 2
-   return n % 2 == 1 and sorted[mid] or (sorted[mid] + sorted[mid + 1]) / 2
-end
-
---- @param values non-empty list of numbers
-function spread.median(values)
-   local sorted = table.move(values, 1, #values, 1, {})
-   table.sort(sorted)
-   return median(sorted)
-end
-
 --- Median and scaled MAD (in % of the median) of values.
 -- @param values non-empty list of numbers
 function spread.statistics(values)
-   local m = spread.median(values)
-   local off = {}
-   for i, v in ipairs(values) do
-      off[i] = math.abs(v - m)
-   end
-   return m, m ~= 0 and 100 * MAD_SCALE * spread.median(off) / math.abs(m) or 0
+   local m, scaled = statistics.robust(values)
+   return m, m ~= 0 and 100 * scaled / math.abs(m) or 0
 end
 
 --- Standard deviation of one run's noise, from the differences of neighbours in each
@@ -46,12 +29,12 @@ end
 function spread.of_runs(lists)
    local off = {}
    for _, values in ipairs(lists) do
-      local m = spread.median(values)
+      local m = statistics.median(values)
       for i = 2, #values do
          off[#off + 1] = math.abs(values[i] - values[i - 1]) / m
       end
    end
-   return #off > 0 and 100 * MAD_SCALE * spread.median(off) / math.sqrt(2) or nil
+   return #off > 0 and 100 * statistics.MAD_SCALE * statistics.median(off) / math.sqrt(2) or nil
 end
 
 -- Two populations: each at least so large a share, so far apart.
@@ -66,7 +49,7 @@ local MIN_SHARE, MIN_APART_PCT, MIN_NODES = 0.25, 5, 8
 function spread.split(values)
    local n, sorted = #values, table.move(values, 1, #values, 1, {})
    table.sort(sorted)
-   local m, sums, squares = median(sorted), { [0] = 0 }, { [0] = 0 }
+   local m, sums, squares = statistics.median_sorted(sorted), { [0] = 0 }, { [0] = 0 }
    for i, value in ipairs(sorted) do
       local off = value / m - 1
       sums[i], squares[i] = sums[i - 1] + off, squares[i - 1] + off ^ 2

@@ -1,13 +1,12 @@
 --- A fleet by class and metric: slowest, fastest, spread, who is out. Pure.
 local fields = require("syscheck.catalogue.fields")
-local spread = require("syscheck.verdict.spread")
+local statistics = require("syscheck.lib.statistics")
 
 local fleet = {}
 
 -- The rule by which a baseline drops nodes, see learn.lua: so many standard deviations from
 -- the median, and by more than some %; both ways, as too fast is odd as well.
 local SPREADS = 4
-local MAD_SCALE = 1.4826
 local LEAST_PCT = 3
 --- Of fewer nodes nobody is out.
 fleet.MIN_NODES = 5
@@ -24,15 +23,12 @@ local function one(field, list)
       end
       return a.node < b.node
    end)
-   local values, off = {}, {}
+   local values = {}
    for i, item in ipairs(list) do
       values[i] = item.value
    end
-   local median = spread.median(values)
-   for i, v in ipairs(values) do
-      off[i] = math.abs(v - median)
-   end
-   local room = math.max(SPREADS * MAD_SCALE * spread.median(off), floor_of(field, median))
+   local median, scaled = statistics.robust(values)
+   local room = math.max(SPREADS * scaled, floor_of(field, median))
    local out, low, high = {}, nil, nil
    for _, item in ipairs(list) do
       if #list >= fleet.MIN_NODES and math.abs(item.value - median) > room then

@@ -4,13 +4,12 @@
 -- run) by more than SPREADS times their spread (scaled MAD), and by more than what is worth a
 -- look: FLOOR below. Nothing is said of what a job itself did there (kind load).
 local fields = require("syscheck.catalogue.fields")
-local spread = require("syscheck.verdict.spread")
+local statistics = require("syscheck.lib.statistics")
 local units = require("syscheck.lib.units")
 
 local peers = {}
 
 local SPREADS = 4
-local MAD_SCALE = 1.4826
 -- The spread of fewer peers than these is not known well: half of their range, if that is more.
 local FEW = 8
 -- One node of so many does not move median and MAD: they are computed once for all.
@@ -35,23 +34,6 @@ local function floor_of(field, median, elapsed_s)
       return math.max(FLOOR.percent, FLOOR.share * median)
    end
    return FLOOR.share * math.abs(median)
-end
-
--- @param list values
--- @param skip index of one that is left out, or nil
--- @return median, scaled MAD in the values' unit
-local function describe(list, skip)
-   local some, off = {}, {}
-   for i, v in ipairs(list) do
-      if i ~= skip then
-         some[#some + 1] = v
-      end
-   end
-   local median = spread.median(some)
-   for i, v in ipairs(some) do
-      off[i] = math.abs(v - median)
-   end
-   return median, MAD_SCALE * spread.median(off)
 end
 
 -- The worst of a sorted list without one that has this value.
@@ -82,11 +64,13 @@ function peers.of_field(field, values, elapsed)
    table.sort(sorted)
    local median, scaled
    if #list > MANY then
-      median, scaled = describe(list)
+      median, scaled = statistics.robust(list)
    end
    for i, row in ipairs(rows) do
       if #list <= MANY then
-         median, scaled = describe(list, i)
+         local others = table.move(list, 1, #list, 1, {})
+         table.remove(others, i)
+         median, scaled = statistics.robust(others)
       end
       if #list - 1 < FEW and not is_rare(field) then
          scaled = math.max(scaled, (worst_other(sorted, list[i], true) - worst_other(sorted, list[i], false)) / 2)

@@ -1,5 +1,5 @@
 --- A line of small bars: values over time. Pure.
-local spread = require("syscheck.verdict.spread")
+local statistics = require("syscheck.lib.statistics")
 
 local spark = {}
 
@@ -37,7 +37,7 @@ function spark.line(buckets, as_utf8)
       return ""
    end
    local low, high = math.min(table.unpack(known)), math.max(table.unpack(known))
-   local least = LEAST * math.abs(spread.median(known))
+   local least = LEAST * math.abs(statistics.median(known))
    if high - low < least then
       local middle = (low + high) / 2
       low, high = middle - least / 2, middle + least / 2

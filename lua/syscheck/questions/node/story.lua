@@ -2,7 +2,7 @@
 -- Pure; keeps numbers of what was measured, and the last `limit` events and jobs.
 local fields = require("syscheck.catalogue.fields")
 local job_show = require("syscheck.questions.job.show")
-local spread = require("syscheck.verdict.spread")
+local statistics = require("syscheck.lib.statistics")
 
 local story = {}
 story.__index = story
@@ -163,13 +163,14 @@ local function changes(lists)
    return out
 end
 
-local function statistics(points)
+local function summary(points)
    local values, low, high = {}, math.huge, -math.huge
    for i, point in ipairs(points) do
       values[i] = point[2]
       low, high = math.min(low, point[2]), math.max(high, point[2])
    end
-   return #values > 0 and { n = #values, last = values[#values], median = spread.median(values), min = low, max = high }
+   return #values > 0 and { n = #values, last = values[#values], median = statistics.median(values), min = low,
+      max = high }
 end
 
 --- @return { checks, statuses, metrics = { { field, n, last, median, min, max, points } }, events
@@ -191,7 +192,7 @@ function story:tell()
    events = table.move(events, math.max(1, #events - self.limit + 1), #events, 1, {})
    local measured = {}
    for _, field in ipairs(fields.CHECK) do
-      local s = statistics(self.points[field.name])
+      local s = summary(self.points[field.name])
       if s then
          s.field, s.points = field, self.points[field.name]
          measured[#measured + 1] = s

@@ -1,4 +1,5 @@
 --- Nodes over-represented in slow jobs. Pure; docs/decisions.md (Why) has the reasons.
+local statistics = require("syscheck.lib.statistics")
 local stats = require("syscheck.questions.why.stats")
 
 local suspects = {}
@@ -22,7 +23,7 @@ function suspects.slow(runs)
    for i, run in ipairs(runs) do
       logs[i] = math.log(run.elapsed_s)
    end
-   local median, sd = stats.robust(logs)
+   local median, sd = statistics.robust(logs)
    local limit = math.max(math.log(suspects.SLOW), SIGMAS * math.max(sd, LEAST_SD))
    for i, run in ipairs(runs) do
       if logs[i] - median > limit then

@@ -2,6 +2,7 @@
 local causes = require("syscheck.questions.why.causes")
 local conditions = require("syscheck.questions.why.conditions")
 local reference = require("syscheck.questions.why.reference")
+local statistics = require("syscheck.lib.statistics")
 local stats = require("syscheck.questions.why.stats")
 
 local checks = {}
@@ -16,7 +17,7 @@ local function of_class(state, item, class)
       local x = causes.scaled(item, one.value)
       list[#list + 1] = x and { x = x, node = one.node }
    end
-   return list[1] and { list = list, median = stats.middle(reference.numbers(list)) } or nil
+   return list[1] and { list = list, median = statistics.median_sorted(reference.numbers(list)) } or nil
 end
 
 -- A node's check against other nodes of its class. @return p, usual value (scaled), how many
@@ -28,7 +29,7 @@ local function against_class(item, class, node, x)
    if not list[1] then
       return 1, x, 0
    end
-   local usual = stats.middle(reference.numbers(list))
+   local usual = statistics.median_sorted(reference.numbers(list))
    for _, other in ipairs(list) do
       other.x = other.x - usual
    end

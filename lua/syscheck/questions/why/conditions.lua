@@ -7,6 +7,7 @@
 -- looked at; that a metric has n nodes is in its p) and looked (how many values).
 local causes = require("syscheck.questions.why.causes")
 local reference = require("syscheck.questions.why.reference")
+local statistics = require("syscheck.lib.statistics")
 local stats = require("syscheck.questions.why.stats")
 
 local conditions = {}
@@ -52,7 +53,7 @@ local function add_residuals(pool, list, sorted)
    if #sorted > 1 then
       local at = places(sorted)
       for _, one in ipairs(list) do
-         local new = { x = one.x - stats.middle_without(sorted, at[one.x]), node = one.node }
+         local new = { x = one.x - statistics.median_without(sorted, at[one.x]), node = one.node }
          pool[#pool + 1] = new
          top = (not top or new.x > top.x) and new or top
       end
@@ -92,7 +93,7 @@ local function background(state, item, own, own_sorted)
          tops[#tops + 1] = top
          like_rows = like_rows + (top and #list or 0)
          table.move(list, 1, #list, #levels + 1, levels)
-         medians[#medians + 1] = stats.middle(sorted)
+         medians[#medians + 1] = statistics.median_sorted(sorted)
       end
    end
    if #own > 1 then
@@ -106,7 +107,7 @@ local function background(state, item, own, own_sorted)
          table.move(list, 1, #list, #levels + 1, levels)
       end
    end
-   local usual = levels[1] and stats.middle(reference.numbers(levels)) or nil
+   local usual = levels[1] and statistics.median_sorted(reference.numbers(levels)) or nil
    if #own == 1 then
       -- A node without peers: the level itself, in like runs; without those, in any.
       pool = {}
@@ -124,7 +125,7 @@ local function add_nodes(state, item, own, own_sorted, back)
    local at = places(own_sorted)
    for _, one in ipairs(own) do
       -- Out of line is what exceeds both its peers and what this job is used to.
-      local peers = #own > 1 and stats.middle_without(own_sorted, at[one.x]) or -math.huge
+      local peers = #own > 1 and statistics.median_without(own_sorted, at[one.x]) or -math.huge
       one.usual = math.max(peers, back.usual or -math.huge)
       one.over = one.x - one.usual
    end
@@ -172,7 +173,7 @@ local function add_job(state, item, own_sorted, back)
    end
    conditions.looked_at(state.job_metrics, item)
    state.looked = state.looked + 1
-   local level, usual = stats.middle(own_sorted), stats.robust(back.medians)
+   local level, usual = statistics.median_sorted(own_sorted), statistics.robust(back.medians)
    if level <= usual then
       return
    end
@@ -251,8 +252,7 @@ function conditions.typical(item, rows, elapsed, without)
          values[#values + 1] = (item.kind == "time" or item.kind == "count") and v * elapsed / t or v
       end
    end
-   table.sort(values)
-   return values[1] and stats.middle(values) or nil
+   return statistics.median(values)
 end
 
 return conditions

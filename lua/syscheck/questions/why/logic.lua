@@ -7,6 +7,7 @@
 local causes = require("syscheck.questions.why.causes")
 local checks = require("syscheck.questions.why.checks")
 local conditions = require("syscheck.questions.why.conditions")
+local statistics = require("syscheck.lib.statistics")
 local stats = require("syscheck.questions.why.stats")
 
 local why = {}
@@ -25,11 +26,6 @@ local ELAPSED_SD = 0.01 -- like runs that agree better than 1 % do so by luck
 local KEEP = 10 -- conditions told
 local UNTOLD_LOSS = 0.13 -- where like runs do not tell: the share that 1.15x has lost
 
-local function median(values)
-   table.sort(values)
-   return stats.middle(values)
-end
-
 --- A run's time: the median of what its nodes tell, as one late epilog is not the job.
 function why.elapsed(rows)
    local values = {}
@@ -38,7 +34,7 @@ function why.elapsed(rows)
          values[#values + 1] = row.elapsed_s
       end
    end
-   return values[1] and median(values) or nil
+   return statistics.median(values)
 end
 
 --- Is it slow? Ratios, so on logarithms.
@@ -56,7 +52,7 @@ function why.slow(elapsed, like)
       logs[i] = math.log(t)
       low, high = math.min(low, t), math.max(high, t)
    end
-   out.median_s = math.exp((stats.robust(logs)))
+   out.median_s = math.exp((statistics.robust(logs)))
    if not elapsed then
       return out -- no begin snapshot on any node
    end
@@ -142,7 +138,7 @@ local function work(state)
          before[#before + 1] = total(rows)
       end
       if now and #before >= why.MIN_LIKE then
-         local usual = median(before)
+         local usual = statistics.median(before)
          if usual > 0 then
             out[#out + 1] = { name = field.name, label = field.label, ratio = now / usual,
                p_rank = stats.rank(now, before) }

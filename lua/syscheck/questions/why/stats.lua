@@ -1,8 +1,9 @@
 --- Statistics behind `syscheck why` and `suspects`. Pure; docs/decisions.md says why these.
 -- All probabilities are one-sided: of a value at least as bad as the one seen.
+local statistics = require("syscheck.lib.statistics")
+
 local stats = {}
 
-local MAD_SCALE = 1.4826 -- MAD to standard deviation of a normal distribution
 -- MAD knows a normal distribution's scale as well as the standard deviation of 37 % as many
 -- values would (its asymptotic efficiency, 0.3675).
 local MAD_EFFICIENCY = 0.3675
@@ -139,42 +140,12 @@ function stats.counts(x, e, y, rest)
    return stats.binomial(x, x + y, e / (e + rest))
 end
 
---- @param values list of numbers, not empty
--- @return median, and standard deviation by the MAD
-function stats.robust(values)
-   local sorted = table.move(values, 1, #values, 1, {})
-   table.sort(sorted)
-   local m = stats.middle(sorted)
-   for i, v in ipairs(values) do
-      sorted[i] = math.abs(v - m)
-   end
-   table.sort(sorted)
-   return m, MAD_SCALE * stats.middle(sorted)
-end
-
---- Median of a sorted list.
-function stats.middle(sorted)
-   local n = #sorted
-   local mid = (n + 1) // 2
-   return n % 2 == 1 and sorted[mid] or (sorted[mid] + sorted[mid + 1]) / 2
-end
-
---- Median of a sorted list without the value at `at`.
-function stats.middle_without(sorted, at)
-   local n = #sorted - 1
-   local function value(i)
-      return sorted[i < at and i or i + 1]
-   end
-   local mid = (n + 1) // 2
-   return n % 2 == 1 and value(mid) or (value(mid) + value(mid + 1)) / 2
-end
-
 --- P of a value as far above `values` as x: Student's t for one new value, centre and scale
 -- robust, degrees of freedom as many as the MAD is worth.
 -- @param floor smallest standard deviation that is believed
 function stats.new_value(x, values, floor)
    local n = #values
-   local m, s = stats.robust(values)
+   local m, s = statistics.robust(values)
    return stats.student((x - m) / (math.max(s, floor) * math.sqrt(1 + 1 / n)),
       math.max(1, MAD_EFFICIENCY * (n - 1)))
 end
