@@ -10,12 +10,13 @@ local records = require("syscheck.spool.records")
 local runs = require("syscheck.node.runs")
 local stage = require("syscheck.node.stage")
 local steps = require("syscheck.node.steps")
+local time = require("syscheck.lib.time")
 
 local epilog = {}
 
 -- Totals of every source, for the record: units matter only to the delta.
 local function totals(snapshot)
-   local out = { time = records.time(snapshot.time) }
+   local out = { time = time.show(snapshot.time) }
    for name, source in pairs(snapshot.sources) do
       out[name] = counters.total(source)
    end

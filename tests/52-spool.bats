@@ -28,11 +28,12 @@ append() {
 	lua5.4 - "$P/share/syscheck/lua" "$S" "$1" "$2" "${3:-}" <<-'LUA'
 	package.path = arg[1] .. "/?.lua;" .. package.path
 	local records = require("syscheck.spool.records")
+	local now = require("syscheck.lib.time").show(os.time())
 	local options = load("return {" .. arg[5] .. "}")()
 	for i = tonumber(arg[3]), tonumber(arg[4]) do
 		local ok, err = records.append(arg[2], { v = 1, kind = "job", id = ("%032x"):format(i), node = "n1",
-			boot_id = "b", cluster = "c", time = records.time(os.time()), class = "c", job = { id = i, name = ("x"):rep(900) },
-			["end"] = { time = records.time(os.time()) } }, options)
+			boot_id = "b", cluster = "c", time = now, class = "c", job = { id = i, name = ("x"):rep(900) },
+			["end"] = { time = now } }, options)
 		if not ok then print(i .. ": " .. err) end
 	end
 	LUA

@@ -38,7 +38,7 @@ function victims.append(work, acks)
    local records = acknowledge(acks)
    local id = require("syscheck.lib.files").random_id
    while true do
-      local time = records.time(os.time())
+      local time = os.date("!%Y-%m-%dT%H:%M:%SZ")
       assert(records.append(work .. "/spool", { v = 1, kind = "job", id = id(), node = "n1", boot_id = "b", time = time,
          class = "c", ["end"] = { time = time }, job = { id = math.random(1e6), user = "bob", name = ("x"):rep(600) } },
          LIMITS))

@@ -10,6 +10,7 @@ local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
 local spool = require("syscheck.cmd.common.spool")
+local time = require("syscheck.lib.time")
 
 local command = {}
 
@@ -125,6 +126,7 @@ local function run_learn(args, self)
    if not chosen then
       return complain("nothing is written")
    end
+   chosen.time = time.show(os.time())
    local ok
    ok, err = write(target, chosen)
    if not ok then

@@ -5,7 +5,7 @@ local fleet_show = require("syscheck.questions.fleet.show")
 local fleet_store = require("syscheck.questions.fleet.read")
 local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
-local since = require("syscheck.lib.since")
+local time = require("syscheck.lib.time")
 
 local command = {}
 
@@ -14,7 +14,7 @@ function command.add_to(parser)
       .. "fastest, spread, who is out."):summary("Compare the nodes of each class.")
    one:option("--class", "Only this class."):argname("NAME")
    one:option("--cluster", "Only this cluster."):argname("NAME")
-   since.add_option(one, "30d", "What was measured")
+   question.add_since(one, "30d", "What was measured")
    question.add_options(one)
    one:option("--policy", "Policy file to use."):argname("FILE")
 end
@@ -24,7 +24,7 @@ local function answer(db, args)
    if #nodes == 0 then
       return question.fail(question.NOT_FOUND, "no node%s%s measured anything since %s%s",
          args.class and (' of class "%s"'):format(printable.safe(args.class)) or "",
-         args.cluster and (' of cluster "%s"'):format(printable.safe(args.cluster)) or "", since.show(args.since),
+         args.cluster and (' of cluster "%s"'):format(printable.safe(args.cluster)) or "", time.show(args.since),
          class_near and (', did you mean "%s"?'):format(printable.safe(class_near)) or "")
    end
    local compared, format = fleet.compare(nodes), output.format(args)

@@ -5,7 +5,6 @@ local node_show = require("syscheck.questions.node.show")
 local node_store = require("syscheck.questions.node.read")
 local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
-local since = require("syscheck.lib.since")
 
 local node = {}
 
@@ -15,7 +14,7 @@ function node.add_to(parser)
    local command = parser:command("node", "Show a node's story from the store: its checks over time, drains and "
       .. "resumes, throttle and error events, changes of class and settings, jobs."):summary("Show a node's story.")
    command:argument("node", "Node, as Slurm calls it."):args(1):argname("NAME")
-   since.add_option(command, "7d", "What happened")
+   question.add_since(command, "7d", "What happened")
    command:option("--limit", "Show so many events and jobs, the last ones."):argname("N"):default("20")
       :convert(function(text)
          local n = text:match("^%d+$") and #text <= 6 and tonumber(text)

@@ -3,23 +3,21 @@ local json = require("cjson").new()
 local printable = require("syscheck.lib.printable")
 local info = require("syscheck.store.info")
 local prune = require("syscheck.store.prune")
-local records = require("syscheck.spool.records")
 local spool = require("syscheck.cmd.common.spool")
 local store = require("syscheck.store.store")
+local time = require("syscheck.lib.time")
 
 local command = {}
 
 local USAGE, UNKNOWN = 2, 3
-local UNITS = { h = 3600, d = 86400, w = 604800, y = 31536000 }
 
 -- "400d" -> seconds
 local function age(text)
-   local number, unit = text:match("^(%d+)([hdwy])$")
-   number = tonumber(number)
-   if not number or #text > 7 or number == 0 then
+   local seconds = #text <= 7 and time.span(text, "hdwy")
+   if not seconds or seconds == 0 then
       return nil, ('an age is a number with h, d, w or y, like 400d, not "%s"'):format(printable.safe(text, 32))
    end
-   return number * UNITS[unit]
+   return seconds
 end
 
 function command.add_to(parser)
@@ -38,13 +36,9 @@ local function say(text)
    io.stderr:write("syscheck: ", printable.plain(text, 400), "\n")
 end
 
-local function when(epoch)
-   return epoch and records.time(epoch) or "-"
-end
-
 local function print_info(i)
    print(("%s %s, version %d, %.1f MB"):format(i.kind, printable.safe(i.store, 200), i.version, (i.bytes or 0) / 1e6))
-   print(("%s to %s"):format(when(i.oldest_s), when(i.newest_s)))
+   print(("%s to %s"):format(time.show(i.oldest_s), time.show(i.newest_s)))
    print(("%d job records of %d runs, %d checks, %d reports of lost records, %d nodes, %d files"):format(i.jobs, i.runs,
       i.checks, i.losses, i.nodes, i.files))
 end
@@ -67,7 +61,7 @@ function ACTIONS.prune(self, args)
       count.before_s = before
       print(json.encode(count))
    else
-      print(("before %s: %d job records, %d checks, %d runs removed"):format(records.time(before), count.jobs,
+      print(("before %s: %d job records, %d checks, %d runs removed"):format(time.show(before), count.jobs,
          count.checks, count.runs))
    end
 end

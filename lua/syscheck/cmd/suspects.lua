@@ -4,10 +4,10 @@ local causes = require("syscheck.questions.why.causes")
 local data = require("syscheck.questions.why.read")
 local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
-local since = require("syscheck.lib.since")
 local suspects = require("syscheck.questions.suspects.logic")
 local suspects_data = require("syscheck.questions.suspects.read")
 local text = require("syscheck.questions.why.show")
+local time = require("syscheck.lib.time")
 local why = require("syscheck.questions.why.logic")
 
 local command = {}
@@ -17,7 +17,7 @@ local LOOKED = 3 -- slow runs of a suspect that are looked at for its condition:
 function command.add_to(parser)
    local one = parser:command("suspects", "List nodes that take part in more slow jobs than chance explains, and the "
       .. "condition that goes with it."):summary("List nodes over-represented in slow jobs.")
-   since.add_option(one, "30d", "Jobs that began")
+   question.add_since(one, "30d", "Jobs that began")
    question.add_options(one)
    one:option("--policy", "Policy file to use."):argname("FILE")
 end
@@ -51,7 +51,7 @@ local HEAD = { "NODE", "SLOW_RUNS", "OF", "EXPECTED", "TIMES", "P", "CAUSE", "IN
 local function print_table(list, told, name, from)
    print(("%d of %d runs were slow since %s: more than %.0f %% over the median of at least %d like runs (same cluster, "
       .. "user, name, node count; %d kind%s) and beyond their spread"):format(told.slow, told.compared,
-      since.show(from), 100 * (suspects.SLOW - 1), suspects.MIN_RUNS, told.kinds, told.kinds == 1 and "" or "s"))
+      time.show(from), 100 * (suspects.SLOW - 1), suspects.MIN_RUNS, told.kinds, told.kinds == 1 and "" or "s"))
    if told.looked < told.slow then
       print(("the newest %d of them are looked at"):format(told.looked))
    end
@@ -79,7 +79,7 @@ local function print_json(list, told, raw_name, from)
    for i, one in ipairs(list) do
       local c, runs = one.condition, output.list()
       for k = 1, math.min(20, #one.slow) do
-         runs[k] = { job = one.slow[k].job_id, ratio = one.slow[k].ratio, begin = since.show(one.slow[k].begin_s) }
+         runs[k] = { job = one.slow[k].job_id, ratio = one.slow[k].ratio, begin = time.show(one.slow[k].begin_s) }
       end
       out[i] = { node = raw_name(one.node), slow = #one.slow, runs = one.runs, expected = one.expected,
          times = one.times, p = one.p, p_corrected = one.p_corrected, slow_runs = runs,
@@ -87,7 +87,7 @@ local function print_json(list, told, raw_name, from)
             text = text.evidence(c.first.evidence[1]), name = c.first.evidence[1].name, runs = c.runs,
             looked = one.looked } or nil }
    end
-   print(output.json({ v = 1, since = since.show(from), runs = told.compared, slow = told.slow, kinds = told.kinds,
+   print(output.json({ v = 1, since = time.show(from), runs = told.compared, slow = told.slow, kinds = told.kinds,
       nodes = told.nodes, suspects = out }))
 end
 
@@ -107,7 +107,7 @@ function command.run(args)
    return policy and question.run(args, policy, function(db)
       local slow, exposure, told = suspects_data.read(db, args.since)
       if told.runs == 0 then
-         return question.fail(question.NOT_FOUND, "no job began since %s", since.show(args.since))
+         return question.fail(question.NOT_FOUND, "no job began since %s", time.show(args.since))
       end
       told.nodes = 0
       for _ in pairs(exposure) do

@@ -5,8 +5,8 @@ local data = require("syscheck.questions.why.read")
 local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
-local since = require("syscheck.lib.since")
 local text = require("syscheck.questions.why.show")
+local time = require("syscheck.lib.time")
 local why = require("syscheck.questions.why.logic")
 
 local command = {}
@@ -35,7 +35,7 @@ local function json_of(answer, run, job, name, conclusion)
    end
    return output.json({ v = 1, job = { id = run.job_id, label = job.label, user = run.user, name = run.name,
       nodes = job.nodes, seen = run.seen, cluster = run.cluster, partition = run.partition,
-      begin = since.show(run.begin_s), ["end"] = since.show(run.end_s) }, elapsed_s = answer.elapsed_s,
+      begin = time.show(run.begin_s), ["end"] = time.show(run.end_s) }, elapsed_s = answer.elapsed_s,
       like = { count = answer.slow.count, normal = answer.slow.normal, wanted = answer.slow.wanted,
          rule = "same cluster, user, job name and node count; the nearest 30", median_s = answer.slow.median_s,
          low = answer.slow.low, high = answer.slow.high, ratio = answer.slow.ratio, p = answer.slow.p,
@@ -89,7 +89,7 @@ local function print_answer(db, run, args, runs)
    print(conclusion .. ".")
    print()
    print(("job %s  user %s  name %s  nodes %d (%d recorded)  %s to %s  %s s"):format(job.label, output.name(run.user),
-      output.name(run.name), job.nodes, #input.rows, since.show(run.begin_s), since.show(run.end_s),
+      output.name(run.name), job.nodes, #input.rows, time.show(run.begin_s), time.show(run.end_s),
       answer.elapsed_s and ("%.0f"):format(answer.elapsed_s) or "-"))
    if runs > 1 then
       print(("the last of its %d runs"):format(runs))

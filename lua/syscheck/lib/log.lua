@@ -1,4 +1,6 @@
 --- One line an event on stderr; the prolog's shell appends stderr to the log.
+local time = require("syscheck.lib.time")
+
 local log = {}
 
 local context = ""
@@ -14,7 +16,7 @@ function log.write(severity, format, ...)
    text = text:gsub("[%c\127]", function(c)
       return ("\\x%02x"):format(c:byte())
    end)
-   io.stderr:write(os.date("!%Y-%m-%dT%H:%M:%SZ "), context, severity, ": ", text, "\n")
+   io.stderr:write(time.show(os.time()), " ", context, severity, ": ", text, "\n")
 end
 
 function log.error(...)

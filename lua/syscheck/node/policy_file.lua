@@ -3,7 +3,7 @@
 local files = require("syscheck.lib.files")
 local policy = require("syscheck.policy.policy")
 local policy_copy = require("syscheck.policy.copy")
-local records = require("syscheck.spool.records")
+local time = require("syscheck.lib.time")
 
 local policy_file = {}
 
@@ -32,12 +32,12 @@ local function from_copy(copy)
    if not content or not trusted then
       return nil, err or why
    end
-   local text, time = policy_copy.unwrap(content)
+   local text, taken = policy_copy.unwrap(content)
    local parsed
    if text then
       parsed, err = policy.parse(text, copy)
    end
-   return parsed, parsed and time or err or (copy .. ": damaged")
+   return parsed, parsed and taken or err or (copy .. ": damaged")
 end
 
 -- Written only when it changed: a prolog in the good case reads one small file more.
@@ -48,7 +48,7 @@ local function keep_copy(copy, text)
    end
    local ok, err = files.mkdir(copy:match("^(.*)/"))
    if ok then
-      ok, err = files.write(copy, policy_copy.wrap(text, records.time(os.time())), 384) -- 0600
+      ok, err = files.write(copy, policy_copy.wrap(text, time.show(os.time())), 384) -- 0600
    end
    return ok, err
 end
@@ -76,11 +76,11 @@ function policy_file.read(file, copy, keep)
    if not copy then
       return policy.default(), result
    end
-   local old, time = from_copy(copy)
+   local old, taken = from_copy(copy)
    if old then
-      return old, ("%s; last good copy of %s is used"):format(result, time), true
+      return old, ("%s; last good copy of %s is used"):format(result, taken), true
    end
-   return policy.default(), ("%s; no good copy: %s"):format(result, time)
+   return policy.default(), ("%s; no good copy: %s"):format(result, taken)
 end
 
 return policy_file

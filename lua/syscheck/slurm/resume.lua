@@ -5,7 +5,7 @@
 -- due, and has the last word: it must hold exactly our reason.
 local command = require("syscheck.slurm.command")
 local log = require("syscheck.lib.log")
-local records = require("syscheck.spool.records")
+local time = require("syscheck.lib.time")
 local verdict = require("syscheck.verdict.rating")
 
 local resume = {}
@@ -44,7 +44,7 @@ function resume.drained(node, drain, result, boot_id, surplus)
    end
    node:save_state(MARKER, {
       reason = drain.reason,
-      time = records.time(os.time()),
+      time = time.show(os.time()),
       corrupt = is_corrupt(drain.reason, result),
       surplus = surplus or nil,
       metrics = failed,

@@ -1,6 +1,8 @@
 --- The storm guard: how many nodes of a partition syscheck has drained within the
 -- window, and whether one more may stay drained. Pure; why the cap holds when hundreds
 -- of nodes ask in the same second is proven in docs/decisions.md.
+local time = require("syscheck.lib.time")
+
 local storm = {}
 
 --- What the reasons of our drains begin with.
@@ -16,21 +18,9 @@ function storm.reason(text)
    return ((storm.PREFIX .. " " .. text):sub(1, MAX_REASON):gsub("%s+$", ""))
 end
 
--- Days from 1970-01-01 in the proleptic Gregorian calendar; os.time knows local time only.
-local function days(y, m, d)
-   if m <= 2 then
-      y, m = y - 1, m + 12
-   end
-   return 365 * y + y // 4 - y // 100 + y // 400 + (153 * (m - 3) + 2) // 5 + d - 719469
-end
-
 --- Epoch seconds of scontrol's time under TZ=UTC, "2026-11-21T08:23:34"; nil when it is none.
 function storm.time(text)
-   local y, m, d, h, min, s = text:match("^(%d%d%d%d)%-(%d%d)%-(%d%d)T(%d%d):(%d%d):(%d%d)$")
-   if not y then
-      return nil
-   end
-   return days(tonumber(y), tonumber(m), tonumber(d)) * 86400 + tonumber(h) * 3600 + tonumber(min) * 60 + tonumber(s)
+   return time.parse(text .. "Z")
 end
 
 --- Reads `scontrol --all show nodes --oneliner`.
@@ -54,8 +44,8 @@ function storm.parse(text)
          local _, from = line:find(" Reason=", 1, true)
          if from then
             local rest = line:sub(from + 1)
-            local reason, time = rest:match("^(.-) %[[^%[%]@]*@([%dT:-]+)%]")
-            node.reason, node.time = reason or (rest:gsub("%s+$", "")), time and storm.time(time)
+            local reason, at = rest:match("^(.-) %[[^%[%]@]*@([%dT:-]+)%]")
+            node.reason, node.time = reason or (rest:gsub("%s+$", "")), at and storm.time(at)
          end
          local drained = state:find("DRAIN", 1, true) ~= nil
          node.out = drained or state:find("DOWN", 1, true) ~= nil or state:find("FAIL", 1, true) ~= nil

@@ -6,6 +6,7 @@ local files = require("syscheck.lib.files")
 local journal = require("syscheck.spool.journal")
 local lines = require("syscheck.lib.lines")
 local segments = require("syscheck.spool.segments")
+local time = require("syscheck.lib.time")
 
 json.encode_number_precision(14)
 json.decode_invalid_numbers(false)
@@ -41,18 +42,13 @@ function records.new(kind, node, inventory, snapshot)
       cluster = os.getenv("SLURM_CLUSTER_NAME"),
       node = node.name,
       boot_id = snapshot.boot_id,
-      time = records.time(os.time()),
+      time = time.show(os.time()),
       class = inventory.class,
       config = next(inventory.config) and inventory.config or nil,
       config_id = inventory.config_id,
       parts = parts(inventory),
       problems = #node.problems > 0 and node.problems or nil,
    }
-end
-
---- RFC 3339, UTC.
-function records.time(epoch)
-   return os.date("!%Y-%m-%dT%H:%M:%SZ", epoch)
 end
 
 -- Measurements as they are recorded: per-core values only where they may explain
@@ -102,7 +98,7 @@ local function loss_line(record, id, lost_records, lost_bytes, reason)
       cluster = record.cluster,
       node = record.node,
       boot_id = record.boot_id,
-      time = records.time(os.time()),
+      time = time.show(os.time()),
       lost_records = lost_records,
       lost_bytes = lost_bytes,
       reason = reason,

@@ -4,6 +4,7 @@ local json = require("cjson.safe").new()
 local cache = require("syscheck.store.cache")
 local fields = require("syscheck.catalogue.fields")
 local records = require("syscheck.spool.records")
+local time = require("syscheck.lib.time")
 
 local record = {}
 
@@ -21,37 +22,6 @@ local WORD_BYTES = 256 -- of nodes, classes and the like: more is damage
 local FIRST_S, LAST_S = 946684800, 4102444800 -- the years 2000 to 2100
 local MOST = 1e18
 local DETAIL_BYTES = 65536 -- several times of what any record of ours needs; who asks reads all nodes'
-
--- Days from 1970 of a date (Howard Hinnant's days_from_civil).
-local function days(y, m, d)
-   y = m <= 2 and y - 1 or y
-   local era = y // 400
-   local yoe = y - era * 400
-   local doy = (153 * (m + (m > 2 and -3 or 9)) + 2) // 5 + d - 1
-   return era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468
-end
-
--- Most records are of the day of the one before.
-local last_date, last_start
-
---- RFC 3339 in UTC, as records have it.
--- @return epoch seconds, or nil
-function record.epoch(text)
-   if not text:find("^%d%d%d%d%-%d%d%-%d%dT%d%d:%d%d:%d%d%.?%d*Z$") then
-      return nil
-   end
-   local date = text:sub(1, 10)
-   if date ~= last_date then
-      local year, month, day = tonumber(date:sub(1, 4)), tonumber(date:sub(6, 7)), tonumber(date:sub(9, 10))
-      if month < 1 or month > 12 or day < 1 or day > 31 then
-         return nil
-      end
-      last_date, last_start = date, days(year, month, day) * 86400
-   end
-   local h, hh, _, m, mm, _, s, ss = text:byte(12, 19)
-   h, m, s = h * 10 + hh - 528, m * 10 + mm - 528, s * 10 + ss - 528
-   return h < 24 and m < 60 and s < 61 and last_start + h * 3600 + m * 60 + s or nil
-end
 
 -- Replaces what no database would take: bytes that are no UTF-8, and NUL.
 local function clean(text)
@@ -133,7 +103,7 @@ local function object(value, name)
 end
 
 local function time_of(text, name)
-   local epoch = type(text) == "string" and record.epoch(text)
+   local epoch = type(text) == "string" and time.parse(text)
    if not epoch then
       bad("%s is not a time in UTC", name)
    elseif epoch < FIRST_S or epoch >= LAST_S then

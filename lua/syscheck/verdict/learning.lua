@@ -197,7 +197,7 @@ end
 --- Learns from records. Every node speaks with one value, its own median, so that a node
 -- with many jobs does not outvote the others.
 -- @param records iterator of decoded records
--- @return { v, time, classes }, for learn.choose
+-- @return { v, classes }, for learn.choose
 function learn.from(records)
    local seen = {} -- class -> node -> what is kept
    for record in records do
@@ -223,7 +223,7 @@ function learn.from(records)
          classes[class] = c
       end
    end
-   return { v = baseline.VERSION, time = os.date("!%Y-%m-%dT%H:%M:%SZ"), classes = classes }
+   return { v = baseline.VERSION, classes = classes }
 end
 
 return learn

@@ -30,4 +30,4 @@ function TestStatistics:test_robust()
    lu.assertNil((statistics.robust({})))
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -5,7 +5,6 @@ local lu = require("luaunit")
 local deltas = require("syscheck.counters.deltas")
 local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
-local since = require("syscheck.lib.since")
 local asker = require("syscheck.questions.asker")
 local fleet = require("syscheck.questions.fleet.logic")
 local job_export = require("syscheck.questions.job.export")
@@ -19,37 +18,7 @@ local story = require("syscheck.questions.node.story")
 -- What a terminal, a spreadsheet, a shell, a database and a browser would take for orders.
 local NASTY = 'a\27[31m\7"b\'; DROP TABLE run;--<script>\r\nx,\xC3\xA9\xFF\xC2\x9B2J'
 
-TestSince = {}
-
 local NOW = 1795000000 -- 2026-11-18T11:06:40Z
-
-function TestSince:test_forms()
-   for text, want in pairs({
-      ["7d"] = NOW - 7 * 86400, ["12h"] = NOW - 12 * 3600, ["30m"] = NOW - 1800, ["2w"] = NOW - 14 * 86400,
-      ["2026-11-01"] = 1793491200, ["2026-11-01T08:00Z"] = 1793520000, ["2026-11-01T08:00:30Z"] = 1793520030,
-      ["2026-11-01 08:00"] = 1793520000, ["2026-11-01T08:00:00+01:00"] = 1793516400,
-      ["2026-11-01T08:00:00.250-0130"] = 1793525400, ["2024-02-29"] = 1709164800, ["1970-01-01"] = 0,
-      ["1960-01-01"] = 0, ["60w"] = NOW - 60 * 604800,
-   }) do
-      lu.assertEquals(since.parse(text, NOW), want, text)
-   end
-end
-
-function TestSince:test_what_parses_to_nothing()
-   for _, text in ipairs({ "", "d", "7", "7x", "-7d", "7 d", "0d", "1.5d", "2026-13-01", "2026-02-29", "2026-11-31",
-      "2026-11-01T24:00Z", "2026-11-01T08:61Z", "2026-11-01T", "2026-11-01T08", "2026-11-01Tgarbage",
-      "yesterday", "99999999999d", "40000d", "2027-01-01", "7d;rm", NASTY }) do
-      local at, err = since.parse(text, NOW)
-      lu.assertNil(at, text)
-      lu.assertStrMatches(err, "[ -~]+")
-   end
-end
-
-function TestSince:test_keys_are_in_the_order_of_time()
-   lu.assertEquals(since.key(NOW) >> 30, NOW)
-   lu.assertEquals(math.type(since.key(NOW + 0.0)), "integer")
-   lu.assertEquals(since.show(NOW), "2026-11-18T11:06:40Z")
-end
 
 TestJobId = {}
 

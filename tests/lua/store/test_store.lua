@@ -43,17 +43,6 @@ function TestRecord:test_key_is_time_and_id()
    lu.assertEquals(row.key & 0x3fffffff, 0x01234567 >> 2)
 end
 
-function TestRecord:test_times()
-   for text, want in pairs({ ["1970-01-01T00:00:00Z"] = 0, ["2000-02-29T23:59:59Z"] = 951868799,
-      ["2026-11-20T08:00:00.5Z"] = 1795161600, ["2100-03-01T00:00:00Z"] = 4107542400 }) do
-      lu.assertEquals(record.epoch(text), want)
-   end
-   for _, text in ipairs({ "", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00",
-      "2026-01-01 00:00:00Z", "2026-01-01T00:00:00+01:00", "x2026-01-01T00:00:00Z" }) do
-      lu.assertNil(record.epoch(text), text)
-   end
-end
-
 function TestRecord:test_why_a_level_was_not_what_was_asked()
    local row = assert(record.read(line({ kind = "check", level = "passive", asked = "full", status = "pass",
       note = "another job is on the node" })))

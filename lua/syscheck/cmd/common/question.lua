@@ -5,6 +5,7 @@ local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
 local spool = require("syscheck.cmd.common.spool")
 local store = require("syscheck.store.store")
+local time = require("syscheck.lib.time")
 local uv = require("luv")
 
 local question = {}
@@ -17,6 +18,16 @@ function question.add_options(command)
    output.add_options(command)
    command:option("--store", "Store to ask: a file, or postgresql:// or mariadb:// (default: $SYSCHECK_STORE, "
       .. "else the policy's, else the default file)."):argname("URL")
+end
+
+--- Adds --since; its value is epoch seconds.
+-- @param default as it would be typed
+function question.add_since(command, default, what)
+   command:option("--since", ("%s since then: %s (UTC)."):format(what, time.FORMS)):argname("TIME"):default(default)
+      :convert(function(text)
+         local at, err = time.point(text, os.time())
+         return at, err and "--since: " .. err
+      end)
 end
 
 --- Says one line on standard error.

@@ -3,7 +3,7 @@ local printable = require("syscheck.lib.printable")
 local fleet = require("syscheck.questions.fleet.logic")
 local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
-local since = require("syscheck.lib.since")
+local time = require("syscheck.lib.time")
 
 local show = {}
 
@@ -33,7 +33,7 @@ function show.table(answer, from, color)
             if i <= MOST_OUT then
                outs[#outs + 1] = { output.cell(printable.safe(o.node), o.worse and "bad" or "warn"),
                   printable.safe(c.class), m.field.label, value(m.field, o.value), value(m.field, m.median),
-                  o.pct and ("%+.1f"):format(o.pct) or "-", output.name(o.status), since.show(o.time) }
+                  o.pct and ("%+.1f"):format(o.pct) or "-", output.name(o.status), time.show(o.time) }
             end
          end
          if #m.out > MOST_OUT then
@@ -42,7 +42,7 @@ function show.table(answer, from, color)
          end
       end
    end
-   local parts = { ("fleet since %s: each node's newest measured values"):format(since.show(from)), "",
+   local parts = { ("fleet since %s: each node's newest measured values"):format(time.show(from)), "",
       output.table(rows, color) }
    if #outs > 1 then
       parts[#parts + 1] = "\n" .. output.table(outs, color)
@@ -54,7 +54,7 @@ function show.table(answer, from, color)
 end
 
 local function place(item)
-   return { node = item.node, value = item.value, time = since.show(item.time), status = item.status, pct = item.pct,
+   return { node = item.node, value = item.value, time = time.show(item.time), status = item.status, pct = item.pct,
       worse = item.worse }
 end
 
@@ -74,7 +74,7 @@ function show.json(answer, from)
       end
       classes[i] = { class = c.class, nodes = c.nodes, metrics = list }
    end
-   return output.json({ v = 1, kind = "fleet", since = since.show(from), classes = classes })
+   return output.json({ v = 1, kind = "fleet", since = time.show(from), classes = classes })
 end
 
 --- One line for each class and metric, and one for each node that is out of it.
@@ -89,7 +89,7 @@ function show.csv(answer)
             [16] = m.spread_pct, [17] = m.rest_pct, [18] = m.nodes >= fleet.MIN_NODES and #m.out or nil }, #titles)
          for _, o in ipairs(m.out) do
             lines[#lines + 1] = output.csv({ "out", c.class, m.field.name, m.field.unit, m.nodes, m.median, o.node,
-               o.value, o.pct, o.status, since.show(o.time) }, #titles)
+               o.value, o.pct, o.status, time.show(o.time) }, #titles)
          end
       end
    end

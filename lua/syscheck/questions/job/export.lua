@@ -3,7 +3,7 @@ local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
 local output = require("syscheck.lib.output")
 local peers = require("syscheck.questions.job.peers")
-local since = require("syscheck.lib.since")
+local time = require("syscheck.lib.time")
 
 local export = {}
 
@@ -35,8 +35,8 @@ function export.json(answer, id)
             errors = job.errors and output.list(job.errors), problems = job.problems and output.list(job.problems),
          }
       end
-      runs[i] = { rows = rows, begin = run.begin_s and since.show(run.begin_s),
-         ["end"] = run.end_s and since.show(run.end_s) }
+      runs[i] = { rows = rows, begin = run.begin_s and time.show(run.begin_s),
+         ["end"] = run.end_s and time.show(run.end_s) }
       for _, name in ipairs(IDENTITY) do
          runs[i][name] = run[name]
       end

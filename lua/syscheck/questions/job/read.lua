@@ -2,7 +2,7 @@
 local json = require("cjson.safe").new()
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
-local since = require("syscheck.lib.since")
+local time = require("syscheck.lib.time")
 
 local job_store = {}
 
@@ -67,7 +67,7 @@ local function checks_of(store, run, word, rows)
    local by_node = {}
    for t in store:rows(CHECKS, run.key) do
       local detail = job_store.detail(t[9])
-      local row = { node = t[1], time = since.show(t[2]), class = word(t[7]),
+      local row = { node = t[1], time = time.show(t[2]), class = word(t[7]),
          metrics = job_store.numbers(fields.CHECK, t, 10),
          check = job_records.part(detail) }
       local check = row.check
@@ -91,7 +91,7 @@ function job_store.answer(store, runs, only_count)
       for t in store:rows(JOBS, run.key) do
          local row = by_node[t[1]]
          if not row then
-            row = { node = t[1], time = since.show(t[3] or t[2]), class = word(t[5]), metrics = {} }
+            row = { node = t[1], time = time.show(t[3] or t[2]), class = word(t[5]), metrics = {} }
             rows[#rows + 1] = row
          end
          -- A second epilog's record gets a row of its own.

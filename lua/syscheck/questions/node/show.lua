@@ -4,8 +4,8 @@ local jobid = require("syscheck.questions.jobid")
 local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
-local since = require("syscheck.lib.since")
 local spark = require("syscheck.questions.node.spark")
+local time = require("syscheck.lib.time")
 
 local show = {}
 
@@ -58,7 +58,7 @@ function show.table(node, tale, from, to, color, as_utf8)
    end
    local parts = {
       ("node %s  cluster %s  class %s  since %s"):format(printable.safe(node.name), output.name(node.cluster),
-         output.name(node.class), since.show(from)),
+         output.name(node.class), time.show(from)),
       ("checks %d%s  jobs %d"):format(tale.checks, #statuses > 0 and " (" .. table.concat(statuses, ", ") .. ")" or "",
          tale.jobs_total),
    }
@@ -69,7 +69,7 @@ function show.table(node, tale, from, to, color, as_utf8)
    if #tale.events > 0 then
       rows = { { "TIME", "EVENT", "JOB", "WHAT" } }
       for _, e in ipairs(tale.events) do
-         rows[#rows + 1] = { since.show(e.time), output.cell(e.event, STYLES[e.event]), job_cell(e.run),
+         rows[#rows + 1] = { time.show(e.time), output.cell(e.event, STYLES[e.event]), job_cell(e.run),
             printable.safe(e.text, 300) }
       end
       parts[#parts + 1] = ("\nevents%s\n%s"):format(of_total(tale.events, tale.events_total), output.table(rows, color))
@@ -78,7 +78,7 @@ function show.table(node, tale, from, to, color, as_utf8)
       rows = { { "ENDED", "JOB", "USER", "NAME", "NODES", "ELAPSED_s", "THROTTLE", "IO_STALL_s" } }
       for _, j in ipairs(tale.jobs) do
          local run = j.run or {}
-         rows[#rows + 1] = { since.show(j.time), job_cell(j.run), output.name(run.user), output.name(run.name, 32),
+         rows[#rows + 1] = { time.show(j.time), job_cell(j.run), output.name(run.user), output.name(run.name, 32),
             number(run.nodes, 1, 0), number(j.elapsed_s, 1, 0), number(j.values.throttle_events, 1, 0),
             number(j.values.io_some_us, 1e6, 2) }
       end
@@ -104,14 +104,14 @@ function show.json(node, tale, from, to)
          series = series }
    end
    for i, e in ipairs(tale.events) do
-      events[i] = { time = since.show(e.time), event = e.event, text = e.text, job = run_of(e.run) }
+      events[i] = { time = time.show(e.time), event = e.event, text = e.text, job = run_of(e.run) }
    end
    for i, j in ipairs(tale.jobs) do
-      jobs[i] = { time = since.show(j.time), begin = j.begin_s and since.show(j.begin_s), elapsed_s = j.elapsed_s,
+      jobs[i] = { time = time.show(j.time), begin = j.begin_s and time.show(j.begin_s), elapsed_s = j.elapsed_s,
          class = j.class, config = j.config, values = j.values, job = run_of(j.run) }
    end
    return output.json({ v = 1, kind = "node", node = node.name, cluster = node.cluster, class = node.class,
-      since = since.show(from), ["until"] = since.show(to), checks = tale.checks, statuses = tale.statuses,
+      since = time.show(from), ["until"] = time.show(to), checks = tale.checks, statuses = tale.statuses,
       metrics = measures, events = events, events_total = tale.events_total, jobs = jobs,
       jobs_total = tale.jobs_total })
 end
@@ -126,17 +126,17 @@ function show.csv(node, tale)
    end
    for _, m in ipairs(tale.metrics) do
       for _, point in ipairs(m.points) do
-         add({ node.name, since.show(point[1]), "check", [10] = m.field.name, [11] = point[2], [12] = m.field.unit })
+         add({ node.name, time.show(point[1]), "check", [10] = m.field.name, [11] = point[2], [12] = m.field.unit })
       end
    end
    for _, e in ipairs(tale.events) do
       local run = e.run or {}
-      add({ node.name, since.show(e.time), e.event, e.run and jobid.label(run):match("^%S+"), run.user, run.name,
+      add({ node.name, time.show(e.time), e.event, e.run and jobid.label(run):match("^%S+"), run.user, run.name,
          run.nodes, [9] = e.text })
    end
    for _, j in ipairs(tale.jobs) do
       local run = j.run or {}
-      add({ node.name, since.show(j.time), "job", j.run and jobid.label(run):match("^%S+"), run.user, run.name,
+      add({ node.name, time.show(j.time), "job", j.run and jobid.label(run):match("^%S+"), run.user, run.name,
          run.nodes, j.elapsed_s, [10] = j.values.throttle_events and "throttle_events",
          [11] = j.values.throttle_events, [12] = j.values.throttle_events
             and fields.JOB_BY_NAME.throttle_events.unit })
