@@ -9,15 +9,10 @@ end
 package.path = "@DATADIR@/lua/?.lua;" .. absolute(package.path)
 package.cpath = absolute(package.cpath)
 local asker = require("syscheck.questions.asker")
+local report = require("syscheck.cmd.common.report")
 local process = require("syscheck.lib.process")
 
-local USAGE, UNKNOWN = 2, 3
 local ID_MS = 10000
-
-local function fail(code, text)
-   io.stderr:write("syscheck: ask: ", text, "\n")
-   return code
-end
 
 -- The name that this uid has now: the store knows users by name.
 local function name_of(uid)
@@ -28,16 +23,16 @@ end
 local function main()
    local args, err = asker.parse(arg)
    if not args then
-      return fail(USAGE, err)
+      return report.error(report.USAGE, "ask: %s", err)
    end
    local uid
    uid, err = asker.uid(os.getenv)
    if not uid then
-      return fail(USAGE, err)
+      return report.error(report.USAGE, "ask: %s", err)
    end
    args.only_user = name_of(uid)
    if not args.only_user then
-      return fail(UNKNOWN, ("user ID %s has no name here"):format(uid))
+      return report.error(report.UNKNOWN, "ask: user ID %s has no name here", uid)
    end
    return require("syscheck.cmd." .. args.command).run(args)
 end
@@ -45,7 +40,7 @@ end
 local ok, code = xpcall(main, debug.traceback)
 if not ok then
    io.stderr:write("syscheck: internal error: ", tostring(code), "\n")
-   os.exit(3)
+   os.exit(report.UNKNOWN)
 end
 io.stdout:flush()
 os.exit(code)

@@ -9,8 +9,8 @@ package.path = "@DATADIR@/lua/?.lua;" .. absolute(package.path)
 package.cpath = absolute(package.cpath)
 local argparse = require("argparse")
 local paths = require("syscheck.lib.paths")
+local report = require("syscheck.cmd.common.report")
 
-local USAGE = 2
 local COMMANDS = { "run", "job", "node", "why", "suspects", "fleet", "baseline", "config", "doctor", "ship", "ingest",
    "store" }
 
@@ -32,9 +32,8 @@ local function main()
    -- One clear line instead of the usage text, which --help prints.
    function parser.error(_, message)
       -- argparse puts its suggestion on a second line.
-      message = message:gsub("\nDid you mean", ", did you mean"):gsub("%c", "?")
-      io.stderr:write("syscheck: ", message, " (see syscheck --help)\n")
-      os.exit(USAGE)
+      message = message:gsub("\nDid you mean", ", did you mean")
+      os.exit(report.error(report.USAGE, "%s (see syscheck --help)", message))
    end
    local args = parser:parse()
    return commands[args.command].run(args)
@@ -43,11 +42,10 @@ end
 local ok, code = xpcall(main, debug.traceback)
 -- A store that cannot be read, or went away: the error prints as one line.
 if not ok and type(code) == "table" then
-   io.stderr:write("syscheck: ", tostring(code), "\n")
-   os.exit(3)
+   os.exit(report.error(report.UNKNOWN, "%s", tostring(code)))
 elseif not ok then
    io.stderr:write("syscheck: internal error: ", tostring(code), "\n")
-   os.exit(3)
+   os.exit(report.UNKNOWN)
 end
 io.stdout:flush()
 os.exit(code)

@@ -9,6 +9,7 @@ local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
+local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
 local time = require("syscheck.lib.time")
 
@@ -36,10 +37,7 @@ function command.add_to(parser)
    one:option("--policy", "Policy file to use."):argname("FILE")
 end
 
-local function complain(text, ...)
-   io.stderr:write("syscheck: baseline: ", printable.plain(text:format(...), 400), "\n")
-   return 1
-end
+local complain = report.of("baseline")
 
 local function shown(name, value)
    local m = metrics.BY_NAME[name]
@@ -247,8 +245,7 @@ local ACTIONS = { learn = run_learn, show = run_show, diff = run_diff, apply = r
 function command.run(args)
    local self, err = spool.node(args)
    if not self then
-      io.stderr:write("syscheck: ", err, "\n")
-      return 2
+      return report.error(report.USAGE, "%s", err)
    end
    return ACTIONS[args.action](args, self)
 end

@@ -6,6 +6,7 @@ local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
 local policy_text = require("syscheck.policy.text")
 local printable = require("syscheck.lib.printable")
+local report = require("syscheck.cmd.common.report")
 local hostlist = require("syscheck.slurm.hostlist")
 local spelling = require("syscheck.lib.spelling")
 
@@ -43,9 +44,9 @@ end
 
 local function complain(lines)
    for _, line in ipairs(lines) do
-      io.stderr:write("syscheck: ", line, "\n")
+      report.error(report.FAILED, "%s", line)
    end
-   return #lines > 0 and 1 or 0
+   return #lines > 0 and report.FAILED or 0
 end
 
 -- What is no error to a node, which does as Lua does, and not what its writer meant.
@@ -163,8 +164,7 @@ local function show(args, file, p, line_of)
       partitions = { "*" }
    end
    if not partitions then
-      io.stderr:write("syscheck: ", err, "\n")
-      return 1
+      return report.error(report.FAILED, "%s", err)
    end
    for _, partition in ipairs(partitions) do
       local named = p.partitions[partition] ~= nil
@@ -188,8 +188,7 @@ function config.run(args)
    elseif args.action == "check" then
       return check(file, text)
    elseif args.node and args.partition then
-      io.stderr:write("syscheck: a node or --partition, not both\n")
-      return 2
+      return report.error(report.USAGE, "a node or --partition, not both")
    end
    return show(args, file, p, line_of)
 end

@@ -4,12 +4,12 @@ local json = require("cjson").new()
 local doctor = require("syscheck.doctor.rules")
 local printable = require("syscheck.lib.printable")
 local gather = require("syscheck.doctor.facts")
+local report = require("syscheck.cmd.common.report")
 local hostlist = require("syscheck.slurm.hostlist")
 
 local command = {}
 
 local MAX_LINE = 1000
-local NO_CONF = 3
 
 function command.add_to(parser)
    local c = parser:command("doctor", "Read Slurm's configuration and this installation, and say what will bite. "
@@ -47,8 +47,7 @@ end
 function command.run(args)
    local facts, err = gather.facts({ conf = args.conf, node = args.node, policy = args.policy })
    if not facts then
-      io.stderr:write("syscheck: doctor: ", printable.plain(err, 300), " (--conf FILE says where slurm.conf is)\n")
-      return NO_CONF
+      return report.error(report.UNKNOWN, "doctor: %s (--conf FILE says where slurm.conf is)", err)
    end
    local found = doctor.examine(facts)
    for _, list in ipairs({ found.findings, found.skipped }) do

@@ -5,6 +5,7 @@ local fleet_show = require("syscheck.questions.fleet.show")
 local fleet_store = require("syscheck.questions.fleet.read")
 local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
+local report = require("syscheck.cmd.common.report")
 local time = require("syscheck.lib.time")
 
 local command = {}
@@ -22,7 +23,7 @@ end
 local function answer(db, args)
    local nodes, class_near = fleet_store.newest(db, args.since, args.class, args.cluster)
    if #nodes == 0 then
-      return question.fail(question.NOT_FOUND, "no node%s%s measured anything since %s%s",
+      return report.error(report.NOT_FOUND, "no node%s%s measured anything since %s%s",
          args.class and (' of class "%s"'):format(printable.safe(args.class)) or "",
          args.cluster and (' of cluster "%s"'):format(printable.safe(args.cluster)) or "", time.show(args.since),
          class_near and (', did you mean "%s"?'):format(printable.safe(class_near)) or "")

@@ -8,6 +8,7 @@ local job_store = require("syscheck.questions.job.read")
 local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
+local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
 
 local job = {}
@@ -39,7 +40,7 @@ local function from_store(args, policy)
    return question.run(args, policy, function(db)
       local runs = jobid.runs(db, args.id, args.only_user)
       if #runs == 0 then
-         return question.fail(question.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
+         return report.error(report.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
       end
       return print_answer(args, job_store.answer(db, runs, args.only_user ~= nil))
    end)
@@ -48,7 +49,7 @@ end
 local function from_spool(args)
    local self, err = spool.node(args)
    if not self then
-      return question.fail(question.USAGE, "%s", err)
+      return report.error(report.USAGE, "%s", err)
    end
    local found = {}
    -- A decoded line costs a hundred times a search in it.
@@ -62,7 +63,7 @@ local function from_spool(args)
       end
    end
    if #found == 0 then
-      return question.fail(question.NOT_FOUND, "job %s: no record in %s", args.id.text, where)
+      return report.error(report.NOT_FOUND, "job %s: no record in %s", args.id.text, where)
    elseif args.json then
       print(json.encode(found))
       return 0
@@ -73,7 +74,7 @@ end
 --- @param args also only_user = name: of nobody else's jobs, in the store that the policy names
 function job.run(args)
    if #args.spool > 0 and args.store then
-      return question.fail(question.USAGE, "--spool and --store exclude each other")
+      return report.error(report.USAGE, "--spool and --store exclude each other")
    elseif #args.spool > 0 then
       return from_spool(args)
    end

@@ -5,6 +5,7 @@ local node_show = require("syscheck.questions.node.show")
 local node_store = require("syscheck.questions.node.read")
 local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
+local report = require("syscheck.cmd.common.report")
 
 local node = {}
 
@@ -32,7 +33,7 @@ local function answer(db, args)
    local found = node_store.find(db, args.node, args.cluster)
    if #found == 0 then
       local near = node_store.nearest(db, args.node)
-      return question.fail(question.NOT_FOUND, 'no record of a node "%s"%s%s', printable.safe(args.node),
+      return report.error(report.NOT_FOUND, 'no record of a node "%s"%s%s', printable.safe(args.node),
          args.cluster and (' of cluster "%s"'):format(printable.safe(args.cluster)) or "",
          near and near ~= args.node and (', did you mean "%s"?'):format(printable.safe(near)) or "")
    elseif #found > 1 then
@@ -40,7 +41,7 @@ local function answer(db, args)
       for i, one in ipairs(found) do
          clusters[i] = output.name(one.cluster)
       end
-      return question.fail(question.NOT_FOUND, "node %s is in clusters %s: say --cluster", printable.safe(args.node),
+      return report.error(report.NOT_FOUND, "node %s is in clusters %s: say --cluster", printable.safe(args.node),
          table.concat(clusters, ", "))
    end
    local tale, now, format = node_store.story(db, found[1], args.since, args.limit), os.time(), output.format(args)

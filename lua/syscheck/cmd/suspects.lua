@@ -4,6 +4,7 @@ local causes = require("syscheck.questions.why.causes")
 local data = require("syscheck.questions.why.read")
 local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
+local report = require("syscheck.cmd.common.report")
 local suspects = require("syscheck.questions.suspects.logic")
 local suspects_data = require("syscheck.questions.suspects.read")
 local text = require("syscheck.questions.why.show")
@@ -107,7 +108,7 @@ function command.run(args)
    return policy and question.run(args, policy, function(db)
       local slow, exposure, told = suspects_data.read(db, args.since)
       if told.runs == 0 then
-         return question.fail(question.NOT_FOUND, "no job began since %s", time.show(args.since))
+         return report.error(report.NOT_FOUND, "no job began since %s", time.show(args.since))
       end
       told.nodes = 0
       for _ in pairs(exposure) do

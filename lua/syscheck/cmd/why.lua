@@ -5,6 +5,7 @@ local data = require("syscheck.questions.why.read")
 local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
+local report = require("syscheck.cmd.common.report")
 local text = require("syscheck.questions.why.show")
 local time = require("syscheck.lib.time")
 local why = require("syscheck.questions.why.logic")
@@ -109,7 +110,7 @@ function command.run(args)
    return policy and question.run(args, policy, function(db)
       local runs = jobid.runs(db, args.id, args.only_user)
       if #runs == 0 then
-         return question.fail(question.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
+         return report.error(report.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
       end
       return print_answer(db, runs[#runs], args, #runs)
    end) or code

@@ -2,16 +2,13 @@
 -- not answer.
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
-local printable = require("syscheck.lib.printable")
+local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
 local store = require("syscheck.store.store")
 local time = require("syscheck.lib.time")
 local uv = require("luv")
 
 local question = {}
-
--- Exit codes, see docs/records.md.
-question.NOT_FOUND, question.USAGE, question.UNKNOWN = 1, 2, 3
 
 --- Adds --json, --csv, --store and --policy.
 function question.add_options(command)
@@ -30,19 +27,12 @@ function question.add_since(command, default, what)
       end)
 end
 
---- Says one line on standard error.
--- @return code
-function question.fail(code, text, ...)
-   io.stderr:write("syscheck: ", printable.plain(text:format(...), 600), "\n")
-   return code
-end
-
 --- Opens this host's policy.
 -- @return policy; or nil and an exit code, after a line
 function question.policy(args)
    local self, err = spool.node({ policy = args.policy })
    if not self then
-      return nil, question.fail(question.USAGE, "%s", err)
+      return nil, report.error(report.USAGE, "%s", err)
    end
    return self.policy
 end
@@ -90,7 +80,7 @@ function question.run(args, policy, ask)
    local url = question.where(args, policy)
    local db, err = store.open(url, {})
    if not db then
-      return question.fail(question.UNKNOWN, "%s", explain(err, policy))
+      return report.error(report.UNKNOWN, "%s", explain(err, policy))
    end
    local ok, code = xpcall(ask, function(e)
       return store.is_failure(e) and e or debug.traceback(e)
@@ -101,7 +91,7 @@ function question.run(args, policy, ask)
    elseif not store.is_failure(code) then
       error(code, 0)
    end
-   return question.fail(question.UNKNOWN, "%s", explain(tostring(code), policy))
+   return report.error(report.UNKNOWN, "%s", explain(tostring(code), policy))
 end
 
 return question

@@ -4,6 +4,7 @@ local node = require("syscheck.node.node")
 local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
 local records = require("syscheck.spool.records")
+local report = require("syscheck.cmd.common.report")
 
 local spool = {}
 
@@ -25,8 +26,8 @@ function spool.node(args)
 end
 
 local function complain(file, line, why)
-   io.stderr:write(("syscheck: %s%s: %s\n"):format(printable.safe(file, 200), line > 0 and ":" .. line or "",
-      printable.safe(why, 200)))
+   report.error(report.FAILED, "%s%s: %s", printable.safe(file, 200), line > 0 and ":" .. line or "",
+      printable.safe(why, 200))
 end
 
 --- Records of the spool that args name, else the policy's.
@@ -38,7 +39,7 @@ function spool.records(args, self, want)
    for _, path in ipairs(given) do
       local found, err = records.dirs(path)
       if err then
-         io.stderr:write("syscheck: ", printable.plain(err, 300), "\n")
+         report.error(report.FAILED, "%s", err)
       end
       table.move(found, 1, #found, #dirs + 1, dirs)
       -- The directory above those of the nodes.
