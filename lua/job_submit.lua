@@ -1,5 +1,5 @@
 -- job_submit.lua: refuses --syscheck levels that the site's policy does not
--- allow. A shim: the decision is in syscheck/submit.lua. A site with its own
+-- allow. A shim: the decision is in syscheck/policy/submission.lua. A site with its own
 -- job_submit.lua copies the two lines marked (*) into it.
 --
 -- It runs under slurmctld's locks: the policy is read once, when Slurm loads this

@@ -14,7 +14,7 @@ local jobs = require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
-local policy = require("syscheck.policy.policy")
+local policy_bounds = require("syscheck.policy.bounds")
 local printable = require("syscheck.lib.printable")
 local records = require("syscheck.spool.records")
 local resume = require("syscheck.slurm.resume")
@@ -68,7 +68,7 @@ local function decide(node, job, asked, whole, boot_id, begin_s)
    if resume.job_starts(node) then
       ledger.make_due(node, l, "resumed")
    end
-   local bounds, from_whom = policy.bounds(node.policy, job)
+   local bounds, from_whom = policy_bounds.of(node.policy, job)
    local want = level.decide(asked, bounds, { owned = true }, from_whom)
    local fresh, why = budget.skips(l, node.policy.budget, want, begin_s)
    local lvl, note = level.decide(asked, bounds, {

@@ -4,6 +4,7 @@ local files = require("syscheck.lib.files")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
+local policy_bounds = require("syscheck.policy.bounds")
 local policy_text = require("syscheck.policy.text")
 local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
@@ -109,7 +110,7 @@ end
 
 local function bounds_rows(p, job, file, line_of)
    local rows = { { "LEVEL", "VALUE", "OF", "FROM" } }
-   local bounds, from = policy.bounds(p, job)
+   local bounds, from = policy_bounds.of(p, job)
    for _, key in ipairs({ "floor", "default", "ceiling" }) do
       local kind, name, entries = from[key][1], from[key][2], from[key][3]
       -- A bound that was moved to another one is set where that one is.

@@ -60,7 +60,7 @@ end
 -- @param bounds { floor, default, ceiling } of the partition
 -- @param node { owned = no other job runs here and this one holds every CPU,
 --   fresh = what nobody asked for is skipped, why = so, in words }
--- @param from whose floor or ceiling it is, see policy.bounds; nil: the partition's
+-- @param from whose floor or ceiling it is, see bounds.of; nil: the partition's
 -- @return level, and why it is not what was asked or set (nil when it is)
 function level.decide(asked, bounds, node, from)
    local want = asked or bounds.default

@@ -1,6 +1,6 @@
 --- job_submit's decision: may this job ask for this level? Pure, 5.1 to 5.4.
 local level = require("syscheck.policy.level")
-local policy = require("syscheck.policy.policy")
+local policy_bounds = require("syscheck.policy.bounds")
 local printable = require("syscheck.lib.printable")
 
 local submit = {}
@@ -41,7 +41,7 @@ end
 
 -- What the user reads where the level is out of the bounds of one partition; else nil.
 local function out_of_bounds(p, job, partition)
-   local bounds, from = policy.bounds(p, { partition = partition, account = job.account, qos = job.qos })
+   local bounds, from = policy_bounds.of(p, { partition = partition, account = job.account, qos = job.qos })
    if not level.at_least(job.asked, bounds.floor) then
       local kind, name = owner(job, partition, from.floor)
       return ("--syscheck=%s is below the floor of %s%s: use %s or more, or leave it out")

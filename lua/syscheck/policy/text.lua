@@ -3,7 +3,8 @@
 --
 -- A policy is tables and values. Without loops, functions and concatenation every
 -- instruction runs once and nothing grows beyond the text: it cannot burn time or
--- memory, in a prolog that runs as root or under slurmctld's locks.
+-- memory, in a prolog that runs as root or under slurmctld's locks. Evaluating is left to
+-- Lua itself, so that what its manual says of tables, numbers and locals holds.
 local policy_text = {}
 
 local FORBIDDEN = {
@@ -57,138 +58,87 @@ local function next_token(text, at)
       return "number", at, last
    end
    _, last = text:find("^%.%.+", at)
-   return last and text:sub(at, last) or c, at, last or at
+   if not last then
+      _, last = text:find("^[=~<>]=", at)
+   end
+   return text:sub(at, last or at), at, last or at
 end
 
-local function lines_before(text, at)
-   local _, n = text:sub(1, at - 1):gsub("\n", "")
-   return n + 1
+-- "a\0b" of "a" and "b"; either may be nil.
+local function join(path, key)
+   return path and key and path .. "\0" .. key or path or key
 end
 
---- Refuses what a table of values does not need.
--- @return true, or nil, the line and what stands there
-function policy_text.plain(text)
-   local suspect = false
-   for word in pairs(FORBIDDEN) do
-      suspect = suspect or text:find(word, 1, true)
-   end
-   local at = 1
-   if not suspect then
-      return true -- the quick way, for long tables
-   end
-   while true do
-      local kind, first, last = next_token(text, at)
-      if not kind then
-         return true
-      end
-      local what = kind == "name" and FORBIDDEN[text:sub(first, last)] or kind ~= "name" and FORBIDDEN[kind]
-      if what then
-         return nil, lines_before(text, first),
-            ('"%s": a policy has tables and values only, no %s'):format(text:sub(first, last), what)
-      end
-      at = last + 1
-   end
-end
-
--- Where each key is set: list of { path = "a\0b", line }. Keys stand before "=",
--- as name, as ["name"], or after dots (p.limits.x = 1); tables nest them.
-local function index(text)
-   local out, stack, trail = {}, {}, {}
-   local at, line, counted = 1, 1, 1
-   local previous, bracket
+-- One walk through the tokens. Keys stand before "=", as name, as ["name"], or after dots
+-- (p.limits.x = 1); tables nest them.
+-- @return { refused = what no table of values needs, the first one: { line, text }, or nil;
+--   line_of = { ["a\0b"] = line, of the last one that sets it }; repeated = see below }
+local function scan(text)
+   local out, tables = { line_of = {}, repeated = {} }, {}
+   local at, line, newline = 1, 1, text:find("\n", 1, true)
+   local previous, bracket, key -- key: the path that has been read so far
    while true do
       local kind, first, last = next_token(text, at)
       if not kind then
          return out
       end
-      local word = text:sub(first, last)
-      local _, newlines = text:sub(counted, first - 1):gsub("\n", "")
-      line, counted, at = line + newlines, first, last + 1
-      if kind == "name" and word ~= "return" and word ~= "local" then
-         trail = previous == "." and trail or {}
-         trail[#trail + 1] = word
+      local word, top = text:sub(first, last), tables[#tables]
+      while newline and newline < first do
+         line, newline = line + 1, text:find("\n", newline + 1, true)
+      end
+      at = last + 1
+      local what = kind ~= "string" and FORBIDDEN[word]
+      if what and not out.refused then
+         out.refused = { line = line, text = ('"%s": a policy has tables and values only, no %s'):format(word, what) }
+      end
+      if kind == "name" then
+         key = join(previous == "." and key or nil, word)
       elseif kind == "string" and previous == "[" then
          bracket = word:match("^[\"'](.*)[\"']$")
-      elseif kind == "]" and bracket then
-         trail = (stack[1] and #trail == 0 or not stack[1]) and trail or {}
-         trail[#trail + 1], bracket = bracket, nil
-      elseif kind == "=" then
-         local path = {}
-         for _, key in ipairs(stack) do
-            path[#path + 1] = key ~= "" and key or nil
+      elseif kind == "]" then
+         key, bracket = bracket and join(not top and key or nil, bracket), nil
+      elseif kind == "=" and key then
+         local path = join(top and top.path, key)
+         -- Outside of a table the first key is a local's name: p.limits.x.
+         local zero = path:find("\0", 1, true) or 0
+         out.line_of[path], out.line_of[path:sub(zero + 1)] = line, line
+         if top and top.keys[key] then
+            out.repeated[#out.repeated + 1] = { key = key, line = line, first = top.keys[key] }
          end
-         path[#path + 1] = table.concat(trail, "\0")
-         out[#out + 1] = { path = table.concat(path, "\0"), line = line }
+         if top then
+            top.keys[key] = line
+         end
       elseif kind == "{" then
-         stack[#stack + 1] = previous == "=" and table.concat(trail, "\0") or ""
-         trail = {}
+         tables[#tables + 1] = { path = join(top and top.path, previous == "=" and key or nil), keys = {} }
+         key = nil
       elseif kind == "}" then
-         stack[#stack], trail = nil, {}
+         tables[#tables], key = nil, nil
       elseif kind == "," or kind == ";" then
-         trail = {}
-      end
-      previous = word == "return" and "return" or kind
-   end
-end
-
---- Keys that one table constructor sets twice: Lua takes the last one without a word.
--- @return list of { key, line, first = line of the one that does not hold }
-function policy_text.repeated(text)
-   local out, seen = {}, {}
-   local at, key, previous = 1, nil, nil
-   while true do
-      local kind, first, last = next_token(text, at)
-      if not kind then
-         return out
-      end
-      local word = text:sub(first, last)
-      at = last + 1
-      if kind == "{" then
-         seen[#seen + 1] = {}
-      elseif kind == "}" then
-         seen[#seen] = nil
-      elseif kind == "=" and key and #seen > 0 then
-         local line, keys = lines_before(text, first), seen[#seen]
-         if keys[key] then
-            out[#out + 1] = { key = key, line = line, first = keys[key] }
-         end
-         keys[key] = line
-      end
-      -- A key stands behind "{" or a separator: mode =, ["mode"] =.
-      local starts = previous == "{" or previous == "," or previous == ";"
-      if kind == "name" and starts then
-         key = word
-      elseif kind == "string" and previous == "[" then
-         key = word:match("^[\"'](.*)[\"']$")
-      elseif not (kind == "]" and previous == "string") then
          key = nil
       end
       previous = kind
    end
 end
 
---- Says where keys are set.
--- @return function(list of keys) -> line of the innermost of them that the text sets,
---   and how many of them that is (0: none)
+--- Keys that one table constructor sets twice: Lua takes the last one and reports nothing.
+-- @return list of { key, line, first = line of the one that does not hold }
+function policy_text.repeated(text)
+   return scan(text).repeated
+end
+
+--- Finds where keys are set.
+-- @return function(list of keys) -> line of the innermost of them that the text sets, else 1
 function policy_text.lines(text)
    local line_of
    return function(trail)
-      if not line_of then
-         line_of = {}
-         -- The last one counts. One key more in front is a local's name ("p.limits.x").
-         -- A table by path: a policy that a script wrote is wrong in thousands of places.
-         for _, entry in ipairs(index(text)) do
-            local zero = entry.path:find("\0", 1, true) or 0
-            line_of[entry.path], line_of[entry.path:sub(zero + 1)] = entry.line, entry.line
-         end
-      end
+      line_of = line_of or scan(text).line_of
       for n = #trail, 1, -1 do
          local line = line_of[table.concat(trail, "\0", 1, n)]
          if line then
-            return line, n
+            return line
          end
       end
-      return 1, 0
+      return 1
    end
 end
 
@@ -241,7 +191,15 @@ local function hint(text, err)
       before and (" or in line %d"):format(line) or "")
 end
 
-local MAX_STEPS = 1e6 -- a second fence: a policy is a table; more VM steps are a loop
+-- Whether a word that is refused may stand in it: most long tables need no look at each token.
+local function is_suspect(text)
+   for word in pairs(FORBIDDEN) do
+      if text:find(word, 1, true) then
+         return true
+      end
+   end
+   return false
+end
 
 --- Evaluates a policy.
 -- @return what it returns; or nil and "name:line: why"
@@ -250,25 +208,19 @@ function policy_text.evaluate(text, name)
    if not chunk then
       return nil, err .. hint(text, err)
    end
-   local ok, line, what = policy_text.plain(text)
-   if not ok then
-      return nil, ("%s:%d: %s"):format(name, line, what)
+   local refused = is_suspect(text) and scan(text).refused
+   if refused then
+      return nil, ("%s:%d: %s"):format(name, refused.line, refused.text)
    end
-   -- Its own coroutine, so that the hook counts nothing but the file. Without the
-   -- metatable's index a string has no methods: ("x"):rep(1e9) is out of reach.
-   local run, strings = coroutine.create(chunk), getmetatable("")
+   -- Without the metatable's index a string has no methods: ("x").rep("x", 1e9) is out of reach.
+   local strings = getmetatable("")
    local methods = strings.__index
-   local too_long = name .. ":0: runs too long; a policy is one table"
-   debug.sethook(run, function()
-      error(too_long, 0)
-   end, "", MAX_STEPS)
    strings.__index = nil
-   local good, value = coroutine.resume(run)
+   local good, value = pcall(chunk)
    strings.__index = methods
    if not good then
       return nil, tostring(value)
-   end
-   if type(value) ~= "table" then
+   elseif type(value) ~= "table" then
       return nil, name .. ":1: must return a table (return { ... })"
    end
    return value

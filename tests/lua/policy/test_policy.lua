@@ -4,6 +4,7 @@ package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local level = require("syscheck.policy.level")
 local policy = require("syscheck.policy.policy")
+local policy_bounds = require("syscheck.policy.bounds")
 local policy_copy = require("syscheck.policy.copy")
 local policy_text = require("syscheck.policy.text")
 local submit = require("syscheck.policy.submission")
@@ -40,20 +41,21 @@ function TestRules:test_the_highest_floor_the_lowest_ceiling_the_most_specific_d
       { { partition = "other", account = "nobody", qos = "nothing" }, "none", "passive", "full" },
    }
    for i, c in ipairs(cases) do
-      local b = policy.bounds(p, c[1])
+      local b = policy_bounds.of(p, c[1])
       lu.assertEquals({ b.floor, b.default, b.ceiling }, { c[2], c[3], c[4] }, "case " .. i)
    end
 end
 
 function TestRules:test_star_is_every_name_that_is_not_there_key_by_key()
    local p = parse('accounts = { ["*"] = { floor = "passive", ceiling = "quick" }, physics = { floor = "quick" } }')
-   lu.assertEquals(policy.bounds(p, { account = "other" }).floor, "passive")
-   lu.assertEquals(policy.bounds(p, {}).floor, "passive")
-   lu.assertEquals(policy.bounds(p, { account = "physics" }), { floor = "quick", default = "quick", ceiling = "quick" })
+   lu.assertEquals(policy_bounds.of(p, { account = "other" }).floor, "passive")
+   lu.assertEquals(policy_bounds.of(p, {}).floor, "passive")
+   lu.assertEquals(policy_bounds.of(p, { account = "physics" }),
+      { floor = "quick", default = "quick", ceiling = "quick" })
 end
 
 function TestRules:test_a_note_says_whose_bound_it_is()
-   local bounds, from = policy.bounds(parse(RULES), { partition = "main", account = "physics" })
+   local bounds, from = policy_bounds.of(parse(RULES), { partition = "main", account = "physics" })
    local _, note = level.decide("none", bounds, { owned = true }, from)
    lu.assertEquals(note, "none asked, the account's floor is quick")
    _, note = level.decide("full", bounds, { owned = true }, from)

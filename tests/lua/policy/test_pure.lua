@@ -4,6 +4,7 @@ package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local level = require("syscheck.policy.level")
 local policy = require("syscheck.policy.policy")
+local policy_bounds = require("syscheck.policy.bounds")
 local submit = require("syscheck.policy.submission")
 
 local FIXTURES = os.getenv("FIXTURES") or "tests/fixtures"
@@ -138,7 +139,7 @@ function TestPolicy:test_a_list_is_taken_as_given()
 end
 
 local function bounds(p, job)
-   return (policy.bounds(p, job)) -- without where each is from
+   return (policy_bounds.of(p, job)) -- without where each is from
 end
 
 function TestPolicy:test_bounds_fall_back_to_star_then_defaults()

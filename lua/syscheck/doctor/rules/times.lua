@@ -1,6 +1,6 @@
 --- How long a policy's checks keep a prolog busy. Pure.
 local level = require("syscheck.policy.level")
-local policy = require("syscheck.policy.policy")
+local policy_bounds = require("syscheck.policy.bounds")
 
 local times = {}
 
@@ -40,7 +40,7 @@ end
 function times.reachable(p)
    local highest = "none"
    for name in pairs(p.partitions) do
-      local ceiling = policy.bounds(p, { partition = name }).ceiling
+      local ceiling = policy_bounds.of(p, { partition = name }).ceiling
       highest = level.at_least(ceiling, highest) and ceiling or highest
    end
    local out = {}
