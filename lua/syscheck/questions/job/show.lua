@@ -67,18 +67,6 @@ end
 
 local STATUS_STYLE = { pass = "good", fail = "bad", warn = "warn", unknown = "warn" }
 
--- The names of one kind of error's units: "mc0 CPU0_DIMM_A1: corrected 12".
-local function error_text(e)
-   local counts = {}
-   for _, name in ipairs({ "corrected", "uncorrected", "errors", "downed" }) do
-      if type(e[name]) == "number" and e[name] > 0 then
-         counts[#counts + 1] = ("%s %.0f"):format(name, e[name])
-      end
-   end
-   return ("%s: %s"):format(tostring(e.unit or e.kind), table.concat(counts, ", "))
-end
-show.error_text = error_text
-
 -- What a healthy node does not have, and the fields that it is told of.
 -- @return list of { text, names }
 local function events_of(row)
@@ -157,7 +145,7 @@ function show.remarks(run, list)
          end
       end
       for _, e in ipairs(job and job.errors or {}) do
-         add(row, error_text(e))
+         add(row, job_records.error_text(e))
       end
       for _, found in ipairs(mine) do
          if unlike[found.name] then

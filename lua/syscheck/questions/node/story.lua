@@ -1,7 +1,7 @@
 --- What happened to a node: from its checks and job records, each fed in the order of time.
 -- Pure; keeps numbers of what was measured, and the last `limit` events and jobs.
 local fields = require("syscheck.catalogue.fields")
-local job_show = require("syscheck.questions.job.show")
+local job_records = require("syscheck.questions.job.records")
 local statistics = require("syscheck.lib.statistics")
 
 local story = {}
@@ -100,7 +100,7 @@ local function parts(errors, kinds)
    local out = {}
    for _, e in ipairs(errors or {}) do
       if kinds[e.kind] then
-         out[#out + 1] = job_show.error_text(e)
+         out[#out + 1] = job_records.error_text(e)
       end
    end
    return #out > 0 and " (" .. table.concat(out, "; ") .. ")" or ""
