@@ -7,7 +7,7 @@ local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
 local suspects = require("syscheck.questions.suspects.logic")
 local suspects_data = require("syscheck.questions.suspects.read")
-local text = require("syscheck.questions.why.show")
+local text = require("syscheck.questions.why.words")
 local time = require("syscheck.lib.time")
 local why = require("syscheck.questions.why.logic")
 

@@ -6,7 +6,7 @@ local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
-local text = require("syscheck.questions.why.show")
+local text = require("syscheck.questions.why.words")
 local time = require("syscheck.lib.time")
 local why = require("syscheck.questions.why.logic")
 

@@ -5,7 +5,7 @@ local causes = require("syscheck.questions.why.causes")
 local fields = require("syscheck.catalogue.fields")
 local stats = require("syscheck.questions.why.stats")
 local suspects = require("syscheck.questions.suspects.logic")
-local text = require("syscheck.questions.why.show")
+local text = require("syscheck.questions.why.words")
 local why = require("syscheck.questions.why.logic")
 
 local function near(got, want, relative)
