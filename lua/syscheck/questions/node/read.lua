@@ -95,7 +95,7 @@ end
 --- @param node from find
 -- @param from epoch seconds
 -- @param limit jobs and events that are kept
--- @return what story:tell returns
+-- @return what story:answer returns, with `node`, `since`, and `to` (now)
 function node_store.story(store, node, from, limit)
    local word, tale = job_store.words(store), story.new(limit)
    for t in store:rows(CHECKS, node.key, since.key(from)) do
@@ -112,14 +112,15 @@ function node_store.story(store, node, from, limit)
    for t in store:rows(LOSSES, node.key, since.key(from)) do
       tale:loss({ time = t[1], records = t[2], bytes = t[3], reason = word(t[4]) })
    end
-   local told, run_of = tale:tell(), runs_of(store)
-   explain_changes(store, told.events)
-   for _, list in ipairs({ told.events, told.jobs }) do
+   local answer, run_of = tale:answer(), runs_of(store)
+   explain_changes(store, answer.events)
+   for _, list in ipairs({ answer.events, answer.jobs }) do
       for _, entry in ipairs(list) do
          entry.run = run_of(entry.run)
       end
    end
-   return told
+   answer.node, answer.since, answer.to = node, from, os.time()
+   return answer
 end
 
 return node_store

@@ -1,30 +1,27 @@
---- An answer of why.lua in words. Pure.
-local causes = require("syscheck.questions.why.causes")
+--- An answer of logic.lua in words. Pure.
 local metrics = require("syscheck.catalogue.metrics")
-local output = require("syscheck.lib.output")
 local units = require("syscheck.lib.units")
 
-local text = {}
+local words = {}
 
 local MOST_NAMED = 3 -- causes in the sentence
 local MORE_WORK = 1.1
-local SHOWN_P = 0.5 -- what chance explains as well as not is in no table
 
 --- 1204 -> "1,204"
-function text.count(value)
+function words.count(value)
    local digits = ("%.0f"):format(value)
    local grouped = digits:reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", "")
    return grouped
 end
 
 --- A value with its unit; "-" where there is none.
-function text.value(e, value)
+function words.value(e, value)
    if type(value) ~= "number" then
       return "-"
    elseif e.item.source == "check" then
       return metrics.show(metrics.BY_NAME[e.name], value) .. " " .. e.unit
    elseif e.item.kind == "count" then
-      return text.count(value)
+      return words.count(value)
    elseif e.item.kind == "time" then
       local s = value * e.item.each_s
       return (s >= 100 and "%.0f s" or s >= 1 and "%.1f s" or "%.2f s"):format(s)
@@ -33,7 +30,7 @@ function text.value(e, value)
 end
 
 --- A probability: two digits, none for what is next to nothing.
-function text.p(p)
+function words.p(p)
    if not p then
       return "-"
    elseif p < 1e-6 then
@@ -42,7 +39,7 @@ function text.p(p)
    return (p < 0.001 and "%.0e" or p < 0.095 and "%.2g" or "%.2f"):format(p):gsub("e%-0", "e-")
 end
 
-function text.times(x)
+function words.times(x)
    if not x then
       return "-"
    end
@@ -66,26 +63,31 @@ local function against(e)
    elseif usual == 0 then
       return (", %s %s"):format(who, e.item.kind == "count" and e.name ~= "throttle_events" and "none" or "never")
    end
-   return (", %s %s"):format(who, text.value(e, usual))
+   return (", %s %s"):format(who, words.value(e, usual))
 end
 
 local WHEN = { before = " before it", after = " after it" }
 
+--- What was measured, and when.
+function words.label(e)
+   return e.label .. (WHEN[e.when] or "")
+end
+
 --- "throttled 1,204 times (312 s) during it, its peers never"
-function text.evidence(e)
+function words.evidence(e)
    local what
    if e.name == "throttle_events" then
-      what = ("throttled %s times during it"):format(text.count(e.value))
+      what = ("throttled %s times during it"):format(words.count(e.value))
    elseif e.events and e.events > 0 then
-      what = ("throttled %s times (%s) during it"):format(text.count(e.events), text.value(e, e.value))
+      what = ("throttled %s times (%s) during it"):format(words.count(e.events), words.value(e, e.value))
    elseif e.item.source == "check" then
-      what = ("%s %s%s"):format(e.label, text.value(e, e.value), WHEN[e.when] or "")
+      what = ("%s %s%s"):format(e.label, words.value(e, e.value), WHEN[e.when] or "")
    elseif e.item.kind == "count" then
-      what = ("%s %s"):format(text.value(e, e.value), e.label)
+      what = ("%s %s"):format(words.value(e, e.value), e.label)
    elseif e.item.kind == "time" then
-      what = ("%s %s of %.0f s"):format(e.label, text.value(e, e.value), e.elapsed_s)
+      what = ("%s %s of %.0f s"):format(e.label, words.value(e, e.value), e.elapsed_s)
    else
-      what = ("%s %s"):format(e.label, text.value(e, e.value))
+      what = ("%s %s"):format(e.label, words.value(e, e.value))
    end
    return what .. against(e)
 end
@@ -93,23 +95,23 @@ end
 --- What a condition says, as part of a sentence.
 -- @param name function(node) -> its name, safe to print
 -- @param nodes how many the job has
-function text.condition(c, name, nodes)
+function words.condition(c, name, nodes)
    local e = c.evidence[1]
    local subject = c.where == "all" and ("all %d nodes"):format(nodes) or name(c.node)
-   return ("%s%s: %s"):format(c.perhaps and "perhaps " or "", subject, text.evidence(e))
+   return ("%s%s: %s"):format(c.perhaps and "perhaps " or "", subject, words.evidence(e))
 end
 
 --- Is it slow, in words.
 -- @param label of the job
-function text.slow(label, slow)
+function words.slow(label, slow)
    local like = ("%d like run%s"):format(slow.count, slow.count == 1 and "" or "s")
    if slow.verdict == "unknown" then
       return ("cannot tell whether job %s was slow: %s%s, %d are wanted"):format(label, like,
-         slow.ratio and (" (it took %s)"):format(text.times(slow.ratio)) or "", slow.wanted)
+         slow.ratio and (" (it took %s)"):format(words.times(slow.ratio)) or "", slow.wanted)
    end
    local short = slow.count < slow.wanted and (", %d are wanted"):format(slow.wanted) or ""
    return ("job %s took %s the median of its %s (these %s to %s; by chance p %s%s)%s"):format(label,
-      text.times(slow.ratio), like, text.times(slow.low), text.times(slow.high), text.p(slow.p), short,
+      words.times(slow.ratio), like, words.times(slow.low), words.times(slow.high), words.p(slow.p), short,
       slow.verdict == "no" and ": not slow" or slow.verdict == "perhaps" and ": perhaps slow" or "")
 end
 
@@ -118,7 +120,7 @@ local function more_work(work)
    local list = {}
    for _, w in ipairs(work) do
       if w.ratio >= MORE_WORK and w.p_rank <= 0.2 then
-         list[#list + 1] = ("%s %s of like runs"):format(w.label, text.times(w.ratio))
+         list[#list + 1] = ("%s %s of like runs"):format(w.label, words.times(w.ratio))
       end
    end
    return table.concat(list, ", ", 1, math.min(MOST_NAMED, #list))
@@ -127,12 +129,12 @@ end
 --- The answer in one or two sentences.
 -- @param answer of why.analyse
 -- @param job { label, nodes }
-function text.conclusion(answer, job, name)
-   local first = text.slow(job.label, answer.slow)
+function words.conclusion(answer, job, name)
+   local first = words.slow(job.label, answer.slow)
    local parts, all = {}, false
    for i, c in ipairs(answer.blamed) do
       if i <= MOST_NAMED then
-         parts[#parts + 1] = text.condition(c, name, job.nodes)
+         parts[#parts + 1] = words.condition(c, name, job.nodes)
          all = all or c.where == "all"
       end
    end
@@ -148,34 +150,12 @@ function text.conclusion(answer, job, name)
    end
    local odd = answer.conditions[1] and answer.conditions[1].out_of_line and answer.conditions[1]
    if answer.slow.verdict == "no" then
-      return first .. (odd and "; out of line all the same: " .. text.condition(odd, name, job.nodes) or "")
+      return first .. (odd and "; out of line all the same: " .. words.condition(odd, name, job.nodes) or "")
    end
    local work = more_work(answer.work)
-   local nothing = ("nothing that was recorded explains it (%s values looked at)"):format(text.count(answer.looked))
+   local nothing = ("nothing that was recorded explains it (%s values looked at)"):format(words.count(answer.looked))
    return ("%s; %s%s%s"):format(first, nothing, work ~= "" and "; the job did more: " .. work or "",
-      odd and ("; out of line, but too small to be the cause: " .. text.condition(odd, name, job.nodes)) or "")
+      odd and ("; out of line, but too small to be the cause: " .. words.condition(odd, name, job.nodes)) or "")
 end
 
-local HEAD = { "NODE", "CAUSE", "WHAT", "VALUE", "PEERS", "LIKE_RUNS", "CLASS", "TIMES", "COST_s", "OF_LOSS_%", "P" }
-
---- Table of conditions; a condition's first row carries its cause and p.
-function text.table(answer, job, name, color)
-   local rows = { HEAD }
-   for _, c in ipairs(answer.conditions) do
-      for i, e in ipairs(c.p_corrected <= SHOWN_P and c.evidence or {}) do
-         if i == 1 or (e.p <= 0.05 and i <= 4) then
-            local style = c.blamed and "bad" or c.out_of_line and "warn" or nil
-            rows[#rows + 1] = {
-               i == 1 and output.cell(c.where == "all" and ("all %d"):format(job.nodes) or name(c.node), style) or "",
-               i == 1 and causes.GROUPS[c.group] or "", e.label .. (WHEN[e.when] or ""), text.value(e, e.value),
-               text.value(e, e.peers), text.value(e, e.like), text.value(e, e.class), text.times(e.times),
-               ("%.0f"):format(e.cost_s),
-               i == 1 and c.accounts and ("%.0f"):format(100 * math.min(1, c.accounts)) or "",
-               i == 1 and text.p(c.p_corrected) or "" }
-         end
-      end
-   end
-   return #rows > 1 and output.table(rows, color) or nil
-end
-
-return text
+return words
