@@ -29,11 +29,6 @@ HWLOC_LIBS   = $(shell pkg-config --libs hwloc)
 BLAS_CFLAGS  = $(shell pkg-config --cflags openblas)
 BLAS_LIBS    = $(shell pkg-config --libs openblas)
 
-# What ingest reads records with, where simdjson is there; without it, lua-cjson (docs/store.md).
-CXXFLAGS     ?= -O2 -g
-PICKER       ?= $(if $(shell pkg-config --exists simdjson && echo yes),$(B)/lua/syscheck_pick.so)
-LUA_CFLAGS    = $(shell pkg-config --cflags lua5.4 2>/dev/null || pkg-config --cflags lua)
-
 B           := build
 # A kernel is a folder of kernels/: its objects and those of common/. The units are all but the main files.
 KERNELS     := $(filter-out common,$(notdir $(wildcard kernels/*)))
@@ -52,16 +47,13 @@ SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup place totals tota
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := all
-.PHONY: all kernels plugin picker setup setup-check stage install check check-asan lint demo bench bench-detect bench-store bench-why clean help
+.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect bench-store bench-why clean help
 
-all: setup-check kernels plugin picker stage ## Build everything into build/ (build/prefix runs in place)
+all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
 
 kernels: $(KERNELS:%=$(B)/kernels/%)
 
 plugin: $(B)/spank/spank_syscheck.so
-
-picker: $(PICKER)
-	$(Q)[ -n '$(PICKER)' ] || echo 'no simdjson: syscheck ingest will read with lua-cjson, half as fast'
 
 setup: ## Install what is missing to build and test (Debian 12 or newer; apt)
 	$(Q)tests/setup.sh install
@@ -90,10 +82,6 @@ $(B)/spank/%.o: spank/%.c
 $(B)/spank/spank_syscheck.so: $(SPANK_OBJ) spank/plugin.map
 	$(Q)$(CC) -shared $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--version-script=spank/plugin.map -o $@ $(SPANK_OBJ)
 
-$(B)/lua/syscheck_pick.so: lua/pick.cc
-	@mkdir -p $(@D)
-	$(Q)$(CXX) -shared -std=c++17 -Wall -Wextra -Werror -Wshadow $(HARDEN) -fPIC -fvisibility=hidden $(LUA_CFLAGS) $(CXXFLAGS) $(ALL_LDFLAGS) -o $@ $< -lsimdjson
-
 $(B)/tests/c/%: tests/c/%.c $(UNITS) $(SPANK_PURE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(SPANK_PURE) $(UNITS) $(HWLOC_LIBS) -lnuma -lcmocka -lm
@@ -106,15 +94,15 @@ $(B)/tests/bench/%: tests/bench/%.c $(UNITS)
 # tree that runs in place (build/prefix), a test cluster's own copy.
 INSTALL_ARGS = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' LIBEXECDIR='$(LIBEXECDIR)' \
 	DATADIR='$(DATADIR)' MANDIR='$(MANDIR)' SYSCONFDIR='$(SYSCONFDIR)' LOCALSTATEDIR='$(LOCALSTATEDIR)' \
-	RUNDIR='$(RUNDIR)' LUA='$(LUA)' VERSION='$(VERSION)' KERNELS='$(KERNELS)' PICKER='$(PICKER)'
+	RUNDIR='$(RUNDIR)' LUA='$(LUA)' VERSION='$(VERSION)' KERNELS='$(KERNELS)'
 
-install: kernels plugin picker ## Install; DESTDIR=, PREFIX= (default /usr/local), SYSCONFDIR=, LOCALSTATEDIR=, RUNDIR=
+install: kernels plugin ## Install; DESTDIR=, PREFIX= (default /usr/local), SYSCONFDIR=, LOCALSTATEDIR=, RUNDIR=
 	$(Q)$(INSTALL_ARGS) tests/install.sh
 	@echo 'installed in $(DESTDIR)$(PREFIX); how a site connects it: docs/admin.md'
 
 stage: $(B)/prefix/.staged
 
-$(B)/prefix/.staged: $(KERNELS:%=$(B)/kernels/%) $(B)/spank/spank_syscheck.so $(PICKER) tests/install.sh \
+$(B)/prefix/.staged: $(KERNELS:%=$(B)/kernels/%) $(B)/spank/spank_syscheck.so tests/install.sh \
 		$(shell find lua prolog epilog etc docs/man -type f 2>/dev/null)
 	$(Q)$(MAKE) --no-print-directory install PREFIX='$(CURDIR)/$(B)/prefix' DESTDIR= >/dev/null
 	@touch $@
@@ -126,12 +114,11 @@ check: setup ## Install what is missing, build, run every test
 
 # The same rules into another directory.
 SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-ASAN_MAKE = $(MAKE) --no-print-directory B=build/asan \
-	CFLAGS='$(SANITIZE)' CXXFLAGS='$(SANITIZE)'
+ASAN_MAKE = $(MAKE) --no-print-directory B=build/asan CFLAGS='$(SANITIZE)'
 
-check-asan: setup ## A short run of every kernel, the C units and the picker under the sanitizers
-	$(Q)$(ASAN_MAKE) kernels picker $(patsubst $(B)/%,build/asan/%,$(C_TESTS))
-	$(Q)tests/asan.sh $(KERNELS:%=build/asan/kernels/%) -- $(patsubst $(B)/%,build/asan/%,$(C_TESTS)) -- $(patsubst $(B)/%,build/asan/%,$(PICKER))
+check-asan: setup ## A short run of every kernel and the C units under the sanitizers
+	$(Q)$(ASAN_MAKE) kernels $(patsubst $(B)/%,build/asan/%,$(C_TESTS))
+	$(Q)tests/asan.sh $(KERNELS:%=build/asan/kernels/%) -- $(patsubst $(B)/%,build/asan/%,$(C_TESTS))
 
 lint: setup ## shellcheck, luacheck, mandoc, clang-tidy
 	$(Q)tests/lint.sh

@@ -1,16 +1,19 @@
 --- After the job: snapshot again, what changed, one job record.
 local uv = require("luv")
-local counters = require("syscheck.counters.snapshot")
+local deltas = require("syscheck.counters.deltas")
+local counters = require("syscheck.hardware.snapshot")
 local gauges = require("syscheck.counters.gauges")
 local inventory = require("syscheck.hardware.inventory")
 local jobs = require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
 local log = require("syscheck.lib.log")
-local records = require("syscheck.spool.records")
+local throttle = require("syscheck.counters.throttle")
+local machine = require("syscheck.hardware.machine")
+local time = require("syscheck.lib.time")
 local runs = require("syscheck.node.runs")
 local stage = require("syscheck.node.stage")
 local steps = require("syscheck.node.steps")
-local time = require("syscheck.lib.time")
+local records = require("syscheck.spool.records")
 
 local epilog = {}
 
@@ -18,7 +21,7 @@ local epilog = {}
 local function totals(snapshot)
    local out = { time = time.show(snapshot.time) }
    for name, source in pairs(snapshot.sources) do
-      out[name] = counters.total(source)
+      out[name] = deltas.total(source)
    end
    return out
 end
@@ -28,7 +31,7 @@ local function is_suspect(delta)
    if not delta then
       return true
    end
-   local events = counters.throttle_events(delta.throttle)
+   local events = throttle.events(delta.throttle)
    local errors = delta.memory_errors
    return (events and events > 0) or (errors and ((errors.corrected or 0) + (errors.uncorrected or 0)) > 0) or false
 end
@@ -62,7 +65,7 @@ function epilog.main(get, options)
    local from = begin and begin.snapshot
    local delta, why
    if type(from) == "table" and type(from.sources) == "table" and type(from.time) == "number" then
-      delta, why = counters.delta(from, to)
+      delta, why = deltas.delta(from, to)
    else
       from, why = nil, "no begin snapshot"
    end
@@ -73,11 +76,11 @@ function epilog.main(get, options)
    local hardware = inventory.read(node.root)
    local record = records.new("job", node, hardware, to)
    record.job = job
-   record["begin"], record["end"] = from and totals(from), gauges.add_to(totals(to), node.root, hardware)
+   record["begin"], record["end"] = from and totals(from), gauges.add_to(totals(to), machine.at(node.root), hardware)
    record.delta = delta
    record.errors = delta and counters.errors(from, to, node.root)
    record.elapsed_s = from and math.max(0, to.time - from.time)
-   record.throttle_events = delta and counters.throttle_events(delta.throttle)
+   record.throttle_events = delta and throttle.events(delta.throttle)
    -- Kept by a prolog that was ended while it drained the node.
    record.check = begin and (begin.check or jobs.check_of(begin.record))
    runs.join(record, run)

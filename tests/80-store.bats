@@ -479,6 +479,29 @@ stores_once() {
 	everywhere migrate_all
 }
 
+@test "a store that is older than a field: ingest adds its column, two at a time as well" {
+	younger() {
+		two_nodes "$D/records.jsonl"
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		q 'ALTER TABLE job_node DROP COLUMN oom_kills'
+		q 'ALTER TABLE check_node DROP COLUMN best_gbs'
+		run --separate-stderr syscheck store info --store "$STORE"
+		echo "$output$stderr"
+		[ "$status" -eq 3 ]
+		[[ $stderr == "syscheck: store "*"has no column "@(oom_kills|best_gbs)" yet; syscheck ingest brings it up to date" ]]
+		lines "job { job = { id = 99 }, delta = { oom = { kills = 7 } } }" >>"$D/records.jsonl"
+		syscheck ingest --store "$STORE" "$D" 3>&- &
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		wait $!
+		[ "$(q 'SELECT COUNT(*) FROM job_node WHERE oom_kills = 7')" = 1 ]
+		[ "$(q 'SELECT COUNT(*) FROM check_node WHERE best_gbs IS NULL')" -gt 0 ]
+		syscheck store info --store "$STORE"
+	}
+	everywhere younger
+}
+
 @test "a server that goes away: one line, exit 3, nothing lost" {
 	for kind in postgresql mariadb; do
 		fresh "$kind"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# make check-asan: a short run of every kernel, the C units and the picker's damaged lines, built
-# with the address and undefined-behaviour sanitizers into build/asan. Any report is a failure.
-#   asan.sh KERNEL... -- UNIT... -- PICKER
+# make check-asan: a short run of every kernel and the C units, built with the address and
+# undefined-behaviour sanitizers into build/asan. Any report is a failure.
+#   asan.sh KERNEL... -- UNIT...
 set -u
 cd "$(dirname "$0")/.." || exit 2
 export ASAN_OPTIONS=abort_on_error=0:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1 FIXTURES=$PWD/tests/fixtures
@@ -46,15 +46,8 @@ while [ "$#" -gt 0 ] && [ "$1" != -- ]; do
 	shift
 done
 [ "$#" = 0 ] || shift
-while [ "$#" -gt 0 ] && [ "$1" != -- ]; do
-	clean "${1##*/}" "$1"
-	shift
-done
-[ "$#" = 0 ] || shift
-for picker in "$@"; do
-	# Lua itself has no sanitizer: its library goes before. Lua's own leaks are not looked for.
-	clean "${picker##*/}" env LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
-		ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" PICKER="$picker" ROUNDS=100000 lua5.4 tests/lua/store/test_picker.lua
+for unit in "$@"; do
+	clean "${unit##*/}" "$unit"
 done
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -68,9 +68,6 @@ main() {
 		binary "build/kernels/$f" "$(dest "$LIBEXECDIR/$f")"
 	done
 	binary build/spank/spank_syscheck.so "$(dest "$LIBDIR/spank_syscheck.so")"
-	if [ -n "$PICKER" ]; then
-		binary "$PICKER" "$(dest "$LIBDIR/syscheck_pick.so")"
-	fi
 	for STAGE in prolog epilog health; do
 		substitute 755 prolog/entry.sh "$(dest "$LIBEXECDIR/$STAGE")"
 	done

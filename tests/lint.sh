@@ -76,20 +76,10 @@ lint_c() {
 	return "${PIPESTATUS[2]}"
 }
 
-lint_cc() {
-	local flags
-	read -r -a flags < <(pkg-config --cflags lua5.4 simdjson)
-	sources | grep '^lua/.*\.cc$' | xargs -I '{}' clang-tidy --quiet --warnings-as-errors='*' \
-		--checks='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters' '{}' -- -std=c++17 "${flags[@]}" 2>&1 |
-		grep -v 'warnings generated'
-	return "${PIPESTATUS[2]}"
-}
-
 step "shellcheck" lint_shell
 step "luacheck" lint_lua
 step "rooms" lint_rooms
 step "luac 5.1 to 5.4" lint_lua_versions
 step "man pages" lint_man
 step "clang-tidy" lint_c
-step "clang-tidy, C++" lint_cc
 exit "$bad"

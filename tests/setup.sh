@@ -9,7 +9,6 @@ set -u
 packages() {
 	cat <<-'LIST'
 	build gcc
-	build g++
 	build make
 	build libc6-dev
 	build pkg-config
@@ -17,8 +16,6 @@ packages() {
 	build libnuma-dev
 	build libopenblas-dev
 	build libslurm-dev
-	build libsimdjson-dev
-	build liblua5.4-dev
 	build lua5.4
 	build lua-luv
 	build lua-cjson

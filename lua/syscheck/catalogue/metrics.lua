@@ -1,40 +1,81 @@
---- The values that are rated: where each comes from and how it is shown.
+--- What a check looks at: kernels, the values that they measure, and what the node has.
+-- Rating, the policy's keys, the store's columns, `why` and doctor read these lists; each
+-- counter of a job stands with its source (counters/). Pure; runs on 5.1 to 5.4, because the
+-- policy reads it.
 local metrics = {}
 
---- In the order of the user's line.
+--- In the order in which they run.
+--   name        its executable, its folder in kernels/
+--   seconds     time box at each level that may run it: what holds where the policy is silent
+--   directories it measures each of the policy's io_paths, not the node; it is never rated
+metrics.KERNELS = {
+   { name = "stream", seconds = { quick = 2, full = 2 } },
+   { name = "dgemm", seconds = { quick = 1, full = 5 } },
+   { name = "noise", seconds = { quick = 0.5, full = 2 } },
+   { name = "numa", seconds = { full = 5 } },
+   { name = "scaling", seconds = { full = 5 } },
+   { name = "io", seconds = { full = 3 }, directories = true },
+}
+
+local function of_three_arrays(r)
+   return type(r.array_mb) == "number" and 3 * r.array_mb, r.array_limit or r.limit
+end
+
+-- Only where the kernel cannot flush what it visits from the caches (not x86-64).
+local function of_chase(r)
+   return r.flushed == false and type(r.chase_mb) == "number" and r.chase_mb, r.limit
+end
+
+--- In the order of the user's line. Those that no `expected` marks are columns of the
+-- store's table check_node, too; of those that have a kernel, a baseline learns.
 --   name     key in a kernel's JSON (or of a counter), in limits and baselines
---   kernel   the executable that measures it; nil for a counter
+--   label    in the user's line; `long` where there is room for it
+--   kernel   which one measures it; nil for a counter
 --   better   which way is good
+--   digits   after the point (0), see metrics.show
 --   static   a baseline does not rate it, only a limit of the policy
+--   limit    the policy's limits.NAME where the policy is silent
+--   cause    what it speaks for when a job was slow: a group of questions/why/causes.lua
+--   measured_in function(result) -> MB that it was measured in, and what cut them; nil: no
+--            memory bandwidth
 --   expected of the inventory (a field of inventory.read): compared with policy.expect,
 --            else with what most nodes of the class have
---   setting  of the inventory, too, but no number of parts: told when it differs
+--   setting  of the inventory, too, but no number of parts: reported when it differs
 metrics.LIST = {
-   { name = "triad_gbs", label = "triad", unit = "GB/s", kernel = "stream", better = "higher", digits = 1 },
-   { name = "gflops", label = "dgemm", unit = "GFLOP/s", kernel = "dgemm", better = "higher", digits = 0 },
-   { name = "noise_pct", label = "noise", unit = "%", kernel = "noise", better = "lower", digits = 1, static = true },
-   { name = "latency_ns", label = "latency", unit = "ns", kernel = "numa", better = "lower", digits = 0 },
-   { name = "best_gbs", label = "scaling", unit = "GB/s", kernel = "scaling", better = "higher", digits = 1 },
-   { name = "throttle_events", label = "throttle", unit = "", better = "lower", digits = 0 },
-   { name = "memory_gib", label = "memory", unit = "GiB", expected = true, digits = 0 },
-   { name = "dimms", label = "DIMMs", unit = "", expected = true, digits = 0 },
-   { name = "packages", label = "packages", unit = "", expected = true, digits = 0 },
-   { name = "cores", label = "cores", unit = "", expected = true, digits = 0 },
-   { name = "threads", label = "threads", unit = "", expected = true, digits = 0 },
-   { name = "numa_nodes", label = "NUMA nodes", unit = "", expected = true, digits = 0 },
-   { name = "class", label = "class", unit = "", expected = true, setting = true, digits = 0 },
-   { name = "config", label = "config", unit = "", expected = true, setting = true, digits = 0 },
+   { name = "triad_gbs", label = "triad", unit = "GB/s", kernel = "stream", better = "higher", digits = 1,
+      cause = "memory", measured_in = of_three_arrays },
+   { name = "gflops", label = "dgemm", unit = "GFLOP/s", kernel = "dgemm", better = "higher",
+      cause = "clock" },
+   { name = "noise_pct", label = "noise", unit = "%", kernel = "noise", better = "lower", digits = 1, static = true,
+      limit = { action = "warn" }, cause = "daemon" },
+   { name = "latency_ns", label = "latency", long = "memory latency", unit = "ns", kernel = "numa", better = "lower",
+      limit = { action = "warn" }, cause = "memory", measured_in = of_chase },
+   { name = "best_gbs", label = "scaling", unit = "GB/s", kernel = "scaling", better = "higher", digits = 1,
+      limit = { action = "off" }, cause = "memory", measured_in = of_three_arrays },
+   { name = "throttle_events", label = "throttle", long = "throttle events before the job", unit = "",
+      better = "lower", limit = { max = 0, action = "warn" } },
+   { name = "memory_gib", label = "memory", unit = "GiB", expected = true },
+   { name = "dimms", label = "DIMMs", unit = "", expected = true },
+   { name = "packages", label = "packages", unit = "", expected = true },
+   { name = "cores", label = "cores", unit = "", expected = true },
+   { name = "threads", label = "threads", unit = "", expected = true },
+   { name = "numa_nodes", label = "NUMA nodes", unit = "", expected = true },
+   { name = "class", label = "class", unit = "", expected = true, setting = true },
+   { name = "config", label = "config", unit = "", expected = true, setting = true },
 }
 
 metrics.BY_NAME = {}
+--- Names of what a node has so many of.
+metrics.PARTS = {}
 for _, m in ipairs(metrics.LIST) do
    metrics.BY_NAME[m.name] = m
+   metrics.PARTS[#metrics.PARTS + 1] = m.expected and not m.setting and m.name or nil
 end
 
 --- "61.3" or, with unit, "61.3 GB/s". At least three significant digits, so that
 -- a small rate is not shown as 0.
 function metrics.show(metric, value, with_unit)
-   local digits = metric.digits
+   local digits = metric.digits or 0
    local size = math.abs(value)
    if metric.kernel and size > 0 and size < 100 then
       digits = math.max(digits, size < 1 and 2 or size < 10 and digits > 0 and 2 or 1)
@@ -46,20 +87,6 @@ function metrics.show(metric, value, with_unit)
    return with_unit and metric.unit ~= "" and text .. " " .. metric.unit or text
 end
 
--- MB that a value was measured in, and what cut them. Latency only where the kernel
--- cannot flush what it visits from the caches (not x86-64).
-local MEASURED_IN = {
-   triad_gbs = function(r)
-      return type(r.array_mb) == "number" and 3 * r.array_mb, r.array_limit
-   end,
-   best_gbs = function(r)
-      return type(r.array_mb) == "number" and 3 * r.array_mb, r.limit
-   end,
-   latency_ns = function(r)
-      return r.flushed == false and type(r.chase_mb) == "number" and r.chase_mb, r.limit
-   end,
-}
-
 -- Too little memory was free, or too little time to touch it, for arrays larger than
 -- the caches: fast, and no memory bandwidth. A baseline must not learn it, nor a sick
 -- node pass by it. The bound is once the caches, not the 4 times that are wanted: passes
@@ -68,10 +95,10 @@ local MEASURED_IN = {
 -- whole cache (500 MB for 2 cores): 4 times that no short box could touch. For once the
 -- caches the kernels touch up to half of their box.
 local function too_small(m, r)
-   if not MEASURED_IN[m.name] then
-      return nil
+   local mb, limit
+   if m.measured_in then
+      mb, limit = m.measured_in(r)
    end
-   local mb, limit = MEASURED_IN[m.name](r)
    if mb and mb < (type(r.llc_mb) == "number" and r.llc_mb or 0) then
       return ("%s: %s for %.0f MB of arrays only, caches hold %.0f MB"):format(m.kernel,
          limit == "memory" and "memory" or "time", mb, r.llc_mb)

@@ -5,7 +5,6 @@ local printable = require("syscheck.lib.printable")
 local ingest = require("syscheck.store.ingest")
 local paths = require("syscheck.lib.paths")
 local process = require("syscheck.lib.process")
-local record = require("syscheck.store.record")
 local records = require("syscheck.spool.records")
 local spool = require("syscheck.cmd.common.spool")
 local spoolfile = require("syscheck.store.spoolfile")
@@ -93,7 +92,6 @@ local function run_all(self, list, args)
       end,
    })
    local started = uv.hrtime()
-   work.count.reader = record.use_picker(paths.picker) and "simdjson" or "lua-cjson"
    -- Nearly all of what is made is garbage at once, and what stays is bounded.
    collectgarbage("incremental", 400, 400)
    for _, path in ipairs(list) do

@@ -1,7 +1,7 @@
 --- syscheck run: checks this machine now, with or without Slurm. Drains nothing.
 local json = require("cjson").new()
 local check = require("syscheck.measure.check")
-local counters = require("syscheck.counters.snapshot")
+local counters = require("syscheck.hardware.snapshot")
 local inventory = require("syscheck.hardware.inventory")
 local level = require("syscheck.policy.level")
 local metrics = require("syscheck.catalogue.metrics")

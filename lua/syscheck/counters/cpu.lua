@@ -1,14 +1,18 @@
 --- iowait and steal of /proc/stat. A tick is 10 ms: USER_HZ is 100 on every
 -- architecture that Slurm runs on, whatever the kernel's own HZ.
-local files = require("syscheck.lib.files")
-
 local cpu = {}
+
+cpu.fields = {
+   { name = "iowait_ms", from = "delta.cpu.iowait_ms", unit = "ms", label = "iowait", cause = "storage" },
+   { name = "steal_ms", from = "delta.cpu.steal_ms", unit = "ms", label = "stolen by the hypervisor",
+      cause = "daemon" },
+}
 
 local MS_PER_TICK = 10
 
 --- @return { iowait_ms, steal_ms }, summed over CPUs
-function cpu.read(root)
-   local line = files.line(root .. "/proc/stat")
+function cpu.read(machine)
+   local line = machine:line("/proc/stat")
    local iowait, steal = (line or ""):match("^cpu%s+%d+ %d+ %d+ %d+ (%d+) %d+ %d+ (%d+)")
    if not iowait then
       return nil

@@ -1,34 +1,39 @@
 --- Block devices: /proc/diskstats, whole devices only (a partition's time is in
 -- its disk's, a mapped device's in the disks below it).
 -- Documentation/admin-guide/iostats.rst: field 10 is the time with I/O in flight.
-local files = require("syscheck.lib.files")
-
 local disk = {}
+
+disk.fields = {
+   { name = "disk_busy_ms", from = "delta.disk.busy_ms", unit = "ms", label = "disks busy" },
+   { name = "disk_read_bytes", from = "delta.disk.read_bytes", unit = "bytes", label = "read from disks", work = true },
+   { name = "disk_written_bytes", from = "delta.disk.written_bytes", unit = "bytes", label = "written to disks",
+      work = true },
+}
 
 local SECTOR = 512 -- bytes, whatever the device's own sector is
 
 -- With NVMe's own multipath a disk shows as itself (nvme0n1) and as each of its paths
 -- (nvme0c0n1). The paths always count, the disk itself in newer kernels the same I/O again.
-local function has_paths(root, text, name)
+local function has_paths(machine, text, name)
    local controller, namespace = name:match("^(nvme%d+)(n%d+)$")
    local path = controller and text:match((" (%sc%%d+%s) "):format(controller, namespace))
-   return path and files.line(root .. "/sys/block/" .. path .. "/stat") ~= nil
+   return path and machine:line("/sys/block/" .. path .. "/stat") ~= nil
 end
 
-local function counts(root, name)
+local function counts(machine, name)
    return not name:match("^loop") and not name:match("^ram") and not name:match("^zram")
       and not name:match("^dm%-") and not name:match("^md")
       -- Whole devices alone have a folder of their own in /sys/block.
-      and (files.line(root .. "/sys/block/" .. name .. "/stat") ~= nil)
+      and (machine:line("/sys/block/" .. name .. "/stat") ~= nil)
 end
 
 --- @return { busy_ms:DEV, read_bytes:DEV, written_bytes:DEV }
-function disk.read(root)
+function disk.read(machine)
    local out
-   local text = files.read(root .. "/proc/diskstats") or ""
+   local text = machine:read("/proc/diskstats") or ""
    for line in text:gmatch("[^\n]+") do
       local name, rest = line:match("^%s*%d+%s+%d+%s+(%S+)%s+(.*)$")
-      if name and counts(root, name:gsub("/", "!")) and not has_paths(root, text, name) then
+      if name and counts(machine, name:gsub("/", "!")) and not has_paths(machine, text, name) then
          local f = {}
          for n in rest:gmatch("%d+") do
             f[#f + 1] = tonumber(n)
@@ -42,6 +47,18 @@ function disk.read(root)
       end
    end
    return out
+end
+
+local WRAP = 4294967296 -- 2^32
+
+--- The kernel prints busy_ms in 32 bits (block/genhd.c, jiffies_to_msecs): a small step
+-- modulo 2^32. What else went back (a driver reset) says nothing.
+function disk.growth(before, now, key)
+   local step = now - before
+   if step < 0 and key:find("^busy_ms:") and before < WRAP and step + WRAP < WRAP / 2 then
+      return step + WRAP
+   end
+   return math.max(step, 0)
 end
 
 return disk

@@ -1,10 +1,19 @@
 --- States of a node at the end of a job: limits that are set, heat, links. No counters: a
 -- gauge has no delta.
 local energy = require("syscheck.counters.energy")
-local files = require("syscheck.lib.files")
 local link = require("syscheck.counters.link")
 
 local gauges = {}
+
+--- See catalogue/fields.lua.
+gauges.fields = {
+   { name = "clock_limit_mhz", from = "end.limits.clock_mhz", unit = "mhz", label = "clock limit", kind = "gauge",
+      better = "higher", cause = "clock" },
+   { name = "power_limit_w", from = "end.limits.power_w", unit = "watts", label = "power limit", kind = "gauge",
+      better = "higher" },
+   { name = "temperature_c", from = "end.temperature.max_c", unit = "celsius", label = "hottest CPU sensor",
+      kind = "gauge", better = "lower" },
+}
 
 local HWMON = "/sys/class/hwmon"
 local THERMAL = "/sys/class/thermal"
@@ -29,22 +38,22 @@ local function smaller(a, b)
 end
 
 -- Millidegrees of a file as degrees; nil for what cannot be one.
-local function celsius(path)
-   local value = files.number(path)
+local function celsius(machine, path)
+   local value = machine:number(path)
    value = value and value / 1000
    return value and value >= MIN_C and value <= MAX_C and value or nil
 end
 
-local function hwmon_c(root)
+local function hwmon_c(machine)
    local hottest
-   for _, device in ipairs(files.list(root .. HWMON)) do
-      local dir = ("%s%s/%s/"):format(root, HWMON, device)
-      local which = CPU_SENSORS[files.line(dir .. "name") or ""]
+   for _, device in ipairs(machine:list(HWMON)) do
+      local dir = ("%s/%s/"):format(HWMON, device)
+      local which = CPU_SENSORS[machine:line(dir .. "name") or ""]
       if which == "first" then
-         hottest = larger(hottest, celsius(dir .. "temp1_input"))
+         hottest = larger(hottest, celsius(machine, dir .. "temp1_input"))
       elseif which then
-         for _, file in ipairs(files.list(dir)) do
-            hottest = file:find("^temp%d+_input$") and larger(hottest, celsius(dir .. file)) or hottest
+         for _, file in ipairs(machine:list(dir)) do
+            hottest = file:find("^temp%d+_input$") and larger(hottest, celsius(machine, dir .. file)) or hottest
          end
       end
    end
@@ -53,27 +62,27 @@ end
 
 -- Where no driver has sensors of the CPU (aarch64): the zones that are named after it,
 -- else what ACPI calls the machine's.
-local function zone_c(root)
-   local cpu, machine
-   for _, zone in ipairs(files.list(root .. THERMAL)) do
-      local dir = ("%s%s/%s/"):format(root, THERMAL, zone)
-      local kind = zone:find("^thermal_zone%d") and files.line(dir .. "type")
+local function zone_c(machine)
+   local cpu, board
+   for _, zone in ipairs(machine:list(THERMAL)) do
+      local dir = ("%s/%s/"):format(THERMAL, zone)
+      local kind = zone:find("^thermal_zone%d") and machine:line(dir .. "type")
       kind = kind and kind:lower()
       if kind and (kind == "x86_pkg_temp" or kind:find("cpu", 1, true) or kind:find("^soc")) then
-         cpu = larger(cpu, celsius(dir .. "temp"))
+         cpu = larger(cpu, celsius(machine, dir .. "temp"))
       elseif kind == "acpitz" then
-         machine = larger(machine, celsius(dir .. "temp"))
+         board = larger(board, celsius(machine, dir .. "temp"))
       end
    end
-   return cpu or machine
+   return cpu or board
 end
 
 -- The lowest of the packages' long-term limits that are switched on, in watts. AMD sets none here.
-local function power_w(root)
+local function power_w(machine)
    local lowest
-   for _, package in ipairs(energy.packages(root)) do
-      local uw = files.number(package.dir .. "constraint_0_power_limit_uw")
-      if uw and uw > 0 and uw / 1e6 <= MAX_W and files.number(package.dir .. "enabled") ~= 0 then
+   for _, package in ipairs(energy.packages(machine)) do
+      local uw = machine:number(package.dir .. "constraint_0_power_limit_uw")
+      if uw and uw > 0 and uw / 1e6 <= MAX_W and machine:number(package.dir .. "enabled") ~= 0 then
          lowest = smaller(lowest, uw / 1e6)
       end
    end
@@ -81,16 +90,16 @@ local function power_w(root)
 end
 
 -- Devices that cool by slowing down; fans do not.
-local function cooling(root)
+local function cooling(machine)
    local active, seen
-   for _, device in ipairs(files.list(root .. THERMAL)) do
+   for _, device in ipairs(machine:list(THERMAL)) do
       if device:find("^cooling_device%d") and (seen or 0) < MAX_COOLING then
-         local dir = ("%s%s/%s/"):format(root, THERMAL, device)
-         local state = files.number(dir .. "cur_state")
+         local dir = ("%s/%s/"):format(THERMAL, device)
+         local state = machine:number(dir .. "cur_state")
          if state then
             seen = (seen or 0) + 1
             active = active or 0
-            if state > 0 and not (files.line(dir .. "type") or ""):lower():find("fan", 1, true) then
+            if state > 0 and not (machine:line(dir .. "type") or ""):lower():find("fan", 1, true) then
                active = active + 1
             end
          end
@@ -100,15 +109,15 @@ local function cooling(root)
 end
 
 -- Ports in use, and the slowest one's rate in Gbit/s: a cable with a bad lane runs slower.
-local function ports(root)
+local function ports(machine)
    local active, slowest
-   for _, port in ipairs(link.ports(root)) do
-      local state = files.line(port.dir .. "state")
+   for _, port in ipairs(link.ports(machine)) do
+      local state = machine:line(port.dir .. "state")
       if state then
          active = active or 0
          if state:find("^4:") then -- ACTIVE
             active = active + 1
-            local rate = tonumber((files.line(port.dir .. "rate") or ""):match("^(%d+%.?%d*) Gb/sec"))
+            local rate = tonumber((machine:line(port.dir .. "rate") or ""):match("^(%d+%.?%d*) Gb/sec"))
             slowest = rate and rate <= MAX_GBPS and smaller(slowest, rate) or slowest
          end
       end
@@ -121,13 +130,13 @@ end
 -- @return { limits = { clock_mhz = the lowest of the CPUs', power_w = the lowest of the
 --   packages' }, temperature = { max_c }, cooling = { active }, link = { active_ports,
 --   rate_gbps } }; what the machine does not tell is absent
-function gauges.read(root, inventory)
+function gauges.read(machine, inventory)
    local config = inventory.config or {}
-   local active_ports, rate = ports(root)
+   local active_ports, rate = ports(machine)
    local out = {
-      limits = { clock_mhz = config.clock_limit_mhz or config.max_mhz, power_w = power_w(root) },
-      temperature = { max_c = hwmon_c(root) or zone_c(root) },
-      cooling = { active = cooling(root) },
+      limits = { clock_mhz = config.clock_limit_mhz or config.max_mhz, power_w = power_w(machine) },
+      temperature = { max_c = hwmon_c(machine) or zone_c(machine) },
+      cooling = { active = cooling(machine) },
       link = { active_ports = active_ports, rate_gbps = rate },
    }
    for name, values in pairs(out) do
@@ -137,8 +146,8 @@ function gauges.read(root, inventory)
 end
 
 --- Adds the gauges to the totals of a snapshot.
-function gauges.add_to(totals, root, inventory)
-   for name, values in pairs(gauges.read(root, inventory)) do
+function gauges.add_to(totals, machine, inventory)
+   for name, values in pairs(gauges.read(machine, inventory)) do
       totals[name] = totals[name] or {}
       for key, value in pairs(values) do
          totals[name][key] = value

@@ -3,14 +3,21 @@
 -- do not wrap: at their largest value they stick until somebody clears them.
 -- Congestion, partitions and the far end's errors are not this link's; counters_ext of older
 -- kernels has traffic only.
-local files = require("syscheck.lib.files")
+local growth = require("syscheck.counters.growth")
 
 local link = {}
 
+link.fields = {
+   { name = "link_errors", from = "delta.link.errors", unit = "count", label = "InfiniBand link errors",
+      cause = "link", each_s = 1, rare = true },
+   { name = "link_downed", from = "delta.link.downed", unit = "count", label = "InfiniBand link went down",
+      cause = "link", each_s = 60, rare = true },
+}
+
 local DIR = "/sys/class/infiniband"
 
---- Counters by file, with what they count and their largest value.
-link.COUNTERS = {
+-- Counters by file, with what they count and their largest value.
+local COUNTERS = {
    symbol_error = { name = "errors", limit = 0xFFFF },
    link_error_recovery = { name = "errors", limit = 0xFF },
    port_rcv_errors = { name = "errors", limit = 0xFFFF },
@@ -22,11 +29,11 @@ link.COUNTERS = {
 local MAX_PORTS = 64
 
 --- Ports of a node. @return list of { unit = "mlx5_0/1", dir }
-function link.ports(root)
+function link.ports(machine)
    local ports = {}
-   for _, device in ipairs(files.list(root .. DIR)) do
-      local dir = ("%s%s/%s/ports"):format(root, DIR, device)
-      for _, port in ipairs(device:find("^[%w_.-]+$") and files.list(dir) or {}) do
+   for _, device in ipairs(machine:list(DIR)) do
+      local dir = ("%s/%s/ports"):format(DIR, device)
+      for _, port in ipairs(device:find("^[%w_.-]+$") and machine:list(dir) or {}) do
          if port:find("^%d+$") and #ports < MAX_PORTS then
             ports[#ports + 1] = { unit = device .. "/" .. port, dir = dir .. "/" .. port .. "/" }
          end
@@ -36,11 +43,11 @@ function link.ports(root)
 end
 
 --- @return { errors:DEVICE/PORT/COUNTER, downed:DEVICE/PORT/link_downed }
-function link.read(root)
+function link.read(machine)
    local out
-   for _, port in ipairs(link.ports(root)) do
-      for file, counter in pairs(link.COUNTERS) do
-         local value = files.number(port.dir .. "counters/" .. file)
+   for _, port in ipairs(link.ports(machine)) do
+      for file, counter in pairs(COUNTERS) do
+         local value = machine:number(port.dir .. "counters/" .. file)
          if value then
             out = out or {}
             out[("%s:%s/%s"):format(counter.name, port.unit, file)] = value
@@ -48,6 +55,25 @@ function link.read(root)
       end
    end
    return out
+end
+
+--- ibclearerrors. A counter that was stuck at its largest value says no more.
+function link.growth(before, now, key)
+   local counter = COUNTERS[key:match("[^/]*$")]
+   if counter and before == counter.limit and now == before then
+      return nil
+   end
+   return growth.cleared(before, now)
+end
+
+--- Ports that had errors, see deltas.errors.
+function link.errors(from, to, add)
+   for key, now in pairs(to.values) do
+      local name, port = key:match("^(%a+):(.*)/[^/]*$")
+      if name and type(from.values[key]) == "number" then
+         add("link", port, name, link.growth(from.values[key], now, key))
+      end
+   end
 end
 
 return link

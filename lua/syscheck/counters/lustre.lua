@@ -1,9 +1,19 @@
 --- Lustre client: the llite stats of each mounted file system. Lines are
 -- `name samples [unit] min max sum sumsq`; operations have a time ("usec", "usecs") from
 -- 2.13 on, before that only a count ("regs", "reqs").
-local files = require("syscheck.lib.files")
+local growth = require("syscheck.counters.growth")
 
 local lustre = {}
+
+lustre.fields = {
+   { name = "lustre_ops", from = "delta.lustre.ops", unit = "count", label = "Lustre operations" },
+   { name = "lustre_op_us", from = "delta.lustre.op_us", unit = "us", label = "Lustre operation time",
+      cause = "storage" },
+   { name = "lustre_read_bytes", from = "delta.lustre.read_bytes", unit = "bytes", label = "read from Lustre",
+      work = true },
+   { name = "lustre_written_bytes", from = "delta.lustre.written_bytes", unit = "bytes", label = "written to Lustre",
+      work = true },
+}
 
 local DIRS = { "/sys/kernel/debug/lustre/llite", "/proc/fs/lustre/llite" }
 
@@ -42,11 +52,11 @@ local function parse(text)
 end
 
 --- @return { ops:FS, op_us:FS, read_bytes:FS, written_bytes:FS }
-function lustre.read(root)
+function lustre.read(machine)
    local out
    for _, dir in ipairs(DIRS) do
-      for _, fs in ipairs(files.list(root .. dir)) do
-         for key, value in pairs(parse(files.read(root .. dir .. "/" .. fs .. "/stats") or "") or {}) do
+      for _, fs in ipairs(machine:list(dir)) do
+         for key, value in pairs(parse(machine:read(dir .. "/" .. fs .. "/stats") or "") or {}) do
             out = out or {}
             out[key .. ":" .. fs] = value
          end
@@ -57,5 +67,7 @@ function lustre.read(root)
    end
    return nil
 end
+
+lustre.growth = growth.cleared -- lctl set_param llite.*.stats=clear
 
 return lustre

@@ -5,11 +5,12 @@
 -- Nothing else counts them: /sys/devices/system/machinecheck holds settings, and AMD's
 -- error_count there interrupts each CPU. An event that the hardware tells to every CPU of
 -- a package counts once for each: too many, but none is missed.
-local uv = require("luv")
-local files = require("syscheck.lib.files")
-local topology = require("syscheck.hardware.topology")
-
 local machine_checks = {}
+
+machine_checks.fields = {
+   { name = "machine_checks", from = "delta.machine_checks.events", unit = "count", label = "machine checks",
+      cause = "memory", each_s = 0.1, rare = true },
+}
 
 local LINES = { "MCE", "THR", "DFR" }
 
@@ -19,14 +20,10 @@ local LINES = { "MCE", "THR", "DFR" }
 local MAX_NUMBERS = 100000
 local MAX_TEXT = 4194304
 
--- Only x86 has these folders; a folder's links tell how many folders are in it (where
--- the file system counts them).
-local function is_cheap(root, cpus)
-   if not uv.fs_stat(root .. "/sys/devices/system/machinecheck/machinecheck0") then
-      return false
-   end
-   local irqs = uv.fs_stat(root .. "/sys/kernel/irq")
-   return not irqs or (irqs.nlink - 2) * cpus <= MAX_NUMBERS
+-- Only x86 has these folders.
+local function is_cheap(machine, cpus)
+   return machine:folders("/sys/devices/system/machinecheck/machinecheck0") ~= nil
+      and (machine:folders("/sys/kernel/irq") or 0) * cpus <= MAX_NUMBERS
 end
 
 -- Sum of a line's columns. Plain finds: a pattern over a megabyte is slow.
@@ -56,18 +53,18 @@ end
 
 --- @return { events:CPUS }, CPUS the list of the online ones: an offline CPU's column is
 --   not shown, so sums over different CPUs have no difference
-function machine_checks.read(root)
-   local topo = topology.read(root)
-   if not is_cheap(root, #topo.online) then
+function machine_checks.read(machine)
+   local topo = machine:topology()
+   if not is_cheap(machine, #topo.online) then
       return nil
    end
-   local text = files.read(root .. "/proc/interrupts", MAX_TEXT)
+   local text = machine:read("/proc/interrupts", MAX_TEXT)
    local events
    for _, name in ipairs(LINES) do
       local sum = text and sum_of(text, name)
       events = sum and (events or 0) + sum or events
    end
-   return events and { ["events:" .. topology.format_list(topo.online)] = events } or nil
+   return events and { ["events:" .. topo.online_list] = events } or nil
 end
 
 return machine_checks

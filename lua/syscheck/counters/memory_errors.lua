@@ -2,27 +2,34 @@
 -- modules had them. Documentation/admin-guide/ras.rst, drivers/edac/edac_mc_sysfs.c.
 -- A controller's count holds its modules' and what the driver could blame on none
 -- (ce_noinfo_count), so the controllers alone add up.
-local files = require("syscheck.lib.files")
+local growth = require("syscheck.counters.growth")
 
 local memory_errors = {}
+
+memory_errors.fields = {
+   { name = "memory_corrected", from = "delta.memory_errors.corrected", unit = "count",
+      label = "corrected memory errors", cause = "memory", each_s = 0.1, rare = true },
+   { name = "memory_uncorrected", from = "delta.memory_errors.uncorrected", unit = "count",
+      label = "uncorrected memory errors", cause = "memory", each_s = 60, rare = true },
+}
 
 local DIR = "/sys/devices/system/edac/mc"
 local MAX_LABEL = 64
 
 -- Modules of a controller with their counts. `rankN` where the driver knows ranks only; old
 -- kernels have rows of channels, and folders of modules without counts beside them.
-local function modules(out, dir, mc)
+local function modules(machine, out, dir, mc)
    local function add(name, unit, file)
-      local count = files.number(("%s/%s"):format(dir, file))
+      local count = machine:number(("%s/%s"):format(dir, file))
       if count and count > 0 then
          out[("%s:%s/%s"):format(name, mc, unit)] = count
       end
    end
-   local names = files.list(dir)
+   local names = machine:list(dir)
    local found = false
    for _, name in ipairs(names) do
       if (name:find("^dimm%d+$") or name:find("^rank%d+$"))
-         and files.number(dir .. "/" .. name .. "/dimm_ce_count") then
+         and machine:number(dir .. "/" .. name .. "/dimm_ce_count") then
          found = true
          add("corrected", name, name .. "/dimm_ce_count")
          add("uncorrected", name, name .. "/dimm_ue_count")
@@ -30,7 +37,7 @@ local function modules(out, dir, mc)
    end
    for _, name in ipairs(found and {} or names) do
       if name:find("^csrow%d+$") then
-         for _, file in ipairs(files.list(dir .. "/" .. name)) do
+         for _, file in ipairs(machine:list(dir .. "/" .. name)) do
             local channel = file:match("^(ch%d+)_ce_count$")
             if channel then
                add("corrected", name .. "/" .. channel, name .. "/" .. file)
@@ -43,18 +50,18 @@ end
 
 --- @return { corrected:MC, uncorrected:MC }; and { corrected:MC/MODULE, ... } of the
 --   modules that had any: those of a calm controller are not even read
-function memory_errors.read(root)
+function memory_errors.read(machine)
    local out, blamed
-   for _, mc in ipairs(files.list(root .. DIR)) do
+   for _, mc in ipairs(machine:list(DIR)) do
       if mc:find("^mc%d+$") then
-         local dir = ("%s%s/%s"):format(root, DIR, mc)
-         local ce, ue = files.number(dir .. "/ce_count"), files.number(dir .. "/ue_count")
+         local dir = ("%s/%s"):format(DIR, mc)
+         local ce, ue = machine:number(dir .. "/ce_count"), machine:number(dir .. "/ue_count")
          if ce or ue then
             out, blamed = out or {}, blamed or {}
             out["corrected:" .. mc] = ce
             out["uncorrected:" .. mc] = ue
             if (ce or 0) > 0 or (ue or 0) > 0 then
-               modules(blamed, dir, mc)
+               modules(machine, blamed, dir, mc)
             end
          end
       end
@@ -62,16 +69,42 @@ function memory_errors.read(root)
    return out, blamed
 end
 
+memory_errors.beside = "blamed"
+
+memory_errors.growth = growth.cleared -- EDAC's reset_counters
+
+--- Modules that had errors; what a controller counted and no module is the controller's own.
+-- A snapshot holds only modules that had errors: one that is missing in the earlier had none.
+function memory_errors.errors(from, to, add)
+   local rest = {}
+   for key, value in pairs(to.values) do
+      rest[key] = type(from.values[key]) == "number" and growth.cleared(from.values[key], value) or nil
+   end
+   for key, value in pairs(from.beside and to.beside or {}) do
+      local name, unit, mc = key:match("^(%a+):((mc%d+)/.*)$")
+      local whole = name and name .. ":" .. mc
+      if rest[whole] then
+         local had = from.beside[key]
+         local grown = growth.cleared(type(had) == "number" and had or 0, value)
+         add("dimm", unit, name, grown)
+         rest[whole] = rest[whole] - grown
+      end
+   end
+   for key, value in pairs(rest) do
+      add("controller", key:match(":(.*)$"), key:match("^%a+"), value)
+   end
+end
+
 --- What people call a module: "mc0/dimm3" -> "mc0 CPU0_DIMM_A1". Labels come from firmware
 -- and site: ASCII is kept, up to a bound.
-function memory_errors.label(root, unit)
+function memory_errors.label(machine, unit)
    local mc, rest = unit:match("^(mc%d+)/(.*)$")
    if not mc then
       return unit
    end
-   local dir = ("%s%s/%s/"):format(root, DIR, mc)
+   local dir = ("%s/%s/"):format(DIR, mc)
    local row, channel = rest:match("^(csrow%d+)/(ch%d+)$")
-   local label = files.line(dir .. (row and ("%s/%s_dimm_label"):format(row, channel) or rest .. "/dimm_label"))
+   local label = machine:line(dir .. (row and ("%s/%s_dimm_label"):format(row, channel) or rest .. "/dimm_label"))
    label = label and label:sub(1, MAX_LABEL):gsub("[^ -~]", "?")
    return ("%s %s"):format(mc, label and label:find("%S") and label or rest)
 end

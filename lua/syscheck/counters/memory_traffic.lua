@@ -1,9 +1,11 @@
 --- Memory traffic: resctrl's bytes between the L3 caches and memory, where the site has
 -- mounted it. Documentation/arch/x86/resctrl.rst. The kernel adds the hardware's short
 -- counters up to 64 bits itself.
-local files = require("syscheck.lib.files")
-
 local memory_traffic = {}
+
+memory_traffic.fields = {
+   { name = "traffic_bytes", from = "delta.memory_traffic.bytes", unit = "bytes", label = "memory traffic" },
+}
 
 local DIR = "/sys/fs/resctrl"
 local NO_GROUP = { info = true, mon_data = true, mon_groups = true }
@@ -12,9 +14,9 @@ local NO_GROUP = { info = true, mon_data = true, mon_groups = true }
 local MAX_READS = 256
 
 -- A control group's numbers hold those of its monitoring groups.
-local function groups(root)
+local function groups(machine)
    local list = { "" }
-   for _, name in ipairs(files.list(root .. DIR)) do
+   for _, name in ipairs(machine:list(DIR)) do
       if not NO_GROUP[name] then
          list[#list + 1] = name .. "/"
       end
@@ -23,19 +25,19 @@ local function groups(root)
 end
 
 --- @return { bytes:GROUP/L3 }
-function memory_traffic.read(root)
+function memory_traffic.read(machine)
    local out
    local reads = 0
-   for _, group in ipairs(groups(root)) do
-      local dir = ("%s%s/%smon_data"):format(root, DIR, group)
-      for _, cache in ipairs(files.list(dir)) do
+   for _, group in ipairs(groups(machine)) do
+      local dir = ("%s/%smon_data"):format(DIR, group)
+      for _, cache in ipairs(machine:list(dir)) do
          if cache:find("^mon_L3_%d+$") then
             reads = reads + 1
             if reads > MAX_READS then
                return nil
             end
             -- "Unavailable", "Unassigned" or "Error" are no number.
-            local value = files.number(("%s/%s/mbm_total_bytes"):format(dir, cache))
+            local value = machine:number(("%s/%s/mbm_total_bytes"):format(dir, cache))
             if value then
                out = out or {}
                out[("bytes:%s%s"):format(group, cache)] = value

@@ -1,11 +1,14 @@
 --- Processes that the kernel killed for memory (/proc/vmstat, since 4.13).
-local files = require("syscheck.lib.files")
-
 local oom = {}
 
+oom.fields = {
+   { name = "oom_kills", from = "delta.oom.kills", unit = "count", label = "processes killed for memory",
+      cause = "shortage", each_s = 60, rare = true },
+}
+
 --- @return { kills }
-function oom.read(root)
-   local kills = (files.read(root .. "/proc/vmstat") or ""):match("\noom_kill (%d+)")
+function oom.read(machine)
+   local kills = (machine:read("/proc/vmstat") or ""):match("\noom_kill (%d+)")
    return kills and { kills = tonumber(kills) } or nil
 end
 

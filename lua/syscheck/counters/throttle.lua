@@ -5,10 +5,16 @@
 -- several) and once per core: counting again is wrong, and reading again is slow.
 -- A unit bears the number of the CPU that was read: each CPU keeps a count of its own,
 -- so when that CPU goes offline, another one's count is no continuation.
-local files = require("syscheck.lib.files")
-local topology = require("syscheck.hardware.topology")
-
 local throttle = {}
+
+throttle.fields = {
+   { name = "throttle_events", from = "throttle_events", unit = "count", label = "throttle events", cause = "clock",
+      each_s = 10, unless = { "throttle_package_ms", "throttle_core_ms" }, rare = true },
+   { name = "throttle_package_ms", from = "delta.throttle.package_ms", unit = "ms", label = "package throttled",
+      cause = "clock", rare = true },
+   { name = "throttle_core_ms", from = "delta.throttle.core_ms", unit = "ms", label = "cores throttled",
+      cause = "clock", rare = true },
+}
 
 -- The first file of each kind counts throttling; without an event there is no time.
 local KINDS = {
@@ -20,19 +26,19 @@ local KINDS = {
       { "core_power_limit_count", "core_power_count" } },
 }
 
-local function dir_of(root, cpu)
-   return ("%s%s/cpu%d/thermal_throttle/"):format(root, topology.DIR, cpu)
+local function dir_of(cpu)
+   return ("/sys/devices/system/cpu/cpu%d/thermal_throttle/"):format(cpu)
 end
 
 --- @return counts of events (`_count`) and milliseconds throttled (`_ms`)
-function throttle.read(root)
-   local topo = topology.read(root)
+function throttle.read(machine)
+   local topo = machine:topology()
    if not topo.cores[1] then
       return nil
    end
    -- The files are the same for every CPU.
    local present = {}
-   for _, name in ipairs(files.list(dir_of(root, topo.cores[1]))) do
+   for _, name in ipairs(machine:list(dir_of(topo.cores[1]))) do
       present[name] = true
    end
    if not next(present) then
@@ -41,11 +47,11 @@ function throttle.read(root)
    local out = {}
    for _, kind in ipairs(KINDS) do
       for _, cpu in ipairs(topo[kind.units]) do
-         local dir = dir_of(root, cpu)
+         local dir = dir_of(cpu)
          local events
          for i, file in ipairs(kind) do
             if present[file[1]] then
-               local value = file.needs_event and events == 0 and 0 or files.number(dir .. file[1])
+               local value = file.needs_event and events == 0 and 0 or machine:number(dir .. file[1])
                events = i == 1 and value or events
                out[file[2] .. ":" .. cpu] = value
             end
@@ -53,6 +59,19 @@ function throttle.read(root)
       end
    end
    return out
+end
+
+--- Throttle events in a delta, or in totals: a package's and its cores' counts are of the
+-- same heat, so the larger one counts, and power limits beside it.
+-- @param totals { package_count, ... }, of a delta or of deltas.total
+-- @return number, or nil when the machine has no such counters
+function throttle.events(totals)
+   if not totals then
+      return nil
+   end
+   local heat = math.max(totals.package_count or 0, totals.core_count or 0)
+   local power = math.max(totals.package_power_count or 0, totals.core_power_count or 0)
+   return heat + power
 end
 
 return throttle

@@ -210,7 +210,7 @@ function gather.facts(options)
       or facts.controller.config and facts.controller.config.plugindir)
    facts.submit = installed.submit(conf)
    facts.health = uv.fs_stat(paths.libexec .. "/health") and paths.libexec .. "/health" or nil
-   facts.kernels, facts.modules = installed.kernels(p), installed.modules()
+   facts.kernels, facts.modules = installed.kernels(), installed.modules()
    facts.dirs = {}
    for i, name in ipairs({ "spool", "state", "run" }) do
       facts.dirs[i] = probe.directory(name, expand(p[name] or paths[name]), is_root)

@@ -78,7 +78,7 @@ local last -- of this process: a check reads it for the counters and the invento
 
 --- Reads the topology of the online CPUs. It cannot change within a boot while the
 -- same CPUs are online; the list of those is read every time.
--- @return { online, present = lists of CPUs; packages, dies, cores = the first online
+-- @return { online, present = lists of CPUs; online_list = "0-7"; packages, dies, cores = the first online
 --   CPU of each }; lists are empty where the machine tells nothing
 function topology.read(root)
    local mask = files.line(root .. topology.DIR .. "/online")
@@ -92,6 +92,7 @@ function topology.read(root)
       root = root,
       mask = mask,
       online = online,
+      online_list = topology.format_list(online),
       present = topology.parse_list(files.line(root .. topology.DIR .. "/present")),
       cores = first_of_each(root, online, { "core_cpus_list", "thread_siblings_list" },
          { "physical_package_id", "die_id", "core_id" }),

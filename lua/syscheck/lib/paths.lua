@@ -5,7 +5,6 @@ return {
    libexec = "@LIBEXECDIR@",
    data = "@DATADIR@",
    plugin = "@LIBDIR@/spank_syscheck.so",
-   picker = "@LIBDIR@/syscheck_pick.so",
    sysconf = "@SYSCONFDIR@",
    log = "@LOCALSTATEDIR@/log/syscheck.log",
    policy = "@SYSCONFDIR@/syscheck/policy.lua",

@@ -1,18 +1,19 @@
 --- Runs one check: kernels under a deadline, the verdict, one confirming re-run.
 -- The same for the prolog and the command line.
 local uv = require("luv")
-local counters = require("syscheck.counters.snapshot")
+local counters = require("syscheck.hardware.snapshot")
+local deltas = require("syscheck.counters.deltas")
 local inventories = require("syscheck.hardware.inventory")
 local kernels = require("syscheck.measure.kernels")
 local level = require("syscheck.policy.level")
 local metrics = require("syscheck.catalogue.metrics")
+local parts = require("syscheck.verdict.parts")
 local process = require("syscheck.lib.process")
 local scratch = require("syscheck.measure.directories")
+local throttle = require("syscheck.counters.throttle")
 local verdict = require("syscheck.verdict.rating")
 
 local check = {}
-
-local ORDER = { "stream", "dgemm", "noise", "numa", "scaling" }
 
 local function now_s()
    return uv.hrtime() / 1e9
@@ -41,18 +42,18 @@ local function throttle_events(from, last, to)
    if last and last.boot_id == to.boot_id then
       since = last
    elseif last then
-      return counters.throttle_events(counters.total(to.sources.throttle))
+      return throttle.events(to.sources.throttle and deltas.total(to.sources.throttle))
    end
-   local delta = counters.delta(since, to)
-   return counters.throttle_events(delta and delta.throttle)
+   local delta = deltas.delta(since, to)
+   return throttle.events(delta and delta.throttle)
 end
 
--- Those of ORDER that the policy gives time at this level.
+-- Those that the policy gives time at this level; of the node, not of directories.
 local function kernels_of(lvl, p)
    local names = {}
-   for _, name in ipairs(ORDER) do
-      if (p.kernels[name][lvl] or 0) > 0 then
-         names[#names + 1] = name
+   for _, kernel in ipairs(metrics.KERNELS) do
+      if not kernel.directories and (p.kernels[kernel.name][lvl] or 0) > 0 then
+         names[#names + 1] = kernel.name
       end
    end
    return names
@@ -134,7 +135,7 @@ end
 -- read a second time, like a kernel that failed runs a second time.
 local function rate_all(out, inventory, limits, root, history)
    if inventory then
-      verdict.take_inventory(out.results, inventory, limits, history)
+      parts.take(out.results, inventory, limits, history)
    end
    local rated = verdict.rate(out.results, limits)
    local lacks = false
@@ -144,7 +145,7 @@ local function rate_all(out, inventory, limits, root, history)
       end
    end
    if lacks then
-      verdict.take_inventory(out.results, inventories.read(root), limits, history)
+      parts.take(out.results, inventories.read(root), limits, history)
       rated = verdict.rate(out.results, limits)
    end
    soften(rated, out.first)

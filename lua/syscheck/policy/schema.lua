@@ -1,5 +1,6 @@
 --- The policy's keys: their defaults, what each may be.
 -- Pure; runs on 5.1 to 5.4, because job_submit loads it.
+local metrics = require("syscheck.catalogue.metrics")
 local spelling = require("syscheck.lib.spelling")
 
 local schema = {}
@@ -14,12 +15,7 @@ schema.DEFAULTS = {
    accounts = {},
    qos = {},
    shared = "passive",
-   limits = {
-      noise_pct = { action = "warn" },
-      latency_ns = { action = "warn" },
-      best_gbs = { action = "off" },
-      throttle_events = { max = 0, action = "warn" },
-   },
+   limits = {},
    expect = {},
    tolerance = 0.10,
    budget = 0.01,
@@ -27,14 +23,7 @@ schema.DEFAULTS = {
    window = 86400,
    resume_after = 2,
    health = { level = "quick", every = 86400, recheck = 300 },
-   kernels = {
-      stream = { quick = 2, full = 2 },
-      dgemm = { quick = 1, full = 5 },
-      noise = { quick = 0.5, full = 2 },
-      numa = { full = 5 },
-      scaling = { full = 5 },
-      io = { full = 3 },
-   },
+   kernels = {},
    io_paths = {},
    deadline = { quick = 15, full = 60 },
    node_cpus = "threads",
@@ -136,14 +125,13 @@ local limit = {
 }
 -- A counter has no kernel that could run a second time, so it never drains.
 local counter_limit = { max = number(0, 1e15), action = one_of("warn", "off") }
--- Differences from the class are told, or not.
+-- Differences from the class are reported, or not.
 local setting_limit = { action = one_of("warn", "off") }
 local function box(v)
    if v ~= 0 and number(0.05, 30)(v) then
       return "0 (not run) or a number from 0.05 to 30"
    end
 end
-local seconds, only_full = { quick = box, full = box }, { full = box }
 
 -- What a node has, of one value or of several that are right.
 local function amount(v)
@@ -155,16 +143,25 @@ local function amount(v)
    end
 end
 
-local expected = {
-   memory_gib = amount,
-   dimms = amount,
-   packages = amount,
-   cores = amount,
-   threads = amount,
-   numa_nodes = amount,
-   action = one_of("fail", "warn"),
-   mode = one_of("observe", "enforce"),
-}
+-- Keys of what is measured, and their defaults, as the catalogue has them.
+local limits, kernels = {}, {}
+local expected = { action = one_of("fail", "warn"), mode = one_of("observe", "enforce") }
+for _, m in ipairs(metrics.LIST) do
+   if m.setting then
+      limits[m.name] = setting_limit
+   elseif m.expected then
+      expected[m.name] = amount
+   else
+      limits[m.name] = m.kernel and limit or counter_limit
+   end
+   schema.DEFAULTS.limits[m.name] = m.limit
+end
+for _, kernel in ipairs(metrics.KERNELS) do
+   kernels[kernel.name], schema.DEFAULTS.kernels[kernel.name] = {}, kernel.seconds
+   for at in pairs(kernel.seconds) do
+      kernels[kernel.name][at] = box
+   end
+end
 
 schema.KEYS = {
    mode = one_of("observe", "enforce"),
@@ -172,8 +169,7 @@ schema.KEYS = {
    accounts = { ["*any"] = bounds },
    qos = { ["*any"] = bounds },
    shared = one_of("passive", "exclusive", "refuse"),
-   limits = { triad_gbs = limit, gflops = limit, noise_pct = limit, latency_ns = limit, best_gbs = limit,
-      throttle_events = counter_limit, class = setting_limit, config = setting_limit },
+   limits = limits,
    expect = { ["*any"] = expected },
    tolerance = number(0, 1),
    budget = number(0, 1),
@@ -182,8 +178,7 @@ schema.KEYS = {
    resume_after = number(0, 1000),
    health = { level = one_of("none", "passive", "quick"), every = number(60, 31536000),
       recheck = number(1, 86400) },
-   kernels = { stream = seconds, dgemm = seconds, noise = seconds, numa = only_full, scaling = only_full,
-      io = only_full },
+   kernels = kernels,
    io_paths = list_of(path, 8, "absolute paths"),
    -- The prolog entry's own bound is 75 s; what a deadline leaves is for scontrol.
    deadline = { quick = number(1, 60), full = number(1, 60) },

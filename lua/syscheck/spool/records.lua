@@ -5,6 +5,7 @@ local uv = require("luv")
 local files = require("syscheck.lib.files")
 local journal = require("syscheck.spool.journal")
 local lines = require("syscheck.lib.lines")
+local metrics = require("syscheck.catalogue.metrics")
 local segments = require("syscheck.spool.segments")
 local time = require("syscheck.lib.time")
 
@@ -18,12 +19,10 @@ local records = {}
 records.VERSION = 1
 records.FILE = segments.OPEN
 
-local PARTS = { "memory_gib", "dimms", "packages", "cores", "threads", "numa_nodes" }
-
 -- What the node has, as far as it is known; 0 is "not known".
 local function parts(inventory)
    local out = {}
-   for _, name in ipairs(PARTS) do
+   for _, name in ipairs(metrics.PARTS) do
       out[name] = inventory[name] ~= 0 and inventory[name] or nil
    end
    return next(out) and out or nil

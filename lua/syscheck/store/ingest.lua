@@ -117,7 +117,7 @@ local function read(self, file)
       elseif from == false then
          complain(self, file, "longer than 1 MiB")
       elseif from <= to then
-         local row, why = record.read(file.rest, from, to)
+         local row, why = record.read(file.rest:sub(from, to))
          if row then
             self.rows[#self.rows + 1] = row
          else

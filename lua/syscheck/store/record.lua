@@ -46,7 +46,7 @@ local function bad(format, ...)
    error({ format:format(...) }, 0)
 end
 
--- + 0.0 makes 0 of -0, which PostgreSQL would keep, and the picker does not tell from 0.
+-- + 0.0 makes 0 of -0, which PostgreSQL would keep.
 local function number(value, name, low)
    if value == nil or value == json.null then
       return nil
@@ -188,9 +188,6 @@ local function nonempty(list)
    return type(list) == "table" and next(list) ~= nil and list or nil
 end
 
-local JOB_KEYS = { "id", "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "user", "name",
-   "account", "partition", "nodes" }
-
 -- Who ran: nil where the record tells of no job.
 local function job_of(r, from_s, to_s)
    local j = object(r.job, "job")
@@ -220,7 +217,7 @@ end
 
 local READERS = {}
 
-function READERS.job(r, row, values)
+function READERS.job(r, row)
    row.elapsed_s = number(r.elapsed_s, "elapsed_s", 0)
    if row.elapsed_s and row.elapsed_s > row.time_s - FIRST_S then
       bad("elapsed_s is out of range: %.14g", row.elapsed_s)
@@ -230,7 +227,7 @@ function READERS.job(r, row, values)
    if not row.job then
       bad("no job in a job's record")
    end
-   row.values = values or job_values(r)
+   row.values = job_values(r)
    local check = object(r.check, "check")
    row.check_id = check and type(check.id) == "string" and check.id:match("^%x+$") and check.id:lower() or nil
    local problems, errors, others = nonempty(r.problems), nonempty(r.errors), nonempty(r.others)
@@ -265,16 +262,12 @@ local function check_values(r)
    return values, others
 end
 
-function READERS.check(r, row, values)
+function READERS.check(r, row)
    row.job = job_of(r, row.time_s, row.time_s)
    row.trigger, row.level, row.asked = word(r.trigger, "trigger"), word(r.level, "level"), word(r.asked, "asked")
    row.status, row.action = word(r.status, "status"), word(r.action, "action")
-   local others = NOTHING
-   if values then
-      row.values = values
-   else
-      row.values, others = check_values(r)
-   end
+   local others
+   row.values, others = check_values(r)
    row.text = row.status ~= "pass" and name_of(r.text or r.reason, "text") or nil
    local drain, problems, note = nonempty(r.drain), nonempty(r.problems), name_of(r.note, "note")
    if others[1] or drain or problems or r.corrupt or note then
@@ -289,65 +282,7 @@ function READERS.loss(r, row)
    row.reason = name_of(r.reason, "reason")
 end
 
--- Configurations whose settings were read already: they are most of a check's line.
-local configs = cache.new(10000)
-
--- What of a line the store wants, for the picker (lua/pick.cc).
-local function plan(kind)
-   local tree = { check = { table = { id = true } }, job = { table = {} }, problems = false, errors = false,
-      others = false, drain = false, corrupt = false }
-   for _, name in ipairs({ "v", "kind", "id", "cluster", "node", "time", "class", "config_id", "elapsed_s", "trigger",
-      "level", "asked", "status", "action", "text", "reason", "note" }) do
-      tree[name] = true
-   end
-   for _, name in ipairs(JOB_KEYS) do
-      tree.job.table[name] = true
-   end
-   if kind == "check" then
-      tree.check, tree.metrics = nil, { metrics = PLACE }
-      return { width = record.CHECK_BASE + #fields.CHECK + 2, fields = tree }
-   end
-   for _, group in ipairs(GROUPS) do
-      local at = tree
-      for _, name in ipairs({ group.first, group.second }) do
-         at[name] = at[name] or { object = {} }
-         at = at[name].object
-      end
-      for _, field in ipairs(group) do
-         at[field.key] = { field.index, field.low }
-      end
-   end
-   return { width = record.JOB_BASE + #fields.JOB + 1, fields = tree }
-end
-
--- Reads a line of which every part is as it should be several times as fast.
--- @return what plan() names; or nil for a line that is left to lua-cjson
-local pick
-
---- Uses the picker, where the installation has it (docs/store.md); for ingest, as
--- loading it costs other commands time.
--- @param path of the module, or nil to do without
--- @return whether it is used
-function record.use_picker(path)
-   pick = nil
-   local open = path and package.loadlib(path, "luaopen_syscheck_pick")
-   if open then
-      pick = open().new({ most = MOST, plans = { job = plan("job"), check = plan("check") } })
-   end
-   return pick ~= nil
-end
-
-local function picked(text, from, to)
-   local r = pick(text, from, to)
-   -- The settings of a configuration that is new are wanted, too.
-   if r and (r.config_id == nil or configs:get(r.config_id)) then
-      return r
-   end
-end
-
--- @param r decoded, or picked
--- @param values the picker's; never a key of the line, which may hold anything
-local function take(r, values)
+local function take(r)
    if type(r) ~= "table" then
       bad("not a JSON object")
    elseif r.v ~= records.VERSION then
@@ -370,35 +305,23 @@ local function take(r, values)
       time_s = time_of(r.time, "time"),
       class = word(r.class, "class"),
       config = word(r.config_id, "config_id"),
-      settings = type(r.config) == "table" and r.config or nil, -- a number where it was cut
+      settings = type(r.config) == "table" and r.config or nil,
       -- Room for what the readers set.
       job = nil, values = nil, begin_s = nil, elapsed_s = nil, check_id = nil, detail = nil, key = nil,
    }
    row.key = row.time_s << 30 | tonumber(row.id:sub(1, 8), 16) >> 2
-   reader(r, row, values)
-   -- Not before: of a bad line nothing is stored, its settings neither.
-   if row.settings and row.config then
-      configs:put(row.config, true)
-   end
+   reader(r, row)
    return row
 end
 
---- Reads a line: all of a text, or text:sub(from, to), of which no copy is made then.
+--- Reads a line.
 -- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config,
 --   settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
 --   begin_s, elapsed_s, check_id, values (of fields.JOB, from JOB_BASE + 1), detail;
 --   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, detail;
 --   records, bytes, reason }; or nil and why the line is bad
-function record.read(text, from, to)
-   from, to = from or 1, to or #text
-   local r, done, result = pick and from <= to and picked(text, from, to), nil, nil
-   if r then
-      done, result = pcall(take, r, r.values)
-   end
-   -- What is wrong with a line, lua-cjson's reading of it says.
-   if not done then
-      done, result = pcall(take, (json.decode(text:sub(from, to))))
-   end
+function record.read(line)
+   local done, result = pcall(take, (json.decode(line)))
    if done then
       return result
    elseif type(result) == "table" then

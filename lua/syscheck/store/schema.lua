@@ -6,14 +6,10 @@ local schema = {}
 
 schema.VERSION = 1
 
--- A column for each field of a list that version 1 had; one with `since = 2` comes by a
--- migration of its own.
 local function columns(list)
    local out = {}
-   for _, field in ipairs(list) do
-      if (field.since or 1) == 1 then
-         out[#out + 1] = ("%s $number"):format(field.name)
-      end
+   for i, field in ipairs(list) do
+      out[i] = field.name .. " $number"
    end
    return table.concat(out, ", ")
 end
@@ -112,6 +108,58 @@ local function make(store)
    error(err, 0)
 end
 
+-- Whether a table has these columns. Qualified: SQLite takes a quoted name that it does not
+-- know for a text.
+local function has(store, name, list)
+   local text = ("SELECT t.%s FROM %s t LIMIT 0"):format(table.concat(list, ", t."), name)
+   local done, failure = pcall(store.row, store, text)
+   if not done and not tostring(failure):lower():find("column", 1, true) then
+      error(failure, 0)
+   end
+   return done
+end
+
+-- Columns of fields that are younger than the store: { statement that adds it, name } each.
+local function lacking(store)
+   local out = {}
+   for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK }) do
+      local names = {}
+      for i, field in ipairs(list) do
+         names[i] = field.name
+      end
+      for _, column in ipairs(has(store, name, names) and {} or names) do
+         out[#out + 1] = not has(store, name, { column })
+            and { ("ALTER TABLE %s ADD COLUMN %s $number"):format(name, column), column } or nil
+      end
+   end
+   return out
+end
+
+-- Of two that do this at a time one fails, and finds it done.
+local function add_columns(store)
+   local done, err
+   for _ = 1, 3 do
+      local list = {}
+      for i, one in ipairs(lacking(store)) do
+         list[i] = one[1]
+      end
+      done, err = pcall(store.transaction, store, function()
+         run_all(store, list)
+      end)
+      if done then
+         return
+      end
+   end
+   error(err, 0)
+end
+
+--- The smallest key of a record from a time on: keys of job_node, check_node and loss are the
+-- record's time, and 30 bits of its id.
+-- @param epoch seconds, whole
+function schema.key(epoch)
+   return math.tointeger(epoch) << 30
+end
+
 --- Makes the tables, brings them up to date, or says why not.
 -- @param options { write, create }
 -- @return nil when the store can be used, else one line
@@ -126,6 +174,12 @@ function schema.check(store, options)
    elseif (found or 0) < schema.VERSION then
       make(store)
       migrate(store)
+   end
+   local first = lacking(store)[1]
+   if first and not options.write then
+      return ("has no column %s yet; syscheck ingest brings it up to date"):format(first[2])
+   elseif first then
+      add_columns(store)
    end
 end
 

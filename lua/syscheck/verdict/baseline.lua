@@ -1,5 +1,6 @@
 --- The class baseline: what the fleet's nodes of one hardware class measure and have.
 -- docs/records.md has the format; learn.lua makes one. Pure.
+local metrics = require("syscheck.catalogue.metrics")
 local spread = require("syscheck.verdict.spread")
 
 local baseline = {}
@@ -17,8 +18,6 @@ baseline.MAX_VALUE = 1e15 -- as the policy's limits
 local MAX_LOSS = 0.25
 -- Settings in which a node may drift from its class, in the order in which they are told.
 baseline.SETTINGS = { "bios", "microcode", "kernel", "governor", "smt", "thp" }
-local PARTS = { "memory_gib", "dimms", "packages", "cores", "threads", "numa_nodes" }
-baseline.PARTS = PARTS
 
 --- The parts of a class name: "epyc-9654-2s192c-768g".
 -- @return { model, packages, cores, memory_gib }, 0 and "?" absent; or nil
@@ -149,7 +148,7 @@ end
 function baseline.expected(learned, class)
    local out, named = {}, baseline.parse_class(class) or {}
    local of_class = learned.classes[class] or { expect = {} }
-   for _, part in ipairs(PARTS) do
+   for _, part in ipairs(metrics.PARTS) do
       out[part] = of_class.expect[part] or named[part]
    end
    return out

@@ -52,7 +52,7 @@ end
 local function parts_of(record)
    local parts = {}
    local given = type(record.parts) == "table" and record.parts or {}
-   for _, name in ipairs(baseline.PARTS) do
+   for _, name in ipairs(metrics.PARTS) do
       local value = given[name]
       parts[name] = type(value) == "number" and value > 0 and value < 1e9 and value or nil
    end
@@ -213,7 +213,7 @@ function learn.from(records)
             c.metrics[m.name] = metric_of(nodes, m.name)
          end
       end
-      for _, part in ipairs(baseline.PARTS) do
+      for _, part in ipairs(metrics.PARTS) do
          c.expect[part] = majority(nodes, "parts", part)
       end
       for _, key in ipairs(baseline.SETTINGS) do

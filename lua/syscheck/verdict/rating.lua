@@ -13,9 +13,6 @@ verdict.WRONG = "WRONG RESULT"
 -- Worst first: what a node is called when its metrics differ.
 local ORDER = { "fail", "unknown", "warn", "pass", "unrated" }
 
---- Fills results from an inventory, see parts.take.
-verdict.take_inventory = parts.take
-
 --- The limits of one class: static from policy, the rest from the baseline.
 -- @param p policy
 -- @param class hardware class

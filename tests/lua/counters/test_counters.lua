@@ -1,8 +1,11 @@
 -- Counters: sources below a prepared root, and deltas.
 package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local counters = require("syscheck.counters.snapshot")
+local deltas = require("syscheck.counters.deltas")
 local files = require("syscheck.lib.files")
+local sources = require("syscheck.counters.sources")
+local throttle = require("syscheck.counters.throttle")
+local machine = require("syscheck.hardware.machine")
 
 local root
 
@@ -48,7 +51,8 @@ function TestSources:tearDown()
 end
 
 local function read(source)
-   return counters.total(require("syscheck.counters." .. source).read(root))
+   local values = sources[source].read(machine.at(root))
+   return values and deltas.total(values)
 end
 
 function TestSources:test_a_packages_count_is_counted_once()
@@ -57,12 +61,12 @@ function TestSources:test_a_packages_count_is_counted_once()
 end
 
 function TestSources:test_absent_is_not_zero()
-   for _, source in ipairs(counters.SOURCES) do
-      lu.assertNil(read(source), source)
+   for _, source in ipairs(sources) do
+      lu.assertNil(read(source.name), source.name)
    end
    put("/sys/devices/system/cpu/cpu0/topology/core_id", "0\n") -- AMD: no thermal_throttle
    lu.assertNil(read("throttle"))
-   lu.assertNil(counters.throttle_events(nil))
+   lu.assertNil(throttle.events(nil))
 end
 
 function TestSources:test_pressure()
@@ -122,16 +126,16 @@ end
 
 TestDelta = {}
 
-local function snapshot(boot, sources)
-   return { boot_id = boot, time = 0, sources = sources }
+local function snapshot(boot, values)
+   return { boot_id = boot, time = 0, sources = values }
 end
 
 local function delta(before, after)
-   return counters.delta(snapshot("a", { s = before }), snapshot("a", { s = after })).s
+   return deltas.delta(snapshot("a", { s = before }), snapshot("a", { s = after })).s
 end
 
 function TestDelta:test_reboot_has_none()
-   local d, why = counters.delta(snapshot("a", {}), snapshot("b", {}))
+   local d, why = deltas.delta(snapshot("a", {}), snapshot("b", {}))
    lu.assertNil(d)
    lu.assertStrContains(why, "reboot")
 end
@@ -151,7 +155,7 @@ end
 
 function TestDelta:test_only_what_the_kernel_keeps_in_32_bits_wraps()
    local function disk(before, after)
-      return counters.delta(snapshot("a", { disk = before }), snapshot("a", { disk = after })).disk
+      return deltas.delta(snapshot("a", { disk = before }), snapshot("a", { disk = after })).disk
    end
    lu.assertEquals(disk({ ["busy_ms:sda"] = 4294967290 }, { ["busy_ms:sda"] = 4 }), { busy_ms = 10 })
    -- A device that was replugged, a directory mounted anew.
@@ -160,21 +164,21 @@ function TestDelta:test_only_what_the_kernel_keeps_in_32_bits_wraps()
 end
 
 function TestDelta:test_a_damaged_snapshot_has_none()
-   local d, why = counters.delta({ boot_id = "a" }, snapshot("a", { s = { n = 1 } }))
+   local d, why = deltas.delta({ boot_id = "a" }, snapshot("a", { s = { n = 1 } }))
    lu.assertNil(d)
    lu.assertStrContains(why, "damaged")
-   lu.assertEquals(counters.delta(snapshot("a", { s = 1, t = { n = "x" } }),
+   lu.assertEquals(deltas.delta(snapshot("a", { s = 1, t = { n = "x" } }),
       snapshot("a", { s = { n = 1 }, t = { n = 1 } })), {})
 end
 
 function TestDelta:test_a_source_on_one_side_only()
-   local d = counters.delta(snapshot("a", { s = { n = 1 } }), snapshot("a", { t = { n = 5 } }))
+   local d = deltas.delta(snapshot("a", { s = { n = 1 } }), snapshot("a", { t = { n = 5 } }))
    lu.assertEquals(d, {})
 end
 
 function TestDelta:test_throttle_events_count_heat_once()
-   lu.assertEquals(counters.throttle_events({ package_count = 10, core_count = 8 }), 10)
-   lu.assertEquals(counters.throttle_events({ core_count = 8, core_power_count = 2 }), 10)
+   lu.assertEquals(throttle.events({ package_count = 10, core_count = 8 }), 10)
+   lu.assertEquals(throttle.events({ core_count = 8, core_power_count = 2 }), 10)
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

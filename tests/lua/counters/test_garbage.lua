@@ -2,8 +2,10 @@
 -- a snapshot is made whatever they say, and holds only what can be.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local counters = require("syscheck.counters.snapshot")
+local counters = require("syscheck.hardware.snapshot")
+local deltas = require("syscheck.counters.deltas")
 local files = require("syscheck.lib.files")
+local machine = require("syscheck.hardware.machine")
 local gauges = require("syscheck.counters.gauges")
 local inventory = require("syscheck.hardware.inventory")
 local json = require("cjson")
@@ -20,7 +22,7 @@ end
 local function totals()
    local out = {}
    for name, source in pairs(json.decode(json.encode(counters.snapshot(root))).sources) do
-      out[name] = counters.total(source)
+      out[name] = deltas.total(source)
    end
    return out
 end
@@ -32,7 +34,7 @@ local function take(seconds)
 end
 
 local function read_gauges()
-   return gauges.read(root, inventory.read(root))
+   return gauges.read(machine.at(root), inventory.read(root))
 end
 
 local function setUp()
@@ -74,12 +76,12 @@ local function assert_sound(what)
       end
    end
    json.encode(to)
-   json.encode(gauges.read(root, inventory.read(root)))
+   json.encode(gauges.read(machine.at(root), inventory.read(root)))
    return to
 end
 
 local function assert_deltas_sound(what, from, to)
-   for source, values in pairs(counters.delta(from, to) or {}) do
+   for source, values in pairs(deltas.delta(from, to) or {}) do
       for name, value in pairs(values) do
          lu.assertTrue(value >= 0 and value < 2 ^ 60, ("%s%s.%s is %s"):format(what, source, name, value))
       end

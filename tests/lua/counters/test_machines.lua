@@ -1,9 +1,12 @@
 -- Counters and gauges of whole machines: tests/fixtures/machines.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local counters = require("syscheck.counters.snapshot")
+local counters = require("syscheck.hardware.snapshot")
+local deltas = require("syscheck.counters.deltas")
 local fields = require("syscheck.catalogue.fields")
 local files = require("syscheck.lib.files")
+local throttle = require("syscheck.counters.throttle")
+local machine = require("syscheck.hardware.machine")
 local gauges = require("syscheck.counters.gauges")
 local inventory = require("syscheck.hardware.inventory")
 local json = require("cjson")
@@ -19,7 +22,7 @@ end
 local function totals()
    local out = {}
    for name, source in pairs(json.decode(json.encode(counters.snapshot(root))).sources) do
-      out[name] = counters.total(source)
+      out[name] = deltas.total(source)
    end
    return out
 end
@@ -31,7 +34,7 @@ local function take(seconds)
 end
 
 local function read_gauges()
-   return gauges.read(root, inventory.read(root))
+   return gauges.read(machine.at(root), inventory.read(root))
 end
 
 local function setUp()
@@ -49,7 +52,7 @@ function TestMachines:test_intel_two_sockets()
    local t = totals()
    lu.assertEquals(t.throttle, { package_count = 1211, package_ms = 3831, package_power_count = 2, core_count = 930,
       core_ms = 2788, core_power_count = 0 })
-   lu.assertEquals(counters.throttle_events(t.throttle), 1213)
+   lu.assertEquals(throttle.events(t.throttle), 1213)
    lu.assertEquals(t.machine_checks, { events = 4 }) -- 3 corrected, 1 not; no poll, no device of that name
    lu.assertAlmostEquals(t.energy.package_j, 233113.828733 + 1, 1e-6) -- no part, no psys, no mmio
    lu.assertEquals(t.memory_traffic, { bytes = 912341234000 + 500000000000 + 7000 }) -- probe is in its parent's
@@ -71,7 +74,7 @@ function TestMachines:test_amd_has_no_throttle_counters()
    lu.assertEquals(t, { machine_checks = { events = 19 }, energy = { package_j = 51234 },
       memory_errors = { corrected = 19, uncorrected = 0 }, memory_traffic = { bytes = 731283712 },
       pressure = { io_some_us = 123, io_full_us = 45 }, cpu = { iowait_ms = 550, steal_ms = 80 } })
-   lu.assertNil(counters.throttle_events(t.throttle))
+   lu.assertNil(throttle.events(t.throttle))
    lu.assertEquals(read_gauges(), { limits = { clock_mhz = 3709 }, temperature = { max_c = 66.75 } })
 end
 
@@ -96,7 +99,7 @@ function TestMachines:test_offline_cpus()
    end
    tree.put(root, "/sys/devices/system/cpu/online", "0-1,3-4,7\n")
    tree.put(root, "/sys/devices/system/cpu/cpu3/thermal_throttle/package_throttle_count", "8\n")
-   local delta = counters.delta(from, take(60))
+   local delta = deltas.delta(from, take(60))
    lu.assertEquals(delta.throttle, { package_count = 3, package_ms = 0, core_count = 0, core_ms = 0 })
    lu.assertNil(delta.machine_checks) -- the columns of other CPUs
 end
@@ -109,12 +112,12 @@ function TestMachines:test_two_infiniband_ports()
    local function count(port, name, value)
       tree.put(root, ("/sys/class/infiniband/%s/ports/1/counters/%s"):format(port, name), value .. "\n")
    end
-   lu.assertEquals(counters.delta(from, take(60)).link, { errors = 0, downed = 0 })
+   lu.assertEquals(deltas.delta(from, take(60)).link, { errors = 0, downed = 0 })
    lu.assertNil(counters.errors(from, take(60), root))
    count("mlx5_0", "link_downed", 1)
    count("mlx5_1", "symbol_error", 65535) -- stuck: at least so many
    count("mlx5_1", "port_rcv_errors", 3) -- cleared, and counted anew
-   lu.assertEquals(counters.delta(from, take(60)).link, { errors = 65535 - 4000 + 3, downed = 1 })
+   lu.assertEquals(deltas.delta(from, take(60)).link, { errors = 65535 - 4000 + 3, downed = 1 })
    lu.assertEquals(counters.errors(from, take(60), root), {
       { kind = "link", unit = "mlx5_1/1", errors = 61538 },
       { kind = "link", unit = "mlx5_0/1", downed = 1 },
@@ -130,9 +133,9 @@ function TestMachines:test_two_infiniband_ports()
    count("mlx5_1", "link_downed", 255)
    count("mlx5_2", "link_downed", 255)
    from = take(100)
-   lu.assertNil(counters.delta(from, take(160)).link.downed)
+   lu.assertNil(deltas.delta(from, take(160)).link.downed)
    count("mlx5_0", "link_downed", 2)
-   lu.assertEquals(counters.delta(from, take(160)).link.downed, 2)
+   lu.assertEquals(deltas.delta(from, take(160)).link.downed, 2)
 end
 
 function TestMachines:test_16_dimms()
@@ -155,7 +158,7 @@ function TestMachines:test_16_dimms()
    count("mc7/dimm0/dimm_ue_count", 1)
    count("mc7/dimm0/dimm_label", "P1-DIMMG1 \27[31m\200" .. ("x"):rep(100))
    local to = take(60)
-   lu.assertEquals(counters.delta(from, to).memory_errors, { corrected = 7 + 9, uncorrected = 1 })
+   lu.assertEquals(deltas.delta(from, to).memory_errors, { corrected = 7 + 9, uncorrected = 1 })
    lu.assertEquals(counters.errors(from, to, root), {
       { kind = "dimm", unit = "mc7 P1-DIMMG1 ?[31m?" .. ("x"):rep(48), corrected = 9, uncorrected = 1 },
       { kind = "dimm", unit = "mc3 CPU0_DIMM_G1", corrected = 4 },
@@ -173,7 +176,7 @@ function TestMachines:test_16_dimms()
    count("mc3/ce_count", 2)
    count("mc3/dimm0/dimm_ce_count", 2)
    count("mc3/dimm2/dimm_ce_count", 0)
-   lu.assertEquals(counters.delta(from, take(160)).memory_errors.corrected, 2)
+   lu.assertEquals(deltas.delta(from, take(160)).memory_errors.corrected, 2)
    lu.assertEquals(counters.errors(from, take(160), root),
       { { kind = "dimm", unit = "mc3 CPU0_DIMM_G1", corrected = 2 } })
 end
@@ -216,15 +219,15 @@ function TestMachines:test_nfs_mounted_and_unmounted_during_the_job()
    for key in pairs(from.sources.nfs) do
       from.sources.nfs[key] = not key:find("/home", 1, true) and 0 or nil
    end
-   lu.assertEquals(counters.delta(from, to).nfs.ops, 1403 + 46 + 8)
+   lu.assertEquals(deltas.delta(from, to).nfs.ops, 1403 + 46 + 8)
    from.sources.nfs = nil -- no mount at all before: the others are older than the job
-   lu.assertEquals(counters.delta(from, to).nfs, { ops = 46, op_ms = 111, bytes = 19868 })
+   lu.assertEquals(deltas.delta(from, to).nfs, { ops = 46, op_ms = 111, bytes = 19868 })
    from.sources.nfs = { ["ops:/home"] = 40, ["ops:/apps"] = 1400 } -- /home went and came again
-   lu.assertEquals(counters.delta(from, to).nfs, { ops = 46 + 3, op_ms = 111, bytes = 19868 })
+   lu.assertEquals(deltas.delta(from, to).nfs, { ops = 46 + 3, op_ms = 111, bytes = 19868 })
    from.uptime_s = 900 -- it came before: those are the same counts, grown
-   lu.assertEquals(counters.delta(from, to).nfs, { ops = 6 + 3 })
+   lu.assertEquals(deltas.delta(from, to).nfs, { ops = 6 + 3 })
    from.uptime_s, from.time = nil, nil
-   lu.assertEquals(counters.delta(from, to).nfs, { ops = 6 + 3 })
+   lu.assertEquals(deltas.delta(from, to).nfs, { ops = 6 + 3 })
 end
 
 function TestMachines:test_lustre_2_12_has_no_times()
@@ -241,7 +244,7 @@ function TestMachines:test_lustre_2_15()
    local from = take(0)
    tree.put(root, "/sys/kernel/debug/lustre/llite/scratch-ffff8a11c2b3d000/stats",
       "open 3 samples [usecs] 1 2 5 9\nread_bytes 1 samples [bytes] 7 7 7 49\n") -- stats=clear
-   lu.assertEquals(counters.delta(from, take(9)).lustre, { ops = 4, op_us = 5, read_bytes = 7 })
+   lu.assertEquals(deltas.delta(from, take(9)).lustre, { ops = 4, op_us = 5, read_bytes = 7 })
 end
 
 TestEnergy = { setUp = setUp, tearDown = tearDown }
@@ -251,13 +254,13 @@ function TestEnergy:test_wraps_at_its_range_and_is_known_for_short_jobs_only()
    local from = take(1000)
    tree.put(root, "/sys/class/powercap/intel-rapl:0/energy_uj", "1000000\n")
    tree.put(root, "/sys/class/powercap/intel-rapl:1/energy_uj", "31500000\n")
-   local delta = counters.delta(from, take(1200)).energy
+   local delta = deltas.delta(from, take(1200)).energy
    lu.assertAlmostEquals(delta.package_j, 262143.328850 - 233113.828733 + 1 + 30.5, 0.002)
    -- At 1 kW the counter may have come round after 262 s: not known, and no small number.
-   lu.assertNil(counters.delta(from, take(1263)).energy)
-   lu.assertNil(counters.delta(from, take(999)).energy) -- time ran backwards
+   lu.assertNil(deltas.delta(from, take(1263)).energy)
+   lu.assertNil(deltas.delta(from, take(999)).energy) -- time ran backwards
    from.uptime_s, from.time = nil, nil
-   lu.assertNil(counters.delta(from, take(1200)).energy)
+   lu.assertNil(deltas.delta(from, take(1200)).energy)
 end
 
 function TestEnergy:test_a_package_that_went()
@@ -265,7 +268,7 @@ function TestEnergy:test_a_package_that_went()
    local from = take(0)
    tree.remove(root .. "/sys/class/powercap/intel-rapl:1")
    tree.put(root, "/sys/class/powercap/intel-rapl:0/energy_uj", "233114828733\n")
-   lu.assertEquals(counters.delta(from, take(9)).energy, { package_j = 1 })
+   lu.assertEquals(deltas.delta(from, take(9)).energy, { package_j = 1 })
 end
 
 TestRecord = { setUp = setUp, tearDown = tearDown }

@@ -3,6 +3,7 @@ package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local dimms = require("syscheck.hardware.dimms")
 local inventory = require("syscheck.hardware.inventory")
+local machine = require("syscheck.hardware.machine")
 local throttle = require("syscheck.counters.throttle")
 local topology = require("syscheck.hardware.topology")
 local tree = require("tree")
@@ -54,7 +55,7 @@ function TestNode:test_amd_has_boost_and_no_throttle_counters()
    local node = inventory.read(root)
    lu.assertEquals({ node.class, node.config.turbo, node.config.driver, node.config.epp },
       { "epyc-9654-1s4c-768g", "on", "acpi-cpufreq" })
-   lu.assertNil(throttle.read(root))
+   lu.assertNil(throttle.read(machine.at(root)))
    put(CPUS .. "/cpufreq/boost", "0\n")
    lu.assertEquals(inventory.read(root).config.turbo, "off")
 end
@@ -161,7 +162,7 @@ function TestThrottle:test_once_per_package_and_core_with_offline_cpus()
          put(dir .. "core_throttle_count", cpu == 4 and "0\n" or "5\n")
       end
    end
-   local read = throttle.read(root)
+   local read = throttle.read(machine.at(root))
    lu.assertEquals({ read["package_count:1"], read["package_count:4"], read["package_ms:1"] }, { 100, 100, 300 })
    lu.assertEquals({ read["core_count:4"], read["core_ms:4"], read["core_count:1"] }, { 0, 0, 5 })
    local units = 0

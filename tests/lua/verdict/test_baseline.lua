@@ -3,6 +3,7 @@ package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local baseline = require("syscheck.verdict.baseline")
 local baseline_file = require("syscheck.node.baseline_file")
+local parts = require("syscheck.verdict.parts")
 local policy = require("syscheck.policy.policy")
 local verdict = require("syscheck.verdict.rating")
 
@@ -100,7 +101,7 @@ local function rate(node, learned, history, text)
    local p = assert(policy.parse("return {" .. (text or "") .. "}", "p"))
    local limits = verdict.limits(p, node.class, learned)
    local results = { triad_gbs = { value = node.triad or 100 } }
-   verdict.take_inventory(results, node, limits, history)
+   parts.take(results, node, limits, history)
    local rated, texts = verdict.rate(results, limits), {}
    for _, m in ipairs(rated.metrics) do
       if m.status == "warn" or m.status == "fail" then

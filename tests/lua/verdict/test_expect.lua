@@ -2,8 +2,9 @@
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local check = require("syscheck.measure.check")
-local counters = require("syscheck.counters.snapshot")
+local counters = require("syscheck.hardware.snapshot")
 local expect = require("syscheck.verdict.expectations")
+local parts = require("syscheck.verdict.parts")
 local policy = require("syscheck.policy.policy")
 local tree = require("tree")
 local show = require("syscheck.verdict.show")
@@ -56,7 +57,7 @@ local CLASS = "epyc-9654-2s192c-736g"
 local function rated(text, node, class)
    local p = assert(policy.parse("return { expect = {" .. text .. "} }", "p"))
    local limits, results = verdict.limits(p, class or CLASS, nil), {}
-   verdict.take_inventory(results, node, limits)
+   parts.take(results, node, limits)
    return verdict.rate(results, limits)
 end
 

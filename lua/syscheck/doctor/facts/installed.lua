@@ -1,19 +1,16 @@
 --- Facts about the installation: what of it runs.
 local uv = require("luv")
+local metrics = require("syscheck.catalogue.metrics")
 local paths = require("syscheck.lib.paths")
 local probe = require("syscheck.doctor.facts.probe")
 
 local installed = {}
 
---- Each kernel that a policy gives time: { name, path, version } or with err and fix.
-function installed.kernels(p)
-   local out, names = {}, {}
-   for name in pairs(p.kernels) do
-      names[#names + 1] = name
-   end
-   table.sort(names)
-   for i, name in ipairs(names) do
-      local k = { name = name, path = paths.libexec .. "/" .. name }
+--- Each kernel: { name, path, version } or with err and fix.
+function installed.kernels()
+   local out = {}
+   for i, kernel in ipairs(metrics.KERNELS) do
+      local k = { name = kernel.name, path = paths.libexec .. "/" .. kernel.name }
       local stat = uv.fs_stat(k.path)
       if not stat then
          k.err, k.fix = "is not there", "make install on this host"

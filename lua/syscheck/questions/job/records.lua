@@ -147,4 +147,15 @@ function job_records.answer(list)
    return runs
 end
 
+--- An entry of errors, see counters/deltas: "mc0 CPU0_DIMM_A1: corrected 12".
+function job_records.error_text(e)
+   local counts = {}
+   for _, name in ipairs({ "corrected", "uncorrected", "errors", "downed" }) do
+      if type(e[name]) == "number" and e[name] > 0 then
+         counts[#counts + 1] = ("%s %.0f"):format(name, e[name])
+      end
+   end
+   return ("%s: %s"):format(tostring(e.unit or e.kind), table.concat(counts, ", "))
+end
+
 return job_records

@@ -79,65 +79,40 @@ SCALES.duration = {
    back = math.exp,
 }
 
--- each_s: seconds that one event may cost at the very most. Corrected error, machine check:
--- firmware that looks at it first stops all cores for up to 0.1 s. Link error: a lost packet
+-- Seconds that one unit of it may have cost.
+local SECONDS = { ms = 1e-3, us = 1e-6 }
+
+-- `each_s` of a field: seconds that one event may cost at the very most. Corrected error, machine
+-- check: firmware that looks at it first stops all cores for up to 0.1 s. Link error: a lost packet
 -- is sent again after the transport's time-out, 0.5 to 1 s as MPI libraries set it. Link down:
 -- retrained and routed anew within a minute. Throttle event without a duration: 10 s, since
 -- a new one is counted only after the last has ended.
-local JOB = {
-   { "throttle_events", "clock", "count", each_s = 10, unless = { "throttle_package_ms", "throttle_core_ms" } },
-   { "throttle_package_ms", "clock", "time" },
-   { "throttle_core_ms", "clock", "time" },
-   { "clock_limit_mhz", "clock", "rate" },
-   { "cpu_some_us", "daemon", "time" },
-   { "steal_ms", "daemon", "time" },
-   { "io_some_us", "storage", "time" },
-   { "io_full_us", "storage", "time" },
-   { "iowait_ms", "storage", "time" },
-   { "nfs_op_ms", "storage", "time" },
-   { "lustre_op_us", "storage", "time" },
-   { "cg_io_some_us", "storage", "time" },
-   { "memory_some_us", "shortage", "time" },
-   { "memory_full_us", "shortage", "time" },
-   { "oom_kills", "shortage", "count", each_s = 60 },
-   { "cg_oom_kills", "shortage", "count", each_s = 60 },
-   { "memory_corrected", "memory", "count", each_s = 0.1 },
-   { "memory_uncorrected", "memory", "count", each_s = 60 },
-   { "machine_checks", "memory", "count", each_s = 0.1 },
-   { "link_errors", "link", "count", each_s = 1 },
-   { "link_downed", "link", "count", each_s = 60 },
-   { "cg_throttled_us", "quota", "time" },
-}
-
-local CHECK = {
-   { "triad_gbs", "memory", "rate" },
-   { "best_gbs", "memory", "rate" },
-   { "latency_ns", "memory", "duration" },
-   { "gflops", "clock", "rate" },
-   { "noise_pct", "daemon", "share" },
-}
-
-local SECONDS = { ms = 1e-3, us = 1e-6 }
-
-local function items(list, by_name, source)
+-- `unless`: fields that know better, where they are there.
+local function items(list, source, kind_of)
    local out = {}
-   for i, row in ipairs(list) do
-      local field = assert(by_name[row[1]], row[1])
-      out[i] = { name = row[1], group = row[2], kind = row[3], scale = SCALES[row[3]], source = source,
-         each_s = row.each_s or SECONDS[field.unit], unless = row.unless, unit = field.unit, label = field.label }
+   for _, field in ipairs(list) do
+      local kind = kind_of(field)
+      out[#out + 1] = field.cause and { name = field.name, group = field.cause, kind = kind, scale = SCALES[kind],
+         source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, unit = field.unit,
+         label = field.label } or nil
    end
    return out
 end
 
---- In the order of the tables above; `source` is "job" or "check".
-causes.JOB = items(JOB, fields.JOB_BY_NAME, "job")
-causes.CHECK = items(CHECK, fields.CHECK_BY_NAME, "check")
+--- Of the catalogue's fields those with a cause, in its order; `source` is "job" or "check".
+causes.JOB = items(fields.JOB, "job", function(field)
+   return field.better == "higher" and "rate" or SECONDS[field.unit] and "time" or "count"
+end)
+causes.CHECK = items(fields.CHECK, "check", function(field)
+   return field.better == "higher" and "rate" or field.unit == "%" and "share" or "duration"
+end)
 
---- What the job itself did: never blamed, told where nothing else explains.
+--- What the job itself did: never blamed, named where nothing else explains; its own numbers first.
 causes.WORK = {}
-for _, name in ipairs({ "cg_cpu_us", "cg_read_bytes", "cg_written_bytes", "disk_read_bytes", "disk_written_bytes",
-   "nfs_bytes", "lustre_read_bytes", "lustre_written_bytes" }) do
-   causes.WORK[#causes.WORK + 1] = fields.JOB_BY_NAME[name]
+for _, own in ipairs({ true, false }) do
+   for _, field in ipairs(fields.JOB) do
+      causes.WORK[#causes.WORK + 1] = field.work and own == (field.path[1] == "cgroup") and field or nil
+   end
 end
 
 --- A value on its scale; nil where there is none.

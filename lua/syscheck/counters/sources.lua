@@ -1,0 +1,30 @@
+--- The counter sources, in the order in which they are read and have their columns. Pure; runs on
+-- 5.1 to 5.4. Each has
+--
+--   name    in a record's delta: its file's
+--   read(machine) -> flat table of numbers that only grow, keyed `name:unit`
+--           (`package_count:0`) or `name`, or nil where the machine has no such files: absent is
+--           not zero. Units stay apart in a snapshot, so that a CPU taken offline takes only its
+--           own share away; a delta adds them up by name. `machine` is hardware/machine.lua's
+--   fields  the numbers of it that the store keeps, see catalogue/fields.lua
+--
+-- and, where it needs them,
+--
+--   growth(before, now, key, span) -> what a number grew by, nil where that is not known; without
+--           it, growth.plain. span = { seconds, known = they are, beside }
+--   beside  the name in a snapshot of a second table that read returns; what it is for is the
+--           source's own matter
+--   since_new(now, key, span) -> what a unit did that the earlier snapshot does not have
+--   errors(from, to, add) adds errors of units: add(kind, unit, name, count); `from` and `to` are
+--           { values, beside }
+local sources = {}
+
+-- By place and by name.
+for i, name in ipairs({ "throttle", "pressure", "cpu", "disk", "nfs", "lustre", "memory_errors", "machine_checks",
+   "oom", "link", "energy", "memory_traffic" }) do
+   sources[i] = require("syscheck.counters." .. name)
+   sources[i].name = name
+   sources[name] = sources[i]
+end
+
+return sources

@@ -1,0 +1,63 @@
+--- Snapshots of a node's counters; what changed between two of them: counters/deltas.lua.
+local uv = require("luv")
+local deltas = require("syscheck.counters.deltas")
+local log = require("syscheck.lib.log")
+local machine = require("syscheck.hardware.machine")
+local memory_errors = require("syscheck.counters.memory_errors")
+local sources = require("syscheck.counters.sources")
+
+local counters = {}
+
+-- What a file of numbers cannot mean, and JSON not hold exactly: 2^53.
+local MAX = 9007199254740992
+
+-- Keeps the numbers that can be counts; nil for none.
+local function sound(values)
+   for key, value in pairs(values or {}) do
+      if value < 0 or value > MAX then
+         values[key] = nil
+      end
+   end
+   return values and next(values) and values or nil
+end
+
+--- Reads every source below root. One that fails is absent, and logged.
+-- @param root "" for the machine itself, or the root of a prepared tree
+-- @return { boot_id, time (s since the epoch), uptime_s (of the kernel's monotonic clock),
+--   sources = { name = { key = number } }, and what sources have `beside` }
+function counters.snapshot(root)
+   local from = machine.at(root)
+   local snapshot = {
+      boot_id = from:line("/proc/sys/kernel/random/boot_id") or "unknown",
+      time = os.time(),
+      uptime_s = uv.hrtime() / 1e9,
+      sources = {},
+   }
+   for _, source in ipairs(sources) do
+      local ok, values, beside = pcall(source.read, from)
+      if ok then
+         snapshot.sources[source.name] = sound(values)
+         if source.beside then
+            snapshot[source.beside] = beside and (sound(beside) or {})
+         end
+      else
+         log.error("counters: %s: %s", source.name, tostring(values))
+      end
+   end
+   return snapshot
+end
+
+--- Which module, which port had errors from one snapshot to a later one, by the names
+-- that people know them by.
+-- @return list as of deltas.errors, or nil
+function counters.errors(from, to, root)
+   local list = deltas.errors(from, to)
+   for _, entry in ipairs(list or {}) do
+      if entry.kind == "dimm" then
+         entry.unit = memory_errors.label(machine.at(root), entry.unit)
+      end
+   end
+   return list
+end
+
+return counters
