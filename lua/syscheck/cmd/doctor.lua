@@ -3,8 +3,8 @@
 local json = require("cjson").new()
 local doctor = require("syscheck.doctor.rules")
 local printable = require("syscheck.lib.printable")
-local report = require("syscheck.cmd.common.report")
 local gather = require("syscheck.doctor.facts")
+local report = require("syscheck.cmd.common.report")
 local hostlist = require("syscheck.slurm.hostlist")
 
 local command = {}

@@ -3,7 +3,6 @@ local printable = require("syscheck.lib.printable")
 local fleet = require("syscheck.questions.fleet.logic")
 local fleet_show = require("syscheck.questions.fleet.show")
 local fleet_store = require("syscheck.questions.fleet.read")
-local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
 local time = require("syscheck.lib.time")
@@ -28,22 +27,15 @@ local function answer(db, args)
          args.cluster and (' of cluster "%s"'):format(printable.safe(args.cluster)) or "", time.show(args.since),
          class_near and (', did you mean "%s"?'):format(printable.safe(class_near)) or "")
    end
-   local compared, format = fleet.compare(nodes), output.format(args)
-   if format == "csv" then
-      io.stdout:write(fleet_show.csv(compared))
-   elseif format == "json" then
-      print(fleet_show.json(compared, args.since))
-   else
-      print(fleet_show.table(compared, args.since, output.has_color()))
-   end
-   return 0
+   local compared = fleet.compare(nodes)
+   compared.since = args.since
+   return question.print(args, fleet_show, compared)
 end
 
 function command.run(args)
-   local policy, code = question.policy(args)
-   return policy and question.run(args, policy, function(db)
+   return question.run(args, function(db)
       return answer(db, args)
-   end) or code
+   end)
 end
 
 return command

@@ -6,7 +6,6 @@ local job_records = require("syscheck.questions.job.records")
 local job_show = require("syscheck.questions.job.show")
 local job_store = require("syscheck.questions.job.read")
 local jobid = require("syscheck.questions.jobid")
-local output = require("syscheck.lib.output")
 local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
@@ -24,37 +23,32 @@ function job.add_to(parser)
    spool.add_options(command)
 end
 
+local SHOW = { table = job_show.table, json = job_export.json, csv = job_export.csv }
+
 local function print_answer(args, answer)
-   local format = output.format(args)
-   if format == "csv" then
-      io.stdout:write(job_export.csv(answer))
-   elseif format == "json" then
-      print(job_export.json(answer, args.id.text))
-   else
-      print(job_show.table(answer, output.has_color()))
-   end
-   return 0
+   answer.id = args.id.text
+   return question.print(args, SHOW, answer)
 end
 
 local function from_store(args, policy)
-   return question.run(args, policy, function(db)
+   return question.run(args, function(db)
       local runs = jobid.runs(db, args.id, args.only_user)
       if #runs == 0 then
          return report.error(report.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
       end
       return print_answer(args, job_store.answer(db, runs, args.only_user ~= nil))
-   end)
+   end, policy)
 end
 
 local function from_spool(args)
-   local self, err = spool.node(args)
-   if not self then
+   local host, err = spool.node(args)
+   if not host then
       return report.error(report.USAGE, "%s", err)
    end
    local found = {}
    -- A decoded line costs a hundred times a search in it.
    local needle = ("%d"):format(args.id.id)
-   local records, where = spool.records(args, self, function(line)
+   local records, where = spool.records(args, host, function(line)
       return line:find(needle, 1, true) ~= nil
    end)
    for record in records do

@@ -44,22 +44,13 @@ local function answer(db, args)
       return report.error(report.NOT_FOUND, "node %s is in clusters %s: say --cluster", printable.safe(args.node),
          table.concat(clusters, ", "))
    end
-   local tale, now, format = node_store.story(db, found[1], args.since, args.limit), os.time(), output.format(args)
-   if format == "csv" then
-      io.stdout:write(node_show.csv(found[1], tale))
-   elseif format == "json" then
-      print(node_show.json(found[1], tale, args.since, now))
-   else
-      print(node_show.table(found[1], tale, args.since, now, output.has_color(), output.has_utf8()))
-   end
-   return 0
+   return question.print(args, node_show, node_store.story(db, found[1], args.since, args.limit))
 end
 
 function node.run(args)
-   local policy, code = question.policy(args)
-   return policy and question.run(args, policy, function(db)
+   return question.run(args, function(db)
       return answer(db, args)
-   end) or code
+   end)
 end
 
 return node

@@ -78,6 +78,17 @@ function output.list(t)
    return setmetatable(t or {}, LIST)
 end
 
+--- The same, of what a function makes of each item of a list.
+-- @param items list, or nil for an empty one
+-- @param f function(item) -> what JSON shows
+function output.each(items, f)
+   local out = output.list()
+   for i, item in ipairs(items or {}) do
+      out[i] = f(item)
+   end
+   return out
+end
+
 local function encode(value, parts)
    local kind = type(value)
    if kind == "string" then
@@ -141,15 +152,19 @@ local function csv_cell(value)
    return text:find('[",]') and '"' .. text:gsub('"', '""') .. '"' or text
 end
 
---- One line of CSV, with its line end.
--- @param cells strings, numbers, booleans or nil
--- @param n how many
-function output.csv(cells, n)
-   local out = {}
-   for i = 1, n do
-      out[i] = csv_cell(cells[i])
+--- CSV: a head line and a line for each row.
+-- @param titles list of strings
+-- @param rows list of lists of strings, numbers, booleans or nil, as many as titles
+function output.csv(titles, rows)
+   local lines = {}
+   for r = 0, #rows do
+      local row, cells = rows[r] or titles, {}
+      for i = 1, #titles do
+         cells[i] = csv_cell(row[i])
+      end
+      lines[r + 1] = table.concat(cells, ",") .. "\r\n"
    end
-   return table.concat(out, ",") .. "\r\n"
+   return table.concat(lines)
 end
 
 --- A cell of a table with a style: bad, warn, good, strong.

@@ -153,6 +153,13 @@ local function add_columns(store)
    error(err, 0)
 end
 
+--- The smallest key of a record from a time on: keys of job_node, check_node and loss are the
+-- record's time, and 30 bits of its id.
+-- @param epoch seconds, whole
+function schema.key(epoch)
+   return math.tointeger(epoch) << 30
+end
+
 --- Makes the tables, brings them up to date, or says why not.
 -- @param options { write, create }
 -- @return nil when the store can be used, else one line

@@ -5,7 +5,7 @@ local causes = require("syscheck.questions.why.causes")
 local fields = require("syscheck.catalogue.fields")
 local stats = require("syscheck.questions.why.stats")
 local suspects = require("syscheck.questions.suspects.logic")
-local text = require("syscheck.questions.why.show")
+local words = require("syscheck.questions.why.words")
 local why = require("syscheck.questions.why.logic")
 
 local function near(got, want, relative)
@@ -221,7 +221,7 @@ local function input(nodes, elapsed, extra, likes, like_extra)
 end
 
 local function say(answer, nodes)
-   return text.conclusion(answer, { label = "4711", nodes = nodes }, function(node)
+   return words.conclusion(answer, { label = "4711", nodes = nodes }, function(node)
       return ("n%03d"):format(node)
    end)
 end
@@ -508,15 +508,15 @@ end
 TestText = {}
 
 function TestText:test_numbers()
-   lu.assertEquals(text.count(1204), "1,204")
-   lu.assertEquals(text.count(204), "204")
-   lu.assertEquals(text.count(1234567.4), "1,234,567")
-   lu.assertEquals(text.p(0.0769), "0.077")
-   lu.assertEquals(text.p(1e-9), "<1e-6")
-   lu.assertEquals(text.p(0.00042), "4e-4")
-   lu.assertEquals(text.p(1), "1.00")
-   lu.assertEquals(text.times(1.614), "1.61x")
-   lu.assertEquals(text.times(120), "120x")
+   lu.assertEquals(words.count(1204), "1,204")
+   lu.assertEquals(words.count(204), "204")
+   lu.assertEquals(words.count(1234567.4), "1,234,567")
+   lu.assertEquals(words.p(0.0769), "0.077")
+   lu.assertEquals(words.p(1e-9), "<1e-6")
+   lu.assertEquals(words.p(0.00042), "4e-4")
+   lu.assertEquals(words.p(1), "1.00")
+   lu.assertEquals(words.times(1.614), "1.61x")
+   lu.assertEquals(words.times(120), "120x")
 end
 
 TestSuspects = {}

@@ -10,7 +10,7 @@ local uv = require("luv")
 
 local question = {}
 
---- Adds --json, --csv, --store and --policy.
+--- Adds --json, --csv and --store.
 function question.add_options(command)
    output.add_options(command)
    command:option("--store", "Store to ask: a file, or postgresql:// or mariadb:// (default: $SYSCHECK_STORE, "
@@ -30,11 +30,11 @@ end
 --- Opens this host's policy.
 -- @return policy; or nil and an exit code, after a line
 function question.policy(args)
-   local self, err = spool.node({ policy = args.policy })
-   if not self then
+   local host, err = spool.node({ policy = args.policy })
+   if not host then
       return nil, report.error(report.USAGE, "%s", err)
    end
-   return self.policy
+   return host.policy
 end
 
 --- Which store is meant.
@@ -75,14 +75,22 @@ end
 
 --- Opens the store and asks.
 -- @param ask function(store) -> exit code
+-- @param policy nil: this host's
 -- @return exit code
-function question.run(args, policy, ask)
-   local url = question.where(args, policy)
-   local db, err = store.open(url, {})
+function question.run(args, ask, policy)
+   local code
+   if not policy then
+      policy, code = question.policy(args)
+      if not policy then
+         return code
+      end
+   end
+   local db, err = store.open(question.where(args, policy), {})
    if not db then
       return report.error(report.UNKNOWN, "%s", explain(err, policy))
    end
-   local ok, code = xpcall(ask, function(e)
+   local ok
+   ok, code = xpcall(ask, function(e)
       return store.is_failure(e) and e or debug.traceback(e)
    end, db)
    pcall(db.close, db)
@@ -92,6 +100,19 @@ function question.run(args, policy, ask)
       error(code, 0)
    end
    return report.error(report.UNKNOWN, "%s", explain(tostring(code), policy))
+end
+
+--- Prints an answer in the form that was asked for.
+-- @param show { table = function(answer, color, as_utf8) -> text, json, csv = function(answer) -> text }
+-- @return exit code
+function question.print(args, show, answer)
+   local format = output.format(args)
+   if format == "csv" then
+      io.stdout:write(show.csv(answer))
+   else
+      print(show[format](answer, output.has_color(), output.has_utf8()))
+   end
+   return 0
 end
 
 return question

@@ -2,7 +2,7 @@
 -- index for each node, so that a fleet of 10,000 takes no more memory than its values.
 local fields = require("syscheck.catalogue.fields")
 local job_store = require("syscheck.questions.job.read")
-local since = require("syscheck.lib.since")
+local schema = require("syscheck.store.schema")
 local spelling = require("syscheck.lib.spelling")
 
 local fleet_store = {}
@@ -20,7 +20,7 @@ local NEWEST = ([[SELECT c.key >> 30, c.status, %s FROM check_node c WHERE c.nod
 
 local function values_of(store, key, from, word)
    local values, missing = {}, #MEASURED
-   for t in store:rows(NEWEST, key, since.key(from)) do
+   for t in store:rows(NEWEST, key, schema.key(from)) do
       for name, value in pairs(job_store.numbers(fields.CHECK, t, 3)) do
          if not values[name] then
             values[name] = { value = value, time = t[1], status = word(t[2]) }

@@ -1,4 +1,4 @@
---- A fleet's comparison for people, spreadsheets and programs. See fleet.lua.
+--- A fleet's comparison for people, spreadsheets and programs. See logic.lua.
 local printable = require("syscheck.lib.printable")
 local fleet = require("syscheck.questions.fleet.logic")
 local metrics = require("syscheck.catalogue.metrics")
@@ -18,7 +18,8 @@ local function percent(v)
 end
 
 --- Text for a terminal.
-function show.table(answer, from, color)
+-- @param answer of fleet.compare, its field `since` filled in
+function show.table(answer, color)
    local rows = { { "CLASS", "METRIC", "UNIT", "NODES", "MEDIAN", "SLOWEST", "ON", "FASTEST", "ON", "SPREAD_%",
       "WITHOUT_OUT_%", "OUT" } }
    local outs = { { "OUT", "CLASS", "METRIC", "VALUE", "MEDIAN", "OFF_%", "STATUS", "MEASURED" } }
@@ -42,7 +43,7 @@ function show.table(answer, from, color)
          end
       end
    end
-   local parts = { ("fleet since %s: each node's newest measured values"):format(time.show(from)), "",
+   local parts = { ("fleet since %s: each node's newest measured values"):format(time.show(answer.since)), "",
       output.table(rows, color) }
    if #outs > 1 then
       parts[#parts + 1] = "\n" .. output.table(outs, color)
@@ -59,41 +60,35 @@ local function place(item)
 end
 
 --- One object: { v, kind = "fleet", since, classes }.
-function show.json(answer, from)
-   local classes = output.list()
-   for i, c in ipairs(answer) do
-      local list = output.list()
-      for n, m in ipairs(c.metrics) do
-         local out = output.list()
-         for k, o in ipairs(m.out) do
-            out[k] = place(o)
-         end
-         list[n] = { name = m.field.name, unit = m.field.unit, nodes = m.nodes, median = m.median, room = m.room,
-            slowest = place(m.slowest), fastest = place(m.fastest), spread_pct = m.spread_pct,
-            spread_without_out_pct = m.rest_pct, out = out, judged = m.nodes >= fleet.MIN_NODES }
-      end
-      classes[i] = { class = c.class, nodes = c.nodes, metrics = list }
+function show.json(answer)
+   local function metric(m)
+      return { name = m.field.name, unit = m.field.unit, nodes = m.nodes, median = m.median, room = m.room,
+         slowest = place(m.slowest), fastest = place(m.fastest), spread_pct = m.spread_pct,
+         spread_without_out_pct = m.rest_pct, out = output.each(m.out, place), judged = m.nodes >= fleet.MIN_NODES }
    end
-   return output.json({ v = 1, kind = "fleet", since = time.show(from), classes = classes })
+   local classes = output.each(answer, function(c)
+      return { class = c.class, nodes = c.nodes, metrics = output.each(c.metrics, metric) }
+   end)
+   return output.json({ v = 1, kind = "fleet", since = time.show(answer.since), classes = classes })
 end
 
 --- One line for each class and metric, and one for each node that is out of it.
 function show.csv(answer)
    local titles = { "what", "class", "metric", "unit", "nodes", "median", "node", "value", "pct", "status", "time",
       "slowest", "slowest_value", "fastest", "fastest_value", "spread_pct", "spread_without_out_pct", "out" }
-   local lines = { output.csv(titles, #titles) }
+   local rows = {}
    for _, c in ipairs(answer) do
       for _, m in ipairs(c.metrics) do
-         lines[#lines + 1] = output.csv({ "metric", c.class, m.field.name, m.field.unit, m.nodes, m.median,
+         rows[#rows + 1] = { "metric", c.class, m.field.name, m.field.unit, m.nodes, m.median,
             [12] = m.slowest.node, [13] = m.slowest.value, [14] = m.fastest.node, [15] = m.fastest.value,
-            [16] = m.spread_pct, [17] = m.rest_pct, [18] = m.nodes >= fleet.MIN_NODES and #m.out or nil }, #titles)
+            [16] = m.spread_pct, [17] = m.rest_pct, [18] = m.nodes >= fleet.MIN_NODES and #m.out or nil }
          for _, o in ipairs(m.out) do
-            lines[#lines + 1] = output.csv({ "out", c.class, m.field.name, m.field.unit, m.nodes, m.median, o.node,
-               o.value, o.pct, o.status, time.show(o.time) }, #titles)
+            rows[#rows + 1] = { "out", c.class, m.field.name, m.field.unit, m.nodes, m.median, o.node,
+               o.value, o.pct, o.status, time.show(o.time) }
          end
       end
    end
-   return table.concat(lines)
+   return output.csv(titles, rows)
 end
 
 return show

@@ -1,4 +1,4 @@
---- A job's answer for programs and spreadsheets. See job_records.lua for its form.
+--- A job's answer for programs and spreadsheets. records.lua has its form.
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
 local output = require("syscheck.lib.output")
@@ -10,38 +10,37 @@ local export = {}
 local IDENTITY = { "job_id", "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "cluster", "user",
    "name", "account", "partition", "nodes", "seen" }
 
-local function out_of(mine)
-   local list = output.list()
-   for i, found in ipairs(mine or {}) do
-      list[i] = { name = found.name, value = found.value, median = found.median, worst = found.worst,
-         peers = found.peers }
-   end
-   return list
+local function json_of_row(row, found)
+   local check, job = job_records.brief(row), row.job or {}
+   return {
+      node = row.node, class = row.class, time = row.time, elapsed_s = row.elapsed_s, values = row.values,
+      check = check.status and { level = check.level, asked = check.asked, status = check.status,
+         action = check.action, text = check.text, reason = check.reason, note = check.note, drain = check.drain,
+         metrics = row.metrics } or nil,
+      out = output.each(found, function(one)
+         return { name = one.name, value = one.value, median = one.median, worst = one.worst, peers = one.peers }
+      end),
+      others = job.others and output.list(job.others), others_more = job.others_more,
+      errors = job.errors and output.list(job.errors), problems = job.problems and output.list(job.problems),
+   }
 end
 
 --- One object: { v, kind = "job", id, runs }, see docs/records.md.
-function export.json(answer, id)
-   local runs = output.list()
-   for i, run in ipairs(answer) do
+-- @param answer list of runs, its field `id` filled in
+function export.json(answer)
+   local runs = output.each(answer, function(run)
       local found_of, rows = peers.by_row((peers.of_run(run.rows))), output.list()
-      for n, row in ipairs(run.rows) do
-         local b = job_records.brief(row)
-         local job = row.job or {}
-         rows[n] = {
-            node = row.node, class = row.class, time = row.time, elapsed_s = row.elapsed_s, values = row.values,
-            check = b.status and { level = b.level, asked = b.asked, status = b.status, action = b.action,
-               text = b.text, reason = b.reason, note = b.note, drain = b.drain, metrics = row.metrics } or nil,
-            out = out_of(found_of[n]), others = job.others and output.list(job.others), others_more = job.others_more,
-            errors = job.errors and output.list(job.errors), problems = job.problems and output.list(job.problems),
-         }
+      for i, row in ipairs(run.rows) do
+         rows[i] = json_of_row(row, found_of[i])
       end
-      runs[i] = { rows = rows, begin = run.begin_s and time.show(run.begin_s),
+      local out = { rows = rows, begin = run.begin_s and time.show(run.begin_s),
          ["end"] = run.end_s and time.show(run.end_s) }
       for _, name in ipairs(IDENTITY) do
-         runs[i][name] = run[name]
+         out[name] = run[name]
       end
-   end
-   return output.json({ v = 1, kind = "job", id = id, runs = runs })
+      return out
+   end)
+   return output.json({ v = 1, kind = "job", id = answer.id, runs = runs })
 end
 
 --- One line for each node and run; every field has its column, in the store's units.
@@ -61,7 +60,7 @@ function export.csv(answer)
       add(f.name)
    end
    add("out", "others")
-   local lines = { output.csv(titles, #titles) }
+   local lines = {}
    for r, run in ipairs(answer) do
       local _, marks = peers.of_run(run.rows)
       for i, row in ipairs(run.rows) do
@@ -93,10 +92,10 @@ function export.csv(answer)
          end
          put(table.concat(names, " "))
          put(table.concat(others, " "))
-         lines[#lines + 1] = output.csv(cells, #titles)
+         lines[#lines + 1] = cells
       end
    end
-   return table.concat(lines)
+   return output.csv(titles, lines)
 end
 
 return export

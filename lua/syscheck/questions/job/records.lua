@@ -43,6 +43,18 @@ function job_records.part(record)
    return out
 end
 
+--- Which part, and what it counted: "mc0 CPU0_DIMM_A1: corrected 12".
+-- @param e of a job record's `errors`
+function job_records.error_text(e)
+   local counts = {}
+   for _, name in ipairs({ "corrected", "uncorrected", "errors", "downed" }) do
+      if type(e[name]) == "number" and e[name] > 0 then
+         counts[#counts + 1] = ("%s %.0f"):format(name, e[name])
+      end
+   end
+   return ("%s: %s"):format(tostring(e.unit or e.kind), table.concat(counts, ", "))
+end
+
 --- A row's check, or what the job record kept of it.
 function job_records.brief(row)
    return row.check or row.job and row.job.check or {}

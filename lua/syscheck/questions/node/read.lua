@@ -2,7 +2,7 @@
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
 local job_store = require("syscheck.questions.job.read")
-local since = require("syscheck.lib.since")
+local schema = require("syscheck.store.schema")
 local story = require("syscheck.questions.node.story")
 local spelling = require("syscheck.lib.spelling")
 
@@ -95,31 +95,32 @@ end
 --- @param node from find
 -- @param from epoch seconds
 -- @param limit jobs and events that are kept
--- @return what story:tell returns
+-- @return what story:answer returns, with `node`, `since`, and `to` (now)
 function node_store.story(store, node, from, limit)
    local word, tale = job_store.words(store), story.new(limit)
-   for t in store:rows(CHECKS, node.key, since.key(from)) do
+   for t in store:rows(CHECKS, node.key, schema.key(from)) do
       local detail = job_records.part(job_store.detail(t[9]))
       tale:check({ time = t[1], trigger = word(t[2]), level = word(t[3]), status = word(t[4]), action = word(t[5]),
          class = word(t[6]), config = word(t[7]), text = detail.reason or t[8], drain = detail.drain, run = t[10],
          metrics = job_store.numbers(fields.CHECK, t, 11) })
    end
-   for t in store:rows(JOBS, node.key, since.key(from)) do
+   for t in store:rows(JOBS, node.key, schema.key(from)) do
       tale:job({ time = t[1], begin_s = t[2], elapsed_s = t[3], class = word(t[4]), config = word(t[5]),
          errors = t[6] and job_records.part(job_store.detail(t[6])).errors, run = t[7],
          values = job_store.numbers(TOLD, t, 8) })
    end
-   for t in store:rows(LOSSES, node.key, since.key(from)) do
+   for t in store:rows(LOSSES, node.key, schema.key(from)) do
       tale:loss({ time = t[1], records = t[2], bytes = t[3], reason = word(t[4]) })
    end
-   local told, run_of = tale:tell(), runs_of(store)
-   explain_changes(store, told.events)
-   for _, list in ipairs({ told.events, told.jobs }) do
+   local answer, run_of = tale:answer(), runs_of(store)
+   explain_changes(store, answer.events)
+   for _, list in ipairs({ answer.events, answer.jobs }) do
       for _, entry in ipairs(list) do
          entry.run = run_of(entry.run)
       end
    end
-   return told
+   answer.node, answer.since, answer.to = node, from, os.time()
+   return answer
 end
 
 return node_store

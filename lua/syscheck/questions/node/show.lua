@@ -23,14 +23,18 @@ local function is_told(m)
    return m.field.unit ~= "count" or m.max > 0
 end
 
-local function measured(tale, from, to, as_utf8)
+local function over_time(tale, m)
+   return spark.buckets(m.points, tale.since, tale.to, PARTS, m.field.better == "higher")
+end
+
+local function measured(tale, as_utf8)
    local rows = { { "CHECK", "UNIT", "LAST", "MEDIAN", "MIN", "MAX", "N", "OVER TIME" } }
    for _, m in ipairs(tale.metrics) do
       if is_told(m) then
          local f = m.field
          rows[#rows + 1] = { f.label, f.unit == "count" and "-" or f.unit, shown(f, m.last), shown(f, m.median),
             shown(f, m.min), shown(f, m.max), ("%d"):format(m.n),
-            "|" .. spark.line(spark.buckets(m.points, from, to, PARTS, f.better == "higher"), as_utf8) .. "|" }
+            "|" .. spark.line(over_time(tale, m), as_utf8) .. "|" }
       end
    end
    return rows
@@ -49,20 +53,19 @@ local function of_total(list, total)
 end
 
 --- Text for a terminal.
--- @param node { name, cluster, class }
--- @param tale from story:tell, its runs filled in
-function show.table(node, tale, from, to, color, as_utf8)
-   local statuses = {}
+-- @param tale from read.story
+function show.table(tale, color, as_utf8)
+   local node, statuses = tale.node, {}
    for _, name in ipairs({ "pass", "warn", "fail", "unknown", "unrated" }) do
       statuses[#statuses + 1] = tale.statuses[name] and ("%d %s"):format(tale.statuses[name], name) or nil
    end
    local parts = {
       ("node %s  cluster %s  class %s  since %s"):format(printable.safe(node.name), output.name(node.cluster),
-         output.name(node.class), time.show(from)),
+         output.name(node.class), time.show(tale.since)),
       ("checks %d%s  jobs %d"):format(tale.checks, #statuses > 0 and " (" .. table.concat(statuses, ", ") .. ")" or "",
          tale.jobs_total),
    }
-   local rows = measured(tale, from, to, as_utf8)
+   local rows = measured(tale, as_utf8)
    if #rows > 1 then
       parts[#parts + 1] = "\n" .. output.table(rows, color)
    end
@@ -93,55 +96,51 @@ local function run_of(run)
 end
 
 --- One object: { v, kind = "node", node, cluster, class, since, checks, metrics, events, jobs }.
-function show.json(node, tale, from, to)
-   local measures, events, jobs = output.list(), output.list(), output.list()
-   for i, m in ipairs(tale.metrics) do
-      local f, series = m.field, output.list()
-      for n, value in ipairs(spark.buckets(m.points, from, to, PARTS, f.better == "higher")) do
-         series[n] = value
-      end
-      measures[i] = { name = f.name, unit = f.unit, n = m.n, last = m.last, median = m.median, min = m.min, max = m.max,
-         series = series }
-   end
-   for i, e in ipairs(tale.events) do
-      events[i] = { time = time.show(e.time), event = e.event, text = e.text, job = run_of(e.run) }
-   end
-   for i, j in ipairs(tale.jobs) do
-      jobs[i] = { time = time.show(j.time), begin = j.begin_s and time.show(j.begin_s), elapsed_s = j.elapsed_s,
-         class = j.class, config = j.config, values = j.values, job = run_of(j.run) }
-   end
+function show.json(tale)
+   local node = tale.node
    return output.json({ v = 1, kind = "node", node = node.name, cluster = node.cluster, class = node.class,
-      since = time.show(from), ["until"] = time.show(to), checks = tale.checks, statuses = tale.statuses,
-      metrics = measures, events = events, events_total = tale.events_total, jobs = jobs,
+      since = time.show(tale.since), ["until"] = time.show(tale.to), checks = tale.checks, statuses = tale.statuses,
+      metrics = output.each(tale.metrics, function(m)
+         return { name = m.field.name, unit = m.field.unit, n = m.n, last = m.last, median = m.median, min = m.min,
+            max = m.max, series = output.list(over_time(tale, m)) }
+      end),
+      events = output.each(tale.events, function(e)
+         return { time = time.show(e.time), event = e.event, text = e.text, job = run_of(e.run) }
+      end),
+      events_total = tale.events_total,
+      jobs = output.each(tale.jobs, function(j)
+         return { time = time.show(j.time), begin = j.begin_s and time.show(j.begin_s), elapsed_s = j.elapsed_s,
+            class = j.class, config = j.config, values = j.values, job = run_of(j.run) }
+      end),
       jobs_total = tale.jobs_total })
 end
 
 --- One line for each measured value, event and job, in this order, each by time.
-function show.csv(node, tale)
+function show.csv(tale)
    local titles = { "node", "time", "what", "job", "user", "name", "nodes", "elapsed_s", "text", "metric", "value",
       "unit" }
-   local lines = { output.csv(titles, #titles) }
+   local rows, name = {}, tale.node.name
    local function add(cells)
-      lines[#lines + 1] = output.csv(cells, #titles)
+      rows[#rows + 1] = cells
    end
    for _, m in ipairs(tale.metrics) do
       for _, point in ipairs(m.points) do
-         add({ node.name, time.show(point[1]), "check", [10] = m.field.name, [11] = point[2], [12] = m.field.unit })
+         add({ name, time.show(point[1]), "check", [10] = m.field.name, [11] = point[2], [12] = m.field.unit })
       end
    end
    for _, e in ipairs(tale.events) do
       local run = e.run or {}
-      add({ node.name, time.show(e.time), e.event, e.run and jobid.label(run):match("^%S+"), run.user, run.name,
+      add({ name, time.show(e.time), e.event, e.run and jobid.label(run):match("^%S+"), run.user, run.name,
          run.nodes, [9] = e.text })
    end
    for _, j in ipairs(tale.jobs) do
       local run = j.run or {}
-      add({ node.name, time.show(j.time), "job", j.run and jobid.label(run):match("^%S+"), run.user, run.name,
+      add({ name, time.show(j.time), "job", j.run and jobid.label(run):match("^%S+"), run.user, run.name,
          run.nodes, j.elapsed_s, [10] = j.values.throttle_events and "throttle_events",
          [11] = j.values.throttle_events, [12] = j.values.throttle_events
             and fields.JOB_BY_NAME.throttle_events.unit })
    end
-   return table.concat(lines)
+   return output.csv(titles, rows)
 end
 
 return show

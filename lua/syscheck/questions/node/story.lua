@@ -175,7 +175,7 @@ end
 
 --- @return { checks, statuses, metrics = { { field, n, last, median, min, max, points } }, events
 --   (oldest first), events_total, jobs (oldest first), jobs_total }
-function story:tell()
+function story:answer()
    local events, total = changes(self.changes), 0
    for _, ring in ipairs(self.events) do
       local list = rest_of(ring)

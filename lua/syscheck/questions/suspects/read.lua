@@ -1,5 +1,7 @@
---- What suspects.lua counts, read from the store in bounded memory: one kind of job at a time.
+--- What logic.lua counts, read from the store in bounded memory: one kind of job at a time.
 local suspects = require("syscheck.questions.suspects.logic")
+local why = require("syscheck.questions.why.logic")
+local why_read = require("syscheck.questions.why.read")
 
 local data = {}
 
@@ -7,6 +9,7 @@ local MOST_SLOW = 5000 -- slow runs that are looked at: the newest
 local SAMPLE = 20000 -- runs whose nodes are counted; of more, a share stands for all
 local MOST_ALIKE = 100000 -- of one kind
 local BATCH = 20
+local LOOKED = 3 -- slow runs of a suspect that are looked at for its condition: the newest
 
 -- In the order of the index of like runs.
 local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.end_s, r.job_id FROM run r
@@ -46,7 +49,8 @@ local function finish(kind, state)
 end
 
 --- @param since epoch seconds
--- @return slow, exposure (see suspects.find), { compared = runs, kinds, slow = how many were slow }
+-- @return slow, exposure (see suspects.find), { runs, compared = how many of them, kinds, slow = how many
+--   were slow, looked = how many of these, nodes }
 function data.read(store, since)
    local total = store:row(COUNT, since)[1] or 0
    local state = { kinds = 0, compared = 0, slow = {}, sample = {}, chance = {},
@@ -64,16 +68,16 @@ function data.read(store, since)
       end
    end
    finish(kind, state)
-   local told = { compared = state.compared, kinds = state.kinds, slow = #state.slow, runs = total }
+   local totals = { compared = state.compared, kinds = state.kinds, slow = #state.slow, runs = total }
    table.sort(state.slow, function(a, b)
       return a.begin_s > b.begin_s
    end)
    for i = #state.slow, MOST_SLOW + 1, -1 do
       state.slow[i] = nil
    end
-   told.looked = #state.slow
+   totals.looked = #state.slow
    -- Where only the newest slow runs are looked at, as many fewer are expected.
-   local weight = state.every * (told.slow > 0 and told.looked / told.slow or 1)
+   local weight = state.every * (totals.slow > 0 and totals.looked / totals.slow or 1)
    local keys, by_key, exposure = {}, {}, {}
    for i, run in ipairs(state.slow) do
       keys[i], by_key[run.key], run.nodes = run.key, run, {}
@@ -86,7 +90,39 @@ function data.read(store, since)
       exposure[node] = e
       e.runs, e.expected = e.runs + state.every, e.expected + weight * state.chance[key]
    end)
-   return state.slow, exposure, told
+   totals.nodes = 0
+   for _ in pairs(exposure) do
+      totals.nodes = totals.nodes + 1
+   end
+   return state.slow, exposure, totals
+end
+
+local RUN = [[SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes FROM run r WHERE r.id = ?]]
+
+--- Fills in the condition of a suspect that most of its slow runs show, how many were looked at, and
+-- its name.
+-- @param one of suspects.find
+function data.describe(store, one)
+   local by_group, best = {}, nil
+   one.looked = 0
+   for i = 1, math.min(LOOKED, #one.slow) do
+      local t = store:row(RUN, one.slow[i].key)
+      local input = why_read.read(store, { key = t[1], begin_s = t[2], end_s = t[3], seen = t[4], nodes = t[5] })
+      one.looked = one.looked + 1
+      for _, c in ipairs(why.analyse(input).conditions) do
+         if c.node == one.node and c.out_of_line then
+            local b = by_group[c.group] or { group = c.group, runs = 0, first = c, nodes = #input.rows }
+            by_group[c.group] = b
+            b.runs = b.runs + 1
+            if not best or b.runs > best.runs or (b.runs == best.runs and c.p < best.first.p) then
+               best = b
+            end
+         end
+      end
+   end
+   one.condition = best
+   local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
+   one.name = t and t[1] or ("%d"):format(one.node)
 end
 
 return data

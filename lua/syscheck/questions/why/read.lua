@@ -2,7 +2,7 @@
 -- Inside, nodes and classes are the numbers that the store gives them.
 local fields = require("syscheck.catalogue.fields")
 local causes = require("syscheck.questions.why.causes")
-local since = require("syscheck.lib.since")
+local schema = require("syscheck.store.schema")
 
 local data = {}
 
@@ -189,12 +189,12 @@ local function read_checks(store, run, rows)
    end
    local between = math.min(run.begin_s + PROLOG_S, math.max(run.end_s, run.begin_s + 1))
    for _, row in ipairs(rows) do
-      for t in store:rows(BEFORE, row.node, since.key(math.floor(between)),
-         since.key(math.floor(between - CHECK_DAYS * DAY))) do
+      for t in store:rows(BEFORE, row.node, schema.key(math.floor(between)),
+         schema.key(math.floor(between - CHECK_DAYS * DAY))) do
          table.insert(row.checks, check_of(t, "before"))
       end
-      for t in store:rows(AFTER, row.node, since.key(math.floor(between)),
-         since.key(math.floor(between + CHECK_DAYS * DAY))) do
+      for t in store:rows(AFTER, row.node, schema.key(math.floor(between)),
+         schema.key(math.floor(between + CHECK_DAYS * DAY))) do
          table.insert(row.checks, check_of(t, "after"))
       end
    end
@@ -206,8 +206,8 @@ local function class_checks(store, run, classes)
    local step = CLASS_DAYS * DAY // CLASS_WINDOWS
    local from = math.floor(run.end_s) - CLASS_DAYS * DAY
    for i = 0, CLASS_WINDOWS - 1 do
-      for t in store:rows(CLASS_CHECKS, since.key(math.max(0, from + i * step)),
-         since.key(math.max(0, from + (i + 1) * step))) do
+      for t in store:rows(CLASS_CHECKS, schema.key(math.max(0, from + i * step)),
+         schema.key(math.max(0, from + (i + 1) * step))) do
          local class = t[2]
          if class and classes[class] then
             out[class] = out[class] or {}

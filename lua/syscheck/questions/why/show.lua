@@ -1,181 +1,118 @@
---- An answer of why.lua in words. Pure.
+--- An answer of logic.lua for people, programs and spreadsheets. Besides what why.analyse returns it
+-- has `run` (of jobid.runs), `runs` (how many the job has), `name` (function(node) -> its name),
+-- `nodes` (of the job), `recorded` (how many of them), `comparable` (whether user, name and node count
+-- are known) and `more` (nodes that were left out).
 local causes = require("syscheck.questions.why.causes")
-local metrics = require("syscheck.catalogue.metrics")
+local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
-local units = require("syscheck.lib.units")
+local printable = require("syscheck.lib.printable")
+local time = require("syscheck.lib.time")
+local why = require("syscheck.questions.why.logic")
+local words = require("syscheck.questions.why.words")
 
-local text = {}
+local show = {}
 
-local MOST_NAMED = 3 -- causes in the sentence
-local MORE_WORK = 1.1
 local SHOWN_P = 0.5 -- what chance explains as well as not is in no table
 
---- 1204 -> "1,204"
-function text.count(value)
-   local digits = ("%.0f"):format(value)
-   local grouped = digits:reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", "")
-   return grouped
-end
-
---- A value with its unit; "-" where there is none.
-function text.value(e, value)
-   if type(value) ~= "number" then
-      return "-"
-   elseif e.item.source == "check" then
-      return metrics.show(metrics.BY_NAME[e.name], value) .. " " .. e.unit
-   elseif e.item.kind == "count" then
-      return text.count(value)
-   elseif e.item.kind == "time" then
-      local s = value * e.item.each_s
-      return (s >= 100 and "%.0f s" or s >= 1 and "%.1f s" or "%.2f s"):format(s)
+-- Names that are safe to print.
+local function namer(answer)
+   return function(node)
+      return printable.safe(answer.name(node))
    end
-   return units.show(e.unit, value)
 end
 
---- A probability: two digits, none for what is next to nothing.
-function text.p(p)
-   if not p then
-      return "-"
-   elseif p < 1e-6 then
-      return "<1e-6"
-   end
-   return (p < 0.001 and "%.0e" or p < 0.095 and "%.2g" or "%.2f"):format(p):gsub("e%-0", "e-")
+local function conclusion(answer)
+   return words.conclusion(answer, { label = jobid.label(answer.run), nodes = answer.nodes }, namer(answer))
 end
 
-function text.times(x)
-   if not x then
-      return "-"
-   end
-   return (x >= 100 and "%.0fx" or x >= 10 and "%.1fx" or "%.2fx"):format(x)
+--- One object: { v, job, elapsed_s, like, looked, conditions, work, conclusion }.
+function show.json(answer)
+   local run, slow = answer.run, answer.slow
+   local conditions = output.each(answer.conditions, function(c)
+      return { where = c.where, node = c.node and answer.name(c.node), cause = c.group, text = causes.GROUPS[c.group],
+         p = c.p, p_corrected = c.p_corrected, cost_s = c.cost_s, accounts = c.accounts, out_of_line = c.out_of_line,
+         blamed = c.blamed, evidence = output.each(c.evidence, function(e)
+            return { name = e.name, label = e.label, unit = e.unit, when = e.when, checks = e.checks,
+               value = e.value, peers = e.peers, like = e.like, class = e.class, times = e.times,
+               cost_s = e.cost_s, p = e.p, compared = e.compared }
+         end) }
+   end)
+   return output.json({ v = 1, job = { id = run.job_id, label = jobid.label(run), user = run.user, name = run.name,
+      nodes = answer.nodes, seen = run.seen, cluster = run.cluster, partition = run.partition,
+      begin = time.show(run.begin_s), ["end"] = time.show(run.end_s) }, elapsed_s = answer.elapsed_s,
+      like = { count = slow.count, normal = slow.normal, wanted = slow.wanted,
+         rule = "same cluster, user, job name and node count; the nearest 30", median_s = slow.median_s,
+         low = slow.low, high = slow.high, ratio = slow.ratio, p = slow.p, p_rank = slow.p_rank,
+         lost_s = slow.lost_s, verdict = slow.verdict },
+      looked = answer.looked, conditions = conditions, work = output.list(answer.work),
+      conclusion = conclusion(answer) })
 end
 
--- "its peers never", "like runs 12.1 s"
-local function against(e)
-   local who, usual
-   if e.item.source == "check" then
-      who, usual = "its class", e.class
-   elseif e.where == "node" then
-      who, usual = "its peers", e.peers
-   elseif e.like then
-      who, usual = "like runs", e.like
-   else
-      who, usual = "its class", e.class
-   end
-   if not usual then
-      return ""
-   elseif usual == 0 then
-      return (", %s %s"):format(who, e.item.kind == "count" and e.name ~= "throttle_events" and "none" or "never")
-   end
-   return (", %s %s"):format(who, text.value(e, usual))
-end
+local CSV = { "job", "node", "cause", "name", "unit", "value", "peers", "like", "class", "times", "cost_s", "accounts",
+   "p", "p_corrected", "blamed", "where" }
 
-local WHEN = { before = " before it", after = " after it" }
-
---- "throttled 1,204 times (312 s) during it, its peers never"
-function text.evidence(e)
-   local what
-   if e.name == "throttle_events" then
-      what = ("throttled %s times during it"):format(text.count(e.value))
-   elseif e.events and e.events > 0 then
-      what = ("throttled %s times (%s) during it"):format(text.count(e.events), text.value(e, e.value))
-   elseif e.item.source == "check" then
-      what = ("%s %s%s"):format(e.label, text.value(e, e.value), WHEN[e.when] or "")
-   elseif e.item.kind == "count" then
-      what = ("%s %s"):format(text.value(e, e.value), e.label)
-   elseif e.item.kind == "time" then
-      what = ("%s %s of %.0f s"):format(e.label, text.value(e, e.value), e.elapsed_s)
-   else
-      what = ("%s %s"):format(e.label, text.value(e, e.value))
-   end
-   return what .. against(e)
-end
-
---- What a condition says, as part of a sentence.
--- @param name function(node) -> its name, safe to print
--- @param nodes how many the job has
-function text.condition(c, name, nodes)
-   local e = c.evidence[1]
-   local subject = c.where == "all" and ("all %d nodes"):format(nodes) or name(c.node)
-   return ("%s%s: %s"):format(c.perhaps and "perhaps " or "", subject, text.evidence(e))
-end
-
---- Is it slow, in words.
--- @param label of the job
-function text.slow(label, slow)
-   local like = ("%d like run%s"):format(slow.count, slow.count == 1 and "" or "s")
-   if slow.verdict == "unknown" then
-      return ("cannot tell whether job %s was slow: %s%s, %d are wanted"):format(label, like,
-         slow.ratio and (" (it took %s)"):format(text.times(slow.ratio)) or "", slow.wanted)
-   end
-   local short = slow.count < slow.wanted and (", %d are wanted"):format(slow.wanted) or ""
-   return ("job %s took %s the median of its %s (these %s to %s; by chance p %s%s)%s"):format(label,
-      text.times(slow.ratio), like, text.times(slow.low), text.times(slow.high), text.p(slow.p), short,
-      slow.verdict == "no" and ": not slow" or slow.verdict == "perhaps" and ": perhaps slow" or "")
-end
-
--- "read by the job 1.58x of like runs'"
-local function more_work(work)
-   local list = {}
-   for _, w in ipairs(work) do
-      if w.ratio >= MORE_WORK and w.p_rank <= 0.2 then
-         list[#list + 1] = ("%s %s of like runs"):format(w.label, text.times(w.ratio))
+--- One line for each evidence.
+function show.csv(answer)
+   local rows = {}
+   for _, c in ipairs(answer.conditions) do
+      for _, e in ipairs(c.evidence) do
+         rows[#rows + 1] = { answer.run.job_id, c.node and answer.name(c.node), c.group, e.name, e.unit, e.value,
+            e.peers, e.like, e.class, e.times, e.cost_s, c.accounts, e.p, c.p_corrected, c.blamed, c.where }
       end
    end
-   return table.concat(list, ", ", 1, math.min(MOST_NAMED, #list))
+   return output.csv(CSV, rows)
 end
 
---- The answer in one or two sentences.
--- @param answer of why.analyse
--- @param job { label, nodes }
-function text.conclusion(answer, job, name)
-   local first = text.slow(job.label, answer.slow)
-   local parts, all = {}, false
-   for i, c in ipairs(answer.blamed) do
-      if i <= MOST_NAMED then
-         parts[#parts + 1] = text.condition(c, name, job.nodes)
-         all = all or c.where == "all"
-      end
-   end
-   local left = #answer.blamed - #parts
-   if left > 0 then
-      parts[#parts + 1] = ("%d more below"):format(left)
-   end
-   if parts[1] then
-      local only = answer.blamed[1].where == "only"
-         and "; it ran on one node, so whether that node is slow or what it shares, this job cannot tell" or ""
-      return ("%s; %s%s"):format(first, table.concat(parts, "; "), all and "; that is not one node"
-         or answer.blamed[1].group == "storage" and only or "")
-   end
-   local odd = answer.conditions[1] and answer.conditions[1].out_of_line and answer.conditions[1]
-   if answer.slow.verdict == "no" then
-      return first .. (odd and "; out of line all the same: " .. text.condition(odd, name, job.nodes) or "")
-   end
-   local work = more_work(answer.work)
-   local nothing = ("nothing that was recorded explains it (%s values looked at)"):format(text.count(answer.looked))
-   return ("%s; %s%s%s"):format(first, nothing, work ~= "" and "; the job did more: " .. work or "",
-      odd and ("; out of line, but too small to be the cause: " .. text.condition(odd, name, job.nodes)) or "")
+local function rule(answer)
+   local slow = answer.slow
+   local lines = { answer.comparable and ("like runs: %d (same cluster, user, job name and node count; at most the "
+      .. "nearest 30); conditions are compared with the %d that took at most %.2fx the median"):format(slow.count,
+         slow.normal, why.NORMAL)
+      or "like runs: none, as the job's user, name or node count is not known" }
+   lines[2] = ("%s values looked at; P: how likely chance alone shows one like it among them; COST_s: time it "
+      .. "may have cost, at most; OF_LOSS_%%: of %s"):format(words.count(answer.looked),
+      slow.lost_s and ("%.0f s lost"):format(slow.lost_s) or "the time that 1.15x would have lost")
+   lines[3] = answer.more > 0 and ("%d more nodes were not looked at"):format(answer.more) or nil
+   return table.concat(lines, "\n")
 end
 
 local HEAD = { "NODE", "CAUSE", "WHAT", "VALUE", "PEERS", "LIKE_RUNS", "CLASS", "TIMES", "COST_s", "OF_LOSS_%", "P" }
 
---- Table of conditions; a condition's first row carries its cause and p.
-function text.table(answer, job, name, color)
-   local rows = { HEAD }
+-- Table of conditions; a condition's first row carries its cause and p. nil where there is none to show.
+local function conditions_table(answer, color)
+   local rows, name = { HEAD }, namer(answer)
    for _, c in ipairs(answer.conditions) do
       for i, e in ipairs(c.p_corrected <= SHOWN_P and c.evidence or {}) do
          if i == 1 or (e.p <= 0.05 and i <= 4) then
             local style = c.blamed and "bad" or c.out_of_line and "warn" or nil
+            local where = c.where == "all" and ("all %d"):format(answer.nodes) or name(c.node)
             rows[#rows + 1] = {
-               i == 1 and output.cell(c.where == "all" and ("all %d"):format(job.nodes) or name(c.node), style) or "",
-               i == 1 and causes.GROUPS[c.group] or "", e.label .. (WHEN[e.when] or ""), text.value(e, e.value),
-               text.value(e, e.peers), text.value(e, e.like), text.value(e, e.class), text.times(e.times),
+               i == 1 and output.cell(where, style) or "",
+               i == 1 and causes.GROUPS[c.group] or "", words.label(e), words.value(e, e.value),
+               words.value(e, e.peers), words.value(e, e.like), words.value(e, e.class), words.times(e.times),
                ("%.0f"):format(e.cost_s),
                i == 1 and c.accounts and ("%.0f"):format(100 * math.min(1, c.accounts)) or "",
-               i == 1 and text.p(c.p_corrected) or "" }
+               i == 1 and words.p(c.p_corrected) or "" }
          end
       end
    end
    return #rows > 1 and output.table(rows, color) or nil
 end
 
-return text
+--- Text for a terminal.
+function show.table(answer, color)
+   local run = answer.run
+   local parts = { conclusion(answer) .. ".", "",
+      ("job %s  user %s  name %s  nodes %d (%d recorded)  %s to %s  %s s"):format(jobid.label(run),
+         output.name(run.user), output.name(run.name), answer.nodes, answer.recorded, time.show(run.begin_s),
+         time.show(run.end_s), answer.elapsed_s and ("%.0f"):format(answer.elapsed_s) or "-") }
+   if answer.runs > 1 then
+      parts[#parts + 1] = ("the last of its %d runs"):format(answer.runs)
+   end
+   parts[#parts + 1] = rule(answer)
+   local conditions = conditions_table(answer, color)
+   parts[#parts + 1] = conditions and "\n" .. conditions
+   return table.concat(parts, "\n")
+end
+
+return show
