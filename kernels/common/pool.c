@@ -27,7 +27,10 @@ size_t pool_bytes(const struct pool *p)
 
 double *pool_array(const struct pool *p, size_t block, int which)
 {
-	return (double *)(void *)p->memory + (block * POOL_ARRAYS + (size_t)which) * p->elements;
+	const size_t mapped = p->bytes / sizeof(double) / POOL_ARRAYS, array = (size_t)which;
+	double *memory = (void *)p->memory;
+
+	return memory + (p->apart ? array * mapped + block * p->elements : (block * POOL_ARRAYS + array) * p->elements);
 }
 
 static double pattern(size_t i)
@@ -35,9 +38,9 @@ static double pattern(size_t i)
 	return 1.0 + (double)(i % PATTERN);
 }
 
-bool pool_map(struct pool *p, size_t blocks, size_t elements)
+bool pool_map(struct pool *p, size_t blocks, size_t elements, bool apart)
 {
-	*p = (struct pool){ .blocks = blocks, .elements = elements };
+	*p = (struct pool){ .blocks = blocks, .elements = elements, .apart = apart };
 	p->bytes = pool_bytes(p);
 	p->triads = calloc(blocks, sizeof(*p->triads));
 	p->memory = p->triads ? memory_map(p->bytes) : NULL;

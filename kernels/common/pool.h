@@ -27,6 +27,7 @@ enum { POOL_A, POOL_B, POOL_C, POOL_ARRAYS };
 struct pool {
 	char *memory;
 	size_t bytes;           /* mapped */
+	bool apart;             /* each array of all blocks is in one piece, not each block */
 	size_t elements;        /* of an array in a block */
 	size_t blocks;          /* > 0; after pool_touched: those that were touched */
 	uint32_t *triads;       /* done on each block by pool_triad */
@@ -41,7 +42,7 @@ struct pool {
 };
 
 /* Maps blocks of arrays of `elements` (a multiple of 1024), untouched. False (errno). */
-bool pool_map(struct pool *p, size_t blocks, size_t elements);
+bool pool_map(struct pool *p, size_t blocks, size_t elements, bool apart);
 
 /* Thread `member` of `members` gives its share of the memory back, when no thread needs any of it. */
 void pool_unmap(struct pool *p, int member, int members);
@@ -59,7 +60,7 @@ void pool_touched(struct pool *p);
 /* Bytes of all blocks. */
 size_t pool_bytes(const struct pool *p);
 
-/* One of a block's arrays: POOL_A, POOL_B, POOL_C. */
+/* One of a block's arrays: POOL_A, POOL_B, POOL_C. If they are apart, the next block's follows. */
 double *pool_array(const struct pool *p, size_t block, int which);
 
 /* One thread's triads: bytes, as STREAM counts them, in seconds. */

@@ -30,7 +30,7 @@ bool pools_map(struct pools *p, const struct topo *topo, double max_mb, size_t e
 				 (double)(POOL_ARRAYS * elements * sizeof(double) * n) / 1e6);
 			return false;
 		}
-		if (!pool_map(pool, blocks, elements)) {
+		if (!pool_map(pool, blocks, elements, true)) {
 			snprintf(error, ERROR_SIZE, "memory cannot be mapped: %s", strerror(errno));
 			return false;
 		}
@@ -61,6 +61,18 @@ size_t pools_first(const struct pools *p, const struct topo *topo, int member)
 	return (size_t)topo->rank[member] * p->share;
 }
 
+static double misplaced(const struct pools *p, const struct topo *topo, int member)
+{
+	const int node = topo->node_of[member];
+	const struct pool *pool = &p->of[node];
+	double sum = 0;
+
+	for (int array = 0; array < POOL_ARRAYS; array++)
+		sum += nodes_misplaced(pool_array(pool, pools_first(p, topo, member), array),
+				       p->share * pool->elements * sizeof(double), topo->nodes[node]);
+	return sum / POOL_ARRAYS;
+}
+
 bool pools_touch(struct pools *p, struct team *team, int member)
 {
 	const struct topo *topo = team->topo;
@@ -75,8 +87,7 @@ bool pools_touch(struct pools *p, struct team *team, int member)
 	if (member == 0)
 		touched(p, topo);
 	team_meet(team);
-	p->misplaced[member] = nodes_misplaced(pool_array(pool, pools_first(p, topo, member), POOL_A),
-					       p->share * pool_bytes(pool) / pool->blocks, topo->nodes[node]);
+	p->misplaced[member] = misplaced(p, topo, member);
 	team_meet(team);
 	return !(pools_misplaced(p, topo, &worst) > NODES_MISPLACED_MOST);
 }
@@ -97,12 +108,12 @@ double pools_misplaced(const struct pools *p, const struct topo *topo, int *memb
 bool pools_placed(const struct pools *p, const struct topo *topo, char error[ERROR_SIZE])
 {
 	int worst;
-	const double misplaced = pools_misplaced(p, topo, &worst);
+	const double most = pools_misplaced(p, topo, &worst);
 
-	if (!(misplaced > NODES_MISPLACED_MOST))
+	if (!(most > NODES_MISPLACED_MOST))
 		return true;
 	snprintf(error, ERROR_SIZE, "cpu %d: %.0f %% of its memory lies on another NUMA node than %d, which has too little free",
-		 topo->cpus[worst], misplaced, topo->nodes[topo->node_of[worst]]);
+		 topo->cpus[worst], most, topo->nodes[topo->node_of[worst]]);
 	return false;
 }
 

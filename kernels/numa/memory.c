@@ -55,7 +55,7 @@ static bool map(struct numa_memory *m, int column, size_t room, char error[ERROR
 		snprintf(error, ERROR_SIZE, "not enough memory: node %d needs %.1f MB", id, POOL_BLOCK / 1e6);
 		return false;
 	}
-	if (!pool_map(p, size.bytes / POOL_BLOCK, POOL_ELEMENTS)) {
+	if (!pool_map(p, size.bytes / POOL_BLOCK, POOL_ELEMENTS, false)) {
 		snprintf(error, ERROR_SIZE, "memory cannot be mapped: %s", strerror(errno));
 		return false;
 	}

@@ -68,22 +68,23 @@ static struct tally *tally_of(int node, int op)
 	return &s.tallies[node * OPS + op];
 }
 
-static void run_op(const struct pool *pool, size_t block, int op)
+/* n elements, of the member's blocks from the first one on. */
+static void run_op(const struct pool *pool, size_t first, size_t n, int op)
 {
-	double *a = pool_array(pool, block, POOL_A), *b = pool_array(pool, block, POOL_B), *c = pool_array(pool, block, POOL_C);
+	double *a = pool_array(pool, first, POOL_A), *b = pool_array(pool, first, POOL_B), *c = pool_array(pool, first, POOL_C);
 
 	switch (op) {
 	case COPY:
-		s.ops->copy(c, a, pool->elements);
+		s.ops->copy(c, a, n);
 		break;
 	case SCALED:
-		s.ops->scale(b, c, SCALE, pool->elements);
+		s.ops->scale(b, c, SCALE, n);
 		break;
 	case ADD:
-		s.ops->add(c, a, b, pool->elements);
+		s.ops->add(c, a, b, n);
 		break;
 	default:
-		s.ops->triad(a, b, c, TRIAD, pool->elements);
+		s.ops->triad(a, b, c, TRIAD, n);
 	}
 }
 
@@ -133,8 +134,7 @@ static void cycles(struct team *team, int member, const struct pool *pool, size_
 
 		for (int op = 0; op < OPS; op++) {
 			t->from[op] = clock_now();
-			for (size_t block = first; block < first + s.pools.share; block++)
-				run_op(pool, block, op);
+			run_op(pool, first, s.pools.share * pool->elements, op);
 			t->to[op] = clock_now();
 			team_meet(team);
 		}

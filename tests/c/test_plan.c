@@ -195,7 +195,7 @@ static void triads(void **state)
 	size_t which, done = 0;
 
 	(void)state;
-	assert_true(pool_map(&p, 7, POOL_ELEMENTS));
+	assert_true(pool_map(&p, 7, POOL_ELEMENTS, false));
 	pool_touch(&p, 1, 7, 0); /* no time: the least is touched all the same */
 	pool_touched(&p);
 	assert_int_equal(p.blocks, 7);
@@ -238,6 +238,35 @@ static void triads(void **state)
 	free(p.triads);
 }
 
+static void arrays_apart(void **state)
+{
+	const double want[POOL_ARRAYS] = { 1, 0, 0 };
+	struct pool p;
+
+	(void)state;
+	assert_true(pool_map(&p, 5, 8192, true));
+	pool_touch(&p, 5, 5, 0);
+	pool_touched(&p);
+	for (int array = POOL_A; array < POOL_ARRAYS; array++) {
+		double *first = pool_array(&p, 0, array), *at = pool_array(&p, 3, array) + 17, old = *at;
+
+		assert_true(first == (double *)(void *)p.memory + (size_t)array * 5 * 8192);
+		assert_true(at == first + 3 * 8192 + 17);
+		atomic_store(&p.wrong, false);
+		pool_verify_blocks(&p, 0, 5, want, 1);
+		assert_false(p.wrong);
+		*at += 1;
+		pool_verify_blocks(&p, 0, 3, want, 1);
+		assert_false(p.wrong);
+		pool_verify_blocks(&p, 3, 4, want, 1);
+		assert_true(p.wrong);
+		assert_int_equal(p.found.element, 3 * 8192 + 17);
+		*at = old;
+	}
+	pool_unmap(&p, 0, 1);
+	free(p.triads);
+}
+
 /* Beyond the time only while too few blocks are touched; then until the latest. */
 static void touching(void **state)
 {
@@ -245,14 +274,14 @@ static void touching(void **state)
 	struct pool p;
 
 	(void)state;
-	assert_true(pool_map(&p, 40, POOL_ELEMENTS));
+	assert_true(pool_map(&p, 40, POOL_ELEMENTS, false));
 	pool_touch(&p, 1, SIZE_MAX, 0);
 	pool_touch(&p, 1, 17, never);
 	pool_touched(&p);
 	assert_int_equal(p.blocks, 24);
 	pool_unmap(&p, 0, 1);
 	free(p.triads);
-	assert_true(pool_map(&p, 40, POOL_ELEMENTS));
+	assert_true(pool_map(&p, 40, POOL_ELEMENTS, false));
 	pool_touch(&p, 1, SIZE_MAX, never);
 	pool_touched(&p);
 	assert_int_equal(p.blocks, 40);
@@ -266,7 +295,7 @@ int main(void)
 					    cmocka_unit_test(counts),       cmocka_unit_test(knee),
 					    cmocka_unit_test(orders),       cmocka_unit_test(matrices),
 					    cmocka_unit_test(medians),      cmocka_unit_test(triads),
-					    cmocka_unit_test(touching) };
+					    cmocka_unit_test(touching),     cmocka_unit_test(arrays_apart) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
