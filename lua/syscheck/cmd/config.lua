@@ -28,8 +28,7 @@ function config.add_to(parser)
    show:option("--policy", "Policy file to show."):argname("FILE")
 end
 
--- @return policy, function that tells the line of a key, text; or nil and a list of lines
--- that say why
+-- @return policy, function(key) -> its line, text; or nil and a list of messages
 local function read(file)
    local text, err = files.read(file)
    local good
@@ -73,12 +72,12 @@ local function partitions_of(p, node)
    if not hostlist.name(node) then
       return nil, ('"%s" is no node name'):format(printable.safe(node))
    end
-   local said, err = command.run(p.scontrol, { "show", "--oneliner", "node", node }, SCONTROL_S)
-   if not said then
+   local answer, err = command.run(p.scontrol, { "show", "--oneliner", "node", node }, SCONTROL_S)
+   if not answer then
       return nil, ("node %s: %s; name a partition with --partition"):format(node, printable.plain(err, 200))
    end
    local list = {}
-   for name in (said:match(" Partitions=(%S+)") or ""):gmatch("[^,]+") do
+   for name in (answer:match(" Partitions=(%S+)") or ""):gmatch("[^,]+") do
       list[#list + 1] = name
    end
    if #list == 0 then
@@ -90,12 +89,12 @@ end
 -- Whether there is such a partition. Without Slurm the policy alone is shown.
 -- @return true; or nil and why
 local function exists(p, partition)
-   local said = command.run(p.scontrol, { "show", "--oneliner", "partition" }, SCONTROL_S)
-   if not said then
+   local answer = command.run(p.scontrol, { "show", "--oneliner", "partition" }, SCONTROL_S)
+   if not answer then
       return true
    end
    local names = {}
-   for name in said:gmatch("PartitionName=(%S+)") do
+   for name in answer:gmatch("PartitionName=(%S+)") do
       names[#names + 1] = name
       if name == partition then
          return true

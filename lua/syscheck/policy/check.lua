@@ -21,7 +21,7 @@ local function key_name(key)
    return type(key) == "string" and printable.safe(key, 32) or tostring(key)
 end
 
--- A value as it is shown: what stands in quotes is told from what does not.
+-- A value as it is shown: a text in quotes, a number without.
 local function shown(value)
    if type(value) == "string" then
       return '"' .. printable.safe(value, 32) .. '"'
@@ -98,7 +98,7 @@ local function contradiction(b, star, base)
    local floor, default, ceiling = of("floor"), of("default"), of("ceiling")
    for _, value in pairs({ floor, default, ceiling }) do
       if not level.is_valid(value) then
-         return nil -- said already
+         return nil -- reported already
       end
    end
    local low, high = floor or "none", ceiling or "full"

@@ -2,7 +2,7 @@
 --
 -- A value is out when it is worse than the median of its peers (the other nodes of the same
 -- run) by more than SPREADS times their spread (scaled MAD), and by more than what is worth a
--- look: FLOOR below. Nothing is said of what a job itself did there (kind load).
+-- looking at: FLOOR below. What the job itself did there (kind load) is not compared.
 local fields = require("syscheck.catalogue.fields")
 local statistics = require("syscheck.lib.statistics")
 local units = require("syscheck.lib.units")
@@ -16,7 +16,7 @@ local FEW = 8
 local MANY = 16
 -- What a healthy fleet differs by (DESIGN: 3 to 5 %), share of the run, share of a count.
 local FLOOR = { share = 0.05, time = 0.01, count = 0.5, percent = 1 }
--- A spread of fewer values says nothing. Events need one peer: on a healthy node they are 0.
+-- The spread of fewer values is not known. Events need one peer: on a healthy node they are 0.
 local MIN_PEERS = 3
 
 local function is_rare(field)

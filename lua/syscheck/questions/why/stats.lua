@@ -197,7 +197,7 @@ function stats.exceeds(x, sorted, n, prior)
 end
 
 --- One p for `m` tests of the same thing, however they depend on each other: the Cauchy
--- combination (Liu and Xie 2020). Tests that say nothing (p above 1/2, or not in the list)
+-- combination (Liu and Xie 2020). Tests that find nothing (p above 1/2, or not in the list)
 -- count as 1/2, which takes nothing from those that do.
 -- @param list of p, of at most m tests
 function stats.together(list, m)
