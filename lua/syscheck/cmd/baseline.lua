@@ -10,12 +10,11 @@ local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
+local sorted = require("syscheck.lib.sorted")
 local spool = require("syscheck.cmd.common.spool")
 local time = require("syscheck.lib.time")
 
 local command = {}
-
-local sorted = choose.sorted
 
 function command.add_to(parser)
    local group = parser:command("baseline", "Learn, show, compare or apply what healthy nodes of each class measure.")

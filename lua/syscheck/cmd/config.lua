@@ -9,6 +9,7 @@ local policy_text = require("syscheck.policy.text")
 local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
 local hostlist = require("syscheck.slurm.hostlist")
+local sorted = require("syscheck.lib.sorted")
 local spelling = require("syscheck.lib.spelling")
 
 local config = {}
@@ -127,12 +128,7 @@ local BY_NAME = { partitions = true, accounts = true, qos = true }
 
 -- Every other key, leaf by leaf.
 local function rows_of(value, trail, rows, file, line_of)
-   local keys = {}
-   for key in pairs(value) do
-      keys[#keys + 1] = key
-   end
-   table.sort(keys)
-   for _, key in ipairs(keys) do
+   for _, key in ipairs(sorted(value)) do
       trail[#trail + 1] = key
       if #trail == 1 and BY_NAME[key] then -- luacheck: ignore 542
          -- Shown above.

@@ -1,6 +1,7 @@
 --- How answers are printed: table, JSON, CSV. Names come from users: a table and a CSV
 -- hold nothing that a terminal obeys, JSON is plain ASCII.
 local json = require("cjson").new()
+local sorted = require("syscheck.lib.sorted")
 local uv = require("luv")
 local printable = require("syscheck.lib.printable")
 local unicode = require("syscheck.lib.unicode")
@@ -91,13 +92,8 @@ local function encode(value, parts)
       end
       parts[#parts + 1] = "]"
    else
-      local keys = {}
-      for key in pairs(value) do
-         keys[#keys + 1] = tostring(key)
-      end
-      table.sort(keys)
       parts[#parts + 1] = "{"
-      for i, key in ipairs(keys) do
+      for i, key in ipairs(sorted(value)) do
          parts[#parts + 1] = i > 1 and "," or nil
          encode(key, parts)
          parts[#parts + 1] = ":"
