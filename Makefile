@@ -31,7 +31,7 @@ BLAS_LIBS    = $(shell pkg-config --libs openblas)
 
 B           := build
 # A kernel is a folder of kernels/: its objects and those of common/. The units are all but the main files.
-KERNELS     := $(filter-out common,$(notdir $(wildcard kernels/*)))
+KERNELS     := $(filter-out common,$(sort $(patsubst kernels/%/,%,$(dir $(wildcard kernels/*/*.c)))))
 objects      = $(patsubst %.c,$(B)/obj/%.o,$(wildcard kernels/$1/*.c))
 UNITS_OBJ   := $(filter-out $(foreach k,$(KERNELS),$(B)/obj/kernels/$k/$k.o),$(call objects,*))
 UNITS       := $(B)/obj/kernels/units.a
@@ -42,7 +42,7 @@ SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c))
 BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
 # Read by the tests: what the plugin parses, without a Slurm include.
-SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup place totals totals_file)
+SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup cgroup_file place totals totals_file)
 
 Q := $(if $(V),,@)
 

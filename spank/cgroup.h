@@ -1,6 +1,6 @@
 /*
- * What a cgroup tells of the processes in it, cgroup v2 and v1. Pure parsing, and
- * reading below an open directory; no Slurm.
+ * What a cgroup counts of the processes in it, cgroup v2 and v1. Pure parsing, and
+ * reading below an open directory, cgroup_file.c; no Slurm.
  *
  * A value that a file does not hold, or that is no number, is CG_UNKNOWN: absent is
  * not zero.
@@ -47,7 +47,16 @@ uint64_t cg_max(uint64_t a, uint64_t b);
 
 /* ---- the files' text, NUL-terminated ---- */
 
-/* A file that is one number: memory.peak, cpuacct.usage. */
+/* The next line's begin, NULL after the last. */
+const char *cg_next_line(const char *line);
+
+/* What follows `word` and a blank at the line's begin, or NULL. */
+const char *cg_after(const char *line, const char *word);
+
+/*
+ * Digits up to white space or the end, and no more of them than fit: the begin of a
+ * file that is one number (memory.peak, cpuacct.usage).
+ */
 uint64_t cg_number(const char *text);
 
 /* "KEY NUMBER" lines: cpu.stat, memory.events, memory.oom_control. */

@@ -3,18 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The next line's begin, NULL after the last. */
-static const char *next_line(const char *line)
-{
-	const char *eol = strchr(line, '\n');
-
-	return eol != NULL && eol[1] != '\0' ? eol + 1 : NULL;
-}
-
 #define STEP "/step_"
 #define SLUID_LEN 14
 
-/* How Slurm 26.05 calls a job's group of v2 by default: "s" and 13 digits to base 32
+/* What Slurm 26.05 calls a job's group of v2 by default: "s" and 13 digits to base 32
  * (slurm: print_sluid). */
 static bool is_sluid(const char *name, size_t len)
 {
@@ -145,7 +137,7 @@ static bool resolve(char *out, size_t *mount_len, const char *mounts, enum cg_hi
 	/* Outside of this process' cgroup namespace. */
 	if (strstr(path, "/..") != NULL)
 		return false;
-	for (const char *line = mounts; line != NULL; line = next_line(line)) {
+	for (const char *line = mounts; line != NULL; line = cg_next_line(line)) {
 		size_t root;
 		int n;
 
@@ -168,7 +160,7 @@ static bool resolve(char *out, size_t *mount_len, const char *mounts, enum cg_hi
  * `path`. Slurm's paths hold no newline, and nobody else's matter. */
 static bool group_of(char *path, const char *cgroup, enum cg_hierarchy hierarchy)
 {
-	for (const char *line = cgroup; line != NULL; line = next_line(line)) {
+	for (const char *line = cgroup; line != NULL; line = cg_next_line(line)) {
 		const char *eol = strchrnul(line, '\n');
 		const char *list = memchr(line, ':', (size_t)(eol - line));
 		const char *group = list != NULL ? memchr(list + 1, ':', (size_t)(eol - list - 1)) : NULL;
@@ -194,7 +186,7 @@ static bool group_of(char *path, const char *cgroup, enum cg_hierarchy hierarchy
 /* A path of the job's step in any hierarchy of v1, cut behind the step. */
 static bool any_step(char *path, const char *cgroup, uint32_t job, size_t *job_end)
 {
-	for (const char *line = cgroup; line != NULL; line = next_line(line)) {
+	for (const char *line = cgroup; line != NULL; line = cg_next_line(line)) {
 		const char *eol = strchrnul(line, '\n');
 		const char *group = memchr(line, ':', (size_t)(eol - line));
 		size_t step_end, len;

@@ -21,7 +21,7 @@ SPANK_PLUGIN(syscheck, 1)
 #include "stepend.h"
 #include "submit.h"
 
-/* Said by slurmd, once when it starts: elsewhere it would be said to every user. */
+/* Logged by slurmd, once when it starts: elsewhere every user would see it. */
 static int slurmd_init(int ac, char **av)
 {
 	struct args args = args_default();

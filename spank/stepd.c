@@ -32,7 +32,7 @@ int stepd_init(spank_t sp)
 	return 0;
 }
 
-/* The submitting job's results must not pass for this one's. */
+/* The submitting job's results are not this one's. */
 static void forget(spank_t sp)
 {
 	char level[16], checked[16];

@@ -1,5 +1,5 @@
 /*
- * slurmstepd, one per step and node: tell the job what the prolog found on
+ * slurmstepd, one per step and node: shows the job what the prolog found on
  * its node. Never fails a step.
  */
 #ifndef SYSCHECK_STEPD_H

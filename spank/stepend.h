@@ -1,5 +1,5 @@
 /*
- * slurmstepd, at the end of a step: what its cgroup counted, and whose it was, for the
+ * slurmstepd, at the end of a step: what its cgroup counted, and of which job, for the
  * epilog. Never fails a step, never waits long.
  */
 #ifndef SYSCHECK_STEPEND_H

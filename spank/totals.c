@@ -251,41 +251,33 @@ static bool take_name(struct totals *totals, const char *p)
 	return true;
 }
 
-/* The text behind `word` and a blank, or NULL. */
-static const char *behind(const char *line, const char *word)
-{
-	size_t len = strlen(word);
-
-	return strncmp(line, word, len) == 0 && line[len] == ' ' ? line + len + 1 : NULL;
-}
-
 static bool parse_line(struct totals *t, const char *line)
 {
 	const char *p;
 	uint32_t n;
 	int field;
 
-	if ((p = behind(line, "step")) != NULL)
+	if ((p = cg_after(line, "step")) != NULL)
 		return (field = take_field(&p)) < CG_FIELDS && take(&p, &t->step.v[field]);
-	if ((p = behind(line, "tasks")) != NULL)
+	if ((p = cg_after(line, "tasks")) != NULL)
 		return (field = take_field(&p)) < CG_FIELDS && take(&p, &t->tasks.v[field]);
-	if ((p = behind(line, "job")) != NULL)
+	if ((p = cg_after(line, "job")) != NULL)
 		return (field = take_field(&p)) < CG_FIELDS && take_cell(&p, &t->job[field]);
-	if ((p = behind(line, "outer")) != NULL)
+	if ((p = cg_after(line, "outer")) != NULL)
 		return take_cell(&p, &t->outer) && take(&p, &t->outer_begin);
-	if ((p = behind(line, "name")) != NULL)
+	if ((p = cg_after(line, "name")) != NULL)
 		return take_name(t, p);
-	if ((p = behind(line, "steps")) != NULL)
+	if ((p = cg_after(line, "steps")) != NULL)
 		return take_u32(&p, &t->steps);
-	if ((p = behind(line, "array")) != NULL)
+	if ((p = cg_after(line, "array")) != NULL)
 		return take_u32(&p, &t->array_job) && take_u32(&p, &t->array_task);
-	if ((p = behind(line, "restart")) != NULL)
+	if ((p = cg_after(line, "restart")) != NULL)
 		return take_u32(&p, &t->restart);
-	if ((p = behind(line, "sure")) != NULL && take_u32(&p, &n)) {
+	if ((p = cg_after(line, "sure")) != NULL && take_u32(&p, &n)) {
 		t->sure = n == 1;
 		return n <= 1;
 	}
-	if ((p = behind(line, "version")) != NULL && take_u32(&p, &n)) {
+	if ((p = cg_after(line, "version")) != NULL && take_u32(&p, &n)) {
 		t->version = (int)n;
 		return n <= 2;
 	}

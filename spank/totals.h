@@ -20,7 +20,7 @@
 /* As long a name as slurmctld takes (slurm: _copy_job_desc_to_job_record). */
 #define TOTALS_NAME_MAX 1024
 
-/* A counter that began anew when its group did: the group's inode number tells. */
+/* A counter that began anew when its group did: the group's inode number shows it. */
 struct cg_cell {
 	uint64_t past; /* sum over the groups before; 0 */
 	uint64_t group;

@@ -46,9 +46,8 @@ static void on_alarm(int signal_number)
 	static const char text[] = ": still not done long after its time box, given up\n";
 
 	(void)signal_number;
-	if (write(STDERR_FILENO, kernel.name, strlen(kernel.name)) > 0 &&
-	    write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
-		_exit(EXIT_COULD_NOT);
+	(void)!write(STDERR_FILENO, kernel.name, strlen(kernel.name));
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
 	_exit(EXIT_COULD_NOT);
 }
 

@@ -58,7 +58,7 @@ void pool_unmap(struct pool *p, int member, int members)
 /* The next blocks that no other thread has: from `*block` to the result; none if equal. */
 static size_t claim(struct pool *p, size_t *block)
 {
-	const size_t step = block_bytes(p) < CLAIM_BYTES ? CLAIM_BYTES / block_bytes(p) : 1;
+	const size_t step = CLAIM_BYTES / (block_bytes(p) + 1) + 1; /* rounded up */
 	size_t end;
 
 	*block = atomic_fetch_add(&p->claimed, step);

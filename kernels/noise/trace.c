@@ -32,21 +32,17 @@ bool trace_open(struct trace *t, const char *path, char error[ERROR_SIZE])
 	if (t->dir < 0)
 		return false;
 	fd = openat(t->dir, t->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	t->file = fd < 0 ? NULL : fdopen(fd, "w");
-	if (t->file && fstat(fd, &st) == 0) {
+	if (fd >= 0 && fstat(fd, &st) == 0) {
 		t->device = st.st_dev;
 		t->inode = st.st_ino;
-		return true;
+		t->file = fdopen(fd, "w");
 	}
-	snprintf(error, ERROR_SIZE, "%s", strerror(errno));
 	if (t->file)
-		fclose(t->file);
-	else if (fd >= 0)
-		close(fd);
+		return true;
+	snprintf(error, ERROR_SIZE, "%s", strerror(errno));
 	if (fd >= 0)
-		unlinkat(t->dir, t->name, 0);
-	close(t->dir);
-	t->dir = -1;
+		close(fd);
+	trace_end(t, false);
 	return false;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/memory.h"
-#include "common/plan.h"
+#include "plan.h"
 
 /* A node with less than this free is left out: it would be measured in a cache. */
 #define LEAST_ROOM ((size_t)64 << 20)
@@ -16,11 +16,8 @@
 static size_t cache_of_node(const struct topo *topo)
 {
 	size_t llc = topo->llc / (size_t)topo->n_nodes;
-	int level = TOPO_LEVELS - 1;
 
-	while (level > 0 && topo->cache[level] == 0)
-		level--;
-	for (; level > 0; level--)
+	for (int level = 1; level < TOPO_LEVELS; level++)
 		llc = llc < topo->cache[level] ? topo->cache[level] : llc;
 	return llc;
 }

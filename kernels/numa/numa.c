@@ -16,13 +16,13 @@
 #include "common/clock.h"
 #include "common/kernel.h"
 #include "common/memory.h"
-#include "common/plan.h"
 #include "common/stats.h"
 #include "common/tally.h"
 #include "common/team.h"
 #include "latency.h"
 #include "matrix.h"
 #include "memory.h"
+#include "plan.h"
 
 /*
  * Four lines from one visited line to the next: what an adjacent-line prefetcher

@@ -14,10 +14,10 @@
 
 #include "common/clock.h"
 #include "common/kernel.h"
-#include "common/plan.h"
 #include "common/pools.h"
 #include "common/tally.h"
 #include "common/team.h"
+#include "plan.h"
 
 /*
  * The knee: the fewest threads that reach 90 % of the curve's best. A node is saturated
@@ -133,8 +133,9 @@ static int report(const struct topo *topo, double started)
 	for (int node = 0; node < topo->n_nodes; node++)
 		bytes += (double)pool_bytes(&s.pools.of[node]);
 	kernel_begin(&r, pools_wrong(&s.pools, topo, error) ? error : NULL);
-	for (int curve = 0; curve < s.curves; curve++)
-		report_curve(&r, curve);
+	report_curve(&r, COMPACT);
+	if (s.curves > SPREAD)
+		report_curve(&r, SPREAD);
 	result_number(&r, "best_gbs", largest(compact, s.n_counts));
 	result_number(&r, "one_thread_gbs", compact[0]);
 	result_integer(&r, "knee_threads", s.counts[plan_reaches(compact, s.n_counts, KNEE)]);

@@ -148,13 +148,12 @@ static void work(struct team *team, int member, void *shared)
 {
 	const double from = clock_now();
 	struct pool *pool = &s.pools.of[team->topo->node_of[member]];
-	size_t first;
 
 	(void)shared;
 	if (pools_touch(&s.pools, team, member)) {
+		const size_t first = pools_first(&s.pools, team->topo, member);
 		const double *want;
 
-		first = pools_first(&s.pools, team->topo, member);
 		if (member == 0)
 			s.end -= UNMAP_SHARE * (clock_now() - from);
 		cycles(team, member, pool, first);

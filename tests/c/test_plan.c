@@ -9,10 +9,11 @@
 
 #include <cmocka.h>
 
-#include "common/plan.h"
 #include "common/pool.h"
 #include "common/stats.h"
 #include "numa/matrix.h"
+#include "numa/plan.h"
+#include "scaling/plan.h"
 
 static void time_is_kept(void **state)
 {

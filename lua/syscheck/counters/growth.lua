@@ -1,5 +1,5 @@
 --- How counters grow from a snapshot to a later one: wrap-around and reset. A source has its
--- own `growth` where neither of these is right. Pure; runs on 5.1 to 5.4.
+-- own `growth` where neither of these is right. Pure.
 local growth = {}
 
 --- What went back (a driver reset, iowait's own jitter) says nothing.

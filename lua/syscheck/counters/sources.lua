@@ -1,5 +1,5 @@
---- The counter sources, in the order in which they are read and have their columns. Pure; runs on
--- 5.1 to 5.4. Each has
+--- The counter sources, in the order in which they are read and have their columns. Pure.
+-- Each has
 --
 --   name    in a record's delta: its file's
 --   read(machine) -> flat table of numbers that only grow, keyed `name:unit`

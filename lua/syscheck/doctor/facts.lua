@@ -13,6 +13,7 @@ local policy = require("syscheck.policy.policy")
 local probe = require("syscheck.doctor.facts.probe")
 local slurmconf = require("syscheck.slurm.conf")
 local storm = require("syscheck.slurm.storm")
+local time = require("syscheck.lib.time")
 local trust = require("syscheck.doctor.facts.trust")
 
 local gather = {}
@@ -71,8 +72,7 @@ local function read_baseline(file)
          b.err = b.err or (not trusted and why) or nil
       end
    end
-   local y, m, d = tostring(b.value and b.value.time):match("^(%d%d%d%d)%-(%d%d)%-(%d%d)T")
-   b.time = y and os.time({ year = y, month = m, day = d, hour = 12 }) or nil
+   b.time = b.value and time.parse(tostring(b.value.time))
    return b
 end
 
@@ -177,7 +177,7 @@ end
 
 --- Gathers the facts.
 -- @param options { conf = slurm.conf, node = this node's name in it, policy = file }
--- @return facts; or nil and why there is nothing to look at
+-- @return facts; or nil and why there are none
 function gather.facts(options)
    local file = conf_file(options.conf)
    local conf, err = slurmconf.parse(file, probe.text)

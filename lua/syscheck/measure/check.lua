@@ -3,13 +3,13 @@
 local uv = require("luv")
 local counters = require("syscheck.hardware.snapshot")
 local deltas = require("syscheck.counters.deltas")
+local directories = require("syscheck.measure.directories")
 local inventories = require("syscheck.hardware.inventory")
 local kernels = require("syscheck.measure.kernels")
 local level = require("syscheck.policy.level")
 local metrics = require("syscheck.catalogue.metrics")
 local parts = require("syscheck.verdict.parts")
 local process = require("syscheck.lib.process")
-local scratch = require("syscheck.measure.directories")
 local throttle = require("syscheck.counters.throttle")
 local verdict = require("syscheck.verdict.rating")
 
@@ -19,16 +19,16 @@ local function now_s()
    return uv.hrtime() / 1e9
 end
 
-local function take(results, run)
+local function take(results, measurement)
    for _, m in ipairs(metrics.LIST) do
-      if m.kernel == run.kernel then
-         if run.state == "ok" then
-            local value, why = metrics.measured(m, run.result)
+      if m.kernel == measurement.kernel then
+         if measurement.state == "ok" then
+            local value, why = metrics.measured(m, measurement.result)
             results[m.name] = value and { value = value } or { unknown = why }
-         elseif run.state == "corrupt" then
-            results[m.name] = { corrupt = run.reason }
+         elseif measurement.state == "corrupt" then
+            results[m.name] = { corrupt = measurement.reason }
          else
-            results[m.name] = { unknown = run.reason }
+            results[m.name] = { unknown = measurement.reason }
          end
       end
    end
@@ -59,12 +59,12 @@ local function kernels_of(lvl, p)
    return names
 end
 
-local function run_kernels(out, names, lvl, p, deadline, attempt)
+local function measure_kernels(out, names, lvl, p, deadline, attempt)
    for _, name in ipairs(names) do
-      local run = kernels.run(name, p.kernels[name][lvl], deadline - now_s())
-      run.attempt = attempt
-      out.runs[#out.runs + 1] = run
-      take(out.results, run)
+      local measurement = kernels.measure(name, p.kernels[name][lvl], deadline - now_s())
+      measurement.attempt = attempt
+      out.runs[#out.runs + 1] = measurement
+      take(out.results, measurement)
    end
 end
 
@@ -109,7 +109,7 @@ local function active(out, lvl, node, limits, deadline)
          return
       end
    end
-   run_kernels(out, names, lvl, p, deadline, 1)
+   measure_kernels(out, names, lvl, p, deadline, 1)
    local rated = verdict.rate(out.results, limits)
    local again = failing_kernels(rated)
    -- Beside a wrong result, too: that one may only be observed, and these drain.
@@ -119,12 +119,12 @@ local function active(out, lvl, node, limits, deadline)
             out.first[r.name] = r
          end
       end
-      run_kernels(out, again, lvl, p, deadline, 2)
+      measure_kernels(out, again, lvl, p, deadline, 2)
    end
    -- Last: whatever a hanging directory costs, it costs nobody else's time.
    local io_s = (p.kernels.io[lvl] or 0) > 0 and p.kernels.io[lvl] or nil
-   for _, run in ipairs(scratch.run(node, io_s, function() return deadline - now_s() end)) do
-      out.runs[#out.runs + 1] = run
+   for _, measurement in ipairs(directories.measure(node, io_s, function() return deadline - now_s() end)) do
+      out.runs[#out.runs + 1] = measurement
    end
    if release then
       release()
@@ -189,8 +189,8 @@ function check.run(lvl, node, inventory, from)
    -- wrong result needs no limit.
    out.confirmed = rated.status == "fail" and (not node.inconclusive or rated.corrupt == true)
    out.kernel_s, out.box_s = 0, 0
-   for _, run in ipairs(out.runs) do
-      out.kernel_s, out.box_s = out.kernel_s + run.seconds, out.box_s + run.box_s
+   for _, measurement in ipairs(out.runs) do
+      out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s
    end
    out.duration_s = now_s() - started
    out.results, out.first = nil, nil

@@ -5,7 +5,7 @@ local files = require("syscheck.lib.files")
 local kernels = require("syscheck.measure.kernels")
 local process = require("syscheck.lib.process")
 
-local scratch = {}
+local directories = {}
 
 local STOP_S = 1 -- what process.run takes at most to end a program or to leave it behind
 local LOCK_WAIT_S = 0.5 -- the janitor of an io that was just killed needs milliseconds
@@ -41,40 +41,40 @@ local function is_number(value)
    return type(value) == "number" and value == value and value >= 0 and value < math.huge
 end
 
-local function measure(node, path, seconds, left_s)
+local function in_directory(node, path, seconds, left_s)
    local fd, err = hold(node, path)
    if fd == nil then
       return { kernel = "io", state = "unknown", reason = err, seconds = 0, box_s = seconds }
    end
-   local run = kernels.run("io", seconds, left_s, { args = { "--dir", path }, fd3 = fd or nil })
+   local measurement = kernels.measure("io", seconds, left_s, { args = { "--dir", path }, fd3 = fd or nil })
    if fd then
       uv.fs_close(fd)
    end
-   for _, name in ipairs(run.state == "ok" and VALUES or {}) do
-      if not is_number(run.result[name]) then
-         run.state, run.reason = "unknown", ("io: %s is no usable number"):format(name)
+   for _, name in ipairs(measurement.state == "ok" and VALUES or {}) do
+      if not is_number(measurement.result[name]) then
+         measurement.state, measurement.reason = "unknown", ("io: %s is no usable number"):format(name)
       end
    end
-   return run
+   return measurement
 end
 
---- Runs io in each directory, one after the other.
+--- Measures each directory, one after the other.
 -- @param node from node.open
 -- @param seconds time box of each, or nil: not at this level
 -- @param left_s function() -> seconds until the check's deadline
--- @return list as of kernels.run, each with `path`
-function scratch.run(node, seconds, left_s)
-   local runs = {}
+-- @return list as of kernels.measure, each with `path`
+function directories.measure(node, seconds, left_s)
+   local list = {}
    for _, path in ipairs(seconds and node.policy.io_paths or {}) do
       path = node:expand(path)
-      local run = measure(node, path, seconds, left_s() - STOP_S)
-      run.path, run.attempt = path, 1
-      if run.reason and not run.reason:find(path, 1, true) then
-         run.reason = ("io: %s: %s"):format(path, (run.reason:gsub("^io: ", "")))
+      local measurement = in_directory(node, path, seconds, left_s() - STOP_S)
+      measurement.path, measurement.attempt = path, 1
+      if measurement.reason and not measurement.reason:find(path, 1, true) then
+         measurement.reason = ("io: %s: %s"):format(path, (measurement.reason:gsub("^io: ", "")))
       end
-      runs[#runs + 1] = run
+      list[#list + 1] = measurement
    end
-   return runs
+   return list
 end
 
-return scratch
+return directories

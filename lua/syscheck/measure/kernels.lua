@@ -22,31 +22,31 @@ local function one_line(text)
    return #text > 200 and text:sub(1, 200) .. "..." or text
 end
 
-local function judge(name, run)
-   if run.stuck then
-      return "unknown", ("%s: hangs in the kernel, left behind after %.1f s"):format(name, run.seconds)
-   elseif run.timed_out then
-      return "unknown", ("%s: killed after %.1f s"):format(name, run.seconds)
-   elseif run.too_long then
+local function judge(name, ended)
+   if ended.stuck then
+      return "unknown", ("%s: hangs in the kernel, left behind after %.1f s"):format(name, ended.seconds)
+   elseif ended.timed_out then
+      return "unknown", ("%s: killed after %.1f s"):format(name, ended.seconds)
+   elseif ended.too_long then
       return "unknown", name .. ": too much output"
-   elseif run.code == nil or run.signal ~= 0 then
-      return "unknown", ("%s: ended by signal %s"):format(name, tostring(run.signal))
-   elseif run.code == COULD_NOT then
-      return "unknown", run.err ~= "" and one_line(run.err) or name .. ": could not run"
-   elseif run.code ~= MEASURED and run.code ~= WRONG then
-      return "unknown", ("%s: exit code %d"):format(name, run.code)
+   elseif ended.code == nil or ended.signal ~= 0 then
+      return "unknown", ("%s: ended by signal %s"):format(name, tostring(ended.signal))
+   elseif ended.code == COULD_NOT then
+      return "unknown", ended.err ~= "" and one_line(ended.err) or name .. ": could not run"
+   elseif ended.code ~= MEASURED and ended.code ~= WRONG then
+      return "unknown", ("%s: exit code %d"):format(name, ended.code)
    end
-   local line, rest = run.out:match("^([^\n]*)\n(.*)$")
+   local line, rest = ended.out:match("^([^\n]*)\n(.*)$")
    if not line or rest ~= "" then
       return "unknown", ("%s: printed %s instead of one line of JSON: %s"):format(name,
-         run.out == "" and "nothing" or not line and "an unfinished line" or "several lines", one_line(run.out))
+         ended.out == "" and "nothing" or not line and "an unfinished line" or "several lines", one_line(ended.out))
    end
    local result = json.decode(line)
    if type(result) ~= "table" then
       return "unknown", ("%s: printed no JSON: %s"):format(name, one_line(line))
    elseif result.kernel ~= name then
       return "unknown", ("%s: its output names another kernel: %s"):format(name, one_line(tostring(result.kernel)))
-   elseif run.code == WRONG then
+   elseif ended.code == WRONG then
       -- Two witnesses for the gravest verdict: the exit code and the object.
       if result.verified ~= false then
          return "unknown", name .. ": exit code says wrong, its output does not"
@@ -65,7 +65,7 @@ end
 -- @param more { args = list of further arguments, fd3 = descriptor to pass }, or nil
 -- @return { kernel, state = ok|corrupt|unknown, reason, result = decoded JSON,
 --   seconds = wall time, box_s = its time box }
-function kernels.run(name, seconds, left_s, more)
+function kernels.measure(name, seconds, left_s, more)
    local function unknown(reason)
       return { kernel = name, state = "unknown", reason = reason, seconds = 0, box_s = seconds }
    end
@@ -77,13 +77,13 @@ function kernels.run(name, seconds, left_s, more)
    for _, arg in ipairs(more and more.args or {}) do
       args[#args + 1] = arg
    end
-   local run, err = process.run(paths.libexec .. "/" .. name, args,
+   local ended, err = process.run(paths.libexec .. "/" .. name, args,
       { timeout_ms = limit * 1000, max_output = MAX_OUTPUT, env = ENV, fd3 = more and more.fd3 })
-   if not run then
+   if not ended then
       return unknown(err)
    end
-   local state, reason, result = judge(name, run)
-   return { kernel = name, state = state, reason = reason, result = result, seconds = run.seconds, box_s = seconds }
+   local state, reason, result = judge(name, ended)
+   return { kernel = name, state = state, reason = reason, result = result, seconds = ended.seconds, box_s = seconds }
 end
 
 return kernels

@@ -64,7 +64,7 @@ end
 
 --- Enters what a check costs.
 -- @param begin_s when it began
--- @param cost_s its seconds; before it is over, what it may take: who is killed has paid
+-- @param cost_s its seconds; before it is over, what it may take: a check that is killed has paid
 -- @param asked true: it counts as a pass, and is not limited
 function budget.charge(l, share, begin_s, cost_s, asked)
    if share <= 0 then

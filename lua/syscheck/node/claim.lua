@@ -49,7 +49,7 @@ function claim.release(node)
    uv.fs_unlink(path_of(node))
 end
 
--- A claim is believed when only root (or who runs this) could have written it, and its
+-- A claim is believed when only root (or the user that runs this) could have written it, and its
 -- process is the one that did.
 local function read_claim(node)
    local path = path_of(node)
@@ -110,7 +110,7 @@ function claim.take(node)
    end
    -- Stopped, it starts no further kernel and reaps none: its children's PIDs stay
    -- theirs. Looked at again before the kill, as the PID may have changed hands between
-   -- the look and the signal.
+   -- that and the signal.
    uv.kill(holder.pid, "sigstop")
    local _, _, start = stat_of(holder.pid)
    if start ~= holder.start then

@@ -116,7 +116,7 @@ function node:append(record)
 end
 
 --- Whether the job holds every CPU of this node.
--- @param cpus CPUs of the job here, or nil when it cannot be told (then not)
+-- @param cpus CPUs of the job here, or nil when that is not known (then not)
 -- @param topology inventory of the node
 function node:is_whole(cpus, topology)
    local all = self.policy.node_cpus
@@ -131,7 +131,7 @@ function node.now_s()
    return uv.hrtime() / 1e9
 end
 
---- Slurm tells a prolog where its configuration is, and the health program nothing.
+--- Slurm gives a prolog the place of its configuration, and the health program nothing.
 -- @param conf of the prolog's environment, or nil to ask
 -- @return what is known, or nil
 function node:slurm_conf(conf)

@@ -7,37 +7,40 @@ local time = require("syscheck.lib.time")
 
 local policy_file = {}
 
+-- @return text that root alone can have written; or nil and why
+local function read_trusted(file)
+   local text, err = files.read(file)
+   if not text then
+      return nil, err
+   end
+   local trusted
+   trusted, err = files.trusted(file)
+   return trusted and text or nil, err
+end
+
 -- @return text, policy; or nil and why
 local function read_good(file)
-   local text, err = files.read(file)
-   local trusted, why = true, nil
-   if text then
-      trusted, why = files.trusted(file)
-   end
-   if not text or not trusted then
-      return nil, err or why
-   end
+   local text, err = read_trusted(file)
    local parsed
-   parsed, err = policy.parse(text, file)
+   if text then
+      parsed, err = policy.parse(text, file)
+   end
    return parsed and text, parsed or err
 end
 
 -- @return policy, when it was taken; or nil and why not
 local function from_copy(copy)
-   local content, err = files.read(copy)
-   local trusted, why = true, nil
-   if content then
-      trusted, why = files.trusted(copy)
-   end
-   if not content or not trusted then
-      return nil, err or why
+   local content, err = read_trusted(copy)
+   if not content then
+      return nil, err
    end
    local text, taken = policy_copy.unwrap(content)
-   local parsed
-   if text then
-      parsed, err = policy.parse(text, copy)
+   if not text then
+      return nil, copy .. ": damaged"
    end
-   return parsed, parsed and taken or err or (copy .. ": damaged")
+   local parsed
+   parsed, err = policy.parse(text, copy)
+   return parsed, parsed and taken or err
 end
 
 -- Written only when it changed: a prolog in the good case reads one small file more.

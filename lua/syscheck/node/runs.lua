@@ -1,4 +1,4 @@
---- The runs of jobs on this node: one record for each, and who shared the node with it.
+--- The runs of jobs on this node: one record for each, and which jobs shared the node.
 -- Files in the state directory, root's; nothing here is needed for a job to start.
 --
 --   begin/JOB.run   while it runs: "run ID BOOT_ID EPOCH RESTART", then the jobs it met, one
@@ -24,7 +24,7 @@ local HEAD_MAX = 128
 -- could also be that of a next run, which had no prolog: for so long it is not.
 local SLOTS = 256
 local REPEAT_S = 600
--- As long as the health program believes in a begin whose epilog never came.
+-- As long as the health program takes a job without epilog for running.
 local STALE_S = 86400
 
 local function run_path(node, job_id)
@@ -54,7 +54,7 @@ local function head_of(text)
    return (text or ""):match("^run (%x+) (%S+) (%d+) (%S+)\n")
 end
 
---- A job begins: forgets an earlier run of the same ID, and writes down whom it meets.
+--- A job begins: forgets an earlier run of the same ID, and writes down which jobs it meets.
 -- Call it when its begin is written.
 -- @param job of slurm.job
 -- @param boot_id of this boot: what an earlier one left is no job
@@ -89,8 +89,8 @@ function runs.begin(node, job, boot_id)
    end
 end
 
--- A job whose epilog never came, and that has no step any more: it was not there.
-local function is_ghost(node, job_id, with_steps)
+-- A stale entry: a job whose epilog never came, and that has no step any more.
+local function is_stale(node, job_id, with_steps)
    local _, _, began = head_of(files.read(run_path(node, job_id), HEAD_MAX))
    return began and os.time() - tonumber(began) > STALE_S and not with_steps()[job_id]
 end
@@ -114,7 +114,7 @@ function runs.read(node, job_id)
       local other = math.tointeger(tonumber(line))
       if other and other ~= job_id and not seen[other] then
          seen[other] = true
-         if not is_ghost(node, other, with_steps) then
+         if not is_stale(node, other, with_steps) then
             others[#others + 1] = other
          end
       end
@@ -129,7 +129,7 @@ function runs.read(node, job_id)
    }
 end
 
---- Whether this run has its record: Slurm repeats an epilog whose end it did not hear of,
+--- Whether this run has its record: Slurm repeats an epilog when it missed its end,
 -- and one that was killed between its record and its end leaves the begin.
 -- @param run from read, or nil
 function runs.is_recorded(node, job_id, run)
@@ -154,7 +154,7 @@ function runs.recorded(node, job_id, record_id)
    end
 end
 
---- Adds to a record who it is and who shared the node.
+--- Adds to a record which run it is and which jobs shared the node.
 -- @param run from read, or nil
 function runs.join(record, run)
    if run then

@@ -13,7 +13,7 @@ local NAME_MAX = 1024
 
 local SOURCES = { step = true, tasks = true, job = true }
 
--- Numbers of a line, all of them or nil. A value beyond 2^63 is nobody's.
+-- Numbers of a line, all of them or nil. No value is beyond 2^63.
 local function numbers(text, count)
    local out = {}
    for word in text:gmatch("%S+") do

@@ -12,22 +12,22 @@ local command = {}
 function command.run(program, args, timeout_s, options)
    local conf = options and options.conf or os.getenv("SLURM_CONF")
    local name = program:match("[^/]+$") or program
-   local run, err = process.run(program, args, {
+   local answer, err = process.run(program, args, {
       timeout_ms = timeout_s * 1000,
       max_output = options and options.max_output,
       env = { "TZ=UTC", conf and "SLURM_CONF=" .. conf or nil },
    })
-   if not run then
+   if not answer then
       return nil, err
-   elseif run.timed_out then
+   elseif answer.timed_out then
       return nil, ("%s %s: no answer within %.0f s"):format(name, args[1], timeout_s)
-   elseif run.too_long then
+   elseif answer.too_long then
       return nil, ("%s %s: an answer without end"):format(name, args[1])
-   elseif run.code ~= 0 or run.signal ~= 0 then
-      return nil, ("%s %s: %s %s: %s"):format(name, args[1], run.signal ~= 0 and "ended by signal" or "exit code",
-         tostring(run.signal ~= 0 and run.signal or run.code), (run.err:gsub("%s+", " "):sub(1, 300)))
+   elseif answer.code ~= 0 or answer.signal ~= 0 then
+      return nil, ("%s %s: %s %s: %s"):format(name, args[1], answer.signal ~= 0 and "ended by signal" or "exit code",
+         tostring(answer.signal ~= 0 and answer.signal or answer.code), (answer.err:gsub("%s+", " "):sub(1, 300)))
    end
-   return run.out
+   return answer.out
 end
 
 return command

@@ -1,5 +1,5 @@
---- Tells a job's owner, in the job's AdminComment, which of its nodes were drained. The
--- user's own Comment is never touched.
+--- Writes into a job's AdminComment which of its nodes were drained. The user's own Comment
+-- is never touched.
 local uv = require("luv")
 local hostlist = require("syscheck.slurm.hostlist")
 local storm = require("syscheck.slurm.storm")
@@ -23,8 +23,8 @@ function comment.name(shown, id)
 end
 
 --- The AdminComment in what `scontrol show job` prints.
--- @return text, "" without one; nil when it cannot be told apart for certain (a comment of
---   several lines, a job name that forges one): then nobody should overwrite it
+-- @return text, "" without one; nil when it cannot be read for certain (a comment of several
+--   lines, a job name that forges one): then it must not be overwritten
 function comment.find(shown)
    local _, count = shown:gsub("\n%s*AdminComment=", "")
    if count == 0 then
@@ -50,7 +50,7 @@ function comment.add(text, entries)
    return text
 end
 
---- What to tell: of the job's nodes, those that stay drained for certain, up to this one
+--- What to write: of the job's nodes, those that stay drained for certain, up to this one
 -- in the order. Whoever writes last then writes for the others, too.
 function comment.entries(job, nodes, me)
    local mine, list = {}, {}
@@ -74,11 +74,11 @@ function comment.entries(job, nodes, me)
 end
 
 --- Writes it. Slurm has no append that two nodes could use at the same time
--- ("AdminComment+=" replaces, 22.05 to 26.05), so: read, add, write, and look again
+-- ("AdminComment+=" replaces, 22.05 to 26.05), so: read, add, write, and read again
 -- until it is there.
 -- @param calls see drain.lua
 -- @return nil, or why it was not written
-function comment.tell(calls, job, nodes, me)
+function comment.write(calls, job, nodes, me)
    local entries = comment.entries(job, nodes, me)
    local id = ("%d"):format(job.id)
    local name = id

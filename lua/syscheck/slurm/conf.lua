@@ -167,7 +167,7 @@ function Reader:line(file, line, depth)
    if text:find("%S", at) then
       self:problem(file, line.number, ("Slurm refuses what follows %s on its line (one key a line; quote spaces)")
          :format(key))
-      -- Read all the same, so that one mistake is not told as several.
+      -- Read all the same, so that one mistake is not reported as several.
       while not entry.more do
          local name, more, after = pair(text, at)
          if not name then
@@ -204,12 +204,12 @@ end
 --   were read, problems = list of { file, line, text } }; or nil and why when the file
 --   itself cannot be read
 function slurmconf.parse(file, read)
-   local self = reader(read)
-   local ok, err = self:file(file, 1)
+   local r = reader(read)
+   local ok, err = r:file(file, 1)
    if not ok then
       return nil, err
    end
-   return { file = file, values = self.values, all = self.all, files = self.files, problems = self.problems }
+   return { file = file, values = r.values, all = r.all, files = r.files, problems = r.problems }
 end
 
 --- Value of a key, or nil.
@@ -244,7 +244,7 @@ end
 
 local KINDS = { required = "required", optional = "optional", include = "include" }
 
-local function stack_file(self, file, glob, depth, from, out)
+function Reader:stack_file(file, glob, depth, from, out)
    local text = self:take(file, depth, from)
    if not text then
       return
@@ -262,7 +262,7 @@ local function stack_file(self, file, glob, depth, from, out)
          self:problem(file, number, "Slurm ignores this line: want optional PLUGIN, or include FILES")
       elseif kind == "include" then
          for _, path in ipairs(glob(beside(file, words[2]))) do
-            stack_file(self, path, glob, depth + 1, { file = file, line = number }, out)
+            self:stack_file(path, glob, depth + 1, { file = file, line = number }, out)
          end
       elseif kind then
          out[#out + 1] = { kind = kind, path = words[2], args = { table.unpack(words, 3) }, file = file, line = number }
@@ -275,9 +275,9 @@ end
 -- @param glob function(pattern) -> list of paths
 -- @return { plugins = list of { kind, path, args, file, line }, files, problems }
 function slurmconf.plugstack(file, read, glob)
-   local self, plugins = reader(read), {}
-   stack_file(self, file, glob, 1, nil, plugins)
-   return { plugins = plugins, files = self.files, problems = self.problems }
+   local r, plugins = reader(read), {}
+   r:stack_file(file, glob, 1, nil, plugins)
+   return { plugins = plugins, files = r.files, problems = r.problems }
 end
 
 return slurmconf

@@ -11,7 +11,7 @@ local drain = {}
 
 -- Seconds that one call may take at most; less when the time that is left asks for it.
 local LIST_S, UPDATE_S, CHECK_S = 15, 15, 4
--- So long a look at a reason holds.
+-- How long a reason read from slurmctld counts as current.
 local SURE_S = 1
 -- What a drain needs after it: the wait, a list, the step back.
 local NEEDS_S = 4
@@ -101,7 +101,7 @@ local function sleep_ms(ms)
    uv.sleep(math.floor(ms))
 end
 
--- The second look. @return nodes and this node as of then, when it stays drained
+-- The second list. @return nodes and this node as of then, when it stays drained
 local function confirm(calls, out, policy)
    sleep_ms(WAIT_MS)
    local nodes, me = calls:list(2)
@@ -167,7 +167,7 @@ local function attempt(calls, out, policy, nodes_of_job)
          return nil
       end
       if calls:left() < NEEDS_S then
-         out.error = "no time is left to drain and look again"
+         out.error = "no time is left to drain and list again"
          return nil
       end
       local ok, err = calls:scontrol({ "update", "nodename=" .. calls.name, "state=drain", "reason=" .. out.reason },
@@ -181,7 +181,7 @@ end
 -- somebody took it out of service already: then their reason stays.
 -- @param node from node.open
 -- @param text why, without prefix
--- @param options { until_s = of uv.hrtime, by which all calls end; job = from slurm.job,
+-- @param options { until_s = of uv.hrtime, by which all calls end; job = from environment.job,
 --   whose AdminComment says so, or nil; decided = called with what is returned before
 --   that comment is written, which may take a while }
 -- @return { action = "drain": the node leaves service, or "storm": it does not; done =
@@ -202,7 +202,7 @@ function drain.node(node, text, options)
    local nodes, me = attempt(calls, out, node.policy, job and job.nodes or 1)
    options.decided(out)
    if nodes and job then
-      out.comment_error = comment.tell(calls, job, nodes, me)
+      out.comment_error = comment.write(calls, job, nodes, me)
    end
    if fd then
       uv.fs_close(fd)

@@ -5,28 +5,28 @@ local environment = {}
 
 --- CPUs of the job on one node: SLURM_JOB_CPUS_PER_NODE ("2(x3),4") follows the
 -- order of SLURM_NODELIST.
--- @return number, or nil when it cannot be told
+-- @return number, or nil when that is not known
 function environment.cpus_on(node, cpus_per_node, nodelist)
-   local runs = {}
+   local groups = {}
    for item in (cpus_per_node or ""):gmatch("[^,]+") do
       local cpus, times = item:match("^(%d+)%(x(%d+)%)$")
       cpus = tonumber(cpus or item:match("^%d+$"))
       if not cpus then
          return nil
       end
-      runs[#runs + 1] = { cpus = cpus, times = tonumber(times or 1) }
+      groups[#groups + 1] = { cpus = cpus, times = tonumber(times or 1) }
    end
-   if #runs == 1 then
-      return runs[1].cpus
+   if #groups == 1 then
+      return groups[1].cpus
    end
    local names = hostlist.expand(nodelist or "")
    for index, name in ipairs(names or {}) do
       if name == node then
-         for _, run in ipairs(runs) do
-            if index <= run.times then
-               return run.cpus
+         for _, group in ipairs(groups) do
+            if index <= group.times then
+               return group.cpus
             end
-            index = index - run.times
+            index = index - group.times
          end
       end
    end

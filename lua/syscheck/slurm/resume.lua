@@ -1,7 +1,7 @@
 --- Back into service: what syscheck drained, after resume_after passing checks in a row.
 --
 -- A node knows that it is drained by a marker that the draining check left here, so a
--- health run that has nothing to do asks nobody. slurmctld is asked when a resume is
+-- health check that has nothing to do asks nobody. slurmctld is asked when a resume is
 -- due, and has the last word: it must hold exactly our reason.
 local command = require("syscheck.slurm.command")
 local log = require("syscheck.lib.log")

@@ -31,15 +31,15 @@ local function child(t, key)
    return value
 end
 
--- Measured values of a check: of each kernel's first run, as a second one is there
+-- Measured values of a check: of each kernel's first measurement, as a second one is there
 -- because the first was bad.
 local function values_of(record)
    local values = {}
-   for _, run in ipairs(type(record.runs) == "table" and record.runs or {}) do
-      if type(run) == "table" and run.state == "ok" and not run.path and type(run.result) == "table" then
+   for _, one in ipairs(type(record.runs) == "table" and record.runs or {}) do
+      if type(one) == "table" and one.state == "ok" and not one.path and type(one.result) == "table" then
          for _, m in ipairs(metrics.LIST) do
-            if m.kernel and m.kernel == run.kernel and not values[m.name] then
-               local value = metrics.measured(m, run.result)
+            if m.kernel and m.kernel == one.kernel and not values[m.name] then
+               local value = metrics.measured(m, one.result)
                values[m.name] = value and value > 0 and value <= baseline.MAX_VALUE and value or nil
             end
          end
@@ -152,17 +152,17 @@ local function metric_of(nodes, name)
       n = n + #node.values
       inverse = inverse + 1 / #node.values
    end
-   local run = spread.of_runs(lists)
-   -- A node's median of a few runs carries their noise, too (pi/2: of a median).
-   local noise = (run or 0) ^ 2 * math.pi / 2 * inverse / #kept
+   local within = spread.of_measurements(lists)
+   -- A node's median of a few measurements carries their noise, too (pi/2: of a median).
+   local noise = (within or 0) ^ 2 * math.pi / 2 * inverse / #kept
    -- Without outliers the deviation is known better than the MAD; the larger is taken.
    local between = math.sqrt(math.max(0, math.max(mad, deviation(kept, m)) ^ 2 - noise))
    local slower, apart = spread.split(medians)
    return {
       median = m,
       mad_pct = math.min(100, mad),
-      run_pct = run and math.min(100, run),
-      tolerance_pct = spread.tolerance(between, run or 0, #kept),
+      run_pct = within and math.min(100, within),
+      tolerance_pct = spread.tolerance(between, within or 0, #kept),
       n = n,
       nodes = #kept,
       dropped = #list - #kept,

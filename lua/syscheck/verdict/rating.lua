@@ -184,12 +184,12 @@ local PATH_STATUS = { unknown = "unknown", corrupt = "warn" }
 -- make it fail, not even by wrong data: a shared file system's fault would drain every
 -- node that looks at it.
 -- @param status from verdict.rate
--- @param runs of the check; those of directories have a `path`
-function verdict.with_paths(status, runs)
+-- @param measurements of the check; those of directories have a `path`
+function verdict.with_paths(status, measurements)
    local seen = { [status] = true }
-   for _, run in ipairs(runs) do
-      if run.path and PATH_STATUS[run.state] then
-         seen[PATH_STATUS[run.state]] = true
+   for _, one in ipairs(measurements) do
+      if one.path and PATH_STATUS[one.state] then
+         seen[PATH_STATUS[one.state]] = true
       end
    end
    for _, worst in ipairs(ORDER) do

@@ -31,10 +31,10 @@ function show.line(node, result, note)
          parts[#parts + 1] = rated.text
       end
    end
-   for _, run in ipairs(result.runs or {}) do
-      if run.path and run.state ~= "ok" then
-         parts[#parts + 1] = ("io %s %s"):format(printable.safe(run.path, 24),
-            run.state == "corrupt" and "WRONG DATA" or "n/a")
+   for _, one in ipairs(result.runs or {}) do
+      if one.path and one.state ~= "ok" then
+         parts[#parts + 1] = ("io %s %s"):format(printable.safe(one.path, 24),
+            one.state == "corrupt" and "WRONG DATA" or "n/a")
       end
    end
    local text = ("syscheck: %s %s %s"):format(printable.safe(node), result.level, result.status)
@@ -48,23 +48,23 @@ function show.line(node, result, note)
 end
 
 --- A directory's row in the table of a check, and the rest that is known of it.
--- @param run from scratch.run
+-- @param one of directories.measure
 -- @return cells, text
-function show.path(run)
-   local r = run.state == "ok" and run.result
+function show.path(one)
+   local r = one.state == "ok" and one.result
    local row = {
-      "io " .. printable.safe(run.path, 40),
+      "io " .. printable.safe(one.path, 40),
       r and ("%.3g/%.3g"):format(r.write_gbs, r.read_gbs) or "-",
       "GB/s w/r",
       "-",
-      r and "unrated" or run.state == "corrupt" and "warn" or "unknown",
+      r and "unrated" or one.state == "corrupt" and "warn" or "unknown",
    }
    if not r then
-      return row, ("%s: %s%s"):format(row[5], run.state == "corrupt" and "WRONG DATA: " or "",
-         printable.safe(run.reason, 300))
+      return row, ("%s: %s%s"):format(row[5], one.state == "corrupt" and "WRONG DATA: " or "",
+         printable.safe(one.reason, 300))
    end
    return row, ("io %s: %s%s, fsync %.0f us (99 %%: %.0f), per second %.3g creates, %.3g stats, %.3g unlinks"):format(
-      printable.safe(run.path, 100), printable.safe(r.filesystem, 20), r.direct and "" or " through the page cache",
+      printable.safe(one.path, 100), printable.safe(r.filesystem, 20), r.direct and "" or " through the page cache",
       r.fsync_us, r.fsync_p99_us, r.creates_per_s, r.stats_per_s, r.unlinks_per_s)
 end
 

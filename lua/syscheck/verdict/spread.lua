@@ -1,7 +1,7 @@
 --- Spread, and the tolerance that it supports. Pure.
 --
--- A check is one run on one node; a drain takes two runs that are both beyond the limit.
--- The node's own offset (standard deviation `between`) is the same in both, the run's
+-- A check measures once; a drain takes two measurements that are both beyond the limit.
+-- The node's own offset (standard deviation `between`) is the same in both, a measurement's
 -- noise (`within`) is drawn anew. docs/decisions.md has the argument and the numbers.
 local statistics = require("syscheck.lib.statistics")
 
@@ -22,11 +22,11 @@ function spread.statistics(values)
    return m, m ~= 0 and 100 * scaled / math.abs(m) or 0
 end
 
---- Standard deviation of one run's noise, from the differences of neighbours in each
+--- Standard deviation of one measurement's noise, from the differences of neighbours in each
 -- list: unbiased for two values as for sixty, and a slow drift is not noise.
 -- @param lists list of lists of numbers, one a node
 -- @return % of each list's median, or nil where no list has two values
-function spread.of_runs(lists)
+function spread.of_measurements(lists)
    local off = {}
    for _, values in ipairs(lists) do
       local m = statistics.median(values)
@@ -81,7 +81,7 @@ local function normal(x)
    return x < 0 and tail or 1 - tail
 end
 
---- Share of checks in which both runs are more than `room` below the median.
+--- Share of checks in which both measurements are more than `room` below the median.
 -- @param room % of the median
 -- @param between, within standard deviations, %
 -- @param shift % that the node is off for a reason of its own (negative: slow)
@@ -110,7 +110,7 @@ end
 --   counts one standard error larger
 -- @return % of the median, at most 100
 function spread.tolerance(between, within, nodes)
-   -- A spread far below a run's noise changes nothing, and would need tiny steps.
+   -- A spread far below a measurement's noise changes nothing, and would need tiny steps.
    within = math.max(within, between / 100)
    if nodes then
       between = between * (1 + 1 / math.sqrt(nodes))

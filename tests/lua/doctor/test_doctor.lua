@@ -344,7 +344,7 @@ local CASES = {
    { function(f)
       f.baseline.value.classes["m-2s8c-768g"] = { metrics = {} }
       f.class = "m-2s8c-736g"
-   end, "baseline", "warn", "this host is rated as m-2s8c-768g; look what it has lost" },
+   end, "baseline", "warn", "this host is rated as m-2s8c-768g; see what it has lost" },
    { set("baseline.time", 1e9 - 200 * 86400), "baseline", "info", "200 days old" },
    { set("baseline.time", 1e9 + 3 * 86400), "baseline", "warn", "3 days ahead" },
    { set("dirs.1.err", "not writable"), "directories", "error", "records are lost" },

@@ -236,6 +236,23 @@ function TestDimms:test_random_bytes_end()
    end
 end
 
+TestNames = {}
+
+function TestNames:test_class_names()
+   lu.assertEquals(inventory.short_model("AMD EPYC 9654 96-Core Processor"), "epyc-9654")
+   lu.assertEquals(inventory.short_model("Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz"), "xeon-e5-2680-v3")
+   lu.assertEquals(inventory.short_model("Intel(R) Xeon(R) Platinum 8480+"), "xeon-8480+")
+   lu.assertEquals(inventory.short_model("\27[2J\"';"), "2j")
+end
+
+function TestNames:test_memory_is_rounded_to_what_is_sold()
+   for seen, sold in pairs({ [755] = 768, [503] = 512, [23.4] = 24, [251] = 256, [1007] = 1024, [377] = 384,
+      [188] = 192,
+      [125.6] = 128, [62.7] = 64, [31.2] = 32 }) do
+      lu.assertEquals(inventory.round_memory(seen * 1048576), sold)
+   end
+end
+
 TestFingerprint = {}
 
 function TestFingerprint:test_same_settings_same_id()

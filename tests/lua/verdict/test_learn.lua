@@ -110,9 +110,9 @@ function TestSpread:test_run_noise_is_told_from_offset_and_drift()
    for i = 1, 64 do
       rising[i] = 100 + i * 0.01
    end
-   lu.assertTrue(spread.of_runs({ rising }) < 0.02)
-   lu.assertAlmostEquals(spread.of_runs({ { 100, 101 }, { 200, 202 } }), 1.4826 / math.sqrt(2), 0.02)
-   lu.assertNil(spread.of_runs({ { 100 }, { 120 } }))
+   lu.assertTrue(spread.of_measurements({ rising }) < 0.02)
+   lu.assertAlmostEquals(spread.of_measurements({ { 100, 101 }, { 200, 202 } }), 1.4826 / math.sqrt(2), 0.02)
+   lu.assertNil(spread.of_measurements({ { 100 }, { 120 } }))
 end
 
 TestLearn = {}

@@ -56,17 +56,17 @@ end
 --- Runs a program that only prints something.
 -- @return its output; or nil, why, and true when it did not even start
 function probe.ask(program, args, timeout_ms, env)
-   local run, err = process.run(program, args, { timeout_ms = timeout_ms or 5000, max_output = 262144, env = env })
-   if not run then
+   local answer, err = process.run(program, args, { timeout_ms = timeout_ms or 5000, max_output = 262144, env = env })
+   if not answer then
       return nil, (err:gsub("^.*: ", "")), true
-   elseif run.timed_out or run.stuck then
+   elseif answer.timed_out or answer.stuck then
       return nil, ("no answer within %g s"):format((timeout_ms or 5000) / 1000)
-   elseif run.code ~= 0 or run.signal ~= 0 then
-      local said = one_line(run.err ~= "" and run.err or run.out)
-      return nil, run.signal ~= 0 and "ended by signal " .. run.signal
-         or ("exit code %d%s"):format(run.code, said ~= "" and ": " .. said or "")
+   elseif answer.code ~= 0 or answer.signal ~= 0 then
+      local said = one_line(answer.err ~= "" and answer.err or answer.out)
+      return nil, answer.signal ~= 0 and "ended by signal " .. answer.signal
+         or ("exit code %d%s"):format(answer.code, said ~= "" and ": " .. said or "")
    end
-   return run.out
+   return answer.out
 end
 
 --- The directory that an absolute path is in.

@@ -1,5 +1,5 @@
 --- Rules on what is installed: the plugin, kernels, Lua modules, tools, who may write
--- what root runs. See doctor.lua for their form.
+-- what root runs. See doctor/rules.lua for their form.
 
 -- "22.05.8" -> "22.05"
 local function branch(version)
@@ -77,7 +77,7 @@ local function plugin_version(facts, say)
       end
    end
    if #facts.slurm == 0 then
-      return "Slurm's version: neither scontrol -V nor slurmd -V tells it"
+      return "Slurm's version: neither scontrol -V nor slurmd -V prints it"
    end
    return unknown
 end

@@ -1,5 +1,5 @@
 --- Rules on this host: policy, baseline, directories, log, clock, and whether slurmctld
--- runs with what the file says. See doctor.lua for their form.
+-- runs with what the file says. See doctor/rules.lua for their form.
 local class_for = require("syscheck.verdict.baseline").class_for
 local printable = require("syscheck.lib.printable")
 local slurmconf = require("syscheck.slurm.conf")
@@ -47,7 +47,7 @@ local function policy(facts, say)
    end
 end
 
--- Room for all kernels, and for the second run that a drain needs.
+-- Time for all kernels, and for the second measurement that a drain needs.
 local function boxes(facts, say)
    for _, t in ipairs(times.reachable(facts.policy.value)) do
       local text = ("level %s: kernels take %g s, %g s with the second run, the deadline is %g s"):format(t.level,
@@ -94,7 +94,7 @@ local function baseline(facts, say)
       say("warn", { file = b.file, text = "the baseline has no class " .. facts.class,
          why = not near and "what kernels measure on this host is rated by nothing"
             or ("this host is rated as %s%s"):format(near, close and "" or ", and what it measures only warns"),
-         fix = near and "look what it has lost (syscheck run --level passive), or, if it is meant to be so: " .. learn
+         fix = near and "see what it has lost (syscheck run --level passive), or, if it is meant to be so: " .. learn
             or learn })
    end
    local age = b.time and facts.now - b.time
@@ -145,7 +145,7 @@ end
 local function log(facts, say)
    local l = facts.log
    if l.err then
-      say("warn", { file = l.path, text = "the log: " .. l.err, why = "what goes wrong is told nowhere",
+      say("warn", { file = l.path, text = "the log: " .. l.err, why = "what goes wrong is logged nowhere",
          fix = l.fix })
    elseif l.rotated == false then
       local large = (l.size or 0) > LARGE_LOG

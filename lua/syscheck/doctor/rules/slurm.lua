@@ -1,4 +1,4 @@
---- Rules on slurm.conf. See doctor.lua for their form.
+--- Rules on slurm.conf. See doctor/rules.lua for their form.
 local hostlist = require("syscheck.slurm.hostlist")
 local slurmconf = require("syscheck.slurm.conf")
 local times = require("syscheck.doctor.rules.times")
@@ -60,7 +60,7 @@ local function script(key, bites)
       if called == "wrapped" then
          say("info", at(facts, key, { text = ("%s is a script that names ours"):format(key),
             why = name == "prolog" and "it must exit non-zero if ours does" or "it must exit 0 whatever ours does",
-            fix = "look that it does" }))
+            fix = "make sure that it does" }))
       elseif not called then
          local path = entries[#entries].value
          say("warn", at(facts, key, {

@@ -1,7 +1,7 @@
 -- What the plugin left of a job's steps, and how it joins the job's record.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local node_steps = require("syscheck.node.steps")
+local steps_of = require("syscheck.node.steps")
 
 -- A file of the plugin's, from its lines.
 local function file(...)
@@ -17,14 +17,14 @@ end
 
 local function join(text, job)
    local record = { job = job or { id = 17 } }
-   node_steps.join(record, text and node_steps.parse(text))
+   steps_of.join(record, text and steps_of.parse(text))
    return record
 end
 
 TestParse = {}
 
 function TestParse:testWhole()
-   local steps = node_steps.parse(file("version 2", "steps 3", "sure 1", "array 12 4", "restart 2",
+   local steps = steps_of.parse(file("version 2", "steps 3", "sure 1", "array 12 4", "restart 2",
       "name " .. hex('a"\n\27'), "step cpu_us 100",
       "tasks read_bytes 4096", "job cpu_us 50 4410 7", "job memory_peak_bytes 9 1 5",
       "outer 1300 77 5 1000"))
@@ -35,16 +35,16 @@ end
 
 function TestParse:testRefuses()
    local good = file("version 2", "steps 3")
-   lu.assertNotNil(node_steps.parse(good))
+   lu.assertNotNil(steps_of.parse(good))
    for _, bad in ipairs({ "", "end\n", good:sub(1, -2), good:sub(2), good .. "\n", ("\0"):rep(4096), ("x"):rep(4096),
       (good:gsub("end\n$", "enx\n")), (good:gsub("steps 1", "steps 2", 1)) }) do
-      lu.assertNil(node_steps.parse(bad))
+      lu.assertNil(steps_of.parse(bad))
    end
 end
 
 -- The plugin never writes them; a value that is none is not known.
 function TestParse:testValuesThatAreNone()
-   local steps = node_steps.parse(file("version x", "steps -1", "array 1", "restart 1 2", "name 6", "name xy",
+   local steps = steps_of.parse(file("version x", "steps -1", "array 1", "restart 1 2", "name 6", "name xy",
       "step cpu_us 1e3",
       "step read_bytes 99999999999999999999", "job cpu_us 1 2", "outer 1 2", "nonsense", "step", "step cpu_us"))
    lu.assertEquals(steps, { step = {}, tasks = {}, job = {} })

@@ -1,0 +1,86 @@
+-- A job from its records: runs, table, JSON, CSV.
+package.path = "lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local job_export = require("syscheck.questions.job.export")
+local job_records = require("syscheck.questions.job.records")
+local job_show = require("syscheck.questions.job.show")
+local json = require("cjson")
+
+-- What a terminal, a spreadsheet, a shell, a database and a browser would take for orders.
+local NASTY = 'a\27[31m\7"b\'; DROP TABLE run;--<script>\r\nx,\xC3\xA9\xFF\xC2\x9B2J'
+
+TestJob = {}
+
+local function records_of(n, options)
+   local list = {}
+   for i = 1, n do
+      local job = { id = 4711, user = "alice", name = options.name, nodelist = options.nodelist or "n[1-9]", nodes = n }
+      local id = ("%s%d"):format(options.nodelist or "", i)
+      list[#list + 1] = { kind = "check", id = id, node = "n" .. i, time = "2026-11-21T05:36:3" .. i .. "Z", job = job,
+         level = "quick", status = "pass", metrics = { { name = "triad_gbs", value = 87.5, status = "pass" } } }
+      list[#list + 1] = { kind = "job", id = "j" .. id, node = "n" .. i, time = "2026-11-21T06:36:3" .. i .. "Z",
+         job = job, check = { id = id }, elapsed_s = 3600, throttle_events = i == 2 and 1204 or 0,
+         delta = { throttle = { package_ms = i == 2 and 3612 or 0 } }, others = i == 1 and { 4712, 4713 } or nil,
+         others_more = i == 1 and 3 or nil,
+         errors = i == 3 and { { kind = "dimm", unit = "mc0 " .. NASTY, corrected = 12 } } or nil }
+   end
+   return list
+end
+
+function TestJob:test_a_table_marks_who_is_out()
+   local text = job_show.table(job_records.answer(records_of(4, { name = NASTY })), false)
+   lu.assertStrMatches(text:gsub("\n", ""), "[ -~]+")
+   lu.assertStrContains(text, "name a\\x1b[31m\\x07\\x22b'; DROP TABLE run;")
+   lu.assertNotNil(text:find("\nn2 +%S+ +quick +pass +87%.5 .-1204%* +3612%*"))
+   lu.assertStrContains(text, "n2: throttled 1204 times during the job (3612 ms); 3 peers: median 0, worst 0")
+   lu.assertStrContains(text, "n1: shared with jobs 4712, 4713 and 3 more")
+   lu.assertStrContains(text, ": corrected 12")
+end
+
+function TestJob:test_a_requeued_job_has_runs()
+   local list = records_of(2, { nodelist = "n[1-2]" })
+   table.move(records_of(2, { nodelist = "n[1,3]" }), 1, 4, #list + 1, list)
+   local answer = job_records.answer(list)
+   lu.assertEquals(#answer, 2)
+   lu.assertEquals(#answer[1].rows, 2)
+   lu.assertStrContains(job_show.table(answer, false), "run 2, n2: throttled 1204 times")
+   -- The same nodes again, without a count of restarts.
+   table.move(records_of(2, { nodelist = "n[1-2]" }), 1, 4, 1, list)
+   for i = 5, 8 do
+      list[i].job.nodelist = "n[1-2]"
+      list[i].time = list[i].time:gsub("T0", "T1")
+   end
+   lu.assertEquals(#job_records.answer(list), 2)
+end
+
+function TestJob:test_json_and_csv_have_everything()
+   local answer = job_records.answer(records_of(4, { name = NASTY }))
+   local back = json.decode(job_export.json(answer))
+   lu.assertEquals(back.runs[1].name, (NASTY:gsub("\xFF", "\u{FFFD}")))
+   lu.assertEquals(back.runs[1].rows[2].values.throttle_package_ms, 3612)
+   lu.assertEquals(back.runs[1].rows[2].out[1].name, "throttle_events")
+   lu.assertEquals(back.runs[1].rows[1].others, { 4712, 4713 })
+   local lines = {}
+   for line in job_export.csv(answer):gmatch("(.-)\r\n") do
+      lines[#lines + 1] = line
+   end
+   lu.assertEquals(#lines, 5)
+   lu.assertStrContains(lines[3], ",throttle_events throttle_package_ms,")
+   lu.assertStrContains(lines[2], ",4712 4713")
+   -- Damage where a table is expected: what is there is shown.
+   for _, wrong in ipairs({ 5, "x", true }) do
+      local damaged = records_of(2, {})
+      for _, r in ipairs(damaged) do
+         for _, name in ipairs({ "metrics", "problems", "errors", "others", "drain", "delta", "check", "note", "begin",
+            "time", "elapsed_s", "level", "status", "action" }) do
+            r[name] = wrong
+         end
+      end
+      answer = job_records.answer(damaged)
+      lu.assertStrContains(job_show.table(answer, false), "n2")
+      lu.assertStrContains(job_export.json(answer), "n2")
+      lu.assertStrContains(job_export.csv(answer), "n2")
+   end
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))

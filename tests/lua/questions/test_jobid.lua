@@ -1,0 +1,35 @@
+-- Job IDs as people type them.
+package.path = "lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local jobid = require("syscheck.questions.jobid")
+
+-- What a terminal, a spreadsheet, a shell, a database and a browser would take for orders.
+local NASTY = 'a\27[31m\7"b\'; DROP TABLE run;--<script>\r\nx,\xC3\xA9\xFF\xC2\x9B2J'
+
+TestJobId = {}
+
+function TestJobId:test_forms()
+   lu.assertEquals(jobid.parse("4711"), { kind = "job", id = 4711, text = "4711" })
+   lu.assertEquals(jobid.parse("0123_04"), { kind = "array", id = 123, part = 4, text = "123_4" })
+   lu.assertEquals(jobid.parse("123+1"), { kind = "het", id = 123, part = 1, text = "123+1" })
+end
+
+function TestJobId:test_anything_else()
+   for _, text in ipairs({ "", "x", "12x", "-5", "1.5", "4711.batch", "123_", "_4", "123_4_5", "123+", "123_4+1",
+      "0x10", "1e3", "4294967296", "99999999999999", "1_99999999999", " 1", "1 ", "1\n", "1 OR 1=1", NASTY }) do
+      local id, err = jobid.parse(text)
+      lu.assertNil(id, text)
+      lu.assertStrMatches(err, "job ID must be one like 4711, [ -~]+")
+   end
+end
+
+function TestJobId:test_labels_and_matches()
+   lu.assertEquals(jobid.label({ job_id = 4711.0 }), "4711")
+   lu.assertEquals(jobid.label({ job_id = 130, array_job_id = 123, array_task_id = 4 }), "123_4 (job 130)")
+   lu.assertEquals(jobid.label({ id = 124, het_job_id = 123, het_offset = 1 }), "123+1 (job 124)")
+   lu.assertTrue(jobid.matches(jobid.parse("123_4"), { id = 130, array_job_id = 123, array_task_id = 4 }))
+   lu.assertFalse(jobid.matches(jobid.parse("123"), { id = 130, array_job_id = 123, array_task_id = 4 }))
+   lu.assertTrue(jobid.matches(jobid.parse("123+0"), { id = 123, het_job_id = 123, het_offset = 0 }))
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -1,0 +1,35 @@
+-- Host lists as Slurm writes them.
+package.path = "lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local hostlist = require("syscheck.slurm.hostlist")
+
+TestHostlist = {}
+
+function TestHostlist:test_expand()
+   local cases = {
+      ["n1"] = "n1",
+      ["n[1-3]"] = "n1 n2 n3",
+      ["n[08-11,2],m7"] = "n08 n09 n10 n11 n2 m7",
+      ["r[1-2]n[1-2]"] = "r1n1 r1n2 r2n1 r2n2",
+      ["a[1]-ib"] = "a1-ib",
+      [""] = "",
+   }
+   for list, want in pairs(cases) do
+      lu.assertEquals(table.concat(hostlist.expand(list), " "), want)
+   end
+   for _, bad in ipairs({ "n[1-", "n[a]", "n]1[", "n[1-99999999]", "n[1]]",
+      "n[" .. ("1-200000,"):rep(9) .. "1]", "n[99999999999999999990-99999999999999999991]",
+      "n[" .. ("0"):rep(120) .. "1-2]" }) do
+      lu.assertNil(hostlist.expand(bad), bad)
+   end
+   lu.assertEquals(#hostlist.expand("n[00001-10000]"), 10000)
+end
+
+function TestHostlist:test_names_that_become_paths()
+   for _, bad in ipairs({ "", "..", ".hidden", "a/b", "-x", "a b", "a\n", ("n"):rep(300) }) do
+      lu.assertNil(hostlist.name(bad), bad)
+   end
+   lu.assertEquals(hostlist.name("n001-ib.cluster"), "n001-ib.cluster")
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
