@@ -51,7 +51,7 @@ function ACTIONS.info(db, args)
 end
 
 function ACTIONS.prune(db, args)
-   local before = os.time() - args.older
+   local before = math.max(0, os.time() - args.older) -- a time before 1970 has no key
    local count = prune.before(db, before)
    if args.json then
       count.before_s = before
