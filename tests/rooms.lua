@@ -33,14 +33,14 @@ rooms.USES = {
 
 -- What reaches no file, process, clock or C module, nor does what it uses: a folder, or a file.
 rooms.PURE = { "policy", "counters", "catalogue", "verdict", "doctor/rules",
-   "lib/printable", "lib/spelling", "lib/statistics", "lib/time", "lib/units",
+   "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time", "lib/unicode", "lib/units",
    "node/budget", "slurm/hostlist", "slurm/environment", "slurm/storm", "slurm/conf",
    "questions/job/records", "questions/job/peers", "questions/node/story", "questions/node/spark",
    "questions/fleet/logic", "questions/suspects/logic", "questions/why/logic", "questions/why/causes",
    "questions/why/checks", "questions/why/conditions", "questions/why/reference", "questions/why/stats" }
 
 -- What slurmctld loads has to run on Lua 5.1 to 5.4, so what it uses has to, too.
-rooms.LUA51 = { "job_submit", "policy", "catalogue/metrics", "lib/printable", "lib/spelling" }
+rooms.LUA51 = { "job_submit", "policy", "catalogue/metrics", "lib/printable", "lib/sorted", "lib/spelling" }
 
 local MAX_LINES = 400
 

@@ -10,12 +10,11 @@ local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
+local sorted = require("syscheck.lib.sorted")
 local spool = require("syscheck.cmd.common.spool")
 local time = require("syscheck.lib.time")
 
 local command = {}
-
-local sorted = choose.sorted
 
 function command.add_to(parser)
    local group = parser:command("baseline", "Learn, show, compare or apply what healthy nodes of each class measure.")
@@ -101,14 +100,14 @@ local function write(path, b)
    return good, ("%s: %s"):format(path, err)
 end
 
-local function run_learn(args, self)
-   local used = self:expand(self.policy.baseline or paths.baseline)
+local function run_learn(args, host)
+   local used = host:expand(host.policy.baseline or paths.baseline)
    local target = args.output or used
    local old, err = in_use(used)
    if err and not args.force then
       return complain("%s; nothing to compare with (or --force)", err)
    end
-   local records, where = spool.records(args, self, function(line)
+   local records, where = spool.records(args, host, function(line)
       -- A job's record teaches nothing, and decoding is what takes the time. Inside a
       -- string the quotes would be escaped.
       return not line:find('"kind":"job"', 1, true)
@@ -135,8 +134,8 @@ local function run_learn(args, self)
    return 0
 end
 
-local function run_show(_, self)
-   local path = self:expand(self.policy.baseline or paths.baseline)
+local function run_show(_, host)
+   local path = host:expand(host.policy.baseline or paths.baseline)
    local b, err, absent = baseline_file.read(path)
    if not b then
       return complain("%s%s", err, absent and "; syscheck baseline learn makes one" or "")
@@ -207,8 +206,8 @@ local function run_diff(args)
    return 0
 end
 
-local function run_apply(args, self)
-   local used = self:expand(self.policy.baseline or paths.baseline)
+local function run_apply(args, host)
+   local used = host:expand(host.policy.baseline or paths.baseline)
    local new, err = baseline_file.read(args.file)
    local trusted, why = files.trusted(args.file)
    if not new or not trusted then
@@ -243,11 +242,11 @@ end
 local ACTIONS = { learn = run_learn, show = run_show, diff = run_diff, apply = run_apply }
 
 function command.run(args)
-   local self, err = spool.node(args)
-   if not self then
+   local host, err = spool.node(args)
+   if not host then
       return report.error(report.USAGE, "%s", err)
    end
-   return ACTIONS[args.action](args, self)
+   return ACTIONS[args.action](args, host)
 end
 
 return command

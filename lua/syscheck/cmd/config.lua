@@ -9,6 +9,7 @@ local policy_text = require("syscheck.policy.text")
 local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
 local hostlist = require("syscheck.slurm.hostlist")
+local sorted = require("syscheck.lib.sorted")
 local spelling = require("syscheck.lib.spelling")
 
 local config = {}
@@ -28,8 +29,7 @@ function config.add_to(parser)
    show:option("--policy", "Policy file to show."):argname("FILE")
 end
 
--- @return policy, function that tells the line of a key, text; or nil and a list of lines
--- that say why
+-- @return policy, function(key) -> its line, text; or nil and a list of messages
 local function read(file)
    local text, err = files.read(file)
    local good
@@ -73,12 +73,12 @@ local function partitions_of(p, node)
    if not hostlist.name(node) then
       return nil, ('"%s" is no node name'):format(printable.safe(node))
    end
-   local said, err = command.run(p.scontrol, { "show", "--oneliner", "node", node }, SCONTROL_S)
-   if not said then
+   local answer, err = command.run(p.scontrol, { "show", "--oneliner", "node", node }, SCONTROL_S)
+   if not answer then
       return nil, ("node %s: %s; name a partition with --partition"):format(node, printable.plain(err, 200))
    end
    local list = {}
-   for name in (said:match(" Partitions=(%S+)") or ""):gmatch("[^,]+") do
+   for name in (answer:match(" Partitions=(%S+)") or ""):gmatch("[^,]+") do
       list[#list + 1] = name
    end
    if #list == 0 then
@@ -90,12 +90,12 @@ end
 -- Whether there is such a partition. Without Slurm the policy alone is shown.
 -- @return true; or nil and why
 local function exists(p, partition)
-   local said = command.run(p.scontrol, { "show", "--oneliner", "partition" }, SCONTROL_S)
-   if not said then
+   local answer = command.run(p.scontrol, { "show", "--oneliner", "partition" }, SCONTROL_S)
+   if not answer then
       return true
    end
    local names = {}
-   for name in said:gmatch("PartitionName=(%S+)") do
+   for name in answer:gmatch("PartitionName=(%S+)") do
       names[#names + 1] = name
       if name == partition then
          return true
@@ -128,12 +128,7 @@ local BY_NAME = { partitions = true, accounts = true, qos = true }
 
 -- Every other key, leaf by leaf.
 local function rows_of(value, trail, rows, file, line_of)
-   local keys = {}
-   for key in pairs(value) do
-      keys[#keys + 1] = key
-   end
-   table.sort(keys)
-   for _, key in ipairs(keys) do
+   for _, key in ipairs(sorted(value)) do
       trail[#trail + 1] = key
       if #trail == 1 and BY_NAME[key] then -- luacheck: ignore 542
          -- Shown above.

@@ -1,4 +1,4 @@
---- syscheck fleet: per hardware class, who is slowest, fastest, out.
+--- syscheck fleet: per hardware class, which nodes are slowest, fastest, out of the spread.
 local printable = require("syscheck.lib.printable")
 local fleet = require("syscheck.questions.fleet.logic")
 local fleet_show = require("syscheck.questions.fleet.show")

@@ -6,14 +6,14 @@ local ingest = require("syscheck.store.ingest")
 local paths = require("syscheck.lib.paths")
 local process = require("syscheck.lib.process")
 local records = require("syscheck.spool.records")
+local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
 local spoolfile = require("syscheck.store.spoolfile")
 local store = require("syscheck.store.store")
 
 local command = {}
 
-local FAILED, USAGE, UNKNOWN = 1, 2, 3
-local SHOWN_BAD = 10 -- lines told on stderr; the side file has all
+local SHOWN_BAD = 10 -- lines shown on stderr; the side file has all
 
 function command.add_to(parser)
    local c = parser:command("ingest", "Read records from spool files into the store. One that is read twice is stored "
@@ -27,10 +27,6 @@ function command.add_to(parser)
    c:flag("--remove", "Delete closed segments once all of their records are stored.")
    c:flag("--json", "Print the summary as one JSON object.")
    c:option("--policy", "Policy file to use."):argname("FILE")
-end
-
-local function say(text)
-   io.stderr:write("syscheck: ", printable.plain(text, 400), "\n")
 end
 
 -- @return list of files; or nil and one line
@@ -63,8 +59,8 @@ local function group_id(name)
    return id
 end
 
-local function bad_file(args, self)
-   return args.bad or (self.path and self.path:match("^(.*)/") or paths.store:match("^(.*)/")) .. "/bad.jsonl"
+local function bad_file(args, db)
+   return args.bad or (db.path and db.path:match("^(.*)/") or paths.store:match("^(.*)/")) .. "/bad.jsonl"
 end
 
 local function summary(count, args, seconds)
@@ -78,16 +74,16 @@ local function summary(count, args, seconds)
    end
 end
 
-local function run_all(self, list, args)
-   local told, trouble = 0, false
-   local bad = bad_file(args, self)
-   local work = ingest.new(self, {
+local function run_all(db, list, args)
+   local shown, trouble = 0, false
+   local bad = bad_file(args, db)
+   local work = ingest.new(db, {
       bad = bad,
       remove = args.remove,
       on_bad = function(path, line, why)
-         told = told + 1
-         if told <= SHOWN_BAD then
-            say(("%s:%d: %s"):format(printable.safe(path, 200), line, why))
+         shown = shown + 1
+         if shown <= SHOWN_BAD then
+            report.error(report.FAILED, "%s:%d: %s", printable.safe(path, 200), line, why)
          end
       end,
    })
@@ -98,50 +94,45 @@ local function run_all(self, list, args)
       local ok, err = work:file(path)
       if not ok then
          trouble = true
-         say(err)
+         report.error(report.FAILED, "%s", err)
       end
    end
    work:flush()
    if not args.remove and work.count.files > 0 then
-      self:settle()
+      db:settle()
    end
-   if told > SHOWN_BAD then
-      say(("%d more bad lines, see %s"):format(told - SHOWN_BAD, bad))
+   if shown > SHOWN_BAD then
+      report.error(report.FAILED, "%d more bad lines, see %s", shown - SHOWN_BAD, bad)
    end
    summary(work.count, args, (uv.hrtime() - started) / 1e9)
-   return trouble and FAILED or 0
+   return trouble and report.FAILED or 0
 end
 
 function command.run(args)
-   local here, err = spool.node(args)
-   if not here then
-      say(err)
-      return USAGE
+   local host, err = spool.node(args)
+   if not host then
+      return report.error(report.USAGE, "%s", err)
    end
    local group
-   group, err = group_id(args.group or here.policy.store_group)
+   group, err = group_id(args.group or host.policy.store_group)
    if err then
-      say(err)
-      return USAGE
+      return report.error(report.USAGE, "%s", err)
    end
    local list
-   list, err = files_of(args, here.policy)
+   list, err = files_of(args, host.policy)
    if not list then
-      say(err)
-      return FAILED
+      return report.error(report.FAILED, "%s", err)
    end
-   local self
-   self, err = store.open(store.where(args.store, here.policy), { write = true, create = true, group = group,
+   local db
+   db, err = store.open(store.where(args.store, host.policy), { write = true, create = true, group = group,
       lazy = not args.remove })
-   if not self then
-      say(err)
-      return UNKNOWN
+   if not db then
+      return report.error(report.UNKNOWN, "%s", err)
    end
-   local done, code = pcall(run_all, self, list, args)
-   self:close()
+   local done, code = pcall(run_all, db, list, args)
+   db:close()
    if not done and (store.is_failure(code) or (type(code) == "table" and code.file_error)) then
-      say(store.is_failure(code) and tostring(code) or code.file_error)
-      return UNKNOWN
+      return report.error(report.UNKNOWN, "%s", store.is_failure(code) and tostring(code) or code.file_error)
    elseif not done then
       error(code, 0)
    end

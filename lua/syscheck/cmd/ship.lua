@@ -12,6 +12,7 @@ local schema = require("syscheck.policy.schema")
 local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
 local records = require("syscheck.spool.records")
+local report = require("syscheck.cmd.common.report")
 local ship = require("syscheck.spool.ship")
 local hostlist = require("syscheck.slurm.hostlist")
 local spool = require("syscheck.cmd.common.spool")
@@ -19,7 +20,6 @@ local spool = require("syscheck.cmd.common.spool")
 local command = {}
 
 local LOCK = ".ship.lock"
-local USAGE = 2
 
 function command.add_to(parser)
    local c = parser:command("ship", "Move the node's closed records to a shared directory or to syslog. Exit status: "
@@ -48,10 +48,7 @@ function command.add_to(parser)
    c:option("--worker"):hidden(true)
 end
 
-local function complain(text, ...)
-   io.stderr:write("syscheck: ship: ", printable.plain(text:format(...), 600), "\n")
-   return 1
-end
+local complain = report.of("ship")
 
 local function amount(n, bytes)
    return ("%d segment%s (%.1f kB)"):format(n, n == 1 and "" or "s", bytes / 1e3)
@@ -70,12 +67,12 @@ local function join()
 end
 
 -- @return list of { spool, node }; or nil, why
-local function spools(args, self)
-   local node = args.node or hostlist.name(os.getenv("SLURMD_NODENAME")) or self.name
+local function spools(args, host)
+   local node = args.node or hostlist.name(os.getenv("SLURMD_NODENAME")) or host.name
    if args.spool then
       return { { spool = args.spool, node = node } }
    end
-   local path = self.policy.spool or paths.spool
+   local path = host.policy.spool or paths.spool
    local dirs, err, names = records.dirs(path)
    if err then
       return nil, err
@@ -132,26 +129,24 @@ function command.run(args)
    elseif args.join then
       return join()
    end
-   local self, err = spool.node(args)
-   if not self then
-      complain("%s", err)
-      return USAGE
+   local host, err = spool.node(args)
+   if not host then
+      return report.error(report.USAGE, "ship: %s", err)
    end
-   local to = args.to or self.policy.ship
+   local to = args.to or host.policy.ship
    if not to then
-      complain("nothing says where to: --to DEST, or ship in the policy")
-      return USAGE
+      return report.error(report.USAGE, "ship: nothing says where to: --to DEST, or ship in the policy")
    end
    local list
-   list, err = spools(args, self)
+   list, err = spools(args, host)
    if not list then
       return complain("%s", err)
    end
    uv.os_setpriority(0, 19) -- a job may be running here
    local code = 0
    for _, one in ipairs(list) do
-      one.to, one.keep_mb = to, self.policy.ship_keep_mb
-      local failed, hangs = run_one(one, args.timeout or self.policy.ship_timeout)
+      one.to, one.keep_mb = to, host.policy.ship_keep_mb
+      local failed, hangs = run_one(one, args.timeout or host.policy.ship_timeout)
       code = math.max(code, failed)
       if hangs then
          break

@@ -3,13 +3,13 @@ local json = require("cjson").new()
 local printable = require("syscheck.lib.printable")
 local info = require("syscheck.store.info")
 local prune = require("syscheck.store.prune")
+local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
 local store = require("syscheck.store.store")
 local time = require("syscheck.lib.time")
 
 local command = {}
 
-local USAGE, UNKNOWN = 2, 3
 
 -- "400d" -> seconds
 local function age(text)
@@ -32,10 +32,6 @@ function command.add_to(parser)
    end
 end
 
-local function say(text)
-   io.stderr:write("syscheck: ", printable.plain(text, 400), "\n")
-end
-
 local function print_info(i)
    print(("%s %s, version %d, %.1f MB"):format(i.kind, printable.safe(i.store, 200), i.version, (i.bytes or 0) / 1e6))
    print(("%s to %s"):format(time.show(i.oldest_s), time.show(i.newest_s)))
@@ -45,8 +41,8 @@ end
 
 local ACTIONS = {}
 
-function ACTIONS.info(self, args)
-   local i = info.of(self)
+function ACTIONS.info(db, args)
+   local i = info.of(db)
    if args.json then
       print(json.encode(i))
    else
@@ -54,9 +50,9 @@ function ACTIONS.info(self, args)
    end
 end
 
-function ACTIONS.prune(self, args)
-   local before = os.time() - args.older
-   local count = prune.before(self, before)
+function ACTIONS.prune(db, args)
+   local before = math.max(0, os.time() - args.older) -- a time before 1970 has no key
+   local count = prune.before(db, before)
    if args.json then
       count.before_s = before
       print(json.encode(count))
@@ -67,19 +63,17 @@ function ACTIONS.prune(self, args)
 end
 
 function command.run(args)
-   local here, err = spool.node(args)
-   if not here then
-      say(err)
-      return USAGE
+   local host, err = spool.node(args)
+   if not host then
+      return report.error(report.USAGE, "%s", err)
    end
-   local self
-   self, err = store.open(store.where(args.store, here.policy), { write = args.action == "prune" })
-   if not self then
-      say(err)
-      return UNKNOWN
+   local db
+   db, err = store.open(store.where(args.store, host.policy), { write = args.action == "prune" })
+   if not db then
+      return report.error(report.UNKNOWN, "%s", err)
    end
-   ACTIONS[args.action](self, args)
-   self:close()
+   ACTIONS[args.action](db, args)
+   db:close()
    return 0
 end
 

@@ -1,8 +1,10 @@
 --- How answers are printed: table, JSON, CSV. Names come from users: a table and a CSV
 -- hold nothing that a terminal obeys, JSON is plain ASCII.
 local json = require("cjson").new()
+local sorted = require("syscheck.lib.sorted")
 local uv = require("luv")
 local printable = require("syscheck.lib.printable")
+local unicode = require("syscheck.lib.unicode")
 
 local output = {}
 
@@ -37,23 +39,6 @@ function output.has_utf8()
       end
    end
    return false
-end
-
---- Bytes that are no UTF-8 become U+FFFD.
-local function valid(text)
-   local _, bad = utf8.len(text)
-   if not bad then
-      return text
-   end
-   local parts, from = {}, 1
-   while bad do
-      parts[#parts + 1] = text:sub(from, bad - 1)
-      parts[#parts + 1] = "\u{FFFD}"
-      from = bad + 1
-      _, bad = utf8.len(text, from)
-   end
-   parts[#parts + 1] = text:sub(from)
-   return table.concat(parts)
 end
 
 local function escape(character)
@@ -92,7 +77,7 @@ end
 local function encode(value, parts)
    local kind = type(value)
    if kind == "string" then
-      parts[#parts + 1] = (json.encode(valid(value)):gsub("\\/", "/"):gsub("[\xC2-\xF4][\x80-\xBF]*", escape))
+      parts[#parts + 1] = (json.encode(unicode.valid(value)):gsub("\\/", "/"):gsub("[\xC2-\xF4][\x80-\xBF]*", escape))
    elseif kind == "number" then
       parts[#parts + 1] = number(value) or "null"
    elseif kind == "boolean" then
@@ -107,13 +92,8 @@ local function encode(value, parts)
       end
       parts[#parts + 1] = "]"
    else
-      local keys = {}
-      for key in pairs(value) do
-         keys[#keys + 1] = tostring(key)
-      end
-      table.sort(keys)
       parts[#parts + 1] = "{"
-      for i, key in ipairs(keys) do
+      for i, key in ipairs(sorted(value)) do
          parts[#parts + 1] = i > 1 and "," or nil
          encode(key, parts)
          parts[#parts + 1] = ":"
@@ -145,7 +125,7 @@ local function csv_cell(value)
    elseif type(value) == "boolean" then
       return tostring(value)
    end
-   local text = valid(value):gsub("[%c\127]", hex):gsub("\xC2([\x80-\x9F])", hex)
+   local text = unicode.valid(value):gsub("[%c\127]", hex):gsub("\xC2([\x80-\x9F])", hex)
    if text:find("^[=+@-]") then
       text = "'" .. text
    end

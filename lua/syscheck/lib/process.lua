@@ -90,7 +90,7 @@ function process.run(file, args, options)
       end)
    end
    timer:start(math.max(1, math.floor(options.timeout_ms)), 0, function()
-      -- Exited, but a grandchild holds the pipe: what was said is enough.
+      -- Exited, but a grandchild holds the pipe: what it has written is enough.
       if exited then
          abandoned = true
          if not options.in_group then

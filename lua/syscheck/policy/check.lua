@@ -3,25 +3,17 @@
 local level = require("syscheck.policy.level")
 local printable = require("syscheck.lib.printable")
 local schema = require("syscheck.policy.schema")
+local sorted = require("syscheck.lib.sorted")
 local spelling = require("syscheck.lib.spelling")
 
 local check = {}
-
-local function sorted_keys(t)
-   local keys = {}
-   for k in pairs(t) do
-      keys[#keys + 1] = tostring(k)
-   end
-   table.sort(keys)
-   return keys
-end
 
 -- A number as key, a function, a table: named without their content.
 local function key_name(key)
    return type(key) == "string" and printable.safe(key, 32) or tostring(key)
 end
 
--- A value as it is shown: what stands in quotes is told from what does not.
+-- A value as it is shown: a text in quotes, a number without.
 local function shown(value)
    if type(value) == "string" then
       return '"' .. printable.safe(value, 32) .. '"'
@@ -36,7 +28,7 @@ local function nearest(key, rules)
    if type(key) ~= "string" then
       return ""
    end
-   local names = sorted_keys(rules)
+   local names = sorted(rules)
    local near = spelling.nearest(key, names)
    for _, name in ipairs(names) do
       near = near or (#key >= 3 and name:sub(1, #key) == key:lower() and name)
@@ -74,7 +66,7 @@ local function check_keys(value, rules, trail, problems)
    end
    if type(value) ~= "table" then
       problem("%s must be a table%s; got %s", joined(trail, #trail),
-         rules["*any"] and " by name" or (" { %s }"):format(table.concat(sorted_keys(rules), ", ")), shown(value))
+         rules["*any"] and " by name" or (" { %s }"):format(table.concat(sorted(rules), ", ")), shown(value))
       return
    end
    for key, inner in pairs(value) do
@@ -98,7 +90,7 @@ local function contradiction(b, star, base)
    local floor, default, ceiling = of("floor"), of("default"), of("ceiling")
    for _, value in pairs({ floor, default, ceiling }) do
       if not level.is_valid(value) then
-         return nil -- said already
+         return nil -- reported already
       end
    end
    local low, high = floor or "none", ceiling or "full"

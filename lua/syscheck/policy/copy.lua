@@ -1,11 +1,11 @@
---- The copy of the last good policy: its text below one line that says when it was
--- taken and how to tell that it is whole. Pure; runs on 5.1 to 5.4.
+--- The copy of the last good policy: its text below one line with the time it was
+-- taken, its length and its checksum. Pure; runs on 5.1 to 5.4.
 local policy_copy = {}
 
 local HEAD = "-- syscheck: copy of a good policy, %s, %d bytes, checksum %08x\n"
 
--- Adler-32 (RFC 1950): against a torn or damaged file, not against an attacker, who
--- cannot write where the copy is.
+-- Adler-32 (RFC 1950): against a torn or damaged file, not against an attacker: only root
+-- can write where the copy is.
 local function checksum(text)
    local a, b = 1, 0
    for i = 1, #text do

@@ -60,7 +60,7 @@ end
 -- @param bounds { floor, default, ceiling } of the partition
 -- @param node { owned = no other job runs here and this one holds every CPU,
 --   fresh = what nobody asked for is skipped, why = so, in words }
--- @param from whose floor or ceiling it is, see bounds.of; nil: the partition's
+-- @param from where floor and ceiling are from, see bounds.of; nil: the partition
 -- @return level, and why it is not what was asked or set (nil when it is)
 function level.decide(asked, bounds, node, from)
    local want = asked or bounds.default
@@ -68,9 +68,9 @@ function level.decide(asked, bounds, node, from)
    local note
    if got ~= want then
       local bound = level.at_least(got, want) and "floor" or "ceiling"
-      local whose = from and from[bound][1] or "partition"
+      local of = from and from[bound][1] or "partition"
       note = ("%s %s, the %s's %s is %s"):format(want, asked and "asked" or "is the default",
-         whose == "qos" and "QOS" or whose, bound, got)
+         of == "qos" and "QOS" or of, bound, got)
    end
    if level.is_active(got) and not node.owned then
       return "passive", got .. " needs the whole node; other jobs may run here"

@@ -5,6 +5,7 @@ local cache = require("syscheck.store.cache")
 local fields = require("syscheck.catalogue.fields")
 local records = require("syscheck.spool.records")
 local time = require("syscheck.lib.time")
+local unicode = require("syscheck.lib.unicode")
 
 local record = {}
 
@@ -24,21 +25,8 @@ local MOST = 1e18
 local DETAIL_BYTES = 65536 -- several times of what any record of ours needs; who asks reads all nodes'
 
 -- Replaces what no database would take: bytes that are no UTF-8, and NUL.
-local function clean(text)
-   if utf8.len(text) and not text:find("\0", 1, true) then
-      return text
-   end
-   local out, at = {}, 1
-   while at <= #text do
-      local good, bad = utf8.len(text, at)
-      bad = good and #text + 1 or bad
-      out[#out + 1] = text:sub(at, bad - 1)
-      if bad <= #text then
-         out[#out + 1] = "\u{fffd}"
-      end
-      at = bad + 1
-   end
-   return (table.concat(out):gsub("%z", "\u{fffd}"))
+local function clean(text, max)
+   return unicode.valid(text:find("\0", 1, true) and text:gsub("%z", "\u{FFFD}") or text, max)
 end
 
 -- Raised by what follows, caught by record.read: a line's fault.
@@ -86,11 +74,7 @@ local function name_of(value, name)
    elseif type(value) ~= "string" then
       bad("%s is not a string", name)
    end
-   value = clean(value)
-   if #value > NAME_BYTES then
-      value = value:sub(1, utf8.offset(value, 0, NAME_BYTES + 1) - 1)
-   end
-   return value
+   return clean(value, NAME_BYTES)
 end
 
 local function object(value, name)

@@ -1,6 +1,7 @@
 --- What of a learned baseline may take the place of the one in use. Pure.
 local baseline = require("syscheck.verdict.baseline")
 local metrics = require("syscheck.catalogue.metrics")
+local sorted = require("syscheck.lib.sorted")
 
 local choose = {}
 
@@ -9,15 +10,6 @@ local choose = {}
 local MAX_DROPPED = 0.25
 -- A tolerance beyond this, %, finds next to nothing: something else ran during the checks.
 local MAX_TOLERANCE = 50
-
-function choose.sorted(t)
-   local keys = {}
-   for k in pairs(t) do
-      keys[#keys + 1] = k
-   end
-   table.sort(keys)
-   return keys
-end
 
 -- Why a metric of a class teaches nothing, or nil.
 local function doubt(c, m)
@@ -46,9 +38,9 @@ end
 -- @return list of { class, name, text }
 function choose.dips(old, new)
    local list = {}
-   for _, class in ipairs(choose.sorted(new.classes)) do
+   for _, class in ipairs(sorted(new.classes)) do
       local before = old.classes[class]
-      for _, name in ipairs(before and choose.sorted(new.classes[class].metrics) or {}) do
+      for _, name in ipairs(before and sorted(new.classes[class].metrics) or {}) do
          local m, b, c = metrics.BY_NAME[name], before.metrics[name], new.classes[class].metrics[name]
          if m and b and m.kernel and not m.static then
             local reference = b.reference or b.median
@@ -104,9 +96,9 @@ function choose.from(learned, old, force)
    local function say(class, name, text)
       remarks[#remarks + 1] = ("class %s%s: %s"):format(class, name and ", " .. name or "", text)
    end
-   for _, class in ipairs(choose.sorted(learned.classes)) do
+   for _, class in ipairs(sorted(learned.classes)) do
       local c = learned.classes[class]
-      for _, name in ipairs(choose.sorted(c.metrics)) do
+      for _, name in ipairs(sorted(c.metrics)) do
          local why = doubt(c.metrics[name], metrics.BY_NAME[name])
          if why then
             say(class, name, why .. (force and " (forced)" or " (or --force)"))
@@ -116,7 +108,7 @@ function choose.from(learned, old, force)
       end
       usable = usable + (next(c.metrics) and 1 or 0)
    end
-   for _, class in ipairs(choose.sorted(learned.classes)) do
+   for _, class in ipairs(sorted(learned.classes)) do
       if not next(learned.classes[class].metrics) then
          learned.classes[class] = nil
          local near = baseline.class_for(learned, class)

@@ -53,15 +53,6 @@ function TestStats:test_student()
    near(stats.student(0, 4.5), 0.5)
 end
 
--- Fisher's lady tasting tea.
-function TestStats:test_hypergeometric()
-   near(stats.hypergeometric(4, 4, 4, 8), 1 / 70)
-   near(stats.hypergeometric(3, 4, 4, 8), 17 / 70)
-   near(stats.hypergeometric(0, 4, 4, 8), 1)
-   lu.assertEquals(stats.hypergeometric(5, 4, 4, 8), 0)
-end
-
--- R: poisson.test(c(11, 21), c(800, 3011), alternative = "greater") is this binomial tail.
 function TestStats:test_counts()
    local share, sum = 800 / 3811, 0
    local term = (1 - share) ^ 32

@@ -1,5 +1,5 @@
---- What all questions share: which store is asked, who asks, what is said when it does
--- not answer.
+--- What all questions share: their options, which store is asked, the error when it does not
+-- answer, and printing.
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local report = require("syscheck.cmd.common.report")
@@ -38,10 +38,10 @@ function question.policy(args)
 end
 
 --- Which store is meant.
--- @return URL or path, true when somebody said so (it is not just the default file)
+-- @return URL or path, whether it was named (it is not just the default file)
 function question.where(args, policy)
    local named = args.store
-   -- Whoever asks for his own jobs only says nothing about where.
+   -- A user who may ask only about his own jobs does not choose the store.
    if not named and not args.only_user then
       named = os.getenv("SYSCHECK_STORE")
    end
@@ -60,7 +60,7 @@ end
 
 local DENIED = { "permission denied", "cannot be opened by this user", "this user may not" }
 
--- What the store said; to a user whom its permissions keep out, who may ask and how.
+-- The store's error; for a user whom its permissions keep out, who may ask and how.
 local function explain(err, policy)
    for _, text in ipairs(DENIED) do
       local at = err:find(text, 1, true)

@@ -1,4 +1,4 @@
---- How the command line says what went wrong: one line on standard error, and an exit code.
+--- Errors of the command line: one line on standard error, and an exit code.
 local printable = require("syscheck.lib.printable")
 
 local report = {}

@@ -1,4 +1,4 @@
---- A fleet by class and metric: slowest, fastest, spread, who is out. Pure.
+--- A fleet by class and metric: slowest, fastest, spread, which nodes are out of it. Pure.
 local fields = require("syscheck.catalogue.fields")
 local statistics = require("syscheck.lib.statistics")
 

@@ -3,6 +3,7 @@ local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
 local output = require("syscheck.lib.output")
 local peers = require("syscheck.questions.job.peers")
+local sorted = require("syscheck.lib.sorted")
 local time = require("syscheck.lib.time")
 
 local export = {}
@@ -82,15 +83,11 @@ function export.csv(answer)
          for _, f in ipairs(fields.JOB) do
             put(row.values and row.values[f.name])
          end
-         local names, others = {}, {}
-         for name in pairs(marks[i]) do
-            names[#names + 1] = name
-         end
-         table.sort(names)
+         local others = {}
          for k, id in ipairs(row.job and row.job.others or {}) do
             others[k] = tostring(math.tointeger(id) or id)
          end
-         put(table.concat(names, " "))
+         put(table.concat(sorted(marks[i]), " "))
          put(table.concat(others, " "))
          lines[#lines + 1] = cells
       end

@@ -2,8 +2,9 @@
 --
 -- A value is out when it is worse than the median of its peers (the other nodes of the same
 -- run) by more than SPREADS times their spread (scaled MAD), and by more than what is worth a
--- look: FLOOR below. Nothing is said of what a job itself did there (kind load).
+-- looking at: FLOOR below. What the job itself did there (kind load) is not compared.
 local fields = require("syscheck.catalogue.fields")
+local sorted = require("syscheck.lib.sorted")
 local statistics = require("syscheck.lib.statistics")
 local units = require("syscheck.lib.units")
 
@@ -16,7 +17,7 @@ local FEW = 8
 local MANY = 16
 -- What a healthy fleet differs by (DESIGN: 3 to 5 %), share of the run, share of a count.
 local FLOOR = { share = 0.05, time = 0.01, count = 0.5, percent = 1 }
--- A spread of fewer values says nothing. Events need one peer: on a healthy node they are 0.
+-- The spread of fewer values is not known. Events need one peer: on a healthy node they are 0.
 local MIN_PEERS = 3
 
 local function is_rare(field)
@@ -37,9 +38,9 @@ local function floor_of(field, median, elapsed_s)
 end
 
 -- The worst of a sorted list without one that has this value.
-local function worst_other(sorted, value, higher)
-   local i, step = higher and #sorted or 1, higher and -1 or 1
-   return sorted[i] == value and sorted[i + step] or sorted[i]
+local function worst_other(ascending, value, higher)
+   local i, step = higher and #ascending or 1, higher and -1 or 1
+   return ascending[i] == value and ascending[i + step] or ascending[i]
 end
 
 --- Nodes that are out in one field.
@@ -48,11 +49,7 @@ end
 -- @param elapsed { [row] = seconds }
 -- @return list of { row, value, median, worst (of the peers), peers }
 function peers.of_field(field, values, elapsed)
-   local rows, list = {}, {}
-   for row in pairs(values) do
-      rows[#rows + 1] = row
-   end
-   table.sort(rows)
+   local rows, list = sorted(values), {}
    for i, row in ipairs(rows) do
       list[i] = values[row]
    end
@@ -60,8 +57,8 @@ function peers.of_field(field, values, elapsed)
    if not field.better or #list - 1 < (is_rare(field) and 1 or MIN_PEERS) then
       return out
    end
-   local sorted = table.move(list, 1, #list, 1, {})
-   table.sort(sorted)
+   local ascending = table.move(list, 1, #list, 1, {})
+   table.sort(ascending)
    local median, scaled
    if #list > MANY then
       median, scaled = statistics.robust(list)
@@ -73,11 +70,11 @@ function peers.of_field(field, values, elapsed)
          median, scaled = statistics.robust(others)
       end
       if #list - 1 < FEW and not is_rare(field) then
-         scaled = math.max(scaled, (worst_other(sorted, list[i], true) - worst_other(sorted, list[i], false)) / 2)
+         scaled = math.max(scaled, (worst_other(ascending, list[i], true) - worst_other(ascending, list[i], false)) / 2)
       end
       local beyond = higher and list[i] - median or median - list[i]
       if beyond > math.max(SPREADS * scaled, floor_of(field, median, elapsed[row])) then
-         out[#out + 1] = { row = row, value = list[i], median = median, worst = worst_other(sorted, list[i], higher),
+         out[#out + 1] = { row = row, value = list[i], median = median, worst = worst_other(ascending, list[i], higher),
             peers = #list - 1 }
       end
    end

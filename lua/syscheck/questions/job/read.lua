@@ -1,4 +1,4 @@
---- A job's answer from the store, in the form of job_records.lua.
+--- A job's answer from the store, in the form that records.lua has.
 local json = require("cjson.safe").new()
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
@@ -81,7 +81,7 @@ end
 
 --- Fills in the rows of runs.
 -- @param runs from jobid.runs
--- @param only_count true: whose the others on the node are is not told, only how many
+-- @param only_count true: of other jobs on the node only how many, not which
 -- @return runs
 function job_store.answer(store, runs, only_count)
    local word = job_store.words(store)

@@ -9,7 +9,7 @@ local fields = require("syscheck.catalogue.fields")
 
 local job_records = {}
 
--- What is told of the job itself, and its type.
+-- What is known of the job itself, and its type.
 local JOB = { user = "string", account = "string", partition = "string", name = "string", nodelist = "string",
    nodes = "number", restart = "number", array_job_id = "number", array_task_id = "number", het_job_id = "number",
    het_offset = "number" }
@@ -115,7 +115,7 @@ local function pair(list)
    return rows
 end
 
--- What tells runs of a job apart: the nodes that Slurm chose, and its count where it has one.
+-- What distinguishes runs of a job: the nodes that Slurm chose, and its count where it has one.
 local function run_key(job, cluster)
    return ("%s\0%s\0%s"):format(tostring(cluster), tostring(job.restart), tostring(job.nodelist))
 end

@@ -1,4 +1,4 @@
---- A job's answer for people. See job_records.lua for its form.
+--- A job's answer for people. records.lua has its form.
 local fields = require("syscheck.catalogue.fields")
 local printable = require("syscheck.lib.printable")
 local job_records = require("syscheck.questions.job.records")
@@ -67,7 +67,7 @@ end
 
 local STATUS_STYLE = { pass = "good", fail = "bad", warn = "warn", unknown = "warn" }
 
--- What a healthy node does not have, and the fields that it is told of.
+-- Events that a healthy node does not have, and the fields they are from.
 -- @return list of { text, names }
 local function events_of(row)
    local v, list = row.values or {}, {}
@@ -110,7 +110,7 @@ local function check_text(check)
    return lines
 end
 
---- What the table does not say in numbers.
+--- What the table does not show in numbers.
 -- @param list of peers.of_run
 -- @return list of { node, text }
 function show.remarks(run, list)

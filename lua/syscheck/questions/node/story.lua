@@ -38,7 +38,7 @@ function story.new(limit)
    return self
 end
 
--- Class and settings, as each kind of record tells them.
+-- Class and settings, as each kind of record has them.
 local function note_setup(list, time, class, config)
    local before = list[#list]
    if not before or before.class ~= class or before.config ~= config then
@@ -121,16 +121,16 @@ function story:job(j)
    note_setup(self.changes[2], j.time, j.class, j.config)
    push(self.jobs, j)
    for _, group in ipairs(GROUPS) do
-      local said = {}
+      local counts = {}
       for _, name in ipairs(group.names) do
          if (j.values[name] or 0) > 0 then
-            said[#said + 1] = ("%.0f %s"):format(j.values[name], fields.JOB_BY_NAME[name].label)
+            counts[#counts + 1] = ("%.0f %s"):format(j.values[name], fields.JOB_BY_NAME[name].label)
          end
       end
-      if #said > 0 then
+      if #counts > 0 then
          local ms = group.event == "throttle" and j.values.throttle_package_ms
          push(self.events[2], { time = j.time, event = group.event, run = j.run,
-            text = ("%s%s%s"):format(table.concat(said, ", "), ms and (", %.0f ms"):format(ms) or "",
+            text = ("%s%s%s"):format(table.concat(counts, ", "), ms and (", %.0f ms"):format(ms) or "",
                parts(j.errors, group.kinds)) })
       end
    end

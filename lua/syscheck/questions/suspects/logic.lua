@@ -4,7 +4,7 @@ local stats = require("syscheck.questions.why.stats")
 
 local suspects = {}
 
-suspects.MIN_RUNS = 5 -- runs alike, to say which of them were slow
+suspects.MIN_RUNS = 5 -- runs alike, to know which of them were slow
 suspects.SLOW = 1.10 -- of their median
 suspects.ALPHA = 0.05
 suspects.MIN_SLOW = 3 -- slow runs of a node

@@ -30,7 +30,7 @@ local function nodes_of(store, keys, each)
    end
 end
 
--- Ends a kind of job: who was slow, and chances of those that are sampled.
+-- Ends a kind of job: which runs were slow, and the chances of those that are sampled.
 local function finish(kind, state)
    local slow, share = suspects.slow(kind)
    if #kind < suspects.MIN_RUNS then

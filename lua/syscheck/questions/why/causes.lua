@@ -3,7 +3,7 @@ local fields = require("syscheck.catalogue.fields")
 
 local causes = {}
 
---- Groups of numbers that tell of the same trouble, as people name it.
+--- Groups of metrics that the same trouble shows in, as people name it.
 causes.GROUPS = {
    clock = "throttling or a low clock",
    daemon = "other work on the node",

@@ -23,10 +23,10 @@ why.ACCOUNTS = 0.5 -- a cause must be able to account for this share of the lost
 why.NORMAL = 1.1 -- like runs up to here, of the median, are the measure for conditions
 
 local ELAPSED_SD = 0.01 -- like runs that agree better than 1 % do so by luck
-local KEEP = 10 -- conditions told
-local UNTOLD_LOSS = 0.13 -- where like runs do not tell: the share that 1.15x has lost
+local KEEP = 10 -- conditions in an answer
+local ASSUMED_LOSS = 0.13 -- without like runs to compare with: the share that 1.15x has lost
 
---- A run's time: the median of what its nodes tell, as one late epilog is not the job.
+--- A run's time: the median of its nodes', as one late epilog is not the job.
 function why.elapsed(rows)
    local values = {}
    for _, row in ipairs(rows) do
@@ -87,7 +87,7 @@ local function by_p(list)
    end)
 end
 
--- One condition for each node and group of what tells of the same trouble, corrected for
+-- One condition for each node and group of metrics that the same trouble shows in, corrected for
 -- the groups that were looked at.
 -- @param found list of evidence
 -- @param metrics how many were looked at, by group
@@ -204,7 +204,7 @@ function why.analyse(input)
    for _, item in ipairs(causes.CHECK) do
       checks.of(state, item)
    end
-   local lost = slow.lost_s or UNTOLD_LOSS * (state.elapsed or 0)
+   local lost = slow.lost_s or ASSUMED_LOSS * (state.elapsed or 0)
    local out = { slow = slow, elapsed_s = state.elapsed, conditions = {}, blamed = {}, looked = state.looked,
       work = work(state) }
    for _, list in ipairs({ conditions_of(state.nodes, state.metrics), conditions_of(state.jobs, state.job_metrics) }) do

@@ -121,19 +121,6 @@ function stats.student(t, df)
    return t >= 0 and tail or 1 - tail
 end
 
-local function ln_choose(n, k)
-   return ln_gamma(n + 1) - ln_gamma(k + 1) - ln_gamma(n - k + 1)
-end
-
---- P(X >= k): of N things K are marked, n are drawn, X of them are marked.
-function stats.hypergeometric(k, K, n, N)
-   local sum, all = 0, ln_choose(N, n)
-   for i = math.max(k, n + K - N, 0), math.min(K, n) do
-      sum = sum + math.exp(ln_choose(K, i) + ln_choose(N - K, n - i) - all)
-   end
-   return math.min(1, sum)
-end
-
 --- Two counts, two times: P of at least x events in time e, of the x + y that fell into
 -- e + rest, if both had the same rate (the exact conditional test; R: poisson.test).
 function stats.counts(x, e, y, rest)
@@ -197,7 +184,7 @@ function stats.exceeds(x, sorted, n, prior)
 end
 
 --- One p for `m` tests of the same thing, however they depend on each other: the Cauchy
--- combination (Liu and Xie 2020). Tests that say nothing (p above 1/2, or not in the list)
+-- combination (Liu and Xie 2020). Tests that find nothing (p above 1/2, or not in the list)
 -- count as 1/2, which takes nothing from those that do.
 -- @param list of p, of at most m tests
 function stats.together(list, m)

@@ -48,22 +48,22 @@ end
 
 -- "its peers never", "like runs 12.1 s"
 local function against(e)
-   local who, usual
+   local what, usual
    if e.item.source == "check" then
-      who, usual = "its class", e.class
+      what, usual = "its class", e.class
    elseif e.where == "node" then
-      who, usual = "its peers", e.peers
+      what, usual = "its peers", e.peers
    elseif e.like then
-      who, usual = "like runs", e.like
+      what, usual = "like runs", e.like
    else
-      who, usual = "its class", e.class
+      what, usual = "its class", e.class
    end
    if not usual then
       return ""
    elseif usual == 0 then
-      return (", %s %s"):format(who, e.item.kind == "count" and e.name ~= "throttle_events" and "none" or "never")
+      return (", %s %s"):format(what, e.item.kind == "count" and e.name ~= "throttle_events" and "none" or "never")
    end
-   return (", %s %s"):format(who, words.value(e, usual))
+   return (", %s %s"):format(what, words.value(e, usual))
 end
 
 local WHEN = { before = " before it", after = " after it" }
@@ -92,7 +92,7 @@ function words.evidence(e)
    return what .. against(e)
 end
 
---- What a condition says, as part of a sentence.
+--- A condition, as part of a sentence.
 -- @param name function(node) -> its name, safe to print
 -- @param nodes how many the job has
 function words.condition(c, name, nodes)
