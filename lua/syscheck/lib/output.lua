@@ -3,6 +3,7 @@
 local json = require("cjson").new()
 local uv = require("luv")
 local printable = require("syscheck.lib.printable")
+local unicode = require("syscheck.lib.unicode")
 
 local output = {}
 
@@ -39,23 +40,6 @@ function output.has_utf8()
    return false
 end
 
---- Bytes that are no UTF-8 become U+FFFD.
-local function valid(text)
-   local _, bad = utf8.len(text)
-   if not bad then
-      return text
-   end
-   local parts, from = {}, 1
-   while bad do
-      parts[#parts + 1] = text:sub(from, bad - 1)
-      parts[#parts + 1] = "\u{FFFD}"
-      from = bad + 1
-      _, bad = utf8.len(text, from)
-   end
-   parts[#parts + 1] = text:sub(from)
-   return table.concat(parts)
-end
-
 local function escape(character)
    local code = utf8.codepoint(character)
    if code < 0x10000 then
@@ -81,7 +65,7 @@ end
 local function encode(value, parts)
    local kind = type(value)
    if kind == "string" then
-      parts[#parts + 1] = (json.encode(valid(value)):gsub("\\/", "/"):gsub("[\xC2-\xF4][\x80-\xBF]*", escape))
+      parts[#parts + 1] = (json.encode(unicode.repair(value)):gsub("\\/", "/"):gsub("[\xC2-\xF4][\x80-\xBF]*", escape))
    elseif kind == "number" then
       parts[#parts + 1] = number(value) or "null"
    elseif kind == "boolean" then
@@ -134,7 +118,7 @@ local function csv_cell(value)
    elseif type(value) == "boolean" then
       return tostring(value)
    end
-   local text = valid(value):gsub("[%c\127]", hex):gsub("\xC2([\x80-\x9F])", hex)
+   local text = unicode.repair(value):gsub("[%c\127]", hex):gsub("\xC2([\x80-\x9F])", hex)
    if text:find("^[=+@-]") then
       text = "'" .. text
    end

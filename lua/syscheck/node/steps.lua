@@ -3,6 +3,7 @@
 local uv = require("luv")
 local files = require("syscheck.lib.files")
 local log = require("syscheck.lib.log")
+local unicode = require("syscheck.lib.unicode")
 
 local steps = {}
 
@@ -57,27 +58,6 @@ function steps.parse(text)
    return out
 end
 
---- Any bytes as valid UTF-8 of at most max bytes; what is none becomes U+FFFD.
-function steps.utf8(text, max)
-   local parts, size, at = {}, 0, 1
-   while at <= #text do
-      local bad = select(2, utf8.len(text, at)) or #text + 1
-      local good = text:sub(at, bad - 1)
-      if size + #good > max then
-         local last = utf8.offset(good, 0, max - size + 1) -- where the character that does not fit begins
-         parts[#parts + 1] = good:sub(1, last - 1)
-         break
-      end
-      parts[#parts + 1], size = good, size + #good
-      if bad > #text or size + 3 > max then
-         break
-      end
-      parts[#parts + 1], size = "\u{FFFD}", size + 3
-      at = bad + 1
-   end
-   return table.concat(parts)
-end
-
 -- The job's own group has seen all that ran in it, also what no step waited for; the
 -- steps' groups are what is left where Slurm gives the job none; the tasks' own
 -- accounting is what is left where it gives them none of that kind.
@@ -129,7 +109,7 @@ function steps.join(record, left)
    if not left then
       return
    end
-   job.name = left.name and steps.utf8(left.name, NAME_MAX)
+   job.name = left.name and unicode.cut(unicode.repair(left.name), NAME_MAX)
    if left.array then
       job.array_job_id, job.array_task_id = left.array[1], left.array[2]
    end
