@@ -77,7 +77,7 @@ end
 local function encode(value, parts)
    local kind = type(value)
    if kind == "string" then
-      parts[#parts + 1] = (json.encode(unicode.valid(value)):gsub("\\/", "/"):gsub("[\xC2-\xF4][\x80-\xBF]*", escape))
+      parts[#parts + 1] = (json.encode(unicode.repair(value)):gsub("\\/", "/"):gsub("[\xC2-\xF4][\x80-\xBF]*", escape))
    elseif kind == "number" then
       parts[#parts + 1] = number(value) or "null"
    elseif kind == "boolean" then
@@ -125,7 +125,7 @@ local function csv_cell(value)
    elseif type(value) == "boolean" then
       return tostring(value)
    end
-   local text = unicode.valid(value):gsub("[%c\127]", hex):gsub("\xC2([\x80-\x9F])", hex)
+   local text = unicode.repair(value):gsub("[%c\127]", hex):gsub("\xC2([\x80-\x9F])", hex)
    if text:find("^[=+@-]") then
       text = "'" .. text
    end

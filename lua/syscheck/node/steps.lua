@@ -109,7 +109,7 @@ function steps.join(record, left)
    if not left then
       return
    end
-   job.name = left.name and unicode.valid(left.name, NAME_MAX)
+   job.name = left.name and unicode.cut(unicode.repair(left.name), NAME_MAX)
    if left.array then
       job.array_job_id, job.array_task_id = left.array[1], left.array[2]
    end

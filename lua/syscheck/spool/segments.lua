@@ -67,22 +67,23 @@ function segments.size(path)
    return stat and stat.size or 0
 end
 
--- All that holds records, whoever put it there; the open file is last.
-local function names_of(dir)
-   local names = {}
+--- Names of all that holds records, whoever put it there: oldest first, the open file last.
+function segments.names(dir)
+   local names, open = {}, nil
    for _, name in ipairs(files.list(dir)) do
-      if name:find("^records.*%.jsonl$") and name ~= segments.OPEN then
+      if name == segments.OPEN then
+         open = name
+      elseif name:find("^records.*%.jsonl$") then
          names[#names + 1] = name
       end
    end
-   names[#names + 1] = segments.OPEN
+   names[#names + 1] = open
    return names
 end
 
 --- Whether a directory is a spool: it holds any file with records.
 function segments.any(dir)
-   local names = names_of(dir)
-   return #names > 1 or uv.fs_stat(dir .. "/" .. segments.OPEN) ~= nil
+   return #segments.names(dir) > 0
 end
 
 -- A segment that was shipped since the directory was listed has another name.
@@ -122,23 +123,27 @@ function segments.each(dir, on_bad)
          on_bad(path, (err:gsub(": [^:]*$", "")))
       end
       local last = open and identity(open)
-      for _, name in ipairs(names_of(dir)) do
+      local function give(name, fd)
+         coroutine.yield(dir .. "/" .. name, fd)
+         uv.fs_close(fd)
+      end
+      for _, name in ipairs(segments.names(dir)) do
          local fd
-         if name == segments.OPEN then
-            fd, open = open, nil
-         else
+         if name ~= segments.OPEN then
             fd, err, code = open_segment(dir, name)
-            if not fd and code ~= "ENOENT" then
-               on_bad(dir .. "/" .. name, err)
-            elseif fd and identity(fd) == last then
+         end
+         if fd then
+            if open and identity(fd) == last then
                uv.fs_close(open)
                open = nil
             end
+            give(name, fd)
+         elseif name ~= segments.OPEN and code ~= "ENOENT" then
+            on_bad(dir .. "/" .. name, err)
          end
-         if fd then
-            coroutine.yield(dir .. "/" .. name, fd)
-            uv.fs_close(fd)
-         end
+      end
+      if open then
+         give(segments.OPEN, open)
       end
    end)
 end

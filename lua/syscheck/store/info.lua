@@ -1,27 +1,7 @@
 --- What a store holds.
-local uv = require("luv")
 local schema = require("syscheck.store.schema")
 
 local info = {}
-
-local SIZE = {
-   sqlite = function(store)
-      local total = 0
-      for _, suffix in ipairs({ "", "-wal" }) do
-         local stat = uv.fs_stat(store.path .. suffix)
-         total = total + (stat and stat.size or 0)
-      end
-      return total
-   end,
-   postgresql = function(store)
-      return store:row("SELECT CAST(pg_database_size(current_database()) AS double precision)")[1]
-   end,
-   mariadb = function(store)
-      local row = store:row("SELECT SUM(DATA_LENGTH + INDEX_LENGTH) + 0e0 FROM information_schema.tables "
-         .. "WHERE TABLE_SCHEMA = DATABASE()")
-      return row and row[1]
-   end,
-}
 
 -- Epoch seconds of a table's first or last row.
 local function edge(store, name, order)
@@ -32,7 +12,8 @@ end
 
 --- @return { kind, store, version, bytes, oldest_s, newest_s, jobs, checks, losses, runs, nodes, words, files }
 function info.of(store)
-   local out = { kind = store.kind, store = store.shown, version = schema.VERSION, bytes = SIZE[store.kind](store) }
+   local out = { kind = store.driver.kind, store = store.shown, version = schema.VERSION,
+      bytes = store.driver.size(store) }
    for name, from in pairs({ jobs = "job_node", checks = "check_node", losses = "loss", runs = "run", nodes = "node",
       words = "word", files = "file" }) do
       out[name] = store:row("SELECT COUNT(*) FROM " .. from)[1]

@@ -111,20 +111,20 @@ local function read(self, file)
    find_position(self, file)
    self.open[file.path] = file
    while true do
-      local from, to, torn = spoolfile.next(file)
-      if from == nil then
+      local line, torn = spoolfile.next(file)
+      if line == nil then
          break
-      elseif from == false then
+      elseif line == false then
          complain(self, file, "longer than 1 MiB")
-      elseif from <= to then
-         local row, why = record.read(file.rest:sub(from, to))
+      elseif line ~= "" then
+         local row, why = record.read(line)
          if row then
             self.rows[#self.rows + 1] = row
          else
-            complain(self, file, torn and "half a line: " .. why or why, file.rest:sub(from, to))
+            complain(self, file, torn and "half a line: " .. why or why, line)
          end
       end
-      self.lines, self.bytes = self.lines + 1, self.bytes + (from and to - from + 1 or 0)
+      self.lines, self.bytes = self.lines + 1, self.bytes + #(line or "")
       if self.lines >= BATCH or self.bytes >= BATCH_BYTES then
          flush(self)
          self.open[file.path] = file

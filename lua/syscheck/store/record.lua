@@ -1,5 +1,5 @@
---- A line of a spool -> what the store keeps of it. Pure. Whatever a record holds that it
--- should not makes the whole line bad: half a record would tell half the truth.
+--- A line of a spool -> what the store keeps of it. Pure. One fault makes the whole line bad:
+-- half a record would be half the truth.
 local json = require("cjson.safe").new()
 local cache = require("syscheck.store.cache")
 local fields = require("syscheck.catalogue.fields")
@@ -22,14 +22,9 @@ local NAME_BYTES = 1024 -- of what users name; the rest is cut
 local WORD_BYTES = 256 -- of nodes, classes and the like: more is damage
 local FIRST_S, LAST_S = 946684800, 4102444800 -- the years 2000 to 2100
 local MOST = 1e18
-local DETAIL_BYTES = 65536 -- several times of what any record of ours needs; who asks reads all nodes'
+local DETAIL_BYTES = 65536 -- several times what any record of ours needs: a question reads all nodes'
 
--- Replaces what no database would take: bytes that are no UTF-8, and NUL.
-local function clean(text, max)
-   return unicode.valid(text:find("\0", 1, true) and text:gsub("%z", "\u{FFFD}") or text, max)
-end
-
--- Raised by what follows, caught by record.read: a line's fault.
+-- Raises a line's fault; record.read catches it.
 local function bad(format, ...)
    error({ format:format(...) }, 0)
 end
@@ -46,35 +41,41 @@ local function number(value, name, low)
    return value + 0.0
 end
 
--- Strings that were found good: classes, nodes, levels come again in every line, ten in each.
-local good = cache.new(10000)
+-- Without what no database takes: bytes that are no UTF-8, and NUL.
+local function clean(text)
+   return (unicode.repair(text):gsub("%z", "\u{FFFD}"))
+end
 
--- A string of at most WORD_BYTES.
-local function word(value, name)
-   if value == nil or good.young[value] or good:get(value) then
+-- Strings that were found clean: classes, nodes, levels come again in every line, ten in each.
+local known = cache.new(10000)
+
+local function string_of(value, name)
+   if value == nil or known:get(value) then
       return value
    elseif value == json.null then
       return nil
    elseif type(value) ~= "string" then
       bad("%s is not a string", name)
-   elseif #value > WORD_BYTES then
-      bad("%s is longer than %d bytes", name, WORD_BYTES)
    end
    value = clean(value)
-   good:put(value, true)
+   if #value <= WORD_BYTES then
+      known:put(value, true)
+   end
    return value
 end
 
--- A string that a user may have chosen.
-local function name_of(value, name)
-   if value == nil or good.young[value] or good:get(value) then
-      return value
-   elseif value == json.null then
-      return nil
-   elseif type(value) ~= "string" then
-      bad("%s is not a string", name)
+local function word(value, name)
+   value = string_of(value, name)
+   if value and #value > WORD_BYTES then
+      bad("%s is longer than %d bytes", name, WORD_BYTES)
    end
-   return clean(value, NAME_BYTES)
+   return value
+end
+
+-- What a user may have chosen.
+local function name_of(value, name)
+   value = string_of(value, name)
+   return value and unicode.cut(value, NAME_BYTES)
 end
 
 local function object(value, name)
@@ -96,7 +97,8 @@ local function time_of(text, name)
    return epoch
 end
 
--- The fields of a job, by the object that they stand in: { path, { { key, index, low } } }
+-- The fields of a job by the object that they are in: list of { first, second = keys of the
+-- object, name = both; list of { key, name, index, low } }
 local GROUPS = {}
 do
    local by_path = {}
@@ -120,25 +122,15 @@ local function empty(n)
    return { table.unpack(NOTHING, 1, n) }
 end
 
-local function inside(at, key, group)
-   at = at[key]
-   if at == json.null then
-      return nil
-   elseif at ~= nil and type(at) ~= "table" then
-      bad("%s is not an object", group.name)
-   end
-   return at
-end
-
 -- Values of fields.JOB, by their place in the store's table.
 local function job_values(r)
    local values = empty(record.JOB_BASE + #fields.JOB + 1)
    for i = 1, #GROUPS do
       local group, at = GROUPS[i], r
       if group.first then
-         at = inside(at, group.first, group)
+         at = object(r[group.first], group.name)
          if at and group.second then
-            at = inside(at, group.second, group)
+            at = object(at[group.second], group.name)
          end
       end
       for j = 1, at and #group or 0 do
@@ -172,7 +164,7 @@ local function nonempty(list)
    return type(list) == "table" and next(list) ~= nil and list or nil
 end
 
--- Who ran: nil where the record tells of no job.
+-- @return nil where the record is of no job
 local function job_of(r, from_s, to_s)
    local j = object(r.job, "job")
    if not j then
@@ -228,7 +220,7 @@ end
 
 local PLAIN = { pass = true, unrated = true }
 
--- @return values by their place in the store's table, and the metrics that tell more
+-- @return values by their place in the store's table, and the metrics of which details are kept
 local function check_values(r)
    local values, others = empty(record.CHECK_BASE + #fields.CHECK + 2), {}
    for _, m in ipairs(object(r.metrics, "metrics") or {}) do
@@ -290,7 +282,7 @@ local function take(r)
       class = word(r.class, "class"),
       config = word(r.config_id, "config_id"),
       settings = type(r.config) == "table" and r.config or nil,
-      -- Room for what the readers set.
+      -- Room for what follows, so that the table grows once.
       job = nil, values = nil, begin_s = nil, elapsed_s = nil, check_id = nil, detail = nil, key = nil,
    }
    row.key = row.time_s << 30 | tonumber(row.id:sub(1, 8), 16) >> 2

@@ -1,28 +1,18 @@
 --- Files of a spool: which there are, and their lines from a position, in bounded memory.
 local uv = require("luv")
 local files = require("syscheck.lib.files")
+local lines = require("syscheck.lib.lines")
 local records = require("syscheck.spool.records")
 local segments = require("syscheck.spool.segments")
 
 local spoolfile = {}
 
-local MAX_LINE = 1048576 -- a longer line is damage, not a record
-local CHUNK = 1048576
 local HEAD = 65536 -- of a file's first line, to know it again
 local SEGMENT = "^records%-.*%.jsonl$"
 
--- Names of a directory's records: closed segments by time, the open file last.
 local function records_in(dir, out)
-   local open = false
-   for _, name in ipairs(files.list(dir)) do
-      if name == records.FILE then
-         open = true
-      elseif name:find(SEGMENT) then
-         out[#out + 1] = dir .. "/" .. name
-      end
-   end
-   if open then
-      out[#out + 1] = dir .. "/" .. records.FILE
+   for _, name in ipairs(segments.names(dir)) do
+      out[#out + 1] = dir .. "/" .. name
    end
 end
 
@@ -106,10 +96,8 @@ function spoolfile.open(path)
       size = stat.size,
       closed = not is_open(path),
       head = head_of(uv.fs_read(fd, HEAD, 0) or ""),
-      at = 0,
-      line = 0,
-      rest = "",
-      from = 1,
+      at = 0, -- where the next line begins
+      line = 0, -- how many were read
    }
 end
 
@@ -125,55 +113,25 @@ function spoolfile.begins_line(self, offset)
    return offset == 0 or offset == self.size or uv.fs_read(self.fd, 1, offset - 1) == "\n"
 end
 
---- Goes to where a line begins.
+--- Goes to where a line begins, before the first is read.
+-- @param line how many are before it
 function spoolfile.seek(self, offset, line)
-   self.at, self.line, self.rest, self.from = offset, line, "", 1
-   self.read_to = offset
+   self.at, self.line = offset, line
 end
 
---- The next line. Each byte is looked at once, and none copied.
--- @return first and last place of the line in self.rest; or false for one that is too long; or
---   nil at the end; and true where it has no end (of a closed file only: else it is still
---   being written, and left)
+--- The next line. One without an end is torn, or, in an open file, still being written: that
+-- is left.
+-- @return line, or false for one that is too long; and true where it is torn; nil at the end
 function spoolfile.next(self)
-   local skipped = 0
-   while true do
-      local to = self.rest:find("\n", self.from, true)
-      if to then
-         local from = self.from
-         self.at = self.at + skipped + to - from + 1
-         self.from, self.line = to + 1, self.line + 1
-         if skipped > 0 then
-            return false
-         end
-         return from, to - 1
-      end
-      local left = self.rest:sub(self.from)
-      self.from = 1
-      if skipped > 0 or #left > MAX_LINE then
-         skipped, left = skipped + #left, ""
-      end
-      local position = self.read_to or 0
-      local chunk, err = uv.fs_read(self.fd, CHUNK, position)
-      if not chunk then
-         self.rest = left
-         error({ file_error = err }, 0)
-      elseif chunk == "" then
-         if not self.closed or (left == "" and skipped == 0) then
-            self.rest = left
-            -- What was skipped is read again when the line has an end.
-            if skipped > 0 then
-               spoolfile.seek(self, self.at, self.line)
-            end
-            return nil
-         end
-         self.at, self.line = self.at + skipped + #left, self.line + 1
-         self.rest, self.from = left, #left + 1
-         return skipped == 0 and 1, #left, true
-      end
-      self.read_to = position + #chunk
-      self.rest = left .. chunk
+   self.lines = self.lines or lines.of(self.fd, self.at)
+   local line, offset, torn = self.lines()
+   if line == nil and offset then
+      error({ file_error = offset }, 0)
+   elseif line == nil or (torn and not self.closed) then
+      return nil
    end
+   self.at, self.line = offset, self.line + 1
+   return line, torn
 end
 
 return spoolfile

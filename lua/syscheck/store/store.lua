@@ -1,8 +1,9 @@
---- The fleet's records in a database, reached through LuaDBI: SQLite, PostgreSQL, MariaDB.
+--- The fleet's records in a database, reached through LuaDBI by one of store/drivers.lua's.
 -- Every value is bound; statements are this program's own (see store/sql.lua for how they
 -- are written). What fails raises an error that prints as one line, which main.lua shows,
--- with exit code 3; `run` and `commit` return it.
+-- with exit code 3; `run` returns it.
 local uv = require("luv")
+local drivers = require("syscheck.store.drivers")
 local paths = require("syscheck.lib.paths")
 local schema = require("syscheck.store.schema")
 local sql = require("syscheck.store.sql")
@@ -11,13 +12,8 @@ local url = require("syscheck.store.url")
 local store = {}
 store.__index = store
 
-local DRIVERS = { "sqlite", "postgresql", "mariadb" }
-for _, name in ipairs(DRIVERS) do
-   DRIVERS[name] = require("syscheck.store.drivers." .. name)
-end
-
-local MOST_STATEMENTS = 200 -- prepared ones kept; our own texts are fewer
-local TRIES = 8 -- of a transaction that another one was in the way of
+local MOST_STATEMENTS = 200 -- cached; our own texts are fewer
+local TRIES = 8 -- of a transaction that another one is in the way of
 
 local Failure = {}
 Failure.__index = Failure
@@ -37,48 +33,48 @@ local function one_line(text)
    return text:gsub("[^ -~]", "?"):sub(1, 300)
 end
 
--- Raises it. `cause` is "busy", "gone" or nil.
+-- Raises it. `cause` is "busy" where another try may help.
 function store:fail(err)
    if store.is_failure(err) then
       error(err, 0)
    end
-   local text, cause = self.driver.explain(one_line(err), self.write)
+   local text, cause = drivers.explain(self.driver, one_line(err), self.write)
    error(setmetatable({ text = ("store %s: %s"):format(self.shown, text), cause = cause }, Failure), 0)
 end
 
--- A prepared statement for a text: one that rests, else a new one.
-function store:take(text)
-   local resting = self.resting[text]
-   if resting then
-      self.resting[text] = nil
+-- A statement for a text: cached, else prepared. Out of the cache while it is used.
+local function statement_for(self, text)
+   local cached = self.cached[text]
+   if cached then
+      self.cached[text] = nil
       self.count = self.count - 1
-      return resting
+      return cached
    end
-   local known = self.texts[text]
-   if not known then
-      known = sql.quote_names(text, self.driver.MARK)
+   local rewritten = self.texts[text]
+   if not rewritten then
+      rewritten = sql.quote_names(text, self.driver.MARK)
       if self.driver.rewrite then
          local nulls
-         known, nulls = self.driver.rewrite(known)
+         rewritten, nulls = self.driver.rewrite(rewritten)
          self.nulls[text] = nulls or nil
       end
-      self.texts[text] = known
+      self.texts[text] = rewritten
    end
-   local called, statement, err = pcall(self.connection.prepare, self.connection, known)
+   local called, statement, err = pcall(self.connection.prepare, self.connection, rewritten)
    if not called or not statement then
       self:fail(called and err or statement)
    end
    return statement
 end
 
-function store:rest(text, statement)
+local function put_back(self, text, statement)
    if self.count >= MOST_STATEMENTS then
-      self.resting, self.count = {}, 0
+      self.cached, self.count = {}, 0
    end
-   if not self.resting[text] then
+   if not self.cached[text] then
       self.count = self.count + 1
    end
-   self.resting[text] = statement
+   self.cached[text] = statement
 end
 
 local function execute(self, statement, ...)
@@ -88,23 +84,21 @@ local function execute(self, statement, ...)
    end
 end
 
--- The same for a statement from take(). Closed when it fails: to SQLite it would still be
--- running, and beside a BEGIN that waited in vain no later transaction commits.
-local function execute_taken(self, statement, ...)
-   local done, failure = pcall(execute, self, statement, ...)
-   if not done then
-      pcall(statement.close, statement)
-      error(failure, 0)
-   end
-end
-
--- Values as the driver wants them.
-local function bound(self, ...)
+-- The statement for a text, executed, and the values as the driver wants them. Closed when it
+-- fails: to SQLite it would still be running, and beside a BEGIN that waited in vain no later
+-- transaction commits.
+local function executed(self, text, ...)
    local values = table.pack(...)
    for i = 1, values.n do
       values[i] = self.driver.bind(values[i])
    end
-   return values
+   local statement = statement_for(self, text)
+   local done, failure = pcall(execute, self, statement, table.unpack(values, 1, values.n))
+   if not done then
+      pcall(statement.close, statement)
+      error(failure, 0)
+   end
+   return statement, values
 end
 
 -- What a driver read, with whole numbers whole and NULL nil again.
@@ -126,7 +120,7 @@ local function as_lua(row, with_nulls)
    return row
 end
 
--- The last column, where it tells which others are NULL.
+-- The last column, where it says which others are NULL.
 local function flags_of(self, text, row)
    if not self.nulls[text] then
       return nil
@@ -143,9 +137,7 @@ end
 -- @return iterator of rows: arrays in the order of the columns, NULL is nil
 function store:rows(text, ...)
    -- SQLite reads bound strings until the last row: `values` keeps them alive.
-   local values = bound(self, ...)
-   local statement = self:take(text)
-   execute_taken(self, statement, table.unpack(values, 1, values.n))
+   local statement, values = executed(self, text, ...) -- luacheck: ignore values
    return function()
       if not statement then
          return nil
@@ -154,8 +146,8 @@ function store:rows(text, ...)
       if not called then
          self:fail(row)
       elseif not row then
-         self:rest(text, statement)
-         statement, values = nil, nil -- luacheck: ignore
+         put_back(self, text, statement)
+         statement, values = nil, nil
          return nil
       end
       return as_lua(row, flags_of(self, text, row))
@@ -167,7 +159,7 @@ function store:row(text, ...)
    local following = self:rows(text, ...)
    local first = following()
    if first then
-      following() -- most often the end: the statement may rest, and holds no lock
+      following() -- most often the end: the statement is cached, and holds no lock
    end
    return first
 end
@@ -175,11 +167,9 @@ end
 --- Runs a statement; raises what fails.
 -- @return rows affected
 function store:exec(text, ...)
-   local values = bound(self, ...)
-   local statement = self:take(text)
-   execute_taken(self, statement, table.unpack(values, 1, values.n))
+   local statement = executed(self, text, ...)
    local called, count = pcall(statement.affected, statement)
-   self:rest(text, statement)
+   put_back(self, text, statement)
    return called and count or 0
 end
 
@@ -197,31 +187,11 @@ end
 -- the column is an integer, no integer beyond 2^53).
 -- @return function(values, n) -> rows affected
 function store:prepared(text)
-   local statement = self:take(text)
+   local statement = statement_for(self, text)
    return function(values, n)
       execute(self, statement, table.unpack(values, 1, n))
       return statement:affected()
    end
-end
-
---- Begins a transaction: one that writes, where the store was opened for it.
-function store:begin()
-   self.driver.begin(self, self.write)
-   return true
-end
-
---- @return true; or nil and one line, and nothing is stored
-function store:commit()
-   local done, err = pcall(self.driver.commit, self)
-   if not done then
-      local _, failure = pcall(self.fail, self, err)
-      return nil, tostring(failure)
-   end
-   return true
-end
-
-function store:rollback()
-   pcall(self.driver.rollback, self)
 end
 
 --- Calls work() in a transaction, again where another process was in the way.
@@ -230,7 +200,7 @@ end
 function store:transaction(work)
    for try = 1, TRIES do
       local done, result = pcall(function()
-         self:begin()
+         self.driver.begin(self, self.write)
          local value = work()
          self.driver.commit(self)
          return value
@@ -238,7 +208,7 @@ function store:transaction(work)
       if done then
          return result
       end
-      self:rollback()
+      pcall(self.driver.rollback, self)
       local _, failure = pcall(self.fail, self, result)
       if failure.cause ~= "busy" or try == TRIES then
          error(failure, 0)
@@ -256,33 +226,32 @@ function store:settle()
 end
 
 function store:close()
-   self.resting, self.count = {}, 0
+   self.cached, self.count = {}, 0
    self.driver.close(self)
    self.connection = nil
 end
 
 local function connect(at, options)
-   local driver = DRIVERS[at.kind]
+   local driver = at.driver
    local loaded, dbi = pcall(require, "DBI")
-   if not loaded or not pcall(require, "dbd." .. driver.driver:lower()) then
+   if not loaded or not pcall(require, "dbd." .. driver.module:lower()) then
       return nil, ("the driver is missing: install %s (LuaDBI for Lua 5.4)"):format(driver.package)
    end
    local called, connection, err = pcall(driver.connect, dbi, at, options)
    if not called or not connection then
       err = one_line(called and err or connection)
-      return nil, (driver.explain(err, options.write))
+      return nil, (drivers.explain(driver, err, options.write))
    end
    return setmetatable({
-      kind = at.kind,
       shown = at.shown,
       path = at.path,
       write = options.write,
       driver = driver,
       connection = connection,
-      resting = {},
-      texts = {},
+      cached = {}, -- statements that nobody uses, by text
+      count = 0, -- of those
+      texts = {}, -- as the database has them, by text
       nulls = {},
-      count = 0,
    }, store)
 end
 
@@ -291,15 +260,13 @@ end
 -- @param options { write = bool, create = make it where there is none, group = id of a
 --   group that may read it (SQLite), lazy = a commit need not wait for the disk (SQLite):
 --   the caller calls settle }
--- @return store with `kind` ("sqlite", "postgresql", "mariadb") and `shown` (its name
---   without secrets); or nil and one line
+-- @return store with `driver` and `shown` (its name without secrets); or nil and one line
 function store.open(where, options)
    options = options or {}
    local at, err = url.parse(where)
    if not at then
       return nil, err
    end
-   at.uri = where
    local self
    self, err = connect(at, options)
    if not self then

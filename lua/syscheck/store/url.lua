@@ -1,4 +1,6 @@
---- Where a store is: an absolute path, or a URL. Pure.
+--- Where a store is: an absolute path, or a URL.
+local drivers = require("syscheck.store.drivers")
+
 local url = {}
 
 local function unescape(text)
@@ -20,23 +22,20 @@ local function options(query)
    return out
 end
 
-local KINDS = { sqlite = "sqlite", postgresql = "postgresql", postgres = "postgresql", mariadb = "mariadb",
-   mysql = "mariadb" }
 local PASSWORD = "a store's URL must not hold a password, which every user would see in the list of processes; "
    .. "docs/store.md says where it goes"
 
 --- Takes a store's name apart.
--- @return { kind, shown = what messages may say, path (sqlite), user, host, port, name = of the
+-- @return { driver, uri = text, shown = what messages may say, path (of a file), user, host, port, name = of the
 --   database, options }; or nil and one line, which never holds a password
 function url.parse(text)
    if text:find("^/") and not text:find("%c") then
-      return { kind = "sqlite", path = text, shown = text }
+      return { driver = drivers.BY_SCHEME.sqlite, uri = text, path = text, shown = text }
    end
    local scheme, rest = text:match("^(%a+)://(.*)$")
-   local kind = KINDS[scheme]
-   if not kind then
-      return nil, "a store is an absolute path, sqlite:///path, postgresql://user@host/database or "
-         .. "mariadb://user@host/database"
+   local driver = drivers.BY_SCHEME[scheme]
+   if not driver then
+      return nil, "a store is " .. drivers.FORMS
    end
    local authority, path, query = rest:match("^([^/?]*)/?([^?]*)%??(.*)$")
    local login, address = authority:match("^(.*)@(.*)$")
@@ -48,12 +47,12 @@ function url.parse(text)
    elseif text:find("[%c%s]") then
       return nil, ("%s: a URL has no spaces"):format(scheme)
    end
-   if kind == "sqlite" then
+   if driver.is_file then
       path = "/" .. unescape(path)
       if authority ~= "" or path == "/" or next(args) then
-         return nil, "sqlite: want sqlite:///absolute/path"
+         return nil, ("%s: want %s:///absolute/path"):format(scheme, scheme)
       end
-      return { kind = kind, path = path, shown = path }
+      return { driver = driver, uri = text, path = path, shown = path }
    end
    local host, port = (address or authority):match("^(.-):?(%d*)$")
    host = host:match("^%[(.*)%]$") or host
@@ -61,13 +60,14 @@ function url.parse(text)
       return nil, ("%s: the URL names no database: %s://user@host/database"):format(scheme, scheme)
    end
    return {
-      kind = kind,
+      driver = driver,
+      uri = text,
       user = login and unescape(login),
       host = host ~= "" and unescape(host) or nil,
       port = tonumber(port),
       name = unescape(path),
       options = args,
-      shown = ("%s://%s/%s"):format(kind, authority, path),
+      shown = ("%s://%s/%s"):format(driver.kind, authority, path),
    }
 end
 

@@ -4,7 +4,8 @@ local files = require("syscheck.lib.files")
 local paths = require("syscheck.lib.paths")
 local sql = require("syscheck.store.sql")
 
-local mariadb = { kind = "mariadb", driver = "MySQL", package = "lua-dbi-mysql" }
+local mariadb = { kind = "mariadb", schemes = { "mariadb", "mysql" }, example = "mariadb://user@host/database",
+   module = "MySQL", package = "lua-dbi-mysql" }
 
 --- Types. Texts are bytes, compared as such: `Alice` is not `alice `.
 mariadb.TYPES = { key = "BIGINT PRIMARY KEY", big = "BIGINT", int = "INT", number = "DOUBLE", text = "LONGBLOB",
@@ -16,21 +17,6 @@ mariadb.ID_IN = "UNHEX(?)"
 mariadb.ID_OUT = "LOWER(HEX(%s))"
 mariadb.WHOLE_INDEXES = true -- an index of some rows only is beyond it
 mariadb.TABLE_END = " ENGINE=InnoDB"
-mariadb.LOCK = " FOR UPDATE"
-mariadb.IGNORE = ""
-mariadb.ROWS_PER_INSERT = 20 -- each call is a round trip; LuaDBI (0.7.2) numbers at most 999 values
-
-function mariadb.id(hex)
-   return hex
-end
-
--- Numbers are bound as doubles.
-function mariadb.bind(value)
-   if math.type(value) == "integer" and (value > 9007199254740992 or value < -9007199254740992) then
-      return ("%d"):format(value)
-   end
-   return value
-end
 
 mariadb.rewrite = sql.with_nulls
 
@@ -54,7 +40,7 @@ function mariadb.connect(dbi, at)
       return nil, err
    end
    -- An address that begins with / is a socket to LuaDBI.
-   return dbi.Connect("MySQL", at.name, at.user, secret, at.options.socket or at.host or "localhost", at.port)
+   return dbi.Connect(mariadb.module, at.name, at.user, secret, at.options.socket or at.host or "localhost", at.port)
 end
 
 function mariadb.prepare(store)
@@ -82,29 +68,23 @@ function mariadb.rollback(store)
    store.connection:autocommit(true)
 end
 
-function mariadb.close(store)
-   store.connection:close()
-end
-
-local MEANINGS = {
+mariadb.MEANINGS = {
    { "Deadlock found", "another process was in the way", "busy" },
    { "Record has changed since last read", "another process was in the way", "busy" },
    { "Lock wait timeout", "locked by another process" },
-   { "[Ss]erver has gone away", "the server went away", "gone" },
-   { "Lost connection", "the server went away", "gone" },
-   { "the server went away", "the server went away", "gone" },
+   { "[Ss]erver has gone away", "the server went away" },
+   { "Lost connection", "the server went away" },
+   { "the server went away", "the server went away" },
    { "is full", "no space left on the server's disk" },
    { "No space left", "no space left on the server's disk" },
    { "read%-only", "read-only" },
+   { "Table '[^']*' doesn't exist", "not a store of syscheck" },
 }
 
-function mariadb.explain(err)
-   for _, meaning in ipairs(MEANINGS) do
-      if err:find(meaning[1]) then
-         return meaning[2], meaning[3]
-      end
-   end
-   return err:find("Table '[^']*' doesn't exist") and "not a store of syscheck" or err
+function mariadb.size(store)
+   local row = store:row("SELECT SUM(DATA_LENGTH + INDEX_LENGTH) + 0e0 FROM information_schema.tables "
+      .. "WHERE TABLE_SCHEMA = DATABASE()")
+   return row and row[1]
 end
 
 return mariadb

@@ -2,7 +2,8 @@
 local uv = require("luv")
 local files = require("syscheck.lib.files")
 
-local sqlite = { kind = "sqlite", driver = "SQLite3", package = "lua-dbi-sqlite3" }
+local sqlite = { kind = "sqlite", schemes = { "sqlite" }, example = "sqlite:///path", is_file = true,
+   module = "SQLite3", package = "lua-dbi-sqlite3" }
 
 local WAIT_MS = 10000 -- for another writer; a batch of ingest takes a tenth of a second
 local MODE = 416 -- 0640
@@ -11,28 +12,16 @@ local MODE = 416 -- 0640
 -- reads as a float: LuaDBI (0.7.2) cuts what reads as an integer to 32 bits.
 sqlite.TYPES = { key = "INTEGER PRIMARY KEY", big = "INTEGER", int = "INTEGER", number = "REAL", text = "TEXT",
    word = "TEXT", id = "BLOB" }
-sqlite.MARK = '"'
 sqlite.KEY_IN = "CAST(? AS INTEGER)"
 sqlite.KEY_OUT = "CAST(%s AS TEXT)"
 sqlite.ID_IN = "CAST(? AS BLOB)"
 sqlite.ID_OUT = "LOWER(HEX(%s))"
-sqlite.TABLE_END = ""
 sqlite.LOCK = ""
-sqlite.ROWS_PER_INSERT = 1 -- a call costs nothing here, and tells of its row alone
+sqlite.ROWS_PER_INSERT = 1 -- a call costs nothing here, and its result is one row's
 sqlite.IGNORE = "OR IGNORE"
 
---- Bytes of an id as its column wants them.
 function sqlite.id(hex)
    return string.pack(">i8i8", tonumber(hex:sub(1, 16), 16), tonumber(hex:sub(17), 16))
-end
-
--- Numbers are bound as doubles: a larger one goes as text, which the column's type
--- makes whole again.
-function sqlite.bind(value)
-   if math.type(value) == "integer" and (value > 9007199254740992 or value < -9007199254740992) then
-      return ("%d"):format(value)
-   end
-   return value
 end
 
 -- Made by us, so that nobody ever sees it with other permissions; SQLite gives its
@@ -62,8 +51,6 @@ local function make_file(path, group)
    return true
 end
 
---- @param at from url.parse
--- @param options { write, create, group = id of the group that may read }
 function sqlite.connect(dbi, at, options)
    local stat, err = uv.fs_stat(at.path)
    if not stat and options.create then
@@ -76,7 +63,7 @@ function sqlite.connect(dbi, at, options)
       return nil, "not a file"
    end
    -- 1, 2: SQLITE_OPEN_READONLY, READWRITE; LuaDBI names them in its module only.
-   return dbi.Connect("SQLite3", at.path, options.write and 2 or 1)
+   return dbi.Connect(sqlite.module, at.path, options.write and 2 or 1)
 end
 
 -- A new file's mode changes by a lock that busy_timeout does not wait for: of several that
@@ -94,7 +81,6 @@ local function use_wal(store)
    end
 end
 
---- Called once after connect.
 function sqlite.prepare(store, options)
    store.connection:autocommit(true)
    store:row(("PRAGMA busy_timeout = %d"):format(WAIT_MS))
@@ -112,14 +98,6 @@ end
 
 function sqlite.begin(store, write)
    store:exec(write and "BEGIN IMMEDIATE" or "BEGIN")
-end
-
-function sqlite.commit(store)
-   store:exec("COMMIT")
-end
-
-function sqlite.rollback(store)
-   store.connection:rollback()
 end
 
 -- Connections that wrote stay open until the process ends: the last one to close would
@@ -143,10 +121,11 @@ function sqlite.close(store)
    end
 end
 
-local MEANINGS = {
+sqlite.MEANINGS = {
    { "database is locked", "locked: another process writes to it for more than " .. WAIT_MS // 1000 .. " s", "busy" },
    { "database table is locked", "locked by another process", "busy" },
-   { "readonly database", "read-only for this user" },
+   { "readonly database", "read-only for this user",
+      reading = "its -wal and -shm are gone, and this user cannot make them; the next syscheck ingest does" },
    { "unable to open", "cannot be opened by this user" },
    { "not a database", "not an SQLite file" },
    { "malformed", "damaged; restore it, or move it away and ingest again" },
@@ -155,18 +134,13 @@ local MEANINGS = {
    { "no such table", "not a store of syscheck" },
 }
 
---- @param write whether the store was opened for writing
--- @return one line; and "busy" where trying again may help
-function sqlite.explain(err, write)
-   if not write and err:find("readonly database", 1, true) then
-      return "its -wal and -shm are gone, and this user cannot make them; the next syscheck ingest does"
+function sqlite.size(store)
+   local total = 0
+   for _, suffix in ipairs({ "", "-wal" }) do
+      local stat = uv.fs_stat(store.path .. suffix)
+      total = total + (stat and stat.size or 0)
    end
-   for _, meaning in ipairs(MEANINGS) do
-      if err:find(meaning[1], 1, true) then
-         return meaning[2], meaning[3]
-      end
-   end
-   return err
+   return total
 end
 
 return sqlite
