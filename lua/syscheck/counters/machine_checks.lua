@@ -8,8 +8,8 @@
 local machine_checks = {}
 
 machine_checks.fields = {
-   { name = "machine_checks", from = "delta.machine_checks.events", unit = "count", label = "machine checks",
-      cause = "memory", each_s = 0.1, rare = true },
+   { "events", name = "machine_checks", unit = "count", label = "machine checks", cause = "memory", each_s = 0.1,
+      rare = true },
 }
 
 local LINES = { "MCE", "THR", "DFR" }

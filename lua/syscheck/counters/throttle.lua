@@ -10,10 +10,9 @@ local throttle = {}
 throttle.fields = {
    { name = "throttle_events", from = "throttle_events", unit = "count", label = "throttle events", cause = "clock",
       each_s = 10, unless = { "throttle_package_ms", "throttle_core_ms" }, rare = true },
-   { name = "throttle_package_ms", from = "delta.throttle.package_ms", unit = "ms", label = "package throttled",
-      cause = "clock", rare = true },
-   { name = "throttle_core_ms", from = "delta.throttle.core_ms", unit = "ms", label = "cores throttled",
-      cause = "clock", rare = true },
+   { "package_ms", name = "throttle_package_ms", unit = "ms", label = "package throttled", cause = "clock",
+      rare = true },
+   { "core_ms", name = "throttle_core_ms", unit = "ms", label = "cores throttled", cause = "clock", rare = true },
 }
 
 -- The first file of each kind counts throttling; without an event there is no time.
