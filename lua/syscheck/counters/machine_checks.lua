@@ -7,6 +7,7 @@
 -- a package counts once for each: too many, but none is missed.
 local machine_checks = {}
 
+-- each_s: as of corrected memory errors.
 machine_checks.fields = {
    { "events", name = "machine_checks", unit = "count", label = "machine checks", cause = "memory", each_s = 0.1,
       rare = true },

@@ -6,6 +6,7 @@ local growth = require("syscheck.counters.growth")
 
 local memory_errors = {}
 
+-- each_s: firmware that looks at a corrected error first stops all cores for up to 0.1 s.
 memory_errors.fields = {
    { "corrected", name = "memory_corrected", unit = "count", label = "corrected memory errors", cause = "memory",
       each_s = 0.1, rare = true },

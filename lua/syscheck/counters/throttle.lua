@@ -7,6 +7,7 @@
 -- so when that CPU goes offline, another one's count is no continuation.
 local throttle = {}
 
+-- each_s, for an event without a duration: a new one is counted only after the last has ended.
 throttle.fields = {
    { name = "throttle_events", from = "throttle_events", unit = "count", label = "throttle events", cause = "clock",
       each_s = 10, unless = { "throttle_package_ms", "throttle_core_ms" }, rare = true },
