@@ -41,7 +41,7 @@ local function parse(text)
          end
       end
    end
-   -- Where reads and writes have no line of their own, their bytes tell how many.
+   -- Where reads and writes have no line of their own, their bytes' lines count them.
    if out and calls > 0 and not has.read and not has.write then
       out.ops = (out.ops or 0) + calls
    end
