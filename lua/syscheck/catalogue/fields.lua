@@ -35,7 +35,8 @@ local CGROUP = {
 --- Columns of the table job_node: those of each counter source, of the gauges, of the cgroups. The
 -- store adds what a table lacks when it is next written to.
 --   name   column of the store's table job_node
---   from   path in a job record; the value is a number, absent is not known
+--   from   path in a job record; the value is a number, absent is not known. Of a counter, the
+--          row begins with its name in the delta instead
 --   unit   count, ms, us, bytes, joules, mhz, celsius: of the whole job on the node
 --   label  what people read
 --   cause  the group of causes it speaks for when a job was slow (questions/why/causes.lua); each_s
@@ -54,8 +55,9 @@ fields.CHECK = {}
 
 fields.JOB_BY_NAME, fields.CHECK_BY_NAME = {}, {}
 
-local function add(list)
+local function add(list, source)
    for _, field in ipairs(list) do
+      field.from = field.from or ("delta.%s.%s"):format(source.name, field[1])
       field.path = at(field.from)
       field.kind = field.kind or field.cause and "cause" or "load"
       field.better = field.better or field.cause and "lower" or nil
@@ -65,7 +67,7 @@ local function add(list)
 end
 
 for _, source in ipairs(sources) do
-   add(source.fields)
+   add(source.fields, source)
 end
 add(gauges.fields)
 add(CGROUP)

@@ -3,9 +3,8 @@
 local cpu = {}
 
 cpu.fields = {
-   { name = "iowait_ms", from = "delta.cpu.iowait_ms", unit = "ms", label = "iowait", cause = "storage" },
-   { name = "steal_ms", from = "delta.cpu.steal_ms", unit = "ms", label = "stolen by the hypervisor",
-      cause = "daemon" },
+   { "iowait_ms", name = "iowait_ms", unit = "ms", label = "iowait", cause = "storage" },
+   { "steal_ms", name = "steal_ms", unit = "ms", label = "stolen by the hypervisor", cause = "daemon" },
 }
 
 local MS_PER_TICK = 10

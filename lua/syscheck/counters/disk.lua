@@ -4,10 +4,9 @@
 local disk = {}
 
 disk.fields = {
-   { name = "disk_busy_ms", from = "delta.disk.busy_ms", unit = "ms", label = "disks busy" },
-   { name = "disk_read_bytes", from = "delta.disk.read_bytes", unit = "bytes", label = "read from disks", work = true },
-   { name = "disk_written_bytes", from = "delta.disk.written_bytes", unit = "bytes", label = "written to disks",
-      work = true },
+   { "busy_ms", name = "disk_busy_ms", unit = "ms", label = "disks busy" },
+   { "read_bytes", name = "disk_read_bytes", unit = "bytes", label = "read from disks", work = true },
+   { "written_bytes", name = "disk_written_bytes", unit = "bytes", label = "written to disks", work = true },
 }
 
 local SECTOR = 512 -- bytes, whatever the device's own sector is

@@ -3,7 +3,7 @@
 local energy = {}
 
 energy.fields = {
-   { name = "energy_j", from = "delta.energy.package_j", unit = "joules", label = "energy of the packages" },
+   { "package_j", name = "energy_j", unit = "joules", label = "energy of the packages" },
 }
 
 local DIR = "/sys/class/powercap"

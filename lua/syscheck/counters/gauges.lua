@@ -26,7 +26,7 @@ local CPU_SENSORS = { coretemp = "first", k10temp = "all", zenpower = "all", apm
 local MIN_C, MAX_C = 1, 150
 local MAX_W, MAX_GBPS = 100000, 100000
 
--- An ACPI processor is a cooling device, hundreds of them: the clock limit tells of all.
+-- An ACPI processor is a cooling device, hundreds of them: the clock limit covers all.
 local MAX_COOLING = 64
 
 local function larger(a, b)
@@ -129,7 +129,7 @@ end
 -- @param inventory of inventory.read: it has the clocks
 -- @return { limits = { clock_mhz = the lowest of the CPUs', power_w = the lowest of the
 --   packages' }, temperature = { max_c }, cooling = { active }, link = { active_ports,
---   rate_gbps } }; what the machine does not tell is absent
+--   rate_gbps } }; what is not known is absent
 function gauges.read(machine, inventory)
    local config = inventory.config or {}
    local active_ports, rate = ports(machine)

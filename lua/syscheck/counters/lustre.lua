@@ -6,13 +6,10 @@ local growth = require("syscheck.counters.growth")
 local lustre = {}
 
 lustre.fields = {
-   { name = "lustre_ops", from = "delta.lustre.ops", unit = "count", label = "Lustre operations" },
-   { name = "lustre_op_us", from = "delta.lustre.op_us", unit = "us", label = "Lustre operation time",
-      cause = "storage" },
-   { name = "lustre_read_bytes", from = "delta.lustre.read_bytes", unit = "bytes", label = "read from Lustre",
-      work = true },
-   { name = "lustre_written_bytes", from = "delta.lustre.written_bytes", unit = "bytes", label = "written to Lustre",
-      work = true },
+   { "ops", name = "lustre_ops", unit = "count", label = "Lustre operations" },
+   { "op_us", name = "lustre_op_us", unit = "us", label = "Lustre operation time", cause = "storage" },
+   { "read_bytes", name = "lustre_read_bytes", unit = "bytes", label = "read from Lustre", work = true },
+   { "written_bytes", name = "lustre_written_bytes", unit = "bytes", label = "written to Lustre", work = true },
 }
 
 local DIRS = { "/sys/kernel/debug/lustre/llite", "/proc/fs/lustre/llite" }
@@ -44,7 +41,7 @@ local function parse(text)
          end
       end
    end
-   -- Where reads and writes have no line of their own, their bytes tell how many.
+   -- Where reads and writes have no line of their own, their bytes' lines count them.
    if out and calls > 0 and not has.read and not has.write then
       out.ops = (out.ops or 0) + calls
    end

@@ -1,15 +1,16 @@
---- Machine checks: the interrupts by which x86 hardware tells of its errors, of
+--- Machine checks: the interrupts by which x86 hardware reports its errors, of
 -- /proc/interrupts: MCE (uncorrected, and survived), THR (corrected: Intel's CMCI, AMD's
 -- thresholds), DFR (AMD: deferred). Polling (MCP) is no event.
 --
 -- Nothing else counts them: /sys/devices/system/machinecheck holds settings, and AMD's
--- error_count there interrupts each CPU. An event that the hardware tells to every CPU of
+-- error_count there interrupts each CPU. An event that the hardware reports to every CPU of
 -- a package counts once for each: too many, but none is missed.
 local machine_checks = {}
 
+-- each_s: as of corrected memory errors.
 machine_checks.fields = {
-   { name = "machine_checks", from = "delta.machine_checks.events", unit = "count", label = "machine checks",
-      cause = "memory", each_s = 0.1, rare = true },
+   { "events", name = "machine_checks", unit = "count", label = "machine checks", cause = "memory", each_s = 0.1,
+      rare = true },
 }
 
 local LINES = { "MCE", "THR", "DFR" }

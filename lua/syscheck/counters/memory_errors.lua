@@ -6,11 +6,12 @@ local growth = require("syscheck.counters.growth")
 
 local memory_errors = {}
 
+-- each_s: firmware that looks at a corrected error first stops all cores for up to 0.1 s.
 memory_errors.fields = {
-   { name = "memory_corrected", from = "delta.memory_errors.corrected", unit = "count",
-      label = "corrected memory errors", cause = "memory", each_s = 0.1, rare = true },
-   { name = "memory_uncorrected", from = "delta.memory_errors.uncorrected", unit = "count",
-      label = "uncorrected memory errors", cause = "memory", each_s = 60, rare = true },
+   { "corrected", name = "memory_corrected", unit = "count", label = "corrected memory errors", cause = "memory",
+      each_s = 0.1, rare = true },
+   { "uncorrected", name = "memory_uncorrected", unit = "count", label = "uncorrected memory errors", cause = "memory",
+      each_s = 60, rare = true },
 }
 
 local DIR = "/sys/devices/system/edac/mc"

@@ -4,7 +4,7 @@
 local memory_traffic = {}
 
 memory_traffic.fields = {
-   { name = "traffic_bytes", from = "delta.memory_traffic.bytes", unit = "bytes", label = "memory traffic" },
+   { "bytes", name = "traffic_bytes", unit = "bytes", label = "memory traffic" },
 }
 
 local DIR = "/sys/fs/resctrl"

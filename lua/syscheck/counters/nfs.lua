@@ -6,9 +6,9 @@ local growth = require("syscheck.counters.growth")
 local nfs = {}
 
 nfs.fields = {
-   { name = "nfs_ops", from = "delta.nfs.ops", unit = "count", label = "NFS operations" },
-   { name = "nfs_op_ms", from = "delta.nfs.op_ms", unit = "ms", label = "NFS operation time", cause = "storage" },
-   { name = "nfs_bytes", from = "delta.nfs.bytes", unit = "bytes", label = "NFS traffic", work = true },
+   { "ops", name = "nfs_ops", unit = "count", label = "NFS operations" },
+   { "op_ms", name = "nfs_op_ms", unit = "ms", label = "NFS operation time", cause = "storage" },
+   { "bytes", name = "nfs_bytes", unit = "bytes", label = "NFS traffic", work = true },
 }
 
 local MAX = 4194304

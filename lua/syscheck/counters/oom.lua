@@ -2,8 +2,8 @@
 local oom = {}
 
 oom.fields = {
-   { name = "oom_kills", from = "delta.oom.kills", unit = "count", label = "processes killed for memory",
-      cause = "shortage", each_s = 60, rare = true },
+   { "kills", name = "oom_kills", unit = "count", label = "processes killed for memory", cause = "shortage",
+      each_s = 60, rare = true },
 }
 
 --- @return { kills }

@@ -3,16 +3,11 @@
 local pressure = {}
 
 pressure.fields = {
-   { name = "cpu_some_us", from = "delta.pressure.cpu_some_us", unit = "us", label = "waiting for a CPU",
-      cause = "daemon" },
-   { name = "io_some_us", from = "delta.pressure.io_some_us", unit = "us", label = "some task waiting for I/O",
-      cause = "storage" },
-   { name = "io_full_us", from = "delta.pressure.io_full_us", unit = "us", label = "all tasks waiting for I/O",
-      cause = "storage" },
-   { name = "memory_some_us", from = "delta.pressure.memory_some_us", unit = "us", label = "waiting for memory",
-      cause = "shortage" },
-   { name = "memory_full_us", from = "delta.pressure.memory_full_us", unit = "us", label = "all waiting for memory",
-      cause = "shortage" },
+   { "cpu_some_us", name = "cpu_some_us", unit = "us", label = "waiting for a CPU", cause = "daemon" },
+   { "io_some_us", name = "io_some_us", unit = "us", label = "some task waiting for I/O", cause = "storage" },
+   { "io_full_us", name = "io_full_us", unit = "us", label = "all tasks waiting for I/O", cause = "storage" },
+   { "memory_some_us", name = "memory_some_us", unit = "us", label = "waiting for memory", cause = "shortage" },
+   { "memory_full_us", name = "memory_full_us", unit = "us", label = "all waiting for memory", cause = "shortage" },
 }
 
 --- @return { io_some_us, io_full_us, memory_some_us, memory_full_us, cpu_some_us }

@@ -7,13 +7,13 @@
 -- so when that CPU goes offline, another one's count is no continuation.
 local throttle = {}
 
+-- each_s, for an event without a duration: a new one is counted only after the last has ended.
 throttle.fields = {
    { name = "throttle_events", from = "throttle_events", unit = "count", label = "throttle events", cause = "clock",
       each_s = 10, unless = { "throttle_package_ms", "throttle_core_ms" }, rare = true },
-   { name = "throttle_package_ms", from = "delta.throttle.package_ms", unit = "ms", label = "package throttled",
-      cause = "clock", rare = true },
-   { name = "throttle_core_ms", from = "delta.throttle.core_ms", unit = "ms", label = "cores throttled",
-      cause = "clock", rare = true },
+   { "package_ms", name = "throttle_package_ms", unit = "ms", label = "package throttled", cause = "clock",
+      rare = true },
+   { "core_ms", name = "throttle_core_ms", unit = "ms", label = "cores throttled", cause = "clock", rare = true },
 }
 
 -- The first file of each kind counts throttling; without an event there is no time.

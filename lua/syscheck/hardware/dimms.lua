@@ -116,7 +116,7 @@ local function layout(sizes)
 end
 
 --- Reads the memory modules.
--- @return { count, layout }; nil where neither source tells
+-- @return { count, layout }; nil where neither source has them
 function dimms.read(root)
    local sizes = from_edac(root)
    if #sizes == 0 then

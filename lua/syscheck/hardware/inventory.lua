@@ -9,7 +9,7 @@ local inventory = {}
 local DMI = "/sys/class/dmi/id"
 local HUGEPAGES = "/sys/kernel/mm/hugepages"
 
--- Words that tell no two machines apart.
+-- Words that distinguish no machines.
 local NOISE = { processor = true, cpu = true, amd = true, intel = true, ampere = true, platinum = true, gold = true,
    silver = true, bronze = true, ["with"] = true, radeon = true, graphics = true }
 
@@ -107,8 +107,8 @@ end
 
 --- Reads a node's class and configuration.
 -- @return { class, packages, cores, threads (0: not known), memory_gib, dimms = count,
---   numa_nodes, config = flat table (docs/records.md), config_id }; what the machine
---   does not tell is absent
+--   numa_nodes, config = flat table (docs/records.md), config_id }; what is not
+--   known is absent
 function inventory.read(root)
    local model, microcode = model_of(root)
    local topo = topology.read(root)

@@ -79,7 +79,7 @@ local last -- of this process: a check reads it for the counters and the invento
 --- Reads the topology of the online CPUs. It cannot change within a boot while the
 -- same CPUs are online; the list of those is read every time.
 -- @return { online, present = lists of CPUs; online_list = "0-7"; packages, dies, cores = the first online
---   CPU of each }; lists are empty where the machine tells nothing
+--   CPU of each }; lists are empty where the machine has no such files
 function topology.read(root)
    local mask = files.line(root .. topology.DIR .. "/online")
    if last and mask and last.root == root and last.mask == mask then
@@ -97,7 +97,7 @@ function topology.read(root)
       cores = first_of_each(root, online, { "core_cpus_list", "thread_siblings_list" },
          { "physical_package_id", "die_id", "core_id" }),
       packages = first_of_each(root, online, package_lists, { "physical_package_id" }),
-      -- A kernel that does not tell of dies has one in a package.
+      -- A kernel that does not report dies has one in a package.
       dies = first_of_each(root, online, { "die_cpus_list", table.unpack(package_lists) },
          { "physical_package_id", "die_id" }),
    }

@@ -81,7 +81,7 @@ local function failing_kernels(rated)
    return names
 end
 
--- A first failure that the second run did not repeat: worth a look, not a drain.
+-- A first failure that the second measurement did not repeat: a warning, no drain.
 local function soften(rated, first)
    for _, r in ipairs(rated.metrics) do
       local before = first[r.name]
@@ -175,7 +175,7 @@ function check.run(lvl, node, inventory, from)
       local events = throttle_events(from, last, out.after)
       out.results.throttle_events = events and { value = events } or nil
    end
-   -- Kept with the snapshot: the next check tells whether the node has become another.
+   -- Kept with the snapshot: the next check reports a node that has become another.
    out.after.class = inventory.class
    local rated = rate_all(out, lvl ~= "none" and inventory, limits, node.root, last)
    rated.status = verdict.with_paths(rated.status, out.runs)

@@ -14,7 +14,7 @@ local VALUES = { "write_gbs", "read_gbs", "fsync_us", "fsync_p99_us", "creates_p
 
 -- A lock that io and its janitor inherit and keep until they are really gone. So a
 -- directory that hangs holds one process, not one for every job. A PID in a file would
--- have to be told from a reused one, and know nothing of the janitor.
+-- have to be distinguished from a reused one, and know nothing of the janitor.
 -- @return descriptor; or nil and why. A normal user's run directory is not his to
 --   write to, and his stuck processes are his own: false.
 local function hold(node, path)

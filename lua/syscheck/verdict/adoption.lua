@@ -89,7 +89,7 @@ end
 --- Chooses what may be used.
 -- @param learned from learn.from; changed
 -- @param old baseline in use, or nil
--- @param force take what is doubtful, and record it
+-- @param force take what `doubt` rejects, and record it
 -- @return baseline, or nil when it may not be used; list of remarks, one line each
 function choose.from(learned, old, force)
    local remarks, usable = {}, 0

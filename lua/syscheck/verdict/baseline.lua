@@ -6,17 +6,17 @@ local spread = require("syscheck.verdict.spread")
 local baseline = {}
 
 baseline.VERSION = 2
--- Fewer nodes or checks than these teach nothing that a drain may rest on.
+-- From fewer nodes or checks than these nothing is learned: a drain may follow from it.
 baseline.MIN_NODES = 5
 baseline.MIN_CHECKS = 20
 -- Share by which a median may be worse than the one before it, without --force.
 baseline.MAX_DIP = 0.05
 
 baseline.MAX_VALUE = 1e15 -- as the policy's limits
--- A node that has lost more than this is another machine: it is told, and not failed
+-- A node that has lost more than this is another machine: that is reported, and it is not failed
 -- by what the class measures.
 local MAX_LOSS = 0.25
--- Settings in which a node may drift from its class, in the order in which they are told.
+-- Settings in which a node may drift from its class, in the order in which they are reported.
 baseline.SETTINGS = { "bios", "microcode", "kernel", "governor", "smt", "thp" }
 
 --- The parts of a class name: "epyc-9654-2s192c-768g".

@@ -170,7 +170,7 @@ local function metric_of(nodes, name)
    }
 end
 
--- The value that more than half of those nodes have that tell one.
+-- The value of more than half of the nodes whose record has one.
 local function majority(nodes, field, key)
    local votes, all, most = {}, 0, nil
    for _, node in pairs(nodes) do

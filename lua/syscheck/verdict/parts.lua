@@ -25,7 +25,7 @@ function parts.add_limit(list, m, wanted, of_class, rated_as)
    end
 end
 
--- A part of the inventory. One that the machine does not tell is not zero, and one
+-- A part of the inventory. One that is not known is not zero, and one
 -- that exceeds the expectation is no defect: only a lack can fail.
 local function rate_expected(m, value, limit)
    local out = { name = m.name, value = value, limit = limit.bound, op = limit.op, source = limit.source }
@@ -53,8 +53,8 @@ local function clean(value)
    return (tostring(value):sub(1, 64):gsub("[^ -~]", "?"))
 end
 
--- Settings that differ from those of most nodes of the class. One that either does not
--- tell is not a difference.
+-- Settings that differ from those of most nodes of the class. What either does not
+-- have is no difference.
 local function rate_config(m, config, limit)
    local differ = {}
    for _, key in ipairs(baseline.SETTINGS) do

@@ -13,6 +13,14 @@ verdict.WRONG = "WRONG RESULT"
 -- Worst first: what a node is called when its metrics differ.
 local ORDER = { "fail", "unknown", "warn", "pass", "unrated" }
 
+local function worst_of(seen)
+   for _, status in ipairs(ORDER) do
+      if seen[status] then
+         return status
+      end
+   end
+end
+
 --- The limits of one class: static from policy, the rest from the baseline.
 -- @param p policy
 -- @param class hardware class
@@ -142,13 +150,7 @@ function verdict.rate(results, limits)
          out.corrupt = out.corrupt or rated.corrupt
       end
    end
-   out.status = "unrated"
-   for _, status in ipairs(ORDER) do
-      if seen[status] then
-         out.status = status
-         break
-      end
-   end
+   out.status = worst_of(seen) or "unrated"
    -- Kernels ran and nothing compared their values: calm counters are no pass.
    if out.status == "pass" and measured and not rated_one then
       out.status = "unrated"
@@ -192,11 +194,7 @@ function verdict.with_paths(status, measurements)
          seen[PATH_STATUS[one.state]] = true
       end
    end
-   for _, worst in ipairs(ORDER) do
-      if seen[worst] then
-         return worst
-      end
-   end
+   return worst_of(seen)
 end
 
 --- Says of each metric that failed whether it drains: its limit's own mode, else the

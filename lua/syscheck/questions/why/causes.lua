@@ -82,12 +82,8 @@ SCALES.duration = {
 -- Seconds that one unit of it may have cost.
 local SECONDS = { ms = 1e-3, us = 1e-6 }
 
--- `each_s` of a field: seconds that one event may cost at the very most. Corrected error, machine
--- check: firmware that looks at it first stops all cores for up to 0.1 s. Link error: a lost packet
--- is sent again after the transport's time-out, 0.5 to 1 s as MPI libraries set it. Link down:
--- retrained and routed anew within a minute. Throttle event without a duration: 10 s, since
--- a new one is counted only after the last has ended.
--- `unless`: fields that know better, where they are there.
+-- Of a field: `each_s`, seconds that one event may cost at the very most (the reason is with the
+-- field); `unless`, fields that know better, where they are there.
 local function items(list, source, kind_of)
    local out = {}
    for _, field in ipairs(list) do
