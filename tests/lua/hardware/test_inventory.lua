@@ -4,6 +4,7 @@ local lu = require("luaunit")
 local dimms = require("syscheck.hardware.dimms")
 local inventory = require("syscheck.hardware.inventory")
 local machine = require("syscheck.hardware.machine")
+local prepared = require("prepared")
 local throttle = require("syscheck.counters.throttle")
 local topology = require("syscheck.hardware.topology")
 local tree = require("tree")
@@ -11,33 +12,19 @@ local tree = require("tree")
 local CPUS = "/sys/devices/system/cpu"
 local GIB = 1048576 -- KiB
 
-local root
-
-local function put(path, text)
-   tree.put(root, path, text)
-end
-
 local function intel(offline)
-   tree.cpus(root, { kind = "intel", packages = 2, cores = 4, smt = 2, offline = offline })
+   tree.cpus(prepared.root, { kind = "intel", packages = 2, cores = 4, smt = 2, offline = offline })
 end
 
-local function setUp()
-   root = tree.new()
-end
-
-local function tearDown()
-   tree.remove(root)
-end
-
-TestNode = { setUp = setUp, tearDown = tearDown }
+TestNode = { setUp = prepared.setUp, tearDown = prepared.tearDown }
 
 function TestNode:test_intel_two_sockets()
-   tree.system(root, 503 * GIB)
+   tree.system(prepared.root, 503 * GIB)
    intel()
-   tree.edac(root, { 32768, 32768, 32768, 32768 }, 2)
-   put("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0\n")
-   put("/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "4\n")
-   local node = inventory.read(root)
+   tree.edac(prepared.root, { 32768, 32768, 32768, 32768 }, 2)
+   prepared.put("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "0\n")
+   prepared.put("/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "4\n")
+   local node = inventory.read(prepared.root)
    lu.assertEquals(node.config, {
       kernel = "5.14.0-503.el9.x86_64", microcode = "0x21000240", bios = "2.1.5", vendor = "ACME Inc.",
       product = "Node 9000", governor = "performance", driver = "intel_pstate", epp = "performance", turbo = "on",
@@ -50,25 +37,25 @@ function TestNode:test_intel_two_sockets()
 end
 
 function TestNode:test_amd_has_boost_and_no_throttle_counters()
-   tree.system(root, 755 * GIB)
-   tree.cpus(root, { kind = "amd", packages = 1, cores = 4, smt = 1 })
-   local node = inventory.read(root)
+   tree.system(prepared.root, 755 * GIB)
+   tree.cpus(prepared.root, { kind = "amd", packages = 1, cores = 4, smt = 1 })
+   local node = inventory.read(prepared.root)
    lu.assertEquals({ node.class, node.config.turbo, node.config.driver, node.config.epp },
       { "epyc-9654-1s4c-768g", "on", "acpi-cpufreq" })
-   lu.assertNil(throttle.read(machine.at(root)))
-   put(CPUS .. "/cpufreq/boost", "0\n")
-   lu.assertEquals(inventory.read(root).config.turbo, "off")
+   lu.assertNil(throttle.read(machine.at(prepared.root)))
+   prepared.put(CPUS .. "/cpufreq/boost", "0\n")
+   lu.assertEquals(inventory.read(prepared.root).config.turbo, "off")
 end
 
 function TestNode:test_aarch64()
-   tree.system(root, 251 * GIB)
-   tree.cpus(root, { kind = "arm", packages = 1, cores = 3, smt = 1 })
-   local node = inventory.read(root)
+   tree.system(prepared.root, 251 * GIB)
+   tree.cpus(prepared.root, { kind = "arm", packages = 1, cores = 3, smt = 1 })
+   local node = inventory.read(prepared.root)
    lu.assertEquals({ node.class, node.config.microcode }, { "arm-0x41-0xd4f-1s3c-256g" })
 end
 
 function TestNode:test_missing_everything()
-   local node = inventory.read(root)
+   local node = inventory.read(prepared.root)
    lu.assertEquals(node, { class = "unknown-0s0c-?g", packages = 0, cores = 0, threads = 0, config = {} })
 end
 
@@ -78,131 +65,109 @@ function TestNode:test_empty_and_strange_files()
       CPUS .. "/cpu0/topology/core_cpus_list", "/sys/devices/system/edac/mc/mc0/dimm0/size",
       "/sys/firmware/dmi/tables/DMI" }) do
       for _, text in ipairs({ "", "\n", "\0\255", "-1\n", "999999999999999999999999\n", ("9-0,"):rep(2000) }) do
-         put(path, text)
-         lu.assertIsTable(inventory.read(root).config)
+         prepared.put(path, text)
+         lu.assertIsTable(inventory.read(prepared.root).config)
       end
    end
 end
 
 function TestNode:test_offline_cpus_by_name()
    intel({ 5, 12, 13 })
-   local node = inventory.read(root)
+   local node = inventory.read(prepared.root)
    -- CPU 13 is CPU 5's sibling: that core is gone; CPU 12's still has CPU 4.
    lu.assertEquals({ node.packages, node.cores, node.threads, node.config.offline }, { 2, 7, 13, "5,12-13" })
 end
 
 function TestNode:test_hotplug_is_seen()
    intel()
-   lu.assertEquals(#topology.read(root).online, 16)
-   tree.remove(root)
+   lu.assertEquals(#topology.read(prepared.root).online, 16)
+   tree.remove(prepared.root)
    intel({ 15 })
-   lu.assertEquals(#topology.read(root).online, 15)
-   lu.assertEquals(inventory.read(root).config.offline, "15")
+   lu.assertEquals(#topology.read(prepared.root).online, 15)
+   lu.assertEquals(inventory.read(prepared.root).config.offline, "15")
 end
 
 function TestNode:test_kernels_before_core_cpus_list()
    for cpu = 0, 3 do
       local dir = ("%s/cpu%d/topology/"):format(CPUS, cpu)
-      put(dir .. "thread_siblings_list", cpu % 2 .. "," .. cpu % 2 + 2 .. "\n")
-      put(dir .. "core_siblings_list", "0-3\n")
-      put(dir .. "physical_package_id", "0\n")
+      prepared.put(dir .. "thread_siblings_list", cpu % 2 .. "," .. cpu % 2 + 2 .. "\n")
+      prepared.put(dir .. "core_siblings_list", "0-3\n")
+      prepared.put(dir .. "physical_package_id", "0\n")
    end
-   put(CPUS .. "/online", "0-3\n")
-   local topo = topology.read(root)
+   prepared.put(CPUS .. "/online", "0-3\n")
+   local topo = topology.read(prepared.root)
    lu.assertEquals({ topo.packages, topo.dies, topo.cores }, { { 0 }, { 0 }, { 0, 1 } })
 end
 
 function TestNode:test_two_dies_in_a_package_have_a_count_each()
    intel()
    for cpu = 0, 15 do
-      put(("%s/cpu%d/topology/die_cpus_list"):format(CPUS, cpu), cpu % 4 < 2 and "0-1,4-5,8-9,12-13\n"
+      prepared.put(("%s/cpu%d/topology/die_cpus_list"):format(CPUS, cpu), cpu % 4 < 2 and "0-1,4-5,8-9,12-13\n"
          or "2-3,6-7,10-11,14-15\n")
    end
-   lu.assertEquals(topology.read(root).dies, { 0, 2 })
+   lu.assertEquals(topology.read(prepared.root).dies, { 0, 2 })
 end
 
 function TestNode:test_some_cpus_differ()
    intel()
-   put(CPUS .. "/cpufreq/policy3/scaling_governor", "powersave\n")
-   put(CPUS .. "/cpufreq/policy3/energy_performance_preference", "balance_power\n")
-   local config = inventory.read(root).config
+   prepared.put(CPUS .. "/cpufreq/policy3/scaling_governor", "powersave\n")
+   prepared.put(CPUS .. "/cpufreq/policy3/energy_performance_preference", "balance_power\n")
+   local config = inventory.read(prepared.root).config
    lu.assertEquals({ config.governor, config.epp }, { "mixed", "mixed" })
 end
 
 function TestNode:test_a_clock_limit_on_one_cpu_or_all()
    intel()
-   lu.assertNil(inventory.read(root).config.clock_limit_mhz)
-   put(CPUS .. "/cpufreq/policy15/scaling_max_freq", "2000000\n")
-   lu.assertEquals(inventory.read(root).config.clock_limit_mhz, 2000)
+   lu.assertNil(inventory.read(prepared.root).config.clock_limit_mhz)
+   prepared.put(CPUS .. "/cpufreq/policy15/scaling_max_freq", "2000000\n")
+   lu.assertEquals(inventory.read(prepared.root).config.clock_limit_mhz, 2000)
    for cpu = 0, 15 do
-      put(("%s/cpufreq/policy%d/scaling_max_freq"):format(CPUS, cpu), "1900000\n")
+      prepared.put(("%s/cpufreq/policy%d/scaling_max_freq"):format(CPUS, cpu), "1900000\n")
    end
-   local config = inventory.read(root).config
+   local config = inventory.read(prepared.root).config
    lu.assertEquals({ config.clock_limit_mhz, config.max_mhz }, { 1900, 3800 })
 end
 
 function TestNode:test_favoured_cores_are_no_limit()
    intel()
    for _, name in ipairs({ "cpuinfo_max_freq", "scaling_max_freq" }) do
-      put(CPUS .. "/cpufreq/policy2/" .. name, "4100000\n")
+      prepared.put(CPUS .. "/cpufreq/policy2/" .. name, "4100000\n")
    end
-   local config = inventory.read(root).config
+   local config = inventory.read(prepared.root).config
    lu.assertEquals({ config.max_mhz, config.clock_limit_mhz }, { 4100 })
 end
 
-TestThrottle = { setUp = setUp, tearDown = tearDown }
-
-function TestThrottle:test_once_per_package_and_core_with_offline_cpus()
-   intel({ 0, 8 })
-   for cpu = 1, 15 do
-      if cpu ~= 8 then
-         local dir = ("%s/cpu%d/thermal_throttle/"):format(CPUS, cpu)
-         put(dir .. "package_throttle_count", "100\n")
-         put(dir .. "package_throttle_total_time_ms", "300\n")
-         put(dir .. "core_throttle_count", cpu == 4 and "0\n" or "5\n")
-      end
-   end
-   local read = throttle.read(machine.at(root))
-   lu.assertEquals({ read["package_count:1"], read["package_count:4"], read["package_ms:1"] }, { 100, 100, 300 })
-   lu.assertEquals({ read["core_count:4"], read["core_ms:4"], read["core_count:1"] }, { 0, 0, 5 })
-   local units = 0
-   for key in pairs(read) do
-      units = units + (key:match("^core_count:") and 1 or 0)
-   end
-   lu.assertEquals(units, 7)
-end
-
-TestDimms = { setUp = setUp, tearDown = tearDown }
+TestDimms = { setUp = prepared.setUp, tearDown = prepared.tearDown }
 
 local device, DMI = tree.memory_device, "/sys/firmware/dmi/tables/DMI"
 
 function TestDimms:test_edac()
-   tree.edac(root, { 65536, 32768, 32768, 65536, 32768 }, 2)
-   lu.assertEquals(dimms.read(root), { count = 5, layout = "2x64g+3x32g" })
+   tree.edac(prepared.root, { 65536, 32768, 32768, 65536, 32768 }, 2)
+   lu.assertEquals(dimms.read(prepared.root), { count = 5, layout = "2x64g+3x32g" })
 end
 
 function TestDimms:test_edac_that_knows_ranks_only_gives_way_to_the_firmware()
-   put("/sys/devices/system/edac/mc/mc0/rank0/size", "16384\n")
-   lu.assertNil(dimms.read(root))
-   put(DMI, device(32768) .. device(16384) .. tree.END_OF_TABLE)
-   lu.assertEquals(dimms.read(root), { count = 2, layout = "1x32g+1x16g" })
+   prepared.put("/sys/devices/system/edac/mc/mc0/rank0/size", "16384\n")
+   lu.assertNil(dimms.read(prepared.root))
+   prepared.put(DMI, device(32768) .. device(16384) .. tree.END_OF_TABLE)
+   lu.assertEquals(dimms.read(prepared.root), { count = 2, layout = "1x32g+1x16g" })
 end
 
 function TestDimms:test_firmware_table()
    -- An empty slot and the BIOS' flash are no DIMMs; one of 512 MiB; one of unknown size.
-   put(DMI, "\0\4\1\0\0\0" .. device(131072) .. device(0) .. device(16, 0x09) .. device(512) .. device(nil)
+   prepared.put(DMI, "\0\4\1\0\0\0" .. device(131072) .. device(0) .. device(16, 0x09) .. device(512) .. device(nil)
       .. tree.END_OF_TABLE .. device(32768))
-   lu.assertEquals(dimms.read(root), { count = 3, layout = "1x128g+1x512m+1x?" })
+   lu.assertEquals(dimms.read(prepared.root), { count = 3, layout = "1x128g+1x512m+1x?" })
 end
 
 function TestDimms:test_firmware_entries()
    for i = 0, 2 do
-      put(("/sys/firmware/dmi/entries/17-%d/raw"):format(i), device(i == 1 and 0 or 65536))
+      prepared.put(("/sys/firmware/dmi/entries/17-%d/raw"):format(i), device(i == 1 and 0 or 65536))
    end
-   put("/sys/firmware/dmi/entries/16-0/raw", "junk")
-   lu.assertEquals(dimms.read(root), { count = 2, layout = "2x64g" })
-   put("/sys/firmware/dmi/entries/17-2/raw", device(65536):sub(1, 20))
-   lu.assertNil(dimms.read(root))
+   prepared.put("/sys/firmware/dmi/entries/16-0/raw", "junk")
+   lu.assertEquals(dimms.read(prepared.root), { count = 2, layout = "2x64g" })
+   prepared.put("/sys/firmware/dmi/entries/17-2/raw", device(65536):sub(1, 20))
+   lu.assertNil(dimms.read(prepared.root))
 end
 
 function TestDimms:test_a_damaged_table_says_nothing()

@@ -72,13 +72,15 @@ local function assert_fit(row, line)
             assert_text(value, line)
          elseif name ~= "job" and name ~= "values" and name ~= "settings" then
             lu.assertEquals(type(value), "number", line)
-            lu.assertTrue(value >= 0 and value < math.huge, line)
+            lu.assertTrue(value >= 0, line)
+            lu.assertTrue(value < math.huge, line)
          end
       end
    end
    for _, value in pairs(row.values or {}) do
       lu.assertEquals(math.type(value), "float", line)
-      lu.assertTrue(value >= -300 and value <= 1e18, line)
+      lu.assertTrue(value >= -300, line)
+      lu.assertTrue(value <= 1e18, line)
    end
    if row.settings then
       assert_text(record.settings(row) or "", line)

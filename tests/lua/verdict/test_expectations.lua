@@ -1,54 +1,11 @@
--- Expectations: what a node of a class should have, and what comes of a lack.
-package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+-- What a node of a class should have, and what comes of a lack.
+package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local check = require("syscheck.measure.check")
-local counters = require("syscheck.hardware.snapshot")
 local expect = require("syscheck.verdict.expectations")
 local parts = require("syscheck.verdict.parts")
 local policy = require("syscheck.policy.policy")
-local tree = require("tree")
 local show = require("syscheck.verdict.show")
 local verdict = require("syscheck.verdict.rating")
-
-local GIB = 1048576 -- KiB
-
-local root
-
-TestConfirm = {}
-
-function TestConfirm:setUp()
-   root = tree.new()
-end
-
-function TestConfirm:tearDown()
-   tree.remove(root)
-end
-
--- A check at level passive of a node whose first reading was `first` GiB.
-local function passive(first, now)
-   tree.system(root, now * GIB)
-   local text = 'return { expect = { ["*"] = { memory_gib = 768, action = "fail" } } }'
-   local node = { policy = assert(policy.parse(text, "p")), problems = {}, root = root, read_state = function() end }
-   return check.run("passive", node, { class = "c", memory_gib = first }, counters.snapshot(root))
-end
-
-function TestConfirm:test_a_lack_that_a_second_reading_shows_too()
-   local result = passive(736, 724)
-   lu.assertEquals({ result.status, result.confirmed, result.reason },
-      { "fail", true, "memory 736 GiB, expected 768 GiB" })
-end
-
-function TestConfirm:test_a_lack_that_a_second_reading_does_not_show()
-   local result = passive(736, 755)
-   lu.assertEquals({ result.status, result.confirmed, result.reason }, { "warn", false })
-   lu.assertStrContains(result.metrics[1].text, "not confirmed by a second run: 768 GiB")
-end
-
-function TestConfirm:test_level_none_looks_at_nothing()
-   local node = { policy = assert(policy.parse('return { expect = { ["*"] = { memory_gib = 768 } } }', "p")),
-      problems = {}, root = root, read_state = function() end }
-   lu.assertEquals(check.run("none", node, { class = "c", memory_gib = 1 }, counters.snapshot(root)).metrics, {})
-end
 
 TestExpect = {}
 
@@ -116,23 +73,6 @@ function TestExpect:test_the_longest_key_wins_field_by_field()
    lu.assertEquals(expect.of(of, CLASS), { memory_gib = 3, dimms = 2, cores = 1, action = "fail" })
    lu.assertEquals(expect.of(of, "epyc-9654-1s96c-384g").memory_gib, 2)
    lu.assertEquals(expect.of({}, CLASS), { action = "warn" })
-end
-
-function TestExpect:test_bad_policies()
-   for text, want in pairs({
-      ['["*"] = { memory = 768 }'] = "unknown key expect.*.memory",
-      ['["*"] = { dimms = 0 }'] = "expect.*.dimms must be a number from 1, or a list of such",
-      ['["*"] = { dimms = {} }'] = "or a list of such",
-      ['["*"] = { dimms = { 1, "2" } }'] = "or a list of such",
-      ['["*"] = { dimms = { { 1 } } }'] = "or a list of such",
-      ['["*"] = { action = "off" }'] = 'one of "fail", "warn"',
-      ['["*"] = 7'] = "expect.* must be a table",
-      ['["a-2s4c-768g"] = { dimms = 2 }'] = "must not name the memory size",
-   }) do
-      local p, err = policy.parse("return { expect = {" .. text .. "} }", "p")
-      lu.assertNil(p, text)
-      lu.assertStrContains(err, want)
-   end
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

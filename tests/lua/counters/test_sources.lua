@@ -1,0 +1,99 @@
+-- Sources of counters below a prepared root.
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local deltas = require("syscheck.counters.deltas")
+local machine = require("syscheck.hardware.machine")
+local prepared = require("prepared")
+local sources = require("syscheck.counters.sources")
+local throttle = require("syscheck.counters.throttle")
+
+-- Two packages, two cores each, two threads a core; the counts in every CPU's folder.
+local function intel(package_counts)
+   for cpu = 0, 7 do
+      local package, core = cpu // 2 % 2, cpu % 2
+      local dir = ("/sys/devices/system/cpu/cpu%d/"):format(cpu)
+      prepared.put(dir .. "topology/physical_package_id", package .. "\n")
+      prepared.put(dir .. "topology/core_id", core .. "\n")
+      prepared.put(dir .. "thermal_throttle/package_throttle_count", package_counts[package + 1] .. "\n")
+      prepared.put(dir .. "thermal_throttle/package_throttle_total_time_ms", package_counts[package + 1] * 3 .. "\n")
+      prepared.put(dir .. "thermal_throttle/core_throttle_count", "5\n")
+   end
+end
+
+TestSources = { setUp = prepared.setUp, tearDown = prepared.tearDown }
+
+local function read(source)
+   local values = sources[source].read(machine.at(prepared.root))
+   return values and deltas.total(values)
+end
+
+function TestSources:test_a_packages_count_is_counted_once()
+   intel({ 100, 7 })
+   lu.assertEquals(read("throttle"), { package_count = 107, package_ms = 321, core_count = 20 })
+end
+
+function TestSources:test_absent_is_not_zero()
+   for _, source in ipairs(sources) do
+      lu.assertNil(read(source.name), source.name)
+   end
+   prepared.put("/sys/devices/system/cpu/cpu0/topology/core_id", "0\n") -- AMD: no thermal_throttle
+   lu.assertNil(read("throttle"))
+   lu.assertNil(throttle.events(nil))
+end
+
+function TestSources:test_pressure()
+   prepared.put("/proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=123\n"
+      .. "full avg10=0.00 avg60=0.00 avg300=0.00 total=45\n")
+   lu.assertEquals(read("pressure"), { io_some_us = 123, io_full_us = 45 })
+end
+
+function TestSources:test_cpu()
+   prepared.put("/proc/stat", "cpu  1 2 3 4 55 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n")
+   lu.assertEquals(read("cpu"), { iowait_ms = 550, steal_ms = 80 })
+end
+
+function TestSources:test_disk_whole_devices_only()
+   for _, name in ipairs({ "nvme0n1", "sda", "dm-0", "md0", "loop0" }) do
+      prepared.put("/sys/block/" .. name .. "/stat", "x\n")
+   end
+   prepared.put("/proc/diskstats", "   8 0 sda 10 0 100 0 20 0 200 0 0 777 0 0 0 0 0\n"
+      .. "   8 1 sda1 10 0 100 0 20 0 200 0 0 777 0 0 0 0 0\n"
+      .. " 259 0 nvme0n1 1 0 2 0 3 0 4 0 0 5 0\n"
+      .. " 253 0 dm-0 10 0 100 0 20 0 200 0 0 777 0\n   7 0 loop0 1 1 1 1 1 1 1 1 1 1 1\nshort line\n")
+   lu.assertEquals(read("disk"), { busy_ms = 782, read_bytes = 102 * 512, written_bytes = 204 * 512 })
+end
+
+function TestSources:test_nfs()
+   prepared.put("/proc/self/mountstats", "device proc mounted on /proc with fstype proc\n"
+      .. "device srv:/home mounted on /home with fstype nfs4 statvers=1.1\n\tper-op statistics\n"
+      .. "\t        READ: 10 10 0 100 2000 5 40 50 0\n\t       WRITE: 4 4 0 300 40 1 2 9 0\n"
+      .. "device none mounted on /sys with fstype sysfs\n\t READ: 99 9 9 9 9 9 9 9 9\n")
+   lu.assertEquals(read("nfs"), { ops = 14, op_ms = 59, bytes = 2440 })
+end
+
+function TestSources:test_lustre()
+   prepared.put("/proc/fs/lustre/llite/scratch-ffff/stats", "snapshot_time 1 secs.nsecs\n"
+      .. "read_bytes 3 samples [bytes] 1 2 4096 9\nwrite_bytes 3 samples [bytes] 1 2 8192 9\n"
+      .. "open 5 samples [usec] 1 9 50 99\nread 2 samples [usec] 1 9 30 99\n")
+   lu.assertEquals(read("lustre"), { ops = 7, op_us = 80, read_bytes = 4096, written_bytes = 8192 })
+end
+
+function TestSources:test_memory_errors_and_oom()
+   prepared.put("/sys/devices/system/edac/mc/mc0/ce_count", "3\n")
+   prepared.put("/sys/devices/system/edac/mc/mc0/ue_count", "0\n")
+   prepared.put("/sys/devices/system/edac/mc/mc1/ce_count", "4\n")
+   prepared.put("/proc/vmstat", "nr_free_pages 1\noom_kill 2\n")
+   lu.assertEquals(read("memory_errors"), { corrected = 7, uncorrected = 0 })
+   lu.assertEquals(read("oom"), { kills = 2 })
+end
+
+function TestSources:test_garbage_is_absent()
+   prepared.put("/proc/stat", "cpu  x y\n")
+   prepared.put("/proc/pressure/io", "nonsense\n")
+   prepared.put("/proc/diskstats", "\0\0\n")
+   for _, source in ipairs({ "cpu", "pressure", "disk" }) do
+      lu.assertNil(read(source), source)
+   end
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
