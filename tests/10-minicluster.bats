@@ -4,6 +4,7 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load eventually
 
 MC=$(cd "$BATS_TEST_DIRNAME/cluster" && pwd)/minicluster
 
@@ -142,9 +143,10 @@ turns() {
 	SLURM_CONF=$BASE/b/etc/slurm.conf run srun -N2 hostname
 	[ "$(sort <<<"$output")" = $'n1\nn2' ]
 	slot=$(sed -n 's/^SLOT=//p' "$BASE/b/settings")
-	SLURM_CONF=$BASE/b/etc/slurm.conf srun -N2 sleep 471148 &
+	# Not with bats' own pipe: an srun whose slurmctld is gone may stay.
+	SLURM_CONF=$BASE/b/etc/slurm.conf srun -N2 sleep 471148 3>&- &
 	srun=$!
-	sleep 1
+	eventually 30 pgrep -fx 'sleep 471148'
 	while read -r name pid _; do
 		case $name in
 		munged | slurmctld | slurmd.n1 | n2.namespace) kill -9 "$pid" ;;
@@ -154,7 +156,8 @@ turns() {
 	[ "$status" -eq 1 ]
 	[[ $output == *"slurmctld DEAD"* ]]
 	"$MC" down --dir "$BASE/b"
-	kill "$srun"
+	pkill -9 -P "$srun" || true
+	kill -9 "$srun"
 	[ ! -e "$BASE/b" ]
 	[ ! -e "/run/minicluster-slots/$slot" ]
 	run ip link show "scmc$slot"

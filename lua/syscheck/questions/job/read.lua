@@ -103,13 +103,7 @@ function job_store.answer(store, runs, only_count)
          end
          row.values, row.elapsed_s = job_store.numbers(fields.JOB, t, 7), t[4]
       end
-      table.sort(rows, function(a, b)
-         if a.time ~= b.time then
-            return a.time < b.time
-         end
-         return a.node < b.node
-      end)
-      run.rows = rows
+      run.rows = job_records.sort(rows)
    end
    return runs
 end

@@ -43,6 +43,17 @@ function job_records.part(record)
    return out
 end
 
+--- Rows in the order of their time, then by name.
+function job_records.sort(rows)
+   table.sort(rows, function(a, b)
+      if a.time ~= b.time then
+         return a.time < b.time
+      end
+      return a.node < b.node
+   end)
+   return rows
+end
+
 --- Which part, and what it counted: "mc0 CPU0_DIMM_A1: corrected 12".
 -- @param e of a job record's `errors`
 function job_records.error_text(e)
@@ -106,13 +117,7 @@ local function pair(list)
          row.elapsed_s = type(record.elapsed_s) == "number" and record.elapsed_s or nil
       end
    end
-   table.sort(rows, function(a, b)
-      if a.time ~= b.time then
-         return a.time < b.time
-      end
-      return a.node < b.node
-   end)
-   return rows
+   return job_records.sort(rows)
 end
 
 -- What distinguishes runs of a job: the nodes that Slurm chose, and its count where it has one.
@@ -145,17 +150,6 @@ function job_records.answer(list)
       run.seen = #run.rows
    end
    return runs
-end
-
---- An entry of errors, see counters/deltas: "mc0 CPU0_DIMM_A1: corrected 12".
-function job_records.error_text(e)
-   local counts = {}
-   for _, name in ipairs({ "corrected", "uncorrected", "errors", "downed" }) do
-      if type(e[name]) == "number" and e[name] > 0 then
-         counts[#counts + 1] = ("%s %.0f"):format(name, e[name])
-      end
-   end
-   return ("%s: %s"):format(tostring(e.unit or e.kind), table.concat(counts, ", "))
 end
 
 return job_records
