@@ -6,20 +6,8 @@ local policy = require("syscheck.policy.policy")
 local slurmconf = require("syscheck.slurm.conf")
 local times = require("syscheck.doctor.rules.times")
 
--- A file system of these files.
-local function disk(files)
-   return function(path)
-      if files[path] then
-         return files[path]
-      end
-      return nil, path .. ": is not there"
-   end
-end
-
-local function parse(text, more)
-   local files = more or {}
-   files["/e/slurm.conf"] = text
-   return assert(slurmconf.parse("/e/slurm.conf", disk(files)))
+local function parse(text)
+   return assert(slurmconf.parse("/e/slurm.conf", function() return text end))
 end
 
 TestTimes = {}
