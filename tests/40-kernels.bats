@@ -7,7 +7,6 @@
 bats_require_minimum_version 1.5.0
 load kernels
 
-ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 K=$ROOT/build/kernels
 ALL=(stream dgemm noise numa scaling)
 

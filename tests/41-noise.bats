@@ -7,7 +7,6 @@
 bats_require_minimum_version 1.5.0
 load kernels
 
-ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 NOISE=$ROOT/build/kernels/noise
 INJECT=$ROOT/build/tests/bench/inject
 

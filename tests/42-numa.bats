@@ -7,7 +7,6 @@
 bats_require_minimum_version 1.5.0
 load kernels
 
-ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 K=$ROOT/build/kernels
 BOTH=(numa scaling)
 
@@ -135,24 +134,7 @@ in_group() {
 @test "numa: memory that cannot be bound, or that lies elsewhere, is exit 2" {
 	run --separate-stderr "$K/numa" --seconds 0.1
 	[ "$(get 'r.bound')" = true ] || skip "no NUMA here"
-	cat >"$BATS_TEST_TMPDIR/lies.c" <<-'C'
-	#include <errno.h>
-	#include <stdlib.h>
-	long mbind(void *p, unsigned long n, int mode, const unsigned long *mask, unsigned long max, unsigned flags)
-	{
-		(void)p; (void)n; (void)mode; (void)mask; (void)max; (void)flags;
-		errno = EPERM;
-		return getenv("NO_BIND") ? -1 : 0;
-	}
-	long move_pages(int pid, unsigned long n, void **pages, const int *nodes, int *status, int flags)
-	{
-		(void)pid; (void)pages; (void)nodes; (void)flags;
-		for (unsigned long i = 0; i < n; i++)
-			status[i] = 63;
-		return 0;
-	}
-	C
-	gcc -shared -fPIC -o "$BATS_TEST_TMPDIR/lies.so" "$BATS_TEST_TMPDIR/lies.c"
+	gcc -shared -fPIC -o "$BATS_TEST_TMPDIR/lies.so" "$FIXTURES/lies.c"
 	run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/lies.so" "$K/numa" --seconds 0.2
 	quiet_failure numa
 	[[ $stderr == *"lies on another"* ]]
@@ -165,28 +147,7 @@ in_group() {
 	run --separate-stderr "$K/numa" --seconds 0.1
 	[ "$(get 'r.bound and #r.left_out == 0')" = true ] || skip "no NUMA here"
 	# A second node, full.
-	cat >"$BATS_TEST_TMPDIR/full.c" <<-'C'
-	#include <dlfcn.h>
-	#include <numa.h>
-	#include <stdio.h>
-	#include <string.h>
-	int numa_max_node(void) { return 200; }
-	long long numa_node_size64(int node, long long *left) { if (left) *left = 0; return node == 0 || node == 200 ? 1 << 30 : -1; }
-	struct bitmask *numa_get_mems_allowed(void)
-	{
-		struct bitmask *m = numa_bitmask_alloc(1024);
-		numa_bitmask_setbit(m, 0);
-		return numa_bitmask_setbit(m, 200);
-	}
-	FILE *fopen(const char *path, const char *mode)
-	{
-		static char full[] = "Node 200 MemFree:  100 kB\nNode 200 Inactive(file):  20 kB\n";
-		if (strstr(path, "/node200/meminfo"))
-			return fmemopen(full, strlen(full), "r");
-		return ((FILE *(*)(const char *, const char *))dlsym(RTLD_NEXT, "fopen"))(path, mode);
-	}
-	C
-	gcc -shared -fPIC -D_GNU_SOURCE -o "$BATS_TEST_TMPDIR/full.so" "$BATS_TEST_TMPDIR/full.c" -ldl
+	gcc -shared -fPIC -D_GNU_SOURCE -o "$BATS_TEST_TMPDIR/full.so" "$FIXTURES/full_node.c" -ldl
 	run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/full.so" "$K/numa" --seconds 0.3 --max-memory 100
 	[ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
 	[ "$(get '#r.left_out == 1 and r.left_out[1] == 200 and #r.nodes == 1 and r.latency_ns > 0')" = true ]
@@ -194,31 +155,7 @@ in_group() {
 
 # Flips one bit of anonymous memory of a kernel at work, as a failing DIMM would.
 flip() {
-	cat >"$BATS_TEST_TMPDIR/flip.c" <<-'C'
-	#define _GNU_SOURCE
-	#include <pthread.h>
-	#include <stdlib.h>
-	#include <sys/mman.h>
-	#include <unistd.h>
-	static char *at;
-	static void *later(void *unused)
-	{
-		usleep((unsigned)atoi(getenv("FLIP_US")));
-		__atomic_fetch_xor(at, 1 << 3, __ATOMIC_SEQ_CST);
-		return unused;
-	}
-	/* The first large range that is to have huge pages; the third array of its first block, which is only read. */
-	int madvise(void *p, size_t n, int advice)
-	{
-		pthread_t t;
-		if (at == NULL && advice == MADV_HUGEPAGE && n > 1 << 20) {
-			at = (char *)p + 524288 + 4103;
-			pthread_create(&t, NULL, later, NULL);
-		}
-		return 0;
-	}
-	C
-	gcc -shared -fPIC -O1 -o "$BATS_TEST_TMPDIR/flip.so" "$BATS_TEST_TMPDIR/flip.c" -lpthread
+	gcc -shared -fPIC -O1 -o "$BATS_TEST_TMPDIR/flip.so" "$FIXTURES/flip.c" -lpthread
 }
 
 @test "numa, scaling: one flipped bit in memory is caught: exit 1, the place named" {

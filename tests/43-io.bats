@@ -10,10 +10,6 @@ load kernels
 
 IO=$ROOT/build/kernels/io
 
-setup_file() {
-	agent_install
-}
-
 setup() {
 	D=$BATS_TEST_TMPDIR/d
 	mkdir "$D"

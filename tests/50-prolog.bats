@@ -7,14 +7,6 @@
 bats_require_minimum_version 1.5.0
 load helpers
 
-setup_file() {
-	agent_install
-}
-
-setup() {
-	agent_reset
-}
-
 @test "pass: the job starts, no call to Slurm, a check record and the status for the plugin" {
 	run prolog
 	[ "$status" -eq 0 ]

@@ -6,10 +6,6 @@
 bats_require_minimum_version 1.5.0
 load helpers
 
-setup_file() {
-	agent_install
-}
-
 setup() {
 	agent_reset
 	STATE=$P/var/lib/syscheck
@@ -17,33 +13,12 @@ setup() {
 
 # job_records [EXPRESSION]: of each job record r in the spool; default: how many there are
 job_records() {
-	lua5.4 /dev/fd/3 "$SPOOL" "${1:-}" 3<<-'LUA'
-	local n = 0
-	for line in io.lines(arg[1]) do
-		local r = require("cjson").decode(line)
-		if r.kind == "job" then
-			n = n + 1
-			local value = arg[2] ~= "" and load("local r = ... return " .. arg[2])(r)
-			if arg[2] ~= "" then print(math.type(value) == "float" and math.tointeger(value) or value) end
-		end
-	end
-	if arg[2] == "" then print(n) end
-	LUA
+	lua5.4 "$FIXTURES/job_records.lua" "$SPOOL" "${1:-}"
 }
 
 # others JOB: IDs in its last record, and how many more
 others() {
-	lua5.4 /dev/fd/3 "$SPOOL" "$1" 3<<-'LUA'
-	local text
-	for line in io.lines(arg[1]) do
-		local r = require("cjson").decode(line)
-		if r.kind == "job" and r.job.id == tonumber(arg[2]) then
-			text = ("%d "):rep(#(r.others or {})):format(table.unpack(r.others or {})):gsub(" $", "")
-				.. (r.others_more and (" +%d"):format(r.others_more) or "")
-		end
-	end
-	print(text or "no record")
-	LUA
+	lua5.4 "$FIXTURES/job_others.lua" "$SPOOL" "$1"
 }
 
 # steps JOB LINE...: what the plugin leaves

@@ -5,10 +5,6 @@
 bats_require_minimum_version 1.5.0
 load helpers
 
-setup_file() {
-	agent_install
-}
-
 setup() {
 	agent_reset
 	S=$BATS_TEST_TMPDIR/spool
@@ -25,33 +21,12 @@ teardown() {
 # append FROM TO [OPTIONS]: records with these numbers, 1 kB each; prints what was not
 # acknowledged
 append() {
-	lua5.4 - "$P/share/syscheck/lua" "$S" "$1" "$2" "${3:-}" <<-'LUA'
-	package.path = arg[1] .. "/?.lua;" .. package.path
-	local records = require("syscheck.spool.records")
-	local now = require("syscheck.lib.time").show(os.time())
-	local options = load("return {" .. arg[5] .. "}")()
-	for i = tonumber(arg[3]), tonumber(arg[4]) do
-		local ok, err = records.append(arg[2], { v = 1, kind = "job", id = ("%032x"):format(i), node = "n1",
-			boot_id = "b", cluster = "c", time = now, class = "c", job = { id = i, name = ("x"):rep(900) },
-			["end"] = { time = now } }, options)
-		if not ok then print(i .. ": " .. err) end
-	end
-	LUA
+	lua5.4 "$FIXTURES/spool_append.lua" "$P/share/syscheck/lua" "$S" "$1" "$2" "${3:-}"
 }
 
 # numbers DIR...: what their readers find, in order; a loss as LOSS:RECORDS:REASON; complaints as BAD
 numbers() {
-	lua5.4 - "$P/share/syscheck/lua" "$@" <<-'LUA'
-	package.path = arg[1] .. "/?.lua;" .. package.path
-	local records = require("syscheck.spool.records")
-	local out = {}
-	for r in records.read({ table.unpack(arg, 2) }, function(file, line, why)
-		out[#out + 1] = ("BAD:%d:%s"):format(line, why)
-	end) do
-		out[#out + 1] = r.kind == "loss" and ("LOSS:%d:%s"):format(r.lost_records, r.reason) or tostring(tonumber(r.id, 16))
-	end
-	print(table.concat(out, " "))
-	LUA
+	lua5.4 "$FIXTURES/spool_numbers.lua" "$P/share/syscheck/lua" "$@"
 }
 
 # closed, shipped: how many segments
@@ -192,25 +167,7 @@ full_disk() {
 
 @test "a segment that vanishes or is closed while it is read: no complaint, nothing twice" {
 	append 1 40 "$SMALL"
-	lua5.4 - "$P/share/syscheck/lua" "$S" >"$BATS_TEST_TMPDIR/got" <<-'LUA'
-	package.path = arg[1] .. "/?.lua;" .. package.path
-	local records = require("syscheck.spool.records")
-	local segments = require("syscheck.spool.segments")
-	local journal = require("syscheck.spool.journal")
-	local n = 0
-	for r in records.read({ arg[2] }, function(...) print("BAD", ...) end) do
-		n = n + 1
-		print(tonumber(r.id, 16))
-		if n == 1 then
-			local list = segments.list(arg[2]).closed
-			-- The second is shipped, the third removed, the open one closed.
-			assert(os.rename(arg[2] .. "/" .. list[2], arg[2] .. "/" .. segments.shipped_name(list[2])))
-			assert(os.remove(arg[2] .. "/" .. list[3]))
-			assert(journal.close(arg[2]))
-			assert(records.append(arg[2], { v = 1, kind = "job", id = ("%032x"):format(99), node = "n1" }))
-		end
-	end
-	LUA
+	lua5.4 "$FIXTURES/spool_changes.lua" "$P/share/syscheck/lua" "$S" >"$BATS_TEST_TMPDIR/got"
 	run ! grep BAD "$BATS_TEST_TMPDIR/got"
 	[ "$(sort "$BATS_TEST_TMPDIR/got" | uniq -d)" = "" ]
 	[ "$(head -n 1 "$BATS_TEST_TMPDIR/got") $(tail -n 1 "$BATS_TEST_TMPDIR/got")" = "1 40" ]

@@ -6,10 +6,6 @@
 bats_require_minimum_version 1.5.0
 load helpers
 
-setup_file() {
-	agent_install
-}
-
 setup() {
 	agent_reset
 	kernel stream "$(says stream '"triad_gbs":61.3')"

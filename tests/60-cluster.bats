@@ -8,17 +8,8 @@ bats_require_minimum_version 1.5.0
 load eventually
 load minicluster
 
-ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-MC=$ROOT/tests/cluster/minicluster
-
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	export BASE MINICLUSTER_DIR
-	BASE=$(mktemp -d /var/tmp/cl.XXXXXX)
-	chmod 755 "$BASE"
-	MINICLUSTER_DIR=$BASE/c
-	"$MC" up --nodes 3
-	mkdir -m 1777 "$BASE/out"
+	cluster_up --nodes 3
 	mkdir "$BASE/kernels"
 	cp "$MINICLUSTER_DIR"/prefix/libexec/syscheck/{stream,dgemm,noise} "$BASE/kernels/"
 }
@@ -27,15 +18,12 @@ teardown_file() {
 	[ -n "${BASE:-}" ] || return 0
 	local code=0
 	"$ROOT/tests/schema.py" "$MINICLUSTER_DIR"/var/spool/syscheck/*/records*.jsonl || code=1
-	"$MC" down
-	rm -rf "$BASE"
+	cluster_down
 	return "$code"
 }
 
 setup() {
-	eval "$("$MC" env)"
-	cd "$BASE/out" || return
-	unset "${!SLURM_JOB@}" "${!SYSCHECK_@}"
+	cluster_enter
 	# One of them may still run.
 	cp --remove-destination "$BASE"/kernels/* "$MINICLUSTER_DIR/prefix/libexec/syscheck/"
 	policy ''
@@ -303,19 +291,7 @@ no_node_is_drained() {
 
 # A user's own plugin can put anything into the job's SPANK environment.
 @test "job_submit: forged values are refused, shown harmless, and run nowhere" {
-	cat >"$BASE/forge.c" <<-'C'
-	#include <slurm/spank.h>
-	#include <stdlib.h>
-	SPANK_PLUGIN(forge, 1)
-	int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
-	{
-		(void)ac, (void)av;
-		if (getenv("FORGE"))
-			spank_job_control_setenv(sp, "SYSCHECK", getenv("FORGE"), 1);
-		return 0;
-	}
-	C
-	gcc -shared -fPIC -o "$BASE/forge.so" "$BASE/forge.c"
+	gcc -shared -fPIC -o "$BASE/forge.so" "$FIXTURES/forge.c"
 	cp -r "$MINICLUSTER_DIR/etc" "$BASE/forged"
 	echo "required $BASE/forge.so" >"$BASE/forged/plugstack.conf"
 	local value

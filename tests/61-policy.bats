@@ -6,17 +6,8 @@
 bats_require_minimum_version 1.5.0
 load minicluster
 
-ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-MC=$ROOT/tests/cluster/minicluster
-
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	export BASE MINICLUSTER_DIR
-	BASE=$(mktemp -d /var/tmp/po.XXXXXX)
-	chmod 755 "$BASE"
-	MINICLUSTER_DIR=$BASE/c
-	"$MC" up --nodes 2
-	mkdir -m 1777 "$BASE/out"
+	cluster_up --nodes 2
 	local kernel
 	for kernel in stream:triad_gbs:10 dgemm:gflops:10 noise:noise_pct:1 numa:latency_ns:100 scaling:best_gbs:10; do
 		IFS=: read -r kernel name value <<<"$kernel"
@@ -27,18 +18,9 @@ setup_file() {
 	done
 }
 
-teardown_file() {
-	[ -n "${BASE:-}" ] || return 0
-	"$MC" down
-	rm -rf "$BASE"
-}
-
 setup() {
-	eval "$("$MC" env)"
-	cd "$BASE/out" || return
-	unset "${!SLURM_JOB@}" "${!SYSCHECK_@}"
-	: >"$MINICLUSTER_DIR/var/log/syscheck.log"
-	LOG=$MINICLUSTER_DIR/var/log/syscheck.log
+	cluster_enter
+	: >"$LOG"
 }
 
 teardown() {

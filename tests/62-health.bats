@@ -8,16 +8,8 @@ bats_require_minimum_version 1.5.0
 load eventually
 load minicluster
 
-ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-MC=$ROOT/tests/cluster/minicluster
-
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	export BASE MINICLUSTER_DIR
-	BASE=$(mktemp -d /var/tmp/health.XXXXXX)
-	chmod 755 "$BASE"
-	MINICLUSTER_DIR=$BASE/c
-	"$MC" up --nodes 2
+	cluster_up --nodes 2
 	eval "$("$MC" env)"
 	printf '%s\n' "HealthCheckProgram=$MINICLUSTER_DIR/prefix/libexec/syscheck/health" HealthCheckInterval=2 \
 		HealthCheckNodeState=IDLE >>"$MINICLUSTER_DIR/etc/slurm.conf"
@@ -29,17 +21,8 @@ setup_file() {
 	srun -N2 true
 }
 
-teardown_file() {
-	[ -n "${BASE:-}" ] || return 0
-	"$MC" down
-	rm -rf "$BASE"
-}
-
 setup() {
-	eval "$("$MC" env)"
-	cd "$BASE" || return
-	unset "${!SLURM_JOB@}" "${!SYSCHECK_@}"
-	LOG=$MINICLUSTER_DIR/var/log/syscheck.log
+	cluster_enter .
 	LIBEXEC=$MINICLUSTER_DIR/prefix/libexec/syscheck
 	: >"$LOG"
 }

@@ -5,31 +5,16 @@
 
 bats_require_minimum_version 1.5.0
 load eventually
+load minicluster
 
-ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-MC=$ROOT/tests/cluster/minicluster
 MB=1048576
 
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	export BASE MINICLUSTER_DIR
-	BASE=$(mktemp -d /var/tmp/st.XXXXXX)
-	chmod 755 "$BASE"
-	MINICLUSTER_DIR=$BASE/c
-	"$MC" up --nodes 2 --accounting
-	mkdir -m 1777 "$BASE/out"
-}
-
-teardown_file() {
-	[ -n "${BASE:-}" ] || return 0
-	"$MC" down
-	rm -rf "$BASE"
+	cluster_up --nodes 2 --accounting
 }
 
 setup() {
-	eval "$("$MC" env)"
-	cd "$BASE/out" || return
-	unset "${!SLURM_JOB@}" "${!SYSCHECK_@}"
+	cluster_enter
 }
 
 # submit [OPTION...] <<<SCRIPT: id of a new batch job

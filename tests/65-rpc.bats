@@ -4,24 +4,16 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load minicluster
 
-ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-MC=$ROOT/tests/cluster/minicluster
 NODES=100
 
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	export BASE MINICLUSTER_DIR
-	BASE=$(mktemp -d /var/tmp/rpc.XXXXXX)
-	chmod 755 "$BASE"
-	MINICLUSTER_DIR=$BASE/c
-	"$MC" up --mode ports --nodes "$NODES"
+	cluster_up --mode ports --nodes "$NODES"
 }
 
-teardown_file() {
-	[ -n "${BASE:-}" ] || return 0
-	"$MC" down
-	rm -rf "$BASE"
+setup() {
+	cluster_enter
 }
 
 # rpcs_of LEVEL: "type count" of every RPC that slurmctld got during one job on all nodes
@@ -30,7 +22,7 @@ rpcs_of() {
 	# The nodes' own registrations after the start are not the job's.
 	sleep 2
 	sdiag -r >/dev/null
-	job=$(sbatch --parsable -N "$NODES" --syscheck="$1" -o "$BASE/out" --wrap true)
+	job=$(sbatch --parsable -N "$NODES" --syscheck="$1" -o /dev/null --wrap true)
 	until [[ "$(tail -n 400 "$log")" == *"_job_complete: JobId=$job done"* ]]; do sleep 0.3; done
 	until [ "$(sinfo -h -o %T | sort -u)" = idle ]; do sleep 0.3; done
 	sdiag | sed -nE 's/^\s*([A-Z_]+) +\( *[0-9]+\) +count:([0-9]+) .*/\1 \2/p' |
@@ -45,7 +37,6 @@ records() {
 }
 
 @test "100 passing prologs and epilogs add no RPC: the same counts as with empty ones" {
-	eval "$("$MC" env)"
 	local with without libexec=$MINICLUSTER_DIR/prefix/libexec/syscheck checks jobs
 	with=$(rpcs_of passive)
 	checks=$(records check) jobs=$(records job)

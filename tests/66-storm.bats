@@ -8,16 +8,8 @@ bats_require_minimum_version 1.5.0
 load eventually
 load minicluster
 
-ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-MC=$ROOT/tests/cluster/minicluster
-
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	export BASE MINICLUSTER_DIR
-	BASE=$(mktemp -d /var/tmp/st.XXXXXX)
-	chmod 755 "$BASE"
-	MINICLUSTER_DIR=$BASE/c
-	"$MC" up --mode ports --nodes 12
+	cluster_up --mode ports --nodes 12
 	local libexec=$MINICLUSTER_DIR/prefix/libexec/syscheck
 	# A kernel's environment names no node; the agent's does.
 	rm "$libexec/stream"
@@ -28,15 +20,8 @@ setup_file() {
 	chmod 755 "$libexec/stream"
 }
 
-teardown_file() {
-	[ -n "${BASE:-}" ] || return 0
-	"$MC" down
-	rm -rf "$BASE"
-}
-
 setup() {
-	eval "$("$MC" env)"
-	cd "$BASE" || return
+	cluster_enter .
 	rm -f "$BASE"/bad.*
 	: >"$MINICLUSTER_DIR/var/log/syscheck.log"
 	policy ''

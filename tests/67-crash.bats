@@ -7,10 +7,6 @@
 bats_require_minimum_version 1.5.0
 load helpers
 
-setup_file() {
-	agent_install
-}
-
 @test "500 kills: nothing acknowledged is lost, nothing is there twice" {
 	local work=$BATS_TEST_TMPDIR seed=${CRASH_SEED:-$RANDOM} lua=$P/share/syscheck/lua
 	mkdir "$work/acks" "$work/dest"

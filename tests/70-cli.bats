@@ -5,10 +5,6 @@
 bats_require_minimum_version 1.5.0
 load helpers
 
-setup_file() {
-	agent_install
-}
-
 setup() {
 	agent_reset
 	PATH=$P/bin:$PATH

@@ -5,10 +5,6 @@
 bats_require_minimum_version 1.5.0
 load helpers
 
-setup_file() {
-	agent_install
-}
-
 setup() {
 	agent_reset
 	policy 'mode = "enforce"'
@@ -20,18 +16,7 @@ setup() {
 
 # fleet FACTOR [CLASS [NODES [CHECKS [EXTRA]]]]: records of a spool, triad around 100 x FACTOR
 fleet() {
-	lua5.4 - "$@" >>"$D/records.jsonl" <<-'LUA'
-	local factor, class, nodes, checks, extra = table.unpack(arg)
-	math.randomseed(os.time(), os.clock() * 1e9 // 1)
-	for n = 1, tonumber(nodes or 6) do
-		for c = 1, tonumber(checks or 5) do
-			print(('{"v":1,"kind":"check","id":"%016x%016x","node":"n%d","class":"%s","time":"2026-01-01T00:00:00Z",'
-				.. '"runs":[{"kernel":"stream","state":"ok","result":{"triad_gbs":%.14g}}]%s}'):format(
-				math.random(0), math.random(0), n, class or "epyc-9654-2s192c-768g",
-				100 * factor * (1 + ((n * 7 + c * 3) % 5 - 2) / 200), extra or ""))
-		end
-	end
-	LUA
+	lua5.4 "$FIXTURES/fleet_checks.lua" "$@" >>"$D/records.jsonl"
 }
 
 learn() {

@@ -39,69 +39,7 @@ setup() {
 #   n3 throttles in job 4010, n2 is drained by job 4020's check and comes back, n4 has memory
 #   errors in 4015; 4007 is array task 4000_4, 4009 is 4008+1, 4030 was requeued; n1 lost records.
 history() {
-	lua5.4 - <<-'LUA'
-	local json = require("cjson")
-	local base = os.time() - 6 * 86400
-	local serial = 0
-	local function time(t)
-		return os.date("!%Y-%m-%dT%H:%M:%SZ", t)
-	end
-	local function write(kind, node, t, r)
-		serial = serial + 1
-		r.v, r.kind, r.id, r.cluster, r.node, r.time = 1, kind, ("%08x%024x"):format(serial, serial), "c1", node, time(t)
-		r.class = "epyc-9654-2s192c-768g"
-		print(json.encode(r))
-		return r.id
-	end
-	local function config(r, new)
-		r.config_id, r.config = new and "deadbeef" or "cafebabe", { kernel = new and "6.2" or "6.1", thp = "always" }
-		return r
-	end
-	local function metric(name, value, bad)
-		return { name = name, value = value, status = bad and "fail" or "pass",
-			text = bad and "triad 61.3 < 77.4 GB/s" or nil }
-	end
-	local function run(job, t, nodes, broken)
-		for i, n in ipairs(nodes) do
-			local bad = job.id == broken and n == 2
-			local check = write("check", "n" .. n, t + i, config({ trigger = "prolog", level = "quick", asked = "quick",
-				status = bad and "fail" or "pass", action = bad and "drain" or "none", job = job,
-				text = bad and "triad 61.3 < 77.4 GB/s" or nil,
-				drain = bad and { done = true, reason = "syscheck: triad 61.3 < 77.4 GB/s" } or nil,
-				metrics = { metric("triad_gbs", bad and 61.3 or 86 + n / 10, bad), metric("gflops", 4000 + n),
-					metric("noise_pct", 0.2) } }, job.id > 4050))
-			local hot, ecc = job.id == 4010 and n == 3, job.id == 4015 and n == 4
-			write("job", "n" .. n, t + 1800 + i, config({ job = job, check = { id = check }, elapsed_s = 1800,
-				throttle_events = hot and 1204 or 0,
-				delta = { throttle = { package_ms = hot and 3612 or 0, package_count = hot and 1204 or 0 },
-					pressure = { io_some_us = 1000 * n }, memory_errors = { corrected = ecc and 12 or 0, uncorrected = 0 } },
-				errors = ecc and { { kind = "dimm", unit = "mc0 CPU0_DIMM_A1", corrected = 12 } } or nil,
-				others = job.id == 4011 and { 9001, 9002 } or nil }, job.id > 4050))
-		end
-	end
-	for id = 4001, 4100 do
-		local t = base + (id - 4000) * 3600
-		local job = { id = id, user = id % 2 == 0 and "alice" or "nobody", partition = "main", account = "physics",
-			nodes = 4, nodelist = "n[1-4]", name = id == 4003 and os.getenv("NASTY") or id == 4005 and ("x"):rep(10240)
-			or "job" .. id % 5 }
-		if id == 4007 then
-			job.array_job_id, job.array_task_id = 4000, 4
-		elseif id == 4009 then
-			job.het_job_id, job.het_offset = 4008, 1
-		elseif id == 4030 then
-			job.restart = 0
-			run(job, t, { 1, 2, 3, 4 })
-			job.restart = 1
-			t = t + 7200
-		end
-		run(job, t, { 1, 2, 3, 4 }, 4020)
-		if id == 4020 then
-			write("check", "n2", t + 2000, config({ trigger = "health", level = "quick", status = "pass", action = "resume",
-				metrics = { metric("triad_gbs", 86) } }))
-		end
-	end
-	write("loss", "n1", base + 90000, { lost_records = 3, lost_bytes = 4000, reason = "disk full" })
-	LUA
+	lua5.4 "$FIXTURES/week.lua"
 }
 
 # of EXPRESSION: of a, the JSON that `run` left in $output
@@ -260,21 +198,7 @@ as_asker() {
 }
 
 @test "fleet: slowest, fastest, spread, who is out" {
-	lua5.4 - >"$BATS_TEST_TMPDIR/records.jsonl" <<-'LUA'
-	for n = 1, 20 do
-		for c = 1, 2 do
-			local triad = n == 7 and c == 2 and 61.3 or 86 + n % 3
-			print(('{"v":1,"kind":"check","id":"%08x%08x0000000000000000","cluster":"c1","node":"f%d","time":"%s","class":"%s",'
-				.. '"level":"quick","status":"%s","action":"none","metrics":[{"name":"triad_gbs","value":%g,"status":"pass"}]}')
-				:format(n, c, n, os.date("!%Y-%m-%dT%H:%M:%SZ", os.time() - 8000 + c * 3600), n == 20 and "xeon" or "epyc",
-					n == 7 and c == 2 and "fail" or "pass", triad))
-		end
-		-- What was looked at since then measured nothing.
-		print(('{"v":1,"kind":"check","id":"%08x%08x0000000000000000","cluster":"c1","node":"f%d","time":"%s","class":"%s",'
-			.. '"level":"passive","status":"pass","action":"none","metrics":[]}'):format(n, 9, n,
-			os.date("!%Y-%m-%dT%H:%M:%SZ", os.time() - 60), n == 20 and "xeon" or "epyc"))
-	end
-	LUA
+	lua5.4 "$FIXTURES/fleet_newest.lua" >"$BATS_TEST_TMPDIR/records.jsonl"
 	STORE=$BATS_TEST_TMPDIR/fleet.db
 	syscheck ingest --store "$STORE" "$BATS_TEST_TMPDIR/records.jsonl"
 	run --separate-stderr syscheck fleet --store "$STORE"

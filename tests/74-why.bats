@@ -33,48 +33,7 @@ setup() {
 #   with the file system slow for all; 5070 has a hostile name; 5080 is array task 5000_7,
 #   5082 is 5081+1; 5090 is the only one of its kind.
 history() {
-	lua5.4 - <<-'LUA'
-	local json = require("cjson")
-	local base = os.time() - 10 * 86400
-	math.randomseed(3)
-	local serial = 0
-	local function time(t)
-		return os.date("!%Y-%m-%dT%H:%M:%SZ", t)
-	end
-	local function vary(x)
-		return x * (0.8 + 0.4 * math.random())
-	end
-	for id = 5001, 5220 do
-		local job = { id = id, user = "alice", account = "a1", partition = "main", nodes = 4,
-			name = id == 5070 and os.getenv("NASTY") or id == 5090 and "once" or ("abc"):sub(id % 3 + 1, id % 3 + 1) }
-		if id == 5080 then
-			job.array_job_id, job.array_task_id = 5000, 7
-		elseif id == 5082 then
-			job.het_job_id, job.het_offset = 5081, 1
-		end
-		local nodes, hot = {}, false
-		for i = 0, 3 do
-			nodes[i + 1] = (id * 5 + i) % 32 + 1
-			hot = hot or (id >= 5100 and nodes[i + 1] == 7)
-		end
-		local all = id == 5060
-		local elapsed = math.floor(vary(20) + 1000 * ((hot or all) and 1.6 or id == 5050 and 1.4 or 1))
-		for i, n in ipairs(nodes) do
-			serial = serial + 1
-			local bad = hot and n == 7
-			local t = base + (id - 5000) * 3600
-			print(json.encode({ v = 1, kind = "job", id = ("%08x%024x"):format(serial * 2654435761 % 4294967296, serial),
-				cluster = "c1", node = "n" .. n, boot_id = "b", class = "epyc-9654-2s192c-768g", config_id = "cafebabe",
-				time = time(t + elapsed + 2), begin = { time = time(t) }, ["end"] = { time = time(t + elapsed) },
-				elapsed_s = elapsed, job = job, throttle_events = bad and 1204 or 0,
-				delta = { throttle = { package_count = bad and 1204 or 0, package_ms = bad and 620000 or 0 },
-					pressure = { io_some_us = vary(all and 600e6 or 5e6), io_full_us = vary(all and 500e6 or 2e6),
-						cpu_some_us = vary(5e6) },
-					cpu = { iowait_ms = vary(all and 900e3 or 4000) }, nfs = { op_ms = vary(all and 800e3 or 9000) },
-					memory_errors = { corrected = 0 } } }))
-		end
-	end
-	LUA
+	lua5.4 "$FIXTURES/ten_days.lua"
 }
 
 # of EXPRESSION: of a, the JSON that `run` left in $output

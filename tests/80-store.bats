@@ -74,36 +74,7 @@ ingest() {
 
 # lines EXPRESSION...: records of spool; each is Lua, of check(t), job(t), loss(t)
 lines() {
-	lua5.4 /dev/fd/3 "$@" 3<<-'LUA'
-	local json = require("cjson").new()
-	math.randomseed(string.unpack("<i8i8", io.open("/dev/urandom", "rb"):read(16)))
-	local function id()
-	   return ("%016x%016x"):format(math.random(0), math.random(0))
-	end
-	local function merge(base, t)
-	   for k, v in pairs(t) do
-	      base[k] = type(v) == "table" and type(base[k]) == "table" and merge(base[k], v) or v
-	   end
-	   return base
-	end
-	local function line(kind, t)
-	   local base = { v = 1, kind = kind, id = id(), cluster = "c", node = "n1", time = "2026-11-20T08:00:00Z",
-	      class = "epyc", config_id = "abcdef01", config = { kernel = "6.1" } }
-	   if kind ~= "loss" then
-	      base.job = { id = 4711, user = "alice", partition = "main", account = "physics", nodes = 2 }
-	   end
-	   print(json.encode(merge(base, t or {})))
-	end
-	local env = setmetatable({ id = id, json = json }, { __index = _G })
-	for _, kind in ipairs({ "check", "job", "loss" }) do
-	   env[kind] = function(t) line(kind, t) end
-	end
-	function env.at(s) return os.date("!%Y-%m-%dT%H:%M:%SZ", 1795161600 + s) end -- 2026-11-20T08:00:00Z
-	function env.ago(days) return os.date("!%Y-%m-%dT%H:%M:%SZ", os.time() - days * 86400) end
-	for _, text in ipairs(arg) do
-	   assert(load(text, text, "t", env))()
-	end
-	LUA
+	lua5.4 "$FIXTURES/lines.lua" "$@"
 }
 
 # two_nodes FILE: a job of two nodes, checks and job records; n1 slow
@@ -149,31 +120,7 @@ stores_once() {
 		lines 'job { job = { id = 5, name = "x\27[31m\"; DROP TABLE run; -- \u{1F4A5}\0<b>" }, time = at(9), elapsed_s = 5, problems = { "p" } }' >>"$D/records.jsonl"
 		ingest "$D"
 		[ "$status" -eq 0 ]
-		run lua5.4 - "$P/share/syscheck/lua" "$STORE" <<-'LUA'
-		package.path = arg[1] .. "/?.lua;" .. package.path
-		local store = assert(require("syscheck.store.store").open(arg[2]))
-		local r = store:row("SELECT j.disk_read_bytes, j.nfs_ops, j.clock_limit_mhz, j.begin_s, u.text, w.text, j.detail "
-		   .. "FROM job_node j JOIN run r ON r.id = j.run JOIN word u ON u.id = r.user JOIN word w ON w.id = r.name "
-		   .. "WHERE r.job_id = ? AND j.key >= ?", 4711, 1795161600 << 30)
-		assert(r[1] == 12345678901234 and math.type(r[1]) == "integer", tostring(r[1]))
-		assert(r[2] == nil and r[3] == 2400.5 and r[5] == "alice" and r[6] == "x" and r[7] == nil)
-		r = store:row("SELECT w.text, j.detail, j.disk_read_bytes FROM job_node j JOIN run r ON r.id = j.run "
-		   .. "JOIN word w ON w.id = r.name WHERE r.job_id = ?", 5)
-		assert(r[1] == 'x\27[31m"; DROP TABLE run; -- \u{1F4A5}\u{fffd}<b>', r[1])
-		assert(r[2] == '{"problems":["p"]}' and r[3] == nil)
-		local n = 0
-		for row in store:rows("SELECT id, name FROM run WHERE user IN (SELECT id FROM word WHERE text = ?) ORDER BY id", "alice") do
-		   n = n + 1
-		   assert(row[1] == n)
-		end
-		assert(n == 2)
-		assert(store:row("SELECT COUNT(*) FROM run WHERE name IS NULL")[1] == 0)
-		local ok, err = store:run("SELECT nonsense FROM run")
-		assert(not ok and err:find("^store ") and not err:find("\n"), err)
-		ok, err = pcall(store.row, store, "SELECT nonsense FROM run")
-		assert(not ok and tostring(err):find("^store "), tostring(err))
-		print("good")
-		LUA
+		run lua5.4 "$FIXTURES/store_reads.lua" "$P/share/syscheck/lua" "$STORE"
 		echo "$output"
 		[ "$output" = good ]
 	}
@@ -427,26 +374,7 @@ stores_once() {
 	meanwhile() {
 		lines 'job { time = ago(500), job = { id = 1, name = "gone" }, elapsed_s = 60 }' >"$D/1"
 		lines 'job { time = ago(500), job = { id = 1, name = "gone" }, elapsed_s = 60, node = "n2" }' >"$D/2"
-		lua5.4 - "$STORE" "$D/1" "$D/2" <<-'LUA'
-		package.path = "lua/?.lua;" .. package.path
-		local files, prune, record = require("syscheck.lib.files"), require("syscheck.store.prune"), require("syscheck.store.record")
-		local store, writer, uv = require("syscheck.store.store"), require("syscheck.store.writer"), require("luv")
-		local function row(path)
-		   return assert(record.read((files.read(path):gsub("\n", ""))))
-		end
-		local work = writer.new(assert(store.open(arg[1], { write = true, create = true })))
-		work:write({ rows = { row(arg[2]) }, files = {} })
-		local other, done = assert(store.open(arg[1], { write = true })), false
-		-- Between two transactions: the run is gone.
-		function uv.sleep()
-		   if not done and not other:row("SELECT id FROM run") then
-		      done = true
-		      work:write({ rows = { row(arg[3]) }, files = {} })
-		   end
-		end
-		prune.before(other, os.time() - 400 * 86400)
-		assert(done)
-		LUA
+		lua5.4 "$FIXTURES/prune_beside.lua" "$STORE" "$D/1" "$D/2"
 		[ "$(q 'SELECT COUNT(*) FROM job_node')" = 1 ]
 		[ "$(q 'SELECT COUNT(*) FROM job_node j JOIN run r ON r.id = j.run JOIN word w ON w.id = r.name')" = 1 ]
 	}

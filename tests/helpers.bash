@@ -3,6 +3,7 @@
 # shellcheck shell=bash disable=SC2016,SC2034,SC2119,SC2120,SC2154
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+FIXTURES=$BATS_TEST_DIRNAME/fixtures
 umask 022 # the modes that tests expect
 
 # Installs into $P, as a site does.
@@ -23,6 +24,14 @@ agent_keep() {
 		mkdir -p "$BATS_FILE_TMPDIR/spools"
 		cp "$f" "$BATS_FILE_TMPDIR/spools/test-$BATS_TEST_NUMBER-$((n += 1)).jsonl"
 	done
+}
+
+setup_file() {
+	agent_install
+}
+
+setup() {
+	agent_reset
 }
 
 teardown() {

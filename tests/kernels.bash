@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # What the kernels' tests share.
-# shellcheck disable=SC2154 # bats sets status, output and stderr
+# shellcheck disable=SC2034,SC2154 # bats sets status, output and stderr
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+FIXTURES=$BATS_TEST_DIRNAME/fixtures
 
 # get EXPRESSION: of the one JSON object r in $output; fails if there is not exactly one line
 get() {

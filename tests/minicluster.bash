@@ -1,5 +1,40 @@
 # shellcheck shell=bash
 # What the tests of a whole minicluster share; it is the one of `minicluster env`.
+# shellcheck disable=SC2034
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+FIXTURES=$BATS_TEST_DIRNAME/fixtures
+MC=$ROOT/tests/cluster/minicluster
+umask 022 # the modes that tests expect
+
+# cluster_up OPTION...: the file's own cluster, below $BASE, with $BASE/out for what users write
+cluster_up() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	export BASE MINICLUSTER_DIR
+	BASE=$(mktemp -d /var/tmp/mc.XXXXXX)
+	chmod 755 "$BASE"
+	MINICLUSTER_DIR=$BASE/c
+	mkdir -m 1777 "$BASE/out"
+	"$MC" up "$@"
+}
+
+# cluster_enter [DIR]: a test's own start
+cluster_enter() {
+	eval "$("$MC" env)"
+	cd "$BASE/${1:-out}" || return
+	unset "${!SLURM_JOB@}" "${!SYSCHECK_@}"
+	LOG=$MINICLUSTER_DIR/var/log/syscheck.log
+}
+
+cluster_down() {
+	[ -n "${BASE:-}" ] || return 0
+	"$MC" down
+	rm -rf "$BASE"
+}
+
+teardown_file() {
+	cluster_down
+}
 
 # use_policy: standard input is the policy from now on, at once and whole. It must be good:
 # beside a broken one the last good copy would be tested.

@@ -1,0 +1,47 @@
+-- Which run a record belongs to.
+package.path = "lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local runs = require("syscheck.store.runs")
+
+TestRuns = {}
+
+local function run(restart, begin_s, end_s)
+   return { restart = restart, begin_s = begin_s, end_s = end_s }
+end
+
+function TestRuns:test_find()
+   local first, second = run(0, 0, 100), run(1, 200, 300)
+   local list = { first, second }
+   lu.assertIs(runs.find(list, run(1, 0, 100)), second)
+   lu.assertIs(runs.find(list, run(nil, 90, 95)), first)
+   lu.assertIs(runs.find(list, run(nil, 250, 900)), second)
+   lu.assertIs(runs.find(list, run(nil, 50, 900)), second)
+   lu.assertNil(runs.find(list, run(2, 0, 900)))
+   lu.assertNil(runs.find(list, run(nil, 400, 500)))
+   lu.assertIs(runs.find(list, run(nil, 115, 115)), first)
+end
+
+-- Slurm's numbers began anew: another user's job is no run of this one, nor is one of last year.
+function TestRuns:test_numbers_that_come_again()
+   local old = run(0, 0, 100)
+   old.user = 7
+   local job = run(0, 50, 120)
+   job.user, job.user_id = "bob", 8
+   lu.assertNil(runs.find({ old }, job))
+   job.user, job.user_id = "alice", 7
+   lu.assertIs(runs.find({ old }, job), old)
+   lu.assertIs(runs.find({ old }, run(0, 40 * 86400, 40 * 86400)), old)
+   lu.assertNil(runs.find({ old }, run(0, 300 * 86400, 301 * 86400)))
+end
+
+function TestRuns:test_join()
+   local a, b, c = run(nil, 0, 0), run(nil, 600, 600), run(nil, 5000, 5000)
+   local found, parts = runs.find({ a, b, c }, run(nil, 0, 3600))
+   lu.assertIs(found, a)
+   lu.assertEquals(parts, { b })
+   lu.assertTrue(runs.widen(a, { begin_s = -5, end_s = 10, restart = 3 }, { "restart" }))
+   lu.assertEquals(a, run(3, -5, 10))
+   lu.assertFalse(runs.widen(a, { begin_s = 0, end_s = 1, restart = 4 }, { "restart" }))
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
