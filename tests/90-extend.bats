@@ -136,7 +136,7 @@ swapped() {
 	run lua5.4 tests/rooms.lua
 	echo "$output"
 	[ "$status" -eq 0 ]
-	for f in policy/test_policy questions/test_why counters/test_counters store/test_store; do
+	for f in policy/test_policy questions/test_why counters/test_sources store/test_record; do
 		echo "$f"
 		lua5.4 "tests/lua/$f.lua"
 	done
