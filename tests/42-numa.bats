@@ -207,12 +207,12 @@ flip() {
 		__atomic_fetch_xor(at, 1 << 3, __ATOMIC_SEQ_CST);
 		return unused;
 	}
-	/* The first large range that is to have huge pages; the third array of its first block, which is only read. */
+	/* The first large range that is to have huge pages; the first array of its first block, which is only read. */
 	int madvise(void *p, size_t n, int advice)
 	{
 		pthread_t t;
 		if (at == NULL && advice == MADV_HUGEPAGE && n > 1 << 20) {
-			at = (char *)p + 524288 + 4103;
+			at = (char *)p + 4103;
 			pthread_create(&t, NULL, later, NULL);
 		}
 		return 0;
