@@ -155,35 +155,7 @@ in_group() {
 
 # Flips one bit of anonymous memory of a kernel at work, as a failing DIMM would.
 flip() {
-<<<<<<< HEAD
 	gcc -shared -fPIC -O1 -o "$BATS_TEST_TMPDIR/flip.so" "$FIXTURES/flip.c" -lpthread
-=======
-	cat >"$BATS_TEST_TMPDIR/flip.c" <<-'C'
-	#define _GNU_SOURCE
-	#include <pthread.h>
-	#include <stdlib.h>
-	#include <sys/mman.h>
-	#include <unistd.h>
-	static char *at;
-	static void *later(void *unused)
-	{
-		usleep((unsigned)atoi(getenv("FLIP_US")));
-		__atomic_fetch_xor(at, 1 << 3, __ATOMIC_SEQ_CST);
-		return unused;
-	}
-	/* The first large range that is to have huge pages; the first array of its first block, which is only read. */
-	int madvise(void *p, size_t n, int advice)
-	{
-		pthread_t t;
-		if (at == NULL && advice == MADV_HUGEPAGE && n > 1 << 20) {
-			at = (char *)p + 4103;
-			pthread_create(&t, NULL, later, NULL);
-		}
-		return 0;
-	}
-	C
-	gcc -shared -fPIC -O1 -o "$BATS_TEST_TMPDIR/flip.so" "$BATS_TEST_TMPDIR/flip.c" -lpthread
->>>>>>> refs/heads/kernels
 }
 
 @test "numa, scaling: one flipped bit in memory is caught: exit 1, the place named" {
