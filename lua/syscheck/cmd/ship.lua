@@ -7,7 +7,7 @@ local json = require("cjson.safe").new()
 local uv = require("luv")
 local lines = require("syscheck.lib.lines")
 local paths = require("syscheck.lib.paths")
-local pieces = require("syscheck.spool.messages")
+local messages = require("syscheck.spool.messages")
 local schema = require("syscheck.policy.schema")
 local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
@@ -56,7 +56,7 @@ end
 
 local function join()
    local of = lines.of(0)
-   local list, lacking = pieces.join(function()
+   local list, lacking = messages.join(function()
       return (of())
    end)
    for line in list do
@@ -95,19 +95,19 @@ local function run_one(o, timeout_s)
    if not fd then
       return complain("%s", busy and o.spool .. ": an earlier ship still runs, or hangs at its destination" or err)
    end
-   local run
-   run, err = process.run("ionice", { "-t", "-c", "3", uv.exepath(), "-E", uv.fs_realpath(arg[0]), "ship", "--worker",
-      json.encode(o) }, { timeout_ms = timeout_s * 1000, fd3 = fd })
+   local worker
+   worker, err = process.run("ionice", { "-t", "-c", "3", uv.exepath(), "-E", uv.fs_realpath(arg[0]), "ship",
+      "--worker", json.encode(o) }, { timeout_ms = timeout_s * 1000, fd3 = fd })
    uv.fs_close(fd)
-   if not run then
+   if not worker then
       return complain("%s", err)
-   elseif run.timed_out then
+   elseif worker.timed_out then
       return complain("%s: no answer within %g s%s; nothing is lost", o.to, timeout_s,
-         run.stuck and ", and the process that hangs there cannot be ended" or ""), true
+         worker.stuck and ", and the process that hangs there cannot be ended" or ""), true
    end
-   local out = run.code == 0 and json.decode(run.out)
+   local out = worker.code == 0 and json.decode(worker.out)
    if type(out) ~= "table" then
-      return complain("ended early: %s", run.err:gsub("%s+", " "):sub(1, 300))
+      return complain("ended early: %s", worker.err:gsub("%s+", " "):sub(1, 300))
    end
    if out.segments > 0 then
       print(("%s: %s to %s"):format(printable.safe(o.node), amount(out.segments, out.bytes), printable.safe(o.to, 200)))

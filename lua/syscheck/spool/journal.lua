@@ -1,8 +1,8 @@
 --- Appends to a node's spool: durable, in segments, within a size, whatever the disk does.
 --
 -- One writer at a time: prolog, epilog and health program of a node, and `ship`, when it
--- closes the open file, take the same lock. Nobody holds it longer than a write and a
--- sync; who does not get it in time writes a segment of his own.
+-- closes the open file, take the same lock. It is held no longer than a write and
+-- a sync; a writer that does not get it in time writes a segment of its own.
 local uv = require("luv")
 local files = require("syscheck.lib.files")
 local lines = require("syscheck.lib.lines")
@@ -24,8 +24,8 @@ journal.SEGMENT_MB, journal.MAX_MB = 8, 256
 --- Why records were lost, as the record says it.
 local REASONS = { full = "disk full", max = "spool over its maximum" }
 
--- Records and bytes of a segment. One that tells of a loss counts as what it tells of:
--- or the first loss would be forgotten with the second.
+-- Records and bytes of a segment. A record of a loss counts as what it reports, or the first
+-- loss would be forgotten with the second.
 local function count(path)
    local fd = uv.fs_open(path, C.O_RDONLY + files.NOFOLLOW, 0)
    if not fd then
@@ -34,8 +34,8 @@ local function count(path)
    local n, bytes = 0, segments.size(path)
    for line in lines.of(fd) do
       -- Inside a string the quotes would be escaped.
-      local told = line and line:find('"kind":"loss"', 1, true)
-      if told then
+      local is_loss = line and line:find('"kind":"loss"', 1, true)
+      if is_loss then
          n = n + (math.tointeger(tonumber(line:match('"lost_records":(%d+)'))) or 0)
          bytes = bytes - #line - 1 + (math.tointeger(tonumber(line:match('"lost_bytes":(%d+)'))) or 0)
       elseif line ~= "" then
@@ -102,9 +102,9 @@ local function note_lost(dir, bytes)
    end
 end
 
--- The lines that tell of losses, and the names to remove once they are on disk. The id
+-- The lines that report losses, and the names to remove once they are on disk. The id
 -- is made of the name, so that a crash in between makes no second one of the same loss.
-local function told(dir, loss)
+local function loss_lines(dir, loss)
    local texts, names = {}, {}
    for _, l in ipairs(segments.list(dir).lost) do
       local path = dir .. "/" .. l.name
@@ -244,7 +244,7 @@ end
 
 local function append_locked(dir, line, o)
    while true do
-      local before, names = told(dir, o.loss)
+      local before, names = loss_lines(dir, o.loss)
       local ok, err, code = write_open(dir, before .. line .. "\n", o)
       if ok then
          for _, name in ipairs(names) do
@@ -279,7 +279,7 @@ end
 -- @param dir spool; made if it is not there
 -- @param line without newline
 -- @param o { spool_segment_mb, spool_max_mb = of the policy; loss = function(id, records,
---   bytes, reason) -> the line that tells of what had to be dropped }
+--   bytes, reason) -> the line that reports what had to be dropped }
 -- @return true; or nil and why
 function journal.append(dir, line, o)
    local ok, err = files.mkdir(dir)

@@ -4,13 +4,13 @@
 -- { id, part, of, text }: the texts of all parts, in order, are the record's line.
 local json = require("cjson.safe").new()
 
-local pieces = {}
+local messages = {}
 
 --- RFC 5424, 6.1: a receiver should take 2,048 bytes. What syslog puts before it (priority,
 -- time, host, tag) needs up to 300 of them.
-pieces.MAX = 1748
+messages.MAX = 1748
 
-local ROOM = pieces.MAX - 90 -- less braces, keys, id, numbers
+local ROOM = messages.MAX - 90 -- less braces, keys, id, numbers
 -- Who can write to the log can begin records that never end.
 local MAX_PENDING, MAX_PENDING_BYTES, MAX_PARTS = 10000, 67108864, 4096
 
@@ -45,8 +45,8 @@ end
 --- @param line a record as one line of JSON
 -- @param id its id
 -- @return list of messages
-function pieces.split(line, id)
-   if #line <= pieces.MAX then
+function messages.split(line, id)
+   if #line <= messages.MAX then
       return { line }
    end
    local texts, from = {}, 1
@@ -65,7 +65,7 @@ end
 --- Puts records together again from a log that syslog wrote.
 -- @param lines iterator of lines, whatever stands before the JSON in them
 -- @return iterator of records' lines; function() -> how many records lack a part
-function pieces.join(lines)
+function messages.join(lines)
    local pending, order, lacking, bytes = {}, {}, 0, 0
    local function drop_first()
       local oldest = table.remove(order, 1)
@@ -134,4 +134,4 @@ function pieces.join(lines)
    end
 end
 
-return pieces
+return messages

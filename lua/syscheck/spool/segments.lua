@@ -4,7 +4,7 @@
 --   records.jsonl                       the open one
 --   records-TIME-ID.jsonl               closed, not shipped yet
 --   records-TIME-ID.shipped.jsonl       closed, a whole copy is at the destination
---   lost-ID-RECORDS-BYTES-REASON        what was lost and is not yet told in a record
+--   lost-ID-RECORDS-BYTES-REASON        what was lost and no record reports yet
 local uv = require("luv")
 local files = require("syscheck.lib.files")
 
@@ -29,7 +29,7 @@ function segments.shipped_name(name)
    return (name:gsub("%.jsonl$", ".shipped.jsonl"))
 end
 
---- The name under which a loss waits to be told.
+--- The name that keeps a loss until a record reports it.
 -- @param id 16 hex digits; of a segment that was dropped, its own
 function segments.lost_name(id, records, bytes, reason)
    return ("lost-%s-%d-%d-%s"):format(id, records, bytes, reason)

@@ -45,7 +45,7 @@ function ship.run(o)
             out.err = why
             break
          end
-         -- Else it was dropped meanwhile, for room: counted by who did it.
+         -- Else it was dropped meanwhile, for room: counted there.
       end
    end
    trim(o.spool, o.keep_mb)

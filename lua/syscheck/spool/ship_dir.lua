@@ -10,7 +10,7 @@ local CHUNK = 1048576
 local TEMPORARY = "^%.records%-.*%.jsonl%.%x+$"
 
 -- Others must not be able to put something in our place. root may be another user over
--- there (root_squash): whose DIR is, his are the directories that we make in it.
+-- there (root_squash): what we make in DIR belongs to its owner then.
 local function check(dir, sub)
    local top, err, code = uv.fs_stat(dir)
    if not top then

@@ -4,7 +4,7 @@ local json = require("cjson.safe").new()
 local uv = require("luv")
 local files = require("syscheck.lib.files")
 local lines = require("syscheck.lib.lines")
-local pieces = require("syscheck.spool.messages")
+local messages = require("syscheck.spool.messages")
 local process = require("syscheck.lib.process")
 
 local ship_syslog = {}
@@ -41,16 +41,16 @@ function ship_syslog:remember(name, offset)
 end
 
 -- @return true; or nil and why
-function ship_syslog:log(messages)
-   local run, err = process.run("logger", { "--socket", self.socket, "--socket-errors=on", "--priority",
+function ship_syslog:log(batch)
+   local logger, err = process.run("logger", { "--socket", self.socket, "--socket-errors=on", "--priority",
       self.facility .. ".info", "--tag", "syscheck", "--size", "16384" },
-      { timeout_ms = BATCH_TIMEOUT_MS, in_group = true, input = table.concat(messages, "\n") .. "\n" })
-   if not run then
+      { timeout_ms = BATCH_TIMEOUT_MS, in_group = true, input = table.concat(batch, "\n") .. "\n" })
+   if not logger then
       return nil, err
-   elseif run.timed_out then
+   elseif logger.timed_out then
       return nil, ("%s takes no message"):format(self.socket)
-   elseif run.code ~= 0 or run.signal ~= 0 then
-      return nil, "logger: " .. (run.err:gsub("^logger: ", ""):gsub("%s+", " "):sub(1, 200))
+   elseif logger.code ~= 0 or logger.signal ~= 0 then
+      return nil, "logger: " .. (logger.err:gsub("^logger: ", ""):gsub("%s+", " "):sub(1, 200))
    end
    return true
 end
@@ -79,9 +79,9 @@ function ship_syslog:send(name)
       if offset > sent then
          local record = line and json.decode(line)
          if type(record) == "table" and type(record.id) == "string" then
-            for _, piece in ipairs(pieces.split(line, record.id)) do
-               batch[#batch + 1] = piece
-               bytes = bytes + #piece
+            for _, message in ipairs(messages.split(line, record.id)) do
+               batch[#batch + 1] = message
+               bytes = bytes + #message
             end
          elseif line ~= "" then
             damaged = damaged + 1

@@ -1,10 +1,8 @@
---- A table that forgets: of what was used longest ago, half at a time.
--- Most of what is asked for is in `young`: cache.young[key] or cache:get(key) spares the call
--- where there are ten of them for each record.
+--- Two-generation LRU cache.
 local cache = {}
 cache.__index = cache
 
---- @param most entries kept at least; twice as many at most
+--- @param most entries of a generation: so many are kept at least, twice as many at most
 function cache.new(most)
    return setmetatable({ most = most, count = 0, young = {}, old = {} }, cache)
 end

@@ -12,7 +12,7 @@ ingest.__index = ingest
 -- Lines: some MB, and a tenth of a second during which others wait. Fewer would write the
 -- same pages of the indexes more often.
 local BATCH = 4000
-local BATCH_BYTES = 8388608 -- of lines, and of what is told of bad ones: lines may be of 1 MiB
+local BATCH_BYTES = 8388608 -- of lines, and of what is reported of bad ones: lines may be of 1 MiB
 local SHOWN = 16384 -- bytes of a bad line that are kept
 
 --- @param store opened for writing
@@ -82,9 +82,9 @@ end
 local function complain(self, file, why, text)
    file.bad = file.bad + 1
    self.count.bad = self.count.bad + 1
-   local told = json.encode({ file = printable(file.path), line = file.line, reason = printable(why),
+   local entry = json.encode({ file = printable(file.path), line = file.line, reason = printable(why),
       text = printable((text or ""):sub(1, SHOWN)) })
-   self.bad[#self.bad + 1], self.bytes = told, self.bytes + #told
+   self.bad[#self.bad + 1], self.bytes = entry, self.bytes + #entry
    self.options.on_bad(file.path, file.line, why)
 end
 

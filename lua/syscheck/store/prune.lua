@@ -1,6 +1,7 @@
 --- Removes what is old, in small transactions with room for ingest between them.
 local uv = require("luv")
 local disk = require("syscheck.lib.files")
+local schema = require("syscheck.store.schema")
 
 local prune = {}
 
@@ -69,7 +70,7 @@ end
 -- @param before_s epoch seconds
 -- @return { jobs, checks, losses, runs, words, files }: how many rows went
 function prune.before(store, before_s)
-   local limit = ("%d"):format(before_s << 30)
+   local limit = ("%d"):format(schema.key(before_s))
    local count = {
       jobs = by_key(store, "job_node", limit),
       checks = by_key(store, "check_node", limit),

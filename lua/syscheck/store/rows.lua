@@ -25,14 +25,14 @@ end
 -- @param name of the table
 -- @param columns its columns, beginning with key and id
 function rows.new(store, name, columns)
-   local self = setmetatable({ store = store, table = name, columns = columns }, rows)
-   self.width = #columns
-   self.many = store.driver.ROWS_PER_INSERT
-   self.one = store:prepared(insert(self, 1))
-   self.all = self.many > 1 and store:prepared(insert(self, self.many)) or nil
-   self.find = ("SELECT %s FROM %s WHERE key = %s"):format(store.driver.ID_OUT:format("id"), name, store.driver.KEY_IN)
-   self.queue, self.queued, self.taken = {}, 0, {}
-   return self
+   local new = setmetatable({ store = store, table = name, columns = columns }, rows)
+   new.width = #columns
+   new.many = store.driver.ROWS_PER_INSERT
+   new.one = store:prepared(insert(new, 1))
+   new.all = new.many > 1 and store:prepared(insert(new, new.many)) or nil
+   new.find = ("SELECT %s FROM %s WHERE key = %s"):format(store.driver.ID_OUT:format("id"), name, store.driver.KEY_IN)
+   new.queue, new.queued, new.taken = {}, 0, {}
+   return new
 end
 
 --- Forgets what was not written: the transaction failed.

@@ -1,6 +1,6 @@
 --- Which run of a job a record belongs to. Pure.
 -- A requeued job keeps its number, so a run is known by its restart count where records
--- tell it, else by its time: the nodes of one run overlap. Numbers come again when Slurm's begin
+-- have it, else by its time: the nodes of one run overlap. Numbers come again when Slurm's begin
 -- anew: what is another user's, or of another season, is another run.
 local runs = {}
 

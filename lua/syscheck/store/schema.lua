@@ -1,5 +1,5 @@
 --- The tables, and the way from each version of them to the next.
--- docs/store.md tells what the columns mean.
+-- docs/store.md says what the columns mean.
 local fields = require("syscheck.catalogue.fields")
 
 local schema = {}
@@ -77,7 +77,7 @@ end
 
 local function migrate(store)
    store:transaction(function()
-      -- The lock of every writer: who waited for it may find the work done.
+      -- The lock of every writer: a writer that waited for it may find the work done.
       local row = store:row("SELECT value FROM meta WHERE name = 'schema_version'" .. store.driver.LOCK)
       local from = tonumber(row[1])
       for v = from, schema.VERSION - 1 do

@@ -66,12 +66,12 @@ end
 -- name is its own. The open file's goes from one to the next, and an inode comes again
 -- when its file is gone. Under any other name somebody may make a file anew that begins
 -- alike and is not only longer: spools, one after the other.
-function spoolfile.was(self, path, inode)
+function spoolfile.was(file, path, inode)
    if is_open(path) then
-      return inode == self.inode
+      return inode == file.inode
    end
-   local segment = self.path:match("[^/]*$"):find(SEGMENT)
-   return segment and (path == self.path or segments.shipped_name(path) == self.path)
+   local segment = file.path:match("[^/]*$"):find(SEGMENT)
+   return segment and (path == file.path or segments.shipped_name(path) == file.path)
 end
 
 --- Opens a file.
@@ -101,36 +101,36 @@ function spoolfile.open(path)
    }
 end
 
-function spoolfile.close(self)
-   if self.fd then
-      uv.fs_close(self.fd)
-      self.fd = nil
+function spoolfile.close(file)
+   if file.fd then
+      uv.fs_close(file.fd)
+      file.fd = nil
    end
 end
 
 --- Whether a line begins at a position, or the file ends there.
-function spoolfile.begins_line(self, offset)
-   return offset == 0 or offset == self.size or uv.fs_read(self.fd, 1, offset - 1) == "\n"
+function spoolfile.begins_line(file, offset)
+   return offset == 0 or offset == file.size or uv.fs_read(file.fd, 1, offset - 1) == "\n"
 end
 
 --- Goes to where a line begins, before the first is read.
 -- @param line how many are before it
-function spoolfile.seek(self, offset, line)
-   self.at, self.line = offset, line
+function spoolfile.seek(file, offset, line)
+   file.at, file.line = offset, line
 end
 
 --- The next line. One without an end is torn, or, in an open file, still being written: that
 -- is left.
 -- @return line, or false for one that is too long; and true where it is torn; nil at the end
-function spoolfile.next(self)
-   self.lines = self.lines or lines.of(self.fd, self.at)
-   local line, offset, torn = self.lines()
+function spoolfile.next(file)
+   file.lines = file.lines or lines.of(file.fd, file.at)
+   local line, offset, torn = file.lines()
    if line == nil and offset then
       error({ file_error = offset }, 0)
-   elseif line == nil or (torn and not self.closed) then
+   elseif line == nil or (torn and not file.closed) then
       return nil
    end
-   self.at, self.line = offset, self.line + 1
+   file.at, file.line = offset, file.line + 1
    return line, torn
 end
 

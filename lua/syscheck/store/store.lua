@@ -267,23 +267,23 @@ function store.open(where, options)
    if not at then
       return nil, err
    end
-   local self
-   self, err = connect(at, options)
-   if not self then
+   local opened
+   opened, err = connect(at, options)
+   if not opened then
       return nil, ("store %s: %s"):format(at.shown, err)
    end
    local done, why = pcall(function()
-      self.driver.prepare(self, options)
-      return schema.check(self, options)
+      opened.driver.prepare(opened, options)
+      return schema.check(opened, options)
    end)
    if not done then
-      done, why = pcall(self.fail, self, why)
+      done, why = pcall(opened.fail, opened, why)
    end
    if not done or why then
-      pcall(self.connection.close, self.connection)
+      pcall(opened.connection.close, opened.connection)
       return nil, tostring(why):find("^store ") and tostring(why) or ("store %s: %s"):format(at.shown, tostring(why))
    end
-   return self
+   return opened
 end
 
 --- Where the store is: the option, $SYSCHECK_STORE, the policy, else below /var/lib.

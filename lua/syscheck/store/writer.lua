@@ -100,7 +100,7 @@ local function next_id(self, name)
    return id
 end
 
--- What a word tells: nothing of anybody; who somebody is; what a job is called. In
+-- What a word gives away: nothing about anybody; who somebody is; what a job is called. In
 -- PostgreSQL a user need not see others' (docs/store.md), and prune removes names of jobs
 -- that are gone.
 local PUBLIC, PERSON, JOB_NAME = 0, 1, 2
@@ -112,7 +112,7 @@ local function word(self, text, private)
       return nil
    end
    private = private or PUBLIC
-   local known = self.words.young[text] or self.words:get(text)
+   local known = self.words:get(text)
    if not known then
       local row = self.store:row("SELECT id, private FROM word WHERE text = ?", text)
       if row then
@@ -247,8 +247,8 @@ local function check_of(self, row, node)
    elseif #id == 32 then
       self.check:flush()
       local from = (row.begin_s or row.time_s) - CHECK_S
-      local found = self.store:row(self.find_check, node, ("%d"):format(from << 30),
-         ("%d"):format(row.time_s + 1 << 30), self.store.driver.id(id))
+      local found = self.store:row(self.find_check, node, ("%d"):format(schema.key(from)),
+         ("%d"):format(schema.key(row.time_s + 1)), self.store.driver.id(id))
       return found and found[1]
    end
 end

@@ -67,7 +67,7 @@ function sqlite.connect(dbi, at, options)
 end
 
 -- A new file's mode changes by a lock that busy_timeout does not wait for: of several that
--- open it for the first time, all but one are told "locked" at once.
+-- open it for the first time, all but one get "locked" at once.
 local function use_wal(store)
    local give_up = uv.hrtime() + WAIT_MS * 1e6
    while true do
