@@ -179,7 +179,7 @@ complaint() {
 	say "The user: job $id was slow. Why?"
 	play syscheck why "$id" | tee "$MINICLUSTER_DIR/log/why"
 	answer=$(sed -n 2p "$MINICLUSTER_DIR/log/why")
-	expect "the job is told to be slow against its 5 like runs" matches "$answer" \
+	expect "the job is found slow against its 5 like runs" matches "$answer" \
 		"^job $id took [0-9.]+x the median of its 5 like runs"
 	expect "the answer is n3, and only n3" matches "$answer" ' n3: [^;]*(throttled|CPU quota)'
 	expect "nobody else is blamed" test "$(grep -cE '(^| )n[12]: ' <<<"$answer")" = 0
@@ -227,7 +227,7 @@ main() {
 	play squeue -o '%i %T %N %V'
 
 	say "The job is requeued and runs on healthy nodes. While it runs, n3 throttles 1204 times."
-	# n3 itself is at work, not only the script on n1: its own line tells.
+	# n3 itself is at work, not only the script on n1: its own line shows it.
 	wait_for 30 grep -qs '^syscheck: n3 ' "$out"
 	play "$minicluster" throttle n3 1204
 	wait_for 60 job_gone

@@ -59,7 +59,7 @@ server_wait() {
 	return 1
 }
 
-# stop_server DIR [SIGNAL]: what $! told is the shell around it, whose end ends no server
+# stop_server DIR [SIGNAL]: $! was the shell around it, and ending that ends no server
 stop_server() {
 	local pid
 	pid=$(cat "$1/data/postmaster.pid" "$1/mpid" 2>/dev/null | head -n 1)

@@ -20,7 +20,7 @@ local JOBS = tonumber(os.getenv("JOBS") or 100000)
 local HISTORY = { nodes = 1000, jobs = JOBS, groups = math.max(100, JOBS // 80), days = JOBS / 100000 * 60,
    per_cause = math.max(4, 30 * JOBS // 100000) }
 local CHUNK = 50000 -- lines in a spool file
--- Bounds of slowdown in %; the last bin is the result. Most cases looked at, of a cause.
+-- Bounds of slowdown in %; the last bin is the result. Most cases examined, of a cause.
 local BINS = { { 5, 10, 25 }, { 10, 15, 25 }, { 15, 1e9, 110 } }
 local CAUSES = table.move(sim.OTHERS, 1, #sim.OTHERS, #sim.NODE_CAUSES + 1, { table.unpack(sim.NODE_CAUSES) })
 

@@ -1,6 +1,6 @@
 -- A fleet and its jobs, with planted causes of slowness, as the records that syscheck writes.
--- Every distribution is here; docs/performance.md (Answers) tells them in words. Nothing is
--- fitted to what `why` looks for: what a cause does to the job and what the counters show of
+-- Every distribution is here; docs/performance.md (Answers) describes them. Nothing is
+-- fitted to what `why` searches for: what a cause does to the job and what the counters show of
 -- it are drawn apart, and every counter has innocent noise, bursts and odd nodes of its own.
 local sim = {}
 
@@ -385,7 +385,7 @@ function sim.history(o, write)
       run.elapsed = math.max(30, base * (case and case.slowdown or 1))
       if case and not run.early then
          case.id, case.size, case.job = run.id, group.size, group.name
-         -- Bad nodes in it; such a job tells nothing of causes that are no node's.
+         -- Bad nodes in it; such a job shows nothing of causes that are no node's.
          case.bad, case.others, case.planted = 0, {}, {}
          for i, hit in pairs(hits) do
             if hit.loss >= 1 - 1 / 1.15 and hit.e ~= share then

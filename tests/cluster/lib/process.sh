@@ -12,7 +12,7 @@ start_time() {
 	# shellcheck disable=SC2086
 	set -- $stat
 	START_TIME=${20:-}
-	# A zombie is dead, whoever has not looked after it yet.
+	# A zombie is dead, though its parent has not waited for it yet.
 	[ "${1:-Z}" != Z ]
 }
 

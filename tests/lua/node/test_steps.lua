@@ -79,7 +79,7 @@ function TestIdentity:testArrayAndRestart()
    -- The batch step has none where it is the first run.
    lu.assertEquals(join(file("steps 1", "sure 1")).job.restart, 0)
    lu.assertNil(join(file("steps 1", "sure 0")).job.restart)
-   -- What Slurm tells prolog and epilog cannot be forged.
+   -- What Slurm passes to prolog and epilog cannot be forged.
    lu.assertEquals(join(text, { id = 17, restart = 0 }).job.restart, 0)
 end
 

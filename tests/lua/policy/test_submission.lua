@@ -60,7 +60,7 @@ function TestSubmit:test_partitions()
    lu.assertEquals(submit.partitions("a,b"), { "a", "b" })
    lu.assertEquals(submit.partitions(nil, "main"), { "main" })
    lu.assertEquals(submit.partitions(nil, nil), {})
-   -- Whatever a user writes is looked at under slurmctld's locks.
+   -- Whatever a user writes is parsed under slurmctld's locks.
    lu.assertEquals(submit.partitions(("a,"):rep(30000) .. ",b"), { "a", "b" })
    local many = {}
    for i = 1, 30000 do

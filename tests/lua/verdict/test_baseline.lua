@@ -164,7 +164,7 @@ function TestClass:test_drift()
    rated, texts = rate(node, known(CLASS))
    lu.assertEquals({ rated.status, #rated.metrics }, { "warn", 6 })
    lu.assertEquals(texts, { "warn: config: bios B (class majority A), kernel 6.2? (class majority 6.1)" })
-   -- What the node does not tell is no difference.
+   -- What is not known of the node is no difference.
    node.config = {}
    lu.assertEquals(rate(node, known(CLASS)).status, "pass")
    node.config = { kernel = "7" }
