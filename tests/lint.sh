@@ -51,7 +51,8 @@ lint_lua_versions() {
 	mapfile -t files < <(lua5.4 tests/rooms.lua --lua51)
 	[ "${#files[@]}" -gt 5 ] || return 1
 	for v in 5.1 5.2 5.3 5.4; do
-		command -v "luac$v" >/dev/null || { echo "lint: luac$v is not there, left out"; continue; }
+		# Not every Debian has every Lua; the agent's own is not left out in silence.
+		[ "$v" = 5.4 ] || command -v "luac$v" >/dev/null || { echo "lint: no luac$v here, left out"; continue; }
 		for f in "${files[@]}" etc/syscheck/policy.lua; do
 			"luac$v" -p "$f" || return 1
 		done
