@@ -22,11 +22,10 @@ end
 
 local function main()
    local args, err = asker.parse(arg)
-   if not args then
-      return report.error(report.USAGE, "ask: %s", err)
-   end
    local uid
-   uid, err = asker.uid(os.getenv)
+   if args then
+      uid, err = asker.uid(os.getenv)
+   end
    if not uid then
       return report.error(report.USAGE, "ask: %s", err)
    end
@@ -37,10 +36,6 @@ local function main()
    return require("syscheck.cmd." .. args.command).run(args)
 end
 
-local ok, code = xpcall(main, debug.traceback)
-if not ok then
-   io.stderr:write("syscheck: internal error: ", tostring(code), "\n")
-   os.exit(report.UNKNOWN)
-end
+local code = report.run(main)
 io.stdout:flush()
 os.exit(code)

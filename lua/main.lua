@@ -39,13 +39,6 @@ local function main()
    return commands[args.command].run(args)
 end
 
-local ok, code = xpcall(main, debug.traceback)
--- A store that cannot be read, or went away: the error prints as one line.
-if not ok and type(code) == "table" then
-   os.exit(report.error(report.UNKNOWN, "%s", tostring(code)))
-elseif not ok then
-   io.stderr:write("syscheck: internal error: ", tostring(code), "\n")
-   os.exit(report.UNKNOWN)
-end
+local code = report.run(main)
 io.stdout:flush()
 os.exit(code)

@@ -38,6 +38,10 @@ end
 
 local complain = report.of("baseline")
 
+local function stop(text, ...)
+   report.stop(report.FAILED, "baseline: " .. text, ...)
+end
+
 local function shown(name, value)
    local m = metrics.BY_NAME[name]
    return m and metrics.show(m, value) or ("%g"):format(value)
@@ -64,6 +68,14 @@ local function facts(c)
    return table.concat(list, "; ")
 end
 
+-- @param rows of output.table
+local function print_rows(rows, notes)
+   print(output.table(rows))
+   if #notes > 0 then
+      print("\n" .. table.concat(notes, "\n"))
+   end
+end
+
 local function print_table(b)
    local rows = { { "CLASS", "METRIC", "MEDIAN", "SPREAD_%", "NODES", "CHECKS", "RUN_%", "TOLERANCE_%", "DROPPED" } }
    local notes = {}
@@ -79,16 +91,20 @@ local function print_table(b)
       notes[#notes + 1] = (text ~= "" or c.forced) and ("%s: %s%s"):format(printable.safe(class),
          c.forced and "FORCED; " or "", text) or nil
    end
-   print(output.table(rows))
-   if #notes > 0 then
-      print("\n" .. table.concat(notes, "\n"))
-   end
+   print_rows(rows, notes)
 end
 
--- The baseline in use. @return baseline or nil; error unless there is none
-local function in_use(path)
+local function used_file(host)
+   return host:expand(host.policy.baseline or paths.baseline)
+end
+
+-- The baseline in use; nil where there is none, and with --force where it cannot be read.
+local function in_use(path, force)
    local old, err, absent = baseline_file.read(path)
-   return old, not old and not absent and err or nil
+   if not old and not absent and not force then
+      stop("%s; nothing to compare with (or --force)", err)
+   end
+   return old
 end
 
 local function write(path, b)
@@ -97,16 +113,15 @@ local function write(path, b)
    if good then
       good, err = files.write(path, json.encode(b) .. "\n")
    end
-   return good, ("%s: %s"):format(path, err)
+   if not good then
+      stop("%s: %s", path, err)
+   end
 end
 
 local function run_learn(args, host)
-   local used = host:expand(host.policy.baseline or paths.baseline)
+   local used = used_file(host)
    local target = args.output or used
-   local old, err = in_use(used)
-   if err and not args.force then
-      return complain("%s; nothing to compare with (or --force)", err)
-   end
+   local old = in_use(used, args.force)
    local records, where = spool.records(args, host, function(line)
       -- A job's record teaches nothing, and decoding is what takes the time. Inside a
       -- string the quotes would be escaped.
@@ -124,18 +139,14 @@ local function run_learn(args, host)
       return complain("nothing is written")
    end
    chosen.time = time.show(os.time())
-   local ok
-   ok, err = write(target, chosen)
-   if not ok then
-      return complain("%s", err)
-   end
+   write(target, chosen)
    print_table(chosen)
    print("written to " .. target)
    return 0
 end
 
 local function run_show(_, host)
-   local path = host:expand(host.policy.baseline or paths.baseline)
+   local path = used_file(host)
    local b, err, absent = baseline_file.read(path)
    if not b then
       return complain("%s%s", err, absent and "; syscheck baseline learn makes one" or "")
@@ -155,16 +166,18 @@ local function change(name, a, b)
    return { shown(name, a.median), shown(name, b.median), ("%+.1f"):format(100 * (b.median / a.median - 1)) }
 end
 
+-- Keys of either table, sorted.
+local function keys_of(a, b)
+   local keys = {}
+   for key in pairs(a) do keys[key] = true end
+   for key in pairs(b) do keys[key] = true end
+   return sorted(keys)
+end
+
 local function print_diff(old, new)
    local rows, notes = { { "CLASS", "METRIC", "OLD", "NEW", "CHANGE_%", "TOLERANCE_%" } }, {}
    local none = { metrics = {}, expect = {}, config = {} }
-   local classes = {}
-   for _, b in ipairs({ old, new }) do
-      for class in pairs(b.classes) do
-         classes[class] = true
-      end
-   end
-   for _, class in ipairs(sorted(classes)) do
+   for _, class in ipairs(keys_of(old.classes, new.classes)) do
       local a, b = old.classes[class] or none, new.classes[class] or none
       for _, m in ipairs(metrics.LIST) do
          local before, after = a.metrics[m.name], b.metrics[m.name]
@@ -175,10 +188,7 @@ local function print_diff(old, new)
          end
       end
       for _, part in ipairs({ "expect", "config" }) do
-         local keys = {}
-         for key in pairs(a[part]) do keys[key] = true end
-         for key in pairs(b[part]) do keys[key] = true end
-         for _, key in ipairs(sorted(keys)) do
+         for _, key in ipairs(keys_of(a[part], b[part])) do
             local before, after = a[part][key], b[part][key]
             if before ~= after then
                notes[#notes + 1] = ("%s: %s %s -> %s"):format(printable.safe(class), printable.safe(key),
@@ -187,27 +197,21 @@ local function print_diff(old, new)
          end
       end
    end
-   print(output.table(rows))
-   if #notes > 0 then
-      print("\n" .. table.concat(notes, "\n"))
-   end
+   print_rows(rows, notes)
+end
+
+local function read(path)
+   local b, err = baseline_file.read(path)
+   return b or stop("%s", err)
 end
 
 local function run_diff(args)
-   local old, err = baseline_file.read(args.old)
-   local new
-   if old then
-      new, err = baseline_file.read(args.new)
-   end
-   if not new then
-      return complain("%s", err)
-   end
-   print_diff(old, new)
+   print_diff(read(args.old), read(args.new))
    return 0
 end
 
 local function run_apply(args, host)
-   local used = host:expand(host.policy.baseline or paths.baseline)
+   local used = used_file(host)
    local new, err = baseline_file.read(args.file)
    local trusted, why = files.trusted(args.file)
    if not new or not trusted then
@@ -216,11 +220,7 @@ local function run_apply(args, host)
    if new.v ~= baseline.VERSION then
       return complain("%s: version %d; learn it anew", args.file, new.v)
    end
-   local old
-   old, err = in_use(used)
-   if err and not args.force then
-      return complain("%s; nothing to compare with (or --force)", err)
-   end
+   local old = in_use(used, args.force)
    local dips = old and choose.dips(old, new) or {}
    for _, d in ipairs(dips) do
       complain("class %s, %s: %s%s", d.class, d.name, d.text, args.force and " (forced)" or " (or --force)")
@@ -229,11 +229,7 @@ local function run_apply(args, host)
       return complain("nothing is written")
    end
    choose.set_references(old, new, args.force)
-   local ok
-   ok, err = write(used, new)
-   if not ok then
-      return complain("%s", err)
-   end
+   write(used, new)
    print_diff(old or { classes = {} }, new)
    print("written to " .. used)
    return 0
@@ -242,11 +238,7 @@ end
 local ACTIONS = { learn = run_learn, show = run_show, diff = run_diff, apply = run_apply }
 
 function command.run(args)
-   local host, err = spool.node(args)
-   if not host then
-      return report.error(report.USAGE, "%s", err)
-   end
-   return ACTIONS[args.action](args, host)
+   return ACTIONS[args.action](args, spool.node(args))
 end
 
 return command

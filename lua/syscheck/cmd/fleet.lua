@@ -33,9 +33,7 @@ local function answer(db, args)
 end
 
 function command.run(args)
-   return question.run(args, function(db)
-      return answer(db, args)
-   end)
+   return question.run(args, answer)
 end
 
 return command

@@ -29,7 +29,7 @@ function command.add_to(parser)
    c:option("--policy", "Policy file to use."):argname("FILE")
 end
 
--- @return list of files; or nil and one line
+-- @return list of files
 local function files_of(args, policy)
    local list = {}
    local roots = args.path
@@ -39,14 +39,14 @@ local function files_of(args, policy)
    for _, root in ipairs(roots) do
       local some, err = spoolfile.list(root)
       if not some then
-         return nil, err
+         report.stop(report.FAILED, "%s", err)
       end
       table.move(some, 1, #some, #list + 1, list)
    end
    return list
 end
 
--- @return id of a group; nil where none is wanted; or nil and why
+-- @return id of a group; nil where none is wanted
 local function group_id(name)
    if not name then
       return nil
@@ -54,7 +54,7 @@ local function group_id(name)
    local got = process.run("getent", { "group", "--", name }, { timeout_ms = 10000 })
    local id = got and got.code == 0 and tonumber(got.out:match("^[^:]*:[^:]*:(%d+):"))
    if not id then
-      return nil, ("no such group: %s"):format(printable.safe(name))
+      report.stop(report.USAGE, "no such group: %s", printable.safe(name))
    end
    return id
 end
@@ -109,32 +109,17 @@ local function run_all(db, list, args)
 end
 
 function command.run(args)
-   local host, err = spool.node(args)
-   if not host then
-      return report.error(report.USAGE, "%s", err)
-   end
-   local group
-   group, err = group_id(args.group or host.policy.store_group)
-   if err then
-      return report.error(report.USAGE, "%s", err)
-   end
-   local list
-   list, err = files_of(args, host.policy)
-   if not list then
-      return report.error(report.FAILED, "%s", err)
-   end
-   local db
-   db, err = store.open(store.where(args.store, host.policy), { write = true, create = true, group = group,
+   local policy = spool.node(args).policy
+   local group, list = group_id(args.group or policy.store_group), files_of(args, policy)
+   local db, err = store.open(store.where(args.store, policy), { write = true, create = true, group = group,
       lazy = not args.remove })
    if not db then
       return report.error(report.UNKNOWN, "%s", err)
    end
    local done, code = pcall(run_all, db, list, args)
    db:close()
-   if not done and (store.is_failure(code) or (type(code) == "table" and code.file_error)) then
-      return report.error(report.UNKNOWN, "%s", store.is_failure(code) and tostring(code) or code.file_error)
-   elseif not done then
-      error(code, 0)
+   if not done then
+      error(type(code) == "table" and code.file_error and { text = code.file_error } or code, 0)
    end
    return code
 end

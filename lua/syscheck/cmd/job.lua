@@ -41,10 +41,7 @@ local function from_store(args, policy)
 end
 
 local function from_spool(args)
-   local host, err = spool.node(args)
-   if not host then
-      return report.error(report.USAGE, "%s", err)
-   end
+   local host = spool.node(args)
    local found = {}
    -- A decoded line costs a hundred times a search in it.
    local needle = ("%d"):format(args.id.id)
@@ -72,10 +69,7 @@ function job.run(args)
    elseif #args.spool > 0 then
       return from_spool(args)
    end
-   local policy, code = question.policy(args)
-   if not policy then
-      return code
-   end
+   local policy = spool.node(args).policy
    local _, named = question.where(args, policy)
    if named or args.only_user or question.has_default() then
       return from_store(args, policy)

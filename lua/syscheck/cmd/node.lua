@@ -48,9 +48,7 @@ local function answer(db, args)
 end
 
 function node.run(args)
-   return question.run(args, function(db)
-      return answer(db, args)
-   end)
+   return question.run(args, answer)
 end
 
 return node

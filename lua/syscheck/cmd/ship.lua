@@ -129,16 +129,12 @@ function command.run(args)
    elseif args.join then
       return join()
    end
-   local host, err = spool.node(args)
-   if not host then
-      return report.error(report.USAGE, "ship: %s", err)
-   end
+   local host = spool.node(args, "ship: ")
    local to = args.to or host.policy.ship
    if not to then
       return report.error(report.USAGE, "ship: nothing says where to: --to DEST, or ship in the policy")
    end
-   local list
-   list, err = spools(args, host)
+   local list, err = spools(args, host)
    if not list then
       return complain("%s", err)
    end

@@ -63,12 +63,7 @@ function ACTIONS.prune(db, args)
 end
 
 function command.run(args)
-   local host, err = spool.node(args)
-   if not host then
-      return report.error(report.USAGE, "%s", err)
-   end
-   local db
-   db, err = store.open(store.where(args.store, host.policy), { write = args.action == "prune" })
+   local db, err = store.open(store.where(args.store, spool.node(args).policy), { write = args.action == "prune" })
    if not db then
       return report.error(report.UNKNOWN, "%s", err)
    end

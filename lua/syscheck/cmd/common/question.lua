@@ -27,16 +27,6 @@ function question.add_since(command, default, what)
       end)
 end
 
---- Opens this host's policy.
--- @return policy; or nil and an exit code, after a line
-function question.policy(args)
-   local host, err = spool.node({ policy = args.policy })
-   if not host then
-      return nil, report.error(report.USAGE, "%s", err)
-   end
-   return host.policy
-end
-
 --- Which store is meant.
 -- @return URL or path, whether it was named (it is not just the default file)
 function question.where(args, policy)
@@ -74,25 +64,16 @@ local function explain(err, policy)
 end
 
 --- Opens the store and asks.
--- @param ask function(store) -> exit code
+-- @param ask function(store, args) -> exit code
 -- @param policy nil: this host's
 -- @return exit code
 function question.run(args, ask, policy)
-   local code
-   if not policy then
-      policy, code = question.policy(args)
-      if not policy then
-         return code
-      end
-   end
+   policy = policy or spool.node(args).policy
    local db, err = store.open(question.where(args, policy), {})
    if not db then
       return report.error(report.UNKNOWN, "%s", explain(err, policy))
    end
-   local ok
-   ok, code = xpcall(ask, function(e)
-      return store.is_failure(e) and e or debug.traceback(e)
-   end, db)
+   local ok, code = xpcall(ask, debug.traceback, db, args)
    pcall(db.close, db)
    if ok then
       return code

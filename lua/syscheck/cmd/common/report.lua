@@ -16,7 +16,26 @@ function report.error(code, text, ...)
    return code
 end
 
---- The same, as one command's own: "syscheck: ship: ...", with the code for what failed.
+--- Ends the command with such a line: raised, and printed by report.run.
+function report.stop(code, text, ...)
+   error({ code = code, text = text:format(...) }, 0)
+end
+
+--- Runs an entry's main function.
+-- @return its exit code; where it raised an error, that one's
+function report.run(main)
+   local ok, code = xpcall(main, debug.traceback)
+   if ok then
+      return code
+   elseif type(code) == "table" then
+      -- From report.stop, or of a store that cannot be read, or went away.
+      return report.error(code.code or report.UNKNOWN, "%s", code.text)
+   end
+   io.stderr:write("syscheck: internal error: ", tostring(code), "\n")
+   return report.UNKNOWN
+end
+
+--- report.error, as one command's own: "syscheck: ship: ...", with the code for what failed.
 -- @return function(text, ...) -> FAILED
 function report.of(name)
    return function(text, ...)

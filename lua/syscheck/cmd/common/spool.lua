@@ -15,14 +15,15 @@ function spool.add_options(command)
    command:option("--policy", "Policy file to use."):argname("FILE")
 end
 
---- Opens this host for a command: a policy that is named has to be good.
--- @return node; or nil and one line
-function spool.node(args)
-   local self = node.open(nil, { policy = args.policy, without_policy = not args.policy })
-   if args.policy and self.problems[1] then
-      return nil, self.problems[1]
+--- Opens this host for a command, which ends where a policy is named that is not good.
+-- @param prefix of that error, or nil
+-- @return node
+function spool.node(args, prefix)
+   local host = node.open(nil, { policy = args.policy, without_policy = not args.policy })
+   if args.policy and host.problems[1] then
+      report.stop(report.USAGE, "%s%s", prefix or "", host.problems[1])
    end
-   return self
+   return host
 end
 
 local function complain(file, line, why)
@@ -33,9 +34,9 @@ end
 --- Records of the spool that args name, else the policy's.
 -- @param want see records.read
 -- @return iterator, text that names the directory, or how many were read
-function spool.records(args, self, want)
+function spool.records(args, host, want)
    local dirs = {}
-   local given = #args.spool > 0 and args.spool or { self.policy.spool or paths.spool }
+   local given = #args.spool > 0 and args.spool or { host.policy.spool or paths.spool }
    for _, path in ipairs(given) do
       local found, err = records.dirs(path)
       if err then
