@@ -87,18 +87,18 @@ local function partitions_of(p, node)
    return list
 end
 
--- Whether there is such a partition. Without Slurm the policy alone is shown.
--- @return true; or nil and why
-local function exists(p, partition)
+-- The partition that was named, if Slurm has it. Without Slurm the policy alone is shown.
+-- @return list of it; or nil and why
+local function partition_of(p, partition)
    local answer = command.run(p.scontrol, { "show", "--oneliner", "partition" }, SCONTROL_S)
    if not answer then
-      return true
+      return { partition }
    end
    local names = {}
    for name in answer:gmatch("PartitionName=(%S+)") do
       names[#names + 1] = name
       if name == partition then
-         return true
+         return { partition }
       end
    end
    return nil, ('Slurm has no partition "%s"%s'):format(printable.safe(partition), nearest(partition, names))
@@ -150,10 +150,7 @@ end
 local function show(args, file, p, line_of)
    local partitions, err
    if args.partition then
-      partitions = { args.partition }
-      local ok
-      ok, err = exists(p, args.partition)
-      partitions = ok and partitions
+      partitions, err = partition_of(p, args.partition)
    elseif args.node then
       partitions, err = partitions_of(p, args.node)
    else

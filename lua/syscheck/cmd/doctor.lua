@@ -37,24 +37,22 @@ local function summary(facts, found)
 end
 
 -- File names and values come from files: nothing in them reaches a terminal.
-local function clean(finding)
-   for _, key in ipairs({ "text", "file", "why", "add", "fix" }) do
-      finding[key] = finding[key] and printable.plain(finding[key], 400)
+local function clean(list)
+   for _, finding in ipairs(list) do
+      for _, key in ipairs({ "text", "file", "why", "add", "fix" }) do
+         finding[key] = finding[key] and printable.plain(finding[key], 400)
+      end
    end
-   return finding
 end
 
 function command.run(args)
-   local facts, err = gather.facts({ conf = args.conf, node = args.node, policy = args.policy })
+   local facts, err = gather.facts(args)
    if not facts then
       return report.error(report.UNKNOWN, "doctor: %s (--conf FILE says where slurm.conf is)", err)
    end
    local found = doctor.examine(facts)
-   for _, list in ipairs({ found.findings, found.skipped }) do
-      for _, finding in ipairs(list) do
-         clean(finding)
-      end
-   end
+   clean(found.findings)
+   clean(found.skipped)
    if args.json then
       local text = json.encode({ v = 1, conf = printable.plain(facts.conf.file, 400), node = facts.node,
          errors = found.errors, warnings = found.warnings, infos = found.infos, rules = found.rules,

@@ -56,9 +56,7 @@ local function as_table(host, hardware, result)
          lines[#lines + 1] = ("%s: %s"):format(r.status, printable.safe(r.text, 300))
       end
    end
-   for _, note in ipairs(notes) do
-      lines[#lines + 1] = note
-   end
+   table.move(notes, 1, #notes, #lines + 1, lines)
    for _, problem in ipairs(host.problems) do
       lines[#lines + 1] = "problem: " .. printable.plain(problem, 300)
    end
