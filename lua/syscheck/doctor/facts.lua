@@ -28,13 +28,10 @@ local MAX_BASELINE = 16777216
 local function conf_file(named)
    local file = named or os.getenv("SLURM_CONF")
    if not file or file == "" then
-      for _, place in ipairs(PLACES) do
-         file = place
-         if uv.fs_stat(place) then
-            break
-         end
+      file = PLACES[1]
+      for i = #PLACES, 1, -1 do
+         file = uv.fs_stat(PLACES[i]) and PLACES[i] or file
       end
-      file = uv.fs_stat(file) and file or PLACES[1]
    end
    return file:sub(1, 1) == "/" and file or uv.cwd() .. "/" .. file
 end
@@ -87,11 +84,9 @@ local function plugstack(conf, plugin_dirs)
    local stack = { file = file, exists = true, problems = s.problems, ours = {}, seen = s.plugins, files = s.files }
    for _, p in ipairs(s.plugins) do
       if p.path:match("[^/]*$") == OURS then
-         if p.path:sub(1, 1) ~= "/" then
-            for dir in (plugin_dirs or ""):gmatch("[^:]+") do
-               if p.path:sub(1, 1) ~= "/" and uv.fs_stat(dir .. "/" .. p.path) then
-                  p.path = dir .. "/" .. p.path
-               end
+         for dir in (plugin_dirs or ""):gmatch("[^:]+") do
+            if p.path:sub(1, 1) ~= "/" and uv.fs_stat(dir .. "/" .. p.path) then
+               p.path = dir .. "/" .. p.path
             end
          end
          local stat, err, why = uv.fs_stat(p.path)
@@ -111,18 +106,15 @@ local function plugstack(conf, plugin_dirs)
    return stack
 end
 
-local function slurm_versions(found)
-   local out = {}
-   local function take(name, said)
-      local version = said and said:match("(%d+%.%d+[%w.-]*)")
+local function slurm_versions(tools)
+   local said, out = { slurmd = (probe.ask("slurmd", { "-V" })) }, {}
+   for _, t in ipairs(tools) do
+      said[t.name] = t.said
+   end
+   for _, name in ipairs({ "scontrol", "slurmd" }) do
+      local version = said[name] and said[name]:match("(%d+%.%d+[%w.-]*)")
       out[#out + 1] = version and { name = name, version = version } or nil
    end
-   for _, t in ipairs(found) do
-      if t.name == "scontrol" then
-         take("scontrol", t.said)
-      end
-   end
-   take("slurmd", (probe.ask("slurmd", { "-V" })))
    return out
 end
 

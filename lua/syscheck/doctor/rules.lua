@@ -12,8 +12,6 @@ for _, part in ipairs({ "slurm", "install", "node" }) do
    table.move(rules, 1, #rules, #doctor.RULES + 1, doctor.RULES)
 end
 
-local RANK = { error = 1, warn = 2, info = 3 }
-
 --- Examines the facts.
 -- @param facts from doctor/facts.lua
 -- @param rules default doctor.RULES
@@ -21,14 +19,12 @@ local RANK = { error = 1, warn = 2, info = 3 }
 --   { rule, why }, errors, warnings, infos = how many, rules = how many had their facts }
 function doctor.examine(facts, rules)
    local out = { findings = {}, skipped = {}, rules = 0 }
-   local counts = { error = 0, warn = 0, info = 0 }
+   local by_severity = { error = {}, warn = {}, info = {} }
    for _, rule in ipairs(rules or doctor.RULES) do
       -- A rule that breaks must not hide what the others see.
       local ok, skipped = pcall(rule.check, facts, function(severity, finding)
          finding.severity, finding.rule = severity, rule.id
-         finding.order = #out.findings
-         out.findings[#out.findings + 1] = finding
-         counts[severity] = counts[severity] + 1
+         table.insert(by_severity[severity], finding)
       end)
       if not ok or skipped then
          out.skipped[#out.skipped + 1] = { rule = rule.id,
@@ -37,16 +33,10 @@ function doctor.examine(facts, rules)
          out.rules = out.rules + 1
       end
    end
-   table.sort(out.findings, function(a, b)
-      if a.severity ~= b.severity then
-         return RANK[a.severity] < RANK[b.severity]
-      end
-      return a.order < b.order
-   end)
-   for _, finding in ipairs(out.findings) do
-      finding.order = nil
+   for _, severity in ipairs({ "error", "warn", "info" }) do
+      table.move(by_severity[severity], 1, #by_severity[severity], #out.findings + 1, out.findings)
    end
-   out.errors, out.warnings, out.infos = counts.error, counts.warn, counts.info
+   out.errors, out.warnings, out.infos = #by_severity.error, #by_severity.warn, #by_severity.info
    return out
 end
 

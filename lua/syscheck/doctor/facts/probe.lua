@@ -136,17 +136,11 @@ function probe.log(path, sysconf)
    end
    l.size = stat and stat.size
    l.rotated = false
-   local list = {}
+   -- logrotate reads /etc alone; a site with another SYSCONFDIR links or includes it.
    for _, dir in ipairs({ "/etc/logrotate.d", sysconf .. "/logrotate.d" }) do
       for _, name in ipairs(files.list(dir)) do
-         list[#list + 1] = dir .. "/" .. name
-      end
-   end
-   for _, file in ipairs(list) do
-      local text = probe.text(file)
-      if text and ("\n" .. text):find(path, 1, true) then
-         -- logrotate reads /etc alone; a site with another SYSCONFDIR links or includes it.
-         l.rotated = true
+         local text = probe.text(dir .. "/" .. name)
+         l.rotated = l.rotated or (text ~= nil and text:find(path, 1, true) ~= nil)
       end
    end
    return l

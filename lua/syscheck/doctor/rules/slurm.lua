@@ -172,28 +172,25 @@ local function job_submit(facts, say)
          why = "a level that the policy does not allow is not refused with a message, but silently lowered",
          add = with(facts, "JobSubmitPlugins", "lua") .. (s.exists and "" or ("; %s"):format(copy)) }))
    end
-   local finding = { file = s.file, fix = copy }
+   local function found(severity, text, why, fix)
+      say(severity, { file = s.file, text = "job_submit.lua " .. text, why = why, fix = fix })
+   end
    if not s.exists then
-      finding.text = "job_submit.lua is not there"
-      finding.why = facts.is_controller and "slurmctld does not start with JobSubmitPlugins=lua and without it"
-         or "this host does not run slurmctld; there it must be, or slurmctld does not start"
-      return say(facts.is_controller and "error" or "info", finding)
+      found(facts.is_controller and "error" or "info", "is not there",
+         facts.is_controller and "slurmctld does not start with JobSubmitPlugins=lua and without it"
+            or "this host does not run slurmctld; there it must be, or slurmctld does not start", copy)
    elseif s.err then
       return "job_submit.lua: " .. s.err
-   elseif s.same then
-      return
-   elseif s.ours then
-      finding.text = "job_submit.lua is another version than the installed one"
-      finding.why = "what it refuses and what the nodes do may differ"
-      return say("warn", finding)
-   elseif not s.calls then
-      finding.text, finding.why = "job_submit.lua does not call syscheck",
-         "a level that the policy does not allow is not refused with a message, but silently lowered"
-      finding.fix = ("copy the lines marked (*) from %s/job_submit.lua"):format(facts.paths.data)
-      return say("warn", finding)
+   elseif s.ours and not s.same then
+      found("warn", "is another version than the installed one", "what it refuses and what the nodes do may differ",
+         copy)
+   elseif not s.same and not s.calls then
+      found("warn", "does not call syscheck",
+         "a level that the policy does not allow is not refused with a message, but silently lowered",
+         ("copy the lines marked (*) from %s/job_submit.lua"):format(facts.paths.data))
+   elseif not s.same then
+      found("info", "is the site's own, and names syscheck", "its lines have to follow updates of syscheck")
    end
-   say("info", { file = s.file, text = "job_submit.lua is the site's own, and names syscheck",
-      why = "its lines have to follow updates of syscheck" })
 end
 
 local function health(facts, say)
@@ -211,8 +208,7 @@ local function health(facts, say)
 end
 
 local function return_to_service(facts, say)
-   local value = slurmconf.value(facts.conf, "ReturnToService") or "0"
-   if value == "0" then
+   if (slurmconf.value(facts.conf, "ReturnToService") or "0") == "0" then
       say("info", at(facts, "ReturnToService", { text = "ReturnToService=0",
          why = "a node that was rebooted for a repair stays DOWN until you resume it; one that syscheck drained "
             .. "stays drained with any value", add = "ReturnToService=1" }))
