@@ -63,11 +63,6 @@ local function check(file, text)
    return complain(lines)
 end
 
-local function nearest(name, names)
-   local near = spelling.nearest(name, names)
-   return near and (', did you mean "%s"?'):format(printable.safe(near)) or ""
-end
-
 -- Partitions of a node, from Slurm. @return list; or nil and why
 local function partitions_of(p, node)
    if not hostlist.name(node) then
@@ -101,7 +96,9 @@ local function partition_of(p, partition)
          return { partition }
       end
    end
-   return nil, ('Slurm has no partition "%s"%s'):format(printable.safe(partition), nearest(partition, names))
+   local near = spelling.nearest(partition, names)
+   return nil, ('Slurm has no partition "%s"%s'):format(printable.safe(partition),
+      near and (', did you mean "%s"?'):format(printable.safe(near)) or "")
 end
 
 local function where(file, line)

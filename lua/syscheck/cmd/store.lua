@@ -10,7 +10,6 @@ local time = require("syscheck.lib.time")
 
 local command = {}
 
-
 -- "400d" -> seconds
 local function age(text)
    local seconds = #text <= 7 and time.span(text, "hdwy")
