@@ -44,51 +44,40 @@ function export.json(answer)
    return output.json({ v = 1, kind = "job", id = answer.id, runs = runs })
 end
 
+local function names(list)
+   local out = {}
+   for i, field in ipairs(list) do
+      out[i] = field.name
+   end
+   return out
+end
+
+-- Columns of the CSV, by what has their values (see export.csv): names, and what a title has
+-- before them.
+local COLUMNS = { { { "run" } }, { IDENTITY }, { { "node", "class", "time", "elapsed_s" } },
+   { { "level", "asked", "status", "action" } }, { names(fields.CHECK), "check." }, { names(fields.JOB) },
+   { { "out", "others" } } }
+
 --- One line for each node and run; every field has its column, in the store's units.
 function export.csv(answer)
-   local titles = { "run" }
-   local function add(...)
-      for _, name in ipairs({ ... }) do
-         titles[#titles + 1] = name
+   local titles, lines = {}, {}
+   for _, part in ipairs(COLUMNS) do
+      for _, name in ipairs(part[1]) do
+         titles[#titles + 1] = (part[2] or "") .. name
       end
    end
-   add(table.unpack(IDENTITY))
-   add("node", "class", "time", "elapsed_s", "level", "asked", "status", "action")
-   for _, f in ipairs(fields.CHECK) do
-      add("check." .. f.name)
-   end
-   for _, f in ipairs(fields.JOB) do
-      add(f.name)
-   end
-   add("out", "others")
-   local lines = {}
    for r, run in ipairs(answer) do
       local _, marks = peers.of_run(run.rows)
       for i, row in ipairs(run.rows) do
+         local values = { { run = r }, run, row, job_records.brief(row), row.metrics, row.values or {},
+            { out = table.concat(sorted(marks[i]), " "), others = table.concat(job_records.others(row), " ") } }
          local cells, n = {}, 0
-         local function put(value)
-            n = n + 1
-            cells[n] = value
+         for k, part in ipairs(COLUMNS) do
+            for _, name in ipairs(part[1]) do
+               n = n + 1
+               cells[n] = values[k][name]
+            end
          end
-         put(r)
-         for _, name in ipairs(IDENTITY) do
-            put(run[name])
-         end
-         local b = job_records.brief(row)
-         put(row.node) put(row.class) put(row.time) put(row.elapsed_s)
-         put(b.level) put(b.asked) put(b.status) put(b.action)
-         for _, f in ipairs(fields.CHECK) do
-            put(row.metrics[f.name])
-         end
-         for _, f in ipairs(fields.JOB) do
-            put(row.values and row.values[f.name])
-         end
-         local others = {}
-         for k, id in ipairs(row.job and row.job.others or {}) do
-            others[k] = tostring(math.tointeger(id) or id)
-         end
-         put(table.concat(sorted(marks[i]), " "))
-         put(table.concat(others, " "))
          lines[#lines + 1] = cells
       end
    end

@@ -66,6 +66,15 @@ function job_records.error_text(e)
    return ("%s: %s"):format(tostring(e.unit or e.kind), table.concat(counts, ", "))
 end
 
+--- IDs of the other jobs on a row's node, as text.
+function job_records.others(row)
+   local out = {}
+   for i, id in ipairs(row.job and row.job.others or {}) do
+      out[i] = tostring(math.tointeger(id) or id)
+   end
+   return out
+end
+
 --- A row's check, or what the job record kept of it.
 function job_records.brief(row)
    return row.check or row.job and row.job.check or {}

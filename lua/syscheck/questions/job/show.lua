@@ -152,15 +152,10 @@ function show.remarks(run, list)
             add(row, "unlike its peers: " .. peers.text(found))
          end
       end
-      local others = job and job.others or {}
-      local more = job and job.others_more or 0
-      if #others == 0 and more > 0 then
+      local ids, more = job_records.others(row), job and job.others_more or 0
+      if #ids == 0 and more > 0 then
          add(row, ("shared with %.0f other job%s"):format(more, more == 1 and "" or "s"))
-      elseif #others > 0 then
-         local ids = {}
-         for n, id in ipairs(others) do
-            ids[n] = tostring(math.tointeger(id) or id)
-         end
+      elseif #ids > 0 then
          add(row, ("shared with job%s %s%s"):format(#ids == 1 and "" or "s", table.concat(ids, ", "),
             more > 0 and (" and %.0f more"):format(more) or ""))
       end

@@ -8,7 +8,6 @@ local data = {}
 local MOST_SLOW = 5000 -- slow runs that are looked at: the newest
 local SAMPLE = 20000 -- runs whose nodes are counted; of more, a share stands for all
 local MOST_ALIKE = 100000 -- of one kind
-local BATCH = 20
 local LOOKED = 3 -- slow runs of a suspect that are looked at for its condition: the newest
 
 -- In the order of the index of like runs.
@@ -16,19 +15,7 @@ local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.end
    WHERE r.begin_s >= ? AND r.user IS NOT NULL AND r.name IS NOT NULL AND r.nodes IS NOT NULL
    ORDER BY r.user, r.name, r.nodes, r.cluster]]
 local COUNT = "SELECT count(*) FROM run r WHERE r.begin_s >= ?"
-local NODES = "SELECT j.run, j.node FROM job_node j WHERE j.run IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
-
-local function nodes_of(store, keys, each)
-   for from = 1, #keys, BATCH do
-      local part = {}
-      for i = 1, BATCH do
-         part[i] = keys[from + i - 1] or -1
-      end
-      for t in store:rows(NODES, table.unpack(part)) do
-         each(t[1], t[2])
-      end
-   end
-end
+local NODES = "SELECT j.run, j.node FROM job_node j WHERE j.run"
 
 -- Ends a kind of job: which runs were slow, and the chances of those that are sampled.
 local function finish(kind, state)
@@ -82,13 +69,13 @@ function data.read(store, since)
    for i, run in ipairs(state.slow) do
       keys[i], by_key[run.key], run.nodes = run.key, run, {}
    end
-   nodes_of(store, keys, function(key, node)
-      table.insert(by_key[key].nodes, node)
+   why_read.each_of(store, NODES, keys, function(t)
+      table.insert(by_key[t[1]].nodes, t[2])
    end)
-   nodes_of(store, state.sample, function(key, node)
-      local e = exposure[node] or { runs = 0, expected = 0 }
-      exposure[node] = e
-      e.runs, e.expected = e.runs + state.every, e.expected + weight * state.chance[key]
+   why_read.each_of(store, NODES, state.sample, function(t)
+      local e = exposure[t[2]] or { runs = 0, expected = 0 }
+      exposure[t[2]] = e
+      e.runs, e.expected = e.runs + state.every, e.expected + weight * state.chance[t[1]]
    end)
    totals.nodes = 0
    for _ in pairs(exposure) do

@@ -2,6 +2,7 @@
 -- Inside, nodes and classes are the numbers that the store gives them.
 local fields = require("syscheck.catalogue.fields")
 local causes = require("syscheck.questions.why.causes")
+local job_store = require("syscheck.questions.job.read")
 local schema = require("syscheck.store.schema")
 
 local data = {}
@@ -18,53 +19,40 @@ local CLASS_WINDOWS, CLASS_ROWS, CLASS_DAYS = 12, 120, 30
 local DAY = 86400
 local PROLOG_S = 120 -- a check before a job is recorded after the job's begin snapshot
 
--- Columns of table job_node that are read.
+-- Columns of table job_node that are read: what causes.JOB and causes.WORK are made of.
 local JOB = {}
-local wanted = {}
-for _, list in ipairs({ causes.JOB, causes.WORK }) do
-   for _, one in ipairs(list) do
-      wanted[one.name] = true
-   end
-end
 for _, field in ipairs(fields.JOB) do
-   JOB[#JOB + 1] = wanted[field.name] and field.name or nil
+   JOB[#JOB + 1] = (field.cause or field.work) and field or nil
 end
-local CHECK = {}
-for i, item in ipairs(causes.CHECK) do
-   CHECK[i] = item.name
-end
+local CHECK = job_store.columns(causes.CHECK, "c")
 
-local function columns(names, prefix)
-   return prefix .. table.concat(names, ", " .. prefix)
-end
-
-local ROWS = ("SELECT j.run, j.node, j.class, j.elapsed_s, %s FROM job_node j WHERE "):format(columns(JOB, "j."))
+local ROWS = ("SELECT j.run, j.node, j.class, j.elapsed_s, %s FROM job_node j WHERE "):format(
+   job_store.columns(JOB, "j"))
 -- The key's low bits are random: a share of them is a share of the nodes, and the index of
 -- runs holds the key, so rows that are not wanted are not read.
 local OF_RUN = ROWS .. "j.run = ?"
 local SHARE_OF_RUN = ROWS .. "j.run = ? AND (j.key & 1023) < ?"
-local OF_RUNS = ROWS .. "j.run IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
+local IN_BATCH = " IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
+local OF_RUNS = ROWS .. "j.run" .. IN_BATCH
 local LIKE = "SELECT r.id, r.seen FROM run r WHERE r.user = ? AND r.name = ? AND r.nodes = ? AND r.cluster = ? "
    .. "AND r.id "
 local LIKE_OLDER = LIKE .. "< ? ORDER BY r.id DESC LIMIT " .. LIKE_BEFORE
 local LIKE_NEWER = LIKE .. "> ? ORDER BY r.id LIMIT " .. LIKE_AFTER
-local SOME_RUNS = "SELECT r.id, r.seen FROM run r WHERE r.id IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
-local MEASURED = "(c." .. table.concat(CHECK, " IS NOT NULL OR c.") .. " IS NOT NULL)"
-local CHECKS = ("SELECT c.node, c.class, %s FROM check_node c WHERE "):format(columns(CHECK, "c."))
+local SOME_RUNS = "SELECT r.id, r.seen FROM run r WHERE r.id"
+local MEASURED = "(" .. CHECK:gsub(",", " IS NOT NULL OR") .. " IS NOT NULL)"
+local CHECKS = ("SELECT c.node, c.class, %s FROM check_node c WHERE "):format(CHECK)
 -- Most checks measured nothing: on a busy node a week has thousands.
 local NEAREST = ("SELECT c.node, c.class, %s FROM (SELECT c.node, c.class, c.key, %s FROM check_node c "
    .. "WHERE c.node = ? AND %%s ORDER BY c.key%%s LIMIT %d) c WHERE %s ORDER BY c.key%%s LIMIT %d"):format(
-   columns(CHECK, "c."), columns(CHECK, "c."), CHECKS_LOOKED, MEASURED, CHECKS_EACH)
+   CHECK, CHECK, CHECKS_LOOKED, MEASURED, CHECKS_EACH)
 local BEFORE = NEAREST:format("c.key < ? AND c.key >= ?", " DESC", " DESC")
 local AFTER = NEAREST:format("c.key >= ? AND c.key < ?", "", "")
 local CHECKS_OF_RUN = CHECKS .. "c.run = ? AND " .. MEASURED
 local CLASS_CHECKS = CHECKS .. "c.key >= ? AND c.key < ? ORDER BY c.key LIMIT " .. CLASS_ROWS
 
 local function row_of(t)
-   local row = { node = t[2], class = t[3], elapsed_s = t[4] }
-   for i, name in ipairs(JOB) do
-      row[name] = t[i + 4]
-   end
+   local row = job_store.numbers(JOB, t, 5)
+   row.node, row.class, row.elapsed_s = t[2], t[3], t[4]
    return row
 end
 
@@ -114,6 +102,18 @@ local function batches(list, batch)
    end
 end
 
+--- Asks in batches for what belongs to many runs.
+-- @param text SQL that ends before the list of runs
+-- @param keys of the runs
+-- @param each function(row)
+function data.each_of(store, text, keys, each)
+   batches(keys, function(part)
+      for t in store:rows(text .. IN_BATCH, table.unpack(part)) do
+         each(t)
+      end
+   end)
+end
+
 -- Runs of anybody on nodes of the job's classes, spread evenly around the job.
 local function other_runs(store, key, classes, not_these)
    local last = store:row("SELECT max(r.id) FROM run r")[1] or 0
@@ -125,11 +125,9 @@ local function other_runs(store, key, classes, not_these)
       local id = from + math.floor(i * step)
       ids[#ids + 1] = not not_these[id] and id or nil
    end
-   batches(ids, function(part)
-      for t in store:rows(SOME_RUNS, table.unpack(part)) do
-         if (t[2] or 0) > 1 then
-            runs[#runs + 1] = { key = t[1], seen = t[2] }
-         end
+   data.each_of(store, SOME_RUNS, ids, function(t)
+      if (t[2] or 0) > 1 then
+         runs[#runs + 1] = { key = t[1], seen = t[2] }
       end
    end)
    local list, count, by_run = {}, 0, {}
@@ -164,10 +162,8 @@ local function other_runs(store, key, classes, not_these)
 end
 
 local function check_of(t, when)
-   local check = { when = when }
-   for i, name in ipairs(CHECK) do
-      check[name] = t[i + 2]
-   end
+   local check = job_store.numbers(causes.CHECK, t, 3)
+   check.when = when
    return check
 end
 
@@ -211,11 +207,9 @@ local function class_checks(store, run, classes)
          local class = t[2]
          if class and classes[class] then
             out[class] = out[class] or {}
-            for k, name in ipairs(CHECK) do
-               if t[k + 2] then
-                  out[class][name] = out[class][name] or {}
-                  table.insert(out[class][name], { node = t[1], value = t[k + 2] })
-               end
+            for name, value in pairs(job_store.numbers(causes.CHECK, t, 3)) do
+               out[class][name] = out[class][name] or {}
+               table.insert(out[class][name], { node = t[1], value = value })
             end
          end
       end

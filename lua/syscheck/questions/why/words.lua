@@ -48,15 +48,11 @@ end
 
 -- "its peers never", "like runs 12.1 s"
 local function against(e)
-   local what, usual
-   if e.item.source == "check" then
-      what, usual = "its class", e.class
-   elseif e.where == "node" then
+   local what, usual = "its class", e.class
+   if e.item.source == "job" and e.where == "node" then
       what, usual = "its peers", e.peers
-   elseif e.like then
+   elseif e.item.source == "job" and e.like then
       what, usual = "like runs", e.like
-   else
-      what, usual = "its class", e.class
    end
    if not usual then
       return ""
@@ -80,14 +76,12 @@ function words.evidence(e)
       what = ("throttled %s times during it"):format(words.count(e.value))
    elseif e.events and e.events > 0 then
       what = ("throttled %s times (%s) during it"):format(words.count(e.events), words.value(e, e.value))
-   elseif e.item.source == "check" then
-      what = ("%s %s%s"):format(e.label, words.value(e, e.value), WHEN[e.when] or "")
    elseif e.item.kind == "count" then
       what = ("%s %s"):format(words.value(e, e.value), e.label)
    elseif e.item.kind == "time" then
       what = ("%s %s of %.0f s"):format(e.label, words.value(e, e.value), e.elapsed_s)
    else
-      what = ("%s %s"):format(e.label, words.value(e, e.value))
+      what = ("%s %s%s"):format(e.label, words.value(e, e.value), WHEN[e.when] or "")
    end
    return what .. against(e)
 end
