@@ -32,8 +32,7 @@ local function summary(facts, found)
    local counts = ("%s, %s, %s; %s and host %s, %s"):format(plural(found.errors, "error"),
       plural(found.warnings, "warning"), plural(found.infos, "note"), facts.conf.file, facts.node,
       plural(found.rules, "rule"))
-   local bites = found.errors + found.warnings > 0
-   return ("%-5s %s"):format(bites and (found.errors > 0 and "error" or "warn") or "ok", counts)
+   return ("%-5s %s"):format(found.errors > 0 and "error" or found.warnings > 0 and "warn" or "ok", counts)
 end
 
 -- File names and values come from files: nothing in them reaches a terminal.

@@ -30,15 +30,9 @@ end
 --- Which store is meant.
 -- @return URL or path, whether it was named (it is not just the default file)
 function question.where(args, policy)
-   local named = args.store
    -- A user who may ask only about his own jobs does not choose the store.
-   if not named and not args.only_user then
-      named = os.getenv("SYSCHECK_STORE")
-   end
-   if named == "" then
-      named = nil
-   end
-   named = named or policy.store
+   local named = args.store or not args.only_user and os.getenv("SYSCHECK_STORE") or ""
+   named = named ~= "" and named or policy.store
    return named or paths.store, named ~= nil
 end
 

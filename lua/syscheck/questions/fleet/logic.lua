@@ -8,7 +8,7 @@ local fleet = {}
 -- the median, and by more than some %; both ways, as too fast is odd as well.
 local SPREADS = 4
 local LEAST_PCT = 3
---- Of fewer nodes nobody is out.
+--- Among fewer nodes none is out.
 fleet.MIN_NODES = 5
 
 -- Noise is itself in %, and half a % on a quiet node is nothing.

@@ -31,10 +31,10 @@ function node_store.nearest(store, name)
 end
 
 -- What a job record adds to the story: events, and what the list of jobs shows.
-local TOLD = {}
+local IN_STORY = {}
 for _, field in ipairs(fields.JOB) do
    if field.rare or field.name == "io_some_us" then
-      TOLD[#TOLD + 1] = field
+      IN_STORY[#IN_STORY + 1] = field
    end
 end
 
@@ -44,7 +44,7 @@ local CHECKS = ([[SELECT c.key >> 30, c.trigger, c.level, c.status, c.action, c.
 local LOSSES = [[SELECT l.key >> 30, l.records, l.bytes, l.reason FROM loss l WHERE l.node = ? AND l.key >= ?
    ORDER BY l.key]]
 local JOBS = ([[SELECT j.key >> 30, j.begin_s, j.elapsed_s, j.class, j.config, j.detail, j.run, %s
-   FROM job_node j WHERE j.node = ? AND j.key >= ? ORDER BY j.key]]):format(job_store.columns(TOLD, "j"))
+   FROM job_node j WHERE j.node = ? AND j.key >= ? ORDER BY j.key]]):format(job_store.columns(IN_STORY, "j"))
 local RUN = [[SELECT r.job_id, r.restart, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset, r.nodes, wu.text,
    wn.text FROM run r LEFT JOIN word wu ON wu.id = r.user LEFT JOIN word wn ON wn.id = r.name WHERE r.id = ?]]
 
@@ -107,7 +107,7 @@ function node_store.story(store, node, from, limit)
    for t in store:rows(JOBS, node.key, schema.key(from)) do
       tale:job({ time = t[1], begin_s = t[2], elapsed_s = t[3], class = word(t[4]), config = word(t[5]),
          errors = t[6] and job_records.part(job_store.detail(t[6])).errors, run = t[7],
-         values = job_store.numbers(TOLD, t, 8) })
+         values = job_store.numbers(IN_STORY, t, 8) })
    end
    for t in store:rows(LOSSES, node.key, schema.key(from)) do
       tale:loss({ time = t[1], records = t[2], bytes = t[3], reason = word(t[4]) })

@@ -19,7 +19,7 @@ local function shown(field, value)
 end
 
 -- Throttle events since the last look: nothing where none was ever.
-local function is_told(m)
+local function is_shown(m)
    return m.field.unit ~= "count" or m.max > 0
 end
 
@@ -30,7 +30,7 @@ end
 local function measured(tale, as_utf8)
    local rows = { { "CHECK", "UNIT", "LAST", "MEDIAN", "MIN", "MAX", "N", "OVER TIME" } }
    for _, m in ipairs(tale.metrics) do
-      if is_told(m) then
+      if is_shown(m) then
          local f = m.field
          rows[#rows + 1] = { f.label, f.unit == "count" and "-" or f.unit, shown(f, m.last), shown(f, m.median),
             shown(f, m.min), shown(f, m.max), ("%d"):format(m.n),
@@ -129,16 +129,14 @@ function show.csv(tale)
       end
    end
    for _, e in ipairs(tale.events) do
-      local run = e.run or {}
-      add({ name, time.show(e.time), e.event, e.run and jobid.label(run):match("^%S+"), run.user, run.name,
-         run.nodes, [9] = e.text })
+      local run = run_of(e.run) or {}
+      add({ name, time.show(e.time), e.event, run.id, run.user, run.name, run.nodes, [9] = e.text })
    end
    for _, j in ipairs(tale.jobs) do
-      local run = j.run or {}
-      add({ name, time.show(j.time), "job", j.run and jobid.label(run):match("^%S+"), run.user, run.name,
-         run.nodes, j.elapsed_s, [10] = j.values.throttle_events and "throttle_events",
-         [11] = j.values.throttle_events, [12] = j.values.throttle_events
-            and fields.JOB_BY_NAME.throttle_events.unit })
+      local run, throttled = run_of(j.run) or {}, j.values.throttle_events
+      add({ name, time.show(j.time), "job", run.id, run.user, run.name, run.nodes, j.elapsed_s,
+         [10] = throttled and "throttle_events", [11] = throttled,
+         [12] = throttled and fields.JOB_BY_NAME.throttle_events.unit })
    end
    return output.csv(titles, rows)
 end

@@ -107,8 +107,9 @@ end
 -- @param keys of the runs
 -- @param each function(row)
 function data.each_of(store, text, keys, each)
+   text = text .. IN_BATCH
    batches(keys, function(part)
-      for t in store:rows(text .. IN_BATCH, table.unpack(part)) do
+      for t in store:rows(text, table.unpack(part)) do
          each(t)
       end
    end)
