@@ -55,7 +55,8 @@ function files.number(path)
 end
 
 --- Names in a directory, sorted; an empty list when absent.
-function files.list(dir)
+-- @param pattern of the names that are wanted; nil: all
+function files.list(dir, pattern)
    local names = {}
    local scan = uv.fs_scandir(dir)
    while scan do
@@ -63,7 +64,7 @@ function files.list(dir)
       if not name then
          break
       end
-      names[#names + 1] = name
+      names[#names + 1] = (not pattern or name:find(pattern)) and name or nil
    end
    table.sort(names)
    return names
@@ -116,6 +117,15 @@ function files.write(path, text, mode)
       return nil, err
    end
    return true
+end
+
+--- The same in a directory that is made, 0755, where it is absent.
+function files.put(path, text, mode)
+   local ok, err = files.mkdir(path:match("^(.*)/"))
+   if not ok then
+      return nil, err
+   end
+   return files.write(path, text, mode)
 end
 
 --- Appends one line with one write and fdatasync (records: journal.lua): when it returns true, the

@@ -86,12 +86,7 @@ end
 
 --- @return true, or nil and why
 function node:write_state(name, value)
-   local path = self.state .. "/" .. name
-   local ok, err = files.mkdir(path:match("^(.*)/"))
-   if ok then
-      ok, err = files.write(path, json.encode(value), 384) -- 0600
-   end
-   return ok, err
+   return files.put(self.state .. "/" .. name, json.encode(value), 384) -- 0600
 end
 
 --- The same, where the work goes on without: a failure is logged.

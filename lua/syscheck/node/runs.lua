@@ -145,10 +145,7 @@ end
 
 --- Its record is on disk.
 function runs.recorded(node, job_id, record_id)
-   local ok, err = files.mkdir(node.state .. "/ended")
-   if ok then
-      ok, err = files.write(slot_path(node, job_id), ("%d %s %d\n"):format(job_id, record_id, os.time()), 384) -- 0600
-   end
+   local ok, err = files.put(slot_path(node, job_id), ("%d %s %d\n"):format(job_id, record_id, os.time()), 384) -- 0600
    if not ok then
       log.error("state: %s", err)
    end

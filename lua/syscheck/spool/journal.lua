@@ -175,8 +175,8 @@ end
 
 -- What write_alone left when it was killed: half of what nobody acknowledged.
 local function sweep(dir)
-   for _, name in ipairs(files.list(dir)) do
-      local stat = name:find("^%.records%-.*%.jsonl%.%x+$") and uv.fs_lstat(dir .. "/" .. name)
+   for _, name in ipairs(files.list(dir, segments.TEMPORARY)) do
+      local stat = uv.fs_lstat(dir .. "/" .. name)
       if stat and os.time() - stat.mtime.sec > STALE_S then
          uv.fs_unlink(dir .. "/" .. name)
       end
