@@ -114,13 +114,9 @@ function records.append(spool, record, limits)
    elseif #line > lines.MAX then
       return nil, ("record of %d bytes, more than readers take"):format(#line)
    end
-   return journal.append(spool, line, {
-      spool_segment_mb = limits and limits.spool_segment_mb,
-      spool_max_mb = limits and limits.spool_max_mb,
-      loss = function(...)
-         return loss_line(record, ...)
-      end,
-   })
+   return journal.append(spool, line, limits or {}, function(...)
+      return loss_line(record, ...)
+   end)
 end
 
 --- Reads records from spool directories, oldest segment first.

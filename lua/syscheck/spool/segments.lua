@@ -69,6 +69,15 @@ function segments.size(path)
    return stat and stat.size or 0
 end
 
+--- Bytes of files of a spool.
+function segments.total(dir, names)
+   local sum = 0
+   for _, name in ipairs(names) do
+      sum = sum + segments.size(dir .. "/" .. name)
+   end
+   return sum
+end
+
 --- Names of all that holds records, whoever put it there: oldest first, the open file last.
 function segments.names(dir)
    local names, open = {}, nil
