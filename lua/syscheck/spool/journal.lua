@@ -275,14 +275,11 @@ end
 -- @return true; or nil and why
 function journal.append(dir, line, sizes, loss)
    local ok, err = files.mkdir(dir)
-   if not ok then
-      return nil, ("%s: %s"):format(dir, err)
-   end
-   local unlock = process.lock(dir .. "/" .. LOCK, LOCK_WAIT_S)
+   local unlock = ok and process.lock(dir .. "/" .. LOCK, LOCK_WAIT_S)
    if unlock then
       ok, err = append_locked(dir, line, sizes, loss)
       unlock()
-   else
+   elseif ok then
       ok, err = write_alone(dir, line)
    end
    if not ok then

@@ -61,15 +61,10 @@ local function measurements(result)
             kept[k] = v
          end
       end
-      list[i] = {
-         kernel = measurement.kernel,
-         path = measurement.path,
-         attempt = measurement.attempt,
-         state = measurement.state,
-         reason = measurement.reason,
-         seconds = measurement.seconds,
-         result = measurement.result and kept or nil,
-      }
+      list[i] = { result = measurement.result and kept }
+      for _, field in ipairs({ "kernel", "path", "attempt", "state", "reason", "seconds" }) do
+         list[i][field] = measurement[field]
+      end
    end
    return #list > 0 and list or nil
 end
