@@ -8,13 +8,11 @@ local budget = require("syscheck.node.budget")
 local check = require("syscheck.measure.check")
 local counters = require("syscheck.hardware.snapshot")
 local claim = require("syscheck.node.claim")
-local files = require("syscheck.lib.files")
 local inventory = require("syscheck.hardware.inventory")
 local jobs = require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
-local process = require("syscheck.lib.process")
 local records = require("syscheck.spool.records")
 local resume = require("syscheck.slurm.resume")
 local stage = require("syscheck.node.stage")
@@ -26,16 +24,6 @@ local health = {}
 local MAX_DEADLINE_S = 36
 local CALLS_END_S = 50
 local LAST = "last_health.json"
-
--- Slurm starts the next one after HealthCheckInterval, whether this one is over or not.
--- @return descriptor; or nil, why, true when another one is at it
-local function lock(node)
-   local ok, err = files.mkdir(node.run_dir)
-   if not ok then
-      return nil, err
-   end
-   return process.lock_file(node.run_dir .. "/health.lock", 0)
-end
 
 -- Makes this process the one that measures here, if nothing else runs.
 -- @return whether it is
@@ -165,7 +153,8 @@ end
 function health.main(get, options)
    local started = uv.hrtime()
    local node = stage.open("health", get, options)
-   local fd, err, busy = lock(node)
+   -- Slurm starts the next one after HealthCheckInterval, whether this one is over or not.
+   local fd, err, busy = node:lock_file("health.lock", 0)
    if busy then
       return
    elseif not fd then

@@ -51,11 +51,8 @@ end
 local function publish(node, job, result, asked, note)
    local path = node:status_path(job.id)
    uv.fs_unlink(path .. ".shown")
-   local ok, err = files.mkdir(node.run_dir)
-   if ok then
-      ok, err = files.write(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
-         asked and 1 or 0, show.line(node.name, result, note)))
-   end
+   local ok, err = files.put(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
+      asked and 1 or 0, show.line(node.name, result, note)))
    if not ok then
       log.error("status for the job's output: %s", err)
    end

@@ -13,22 +13,21 @@
 bool cg_file(char *text, size_t size, int dir, const char *name)
 {
 	size_t len = 0;
-	ssize_t n;
+	ssize_t n = 0;
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
 		return false;
 	while (len < size - 1 && (n = read(fd, text + len, size - 1 - len)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			/* Its group went away meanwhile. */
-			close(fd);
-			return false;
-		}
-		len += (size_t)n;
+		if (n > 0)
+			len += (size_t)n;
+		else if (errno != EINTR)
+			break;
 	}
 	close(fd);
+	/* Its group went away meanwhile. */
+	if (n < 0)
+		return false;
 	/* Of a line that did not fit, half a number would be another one. */
 	if (len == size - 1) {
 		while (len > 0 && text[len - 1] != '\n')
@@ -47,6 +46,12 @@ static uint64_t keyed_file(char *text, int dir, const char *name, const char *ke
 static uint64_t micro(uint64_t nano)
 {
 	return nano == CG_UNKNOWN ? nano : nano / 1000;
+}
+
+static uint64_t throttled(char *text, int dir, enum cg_hierarchy hierarchy)
+{
+	return hierarchy == CG_UNIFIED ? keyed_file(text, dir, "cpu.stat", "throttled_usec")
+				       : micro(keyed_file(text, dir, "cpu.stat", "throttled_time"));
 }
 
 static void read_unified(struct cg_values *values, int dir, cg_device_counts counts, char *text)
@@ -70,13 +75,6 @@ static void read_unified(struct cg_values *values, int dir, cg_device_counts cou
 	v[CG_OOM_KILLS] = keyed_file(text, dir, "memory.events", "oom_kill");
 }
 
-static void read_memory_v1(struct cg_values *values, int dir, char *text)
-{
-	if (cg_file(text, TEXT_MAX, dir, "memory.max_usage_in_bytes"))
-		values->v[CG_MEMORY_PEAK_BYTES] = cg_number(text);
-	values->v[CG_OOM_KILLS] = keyed_file(text, dir, "memory.oom_control", "oom_kill");
-}
-
 void cg_read(struct cg_values *values, int dir, enum cg_hierarchy hierarchy, cg_device_counts counts)
 {
 	char *text = malloc(TEXT_MAX);
@@ -89,7 +87,7 @@ void cg_read(struct cg_values *values, int dir, enum cg_hierarchy hierarchy, cg_
 		read_unified(values, dir, counts, text);
 		break;
 	case CG_CPU:
-		v[CG_CPU_THROTTLED_US] = micro(keyed_file(text, dir, "cpu.stat", "throttled_time"));
+		v[CG_CPU_THROTTLED_US] = throttled(text, dir, hierarchy);
 		break;
 	case CG_CPUACCT:
 		if (cg_file(text, TEXT_MAX, dir, "cpuacct.usage"))
@@ -101,7 +99,9 @@ void cg_read(struct cg_values *values, int dir, enum cg_hierarchy hierarchy, cg_
 			cg_io_v1(text, counts, &v[CG_READ_BYTES], &v[CG_WRITTEN_BYTES]);
 		break;
 	case CG_MEMORY:
-		read_memory_v1(values, dir, text);
+		if (cg_file(text, TEXT_MAX, dir, "memory.max_usage_in_bytes"))
+			v[CG_MEMORY_PEAK_BYTES] = cg_number(text);
+		v[CG_OOM_KILLS] = keyed_file(text, dir, "memory.oom_control", "oom_kill");
 		break;
 	case CG_HIERARCHIES:
 		break;
@@ -112,18 +112,11 @@ void cg_read(struct cg_values *values, int dir, enum cg_hierarchy hierarchy, cg_
 static void add_own(struct cg_values *values, int dir, enum cg_hierarchy hierarchy, char *text)
 {
 	uint64_t *v = values->v;
-	uint64_t value;
 
-	if (hierarchy == CG_MEMORY) {
-		value = keyed_file(text, dir, "memory.oom_control", "oom_kill");
-		v[CG_OOM_KILLS] = cg_add(v[CG_OOM_KILLS], value);
-	} else if (hierarchy == CG_UNIFIED) {
-		value = keyed_file(text, dir, "cpu.stat", "throttled_usec");
-		v[CG_CPU_THROTTLED_US] = cg_add(v[CG_CPU_THROTTLED_US], value);
-	} else {
-		value = micro(keyed_file(text, dir, "cpu.stat", "throttled_time"));
-		v[CG_CPU_THROTTLED_US] = cg_add(v[CG_CPU_THROTTLED_US], value);
-	}
+	if (hierarchy == CG_MEMORY)
+		v[CG_OOM_KILLS] = cg_add(v[CG_OOM_KILLS], keyed_file(text, dir, "memory.oom_control", "oom_kill"));
+	else
+		v[CG_CPU_THROTTLED_US] = cg_add(v[CG_CPU_THROTTLED_US], throttled(text, dir, hierarchy));
 }
 
 static void walk(struct cg_values *values, int dir, enum cg_hierarchy hierarchy, char *text, int depth,

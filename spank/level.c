@@ -1,5 +1,6 @@
 #include "level.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -98,12 +99,8 @@ static void show(char *out, const char *value)
 	for (const char *p = value; *p != '\0'; p++) {
 		unsigned char c = (unsigned char)*p;
 		char shown[5];
-		int n;
-
-		if (c < ' ' || c > '~' || c == '"' || c == '\\')
-			n = snprintf(shown, sizeof(shown), "\\x%02x", c);
-		else
-			n = snprintf(shown, sizeof(shown), "%c", c);
+		bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\';
+		int n = snprintf(shown, sizeof(shown), plain ? "%c" : "\\x%02x", c);
 
 		if (used + (size_t)n > SHOWN_MAX) {
 			memcpy(out + used, "...", 3);

@@ -217,13 +217,7 @@ void cg_locate(struct cg_places *places, const char *cgroup, const char *mounts,
 	char path[CG_PATH_MAX];
 	size_t job_end, step_end;
 
-	places->version = 0;
-	for (int i = 0; i < CG_HIERARCHIES; i++) {
-		struct cg_place *at = &places->at[i];
-
-		at->step[0] = at->own[0] = '\0';
-		at->job = at->mount = 0;
-	}
+	memset(places, 0, sizeof(*places));
 	if (group_of(path, cgroup, CG_CPU))
 		resolve(places->at[CG_CPU].own, &places->at[CG_CPU].mount, mounts, CG_CPU, path);
 	if (group_of(path, cgroup, CG_UNIFIED) && find_step(path, strlen(path), job, &job_end, &step_end)) {

@@ -46,9 +46,7 @@ static void copy_line(char *out, struct span value)
 	for (size_t i = 0; i < n; i++) {
 		char c = value.at[i];
 
-		out[i] = '?';
-		if (c >= ' ' && c <= '~')
-			out[i] = c;
+		out[i] = c >= ' ' && c <= '~' ? c : '?';
 	}
 	out[n] = '\0';
 }
@@ -135,12 +133,11 @@ int status_path(char *out, size_t size, const char *dir, const char *node, uint3
 	for (const char *p = dir; *p != '\0'; ) {
 		bool is_node = strncmp(p, "%n", 2) == 0;
 		const char *from = is_node ? node : p;
-		size_t len = 1;
+		size_t len;
 
 		if (is_node && !is_component(node))
 			return -EINVAL;
-		if (is_node)
-			len = strlen(node);
+		len = is_node ? strlen(node) : 1;
 		if (len >= size - used)
 			return -EINVAL;
 		memcpy(out + used, from, len);

@@ -20,7 +20,6 @@
 #define PRINT_TIMEOUT_MS 1000
 
 static struct {
-	uint32_t job;
 	uint32_t step;
 	bool show; /* this step prints the line */
 	struct status status;
@@ -72,24 +71,25 @@ int stepd_post_opt(spank_t sp, struct args args)
 	/* Slurm's name of the node; the host's is another one with several slurmd to a host. */
 	const char *node = getenv("SLURMD_NODENAME");
 	char path[PATH_MAX], marker[PATH_MAX];
+	uint32_t job;
 	int rc;
 
-	if (spank_get_item(sp, S_JOB_ID, &ctx.job) != ESPANK_SUCCESS ||
+	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_STEPID, &ctx.step) != ESPANK_SUCCESS)
 		return 0;
 	/* No user's process ever runs in it. */
 	if (ctx.step == SLURM_EXTERN_CONT)
 		return 0;
 
-	rc = status_path(path, sizeof(path), args.status_dir, node, ctx.job, "");
+	rc = status_path(path, sizeof(path), args.status_dir, node, job, "");
 	if (rc == 0)
-		rc = status_path(marker, sizeof(marker), args.status_dir, node, ctx.job, ".shown");
+		rc = status_path(marker, sizeof(marker), args.status_dir, node, job, ".shown");
 	if (rc == 0)
 		rc = status_read(&ctx.status, path, 0);
 	if (rc < 0) {
 		/* None: the job was not checked. */
 		if (rc != -ENOENT)
-			slurm_debug("syscheck: status of job %u ignored: %s", ctx.job, strerror(-rc));
+			slurm_debug("syscheck: status of job %u ignored: %s", job, strerror(-rc));
 		forget(sp);
 		return 0;
 	}

@@ -10,6 +10,7 @@
 
 #define HEAD "syscheck-steps 1"
 #define TAIL "end\n"
+#define U64 "%" PRIu64
 
 void totals_clear(struct totals *totals)
 {
@@ -46,39 +47,30 @@ static void merge_cell(struct cg_cell *sum, const struct cg_cell *more, bool pea
 {
 	if (more->value == CG_UNKNOWN)
 		return;
-	if (sum->value == CG_UNKNOWN) {
-		*sum = *more;
-	} else if (sum->group == more->group || peak) {
-		sum->group = more->group;
+	if (sum->group == more->group || peak) {
 		sum->value = cg_max(sum->value, more->value);
 	} else {
 		sum->past = cg_add(sum->past, sum->value);
-		sum->group = more->group;
 		sum->value = more->value;
 	}
+	sum->group = more->group;
 }
 
 /* The group above outlives the job: only what came since its first reading counts. */
 static void merge_outer(struct totals *sum, const struct totals *more)
 {
-	uint64_t grown = 0;
+	bool known = sum->outer.value != CG_UNKNOWN;
 
 	if (more->outer.value == CG_UNKNOWN)
 		return;
-	if (sum->outer.value == CG_UNKNOWN) {
-		sum->outer = more->outer;
-		sum->outer_begin = more->outer_begin;
-		return;
-	}
-	if (sum->outer.group == more->outer.group) {
+	if (known && sum->outer.group == more->outer.group) {
 		sum->outer.value = cg_max(sum->outer.value, more->outer.value);
 		if (more->outer_begin < sum->outer_begin)
 			sum->outer_begin = more->outer_begin;
 		return;
 	}
-	if (sum->outer.value > sum->outer_begin)
-		grown = sum->outer.value - sum->outer_begin;
-	sum->outer.past = cg_add(sum->outer.past, grown);
+	if (known && sum->outer.value > sum->outer_begin)
+		sum->outer.past = cg_add(sum->outer.past, sum->outer.value - sum->outer_begin);
 	sum->outer.group = more->outer.group;
 	sum->outer.value = more->outer.value;
 	sum->outer_begin = more->outer_begin;
@@ -143,13 +135,8 @@ static void put_values(struct writer *w, const char *scope, const struct cg_valu
 {
 	for (int i = 0; i < CG_FIELDS; i++) {
 		if (values->v[i] != CG_UNKNOWN)
-			put(w, "%s %s %" PRIu64 "\n", scope, cg_name(i), values->v[i]);
+			put(w, "%s %s " U64 "\n", scope, cg_name(i), values->v[i]);
 	}
-}
-
-static void put_cell(struct writer *w, const char *name, const struct cg_cell *cell)
-{
-	put(w, "%s %" PRIu64 " %" PRIu64 " %" PRIu64, name, cell->value, cell->group, cell->past);
 }
 
 void totals_format(char out[TOTALS_FILE_SIZE], const struct totals *totals)
@@ -171,16 +158,14 @@ void totals_format(char out[TOTALS_FILE_SIZE], const struct totals *totals)
 	put_values(&w, "step", &totals->step);
 	put_values(&w, "tasks", &totals->tasks);
 	for (int i = 0; i < CG_FIELDS; i++) {
-		if (totals->job[i].value == CG_UNKNOWN)
-			continue;
-		put(&w, "job ");
-		put_cell(&w, cg_name(i), &totals->job[i]);
-		put(&w, "\n");
+		const struct cg_cell *cell = &totals->job[i];
+
+		if (cell->value != CG_UNKNOWN)
+			put(&w, "job %s " U64 " " U64 " " U64 "\n", cg_name(i), cell->value, cell->group, cell->past);
 	}
-	if (totals->outer.value != CG_UNKNOWN) {
-		put_cell(&w, "outer", &totals->outer);
-		put(&w, " %" PRIu64 "\n", totals->outer_begin);
-	}
+	if (totals->outer.value != CG_UNKNOWN)
+		put(&w, "outer " U64 " " U64 " " U64 " " U64 "\n", totals->outer.value, totals->outer.group,
+		    totals->outer.past, totals->outer_begin);
 	memset(out + w.used, '\n', TOTALS_FILE_SIZE - w.used);
 	memcpy(out + TOTALS_FILE_SIZE - sizeof(TAIL) + 1, TAIL, sizeof(TAIL) - 1);
 }

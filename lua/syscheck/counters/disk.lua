@@ -28,7 +28,7 @@ end
 
 --- @return { busy_ms:DEV, read_bytes:DEV, written_bytes:DEV }
 function disk.read(machine)
-   local out
+   local out = {}
    local text = machine:read("/proc/diskstats") or ""
    for line in text:gmatch("[^\n]+") do
       local name, rest = line:match("^%s*%d+%s+%d+%s+(%S+)%s+(.*)$")
@@ -38,7 +38,6 @@ function disk.read(machine)
             f[#f + 1] = tonumber(n)
          end
          if #f >= 10 then
-            out = out or {}
             out["busy_ms:" .. name] = f[10]
             out["read_bytes:" .. name] = f[3] * SECTOR
             out["written_bytes:" .. name] = f[7] * SECTOR

@@ -13,13 +13,11 @@ local DIR = "/sys/class/powercap"
 -- @return list of { name = "package-0", dir }
 function energy.packages(machine)
    local packages = {}
-   for _, zone in ipairs(machine:list(DIR)) do
-      if zone:find("^intel%-rapl:%d+$") then
-         local dir = ("%s/%s/"):format(DIR, zone)
-         local name = machine:line(dir .. "name")
-         if name and name:find("^package%-[%w-]+$") then
-            packages[#packages + 1] = { name = name, dir = dir }
-         end
+   for _, zone in ipairs(machine:list(DIR, "^intel%-rapl:%d+$")) do
+      local dir = ("%s/%s/"):format(DIR, zone)
+      local name = machine:line(dir .. "name")
+      if name and name:find("^package%-[%w-]+$") then
+         packages[#packages + 1] = { name = name, dir = dir }
       end
    end
    return packages
@@ -27,12 +25,11 @@ end
 
 --- @return { package_j:PACKAGE/RANGE }, RANGE in joules: there the counter starts anew
 function energy.read(machine)
-   local out
+   local out = {}
    for _, package in ipairs(energy.packages(machine)) do
       local uj = machine:number(package.dir .. "energy_uj")
       local range = machine:number(package.dir .. "max_energy_range_uj")
       if uj and range and range > 0 then
-         out = out or {}
          out[("package_j:%s/%.6f"):format(package.name, range / 1e6)] = uj / 1e6
       end
    end

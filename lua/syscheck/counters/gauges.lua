@@ -52,8 +52,8 @@ local function hwmon_c(machine)
       if which == "first" then
          hottest = larger(hottest, celsius(machine, dir .. "temp1_input"))
       elseif which then
-         for _, file in ipairs(machine:list(dir)) do
-            hottest = file:find("^temp%d+_input$") and larger(hottest, celsius(machine, dir .. file)) or hottest
+         for _, file in ipairs(machine:list(dir, "^temp%d+_input$")) do
+            hottest = larger(hottest, celsius(machine, dir .. file))
          end
       end
    end
@@ -64,11 +64,10 @@ end
 -- else what ACPI calls the machine's.
 local function zone_c(machine)
    local cpu, board
-   for _, zone in ipairs(machine:list(THERMAL)) do
+   for _, zone in ipairs(machine:list(THERMAL, "^thermal_zone%d")) do
       local dir = ("%s/%s/"):format(THERMAL, zone)
-      local kind = zone:find("^thermal_zone%d") and machine:line(dir .. "type")
-      kind = kind and kind:lower()
-      if kind and (kind == "x86_pkg_temp" or kind:find("cpu", 1, true) or kind:find("^soc")) then
+      local kind = (machine:line(dir .. "type") or ""):lower()
+      if kind == "x86_pkg_temp" or kind:find("cpu", 1, true) or kind:find("^soc") then
          cpu = larger(cpu, celsius(machine, dir .. "temp"))
       elseif kind == "acpitz" then
          board = larger(board, celsius(machine, dir .. "temp"))
@@ -92,8 +91,8 @@ end
 -- Devices that cool by slowing down; fans do not.
 local function cooling(machine)
    local active, seen
-   for _, device in ipairs(machine:list(THERMAL)) do
-      if device:find("^cooling_device%d") and (seen or 0) < MAX_COOLING then
+   for _, device in ipairs(machine:list(THERMAL, "^cooling_device%d")) do
+      if (seen or 0) < MAX_COOLING then
          local dir = ("%s/%s/"):format(THERMAL, device)
          local state = machine:number(dir .. "cur_state")
          if state then

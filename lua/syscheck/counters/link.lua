@@ -33,10 +33,10 @@ local MAX_PORTS = 64
 --- Ports of a node. @return list of { unit = "mlx5_0/1", dir }
 function link.ports(machine)
    local ports = {}
-   for _, device in ipairs(machine:list(DIR)) do
+   for _, device in ipairs(machine:list(DIR, "^[%w_.-]+$")) do
       local dir = ("%s/%s/ports"):format(DIR, device)
-      for _, port in ipairs(device:find("^[%w_.-]+$") and machine:list(dir) or {}) do
-         if port:find("^%d+$") and #ports < MAX_PORTS then
+      for _, port in ipairs(machine:list(dir, "^%d+$")) do
+         if #ports < MAX_PORTS then
             ports[#ports + 1] = { unit = device .. "/" .. port, dir = dir .. "/" .. port .. "/" }
          end
       end
@@ -46,14 +46,10 @@ end
 
 --- @return { errors:DEVICE/PORT/COUNTER, downed:DEVICE/PORT/link_downed }
 function link.read(machine)
-   local out
+   local out = {}
    for _, port in ipairs(link.ports(machine)) do
       for file, counter in pairs(COUNTERS) do
-         local value = machine:number(port.dir .. "counters/" .. file)
-         if value then
-            out = out or {}
-            out[("%s:%s/%s"):format(counter.name, port.unit, file)] = value
-         end
+         out[("%s:%s/%s"):format(counter.name, port.unit, file)] = machine:number(port.dir .. "counters/" .. file)
       end
    end
    return out

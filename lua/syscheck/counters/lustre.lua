@@ -50,19 +50,18 @@ end
 
 --- @return { ops:FS, op_us:FS, read_bytes:FS, written_bytes:FS }
 function lustre.read(machine)
-   local out
+   local out = {}
    for _, dir in ipairs(DIRS) do
       for _, fs in ipairs(machine:list(dir)) do
          for key, value in pairs(parse(machine:read(dir .. "/" .. fs .. "/stats") or "") or {}) do
-            out = out or {}
             out[key .. ":" .. fs] = value
          end
       end
-      if out then
-         return out
+      if next(out) then
+         break
       end
    end
-   return nil
+   return out
 end
 
 lustre.growth = growth.cleared -- lctl set_param llite.*.stats=clear

@@ -26,48 +26,35 @@ local function modules(machine, out, dir, mc)
          out[("%s:%s/%s"):format(name, mc, unit)] = count
       end
    end
-   local names = machine:list(dir)
    local found = false
-   for _, name in ipairs(names) do
-      if (name:find("^dimm%d+$") or name:find("^rank%d+$"))
-         and machine:number(dir .. "/" .. name .. "/dimm_ce_count") then
+   for _, name in ipairs(machine:list(dir, "^[dr]%a+%d+$")) do
+      if machine:number(dir .. "/" .. name .. "/dimm_ce_count") then
          found = true
          add("corrected", name, name .. "/dimm_ce_count")
          add("uncorrected", name, name .. "/dimm_ue_count")
       end
    end
-   for _, name in ipairs(found and {} or names) do
-      if name:find("^csrow%d+$") then
-         for _, file in ipairs(machine:list(dir .. "/" .. name)) do
-            local channel = file:match("^(ch%d+)_ce_count$")
-            if channel then
-               add("corrected", name .. "/" .. channel, name .. "/" .. file)
-            end
-         end
-         add("uncorrected", name, name .. "/ue_count")
+   for _, name in ipairs(found and {} or machine:list(dir, "^csrow%d+$")) do
+      for _, file in ipairs(machine:list(dir .. "/" .. name, "^ch%d+_ce_count$")) do
+         add("corrected", name .. "/" .. file:match("^ch%d+"), name .. "/" .. file)
       end
+      add("uncorrected", name, name .. "/ue_count")
    end
 end
 
 --- @return { corrected:MC, uncorrected:MC }; and { corrected:MC/MODULE, ... } of the
 --   modules that had any: those of a calm controller are not even read
 function memory_errors.read(machine)
-   local out, blamed
-   for _, mc in ipairs(machine:list(DIR)) do
-      if mc:find("^mc%d+$") then
-         local dir = ("%s/%s"):format(DIR, mc)
-         local ce, ue = machine:number(dir .. "/ce_count"), machine:number(dir .. "/ue_count")
-         if ce or ue then
-            out, blamed = out or {}, blamed or {}
-            out["corrected:" .. mc] = ce
-            out["uncorrected:" .. mc] = ue
-            if (ce or 0) > 0 or (ue or 0) > 0 then
-               modules(machine, blamed, dir, mc)
-            end
-         end
+   local out, blamed = {}, {}
+   for _, mc in ipairs(machine:list(DIR, "^mc%d+$")) do
+      local dir = ("%s/%s"):format(DIR, mc)
+      local ce, ue = machine:number(dir .. "/ce_count"), machine:number(dir .. "/ue_count")
+      out["corrected:" .. mc], out["uncorrected:" .. mc] = ce, ue
+      if (ce or 0) > 0 or (ue or 0) > 0 then
+         modules(machine, blamed, dir, mc)
       end
    end
-   return out, blamed
+   return out, next(out) and blamed
 end
 
 memory_errors.beside = "blamed"

@@ -26,23 +26,16 @@ end
 
 --- @return { bytes:GROUP/L3 }
 function memory_traffic.read(machine)
-   local out
-   local reads = 0
+   local out, reads = {}, 0
    for _, group in ipairs(groups(machine)) do
       local dir = ("%s/%smon_data"):format(DIR, group)
-      for _, cache in ipairs(machine:list(dir)) do
-         if cache:find("^mon_L3_%d+$") then
-            reads = reads + 1
-            if reads > MAX_READS then
-               return nil
-            end
-            -- "Unavailable", "Unassigned" or "Error" are no number.
-            local value = machine:number(("%s/%s/mbm_total_bytes"):format(dir, cache))
-            if value then
-               out = out or {}
-               out[("bytes:%s%s"):format(group, cache)] = value
-            end
+      for _, cache in ipairs(machine:list(dir, "^mon_L3_%d+$")) do
+         reads = reads + 1
+         if reads > MAX_READS then
+            return nil
          end
+         -- "Unavailable", "Unassigned" or "Error" are no number.
+         out[("bytes:%s%s"):format(group, cache)] = machine:number(("%s/%s/mbm_total_bytes"):format(dir, cache))
       end
    end
    return out

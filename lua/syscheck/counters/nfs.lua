@@ -54,20 +54,19 @@ end
 --- @return { ops:MOUNT, op_ms:MOUNT, bytes:MOUNT }; and { MOUNT = age in seconds }
 function nfs.read(machine)
    local list = mounts(machine)
-   local out, ages, seen
+   local out, ages, seen = {}, {}, nil
    for _, mount in ipairs(list) do
       seen = seen or (#list > 1 and superblocks(machine) or {})
       local device = seen[mount.kind .. " " .. mount.at]
       if not device or not seen[device] then
          seen[device or ""] = device
-         out, ages = out or {}, ages or {}
          for _, name in ipairs({ "ops", "op_ms", "bytes" }) do
             out[name .. ":" .. mount.at] = mount[name]
          end
          ages[mount.at] = mount.age
       end
    end
-   return out, ages
+   return out, next(out) and ages
 end
 
 nfs.beside = "ages"

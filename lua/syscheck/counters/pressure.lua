@@ -12,10 +12,9 @@ pressure.fields = {
 
 --- @return { io_some_us, io_full_us, memory_some_us, memory_full_us, cpu_some_us }
 function pressure.read(machine)
-   local out
+   local out = {}
    for _, resource in ipairs({ "cpu", "io", "memory" }) do
       for kind, total in (machine:read("/proc/pressure/" .. resource) or ""):gmatch("(%a+) [^\n]-total=(%d+)") do
-         out = out or {}
          -- cpu "full" is always 0 for a whole node (since 5.13, for completeness).
          if resource ~= "cpu" or kind == "some" then
             out[("%s_%s_us"):format(resource, kind)] = tonumber(total)

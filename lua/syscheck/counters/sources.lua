@@ -3,9 +3,10 @@
 --
 --   name    in a record's delta: its file's
 --   read(machine) -> flat table of numbers that only grow, keyed `name:unit`
---           (`package_count:0`) or `name`, or nil where the machine has no such files: absent is
---           not zero. Units stay apart in a snapshot, so that a CPU taken offline takes only its
---           own share away; a delta adds them up by name. `machine` is hardware/machine.lua's
+--           (`package_count:0`) or `name`; nil or empty where the machine has no such files:
+--           absent is not zero. Units stay apart in a snapshot, so that a CPU taken offline takes
+--           only its own share away; a delta adds them up by name. `machine` is
+--           hardware/machine.lua's
 --   fields  the numbers of it that the store keeps, see catalogue/fields.lua
 --
 -- and, where it needs them,

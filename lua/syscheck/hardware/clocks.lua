@@ -47,9 +47,9 @@ end
 --   that is set below it }; absent is not known
 function clocks.read(root)
    local out, set = {}, {}
-   for _, name in ipairs(files.list(root .. CPUS .. "/cpufreq")) do
-      local dir = name:find("^policy%d") and root .. CPUS .. "/cpufreq/" .. name .. "/"
-      local governor = dir and files.line(dir .. "scaling_governor")
+   for _, name in ipairs(files.list(root .. CPUS .. "/cpufreq", "^policy%d")) do
+      local dir = root .. CPUS .. "/cpufreq/" .. name .. "/"
+      local governor = files.line(dir .. "scaling_governor")
       if governor then
          -- Under "performance" the driver refuses any other preference.
          if not out.driver or (out.epp and governor ~= "performance") then

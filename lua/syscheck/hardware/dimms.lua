@@ -68,14 +68,12 @@ local function from_firmware(root)
       return dimms.smbios(bytes)
    end
    local sizes = {}
-   for _, name in ipairs(files.list(root .. DMI .. "/entries")) do
-      if name:match("^17%-%d+$") then
-         local one = dimms.smbios(files.read(root .. DMI .. "/entries/" .. name .. "/raw", 4096) or "\0")
-         if not one then
-            return nil
-         end
-         table.move(one, 1, #one, #sizes + 1, sizes)
+   for _, name in ipairs(files.list(root .. DMI .. "/entries", "^17%-%d+$")) do
+      local one = dimms.smbios(files.read(root .. DMI .. "/entries/" .. name .. "/raw", 4096) or "\0")
+      if not one then
+         return nil
       end
+      table.move(one, 1, #one, #sizes + 1, sizes)
    end
    return sizes
 end
@@ -83,14 +81,10 @@ end
 -- Drivers that know ranks and not modules have folders rankN: those say nothing here.
 local function from_edac(root)
    local sizes = {}
-   for _, mc in ipairs(files.list(root .. EDAC)) do
-      if mc:match("^mc%d+$") then
-         for _, name in ipairs(files.list(root .. EDAC .. "/" .. mc)) do
-            local mib = name:match("^dimm%d+$") and files.number(("%s%s/%s/%s/size"):format(root, EDAC, mc, name))
-            if mib and mib > 0 then
-               sizes[#sizes + 1] = mib
-            end
-         end
+   for _, mc in ipairs(files.list(root .. EDAC, "^mc%d+$")) do
+      for _, name in ipairs(files.list(root .. EDAC .. "/" .. mc, "^dimm%d+$")) do
+         local mib = files.number(("%s%s/%s/%s/size"):format(root, EDAC, mc, name))
+         sizes[#sizes + 1] = mib and mib > 0 and mib or nil
       end
    end
    return sizes

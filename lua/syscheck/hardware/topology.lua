@@ -36,8 +36,8 @@ end
 -- Without the kernel's own list (a prepared tree), the CPUs that have a folder.
 local function listed_cpus(root)
    local cpus = {}
-   for _, name in ipairs(files.list(root .. topology.DIR)) do
-      cpus[#cpus + 1] = tonumber(name:match("^cpu(%d+)$"))
+   for _, name in ipairs(files.list(root .. topology.DIR, "^cpu%d+$")) do
+      cpus[#cpus + 1] = tonumber(name:match("%d+"))
    end
    table.sort(cpus)
    return cpus

@@ -55,7 +55,8 @@ function files.number(path)
 end
 
 --- Names in a directory, sorted; an empty list when absent.
-function files.list(dir)
+-- @param pattern of the names that are wanted; nil: all
+function files.list(dir, pattern)
    local names = {}
    local scan = uv.fs_scandir(dir)
    while scan do
@@ -63,7 +64,7 @@ function files.list(dir)
       if not name then
          break
       end
-      names[#names + 1] = name
+      names[#names + 1] = (not pattern or name:find(pattern)) and name or nil
    end
    table.sort(names)
    return names
@@ -95,27 +96,52 @@ function files.write_all(fd, text)
    return true
 end
 
---- Writes a file as a whole or not at all: a new file of a random name in the
--- same directory (O_EXCL, no link followed), then rename.
--- @param mode default 0644
-function files.write(path, text, mode)
-   local fd, name, err
-   name = ("%s.%s"):format(path, files.random_id(8))
-   fd, err = uv.fs_open(name, C.O_WRONLY + C.O_CREAT + C.O_EXCL + NOFOLLOW, mode or 420) -- 0644
+-- Writes a new file that must not exist, no link followed; what cannot be written whole goes.
+local function create(path, text, mode, sync)
+   local fd, err = uv.fs_open(path, C.O_WRONLY + C.O_CREAT + C.O_EXCL + NOFOLLOW, mode)
    if not fd then
       return nil, err
    end
    local ok
    ok, err = files.write_all(fd, text)
-   uv.fs_close(fd)
-   if ok then
-      ok, err = uv.fs_rename(name, path)
+   if ok and sync then
+      ok, err = uv.fs_fsync(fd)
    end
+   uv.fs_close(fd)
    if not ok then
-      uv.fs_unlink(name)
+      uv.fs_unlink(path)
       return nil, err
    end
    return true
+end
+
+--- Writes a new file that must not exist, and waits until it is on disk.
+function files.write_new(path, text, mode)
+   return create(path, text, mode, true)
+end
+
+--- Writes a file as a whole or not at all: a new file of a random name in the
+-- same directory, then rename.
+-- @param mode default 0644
+function files.write(path, text, mode)
+   local name = ("%s.%s"):format(path, files.random_id(8))
+   local ok, err = create(name, text, mode or 420) -- 0644
+   if ok then
+      ok, err = uv.fs_rename(name, path)
+      if not ok then
+         uv.fs_unlink(name)
+      end
+   end
+   return ok, err
+end
+
+--- The same in a directory that is made, 0755, where it is absent.
+function files.put(path, text, mode)
+   local ok, err = files.mkdir(path:match("^(.*)/"))
+   if not ok then
+      return nil, err
+   end
+   return files.write(path, text, mode)
 end
 
 --- Appends one line with one write and fdatasync (records: journal.lua): when it returns true, the
@@ -141,25 +167,6 @@ function files.append(path, text)
    uv.fs_close(fd)
    if not ok then
       return nil, ("%s: %s"):format(path, err)
-   end
-   return true
-end
-
---- Writes a new file that must not exist, and waits until it is on disk.
-function files.write_new(path, text, mode)
-   local fd, err = uv.fs_open(path, C.O_WRONLY + C.O_CREAT + C.O_EXCL + NOFOLLOW, mode)
-   if not fd then
-      return nil, err
-   end
-   local ok
-   ok, err = files.write_all(fd, text)
-   if ok then
-      ok, err = uv.fs_fsync(fd)
-   end
-   uv.fs_close(fd)
-   if not ok then
-      uv.fs_unlink(path)
-      return nil, err
    end
    return true
 end

@@ -1,4 +1,5 @@
 --- One line an event on stderr; the prolog's shell appends stderr to the log.
+local printable = require("syscheck.lib.printable")
 local time = require("syscheck.lib.time")
 
 local log = {}
@@ -13,9 +14,7 @@ end
 function log.write(severity, format, ...)
    local text = select("#", ...) > 0 and format:format(...) or format
    -- One event, one line; a user's bytes must not forge another.
-   text = text:gsub("[%c\127]", function(c)
-      return ("\\x%02x"):format(c:byte())
-   end)
+   text = text:gsub("[%c\127]", printable.hex)
    io.stderr:write(time.show(os.time()), " ", context, severity, ": ", text, "\n")
 end
 

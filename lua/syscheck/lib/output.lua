@@ -111,10 +111,6 @@ function output.json(value)
    return table.concat(parts)
 end
 
-local function hex(c)
-   return ("\\x%02x"):format(c:byte())
-end
-
 -- RFC 4180. Control characters become \xNN: a row is a line, and no terminal obeys it. A
 -- text (never a number) that a spreadsheet would take for a formula gets a ' in front.
 local function csv_cell(value)
@@ -125,7 +121,7 @@ local function csv_cell(value)
    elseif type(value) == "boolean" then
       return tostring(value)
    end
-   local text = unicode.repair(value):gsub("[%c\127]", hex):gsub("\xC2([\x80-\x9F])", hex)
+   local text = unicode.repair(value):gsub("[%c\127]", printable.hex):gsub("\xC2([\x80-\x9F])", printable.hex)
    if text:find("^[=+@-]") then
       text = "'" .. text
    end

@@ -2,14 +2,17 @@
 -- loads it.
 local printable = {}
 
+--- A character as \xNN.
+function printable.hex(c)
+   return ("\\x%02x"):format(c:byte())
+end
+
 --- Any value as printable ASCII: what is not, and " and \, becomes \xNN. For what users
 -- or other machines wrote.
 -- @param max characters of input, default 64; "..." follows where it was cut
 function printable.safe(value, max)
    value, max = tostring(value), max or 64
-   local shown = value:sub(1, max):gsub('[%c\127-\255"\\]', function(c)
-      return ("\\x%02x"):format(c:byte())
-   end)
+   local shown = value:sub(1, max):gsub('[%c\127-\255"\\]', printable.hex)
    return #value > max and shown .. "..." or shown
 end
 

@@ -31,13 +31,18 @@ function process.run(file, args, options)
    local exited, abandoned = false, false
    local open = 2
    local timer = uv.new_timer()
+   local handles = { timer, pipes.out, pipes.err, input or nil }
+   local function close()
+      for _, handle in ipairs(handles) do
+         handle:close()
+      end
+   end
    local started = uv.hrtime()
 
    -- A group of its own (detached: setsid), so that a signal reaches whatever
    -- the program started, too.
-   local child, pid
    local group = options.in_group and 1 or -1
-   child, pid = uv.spawn(file, {
+   local child, pid = uv.spawn(file, {
       args = args,
       env = env,
       cwd = "/",
@@ -49,13 +54,7 @@ function process.run(file, args, options)
       result.seconds = (uv.hrtime() - started) / 1e9
    end)
    if not child then
-      for _, handle in pairs(pipes) do
-         handle:close()
-      end
-      if input then
-         input:close()
-      end
-      timer:close()
+      close()
       return nil, ("%s: %s"):format(file, pid)
    end
    if input then
@@ -106,13 +105,7 @@ function process.run(file, args, options)
       uv.run("once")
    end
    result.stuck = not exited
-   timer:close()
-   for _, pipe in pairs(pipes) do
-      pipe:close()
-   end
-   if input then
-      input:close()
-   end
+   close()
    child:close()
    uv.run("nowait") -- lets libuv finish the closing
    result.out, result.err = table.concat(result.out), table.concat(result.err)

@@ -1,9 +1,7 @@
 --- Measures the directories that the policy names, one `io` process for each. The
 -- agent itself never touches them: where a directory hangs, only that process does.
 local uv = require("luv")
-local files = require("syscheck.lib.files")
 local kernels = require("syscheck.measure.kernels")
-local process = require("syscheck.lib.process")
 
 local directories = {}
 
@@ -21,16 +19,10 @@ local function hold(node, path)
    if uv.getuid() ~= 0 then
       return false
    end
-   local ok, err = files.mkdir(node.run_dir)
-   if not ok then
-      return nil, "lock: " .. err
-   end
    local name = path:gsub("[^%w.-]", function(c)
       return ("%%%02x"):format(c:byte())
    end)
-   local file = node.run_dir .. "/io-" .. name:sub(-200)
-   local fd, busy
-   fd, err, busy = process.lock_file(file, LOCK_WAIT_S)
+   local fd, err, busy = node:lock_file("io-" .. name:sub(-200), LOCK_WAIT_S)
    if not fd then
       return nil, busy and "an earlier check still hangs there, not started" or "lock: " .. err
    end

@@ -36,13 +36,9 @@ end
 --- Enters this process as the one that measures. Then look for jobs, then measure.
 -- @return true, or nil and why
 function claim.enter(node)
-   local ok, err = files.mkdir(node.run_dir)
-   if not ok then
-      return nil, err
-   end
    local pid = uv.os_getpid()
    local _, _, start = stat_of(pid)
-   return files.write(path_of(node), json.encode({ pid = pid, start = start }), 384) -- 0600
+   return files.put(path_of(node), json.encode({ pid = pid, start = start }), 384) -- 0600
 end
 
 function claim.release(node)
@@ -82,11 +78,9 @@ end
 
 local function children_of(pid)
    local list = {}
-   for _, name in ipairs(files.list("/proc")) do
-      local child = tonumber(name:match("^%d+$"))
-      if child and select(2, stat_of(child)) == pid then
-         list[#list + 1] = child
-      end
+   for _, name in ipairs(files.list("/proc", "^%d+$")) do
+      local child = tonumber(name)
+      list[#list + 1] = select(2, stat_of(child)) == pid and child or nil
    end
    return list
 end

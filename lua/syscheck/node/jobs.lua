@@ -10,9 +10,6 @@ local jobs = {}
 -- For a prolog: a job that holds no process here, and whose prolog began longer ago than
 -- any prolog lasts, runs nothing.
 local PROLOG_MAX_S = 120
--- For the health program: an epilog that never ran (slurmd was killed) leaves its job's
--- begin here. A job of several nodes may leave one of them without a step for hours.
-local STALE_S = 86400
 
 local function begin_name(job_id)
    return ("begin/%d.json"):format(job_id)
@@ -89,7 +86,7 @@ end
 function jobs.any(node, boot_id)
    -- A job may have left no begin. On a machine of several virtual nodes (they share a
    -- lock) a step without one is another node's.
-   return find(node, boot_id, STALE_S) ~= nil or not node.lock and next(steps.jobs()) ~= nil
+   return find(node, boot_id, runs.STALE_S) ~= nil or not node.lock and next(steps.jobs()) ~= nil
 end
 
 return jobs

@@ -7,6 +7,7 @@ local hostlist = require("syscheck.slurm.hostlist")
 local log = require("syscheck.lib.log")
 local paths = require("syscheck.lib.paths")
 local policy_file = require("syscheck.node.policy_file")
+local process = require("syscheck.lib.process")
 local records = require("syscheck.spool.records")
 
 json.decode_invalid_numbers(false)
@@ -86,20 +87,16 @@ end
 
 --- @return true, or nil and why
 function node:write_state(name, value)
-   local path = self.state .. "/" .. name
-   local ok, err = files.mkdir(path:match("^(.*)/"))
-   if ok then
-      ok, err = files.write(path, json.encode(value), 384) -- 0600
-   end
-   return ok, err
+   return files.put(self.state .. "/" .. name, json.encode(value), 384) -- 0600
 end
 
---- The same, where the work goes on without: a failure is logged.
+--- The same, where the work goes on without: a failure is logged. @return whether it is written
 function node:save_state(name, value)
    local ok, err = self:write_state(name, value)
    if not ok then
       log.error("state: %s", err)
    end
+   return ok
 end
 
 function node:forget_state(name)
@@ -141,6 +138,15 @@ function node:slurm_conf(conf)
       self:write_state("slurm.json", { conf = conf })
    end
    return conf or type(known) == "string" and known or nil
+end
+
+--- Takes a lock in this node's run directory, see process.lock_file.
+function node:lock_file(name, timeout_s)
+   local ok, err = files.mkdir(self.run_dir)
+   if not ok then
+      return nil, err
+   end
+   return process.lock_file(self.run_dir .. "/" .. name, timeout_s)
 end
 
 --- Path of what the SPANK plugin reads for a job, and of its "shown" marker.

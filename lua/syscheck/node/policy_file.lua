@@ -49,11 +49,7 @@ local function keep_copy(copy, text)
    if old and policy_copy.is_of(old, text) then
       return true
    end
-   local ok, err = files.mkdir(copy:match("^(.*)/"))
-   if ok then
-      ok, err = files.write(copy, policy_copy.wrap(text, time.show(os.time())), 384) -- 0600
-   end
-   return ok, err
+   return files.put(copy, policy_copy.wrap(text, time.show(os.time())), 384) -- 0600
 end
 
 --- Reads the site's policy.

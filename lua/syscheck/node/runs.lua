@@ -24,8 +24,9 @@ local HEAD_MAX = 128
 -- could also be that of a next run, which had no prolog: for so long it is not.
 local SLOTS = 256
 local REPEAT_S = 600
--- As long as the health program takes a job without epilog for running.
-local STALE_S = 86400
+--- An epilog that never ran (slurmd was killed) leaves its job's begin here. A job of several
+-- nodes may leave one of them without a step for hours.
+runs.STALE_S = 86400
 
 local function run_path(node, job_id)
    return ("%s/begin/%d.run"):format(node.state, job_id)
@@ -89,10 +90,10 @@ function runs.begin(node, job, boot_id)
    end
 end
 
--- A stale entry: a job whose epilog never came, and that has no step any more.
-local function is_stale(node, job_id, with_steps)
+-- Whether a job began so long ago that it runs only if it has a step: else its epilog never came.
+local function is_old(node, job_id)
    local _, _, began = head_of(files.read(run_path(node, job_id), HEAD_MAX))
-   return began and os.time() - tonumber(began) > STALE_S and not with_steps()[job_id]
+   return began and os.time() - tonumber(began) > runs.STALE_S
 end
 
 --- What is known of a job's run.
@@ -104,17 +105,14 @@ function runs.read(node, job_id)
    if not id or #id ~= 32 then
       return nil
    end
-   local known
-   local function with_steps()
-      known = known or steps.jobs()
-      return known
-   end
-   local seen, others = {}, {}
+   local seen, others, with_steps = {}, {}, nil
    for line in text:gmatch("\n(%d+)%f[\n]") do
       local other = math.tointeger(tonumber(line))
       if other and other ~= job_id and not seen[other] then
          seen[other] = true
-         if not is_stale(node, other, with_steps) then
+         local old = is_old(node, other)
+         with_steps = with_steps or old and steps.jobs()
+         if not old or with_steps[other] then
             others[#others + 1] = other
          end
       end
@@ -145,10 +143,7 @@ end
 
 --- Its record is on disk.
 function runs.recorded(node, job_id, record_id)
-   local ok, err = files.mkdir(node.state .. "/ended")
-   if ok then
-      ok, err = files.write(slot_path(node, job_id), ("%d %s %d\n"):format(job_id, record_id, os.time()), 384) -- 0600
-   end
+   local ok, err = files.put(slot_path(node, job_id), ("%d %s %d\n"):format(job_id, record_id, os.time()), 384) -- 0600
    if not ok then
       log.error("state: %s", err)
    end

@@ -76,10 +76,7 @@ end
 -- @param l ledger, as it was before it was paid ahead
 -- @param asked true: somebody asked for the check
 function stage.remember(node, l, result, begin_s, asked)
-   local ok, err = node:write_state("last.json", result.after)
-   if not ok then
-      log.error("state: %s", err)
-   elseif level.is_active(result.level) then
+   if node:save_state("last.json", result.after) and level.is_active(result.level) then
       ledger.pay(node, l, result, begin_s, asked)
    end
 end

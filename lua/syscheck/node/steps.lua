@@ -86,11 +86,9 @@ function steps.cgroup(left)
    end
    out.by_tasks = #by_tasks > 0 and by_tasks or nil
    -- Each group counts its own quota only, so all levels add up.
-   for _, part in ipairs({ left.job.cpu_throttled_us or false, left.step.cpu_throttled_us or false,
-      left.outer_us or false }) do
-      if part then
-         out.cpu_throttled_us = (out.cpu_throttled_us or 0) + part
-      end
+   local job, step, outer = left.job.cpu_throttled_us, left.step.cpu_throttled_us, left.outer_us
+   if job or step or outer then
+      out.cpu_throttled_us = (job or 0) + (step or 0) + (outer or 0)
    end
    return out
 end
@@ -151,8 +149,8 @@ end
 -- @return set
 function steps.jobs()
    local jobs = {}
-   for _, pid in ipairs(files.list("/proc")) do
-      local stat = pid:match("^%d+$") and uv.fs_stat("/proc/" .. pid)
+   for _, pid in ipairs(files.list("/proc", "^%d+$")) do
+      local stat = uv.fs_stat("/proc/" .. pid)
       local title = stat and stat.uid == 0 and (files.line("/proc/" .. pid .. "/comm") or ""):match("^slurmstepd")
          and files.read("/proc/" .. pid .. "/cmdline", 256)
       local id = title and title:match("^slurmstepd: %[(%d+)")

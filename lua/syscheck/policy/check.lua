@@ -48,13 +48,18 @@ local function joined(trail, count)
    return table.concat(words, ".")
 end
 
+-- Adds a problem of what stands at these keys.
+local function add(problems, trail, text, ...)
+   local keys = {}
+   for i, key in ipairs(trail) do
+      keys[i] = tostring(key)
+   end
+   problems[#problems + 1] = { trail = keys, text = text:format(...) }
+end
+
 local function check_keys(value, rules, trail, problems)
-   local function problem(text, ...)
-      local copy = {}
-      for i, key in ipairs(trail) do
-         copy[i] = key
-      end
-      problems[#problems + 1] = { trail = copy, text = text:format(...) }
+   local function problem(...)
+      add(problems, trail, ...)
    end
    if type(rules) == "function" then
       local want, near = rules(value)
@@ -116,10 +121,7 @@ local function check_bounds(given, problems)
             wrong = "no such name can exist in Slurm"
          end
          if wrong then
-            problems[#problems + 1] = {
-               trail = { kind, tostring(name) },
-               text = ("%s.%s: %s"):format(kind, key_name(name), wrong),
-            }
+            add(problems, { kind, name }, "%s.%s: %s", kind, key_name(name), wrong)
          end
       end
    end
@@ -128,15 +130,10 @@ end
 -- A value between them passes, so there has to be one.
 local function check_limits(given, problems)
    for name, l in pairs(type(given.limits) == "table" and given.limits or {}) do
-      local min, max = nil, nil
-      if type(l) == "table" then
-         min, max = l.min, l.max
-      end
+      local min, max = type(l) == "table" and l.min, type(l) == "table" and l.max
       if type(min) == "number" and type(max) == "number" and min > max then
-         problems[#problems + 1] = {
-            trail = { "limits", tostring(name) },
-            text = ("limits.%s: min %.14g is above max %.14g: no value is within"):format(key_name(name), min, max),
-         }
+         add(problems, { "limits", name }, "limits.%s: min %.14g is above max %.14g: no value is within",
+            key_name(name), min, max)
       end
    end
 end
@@ -146,10 +143,7 @@ end
 local function check_expect(given, problems)
    for key in pairs(type(given.expect) == "table" and given.expect or {}) do
       if type(key) == "string" and key:match("%-%d+g$") then
-         problems[#problems + 1] = {
-            trail = { "expect", key },
-            text = ("expect.%s must not name the memory size: use the model"):format(key_name(key)),
-         }
+         add(problems, { "expect", key }, "expect.%s must not name the memory size: use the model", key_name(key))
       end
    end
 end

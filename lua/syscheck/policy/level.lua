@@ -32,14 +32,6 @@ function level.is_active(name)
    return RANK[name] >= RANK.quick
 end
 
-local function higher(a, b)
-   return RANK[a] >= RANK[b] and a or b
-end
-
-local function lower(a, b)
-   return RANK[a] <= RANK[b] and a or b
-end
-
 --- A user's value to a level.
 -- @param value string, or nil for an option without an argument
 -- @return level, or nil and a message without prefix
@@ -64,7 +56,8 @@ end
 -- @return level, and why it is not what was asked or set (nil when it is)
 function level.decide(asked, bounds, node, from)
    local want = asked or bounds.default
-   local got = lower(higher(want, bounds.floor), bounds.ceiling)
+   local got = level.at_least(want, bounds.floor) and want or bounds.floor
+   got = level.at_least(bounds.ceiling, got) and got or bounds.ceiling
    local note
    if got ~= want then
       local bound = level.at_least(got, want) and "floor" or "ceiling"

@@ -28,7 +28,7 @@ end
 -- The lines that Slurm sees, comments and continuations done: { text, number }.
 local function lines_of(text)
    local out, at, number = {}, 1, 0
-   local pending, first
+   local pending -- lines that go on, and the number of the first
    while at <= #text do
       local stop = text:find("\n", at, true) or #text + 1
       local line = text:sub(at, stop - 1)
@@ -52,20 +52,12 @@ local function lines_of(text)
       if goes_on then
          line = line:match("^(.*)\\%s*$")
       end
-      if pending then
-         pending[#pending + 1] = line
-      elseif goes_on then
-         pending, first = { line }, number
-      else
-         out[#out + 1] = { text = line, number = number }
-      end
-      if pending and not goes_on then
-         out[#out + 1] = { text = table.concat(pending), number = first }
+      pending = pending or { number = number }
+      pending[#pending + 1] = line
+      if not goes_on or at > #text then
+         out[#out + 1] = { text = table.concat(pending), number = pending.number }
          pending = nil
       end
-   end
-   if pending then
-      out[#out + 1] = { text = table.concat(pending), number = first }
    end
    for _, line in ipairs(out) do
       line.text = line.text:gsub("\\(.?)", "%1")

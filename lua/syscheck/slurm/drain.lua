@@ -97,13 +97,9 @@ function Calls:step_back(out)
    end
 end
 
-local function sleep_ms(ms)
-   uv.sleep(math.floor(ms))
-end
-
 -- The second list. @return nodes and this node as of then, when it stays drained
 local function confirm(calls, out, policy)
-   sleep_ms(WAIT_MS)
+   uv.sleep(WAIT_MS)
    local nodes, me = calls:list(2)
    if not nodes and calls:left() > NEEDS_S + 2 then
       nodes, me = calls:list(2)
@@ -138,7 +134,7 @@ local function confirm(calls, out, policy)
 end
 
 local function attempt(calls, out, policy, nodes_of_job)
-   sleep_ms(math.random() * math.min(MAX_SPREAD_MS, SPREAD_MS * nodes_of_job))
+   uv.sleep(math.floor(math.random() * math.min(MAX_SPREAD_MS, SPREAD_MS * nodes_of_job)))
    local nodes, me = calls:list(calls:left() / 2)
    if not nodes then
       -- Without knowing whose reason stands there, none is written: the prolog's exit

@@ -18,8 +18,8 @@ local STALE_S = 3600
 local MIB = 1048576
 local FULL = { ENOSPC = true, EDQUOT = true }
 
---- What holds without a policy, MiB.
-journal.SEGMENT_MB, journal.MAX_MB = 8, 256
+-- What holds without a policy, MiB.
+local SEGMENT_MB, MAX_MB = 8, 256
 
 --- Why records were lost, as the record says it.
 local REASONS = { full = "disk full", max = "spool over its maximum" }
@@ -87,15 +87,14 @@ end
 
 -- Counts a record that could not be written, if at least a name can be.
 local function note_lost(dir, bytes)
-   local path
    for _, l in ipairs(segments.list(dir).lost) do
       if l.reason == "full" then
-         path = dir .. "/" .. segments.lost_name(l.id, l.records + 1, l.bytes + bytes, "full")
-         uv.fs_rename(dir .. "/" .. l.name, path)
+         uv.fs_rename(dir .. "/" .. l.name,
+            dir .. "/" .. segments.lost_name(l.id, l.records + 1, l.bytes + bytes, "full"))
          return
       end
    end
-   path = dir .. "/" .. segments.lost_name(files.random_id(8), 1, bytes, "full")
+   local path = dir .. "/" .. segments.lost_name(files.random_id(8), 1, bytes, "full")
    local fd = uv.fs_open(path, C.O_WRONLY + C.O_CREAT + C.O_EXCL + files.NOFOLLOW, 416) -- 0640
    if fd then
       uv.fs_close(fd)
@@ -111,7 +110,7 @@ local function loss_lines(dir, loss)
       if segments.size(path) > 0 then
          empty_out(path) -- a crash in the middle of drop_oldest
       end
-      local line = loss and loss(l.id .. l.id, l.records, l.bytes, REASONS[l.reason] or l.reason)
+      local line = loss(l.id .. l.id, l.records, l.bytes, REASONS[l.reason] or l.reason)
       if line then
          texts[#texts + 1], names[#names + 1] = line .. "\n", path
       end
@@ -154,8 +153,8 @@ end
 
 -- Bytes of a segment and of the whole spool. On a small file system (the spool's own, or
 -- memory) both are smaller than the policy says: what can be dropped are whole segments.
-local function limits(dir, o)
-   local max, segment = (o.spool_max_mb or journal.MAX_MB) * MIB, (o.spool_segment_mb or journal.SEGMENT_MB) * MIB
+local function limits(dir, sizes)
+   local max, segment = (sizes.spool_max_mb or MAX_MB) * MIB, (sizes.spool_segment_mb or SEGMENT_MB) * MIB
    local fs = uv.fs_statfs(dir)
    if fs and fs.blocks and fs.blocks > 0 then
       max = math.min(max, fs.blocks * fs.bsize)
@@ -164,19 +163,14 @@ local function limits(dir, o)
 end
 
 local function total(dir)
-   local list, sum = segments.list(dir), 0
-   for _, names in ipairs({ list.closed, list.shipped }) do
-      for _, name in ipairs(names) do
-         sum = sum + segments.size(dir .. "/" .. name)
-      end
-   end
-   return sum
+   local list = segments.list(dir)
+   return segments.total(dir, list.closed) + segments.total(dir, list.shipped)
 end
 
 -- What write_alone left when it was killed: half of what nobody acknowledged.
 local function sweep(dir)
-   for _, name in ipairs(files.list(dir)) do
-      local stat = name:find("^%.records%-.*%.jsonl%.%x+$") and uv.fs_lstat(dir .. "/" .. name)
+   for _, name in ipairs(files.list(dir, segments.TEMPORARY)) do
+      local stat = uv.fs_lstat(dir .. "/" .. name)
       if stat and os.time() - stat.mtime.sec > STALE_S then
          uv.fs_unlink(dir .. "/" .. name)
       end
@@ -192,20 +186,18 @@ local function begin_segment(dir, segment, max)
       ok, err = files.sync_dir(dir:match("^(.*)/[^/]+/*$") or "/")
    end
    sweep(dir)
-   local sum = total(dir)
-   while sum + segment > max and drop_oldest(dir, "max") do
-      sum = total(dir)
-   end
+   -- Room for one more segment.
+   repeat until total(dir) + segment <= max or not drop_oldest(dir, "max")
    return ok, err
 end
 
 -- @return true; or nil, why, code
-local function write_open(dir, text, o)
+local function write_open(dir, text, sizes)
    local fd, size, code = open_file(dir)
    if not fd then
       return nil, size, code
    end
-   local segment, max = limits(dir, o)
+   local segment, max = limits(dir, sizes)
    local ok, err
    if size > 0 and size + #text > segment then
       ok, err = close_open(dir, fd, size)
@@ -242,10 +234,10 @@ local function write_open(dir, text, o)
    return ok, err, code
 end
 
-local function append_locked(dir, line, o)
+local function append_locked(dir, line, sizes, loss)
    while true do
-      local before, names = loss_lines(dir, o.loss)
-      local ok, err, code = write_open(dir, before .. line .. "\n", o)
+      local before, names = loss_lines(dir, loss)
+      local ok, err, code = write_open(dir, before .. line .. "\n", sizes)
       if ok then
          for _, name in ipairs(names) do
             uv.fs_unlink(name)
@@ -278,19 +270,16 @@ end
 --- Appends one line: when it returns true, the line is on disk.
 -- @param dir spool; made if it is not there
 -- @param line without newline
--- @param o { spool_segment_mb, spool_max_mb = of the policy; loss = function(id, records,
---   bytes, reason) -> the line that reports what had to be dropped }
+-- @param sizes { spool_segment_mb, spool_max_mb } of the policy
+-- @param loss function(id, records, bytes, reason) -> the line that reports what had to be dropped
 -- @return true; or nil and why
-function journal.append(dir, line, o)
+function journal.append(dir, line, sizes, loss)
    local ok, err = files.mkdir(dir)
-   if not ok then
-      return nil, ("%s: %s"):format(dir, err)
-   end
-   local unlock = process.lock(dir .. "/" .. LOCK, LOCK_WAIT_S)
+   local unlock = ok and process.lock(dir .. "/" .. LOCK, LOCK_WAIT_S)
    if unlock then
-      ok, err = append_locked(dir, line, o)
+      ok, err = append_locked(dir, line, sizes, loss)
       unlock()
-   else
+   elseif ok then
       ok, err = write_alone(dir, line)
    end
    if not ok then

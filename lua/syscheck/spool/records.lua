@@ -61,15 +61,10 @@ local function measurements(result)
             kept[k] = v
          end
       end
-      list[i] = {
-         kernel = measurement.kernel,
-         path = measurement.path,
-         attempt = measurement.attempt,
-         state = measurement.state,
-         reason = measurement.reason,
-         seconds = measurement.seconds,
-         result = measurement.result and kept or nil,
-      }
+      list[i] = { result = measurement.result and kept }
+      for _, field in ipairs({ "kernel", "path", "attempt", "state", "reason", "seconds" }) do
+         list[i][field] = measurement[field]
+      end
    end
    return #list > 0 and list or nil
 end
@@ -114,13 +109,9 @@ function records.append(spool, record, limits)
    elseif #line > lines.MAX then
       return nil, ("record of %d bytes, more than readers take"):format(#line)
    end
-   return journal.append(spool, line, {
-      spool_segment_mb = limits and limits.spool_segment_mb,
-      spool_max_mb = limits and limits.spool_max_mb,
-      loss = function(...)
-         return loss_line(record, ...)
-      end,
-   })
+   return journal.append(spool, line, limits or {}, function(...)
+      return loss_line(record, ...)
+   end)
 end
 
 --- Reads records from spool directories, oldest segment first.

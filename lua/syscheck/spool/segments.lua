@@ -12,6 +12,8 @@ local segments = {}
 
 --- The open file.
 segments.OPEN = "records.jsonl"
+--- Names of files that become one.
+segments.TEMPORARY = "^%.records%-.*%.jsonl%.%x+$"
 
 local CLOSED = "^records%-%d+T%d+Z%-(" .. ("%x"):rep(16) .. ")%.jsonl$"
 local SHIPPED = CLOSED:gsub("%%%.jsonl", "%%.shipped%%.jsonl")
@@ -67,13 +69,22 @@ function segments.size(path)
    return stat and stat.size or 0
 end
 
+--- Bytes of files of a spool.
+function segments.total(dir, names)
+   local sum = 0
+   for _, name in ipairs(names) do
+      sum = sum + segments.size(dir .. "/" .. name)
+   end
+   return sum
+end
+
 --- Names of all that holds records, whoever put it there: oldest first, the open file last.
 function segments.names(dir)
    local names, open = {}, nil
-   for _, name in ipairs(files.list(dir)) do
+   for _, name in ipairs(files.list(dir, "^records.*%.jsonl$")) do
       if name == segments.OPEN then
          open = name
-      elseif name:find("^records.*%.jsonl$") then
+      else
          names[#names + 1] = name
       end
    end

@@ -50,10 +50,7 @@ function ship.run(o)
    end
    trim(o.spool, o.keep_mb)
    local left = segments.list(o.spool).closed
-   out.waiting, out.waiting_bytes = #left, 0
-   for _, name in ipairs(left) do
-      out.waiting_bytes = out.waiting_bytes + segments.size(o.spool .. "/" .. name)
-   end
+   out.waiting, out.waiting_bytes = #left, segments.total(o.spool, left)
    return out
 end
 

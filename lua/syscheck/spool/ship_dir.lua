@@ -1,13 +1,13 @@
 --- Segments to a shared directory: DIR/NODE/SEGMENT, each whole or not there.
 local uv = require("luv")
 local files = require("syscheck.lib.files")
+local segments = require("syscheck.spool.segments")
 
 local ship_dir = {}
 ship_dir.__index = ship_dir
 
 local C = uv.constants
 local CHUNK = 1048576
-local TEMPORARY = "^%.records%-.*%.jsonl%.%x+$"
 
 -- Others must not be able to put something in our place. root may be another user over
 -- there (root_squash): what we make in DIR belongs to its owner then.
@@ -52,10 +52,8 @@ function ship_dir.open(o)
       return nil, err
    end
    -- Of a ship that was killed: this node's alone, and its lock is held.
-   for _, name in ipairs(files.list(sub)) do
-      if name:find(TEMPORARY) then
-         uv.fs_unlink(sub .. "/" .. name)
-      end
+   for _, name in ipairs(files.list(sub, segments.TEMPORARY)) do
+      uv.fs_unlink(sub .. "/" .. name)
    end
    return setmetatable({ spool = o.spool, dir = sub }, ship_dir)
 end

@@ -155,9 +155,9 @@ function baseline.expected(learned, class)
 end
 
 -- How far a class is from another of the same model, and whether it has all that the
--- node has; nil for another model.
+-- node has; nil for another model, or no class.
 local function distance(mine, other)
-   if mine.model == "unknown" or other.model ~= mine.model then
+   if not other or mine.model == "unknown" or other.model ~= mine.model then
       return nil
    end
    local sum, above, close = 0, true, true
@@ -184,28 +184,25 @@ function baseline.class_for(learned, class)
    if not mine then
       return nil
    end
-   local best
+   local near = {}
    for name, c in pairs(learned.classes) do
-      local other = baseline.parse_class(name)
-      local sum, above, close = nil, nil, nil
-      if other then
-         sum, above, close = distance(mine, other)
-      end
+      local sum, above, close = distance(mine, baseline.parse_class(name))
       if sum then
-         local one = { name = name, above = above, close = close, sum = sum, nodes = c.nodes or 0 }
-         local better = not best
-         if best and one.above ~= best.above then
-            better = one.above
-         elseif best and one.sum ~= best.sum then
-            better = one.sum < best.sum
-         elseif best then
-            better = one.nodes > best.nodes or (one.nodes == best.nodes and one.name < best.name)
-         end
-         best = better and one or best
+         near[#near + 1] = { name = name, above = above, close = close, sum = sum, nodes = c.nodes or 0 }
       end
    end
-   if best then
-      return best.name, best.close
+   table.sort(near, function(a, b)
+      if a.above ~= b.above then
+         return a.above
+      elseif a.sum ~= b.sum then
+         return a.sum < b.sum
+      elseif a.nodes ~= b.nodes then
+         return a.nodes > b.nodes
+      end
+      return a.name < b.name
+   end)
+   if near[1] then
+      return near[1].name, near[1].close
    end
 end
 
