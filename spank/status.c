@@ -46,7 +46,9 @@ static void copy_line(char *out, struct span value)
 	for (size_t i = 0; i < n; i++) {
 		char c = value.at[i];
 
-		out[i] = c >= ' ' && c <= '~' ? c : '?';
+		out[i] = '?';
+		if (c >= ' ' && c <= '~')
+			out[i] = c;
 	}
 	out[n] = '\0';
 }
