@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stage 1: --syscheck on sbatch, salloc and srun, through a real Slurm to the
+# --syscheck on sbatch, salloc and srun, through a real Slurm to the
 # prolog's environment, and back from the prolog's findings into the job. The
 # prolog here is the test's own, so that nothing but the plugin is under test.
 #

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # alone: it measures
-# Stage 4: the kernels as the agent sees them: one line of JSON or none, exit codes,
+# The kernels as the agent sees them: one line of JSON or none, exit codes,
 # bad input. Never a speed: this machine is shared.
 # shellcheck disable=SC2030,SC2031,SC2154
 

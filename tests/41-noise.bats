@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # alone: it measures
-# Stage 4, the noise kernel in full: modes, injected noise found again, attribution,
+# The noise kernel in full: modes, injected noise found again, attribution,
 # traces, bad input. Never an absolute time: this machine is shared.
 # shellcheck disable=SC2030,SC2031,SC2154
 

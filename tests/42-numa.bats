@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # alone: it measures
-# Stage 4: numa and scaling as the agent sees them. No absolute time or speed: what is
+# Numa and scaling as the agent sees them. No absolute time or speed: what is
 # compared was measured in the same run.
 # shellcheck disable=SC2030,SC2031,SC2154
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # alone: it measures
-# Stage 4: the kernel io, alone and through the agent: directories that are bad, full,
+# The kernel io, alone and through the agent: directories that are bad, full,
 # others', frozen; kills at any moment. Never a speed.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stages 3 to 6 on one node: the prolog with kernels that measure too little, hang,
+# One node: the prolog with kernels that measure too little, hang,
 # crash, lie; bad configuration; full disks. Whatever is the checker's own trouble
 # starts the job and drains nothing.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154

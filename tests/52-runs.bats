@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stage 7 on one node: each run of a job has one record, that says whose it was, what its
+# One node: each run of a job has one record, that says whose it was, what its
 # steps used and who shared the node. Bad files, epilogs that come twice or alone.
 # shellcheck disable=SC2030,SC2031,SC2154
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stage 6 on one node: what the prolog says to Slurm about a bad node, and what it does
+# One node: what the prolog says to Slurm about a bad node, and what it does
 # when Slurm hangs, fails, babbles, or says that the storm guard's cap is used up.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 

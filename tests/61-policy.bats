@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stage 2 on a real Slurm: what a user may submit, told in words, by sbatch, srun,
+# A real Slurm: what a user may submit, told in words, by sbatch, srun,
 # salloc, arrays and heterogeneous jobs; a policy that breaks while Slurm runs.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # alone: 120 nodes at once
-# Stage 6 on a real Slurm: what a drained node, its job's owner and slurmctld see; and a
+# A real Slurm: what a drained node, its job's owner and slurmctld see; and a
 # storm, in which every node is bad at once.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stage 8: the command line on one machine, without Slurm.
+# The command line on one machine, without Slurm.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0

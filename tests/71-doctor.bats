@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stage 8: the doctor, on prepared configurations and on a real cluster's.
+# The doctor, on prepared configurations and on a real cluster's.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0

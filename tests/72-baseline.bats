@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stage 8: learning, comparing and applying baselines; what a node does with them.
+# Learning, comparing and applying baselines; what a node does with them.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stage 8: questions to the store: job, node, fleet; who may ask; a store that does not answer.
+# Questions to the store: job, node, fleet; who may ask; a store that does not answer.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2089,SC2090,SC2154
 
 bats_require_minimum_version 1.5.0

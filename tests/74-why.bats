@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stage 8: why was this job slow; which nodes are in too many slow jobs.
+# Why was this job slow; which nodes are in too many slow jobs.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2089,SC2090,SC2154
 
 bats_require_minimum_version 1.5.0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stage 8: records into the store and out again, on SQLite, PostgreSQL and MariaDB.
+# Records into the store and out again, on SQLite, PostgreSQL and MariaDB.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0

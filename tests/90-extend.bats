@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Stage 9: one counter, one kernel, one driver of the store and one question more, in a copy of
+# One counter, one kernel, one driver of the store and one question more, in a copy of
 # the tree, by the files that docs/developer.md lists and no others.
 # shellcheck disable=SC2016,SC2031,SC2154
 
@@ -128,6 +128,11 @@ swapped() {
 	[ "$status" -eq 0 ]
 	[[ ${lines[0]} == *JOB*SECONDS ]]
 	[[ ${lines[1]} == *4711* ]]
+	run syscheck longest --csv --store "$STORE"
+	[[ ${lines[0]} == "job,seconds"* ]]
+	[[ ${lines[1]} == 4711,* ]]
+	run syscheck longest --json --store "$STORE"
+	[[ $output == *'"id":4711'* ]]
 	[[ $(syscheck --help) == *"longest"* ]]
 }
 

@@ -128,7 +128,7 @@ local function check_lua(path, text, say)
    return arrows
 end
 
--- kernels/stream/size.c: stream may include its own and common/; common/ its own.
+-- kernels/dgemm/size.c: dgemm may include its own and common/; common/ its own.
 local function check_kernel(path, text, say, users)
    local kernel = path:match("^kernels/([^/]+)/")
    if not kernel then

@@ -1,5 +1,5 @@
 --- The class baseline: what the fleet's nodes of one hardware class measure and have.
--- docs/records.md has the format; learn.lua makes one. Pure.
+-- docs/records.md has the format; learning.lua makes one. Pure.
 local metrics = require("syscheck.catalogue.metrics")
 local spread = require("syscheck.verdict.spread")
 

@@ -4,7 +4,7 @@ local statistics = require("syscheck.lib.statistics")
 
 local fleet = {}
 
--- The rule by which a baseline drops nodes, see learn.lua: so many standard deviations from
+-- The rule by which a baseline drops nodes, see verdict/learning.lua: so many standard deviations from
 -- the median, and by more than some %; both ways, as too fast is odd as well.
 local SPREADS = 4
 local LEAST_PCT = 3

@@ -1,5 +1,5 @@
 --- Conditions of a job's nodes: which are out of line, how surely, and what time they may
--- have cost. Pure. Rows are those of why.lua.
+-- have cost. Pure. Rows are those of logic.lua.
 --
 -- state: rows (of the job), elapsed (its time), like (rows of each normal like run), others
 -- (rows of each other run), checks (by class and metric); filled are nodes and jobs (what was

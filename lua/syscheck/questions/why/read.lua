@@ -1,4 +1,4 @@
---- What why.lua compares, read from the store: bounded work, whatever the store's size.
+--- What logic.lua compares, read from the store: bounded work, whatever the store's size.
 -- Inside, nodes and classes are the numbers that the store gives them.
 local fields = require("syscheck.catalogue.fields")
 local causes = require("syscheck.questions.why.causes")
