@@ -46,6 +46,26 @@ man() {
 	mv -f "$target.$$" "$target"
 }
 
+# All modules at once: a job that starts or ends meanwhile must not load some of the old
+# version and some of the new.
+modules() {
+	local d f new old
+	new=$(dest "$DATADIR/lua.new.$$") old=$(dest "$DATADIR/lua.old.$$")
+	find lua/syscheck -type d | while read -r d; do
+		install -d -m 755 "$new/${d#lua/}"
+	done
+	find lua/syscheck -name '*.lua' | while read -r f; do
+		substitute 644 "$f" "$new/${f#lua/}"
+	done
+	for f in prolog/*.lua epilog/*.lua; do
+		substitute 644 "$f" "$new/syscheck/${f##*/}"
+	done
+	d=$(dest "$DATADIR/lua")
+	[ ! -e "$d" ] || mv "$d" "$old"
+	mv "$new" "$d"
+	rm -rf "$old" "$(dest "$LIBDIR/syscheck_pick.so")" # the latter is of version 0.1.0's first ingest
+}
+
 main() {
 	umask 022
 	local d f STAGE=
@@ -75,19 +95,7 @@ main() {
 	substitute 644 lua/job_submit.lua "$(dest "$DATADIR/job_submit.lua")"
 	substitute 755 lua/main.lua "$(dest "$BINDIR/syscheck")"
 	substitute 755 lua/ask.lua "$(dest "$LIBEXECDIR/ask")"
-	find lua/syscheck -type d | while read -r d; do
-		install -d -m 755 "$(dest "$DATADIR/$d")"
-	done
-	find lua/syscheck -name '*.lua' | while read -r f; do
-		substitute 644 "$f" "$(dest "$DATADIR/$f")"
-	done
-	for f in prolog/*.lua epilog/*.lua; do
-		substitute 644 "$f" "$(dest "$DATADIR/lua/syscheck/${f##*/}")"
-	done
-	# Modules of an older version, which stood elsewhere.
-	find "$(dest "$DATADIR/lua/syscheck")" -name '*.lua' -printf '%P\n' | while read -r f; do
-		[ -e "lua/syscheck/$f" ] || [ -e "prolog/$f" ] || [ -e "epilog/$f" ] || rm -f "$(dest "$DATADIR/lua/syscheck/$f")"
-	done
+	modules
 	for f in docs/man/*.[158]; do
 		[ -e "$f" ] && man "$f"
 	done
