@@ -88,8 +88,8 @@ local function run_all(db, list, args)
       end,
    })
    local started = uv.hrtime()
-   -- Nearly all of what is made is garbage at once, and what stays is bounded.
-   collectgarbage("incremental", 400, 400)
+   -- The garbage of a usual batch is collected when it is written; before that only of an odd one.
+   collectgarbage("incremental", 1000, 400)
    for _, path in ipairs(list) do
       local ok, err = work:file(path)
       if not ok then

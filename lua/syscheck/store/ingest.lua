@@ -77,6 +77,8 @@ local function flush(self)
       end
    end
    self.rows, self.open, self.lines, self.bytes = {}, {}, 0, 0
+   -- Hardly anything of a batch is left: looking through the memory now is cheap.
+   collectgarbage()
 end
 
 local function complain(self, file, why, text)
