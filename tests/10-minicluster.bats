@@ -146,7 +146,7 @@ turns() {
 	# Not with bats' own pipe: an srun whose slurmctld is gone may stay.
 	SLURM_CONF=$BASE/b/etc/slurm.conf srun -N2 sleep 471148 3>&- &
 	srun=$!
-	eventually 30 pgrep -fx 'sleep 471148'
+	eventually 30 pgrep -fx '[^ ]*sleep 471148'
 	while read -r name pid _; do
 		case $name in
 		munged | slurmctld | slurmd.n1 | n2.namespace) kill -9 "$pid" ;;
@@ -163,7 +163,7 @@ turns() {
 	run ip link show "scmc$slot"
 	[ "$status" -ne 0 ]
 	[ -z "$(find /sys/fs/cgroup -name "syscheck-minicluster-$slot")" ]
-	run pgrep -fx 'sleep 471148'
+	run pgrep -fx '[^ ]*sleep 471148'
 	[ "$status" -ne 0 ]
 	run grep -c "$BASE/b" /proc/mounts
 	[ "$output" = 0 ]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# alone: its kernels measure
 # The command line on one machine, without Slurm.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
