@@ -64,7 +64,7 @@ local function find(node, boot_id, within_s, but)
       local id = tonumber(name:match("^(%d+)%.json$"))
       local begin = id and id ~= but and jobs.read_begin(node, id)
       local snapshot = begin and type(begin.snapshot) == "table" and begin.snapshot or {}
-      if begin and snapshot.boot_id ~= boot_id then
+      if begin and snapshot.boot_id and snapshot.boot_id ~= boot_id then
          jobs.append_kept(node, begin)
          jobs.forget_begin(node, id)
       elseif begin then

@@ -113,10 +113,16 @@ end
 local function has(store, name, list)
    local text = ("SELECT t.%s FROM %s t LIMIT 0"):format(table.concat(list, ", t."), name)
    local done, failure = pcall(store.row, store, text)
-   if not done and not tostring(failure):lower():find("column", 1, true) then
-      error(failure, 0)
+   if done then
+      return true
    end
-   return done
+   -- The server's words are in its own language; the column's name is in them.
+   for _, column in ipairs(list) do
+      if tostring(failure):find("t." .. column, 1, true) then
+         return false
+      end
+   end
+   error(failure, 0)
 end
 
 -- Columns of fields that are younger than the store: { statement that adds it, name } each.
