@@ -59,6 +59,20 @@ one_line() {
 	[[ $output == *"level quick: unrated"* ]]
 }
 
+@test "install: over another version, none of its modules stay" {
+	local to=$BATS_TEST_TMPDIR/p
+	make -s -C "$ROOT" install PREFIX="$to" DESTDIR=
+	mkdir "$to/share/syscheck/lua/syscheck/gone"
+	echo 'error("of another version")' | tee "$to/share/syscheck/lua/syscheck/old.lua" >"$to/share/syscheck/lua/syscheck/gone/old.lua"
+	make -s -C "$ROOT" install PREFIX="$to" DESTDIR=
+	[ "$(ls "$to/share/syscheck/lua")" = syscheck ]
+	[ ! -e "$to/share/syscheck/lua/syscheck/old.lua" ]
+	[ ! -e "$to/share/syscheck/lua/syscheck/gone" ]
+	[ "$(ls "$to/share/syscheck")" = $'examples\njob_submit.lua\nlua' ]
+	run "$to/bin/syscheck" --version
+	[ "$status" -eq 0 ]
+}
+
 @test "usage errors: one line, exit 2" {
 	local args
 	while read -r -a args; do
