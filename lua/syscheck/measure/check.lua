@@ -23,8 +23,8 @@ local function take(results, measurement)
    for _, m in ipairs(metrics.LIST) do
       if m.kernel == measurement.kernel then
          if measurement.state == "ok" then
-            local value, why = metrics.measured(m, measurement.result)
-            results[m.name] = value and { value = value } or { unknown = why }
+            local value, why, bound = metrics.measured(m, measurement.result)
+            results[m.name] = value and { value = value } or { unknown = why, bound = bound }
          elseif measurement.state == "corrupt" then
             results[m.name] = { corrupt = measurement.reason }
          else
@@ -81,8 +81,12 @@ local function failing_kernels(rated)
    return names
 end
 
--- A first failure that the second measurement did not repeat: a warning, no drain.
+-- What became of a first failure: a second measurement that passes makes it a warning. One
+-- that gives no value (it was killed, or not begun so near the deadline) confirms nothing and
+-- excuses nothing: unknown, with what the first one found.
+-- @return the first one's sentence, where it is neither confirmed nor excused
 local function soften(rated, first)
+   local open
    for _, r in ipairs(rated.metrics) do
       local before = first[r.name]
       if before and r.status == "pass" then
@@ -92,8 +96,12 @@ local function soften(rated, first)
          if rated.status == "pass" then
             rated.status = "warn"
          end
+      elseif before and r.status == "unknown" then
+         r.text = ("%s; not confirmed: %s"):format(before.text, r.text)
+         open = open or r.text
       end
    end
+   return open
 end
 
 local function active(out, lvl, node, limits, deadline)
@@ -148,7 +156,7 @@ local function rate_all(out, inventory, limits, root, history)
       parts.take(out.results, inventories.read(root), limits, history)
       rated = verdict.rate(out.results, limits)
    end
-   soften(rated, out.first)
+   out.unconfirmed = soften(rated, out.first)
    return rated
 end
 
@@ -160,7 +168,8 @@ end
 -- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
 --   policy says that it does (for one failing metric at least), metrics (see
 --   verdict.rate), runs, reason, text = one sentence, kernel_s = wall seconds in kernels, box_s = their
---   time boxes, duration_s, after = counters.snapshot at the end }
+--   time boxes, duration_s, unconfirmed = a fail that a second measurement could neither confirm nor
+--   excuse, after = counters.snapshot at the end }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy
