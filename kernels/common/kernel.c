@@ -66,7 +66,6 @@ void kernel_watch(double seconds)
 
 int main(int argc, char **argv)
 {
-	double started = clock_now();
 	struct opts opts = { .seconds = kernel.seconds };
 	char error[ERROR_SIZE];
 	struct topo topo;
@@ -85,7 +84,7 @@ int main(int argc, char **argv)
 	kernel_watch(opts.seconds);
 	if (!topo_load(&topo, opts.cpus, error))
 		return kernel_fail("%s", error);
-	code = kernel.run(&topo, started, started + opts.seconds);
+	code = kernel.run(&topo, kernel_started, kernel_started + opts.seconds);
 	topo_free(&topo);
 	return code;
 }
