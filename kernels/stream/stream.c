@@ -333,7 +333,7 @@ static bool allocate(const struct topo *topo)
 {
 	s.work = calloc((size_t)topo->n * WINDOWS_MOST, sizeof(*s.work));
 	s.sums = calloc(2 * (size_t)topo->n, sizeof(*s.sums));
-	s.factors = calloc(blocks_before(topo->n_nodes), sizeof(*s.factors));
+	s.factors = calloc(blocks_before(topo->n_nodes) + 1, sizeof(*s.factors));
 	return s.work && s.sums && s.factors;
 }
 
