@@ -179,7 +179,8 @@ local function part(...)
    return json.decode(last), text
 end
 
-local NOISE = { "noise_min_loop_ns", "noise_found_pct", "noise_period_err_pct", "noise_length_err_pct" }
+local NOISE = { "noise_min_loop_ns", "noise_found_pct", "noise_hidden_pct", "noise_period_err_pct",
+   "noise_length_err_pct" }
 
 local function noise()
    for _ = 1, ROUNDS do
@@ -243,7 +244,7 @@ print(("  %-46s %9s %-8s %7s %s"):format("", "median", "", "spread", "/ best pee
 print(table.concat(rows, "\n"))
 print("  load after: " .. first_line("/proc/loadavg"):match("^%S+ %S+ %S+"))
 for _, key in ipairs({ "triad_vs_peer", "triad_spread_vs_peer", "dgemm_vs_openblas", "noise_min_loop_ns",
-   "noise_found_pct", "noise_period_err_pct", "noise_length_err_pct", "bitflip_found_pct", "passive_cpu_ms",
-   "quick_overhead_s" }) do
+   "noise_found_pct", "noise_hidden_pct", "noise_period_err_pct", "noise_length_err_pct", "bitflip_found_pct",
+   "passive_cpu_ms", "quick_overhead_s" }) do
    print(("  %-24s %s"):format(key, figures[key] and ("%.4g"):format(figures[key]) or "missing"))
 end
