@@ -370,6 +370,10 @@ with_sudo() {
 	[ "$(of 'a.runs[1].user')" = nobody ]
 	run as_asker "$ask" job 4008+1 --csv
 	[ "$status" -eq 0 ]
+	# Not those of alice, where somebody's name is his number.
+	{ cat /etc/passwd && printf '%s:x:64996:64996::/:/bin/sh\n' alice 65534; } >"$Q/passwd"
+	fails 1 "job 4010: no record of such a job of yours" unshare --mount bash -c 'mount --bind "$1" /etc/passwd && shift && "$@"' \
+		- "$Q/passwd" env -i PATH="$PATH" SUDO_UID=65534 "$ask" job 4010
 	# Another's job is like one that never was.
 	fails 1 "job 4010: no record of such a job of yours" as_asker "$ask" job 4010
 	fails 1 "job 77: no record of such a job of yours" as_asker "$ask" job 77

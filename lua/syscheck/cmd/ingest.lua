@@ -52,11 +52,12 @@ local function group_id(name)
       return nil
    end
    local got = process.run("getent", { "group", "--", name }, { timeout_ms = 10000 })
-   local id = got and got.code == 0 and tonumber(got.out:match("^[^:]*:[^:]*:(%d+):"))
-   if not id then
+   local found, id = ((got and got.code == 0 and got.out) or ""):match("^([^:]*):[^:]*:(%d+):")
+   -- Digits are a number to getent first; other names some directories know in other cases, too.
+   if not id or (name:match("^%d+$") and found ~= name) then
       report.stop(report.USAGE, "no such group: %s", printable.safe(name))
    end
-   return id
+   return tonumber(id)
 end
 
 local function bad_file(args, db)
