@@ -122,7 +122,7 @@ function prolog.main(get, options)
    local result = check.run(lvl, node, hardware, from)
    stage.log_failures(result)
    local record = records.check("prolog", node, hardware, result)
-   record.job, record.asked = job, asked
+   record.job, record.asked = records.job(job), asked
    local action = "none"
    if result.confirmed and not result.enforced then
       action, note = "observed", join_notes(note, "observe: not drained")

@@ -50,6 +50,22 @@ function records.new(kind, node, inventory, snapshot)
    }
 end
 
+-- Bytes of a list of nodes; the environment's limit lets 128 kB of names that do not fold through.
+local NODELIST_MAX = 4096
+
+--- A job as its records have it.
+-- @param job from environment.job, which stays as it is
+function records.job(job)
+   local out = {}
+   for name, value in pairs(job) do
+      out[name] = value
+   end
+   if #(job.nodelist or "") > NODELIST_MAX then
+      out.nodelist = job.nodelist:sub(1, NODELIST_MAX):gsub(",[^,]*$", "") .. ",..."
+   end
+   return out
+end
+
 -- Measurements as they are recorded: per-core values only where they may explain
 -- something, as they are most of a record's size.
 local function measurements(result)
