@@ -111,7 +111,10 @@ function steps.join(record, left)
    if left.array then
       job.array_job_id, job.array_task_id = left.array[1], left.array[2]
    end
-   job.restart = job.restart or left.restart or (left.sure == 1 and 0 or nil) -- Slurm sets none for 0
+   -- Only the batch step has these from slurmctld; any other's environment is its user's. A restart
+   -- count tells runs apart, so one that may be made up is none.
+   job.batch = left.sure == 1 or nil
+   job.restart = job.restart or (job.batch and (left.restart or 0)) or nil -- Slurm sets none for 0
    record.cgroup = steps.cgroup(left)
 end
 
