@@ -291,6 +291,31 @@ teardown() {
 	[[ $stderr != *secret* ]]
 }
 
+@test "a store on a read-only file system: what is the matter, for root and by ask" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	local dir=$Q/readonly ask=$P/libexec/syscheck/ask
+	mkdir "$dir"
+	mount -t tmpfs none "$dir"
+	syscheck ingest --store "$dir/s.db" "$Q/spool"
+	printf 'return { store = "%s" }\n' "$dir/s.db" >"$P/etc/syscheck/policy.lua"
+	mount -o remount,ro "$dir"
+	run syscheck job 4010
+	local code=$status
+	run --separate-stderr syscheck ingest "$Q/spool"
+	local text=$stderr
+	mount -o remount,rw "$dir"
+	rm "$dir"/s.db-*
+	mount -o remount,ro "$dir"
+	run --separate-stderr syscheck job 4010
+	local gone=$stderr
+	run --separate-stderr env -i PATH="$PATH" SUDO_UID=0 setpriv --reuid=64998 --regid=64998 --clear-groups "$ask" job 4010
+	umount "$dir"
+	[ "$code" -eq 0 ]
+	[ "$text" = "syscheck: store $dir/s.db: its file system is read-only" ]
+	[ "$gone" = "syscheck: store $dir/s.db: its file system is read-only and its -wal and -shm are gone; copy it to where they can be made" ]
+	[[ $stderr == *"s.db: cannot be opened by this user: who runs ask may not read it, see Who may ask in docs/admin.md" ]]
+}
+
 @test "who may ask: the store's permissions decide, not this program" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	local dir=$Q/guarded

@@ -121,12 +121,27 @@ function sqlite.close(store)
    end
 end
 
+-- Why a file cannot be opened or changed.
+local function refused(path, write)
+   if not uv.fs_access(path, "R") then
+      return "cannot be opened by this user"
+   end
+   local fd, _, code = uv.fs_open(path, "r+", 0) -- access(2) as luv has it gives no reason
+   if fd then
+      uv.fs_close(fd)
+   end
+   local gone = not write and "its -wal and -shm are gone" or nil
+   if code == "EROFS" then
+      return "its file system is read-only" .. (gone and (" and %s; copy it to where they can be made"):format(gone) or "")
+   end
+   return gone and gone .. ", and this user cannot make them; the next syscheck ingest does" or "read-only for this user"
+end
+
 sqlite.MEANINGS = {
    { "database is locked", "locked: another process writes to it for more than " .. WAIT_MS // 1000 .. " s", "busy" },
    { "database table is locked", "locked by another process", "busy" },
-   { "readonly database", "read-only for this user",
-      reading = "its -wal and -shm are gone, and this user cannot make them; the next syscheck ingest does" },
-   { "unable to open", "cannot be opened by this user" },
+   { "readonly database", refused },
+   { "unable to open", refused },
    { "not a database", "not an SQLite file" },
    { "malformed", "damaged; restore it, or move it away and ingest again" },
    { "is full", "no space left on its disk" },
