@@ -381,6 +381,58 @@ with_sudo() {
 	[ "$status" -ne 0 ] && [[ $output != *alice* ]]
 }
 
+# A site's machine: its own /etc, and nothing installed or stored yet.
+site() {
+	# shellcheck disable=SC2015
+	unshare --mount bash -c '
+		set -e
+		cp -a /etc "$1"
+		mount --bind "$1/etc" /etc
+		for d in /usr/local /var/lib /var/spool /var/log; do mount -t tmpfs none "$d"; done
+		shift
+		exec "$@"' - "$BATS_TEST_TMPDIR" "$@"
+}
+
+@test "ask: by a set-up that is done word by word as docs/admin.md says" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	local order
+	# The page leaves open which comes first: the policy, or the store.
+	for order in policy store; do
+		rm -rf "$BATS_TEST_TMPDIR/etc"
+		site "$BASH" -euc '
+			order=$1 page=$2/docs/admin.md spool=$3
+			say() { echo "FAILED: $*"; exit 1; }
+			make -s -C "$2" install >/dev/null
+			PATH=/usr/local/bin:$PATH
+			[ "$(stat -c "%a %U %G" /var/lib/syscheck-store)" = "750 root root" ]
+			groupadd hpcadmins
+			# The page says vi.
+			vi() { case $1 in *sudoers*) sed -i "s/^#\\([^ ]\\)/\\1/" "$1" ;; esac; }
+			[ "$order" = policy ] || syscheck ingest "$spool" >/dev/null
+			sed -i "s/-- store_group = /store_group = /" /etc/syscheck/policy.lua
+			syscheck config check >/dev/null
+			syscheck ingest "$spool" >/dev/null
+			commands=$(sed -n "/^## Who may ask/,/^## When/s/^    //p" "$page" | grep -v "^sudo ")
+			[ "$(wc -l <<<"$commands")" = 3 ] || say "commands: $commands"
+			eval "$commands"
+			[[ $(groups syscheck) == *hpcadmins ]]
+			visudo -cq
+			user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+			question=$(sed -n "/^## Who may ask/,/^## When/s/^    \(sudo .*\) job .*/\1/p" "$page")
+			[[ $(user $question job 4011) == "job 4011  name job1  user nobody  "* ]] || say "his own job"
+			! user $question job 4010 || say "another user'\''s job"
+			! user syscheck job 4011 || say "the store itself"
+			[[ $(setpriv --reuid=65534 --regid=65534 --groups="$(getent group hpcadmins | cut -d: -f3)" \
+				syscheck job 4010) == "job 4010 "* ]] || say "an admin"
+			[ "$(stat -c "%a %U %G" /var/lib/syscheck-store)" = "750 root hpcadmins" ]
+			# And later, when there is more.
+			cp "$spool/records.jsonl" /var/spool/again.jsonl
+			syscheck ingest /var/spool/again.jsonl >/dev/null
+			user $question why 4011 >/dev/null || say "after another ingest"
+		' - "$order" "$ROOT" "$Q/spool"
+	done
+}
+
 @test "ask: a user about his own jobs, whatever he types" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	local dir=$Q/asked ask=$P/libexec/syscheck/ask words
