@@ -111,7 +111,7 @@ function prolog.main(get, options)
    if ended then
       log.info("ended the health check of process %d", ended)
    end
-   node:slurm_conf(get("SLURM_CONF"))
+   node:remember_slurm(get)
    local begin_s = node.now_s()
    local asked, forged = asked_level(get)
    local hardware = inventory.read(node.root)

@@ -38,7 +38,7 @@ function records.new(kind, node, inventory, snapshot)
       v = records.VERSION,
       kind = kind,
       id = files.random_id(),
-      cluster = os.getenv("SLURM_CLUSTER_NAME"),
+      cluster = node:cluster(),
       node = node.name,
       boot_id = snapshot.boot_id,
       time = time.show(os.time()),
