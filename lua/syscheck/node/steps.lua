@@ -13,12 +13,15 @@ local NAME_MAX = 1024
 
 local SOURCES = { step = true, tasks = true, job = true }
 
--- Numbers of a line, all of them or nil. No value is beyond 2^63.
+-- What no counter of a job reaches: sums of some still fit a record, and the store.
+local MAX = 9007199254740992 -- 2^53
+
+-- Numbers of a line, all of them or nil.
 local function numbers(text, count)
    local out = {}
    for word in text:gmatch("%S+") do
       local n = word:match("^%d+$") and math.tointeger(tonumber(word))
-      if not n or n < 0 then
+      if not n or n < 0 or n > MAX then
          return nil
       end
       out[#out + 1] = n
