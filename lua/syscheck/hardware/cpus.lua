@@ -100,10 +100,13 @@ end
 -- @param node_cpus of the policy
 -- @param is_root whether kernels may leave this process' set
 -- @param remembered what `jobs` was the last time that it was known, or nil
+-- @param process whose they are; default: this one
 -- @return { allowed = list, wanted = list, jobs = text of the CPUs that jobs get or nil, where slurmd's own set
---   told it, args = list of arguments for kernels }, with describe()
-function cpus.read(root, node_cpus, is_root, remembered)
-   local status = files.read(root .. "/proc/self/status", 65536) or ""
+--   told it, args = list of arguments for kernels, lacks = text of the NUMA nodes whose memory it may not
+--   use }, with describe()
+function cpus.read(root, node_cpus, is_root, remembered, process)
+   local dir = ("%s/proc/%s"):format(root, process or "self")
+   local status = files.read(dir .. "/status", 65536) or ""
    local self = setmetatable({ topo = topology.read(root), node_cpus = node_cpus, args = {} }, cpus)
    local online = topology.set_of(self.topo.online)
    self.memory = topology.parse_list(files.line(root .. "/sys/devices/system/node/has_memory"))
@@ -113,13 +116,13 @@ function cpus.read(root, node_cpus, is_root, remembered)
       return self
    end
    local top
-   top, self.in_job = cpus.cgroup(files.read(root .. "/proc/self/cgroup") or "",
-      files.read(root .. "/proc/self/mountinfo") or "")
+   top, self.in_job = cpus.cgroup(files.read(dir .. "/cgroup") or "", files.read(dir .. "/mountinfo") or "")
    local told
    self.wanted, told = of_jobs(self, remembered)
    self.jobs = told and topology.format_list(self.wanted) or nil
    local mems = topology.parse_list(status:match("\nMems_allowed_list:%s*(%S+)"))
-   local confined = not same(self.allowed, self.wanted) or #those(self.memory, topology.set_of(mems), false) > 0
+   self.lacks = topology.format_list(those(self.memory, topology.set_of(mems), false))
+   local confined = self.lacks ~= "" or not same(self.allowed, self.wanted)
    -- Never out of a job's own cgroup: its CPUs are the job's.
    if confined and is_root and not self.in_job then
       self.args = { "--widen", topology.format_list(self.wanted) }

@@ -180,7 +180,7 @@ end
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy
-   local limits = verdict.limits(p, inventory.class, node.baseline)
+   local limits = verdict.limits(p, inventory.class, node.baseline, inventory.class_before)
    local out = { level = lvl, results = {}, runs = {}, first = {} }
    if level.is_active(lvl) then
       active(out, lvl, node, limits, started + p.deadline[lvl])
@@ -199,7 +199,7 @@ function check.run(lvl, node, inventory, from)
       rated.status = "unknown"
    end
    out.status, out.metrics, out.corrupt = rated.status, rated.metrics, rated.corrupt
-   out.enforced = verdict.set_modes(rated, p, inventory.class)
+   out.enforced = verdict.set_modes(rated, p, inventory.class, inventory.class_before)
    out.reason, out.text = verdict.reason(rated), verdict.sentence(rated)
    -- Bad configuration must not drain: what the limits would have been is not known. A
    -- wrong result needs no limit.

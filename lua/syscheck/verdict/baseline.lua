@@ -185,14 +185,8 @@ local function distance(mine, other)
    return sum, above, close
 end
 
---- The class that rates a node: its own, or the nearest one of its model. A node that
--- has lost a DIMM or a core shows another class than before; what it should be is the
--- smallest known class that has all that it has left.
--- @return class or nil; whether its measured values may fail the node
-function baseline.class_for(learned, class)
-   if learned.classes[class] then
-      return class, true
-   end
+-- The nearest class of the same model.
+local function nearest(learned, class)
    local mine = baseline.parse_class(class)
    if not mine then
       return nil
@@ -217,6 +211,23 @@ function baseline.class_for(learned, class)
    if near[1] then
       return near[1].name, near[1].close
    end
+end
+
+--- The class that rates a node: its own, or the nearest one of its model. A node that
+-- has lost a DIMM or a core shows another class than before; what it should be is the
+-- smallest known class that has all that it has left.
+-- @param before what versions that told fewer classes apart called it, or nil: a baseline of theirs mixes
+--   kinds of hardware, and only warns until it is learned again
+-- @return class or nil; whether its measured values may fail the node
+function baseline.class_for(learned, class, before)
+   if learned.classes[class] then
+      return class, true
+   end
+   local near, close = nearest(learned, class)
+   if not near and before then
+      return learned.classes[before] and before or nearest(learned, before), false
+   end
+   return near, close
 end
 
 return baseline

@@ -25,15 +25,16 @@ end
 --- The limits of one class: static from policy, the rest from the baseline.
 -- @param p policy
 -- @param class hardware class
+-- @param before its name in older versions, or nil
 -- @param learned baseline, or nil
 -- @return { metric = { { bound, op = "<" or ">", source, action, cpus = that the baseline is of } } }; what is
 --   expected has op "=" and `among`, the list of right values; a metric's `none` says why the baseline sets no limit
-function verdict.limits(p, class, learned)
+function verdict.limits(p, class, learned, before)
    local limits = {}
-   local wanted = expect.of(p.expect, class)
+   local wanted = expect.of(p.expect, class, before)
    local rated_as, close, of_class = nil, nil, { metrics = {} }
    if learned then
-      rated_as, close = baseline.class_for(learned, class)
+      rated_as, close = baseline.class_for(learned, class, before)
    end
    if rated_as then
       local c = learned.classes[rated_as]
@@ -216,11 +217,11 @@ end
 --- Says of each metric that failed whether it drains: its limit's own mode, else the
 -- policy's. A wrong result is beyond no limit: a limit's "observe" does not excuse it.
 -- @return true when at least one of them drains
-function verdict.set_modes(rated, p, class)
+function verdict.set_modes(rated, p, class, before)
    local enforced = false
    for _, r in ipairs(rated.metrics) do
       if r.status == "fail" then
-         local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class) or p.limits[r.name]
+         local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class, before) or p.limits[r.name]
          r.mode = rule and rule.mode or p.mode
          if r.corrupt and p.mode == "enforce" then
             r.mode = "enforce"

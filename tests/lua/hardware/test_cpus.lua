@@ -77,7 +77,8 @@ function TestCpus:test_half_a_core_is_reserved()
 end
 
 function TestCpus:test_a_jobs_own_cgroup_is_never_left()
-   for _, path in ipairs({ "3:cpuset:/slurm/uid_1000/job_4711/step_extern\n", "3:cpuset:/\n1:freezer:/slurm_n1/uid_1/job_7\n",
+   for _, path in ipairs({ "3:cpuset:/slurm/uid_1000/job_4711/step_extern\n",
+      "3:cpuset:/\n1:freezer:/slurm_n1/uid_1/job_7\n",
       "0::/system.slice/slurmstepd.scope/job_4711/step_extern/slurm\n" }) do
       local set = node("1-7,9-15", { cgroup = path, node_cpus = 14, mems = "0" })
       lu.assertEquals(set.args, {})
