@@ -16,7 +16,7 @@ setup() {
 		limits = { gflops = { min = 0.001 } }'
 	FIRST=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
 	TOP=/sys/fs/cgroup
-	[ ! -d $TOP/cpuset ] || TOP=$TOP/cpuset
+	[ ! -d "$TOP/cpuset" ] || TOP=$TOP/cpuset
 	SET=$TOP/syscheck-test-$$
 }
 
@@ -38,8 +38,8 @@ a_cpuset() {
 	for dir in "$SET" "$SET/job_4711"; do
 		[ -d "$dir" ] || mkdir "$dir"
 		echo "$FIRST" >"$dir/cpuset.cpus"
-		if [ $TOP != /sys/fs/cgroup ]; then
-			cat $TOP/cpuset.mems >"$dir/cpuset.mems"
+		if [ "$TOP" != /sys/fs/cgroup ]; then
+			cat "$TOP/cpuset.mems" >"$dir/cpuset.mems"
 		elif [ "$dir" = "$SET" ] && [ "${1:-}" = job ]; then
 			echo +cpuset >"$SET/cgroup.subtree_control"
 		else
