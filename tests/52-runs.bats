@@ -211,6 +211,20 @@ at() {
 	[ ! -e "$P/run/4711.steps" ]
 }
 
+@test "energy of a long job is what the extern step has counted; no step of the user's, no cgroup" {
+	run prolog
+	steps 4711 "version 0" "steps 0" "sure 0" "energy 5400000123456"
+	run epilog
+	[ "$(record job 'r.delta.energy.package_j')" = 5400000.123 ]
+	[ "$(record job 'tostring(r.cgroup) .. tostring(r.job.name)')" = nilnil ]
+	# After a reboot there is no delta at all.
+	run prolog
+	sed -i -E 's/"boot_id":"[^"]*"/"boot_id":"before"/' "$STATE/begin/4711.json"
+	steps 4711 "version 2" "steps 1" "energy 5400000123456"
+	run epilog
+	[ "$(record job '("%s %d"):format(r.delta, r.cgroup.steps)')" = "nil 1" ]
+}
+
 @test "a file of steps that root did not write, or that is damaged: logged, the record is written" {
 	local bad
 	while IFS='|' read -r bad _; do
