@@ -342,3 +342,46 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 		[ "$(grep -c '"status":"fail"' "$SPOOL")" = 1 ] || { echo "$stage: $(<"$SPOOL")"; return 1; }
 	done
 }
+
+# squeue ROW: what it says of the job's batch script and of requeuing it
+squeue() {
+	rm -f "$P/squeue"
+	printf '#!/bin/bash\n[[ "$*" == *Requeue* ]] || exec %q "$@"\necho "squeue $*" >>%q\n%s\n' "$P/scontrol" "$P/calls" "$1" >"$P/squeue"
+	chmod 755 "$P/squeue"
+}
+
+@test "a job that cannot be requeued: cancelled, or started on the drained node, as the policy says" {
+	local limits='limits = { triad_gbs = { min = 80 } }'
+	squeue 'echo "4711        1           0           "'
+	run prolog
+	[ "$status" -eq 1 ]
+	run ! grep -q ^squeue.*Requeue "$P/calls"
+	while IFS='|' read -r row expected note; do
+		rm -rf "$P/slurm/reason" "$P/var" "$P/run"
+		policy "mode = 'enforce', no_requeue = 'start', $limits"
+		squeue "$row"
+		run prolog
+		[ "$status" -eq "$expected" ] || { echo "$row: $status"; return 1; }
+		[ -s "$P/slurm/reason" ]
+		[ "$(record check 'r.action')" = drain ]
+		[ "$(record check 'r.note')" = "$note" ] || { echo "$row: $(record check 'r.note')"; return 1; }
+		[ "$(record check 'r.drain.starts')" = "$([ "$expected" = 1 ] && echo nil || echo true)" ]
+	done <<-'CASES'
+		echo "4711  1  1"|1|nil
+		echo "4711  1  0"|0|drained; Slurm cannot requeue this job, so it starts here
+		echo "4711  0  1"|0|drained; Slurm cannot requeue this job, so it starts here
+		echo "4710  1  1"|0|drained; whether Slurm can requeue this job is not known, so it starts here
+		exit 1|0|drained; whether Slurm can requeue this job is not known, so it starts here
+		exec sleep 60|0|drained; whether Slurm can requeue this job is not known, so it starts here
+	CASES
+	grep -q 'syscheck: t1 quick fail .*drained; ' "$P/run/4711" || grep -q 'line=.*drained; ' "$P/run/4711"
+}
+
+@test "a job that cannot be requeued does not start on a node that computes wrong" {
+	policy 'mode = "enforce", no_requeue = "start"'
+	squeue 'echo "4711 1 0"'
+	kernel dgemm 'echo "{\"kernel\":\"dgemm\",\"v\":1,\"verified\":false,\"gflops\":50}"; exit 1'
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.corrupt')" = true ]
+}

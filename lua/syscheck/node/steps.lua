@@ -30,7 +30,7 @@ local function numbers(text, count)
 end
 
 --- Parses the plugin's file.
--- @return { version, steps, sure, name (bytes), array, restart, step = { name = number },
+-- @return { version, steps, sure, name (bytes), array, restart, energy_uj, step = { name = number },
 --   tasks = { ... }, job = { ... }, outer_us }; nil for anything but a whole one
 function steps.parse(text)
    if #text ~= FILE_SIZE or text:sub(1, #HEAD + 1) ~= HEAD .. "\n" or text:sub(-5) ~= "\nend\n" then
@@ -47,6 +47,9 @@ function steps.parse(text)
          -- value, group, sum of those before, value at the begin
          local n = numbers(rest, 4)
          out.outer_us = n and math.max(0, n[1] - n[4]) + n[3]
+      elseif key == "energy" then
+         local n = numbers(rest, 1)
+         out.energy_uj = n and n[1]
       elseif key == "array" then
          out.array = numbers(rest, 2)
       elseif key == "name" then
@@ -108,6 +111,13 @@ function steps.join(record, left)
       job.het_offset = offset
    end
    if not left then
+      return
+   end
+   -- Between snapshots RAPL's own counter is known for minutes only.
+   if left.energy_uj and record.delta and not record.delta.energy then
+      record.delta.energy = { package_j = math.floor(left.energy_uj / 1000 + 0.5) / 1000 }
+   end
+   if left.steps == 0 then
       return
    end
    job.name = left.name and unicode.cut(unicode.repair(left.name), NAME_MAX)
