@@ -452,8 +452,13 @@ wrong_blas() {
 	local call
 	# 0 only makes OpenBLAS ready.
 	for call in 0 1 2 3; do
-		run --separate-stderr env LD_PRELOAD="$SHIM" SLOW="$call" "$K/dgemm" --seconds 1 --cpus "$(allowed_cpu)"
-		[ "$(get 'r.verified and r.n > 384')" = true ]
+		for _ in 1 2 3; do
+			run --separate-stderr env LD_PRELOAD="$SHIM" SLOW="$call" "$K/dgemm" --seconds 1 --cpus "$(allowed_cpu)"
+			[ "$(get 'r.verified and r.n > 384')" = false ] || continue 2
+		done
+		run --separate-stderr "$K/dgemm" --seconds 1 --cpus "$(allowed_cpu)"
+		[ "$(get 'r.n > 384')" = false ] || { echo "small after probe $call"; return 1; }
+		skip "others take so much of the CPU that matrices are small anyway"
 	done
 }
 
@@ -489,8 +494,8 @@ wrong_blas() {
 @test "dgemm: a call that does not end in the time box is at most what was begun; what was wrong before is wrong" {
 	# One call at full size takes for ever.
 	gemm_shim endless 'if (!probe && call == atoi(getenv("ENDLESS")))
-			for (;;)
-				pause();
+			for (volatile int on = 1; on;)
+				;
 		right();
 		if (!probe && getenv("WRONG_CALL") && call == atoi(getenv("WRONG_CALL")))
 			flip(&c[5 * ldc + 7]);'
