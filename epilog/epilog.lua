@@ -75,7 +75,7 @@ function epilog.main(get, options)
 
    local hardware = inventory.read(node.root)
    local record = records.new("job", node, hardware, to)
-   record.job = job
+   record.job = records.job(job)
    record["begin"], record["end"] = from and totals(from), gauges.add_to(totals(to), machine.at(node.root), hardware)
    record.delta = delta
    record.errors = delta and counters.errors(from, to, node.root)

@@ -127,7 +127,7 @@ function prolog.main(get, options)
    if ended then
       log.info("ended the health check of process %d", ended)
    end
-   node:slurm_conf(get("SLURM_CONF"))
+   node:remember_slurm(get)
    local begin_s = node.now_s()
    local asked, forged = asked_level(get)
    local hardware = inventory.read(node.root)
@@ -138,7 +138,7 @@ function prolog.main(get, options)
    local result = check.run(lvl, node, hardware, from)
    stage.log_failures(result)
    local record = records.check("prolog", node, hardware, result)
-   record.job, record.asked = job, asked
+   record.job, record.asked = records.job(job), asked
    local action, starts = "none", false
    if result.confirmed and not result.enforced then
       action, note = "observed", join_notes(note, "observe: not drained")

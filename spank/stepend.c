@@ -124,7 +124,7 @@ static void find_outer(void)
 	const struct cg_place *at = &ctx.places.at[v2 ? CG_UNIFIED : CG_CPU];
 
 	ctx.outer_hierarchy = v2 ? CG_UNIFIED : CG_CPU;
-	ctx.outer_mount = at->mount;
+	ctx.outer_mount = v2 ? at->mount : at->own_mount;
 	memcpy(ctx.outer, v2 ? at->step : at->own, sizeof(ctx.outer));
 	if (v2 && at->job > 0) {
 		/* The directory above the job's. */

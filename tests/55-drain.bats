@@ -56,9 +56,8 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 
 @test "AdminComment: one task of an array is told, not all of them" {
 	fake_slurm "case \"\$*\" in
-		'show job 4711') printf 'JobId=4712 ArrayJobId=4711 ArrayTaskId=1 JobName=x\n   AdminComment=of another task \n\n'
-			printf 'JobId=4711 ArrayJobId=4711 ArrayTaskId=2 JobName=x\n\n'; exit 0 ;;
-		'show job 4711_2') set -- show job 4711 ;;
+		*' --jobs=4711 '*) printf '%-12s%-12s%-12s%-12s%-12s%s\n' 4712 4711 1 N/A N/A 'of another task' \
+			4711 4711 2 N/A N/A \"\$(cat '$P/slurm/admin' 2>/dev/null || echo '(null)')\"; exit 0 ;;
 		'update jobid=4711_2 '*) set -- update jobid=4711 \"\$3\" ;;
 		'update jobid='*) exit 1 ;; esac"
 	run prolog
@@ -310,7 +309,7 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 }
 
 @test "the agent is killed while it tells the job's owner: the node knows that it drained itself" {
-	fake_slurm '[ "$1 $2" != "show job" ] || { kill -KILL $PPID; sleep 2; }'
+	fake_slurm '[ "$1" != --noheader ] || { kill -KILL $PPID; sleep 2; }'
 	run prolog
 	[ "$status" -eq 0 ]
 	[ -s "$P/slurm/reason" ]

@@ -341,3 +341,44 @@ no_node_is_drained() {
 	[[ $output == *"syscheck: n1 passive pass"* ]]
 	[[ $output == *"Permission denied"* ]]
 }
+
+# confine PID LIST: a daemon with all its threads
+confine() {
+	taskset -acp "$2" "$1" >/dev/null
+}
+
+# measured_all JOB: on node n2, which was not drained for it
+measured_all() {
+	eventually 60 job_is "$1" COMPLETED
+	[ "$(record "$1" check 'r.cpus.list' n2)" = "$ALL" ]
+	[ "$(record "$1" check 'r.cpus.jobs' n2)" = true ]
+	[ "$(record "$1" check 'r.cpus.left_out' n2)" = "" ]
+	no_node_is_drained
+}
+
+@test "slurmd on one CPU, by affinity and in a cpuset: what jobs get is measured, and doctor says so" {
+	local pid last job set=/sys/fs/cgroup/cpuset/syscheck-confined-$$
+	last=$(($(getconf _NPROCESSORS_ONLN) - 1))
+	[ "$last" -ge 1 ] || skip "one CPU has no part"
+	pid=$(<"$MINICLUSTER_DIR/run/slurmd.n2.pid")
+	job=$(sbatch --parsable -w n2 -N1 --syscheck=quick --wrap true)
+	eventually 60 job_is "$job" COMPLETED
+	ALL=$(record "$job" check 'r.cpus.list' n2)
+	confine "$pid" 0
+	job=$(sbatch --parsable -w n2 -N1 --syscheck=quick --wrap true)
+	run measured_all "$job"
+	confine "$pid" "0-$last"
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	mkdir "$set" 2>/dev/null || skip "the rest needs a cpuset of v1"
+	echo 0 >"$set/cpuset.cpus"
+	cat "${set%/*}/cpuset.mems" >"$set/cpuset.mems"
+	echo "$pid" >"$set/cgroup.procs"
+	job=$(sbatch --parsable -w n2 -N1 --syscheck=quick --wrap true)
+	run measured_all "$job"
+	DOCTOR=$("$MC" run n2 -- "$MINICLUSTER_DIR/prefix/bin/syscheck" doctor --node n2) || true
+	echo "$pid" >"${set%/*}/cgroup.procs"
+	confine "$pid" "0-$last"
+	eventually 10 rmdir "$set"
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	[[ $DOCTOR == *"slurmd may use CPUs 0 of 0-$last"* ]]
+}

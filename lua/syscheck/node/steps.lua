@@ -13,12 +13,15 @@ local NAME_MAX = 1024
 
 local SOURCES = { step = true, tasks = true, job = true }
 
--- Numbers of a line, all of them or nil. No value is beyond 2^63.
+-- What no counter of a job reaches: sums of some still fit a record, and the store.
+local MAX = 9007199254740992 -- 2^53
+
+-- Numbers of a line, all of them or nil.
 local function numbers(text, count)
    local out = {}
    for word in text:gmatch("%S+") do
       local n = word:match("^%d+$") and math.tointeger(tonumber(word))
-      if not n or n < 0 then
+      if not n or n < 0 or n > MAX then
          return nil
       end
       out[#out + 1] = n
@@ -122,7 +125,10 @@ function steps.join(record, left)
    if left.array then
       job.array_job_id, job.array_task_id = left.array[1], left.array[2]
    end
-   job.restart = job.restart or left.restart or (left.sure == 1 and 0 or nil) -- Slurm sets none for 0
+   -- Only the batch step has these from slurmctld; any other's environment is its user's. A restart
+   -- count tells runs apart, so one that may be made up is none.
+   job.batch = left.sure == 1 or nil
+   job.restart = job.restart or (job.batch and (left.restart or 0)) or nil -- Slurm sets none for 0
    record.cgroup = steps.cgroup(left)
 end
 

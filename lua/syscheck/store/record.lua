@@ -187,6 +187,7 @@ local function job_of(r, from_s, to_s)
       account = name_of(j.account, "job.account"),
       partition = name_of(j.partition, "job.partition"),
       nodes = number(j.nodes, "job.nodes", 1),
+      batch = j.batch == true,
       begin_s = from_s,
       end_s = to_s,
    }
