@@ -220,6 +220,7 @@ function READERS.job(r, row)
       bad("no job in a job's record")
    end
    row.values = job_values(r)
+   row.elapsed_s = fields.ran_s(r)
    local check = object(r.check, "check")
    row.check_id = check and type(check.id) == "string" and check.id:match("^%x+$") and check.id:lower() or nil
    local problems, errors, others = nonempty(r.problems), nonempty(r.errors), nonempty(r.others)
