@@ -2,6 +2,7 @@
 -- is never touched.
 local uv = require("luv")
 local hostlist = require("syscheck.slurm.hostlist")
+local printable = require("syscheck.lib.printable")
 local storm = require("syscheck.slurm.storm")
 
 local comment = {}
@@ -26,15 +27,15 @@ end
 -- @return text, "" without one; nil when it cannot be read for certain (a comment of several
 --   lines, a job name that forges one): then it must not be overwritten
 function comment.find(shown)
-   local _, count = shown:gsub("\n%s*AdminComment=", "")
+   local _, count = shown:gsub("\n *AdminComment=", "")
    if count == 0 then
       return shown:find("^JobId=%d") and "" or nil
    end
-   local text, rest = shown:match("\n%s*AdminComment=([^\n]*)\n?(.*)$")
+   local text, rest = shown:match("\n *AdminComment=([^\n]*)\n?(.*)$")
    if count > 1 or (rest:find("%S") and not rest:find("^%s*%u%w+[:/%w]*=")) then
       return nil
    end
-   return (text:gsub("%s+$", ""))
+   return printable.trimmed(text)
 end
 
 --- The comment with what it lacks of these entries; the same text when it lacks none.
