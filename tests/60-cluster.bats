@@ -129,6 +129,35 @@ no_node_is_drained() {
 	[ "$(sinfo -h -R -o %n)" = n2 ]
 }
 
+@test "a job that cannot be requeued: cancelled, or run on the drained node where the policy says so" {
+	kernel stream 'echo "{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":10}"'
+	policy 'p.limits = { triad_gbs = { min = 100 } }'
+	local job
+	job=$(sbatch --parsable --no-requeue -w n2 --syscheck=quick -o "$BASE/out/%j" --wrap 'echo ran')
+	eventually 30 job_is "$job" CANCELLED
+	eventually 30 node_is n2 drained
+	run ! grep -q ran "$BASE/out/$job"
+	scontrol update nodename=n2 state=resume
+	policy 'p.limits = { triad_gbs = { min = 100 } } p.no_requeue = "start"'
+	job=$(sbatch --parsable --no-requeue -w n2 --syscheck=quick -o "$BASE/out/%j" --wrap 'echo ran on $(sinfo -h -n n2 -p main -o %T)')
+	eventually 30 job_is "$job" COMPLETED
+	[[ "$(<"$BASE/out/$job")" == *"Slurm cannot requeue this job, so it starts here"*"ran on draining" ]]
+	[[ "$(reason n2)" == "syscheck: triad 10.0 < 100.0 GB/s"* ]]
+	eventually 30 node_is n2 drained
+	[ "$(record "$job" check 'r.drain.starts' n2)" = true ]
+	scontrol update nodename=n2 state=resume
+	run timeout 60 srun -w n2 --syscheck=quick echo ran
+	[ "$status" -eq 0 ]
+	[[ $output == *ran* ]]
+	# One that can be is requeued.
+	eventually 30 node_is n2 drained
+	scontrol update nodename=n2 state=resume
+	job=$(sbatch --parsable -w n2 --syscheck=quick -o "$BASE/out/%j" --wrap 'echo ran')
+	eventually 30 node_is n2 'drain*'
+	eventually 30 job_is "$job" PENDING
+	scancel "$job"
+}
+
 @test "throttling during a job is in that job's record only, and the next check is not skipped" {
 	policy 'p.partitions.main.default = "quick" p.budget = 0.0001'
 	# The first check is done; with this budget it is good for hours.

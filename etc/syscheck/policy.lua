@@ -12,6 +12,8 @@ return {
    qos = {}, -- and per QOS: { debug = { ceiling = "passive" } }
    shared = "passive", -- kernels asked for on parts of nodes: only say so; or "exclusive", "refuse"
 
+   no_requeue = "cancel", -- a job that Slurm cannot requeue, on a bad node: as Slurm does; or "start", "requeue"
+
    -- Static limits: min, max, tolerance, mode, action ("fail", "warn" or "off").
    limits = {
       -- triad_gbs = { min = 300 }, -- GB/s, the whole node

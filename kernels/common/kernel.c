@@ -32,6 +32,11 @@ void kernel_begin(struct result *r, const char *error)
 		result_string(r, "error", error);
 }
 
+void kernel_unfinished(struct result *r, const char *what)
+{
+	result_string(r, "unfinished", what);
+}
+
 int kernel_finish(struct result *r, const struct topo *topo, double started)
 {
 	char mems[1024];

@@ -24,8 +24,7 @@ static bool read_number(const char *text, double low, double high, double *value
 	return true;
 }
 
-/* What a user typed, shortened and printable. */
-static void show(char *out, size_t size, const char *text)
+void opts_show(char *out, size_t size, const char *text)
 {
 	size_t i;
 
@@ -44,7 +43,7 @@ static bool take_number(const char *name, const char *text, double low, double h
 
 	if (read_number(text, low, high, value))
 		return true;
-	show(shown, sizeof(shown), text);
+	opts_show(shown, sizeof(shown), text);
 	snprintf(error, ERROR_SIZE, "%s: want a number from %g to %g, not \"%s\"", name, low, high, shown);
 	return false;
 }
@@ -60,9 +59,12 @@ static bool take_text(const struct opts_extra *x, const char *text, char error[E
 	for (size_t i = 0; x->choices && x->choices[i]; i++) {
 		if (strcmp(text, x->choices[i]) == 0)
 			return true;
-		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s", i ? ", " : "", x->choices[i]);
+		/* snprintf returns what it would have needed. */
+		if (length < sizeof(names))
+			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s", i ? ", " : "",
+						   x->choices[i]);
 	}
-	show(shown, sizeof(shown), text);
+	opts_show(shown, sizeof(shown), text);
 	snprintf(error, ERROR_SIZE, "%s: want %s, not \"%s\"", x->name, x->choices ? names : "a value", shown);
 	return false;
 }
@@ -102,7 +104,7 @@ bool opts_parse(struct opts *opts, const struct opts_extra *extra, int argc, cha
 
 		found = found ? found : find(extra, arg, length);
 		if (!found) {
-			show(shown, sizeof(shown), arg);
+			opts_show(shown, sizeof(shown), arg);
 			snprintf(error, ERROR_SIZE, "%s \"%s\" (see --help)",
 				 arg[0] == '-' ? "unknown option" : "no operand is wanted, got", shown);
 			return false;

@@ -39,6 +39,9 @@ struct opts {
  */
 bool opts_parse(struct opts *opts, const struct opts_extra *extra, int argc, char **argv, char error[ERROR_SIZE]);
 
+/* What a user typed, shortened to `size` - 1 characters and printable. */
+void opts_show(char *out, size_t size, const char *text);
+
 /* Prints --help or --version on stdout. */
 void opts_print(const struct opts *opts, const char *name, const char *what, const struct opts_extra *extra);
 

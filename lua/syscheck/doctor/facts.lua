@@ -21,17 +21,15 @@ local gather = {}
 
 -- Where slurm.conf is, unless SLURM_CONF says so: the usual place, what a configless
 -- slurmd has fetched, what Slurm's own build makes.
-local PLACES = { "/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/usr/local/etc/slurm.conf",
-   "/opt/slurm/etc/slurm.conf" }
 local OURS = "spank_syscheck.so"
 local MAX_BASELINE = 16777216
 
 local function conf_file(named)
    local file = named or os.getenv("SLURM_CONF")
    if not file or file == "" then
-      file = PLACES[1]
-      for i = #PLACES, 1, -1 do
-         file = uv.fs_stat(PLACES[i]) and PLACES[i] or file
+      file = slurmconf.PLACES[1]
+      for i = #slurmconf.PLACES, 1, -1 do
+         file = uv.fs_stat(slurmconf.PLACES[i]) and slurmconf.PLACES[i] or file
       end
    end
    return file:sub(1, 1) == "/" and file or uv.cwd() .. "/" .. file

@@ -7,6 +7,8 @@ local topology = require("syscheck.hardware.topology")
 local inventory = {}
 
 local DMI = "/sys/class/dmi/id"
+-- More is no memory: 4 PiB.
+local MAX_KIB = 2 ^ 42
 local HUGEPAGES = "/sys/kernel/mm/hugepages"
 
 -- Words that distinguish no machines.
@@ -177,7 +179,7 @@ function inventory.read(root)
    local model, microcode, model_before = model_of(root, clock)
    local modules = dimms.read(root) or {}
    local kib = tonumber((files.read(root .. "/proc/meminfo", 4096) or ""):match("MemTotal:%s*(%d+)"))
-   local gib = kib and inventory.round_memory(kib)
+   local gib = kib and kib <= MAX_KIB and inventory.round_memory(kib)
    local numa_nodes = count(topology.parse_list(files.line(root .. "/sys/devices/system/node/online")))
    local config = {
       kernel = files.line(root .. "/proc/sys/kernel/osrelease"),
@@ -208,7 +210,7 @@ function inventory.read(root)
       packages = #topo.packages,
       cores = #topo.cores,
       threads = #topo.online,
-      memory_gib = gib,
+      memory_gib = gib or nil,
       dimms = modules.count,
       numa_nodes = numa_nodes,
       config = config,

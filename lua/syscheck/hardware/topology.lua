@@ -6,14 +6,17 @@ local topology = {}
 
 topology.DIR = "/sys/devices/system/cpu"
 
-local MAX_CPU = 65535 -- a larger number in a list is damage
+-- A larger number in a list is damage: twice the most that Linux is built for (x86: NR_CPUS 8192). Each
+-- costs several files of a prolog's time.
+local MAX_CPU = 16383
 
 --- CPUs of a list: "0-2,8" -> { 0, 1, 2, 8 }; what is no list is empty.
 function topology.parse_list(text)
    local cpus = {}
    for first, last in (text or ""):gmatch("(%d+)%-?(%d*)") do
-      first = #cpus <= MAX_CPU and tonumber(first) or MAX_CPU + 1
-      for cpu = first, math.min(tonumber(last) or first, MAX_CPU) do
+      first = tonumber(first)
+      -- No more of them than there are numbers, however often a range comes.
+      for cpu = first, math.min(tonumber(last) or first, MAX_CPU, first + MAX_CPU - #cpus) do
          cpus[#cpus + 1] = cpu
       end
    end
@@ -46,7 +49,8 @@ end
 local function listed_cpus(root)
    local cpus = {}
    for _, name in ipairs(files.list(root .. topology.DIR, "^cpu%d+$")) do
-      cpus[#cpus + 1] = tonumber(name:match("%d+"))
+      local cpu = tonumber(name:match("%d+"))
+      cpus[#cpus + 1] = cpu <= MAX_CPU and cpu or nil
    end
    table.sort(cpus)
    return cpus

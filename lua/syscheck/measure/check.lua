@@ -25,8 +25,8 @@ local function take(results, measurement, measured)
    for _, m in ipairs(metrics.LIST) do
       if m.kernel == measurement.kernel then
          if measurement.state == "ok" then
-            local value, why = metrics.measured(m, measurement.result)
-            results[m.name] = value and { value = value, cpus = measured } or { unknown = why }
+            local value, why, bound = metrics.measured(m, measurement.result)
+            results[m.name] = value and { value = value, cpus = measured } or { unknown = why, bound = bound, cpus = measured }
          elseif measurement.state == "corrupt" then
             results[m.name] = { corrupt = measurement.reason }
          else
@@ -95,8 +95,12 @@ local function failing_kernels(rated)
    return names
 end
 
--- A first failure that the second measurement did not repeat: a warning, no drain.
+-- What became of a first failure: a second measurement that passes makes it a warning. One
+-- that gives no value (it was killed, or not begun so near the deadline) confirms nothing and
+-- excuses nothing: unknown, with what the first one found.
+-- @return the first one's sentence, where it is neither confirmed nor excused
 local function soften(rated, first)
+   local open
    for _, r in ipairs(rated.metrics) do
       local before = first[r.name]
       if before and r.status == "pass" then
@@ -106,8 +110,12 @@ local function soften(rated, first)
          if rated.status == "pass" then
             rated.status = "warn"
          end
+      elseif before and r.status == "unknown" then
+         r.text = ("%s; not confirmed: %s"):format(before.text, r.text)
+         open = open or r.text
       end
    end
+   return open
 end
 
 local function active(out, lvl, node, limits, deadline)
@@ -163,7 +171,7 @@ local function rate_all(out, inventory, limits, root, history)
       parts.take(out.results, inventories.read(root), limits, history)
       rated = verdict.rate(out.results, limits)
    end
-   soften(rated, out.first)
+   out.unconfirmed = soften(rated, out.first)
    return rated
 end
 
@@ -174,9 +182,9 @@ end
 -- @param from counters.snapshot at the begin
 -- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
 --   policy says that it does (for one failing metric at least), metrics (see
---   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason,
---   text = one sentence, kernel_s = wall seconds in kernels, box_s = their
---   time boxes, duration_s, after = counters.snapshot at the end }
+--   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,
+--   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
+--   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy

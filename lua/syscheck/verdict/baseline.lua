@@ -34,7 +34,7 @@ function baseline.parse_class(class)
    end
    local function known(text)
       local n = math.tointeger(tonumber(text))
-      return n and n > 0 and n or nil
+      return n and n > 0 and n <= baseline.MAX_VALUE and n or nil
    end
    return { model = model, packages = known(packages), cores = known(cores), memory_gib = known(gib) }
 end

@@ -131,6 +131,9 @@ local CASES = {
    { conf((GOOD:gsub("=nohold", "=bf_max=1,xnohold"))), "requeue", "error",
       "add: SchedulerParameters=bf_max=1,xnohold_on_prolog_fail,nohold_on_prolog_fail" },
    { conf(GOOD .. "JobRequeue=0"), "requeue", "warn", "JobRequeue=1" },
+   { function(f)
+      f.policy.value.no_requeue = "requeue"
+   end, "requeue", "error", "PrologFlags lacks ForceRequeueOnFail" },
    { conf(without("AuthInfo")), "requeue", "info", "add: AuthInfo=cred_expire=30" },
    { set("major", 26), "requeue", "info", "add: SchedulerParameters=nohold_on_prolog_fail,requeue_delay=30" },
    { conf(without("MessageTimeout")), "time-outs", "warn", "add: MessageTimeout=100" },

@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local dimms = require("syscheck.hardware.dimms")
+local files = require("syscheck.lib.files")
 local inventory = require("syscheck.hardware.inventory")
 local machine = require("syscheck.hardware.machine")
 local prepared = require("prepared")
@@ -131,6 +132,20 @@ function TestNode:test_empty_and_strange_files()
          lu.assertIsTable(inventory.read(prepared.root).config)
       end
    end
+end
+
+-- What no machine has costs no more than the largest, and is not known. Memory without end took for ever.
+function TestNode:test_numbers_that_no_machine_has()
+   for text, count in pairs({ ["0-3,8"] = 5, ["0-16383"] = 16384, ["0-65535"] = 16384, ["16384"] = 0, ["5-3"] = 0,
+      [("0-16383,"):rep(500)] = 16384, ["99999999999999999999"] = 0, ["0-99999999999999999999,7"] = 16384 }) do
+      lu.assertEquals(#topology.parse_list(text), count, text:sub(1, 40))
+   end
+   for _, kib in ipairs({ ("9"):rep(400), ("9"):rep(30), "9223372036854775807" }) do
+      prepared.put("/proc/meminfo", "MemTotal: " .. kib .. " kB\n")
+      lu.assertEquals(inventory.read(prepared.root).class, "unknown-0s0c-?g")
+   end
+   assert(files.mkdir(prepared.root .. CPUS .. "/cpu9223372036854775808"))
+   lu.assertEquals(inventory.read(prepared.root).threads, 0)
 end
 
 function TestNode:test_offline_cpus_by_name()
