@@ -33,17 +33,19 @@ prolog.GO = 0
 
 -- The shell entry's bound is 75 s from its start. Less what it takes to start Lua, to
 -- write the record and the begin snapshot, and to exit.
-local BOUND_S, LEAVES_S = 75, 3
+local CALLS_END_S = 72
+-- The same of Slurm's own time-outs. More, as Slurm drains a node whose prolog outlives them,
+-- whatever the storm guard says.
+local LEAVES_S = 5
 
--- When the last call of Slurm ends, in seconds from the start. Slurm drains a node whose
--- prolog outlives its time-outs, whatever the storm guard says.
+-- When the last call of Slurm ends, in seconds from the start.
 local function calls_end_s(node)
-   local least = BOUND_S
+   local least = CALLS_END_S
    local conf = slurmconf.parse(node:slurm_conf() or "/etc/slurm/slurm.conf", files.read)
    for _, key in ipairs(conf and { "PrologEpilogTimeout", "PrologTimeout" } or {}) do
-      least = math.min(least, slurmconf.seconds(conf, key) or least)
+      least = math.min(least, (slurmconf.seconds(conf, key) or math.huge) - LEAVES_S)
    end
-   return least - LEAVES_S
+   return least
 end
 
 -- SPANK_SYSCHECK is what the plugin set, or what anybody forged: not a level, not

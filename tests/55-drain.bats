@@ -13,9 +13,9 @@ setup() {
 
 OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 
-# hurried [NAME=VALUE...]: a prolog whose calls of Slurm end after 6 s: Slurm would drain it after 9
+# hurried [NAME=VALUE...]: a prolog whose calls of Slurm end after 6 s: Slurm would drain it after 11
 hurried() {
-	echo 'PrologEpilogTimeout=9' >"$P/slurm.conf"
+	echo 'PrologEpilogTimeout=11' >"$P/slurm.conf"
 	prolog SLURM_CONF="$P/slurm.conf" "$@"
 }
 
