@@ -8,7 +8,6 @@ local check = require("syscheck.measure.check")
 local counters = require("syscheck.hardware.snapshot")
 local claim = require("syscheck.node.claim")
 local environment = require("syscheck.slurm.environment")
-local files = require("syscheck.lib.files")
 local inventory = require("syscheck.hardware.inventory")
 local jobs = require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
@@ -19,7 +18,6 @@ local printable = require("syscheck.lib.printable")
 local records = require("syscheck.spool.records")
 local resume = require("syscheck.slurm.resume")
 local runs = require("syscheck.node.runs")
-local show = require("syscheck.verdict.show")
 local stage = require("syscheck.node.stage")
 
 local prolog = {}
@@ -44,18 +42,6 @@ local function asked_level(get)
    local note = ('SPANK_SYSCHECK is not a level, ignored: "%s"'):format(printable.safe(raw, 32))
    log.error("%s", note)
    return nil, note
-end
-
--- What the plugin shows and exports. Written as a new file: the marker of an
--- earlier run of the same job goes first.
-local function publish(node, job, result, asked, note)
-   local path = node:status_path(job.id)
-   uv.fs_unlink(path .. ".shown")
-   local ok, err = files.put(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
-      asked and 1 or 0, show.line(node.name, result, note)))
-   if not ok then
-      log.error("status for the job's output: %s", err)
-   end
 end
 
 -- What this job gets, within the budget.
@@ -124,7 +110,14 @@ function prolog.main(get, options)
    local record = records.check("prolog", node, hardware, result)
    record.job, record.asked = job, asked
    local action = "none"
-   if result.confirmed and not result.enforced then
+   if result.orphan then
+      -- This job's prolog may be running anew, or its epilog be over.
+      log.error("ended: %s", result.interrupted)
+      record.note, record.action = note, action
+      stage.remember(node, l, result, begin_s, by_user)
+      node:append(record)
+      return prolog.GO
+   elseif result.confirmed and not result.enforced then
       action, note = "observed", join_notes(note, "observe: not drained")
       log.error("would drain (mode is observe): %s", result.reason)
    elseif result.confirmed then
@@ -141,7 +134,7 @@ function prolog.main(get, options)
    record.note, record.action = note, action
    stage.remember(node, l, result, begin_s, by_user)
    if lvl ~= "none" or asked then
-      publish(node, job, result, asked, note)
+      stage.publish(node, job, result, asked, note)
    end
    record.duration_s = (uv.hrtime() - started) / 1e9
    if lvl ~= "none" then
