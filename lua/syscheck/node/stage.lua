@@ -8,6 +8,7 @@ local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
 local nodes = require("syscheck.node.node")
+local printable = require("syscheck.lib.printable")
 local resume = require("syscheck.slurm.resume")
 local show = require("syscheck.verdict.show")
 local storm = require("syscheck.slurm.storm")
@@ -43,6 +44,10 @@ end
 -- earlier run of the same job goes first.
 function stage.publish(node, job, result, asked, note)
    local path = node:status_path(job.id)
+   if node.inconclusive then
+      local problem = printable.safe(node.problems[1], 80)
+      note = note and note .. "; " .. problem or problem
+   end
    uv.fs_unlink(path .. ".shown")
    local ok, err = files.put(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
       asked and 1 or 0, show.line(node.name, result, note)))
