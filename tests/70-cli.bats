@@ -183,7 +183,7 @@ store_group = "nosuchgroup",\nlock = "/no/dir/lock"'
 	run --separate-stderr syscheck config check
 	[ "$status" -eq 1 ]
 	[ "$output" = "" ]
-	diff - <(sed 's/a store is .*/a store is .../' <<<"$stderr") <<-LINES
+	diff - <(echo "${stderr/a store is */a store is ...}") <<-LINES
 		syscheck: warn: $f:3: ship: /no/such/share: there is no such directory on this host: a node's records stay on it
 		syscheck: warn: $f:4: io_paths: /no/scratch: there is no such directory on this host: it is not measured
 		syscheck: warn: $f:4: io_paths: /etc/passwd: is no directory: it is not measured

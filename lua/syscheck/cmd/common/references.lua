@@ -35,7 +35,8 @@ end
 -- @return list of { severity = "error" (nowhere right) or "warn" (not on this host), line, text }
 function references.check(p, line_of)
    local found = {}
-   local node = hostlist.name(os.getenv("SLURMD_NODENAME")) or hostlist.name((uv.os_gethostname():match("^[^.]*"))) or "?"
+   local node = hostlist.name(os.getenv("SLURMD_NODENAME")) or hostlist.name((uv.os_gethostname():match("^[^.]*")))
+      or "?"
    local function say(severity, key, format, ...)
       found[#found + 1] = { severity = severity, line = line_of({ key }), text = key .. ": " .. format:format(...) }
    end
