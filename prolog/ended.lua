@@ -29,7 +29,7 @@ local function of_prolog(node, job, why, get)
    local asked = get("SPANK_SYSCHECK")
    asked = level.is_valid(asked) and asked or nil
    local record, result = unknown("prolog", node, why, asked)
-   record.job = job
+   record.job = records.job(job)
    if asked then
       stage.publish(node, job, result, asked, why)
    end

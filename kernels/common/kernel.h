@@ -31,6 +31,12 @@ int kernel_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void kernel_begin(struct result *r, const char *error);
 
 /*
+ * What the time box was too short for, so that every value is the best that it can be: a
+ * rate is at most, a latency at least this. What was finished is verified.
+ */
+void kernel_unfinished(struct result *r, const char *what);
+
+/*
  * Adds what all results end with, writes it. Returns the exit code: EXIT_MEASURED or,
  * begun with an error, EXIT_WRONG; EXIT_COULD_NOT if stdout fails.
  */
