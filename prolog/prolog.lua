@@ -21,7 +21,6 @@ local records = require("syscheck.spool.records")
 local requeue = require("syscheck.slurm.requeue")
 local resume = require("syscheck.slurm.resume")
 local runs = require("syscheck.node.runs")
-local show = require("syscheck.verdict.show")
 local slurmconf = require("syscheck.slurm.conf")
 local stage = require("syscheck.node.stage")
 
@@ -60,18 +59,6 @@ local function asked_level(get)
    local note = ('SPANK_SYSCHECK is not a level, ignored: "%s"'):format(printable.safe(raw, 32))
    log.error("%s", note)
    return nil, note
-end
-
--- What the plugin shows and exports. Written as a new file: the marker of an
--- earlier run of the same job goes first.
-local function publish(node, job, result, asked, note)
-   local path = node:status_path(job.id)
-   uv.fs_unlink(path .. ".shown")
-   local ok, err = files.put(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
-      asked and 1 or 0, show.line(node.name, result, note)))
-   if not ok then
-      log.error("status for the job's output: %s", err)
-   end
 end
 
 -- What this job gets, within the budget; and what an earlier check could not settle, as
@@ -166,6 +153,14 @@ function prolog.main(get, options)
    local record = records.check("prolog", node, hardware, result)
    record.job, record.asked = records.job(job), asked
    local action, starts = "none", false
+   if result.orphan then
+      -- This job's prolog may be running anew, or its epilog be over.
+      log.error("ended: %s", result.interrupted)
+      record.note, record.action = note, action
+      stage.remember(node, l, result, begin_s, by_user)
+      node:append(record)
+      return prolog.GO
+   end
    mark.checked(node, m, result, begin_s)
    local found = mark.finding(node, m, result, record.id, begin_s)
    if result.confirmed and not result.enforced then
@@ -190,7 +185,7 @@ function prolog.main(get, options)
    record.note, record.action = note, action
    stage.remember(node, l, result, begin_s, by_user)
    if lvl ~= "none" or asked then
-      publish(node, job, result, asked, note)
+      stage.publish(node, job, result, asked, note)
    end
    record.duration_s = (uv.hrtime() - started) / 1e9
    if lvl ~= "none" or record.drain then

@@ -10,7 +10,6 @@ local kernels = require("syscheck.measure.kernels")
 local level = require("syscheck.policy.level")
 local metrics = require("syscheck.catalogue.metrics")
 local parts = require("syscheck.verdict.parts")
-local process = require("syscheck.lib.process")
 local throttle = require("syscheck.counters.throttle")
 local verdict = require("syscheck.verdict.rating")
 
@@ -26,7 +25,8 @@ local function take(results, measurement, measured)
       if m.kernel == measurement.kernel then
          if measurement.state == "ok" then
             local value, why, bound = metrics.measured(m, measurement.result)
-            results[m.name] = value and { value = value, cpus = measured } or { unknown = why, bound = bound, cpus = measured }
+            results[m.name] = value and { value = value, cpus = measured }
+               or { unknown = why, bound = bound, cpus = measured }
          elseif measurement.state == "corrupt" then
             results[m.name] = { corrupt = measurement.reason }
          else
@@ -61,9 +61,10 @@ local function kernels_of(lvl, p)
    return names
 end
 
-local function measure_kernels(out, names, lvl, p, deadline, attempt)
+local function measure_kernels(out, names, lvl, node, deadline, attempt)
    for _, name in ipairs(names) do
-      local measurement = kernels.measure(name, p.kernels[name][lvl], deadline - now_s(), { args = out.set.args })
+      local measurement = kernels.measure(name, node.policy.kernels[name][lvl], deadline - now_s(),
+         { args = out.set.args, give_up = node.give_up })
       measurement.attempt = attempt
       out.runs[#out.runs + 1] = measurement
       local measured = measurement.result and out.set:describe(measurement.result)
@@ -119,20 +120,18 @@ local function soften(rated, first)
 end
 
 local function active(out, lvl, node, limits, deadline)
-   local p, release = node.policy, nil
+   local p = node.policy
    out.set = cpus_of(node)
    local names = kernels_of(lvl, p)
-   if node.lock then
-      local err
-      release, err = process.lock(node.lock, math.max(0, deadline - now_s()))
-      if not release then
-         for _, name in ipairs(names) do
-            take(out.results, { kernel = name, state = "unknown", reason = "lock: " .. err })
-         end
-         return
+   local release, err = node:hold(math.max(0, deadline - now_s()))
+   if not release then
+      out.interrupted = err
+      for _, name in ipairs(names) do
+         take(out.results, { kernel = name, state = "unknown", reason = err })
       end
+      return
    end
-   measure_kernels(out, names, lvl, p, deadline, 1)
+   measure_kernels(out, names, lvl, node, deadline, 1)
    local rated = verdict.rate(out.results, limits)
    local again = failing_kernels(rated)
    -- Beside a wrong result, too: that one may only be observed, and these drain.
@@ -142,16 +141,14 @@ local function active(out, lvl, node, limits, deadline)
             out.first[r.name] = r
          end
       end
-      measure_kernels(out, again, lvl, p, deadline, 2)
+      measure_kernels(out, again, lvl, node, deadline, 2)
    end
    -- Last: whatever a hanging directory costs, it costs nobody else's time.
    local io_s = (p.kernels.io[lvl] or 0) > 0 and p.kernels.io[lvl] or nil
    for _, measurement in ipairs(directories.measure(node, io_s, function() return deadline - now_s() end)) do
       out.runs[#out.runs + 1] = measurement
    end
-   if release then
-      release()
-   end
+   release()
 end
 
 -- Rates what the machine has against what it should have. A lack that may drain is
@@ -184,7 +181,9 @@ end
 --   policy says that it does (for one failing metric at least), metrics (see
 --   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,
 --   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
---   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end }
+--   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end,
+--   interrupted = why kernels could not begin or end, of no fault of theirs or the node's, orphan =
+--   nobody waits for the result }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy
@@ -203,6 +202,12 @@ function check.run(lvl, node, inventory, from)
    out.after.class = inventory.class
    local rated = rate_all(out, lvl ~= "none" and inventory, limits, node.root, last)
    rated.status = verdict.with_paths(rated.status, out.runs)
+   -- The next job may run here by now: nothing that was found is confirmed.
+   local gone = node.give_up and node.give_up()
+   if gone then
+      node:problem(gone)
+      out.interrupted, out.orphan = gone, true
+   end
    if node.inconclusive and rated.status ~= "fail" then
       rated.status = "unknown"
    end
@@ -211,7 +216,7 @@ function check.run(lvl, node, inventory, from)
    out.reason, out.text = verdict.reason(rated), verdict.sentence(rated)
    -- Bad configuration must not drain: what the limits would have been is not known. A
    -- wrong result needs no limit.
-   out.confirmed = rated.status == "fail" and (not node.inconclusive or rated.corrupt == true)
+   out.confirmed = rated.status == "fail" and (not node.inconclusive or rated.corrupt == true) and not out.orphan
    out.kernel_s, out.box_s = 0, 0
    for _, measurement in ipairs(out.runs) do
       out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s

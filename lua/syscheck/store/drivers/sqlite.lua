@@ -149,9 +149,11 @@ local function refused(path, write)
    end
    local gone = not write and "its -wal and -shm are gone" or nil
    if code == "EROFS" then
-      return "its file system is read-only" .. (gone and (" and %s; copy it to where they can be made"):format(gone) or "")
+      return "its file system is read-only"
+         .. (gone and (" and %s; copy it to where they can be made"):format(gone) or "")
    end
-   return gone and gone .. ", and this user cannot make them; the next syscheck ingest does" or "read-only for this user"
+   return gone and gone .. ", and this user cannot make them; the next syscheck ingest does"
+      or "read-only for this user"
 end
 
 sqlite.MEANINGS = {
