@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "team.h"
 
 int kernel_fail(const char *format, ...)
 {
@@ -33,6 +34,13 @@ void kernel_begin(struct result *r, const char *error)
 
 int kernel_finish(struct result *r, const struct topo *topo, double started)
 {
+	const struct team_lost lost = team_lost();
+
+	if (lost.cpu >= 0) {
+		result_number(r, "lost_pct", 100 * lost.share);
+		result_number(r, "lost_core_pct", 100 * lost.most);
+		result_integer(r, "lost_cpu", lost.cpu);
+	}
 	result_integer(r, "threads", topo->n);
 	result_string(r, "cpus", topo->cpus_text);
 	result_number(r, "seconds", clock_now() - started);

@@ -219,7 +219,7 @@ static void work(struct team *team, int member, void *unused)
 			make_reference(core);
 		else
 			multiply(&core->shared->inputs, core->c);
-		team_meet(team);
+		team_start(team);
 		if (!s.no_reference) {
 			if (!core->leads)
 				compare(core);

@@ -156,6 +156,7 @@ static void work(struct team *team, int member, void *shared)
 
 		if (member == 0)
 			s.end -= UNMAP_SHARE * (clock_now() - from);
+		team_start(team);
 		cycles(team, member, pool, first);
 		if (member == 0)
 			s.huge_pct = memory_huge_pct();
