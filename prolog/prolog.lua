@@ -118,6 +118,7 @@ function prolog.main(get, options)
    local whole = node:is_whole(environment.cpus_on(node.name, get("SLURM_JOB_CPUS_PER_NODE"), job.nodelist), hardware)
    local lvl, note, l, by_user = decide(node, job, asked, whole, from.boot_id, begin_s)
    note = forged or note
+   node.alone = not node.lock -- on a machine of several nodes a job's process may be another node's
 
    local result = check.run(lvl, node, hardware, from)
    stage.log_failures(result)

@@ -171,7 +171,8 @@ static void meet(struct team *team, bool counts)
 	struct member *m = me;
 
 	come(m);
-	if (pthread_barrier_wait(&team->barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+	/* Not 0 in one of them. */
+	if (pthread_barrier_wait(&team->barrier) != 0)
 		close_interval(team, &team->intervals[m->meetings % 2], counts);
 	m->meetings++;
 	m->worked = counts ? m->worked : 0;

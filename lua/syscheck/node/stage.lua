@@ -1,4 +1,5 @@
 --- What prolog, epilog and health program have in common.
+local busy = require("syscheck.verdict.busy")
 local drain = require("syscheck.slurm.drain")
 local environment = require("syscheck.slurm.environment")
 local ledger = require("syscheck.node.ledger")
@@ -34,12 +35,17 @@ function stage.open_job(name, get, options)
    return node, job
 end
 
---- Logs what a check could not measure, and wrong data.
+--- Logs what a check could not measure or rate, wrong data, and who stays on the node.
 -- @param result from check.run
 function stage.log_failures(result)
    for _, measurement in ipairs(result.runs) do
       if measurement.state ~= "ok" then
          log.error("%s%s", measurement.state == "corrupt" and "WRONG DATA: " or "", measurement.reason)
+      end
+   end
+   for _, m in ipairs(result.metrics) do
+      if m.busy or m.name == "others_cpus" then
+         log.error("%s", m.text)
       end
    end
 end
@@ -76,6 +82,11 @@ end
 -- @param l ledger, as it was before it was paid ahead
 -- @param asked true: somebody asked for the check
 function stage.remember(node, l, result, begin_s, asked)
+   if result.busy then
+      node:save_state(busy.FILE, result.busy)
+   elseif result.watched then
+      node:forget_state(busy.FILE)
+   end
    if node:save_state("last.json", result.after) and level.is_active(result.level) then
       ledger.pay(node, l, result, begin_s, asked)
    end

@@ -1,6 +1,7 @@
 --- The verdict: results against limits. Pure; the one place where a number
 -- becomes good or bad, for the prolog, the health program and the command line.
 local baseline = require("syscheck.verdict.baseline")
+local busy = require("syscheck.verdict.busy")
 local expect = require("syscheck.verdict.expectations")
 local metrics = require("syscheck.catalogue.metrics")
 local parts = require("syscheck.verdict.parts")
@@ -84,6 +85,19 @@ local function tighter(a, b)
    return a
 end
 
+-- A value beyond its limit while others used the node: what they explain at most is no fail.
+local function judge_disturbed(m, out, result, limits)
+   local best, words = busy.credit(m, out.value, result.loss), busy.words(result.others)
+   for _, limit in ipairs(limits) do
+      if limit.action == "fail" and beyond(best, limit) then
+         out.text = ("%s; %s"):format(out.text, words)
+         return
+      end
+   end
+   out.status, out.busy = "unknown", true
+   out.text = ("busy, not rated: %s; %s"):format(words, out.text)
+end
+
 local function rate_one(m, result, limits)
    if m.expected and limits[1] then
       return parts.rate(m, result, limits[1])
@@ -126,37 +140,66 @@ local function rate_one(m, result, limits)
       out.status = "pass"
       out.text = ("%s %s, limit %s (%s)"):format(m.label, shown, metrics.show(m, by.bound), by.source)
    end
+   out.text = result.text or out.text
+   if out.status == "fail" and (result.loss or 0) > 0 then
+      judge_disturbed(m, out, result, limits)
+   end
    return out
 end
 
+-- What the node is called. Kernels ran and nothing compared their values: calm counters
+-- are no pass.
+local function status_of(rated_metrics)
+   local seen, measured, rated_one = {}, false, false
+   for _, r in ipairs(rated_metrics) do
+      local kernel = metrics.BY_NAME[r.name].kernel ~= nil
+      seen[r.status] = true
+      measured = measured or kernel
+      rated_one = rated_one or (kernel and r.status ~= "unrated")
+   end
+   local status = worst_of(seen) or "unrated"
+   return status == "pass" and measured and not rated_one and "unrated" or status
+end
+
 --- Rates a check.
--- @param results { metric = { value = number } | { unknown = why } | { corrupt = what } };
---   a metric that was not looked at is absent
+-- @param results { metric = { value = number, loss = share that others explain, others = who
+--   (see busy.loss, busy.words), text = what to say of it } | { unknown = why } |
+--   { corrupt = what } }; a metric that was not looked at is absent
 -- @param limits from verdict.limits
 -- @return { status = fail|unknown|warn|pass|unrated, corrupt = bool, metrics = list of
---   { name, status, value, limit, op, source, text } in the order of metrics.LIST, text =
---   one sentence on the node }
+--   { name, status, value, limit, op, source, text, busy = others used the node, not rated } in the
+--   order of metrics.LIST, text = one sentence on the node }
 function verdict.rate(results, limits)
    local out = { metrics = {} }
-   local seen = {}
-   local measured, rated_one = false, false
    for _, m in ipairs(metrics.LIST) do
       if results[m.name] then
          local rated = rate_one(m, results[m.name], limits[m.name] or {})
          out.metrics[#out.metrics + 1] = rated
-         seen[rated.status] = true
-         measured = measured or m.kernel ~= nil
-         rated_one = rated_one or (m.kernel ~= nil and rated.status ~= "unrated")
          out.corrupt = out.corrupt or rated.corrupt
       end
    end
-   out.status = worst_of(seen) or "unrated"
-   -- Kernels ran and nothing compared their values: calm counters are no pass.
-   if out.status == "pass" and measured and not rated_one then
-      out.status = "unrated"
-   end
+   out.status = status_of(out.metrics)
    out.text = verdict.sentence(out)
    return out
+end
+
+--- Two measurements make a fail: one that the second did not repeat is a warning, and one whose
+-- first was disturbed is not known.
+-- @param rated of the second measurement; changed
+-- @param first { metric = what the first one was rated }, of those that were measured twice
+function verdict.settle(rated, first)
+   for _, r in ipairs(rated.metrics) do
+      local before = first[r.name]
+      if before and before.status == "fail" and r.status == "pass" then
+         r.status = "warn"
+         r.text = ("%s; not confirmed by a second run: %s"):format(before.text,
+            metrics.show(metrics.BY_NAME[r.name], r.value, true))
+      elseif before and before.busy and r.status == "fail" and not r.corrupt then
+         r.status, r.busy = "unknown", true
+         r.text = ("%s; then %s"):format(before.text, r.text)
+      end
+   end
+   rated.status = status_of(rated.metrics)
 end
 
 --- One sentence on the node: the worst metric's, corruption first, and how many more are
