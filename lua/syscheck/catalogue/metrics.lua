@@ -56,8 +56,8 @@ metrics.LIST = {
    { name = "throttle_events", label = "throttle", long = "throttle events before the job", unit = "",
       better = "lower", limit = { max = 0, action = "warn" } },
    -- Only of a node that stays busy, or has processes of an ended job: see verdict/busy.lua.
-   { name = "others_cpus", label = "others", long = "CPUs that others use", unit = "CPUs", count = true, better = "lower",
-      digits = 1, limit = { max = 0, action = "warn" } },
+   { name = "others_cpus", label = "others", long = "CPUs that others use", unit = "CPUs", count = true,
+      better = "lower", digits = 1, limit = { max = 0, action = "warn" } },
    { name = "memory_gib", label = "memory", unit = "GiB", expected = true },
    { name = "dimms", label = "DIMMs", unit = "", expected = true },
    { name = "packages", label = "packages", unit = "", expected = true },

@@ -131,7 +131,7 @@ local function most_of(from, root, e)
       return nil
    end
    local used = e.measured + e.beside
-   local most = processes.most(root, processes.since(from.list, processes.list(root)), e.seconds, used)
+   local most = processes.most(root, processes.since(from.list, processes.list(root), e.seconds * TICKS * e.all), e.seconds, used)
    if e.interrupts >= 0.2 * used and e.interrupts > (most and most.cpus or 0) then
       return { kind = "interrupts", cpus = rounded(e.interrupts) }
    end

@@ -49,20 +49,29 @@ end
 
 --- CPU time of each since an earlier list, of children that ended meanwhile, too: theirs is
 -- their parent's.
+-- @param most ticks that there were on all CPUs
 -- @return list of { pid, ticks, of = see parse }, most first
-function processes.since(before, after)
-   local ended = {} -- parent -> ticks that its children had at the first list
+function processes.since(before, after, most)
+   local function lives(pid)
+      return after[pid] and after[pid].start == before[pid].start
+   end
+   local ended = {} -- of who is left: ticks that what ended below it had at the first list
    for pid, was in pairs(before) do
-      local now = after[pid]
-      if not now or now.start ~= was.start then
-         ended[was.parent] = (ended[was.parent] or 0) + was.own + was.children
+      local heir = was.parent
+      while before[heir] and not lives(heir) and heir ~= pid do
+         heir = before[heir].parent
+      end
+      if not lives(pid) then
+         ended[heir] = (ended[heir] or 0) + was.own + was.children
       end
    end
    local list = {}
    for pid, now in pairs(after) do
       local was = before[pid]
       was = was and was.start == now.start and was or { own = 0, children = 0 }
-      local ticks = now.own - was.own + math.max(0, now.children - was.children - (ended[pid] or 0))
+      -- More than there was CPU time: of a child that the first list did not reach.
+      local children = now.children - was.children - (ended[pid] or 0)
+      local ticks = now.own - was.own + (children > 0 and children <= most and children or 0)
       if ticks > 0 then
          list[#list + 1] = { pid = pid, ticks = ticks, of = now }
       end
