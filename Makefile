@@ -42,7 +42,7 @@ SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c))
 BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
 # Read by the tests: what the plugin parses, without a Slurm include.
-SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup cgroup_file place totals totals_file)
+SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup cgroup_file energy place totals totals_file)
 
 Q := $(if $(V),,@)
 

@@ -17,6 +17,7 @@ local log = require("syscheck.lib.log")
 local policy_bounds = require("syscheck.policy.bounds")
 local printable = require("syscheck.lib.printable")
 local records = require("syscheck.spool.records")
+local requeue = require("syscheck.slurm.requeue")
 local resume = require("syscheck.slurm.resume")
 local runs = require("syscheck.node.runs")
 local show = require("syscheck.verdict.show")
@@ -88,6 +89,21 @@ local function join_notes(note, more)
    return note and note .. "; " .. more or more
 end
 
+-- Whether the job starts on a node that is drained, as Slurm could only cancel it and the site wants
+-- it to run. Not on one that computes wrong. What slurmctld does not answer cancels no job.
+-- @return whether it does, and a note for the record
+local function starts_anyway(node, job, result, until_s)
+   if node.policy.no_requeue ~= "start" or result.corrupt then
+      return false
+   end
+   local possible, err = requeue.is_possible(node.policy.scontrol, job.id, until_s - node.now_s())
+   if err then
+      log.error("whether the job can be requeued: %s", err)
+   end
+   return not possible, possible == false and "drained; Slurm cannot requeue this job, so it starts here"
+      or "drained; whether Slurm can requeue this job is not known, so it starts here"
+end
+
 --- Runs the prolog's work.
 -- @param get function(name) -> environment variable
 -- @param options of node.open, for tests
@@ -111,7 +127,7 @@ function prolog.main(get, options)
    if ended then
       log.info("ended the health check of process %d", ended)
    end
-   node:slurm_conf(get("SLURM_CONF"))
+   node:remember_slurm(get)
    local begin_s = node.now_s()
    local asked, forged = asked_level(get)
    local hardware = inventory.read(node.root)
@@ -123,8 +139,8 @@ function prolog.main(get, options)
    local result = check.run(lvl, node, hardware, from)
    stage.log_failures(result)
    local record = records.check("prolog", node, hardware, result)
-   record.job, record.asked = job, asked
-   local action = "none"
+   record.job, record.asked = records.job(job), asked
+   local action, starts = "none", false
    if result.confirmed and not result.enforced then
       action, note = "observed", join_notes(note, "observe: not drained")
       log.error("would drain (mode is observe): %s", result.reason)
@@ -137,6 +153,11 @@ function prolog.main(get, options)
          "the node leaves service by the prolog's exit code", { until_s = started / 1e9 + CALLS_END_S, job = job })
       if action == "storm" then
          note = join_notes(note, "storm guard: not drained")
+      elseif action == "drain" then
+         local why
+         starts, why = starts_anyway(node, job, result, started / 1e9 + CALLS_END_S)
+         record.drain.starts = starts or nil
+         note = starts and join_notes(note, why) or note
       end
    end
    record.note, record.action = note, action
@@ -152,7 +173,7 @@ function prolog.main(get, options)
    if not ok then
       log.error("begin snapshot: %s", err)
    end
-   return action == "drain" and prolog.NODE_BAD or prolog.GO
+   return action == "drain" and not starts and prolog.NODE_BAD or prolog.GO
 end
 
 return prolog

@@ -39,6 +39,8 @@ struct totals {
 	struct cg_cell outer;
 	uint64_t outer_begin;
 
+	uint64_t energy_uj; /* of the node's packages, from the extern step; CG_UNKNOWN */
+
 	/* Who it was. */
 	bool sure; /* from the batch step, where slurmctld has set it */
 	char name[TOTALS_NAME_MAX];

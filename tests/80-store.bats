@@ -410,6 +410,35 @@ stores_once() {
 	everywhere migrate_all
 }
 
+@test "runs: the batch node's name and array win over what another node's step says" {
+	identity() {
+		local k=0 order first last
+		for order in "n2 n1" "n1 n2"; do
+			: >"$D/records.jsonl"
+			k=$((k + 1))
+			# Job 1x: one by one, joined at once; 2x: apart, joined by a record that spans both.
+			read -r first last <<<"$order"
+			for node in $first $last; do
+				lines "local mine = '$node' == 'n1'
+				   local job_of = mine and { name = 'honest', batch = true }
+				      or { name = 'forged', array_job_id = 66, array_task_id = 6 }
+				   for i, id in ipairs({ 10 + $k, 20 + $k }) do
+				      job_of.id = id
+				      job { node = '$node', job = job_of, time = at((i == 2 and mine) and 9000 or 100), elapsed_s = 90 }
+				   end" >>"$D/records.jsonl"
+				ingest "$D"
+			done
+			lines "job { node = 'n3', job = { id = 20 + $k, name = 'forged' }, time = at(9050), elapsed_s = 9040 }" >>"$D/records.jsonl"
+			ingest "$D"
+			[ "$status" -eq 0 ]
+			for id in $((10 + k)) $((20 + k)); do
+				[ "$(q "SELECT w.text, r.array_job_id IS NULL, r.array_task_id IS NULL FROM run r JOIN word w ON w.id = r.name WHERE r.job_id = $id" | tr tf 10)" = "hones1|1|1" ]
+			done
+		done
+	}
+	everywhere identity
+}
+
 @test "a store that is older than a field: ingest adds its column, two at a time as well" {
 	younger() {
 		two_nodes "$D/records.jsonl"
@@ -417,10 +446,11 @@ stores_once() {
 		[ "$status" -eq 0 ]
 		q 'ALTER TABLE job_node DROP COLUMN oom_kills'
 		q 'ALTER TABLE check_node DROP COLUMN best_gbs'
+		q 'ALTER TABLE run DROP COLUMN batch'
 		run --separate-stderr syscheck store info --store "$STORE"
 		echo "$output$stderr"
 		[ "$status" -eq 3 ]
-		[[ $stderr == "syscheck: store "*"has no column "@(oom_kills|best_gbs)" yet; syscheck ingest brings it up to date" ]]
+		[[ $stderr == "syscheck: store "*"has no column "@(oom_kills|best_gbs|batch)" yet; syscheck ingest brings it up to date" ]]
 		lines "job { job = { id = 99 }, delta = { oom = { kills = 7 } } }" >>"$D/records.jsonl"
 		syscheck ingest --store "$STORE" "$D" 3>&- &
 		ingest "$D"
@@ -630,10 +660,13 @@ stores_once() {
 	policy 'store_group = "no/such"'
 	run syscheck config check
 	[ "$status" -eq 1 ]
-	policy 'store_group = "nosuchgroup"'
-	ingest "$D"
-	[ "$status" -eq 2 ]
-	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	# 60 is the number of games: a name is what is wanted.
+	for group in nosuchgroup 60; do
+		policy "store_group = '$group'"
+		ingest "$D"
+		[ "$status" -eq 2 ]
+		[ "$stderr" = "syscheck: no such group: $group" ]
+	done
 }
 
 @test "a store in a killed ingest's wake, a driver that is missing" {

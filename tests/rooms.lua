@@ -37,7 +37,8 @@ rooms.PURE = { "policy", "counters", "catalogue", "verdict", "doctor/rules",
    "node/budget", "slurm/hostlist", "slurm/environment", "slurm/storm", "slurm/conf",
    "questions/job/records", "questions/job/peers", "questions/node/story", "questions/node/spark",
    "questions/fleet/logic", "questions/suspects/logic", "questions/why/logic", "questions/why/causes",
-   "questions/why/checks", "questions/why/conditions", "questions/why/reference", "questions/why/stats" }
+   "questions/why/checks", "questions/why/conditions", "questions/why/reference", "questions/why/stats",
+   "store/runs" }
 
 -- What slurmctld loads has to run on Lua 5.1 to 5.4, so what it uses has to, too.
 rooms.LUA51 = { "job_submit", "policy", "catalogue/metrics", "lib/printable", "lib/sorted", "lib/spelling" }

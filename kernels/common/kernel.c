@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "team.h"
+#include "widen.h"
 
 int kernel_fail(const char *format, ...)
 {
@@ -35,6 +36,7 @@ void kernel_begin(struct result *r, const char *error)
 int kernel_finish(struct result *r, const struct topo *topo, double started)
 {
 	const struct team_lost lost = team_lost();
+	char mems[1024];
 
 	if (lost.cpu >= 0) {
 		result_number(r, "lost_pct", 100 * lost.share);
@@ -43,6 +45,8 @@ int kernel_finish(struct result *r, const struct topo *topo, double started)
 	}
 	result_integer(r, "threads", topo->n);
 	result_string(r, "cpus", topo->cpus_text);
+	if (widen_mems(mems, sizeof(mems)))
+		result_string(r, "mems", mems);
 	result_number(r, "seconds", clock_now() - started);
 	if (!result_write(r, STDOUT_FILENO))
 		return kernel_fail("the result cannot be written to stdout: %s", strerror(errno));
@@ -86,6 +90,7 @@ int main(int argc, char **argv)
 		return fflush(stdout) == 0 ? EXIT_MEASURED : EXIT_COULD_NOT;
 	}
 	kernel_watch(opts.seconds);
+	widen(opts.widen, opts.cgroup);
 	if (!topo_load(&topo, opts.cpus, error))
 		return kernel_fail("%s", error);
 	code = kernel.run(&topo, started, started + opts.seconds);

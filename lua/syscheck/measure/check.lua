@@ -3,6 +3,7 @@
 local uv = require("luv")
 local busy = require("syscheck.verdict.busy")
 local counters = require("syscheck.hardware.snapshot")
+local cpus = require("syscheck.hardware.cpus")
 local deltas = require("syscheck.counters.deltas")
 local directories = require("syscheck.measure.directories")
 local inventories = require("syscheck.hardware.inventory")
@@ -22,13 +23,14 @@ local function now_s()
    return uv.hrtime() / 1e9
 end
 
-local function take(results, measurement)
+-- @param measured from cpus:describe
+local function take(results, measurement, measured)
    for _, m in ipairs(metrics.LIST) do
       if m.kernel == measurement.kernel then
          if measurement.state == "ok" then
             local value, why = metrics.measured(m, measurement.result)
-            results[m.name] = value and { value = value, loss = measurement.loss, others = measurement.others }
-               or { unknown = why }
+            results[m.name] = value and { value = value, cpus = measured, loss = measurement.loss,
+               others = measurement.others } or { unknown = why }
          elseif measurement.state == "corrupt" then
             results[m.name] = { corrupt = measurement.reason }
          else
@@ -67,13 +69,26 @@ local function measure_kernels(out, names, lvl, node, deadline, attempt)
    for _, name in ipairs(names) do
       -- Who disturbs is looked for where it has to be explained.
       local before = others.begin(node.root, attempt > 1 or out.disturbed)
-      local measurement = kernels.measure(name, node.policy.kernels[name][lvl], deadline - now_s())
+      local measurement = kernels.measure(name, node.policy.kernels[name][lvl], deadline - now_s(),
+         { args = out.set.args })
       measurement.attempt = attempt
       measurement.loss, measurement.others = others.finish(before, measurement.result, out.busy_before, out.from)
       out.disturbed = out.disturbed or measurement.others ~= nil
       out.runs[#out.runs + 1] = measurement
-      take(out.results, measurement)
+      local measured = measurement.result and out.set:describe(measurement.result)
+      out.cpus = out.cpus or measured
+      take(out.results, measurement, measured)
    end
+end
+
+-- The CPUs to measure. What the prolog saw of slurmd's own is kept for root's shell, which is not confined.
+local function cpus_of(node)
+   local kept = node:read_state("cpus.json") or {}
+   local set = cpus.read(node.root, node.policy.node_cpus, uv.getuid() == 0, type(kept.jobs) == "string" and kept.jobs)
+   if set.jobs and set.jobs ~= kept.jobs and uv.getuid() == 0 then
+      node:save_state("cpus.json", { jobs = set.jobs })
+   end
+   return set
 end
 
 -- Kernels behind the metrics that failed by their value, or would have.
@@ -91,6 +106,7 @@ end
 
 local function active(out, lvl, node, limits, deadline)
    local p, release = node.policy, nil
+   out.set = cpus_of(node)
    local names = kernels_of(lvl, p)
    if node.lock then
       local err
@@ -166,13 +182,14 @@ end
 -- @param from counters.snapshot at the begin
 -- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
 --   policy says that it does (for one failing metric at least), metrics (see
---   verdict.rate), runs, reason, text = one sentence, kernel_s = wall seconds in kernels, box_s = their
+--   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason,
+--   text = one sentence, kernel_s = wall seconds in kernels, box_s = their
 --   time boxes, duration_s, after = counters.snapshot at the end, watched = it is known who else
 --   used the node, busy = state of busy.follow where they did through all of the check }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy
-   local limits = verdict.limits(p, inventory.class, node.baseline)
+   local limits = verdict.limits(p, inventory.class, node.baseline, inventory.class_before)
    local out = { level = lvl, results = {}, runs = {}, first = {} }
    out.from = { boot_id = from.boot_id, s = started, time = time.show(os.time()) }
    if level.is_active(lvl) then
@@ -194,7 +211,7 @@ function check.run(lvl, node, inventory, from)
       rated.status = "unknown"
    end
    out.status, out.metrics, out.corrupt = rated.status, rated.metrics, rated.corrupt
-   out.enforced = verdict.set_modes(rated, p, inventory.class)
+   out.enforced = verdict.set_modes(rated, p, inventory.class, inventory.class_before)
    out.reason, out.text = verdict.reason(rated), verdict.sentence(rated)
    -- Bad configuration must not drain: what the limits would have been is not known. A
    -- wrong result needs no limit.
@@ -204,7 +221,7 @@ function check.run(lvl, node, inventory, from)
       out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s
    end
    out.duration_s = now_s() - started
-   out.results, out.first, out.from, out.busy_before = nil, nil, nil, nil
+   out.results, out.first, out.set, out.from, out.busy_before = nil, nil, nil, nil, nil
    return out
 end
 

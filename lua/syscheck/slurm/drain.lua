@@ -50,6 +50,10 @@ function Calls:scontrol(args, most, keep)
    return self:run(self.program, args, most, keep or 0)
 end
 
+function Calls:squeue(args, most)
+   return self:run((self.program:gsub("scontrol$", "squeue")), args, most, 0)
+end
+
 -- @return nodes, this node; or nil and why
 function Calls:list(keep)
    local text, err = self:scontrol({ "--all", "show", "nodes", "--oneliner" }, LIST_S, keep)

@@ -21,7 +21,7 @@ local FIRST = {
       .. "seen_s $number, UNIQUE (cluster, name))",
    "CREATE TABLE IF NOT EXISTS run (id $int PRIMARY KEY, cluster $int NOT NULL, job_id $number NOT NULL, "
       .. "restart $number, array_job_id $number, array_task_id $number, het_job_id $number, "
-      .. "het_offset $number, user $int, name $int, "
+      .. "het_offset $number, batch $number, user $int, name $int, "
       .. "account $int, partition $int, nodes $number, seen $number NOT NULL, begin_s $number, end_s $number)",
    "CREATE INDEX IF NOT EXISTS run_job ON run (job_id)",
    "CREATE INDEX IF NOT EXISTS run_array ON run (array_job_id, array_task_id) WHERE array_job_id IS NOT NULL",
@@ -125,14 +125,18 @@ local function has(store, name, list)
    error(failure, 0)
 end
 
--- Columns of fields that are younger than the store: { statement that adds it, name } each.
+-- Columns that may be younger than a store.
+local YOUNGER = { job_node = {}, check_node = {}, run = { "batch" } }
+for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK }) do
+   for i, field in ipairs(list) do
+      YOUNGER[name][i] = field.name
+   end
+end
+
+-- Those that this store lacks: { statement that adds it, name } each.
 local function lacking(store)
    local out = {}
-   for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK }) do
-      local names = {}
-      for i, field in ipairs(list) do
-         names[i] = field.name
-      end
+   for name, names in pairs(YOUNGER) do
       for _, column in ipairs(has(store, name, names) and {} or names) do
          out[#out + 1] = not has(store, name, { column })
             and { ("ALTER TABLE %s ADD COLUMN %s $number"):format(name, column), column } or nil

@@ -17,7 +17,7 @@ local CHECK_S = 86400 -- a check is looked for this long before its job's begin
 local RUN_NUMBERS = { "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "nodes" }
 local RUN_WORDS = { "user", "name", "account", "partition" }
 local RUN_COLUMNS = { "id", "cluster", "job_id", "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset",
-   "nodes", "user", "name", "account", "partition", "seen", "begin_s", "end_s" }
+   "batch", "nodes", "user", "name", "account", "partition", "seen", "begin_s", "end_s" }
 
 local function names(list, first, last)
    local out = { table.unpack(first) }
@@ -190,6 +190,7 @@ end
 -- Two runs are one after all: a record spans both.
 local function merge(self, list, run, parts)
    for _, part in ipairs(parts) do
+      runs.identify(run, part)
       runs.widen(run, part, RUN_NUMBERS)
       runs.widen(run, part, RUN_WORDS)
       run.seen = run.seen + part.seen
@@ -222,7 +223,9 @@ local function run_of(self, cluster, job)
    elseif parts then
       merge(self, list, run, parts)
    end
-   if runs.widen(run, job, RUN_NUMBERS) then
+   local batch = run.batch
+   runs.identify(run, job)
+   if runs.widen(run, job, RUN_NUMBERS) or run.batch ~= batch then
       self.dirty[run] = true
    end
    for i = 1, #RUN_WORDS do

@@ -2,6 +2,7 @@
 -- becomes good or bad, for the prolog, the health program and the command line.
 local baseline = require("syscheck.verdict.baseline")
 local busy = require("syscheck.verdict.busy")
+local cpus = require("syscheck.verdict.cpus")
 local expect = require("syscheck.verdict.expectations")
 local metrics = require("syscheck.catalogue.metrics")
 local parts = require("syscheck.verdict.parts")
@@ -25,26 +26,29 @@ end
 --- The limits of one class: static from policy, the rest from the baseline.
 -- @param p policy
 -- @param class hardware class
+-- @param before its name in older versions, or nil
 -- @param learned baseline, or nil
--- @return { metric = { { bound, op = "<" or ">", source, action } } }; what is expected
---   has op "=" and `among`, the list of right values
-function verdict.limits(p, class, learned)
+-- @return { metric = { { bound, op = "<" or ">", source, action, cpus = that the baseline is of } } }; what is
+--   expected has op "=" and `among`, the list of right values; a metric's `none` says why the baseline sets no limit
+function verdict.limits(p, class, learned, before)
    local limits = {}
-   local wanted = expect.of(p.expect, class)
+   local wanted = expect.of(p.expect, class, before)
    local rated_as, close, of_class = nil, nil, { metrics = {} }
    if learned then
-      rated_as, close = baseline.class_for(learned, class)
+      rated_as, close = baseline.class_for(learned, class, before)
    end
    if rated_as then
       local c = learned.classes[rated_as]
-      of_class = { metrics = c.metrics, config = c.config, parts = baseline.expected(learned, rated_as) }
+      of_class = { metrics = c.metrics, config = c.config, cpus = cpus.of_class(c),
+         parts = baseline.expected(learned, rated_as) }
    end
    for _, m in ipairs(metrics.LIST) do
       local rule = p.limits[m.name] or {}
       local action = rule.action or "fail"
       local list = {}
       if action ~= "off" then
-         if rule.min then
+         -- No rate is below 0: that is no limit.
+         if rule.min and rule.min > 0 then
             list[#list + 1] = { bound = rule.min, op = "<", source = "policy", action = action }
          end
          if rule.max then
@@ -54,12 +58,15 @@ function verdict.limits(p, class, learned)
          -- Noise varies by more than its own size from hour to hour: a median says
          -- little about what is too much. Only a static limit rates it.
          if b and not m.static then
-            list[#list + 1] = {
-               bound = baseline.limit(b, m, rule.tolerance or p.tolerance),
+            local bound, none = baseline.limit(b, m, rule.tolerance or p.tolerance)
+            list.none = none
+            list[#list + 1] = bound and {
+               bound = bound,
                op = m.better == "higher" and "<" or ">",
                source = ("class %s, median %s"):format(rated_as, metrics.show(m, b.median)),
                action = close and action or "warn",
-            }
+               cpus = of_class.cpus,
+            } or nil
          end
          if m.expected then
             parts.add_limit(list, m, wanted, of_class, rated_as)
@@ -89,7 +96,7 @@ end
 local function judge_disturbed(m, out, result, limits)
    local best, words = busy.credit(m, out.value, result.loss), busy.words(result.others)
    for _, limit in ipairs(limits) do
-      if limit.action == "fail" and beyond(best, limit) then
+      if limit.action == "fail" and cpus.fit(result.cpus, limit) and beyond(best, limit) then
          out.text = ("%s; %s"):format(out.text, words)
          return
       end
@@ -114,9 +121,12 @@ local function rate_one(m, result, limits)
    end
    out.value = result.value
    local shown = metrics.show(m, out.value, true)
-   local by
+   local by, other
    for _, limit in ipairs(limits) do
-      if beyond(out.value, limit) then
+      if not cpus.fit(result.cpus, limit) then
+         -- The baseline's, which names its CPUs, rather than the policy's.
+         other = limit.cpus and limit or other or limit
+      elseif beyond(out.value, limit) then
          -- A limit that fails outranks one that warns.
          if not by or not beyond(out.value, by) or (limit.action == "fail" and by.action ~= "fail") then
             by = limit
@@ -127,8 +137,15 @@ local function rate_one(m, result, limits)
          by = tighter(by, limit)
       end
    end
-   if not by then
-      out.text = ("%s %s: no limit to compare with"):format(m.label, shown)
+   local strange = result.cpus and not result.cpus.jobs
+   if (other and not (by and beyond(out.value, by))) or (strange and not by) then
+      out.status, out.text = "unknown", ("%s %s not rated: %s"):format(m.label, shown, cpus.why(result.cpus, other))
+      -- Nor is it compared with other nodes' by whoever reads the record.
+      out.value = not strange and out.value or nil
+      return out
+   elseif not by then
+      out.text = ("%s %s: %s"):format(m.label, shown, limits.none and "not rated: " .. limits.none
+         or "no limit to compare with")
       return out
    end
    out.limit, out.op, out.source = by.bound, by.op, by.source
@@ -243,11 +260,11 @@ end
 --- Says of each metric that failed whether it drains: its limit's own mode, else the
 -- policy's. A wrong result is beyond no limit: a limit's "observe" does not excuse it.
 -- @return true when at least one of them drains
-function verdict.set_modes(rated, p, class)
+function verdict.set_modes(rated, p, class, before)
    local enforced = false
    for _, r in ipairs(rated.metrics) do
       if r.status == "fail" then
-         local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class) or p.limits[r.name]
+         local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class, before) or p.limits[r.name]
          r.mode = rule and rule.mode or p.mode
          if r.corrupt and p.mode == "enforce" then
             r.mode = "enforce"

@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# The CPUs that are measured where slurmd, and so the prolog, is confined. Real kernels, real sets.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+load helpers
+
+ALL=$(getconf _NPROCESSORS_ONLN)
+
+setup() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	[ "$ALL" -ge 2 ] || skip "needs two CPUs"
+	agent_reset
+	cp "$P/kernels/noise" "$P/kernels/dgemm" "$P/libexec/syscheck/"
+	policy 'mode = "enforce", kernels = { stream = { quick = 0 }, dgemm = { quick = 0.3 }, noise = { quick = 0.1 } },
+		limits = { gflops = { min = 0.001 } }'
+	FIRST=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+	TOP=/sys/fs/cgroup
+	[ ! -d "$TOP/cpuset" ] || TOP=$TOP/cpuset
+	SET=$TOP/syscheck-test-$$
+}
+
+teardown() {
+	agent_keep
+	rmdir "$SET/job_4711" "$SET" 2>/dev/null || true
+}
+
+# The cores that a kernel measures when nothing confines it.
+cores() {
+	"$P/kernels/noise" --seconds 0.1 | lua5.4 -e 'print(require("cjson").decode(io.read("a")).cpus)'
+}
+
+# a_cpuset: $SET, of the first CPU, and in it one by the name of a job's
+a_cpuset() {
+	local dir
+	mkdir "$SET" 2>/dev/null || skip "no cgroup can be made here"
+	[ -e "$SET/cpuset.cpus" ] || skip "no cpuset controller here"
+	for dir in "$SET" "$SET/job_4711"; do
+		[ -d "$dir" ] || mkdir "$dir"
+		echo "$FIRST" >"$dir/cpuset.cpus"
+		if [ "$TOP" != /sys/fs/cgroup ]; then
+			cat "$TOP/cpuset.mems" >"$dir/cpuset.mems"
+		elif [ "$dir" = "$SET" ] && [ "${1:-}" = job ]; then
+			echo +cpuset >"$SET/cgroup.subtree_control"
+		else
+			return 0
+		fi
+	done
+}
+
+# in_set DIR COMMAND...: in that set
+in_set() {
+	(echo "$BASHPID" >"$1/cgroup.procs" && "${@:2}")
+}
+
+@test "slurmd on one CPU by affinity, in a cpuset: all CPUs are measured, nothing is left behind" {
+	local all
+	all=$(cores)
+	run taskset -c "$FIRST" "$BASH" -c "$(declare -f prolog slurmd_runs); P=$P; prolog"
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.cpus.list')" = "$all" ]
+	[ "$(record check 'r.cpus.jobs')" = true ]
+	[ "$(record check 'r.cpus.left_out')" = "" ]
+	[ "$(record check 'r.status')" = pass ]
+	a_cpuset
+	run in_set "$SET" prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.cpus.list')" = "$all" ]
+	[ "$(record check 'r.status')" = pass ]
+	[ "$(wc -l <"$SET/cgroup.procs")" -eq 0 ]
+}
+
+@test "a job's own cgroup is not left: a part of the node is not rated" {
+	a_cpuset job
+	run in_set "$SET/job_4711" prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.cpus.list')" = "$FIRST" ]
+	[ "$(record check 'r.cpus.jobs')" = false ]
+	[ "$(record check 'r.status')" = unknown ]
+	[[ "$(record check 'r.text')" == "dgemm "*" GFLOP/s not rated: measured on CPUs $FIRST (1 of "*" cores), which are not those that jobs get"* ]]
+}
+
+@test "what cannot be left is unknown, not slow" {
+	local class
+	# slurmd in a container that has one CPU: nothing can be joined.
+	printf '#!/bin/bash\nexec taskset -c %s %q --seconds 0.3\n' "$FIRST" "$P/kernels/dgemm" >"$P/libexec/syscheck/dgemm"
+	run prolog
+	class=$(record check 'r.class')
+	printf '{"v":2,"classes":{"%s":{"nodes":9,"metrics":{"gflops":{"median":1e6,"mad_pct":1,"tolerance_pct":4,"n":90,"nodes":9}},"expect":{},"config":{}}}}' \
+		"$class" >"$P/etc/syscheck/baseline.json"
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.status')" = unknown ]
+	[[ "$(record check 'r.text')" == *"not rated: measured on CPUs $FIRST (1 of "*" cores), the baseline is of all cores"* ]]
+	[ ! -e "$P/calls" ]
+	# The same value on the CPUs that the baseline is of drains.
+	cp "$P/kernels/dgemm" "$P/libexec/syscheck/"
+	policy 'mode = "enforce", kernels = { stream = { quick = 0 }, dgemm = { quick = 0.3 }, noise = { quick = 0.1 } }'
+	run prolog
+	[ "$status" -eq 1 ]
+	[[ "$(record check 'r.reason')" == dgemm* ]]
+}
