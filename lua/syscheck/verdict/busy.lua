@@ -91,6 +91,8 @@ function busy.loss(evidence, lost_pct, state, now)
    if e.smt then
       shared = math.max(shared, SMT_LOSS * math.min(1, beside))
    end
+   -- Whom a hypervisor gives CPU time has a share of core and caches, too.
+   shared = math.max(shared, math.min(SMT_LOSS, 2 * stolen))
    shared = math.max(shared, REFILL * math.min(1, share(waited)))
    local loss = share(1 - (1 - share(share(waited) + stolen)) * (1 - share(shared)))
    return loss >= busy.LEAST and loss or 0
