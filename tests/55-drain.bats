@@ -357,7 +357,7 @@ squeue() {
 	[ "$status" -eq 1 ]
 	run ! grep -q ^squeue.*Requeue "$P/calls"
 	while IFS='|' read -r row expected note; do
-		rm -rf "$P/slurm/reason" "$P/var" "$P/run"
+		rm -rf "$P/slurm/reason" "${P:?}/var" "$P/run"
 		policy "mode = 'enforce', no_requeue = 'start', $limits"
 		squeue "$row"
 		run prolog

@@ -33,6 +33,11 @@ void kernel_begin(struct result *r, const char *error)
 		result_string(r, "error", error);
 }
 
+void kernel_unfinished(struct result *r, const char *what)
+{
+	result_string(r, "unfinished", what);
+}
+
 int kernel_finish(struct result *r, const struct topo *topo, double started)
 {
 	const struct team_lost lost = team_lost();
@@ -73,7 +78,6 @@ void kernel_watch(double seconds)
 
 int main(int argc, char **argv)
 {
-	double started = clock_now();
 	struct opts opts = { .seconds = kernel.seconds };
 	char error[ERROR_SIZE];
 	struct topo topo;
@@ -93,7 +97,7 @@ int main(int argc, char **argv)
 	widen(opts.widen, opts.cgroup);
 	if (!topo_load(&topo, opts.cpus, error))
 		return kernel_fail("%s", error);
-	code = kernel.run(&topo, started, started + opts.seconds);
+	code = kernel.run(&topo, kernel_started, kernel_started + opts.seconds);
 	topo_free(&topo);
 	return code;
 }

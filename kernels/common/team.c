@@ -1,18 +1,27 @@
 #include "team.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
-struct member {
-	struct team *team;
-	int index;
-	pthread_t thread;
-	pthread_mutex_t *gate;
-	const bool *go;
-	unsigned meetings;
-	int64_t from, cpu_from; /* of this interval, ns: wall clock, CPU time */
-	int64_t worked, off;    /* since team_start: wall clock, and what of it was not CPU time */
+#include "clock.h"
+
+/* All that members use, in one piece: it outlives a call that does not wait for them. */
+struct crew {
+	struct team team;
+	pthread_mutex_t lock;
+	pthread_cond_t ended; /* all have */
+	bool go;
+	int at_work;
+	struct member {
+		struct crew *crew;
+		int index;
+		pthread_t thread;
+		unsigned meetings;
+		int64_t from, cpu_from; /* of this interval, ns: wall clock, CPU time */
+		int64_t worked, off;    /* since team_start: wall clock, and what of it was not CPU time */
+	} members[];
 };
 
 static _Thread_local struct member *me;
@@ -47,12 +56,12 @@ static void go_on(struct member *m)
 {
 	m->from = read_ns(CLOCK_MONOTONIC);
 	m->cpu_from = read_ns(CLOCK_THREAD_CPUTIME_ID);
-	at_most(&m->team->intervals[m->meetings % 2].first, m->from);
+	at_most(&m->crew->team.intervals[m->meetings % 2].first, m->from);
 }
 
 static void come(struct member *m)
 {
-	struct team_interval *interval = &m->team->intervals[m->meetings % 2];
+	struct team_interval *interval = &m->crew->team.intervals[m->meetings % 2];
 	const int64_t ran = read_ns(CLOCK_THREAD_CPUTIME_ID) - m->cpu_from, now = read_ns(CLOCK_MONOTONIC);
 	const int64_t worked = now - m->from;
 
@@ -94,20 +103,47 @@ static void add_up(const struct team *team, const struct member *members, int n)
 	lost.share = off > lost.share ? off : lost.share;
 }
 
-/* The gate opens when all threads exist: then work, or end if one is missing. */
+/* Of those that are still at work: all since their threads began, meetings too. */
+static void add_up_late(const struct crew *c, int n, int64_t began)
+{
+	const int64_t wall = read_ns(CLOCK_MONOTONIC) - began;
+	double ran = 0, least = INFINITY;
+
+	for (int i = 0; i < n; i++) {
+		clockid_t clock;
+		double cpu;
+
+		if (pthread_getcpuclockid(c->members[i].thread, &clock) != 0)
+			return;
+		cpu = (double)read_ns(clock) / (double)wall;
+		ran = fmax(ran, cpu);
+		if (cpu < least) {
+			least = cpu;
+			lost = (struct team_lost){ .most = fmax(1 - cpu, 0), .cpu = c->team.topo->cpus[i] };
+		}
+	}
+	lost.share = fmax(1 - ran, 0);
+}
+
+/* The lock opens when all threads exist: then work, or end if one is missing. */
 static void *begin(void *arg)
 {
 	struct member *m = arg;
+	struct crew *c = m->crew;
 	bool go;
 
-	pthread_mutex_lock(m->gate);
-	go = *m->go;
-	pthread_mutex_unlock(m->gate);
+	pthread_mutex_lock(&c->lock);
+	go = c->go;
+	pthread_mutex_unlock(&c->lock);
 	if (go) {
 		me = m;
 		go_on(m);
-		m->team->work(m->team, m->index, m->team->shared);
+		c->team.work(&c->team, m->index, c->team.shared);
 	}
+	pthread_mutex_lock(&c->lock);
+	if (--c->at_work == 0)
+		pthread_cond_signal(&c->ended);
+	pthread_mutex_unlock(&c->lock);
 	return NULL;
 }
 
@@ -131,39 +167,107 @@ static int start(struct member *m, int cpu)
 	return rc;
 }
 
-bool team_run(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared)
+/* Of our own clock, which no condition can wait by. */
+static struct timespec until_time(double until)
 {
-	struct team team = { .topo = topo, .shared = shared, .work = work };
-	struct member *members = calloc((size_t)topo->n, sizeof(*members));
-	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-	bool go = false;
+	const double left = fmax(until - clock_now(), 0);
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += (time_t)left;
+	t.tv_nsec += (long)((left - floor(left)) * 1e9);
+	if (t.tv_nsec >= 1000000000L) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000L;
+	}
+	return t;
+}
+
+/* False: somebody is still at work. */
+static bool wait_for_all(struct crew *c, double until)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&c->lock);
+	while (c->at_work > 0 && rc == 0) {
+		if (isinf(until)) {
+			rc = pthread_cond_wait(&c->ended, &c->lock);
+		} else {
+			const struct timespec t = until_time(until);
+
+			rc = pthread_cond_timedwait(&c->ended, &c->lock, &t);
+		}
+	}
+	rc = c->at_work;
+	pthread_mutex_unlock(&c->lock);
+	return rc == 0;
+}
+
+static struct crew *gather(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared)
+{
+	struct crew *c = calloc(1, sizeof(*c) + (size_t)topo->n * sizeof(c->members[0]));
+	pthread_condattr_t attr;
+
+	if (c == NULL)
+		return NULL;
+	c->team = (struct team){ .topo = topo, .shared = shared, .work = work };
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->ended, &attr);
+	pthread_condattr_destroy(&attr);
+	return c;
+}
+
+static void dismiss(struct crew *c)
+{
+	pthread_cond_destroy(&c->ended);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+bool team_run_until(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared, double until)
+{
+	struct crew *c = gather(topo, work, shared);
+	int64_t began = read_ns(CLOCK_MONOTONIC);
 	int n = 0, rc;
 
-	if (members == NULL) {
+	if (c == NULL) {
 		errno = ENOMEM;
 		return false;
 	}
-	rc = pthread_barrier_init(&team.barrier, NULL, (unsigned)topo->n);
+	rc = pthread_barrier_init(&c->team.barrier, NULL, (unsigned)topo->n);
 	if (rc != 0)
 		goto end;
-	pthread_mutex_lock(&gate);
+	pthread_mutex_lock(&c->lock);
 	for (; n < topo->n && rc == 0; n++) {
-		members[n] = (struct member){ .team = &team, .index = n, .gate = &gate, .go = &go };
-		rc = start(&members[n], topo->cpus[n]);
+		c->members[n] = (struct member){ .crew = c, .index = n };
+		rc = start(&c->members[n], topo->cpus[n]);
 		if (rc != 0)
 			break;
 	}
-	go = rc == 0;
-	pthread_mutex_unlock(&gate);
+	c->go = rc == 0;
+	c->at_work = n;
+	pthread_mutex_unlock(&c->lock);
+	if (!wait_for_all(c, c->go ? until : INFINITY)) {
+		add_up_late(c, n, began);
+		errno = ETIME;
+		return false;
+	}
 	for (int i = 0; i < n; i++)
-		pthread_join(members[i].thread, NULL);
-	if (go)
-		add_up(&team, members, n);
-	pthread_barrier_destroy(&team.barrier);
+		pthread_join(c->members[i].thread, NULL);
+	if (c->go)
+		add_up(&c->team, c->members, n);
+	pthread_barrier_destroy(&c->team.barrier);
 end:
-	free(members);
+	dismiss(c);
 	errno = rc;
 	return rc == 0;
+}
+
+bool team_run(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared)
+{
+	return team_run_until(topo, work, shared, INFINITY);
 }
 
 static void meet(struct team *team, bool counts)

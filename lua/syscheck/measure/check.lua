@@ -28,9 +28,9 @@ local function take(results, measurement, measured)
    for _, m in ipairs(metrics.LIST) do
       if m.kernel == measurement.kernel then
          if measurement.state == "ok" then
-            local value, why = metrics.measured(m, measurement.result)
-            results[m.name] = value and { value = value, cpus = measured, loss = measurement.loss,
-               others = measurement.others } or { unknown = why }
+            local value, why, bound = metrics.measured(m, measurement.result)
+            results[m.name] = { value = value, unknown = not value and why or nil, bound = bound, cpus = measured,
+               loss = measurement.loss, others = measurement.others }
          elseif measurement.state == "corrupt" then
             results[m.name] = { corrupt = measurement.reason }
          else
@@ -171,7 +171,7 @@ local function rate_all(out, inventory, limits, root, history)
       parts.take(out.results, inventories.read(root), limits, history)
       rated = verdict.rate(out.results, limits)
    end
-   verdict.settle(rated, out.first)
+   out.unconfirmed = verdict.settle(rated, out.first)
    return rated
 end
 
@@ -182,10 +182,11 @@ end
 -- @param from counters.snapshot at the begin
 -- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
 --   policy says that it does (for one failing metric at least), metrics (see
---   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason,
---   text = one sentence, kernel_s = wall seconds in kernels, box_s = their
---   time boxes, duration_s, after = counters.snapshot at the end, watched = it is known who else
---   used the node, busy = state of busy.follow where they did through all of the check }
+--   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,
+--   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
+--   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end,
+--   watched = it is known who else used the node, busy = state of busy.follow where they did through
+--   all of the check }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy

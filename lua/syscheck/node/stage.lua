@@ -48,6 +48,9 @@ function stage.log_failures(result)
          log.error("%s", m.text)
       end
    end
+   if result.unconfirmed then
+      log.error("NOT CONFIRMED: %s", result.unconfirmed)
+   end
 end
 
 --- Drains a node that is bad, confirmed, and logs what came of it.

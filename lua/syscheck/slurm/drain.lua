@@ -3,6 +3,7 @@
 local uv = require("luv")
 local comment = require("syscheck.slurm.comment")
 local files = require("syscheck.lib.files")
+local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
 local command = require("syscheck.slurm.command")
 local storm = require("syscheck.slurm.storm")
@@ -76,7 +77,7 @@ function Calls:is_ours(reason)
    local sinfo = self.program:gsub("scontrol$", "sinfo")
    local text = self:run(sinfo, { "--noheader", "--nodes=" .. self.name, "--format=%T %E" }, CHECK_S, 1.5)
    local state, standing = (text or ""):match("^(%S+) ([^\n]*)")
-   return state ~= nil and state:find("dr", 1, true) ~= nil and standing:gsub("%s+$", "") == reason
+   return state ~= nil and state:find("dr", 1, true) ~= nil and printable.trimmed(standing) == reason
 end
 
 -- UNDRAIN and not RESUME: that one would also cancel a reboot that an admin asked for.

@@ -105,6 +105,28 @@ local function judge_disturbed(m, out, result, limits)
    out.text = ("busy, not rated: %s; %s"):format(words, out.text)
 end
 
+-- The limit that decides: one that is broken, a limit that fails before one that warns, else the
+-- tightest. The best that a value can be is compared with what it may not be worse than.
+-- @return limit or nil, one of the others: for CPUs that were not measured
+local function decisive(m, result, limits)
+   local value, worse = result.value or result.bound, m.better == "higher" and "<" or ">"
+   local by, other
+   for _, limit in ipairs(value and limits or {}) do
+      if not cpus.fit(result.cpus, limit) then
+         -- The baseline's, which names its CPUs, rather than the policy's.
+         other = limit.cpus and limit or other or limit
+      elseif not result.bound or limit.op == worse then
+         local outranks = by and (not beyond(value, by) or (limit.action == "fail" and by.action ~= "fail"))
+         if not by or (outranks and beyond(value, limit)) then
+            by = limit
+         elseif not beyond(value, limit) and not beyond(value, by) then
+            by = tighter(by, limit)
+         end
+      end
+   end
+   return by, other
+end
+
 local function rate_one(m, result, limits)
    if m.expected and limits[1] then
       return parts.rate(m, result, limits[1])
@@ -115,28 +137,13 @@ local function rate_one(m, result, limits)
       out.source = "the kernel's verification"
       return out
    end
-   if result.unknown then
+   local by, other = decisive(m, result, limits)
+   if result.unknown and not (by and beyond(result.bound, by)) then
       out.status, out.text = "unknown", ("%s: not measured: %s"):format(m.label, result.unknown)
       return out
    end
-   out.value = result.value
+   out.value, out.bound = result.value or result.bound, result.unknown and true or nil
    local shown = metrics.show(m, out.value, true)
-   local by, other
-   for _, limit in ipairs(limits) do
-      if not cpus.fit(result.cpus, limit) then
-         -- The baseline's, which names its CPUs, rather than the policy's.
-         other = limit.cpus and limit or other or limit
-      elseif beyond(out.value, limit) then
-         -- A limit that fails outranks one that warns.
-         if not by or not beyond(out.value, by) or (limit.action == "fail" and by.action ~= "fail") then
-            by = limit
-         end
-      elseif not by then
-         by = limit
-      elseif not beyond(out.value, by) then
-         by = tighter(by, limit)
-      end
-   end
    local strange = result.cpus and not result.cpus.jobs
    if (other and not (by and beyond(out.value, by))) or (strange and not by) then
       out.status, out.text = "unknown", ("%s %s not rated: %s"):format(m.label, shown, cpus.why(result.cpus, other))
@@ -151,7 +158,7 @@ local function rate_one(m, result, limits)
    out.limit, out.op, out.source = by.bound, by.op, by.source
    if beyond(out.value, by) then
       out.status = by.action == "fail" and "fail" or "warn"
-      out.text = ("%s %s %s %s (%s)"):format(m.label, metrics.show(m, out.value), by.op,
+      out.text = ("%s %s %s %s (%s)"):format(metrics.label(m, out), metrics.show(m, out.value), by.op,
          metrics.show(m, by.bound, true), by.source)
    else
       out.status = "pass"
@@ -180,12 +187,14 @@ end
 
 --- Rates a check.
 -- @param results { metric = { value = number, loss = share that others explain, others = who
---   (see busy.loss, busy.words), text = what to say of it } | { unknown = why } |
---   { corrupt = what } }; a metric that was not looked at is absent
+--   (see busy.loss, busy.words), text = what to say of it } |
+--   { unknown = why, bound = the best that it can be, or nil } | { corrupt = what } }; a metric
+--   that was not looked at is absent
 -- @param limits from verdict.limits
 -- @return { status = fail|unknown|warn|pass|unrated, corrupt = bool, metrics = list of
---   { name, status, value, limit, op, source, text, busy = others used the node, not rated } in the
---   order of metrics.LIST, text = one sentence on the node }
+--   { name, status, value, bound = true where the value is the best that it can be, limit, op, source,
+--   text, busy = others used the node, not rated } in the order of metrics.LIST, text = one
+--   sentence on the node }
 function verdict.rate(results, limits)
    local out = { metrics = {} }
    for _, m in ipairs(metrics.LIST) do
@@ -200,23 +209,30 @@ function verdict.rate(results, limits)
    return out
 end
 
---- Two measurements make a fail: one that the second did not repeat is a warning, and one whose
--- first was disturbed is not known.
+--- Two measurements make a fail. One that the second does not repeat is a warning. Where the
+-- first was disturbed, or the second gives no value (it was killed, not begun so near the
+-- deadline, disturbed), it is neither confirmed nor excused: unknown, with what was found.
 -- @param rated of the second measurement; changed
 -- @param first { metric = what the first one was rated }, of those that were measured twice
+-- @return the first one's sentence, where it is neither confirmed nor excused
 function verdict.settle(rated, first)
+   local open
    for _, r in ipairs(rated.metrics) do
       local before = first[r.name]
       if before and before.status == "fail" and r.status == "pass" then
          r.status = "warn"
          r.text = ("%s; not confirmed by a second run: %s"):format(before.text,
             metrics.show(metrics.BY_NAME[r.name], r.value, true))
+      elseif before and before.status == "fail" and r.status == "unknown" then
+         r.text = ("%s; not confirmed: %s"):format(before.text, r.text)
+         open = open or r.text
       elseif before and before.busy and r.status == "fail" and not r.corrupt then
          r.status, r.busy = "unknown", true
          r.text = ("%s; then %s"):format(before.text, r.text)
       end
    end
    rated.status = status_of(rated.metrics)
+   return open
 end
 
 --- One sentence on the node: the worst metric's, corruption first, and how many more are

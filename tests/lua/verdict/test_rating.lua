@@ -47,6 +47,35 @@ function TestVerdict:test_baseline_floor_and_its_reason()
    lu.assertEquals(verdict.reason(rated), "triad 61.3 < 77.4 GB/s (class c1, median 86.0)")
 end
 
+-- A time box too short for a measurement: what is known is the best that the value can be.
+function TestVerdict:test_a_bound_fails_below_the_limit_and_is_unknown_above()
+   local l = limits("limits = { gflops = { min = 100 }, latency_ns = { max = 200, action = 'fail' } }")
+   local rated = verdict.rate({ gflops = { unknown = "dgemm: too slow for its time box", bound = 30 } }, l)
+   lu.assertEquals({ rated.status, verdict.reason(rated) }, { "fail", "dgemm at most 30.0 < 100 GFLOP/s (policy)" })
+   lu.assertEquals({ by_name(rated, "gflops").value, by_name(rated, "gflops").bound }, { 30, true })
+   rated = verdict.rate({ gflops = { unknown = "dgemm: too slow for its time box", bound = 130 } }, l)
+   lu.assertEquals({ rated.status, rated.text }, { "unknown", "dgemm: not measured: dgemm: too slow for its time box" })
+   lu.assertNil(by_name(rated, "gflops").value)
+   rated = verdict.rate({ latency_ns = { unknown = "numa: too slow for its time box", bound = 300 } }, l)
+   lu.assertEquals(verdict.reason(rated), "latency at least 300 > 200 ns (policy)")
+   lu.assertEquals(verdict.rate({ latency_ns = { unknown = "x", bound = 100 } }, l).status, "unknown")
+   -- At most 30 is not above 1.
+   for _, other in ipairs({ "", "limits = { gflops = { max = 1 } }" }) do
+      lu.assertEquals(verdict.rate({ gflops = { unknown = "x", bound = 30 } }, limits(other)).status, "unknown")
+   end
+end
+
+-- Arrays in the caches are fast and no memory bandwidth: no pass, but slow memory is slower still.
+function TestVerdict:test_what_is_a_bound()
+   local m, g = metrics.BY_NAME.triad_gbs, metrics.BY_NAME.gflops
+   lu.assertEquals({ metrics.measured(m, { triad_gbs = 20, array_mb = 10, llc_mb = 32, array_limit = "time" }) },
+      { nil, "stream: time for 30 MB of arrays only, caches hold 32 MB", 20 })
+   lu.assertEquals({ metrics.measured(g, { gflops = 20, unfinished = "calls" }) },
+      { nil, "dgemm: too slow for its time box", 20 })
+   lu.assertEquals({ metrics.measured(g, { gflops = 0, unfinished = "calls" }) }, { nil, "dgemm: too slow for its time box" })
+   lu.assertEquals({ metrics.measured(g, { gflops = 20, unfinished = false }) }, { 20 })
+end
+
 function TestVerdict:test_tolerance_is_never_tighter_than_the_spread()
    local m = metrics.BY_NAME.triad_gbs
    lu.assertAlmostEquals(baseline.limit({ median = 100, mad_pct = 1, tolerance_pct = 15 }, m, 0.10), 85, 1e-9)
