@@ -95,6 +95,9 @@ function epilog.main(get, options, again)
    end
 
    forget(node, job)
+   -- The class stays the last check's: what changed during the job is the next one's to report.
+   local last = node:read_state("last.json")
+   to.class = last and last.class
    node:save_state("last.json", to)
    if is_suspect(delta) then
       ledger.make_due(node, ledger.read(node, to.boot_id), "throttled, or memory errors")

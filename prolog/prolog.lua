@@ -147,6 +147,7 @@ function prolog.main(get, options)
    local m = mark.read(node, from.boot_id)
    local lvl, note, l, by_user = decide(node, job, asked, whole, from.boot_id, begin_s, m)
    note = forged or note
+   node.alone = not node.lock -- on a machine of several nodes a job's process may be another node's
 
    local result = check.run(lvl, node, hardware, from)
    stage.log_failures(result)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "team.h"
 #include "widen.h"
 
 int kernel_fail(const char *format, ...)
@@ -41,8 +42,14 @@ void kernel_unfinished(struct result *r, const char *what)
 
 int kernel_finish(struct result *r, const struct topo *topo, double started)
 {
+	const struct team_lost lost = team_lost();
 	char mems[1024];
 
+	if (lost.cpu >= 0) {
+		result_number(r, "lost_pct", 100 * lost.share);
+		result_number(r, "lost_core_pct", 100 * lost.most);
+		result_integer(r, "lost_cpu", lost.cpu);
+	}
 	result_integer(r, "threads", topo->n);
 	result_string(r, "cpus", topo->cpus_text);
 	if (widen_mems(mems, sizeof(mems)))

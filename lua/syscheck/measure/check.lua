@@ -1,6 +1,7 @@
 --- Runs one check: kernels under a deadline, the verdict, one confirming re-run.
 -- The same for the prolog and the command line.
 local uv = require("luv")
+local busy = require("syscheck.verdict.busy")
 local counters = require("syscheck.hardware.snapshot")
 local cpus = require("syscheck.hardware.cpus")
 local deltas = require("syscheck.counters.deltas")
@@ -9,8 +10,10 @@ local inventories = require("syscheck.hardware.inventory")
 local kernels = require("syscheck.measure.kernels")
 local level = require("syscheck.policy.level")
 local metrics = require("syscheck.catalogue.metrics")
+local others = require("syscheck.measure.others")
 local parts = require("syscheck.verdict.parts")
 local throttle = require("syscheck.counters.throttle")
+local time = require("syscheck.lib.time")
 local verdict = require("syscheck.verdict.rating")
 
 local check = {}
@@ -25,8 +28,8 @@ local function take(results, measurement, measured)
       if m.kernel == measurement.kernel then
          if measurement.state == "ok" then
             local value, why, bound = metrics.measured(m, measurement.result)
-            results[m.name] = value and { value = value, cpus = measured }
-               or { unknown = why, bound = bound, cpus = measured }
+            results[m.name] = { value = value, unknown = not value and why or nil, bound = bound, cpus = measured,
+               loss = measurement.loss, others = measurement.others }
          elseif measurement.state == "corrupt" then
             results[m.name] = { corrupt = measurement.reason }
          else
@@ -63,9 +66,13 @@ end
 
 local function measure_kernels(out, names, lvl, node, deadline, attempt)
    for _, name in ipairs(names) do
+      -- Who disturbs is looked for where it has to be explained.
+      local before = others.begin(node.root, attempt > 1 or out.disturbed)
       local measurement = kernels.measure(name, node.policy.kernels[name][lvl], deadline - now_s(),
          { args = out.set.args, give_up = node.give_up })
       measurement.attempt = attempt
+      measurement.loss, measurement.others = others.finish(before, measurement.result, out.busy_before, out.from)
+      out.disturbed = out.disturbed or measurement.others ~= nil
       out.runs[#out.runs + 1] = measurement
       local measured = measurement.result and out.set:describe(measurement.result)
       out.cpus = out.cpus or measured
@@ -83,40 +90,17 @@ local function cpus_of(node)
    return set
 end
 
--- Kernels behind the metrics that failed by their value.
+-- Kernels behind the metrics that failed by their value, or would have.
 local function failing_kernels(rated)
    local names, seen = {}, {}
    for _, r in ipairs(rated.metrics) do
       local kernel = metrics.BY_NAME[r.name].kernel
-      if r.status == "fail" and not r.corrupt and kernel and not seen[kernel] then
+      if (r.status == "fail" or r.busy) and not r.corrupt and kernel and not seen[kernel] then
          seen[kernel] = true
          names[#names + 1] = kernel
       end
    end
    return names
-end
-
--- What became of a first failure: a second measurement that passes makes it a warning. One
--- that gives no value (it was killed, or not begun so near the deadline) confirms nothing and
--- excuses nothing: unknown, with what the first one found.
--- @return the first one's sentence, where it is neither confirmed nor excused
-local function soften(rated, first)
-   local open
-   for _, r in ipairs(rated.metrics) do
-      local before = first[r.name]
-      if before and r.status == "pass" then
-         r.status = "warn"
-         r.text = ("%s; not confirmed by a second run: %s"):format(before.text,
-            metrics.show(metrics.BY_NAME[r.name], r.value, true))
-         if rated.status == "pass" then
-            rated.status = "warn"
-         end
-      elseif before and r.status == "unknown" then
-         r.text = ("%s; not confirmed: %s"):format(before.text, r.text)
-         open = open or r.text
-      end
-   end
-   return open
 end
 
 local function active(out, lvl, node, limits, deadline)
@@ -137,7 +121,7 @@ local function active(out, lvl, node, limits, deadline)
    -- Beside a wrong result, too: that one may only be observed, and these drain.
    if #again > 0 then
       for _, r in ipairs(rated.metrics) do
-         if r.status == "fail" then
+         if r.status == "fail" or r.busy then
             out.first[r.name] = r
          end
       end
@@ -149,6 +133,20 @@ local function active(out, lvl, node, limits, deadline)
       out.runs[#out.runs + 1] = measurement
    end
    release()
+end
+
+-- Who kept the node busy through all of the check, and whether that is a finding.
+local function follow(out, node)
+   local known = false
+   for _, measurement in ipairs(out.runs) do
+      known = known or measurement.loss ~= nil
+   end
+   if known then
+      out.busy = busy.follow(out.busy_before, out.runs, out.from)
+      local text = busy.finding(out.busy, node.alone)
+      out.results.others_cpus = text and { value = out.busy.cpus, text = text }
+   end
+   out.watched = known
 end
 
 -- Rates what the machine has against what it should have. A lack that may drain is
@@ -168,13 +166,13 @@ local function rate_all(out, inventory, limits, root, history)
       parts.take(out.results, inventories.read(root), limits, history)
       rated = verdict.rate(out.results, limits)
    end
-   out.unconfirmed = soften(rated, out.first)
+   out.unconfirmed = verdict.settle(rated, out.first)
    return rated
 end
 
 --- Runs a check.
 -- @param lvl level that was decided
--- @param node from node.open
+-- @param node from node.open; its `alone`: a process of a job is one that its job has left
 -- @param inventory from inventory.read
 -- @param from counters.snapshot at the begin
 -- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
@@ -183,14 +181,18 @@ end
 --   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
 --   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end,
 --   interrupted = why kernels could not begin or end, of no fault of theirs or the node's, orphan =
---   nobody waits for the result }
+--   nobody waits for the result, watched = it is known who else used the node, busy = state of
+--   busy.follow where they did through all of the check }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy
    local limits = verdict.limits(p, inventory.class, node.baseline, inventory.class_before)
    local out = { level = lvl, results = {}, runs = {}, first = {} }
+   out.from = { boot_id = from.boot_id, s = started, time = time.show(os.time()) }
    if level.is_active(lvl) then
+      out.busy_before = node:read_state(busy.FILE)
       active(out, lvl, node, limits, started + p.deadline[lvl])
+      follow(out, node)
    end
    out.after = level.is_active(lvl) and counters.snapshot(node.root) or from
    local last = lvl ~= "none" and node:read_state("last.json") or nil
@@ -222,7 +224,7 @@ function check.run(lvl, node, inventory, from)
       out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s
    end
    out.duration_s = now_s() - started
-   out.results, out.first, out.set = nil, nil, nil
+   out.results, out.first, out.set, out.from, out.busy_before = nil, nil, nil, nil, nil
    return out
 end
 

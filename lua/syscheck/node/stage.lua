@@ -1,6 +1,7 @@
 --- What prolog, epilog and health program have in common.
 local uv = require("luv")
 local ancestors = require("syscheck.node.ancestors")
+local busy = require("syscheck.verdict.busy")
 local drain = require("syscheck.slurm.drain")
 local environment = require("syscheck.slurm.environment")
 local files = require("syscheck.lib.files")
@@ -58,12 +59,17 @@ function stage.publish(node, job, result, asked, note)
    end
 end
 
---- Logs what a check could not measure, and wrong data.
+--- Logs what a check could not measure or rate, wrong data, and who stays on the node.
 -- @param result from check.run
 function stage.log_failures(result)
    for _, measurement in ipairs(result.runs) do
       if measurement.state ~= "ok" then
          log.error("%s%s", measurement.state == "corrupt" and "WRONG DATA: " or "", measurement.reason)
+      end
+   end
+   for _, m in ipairs(result.metrics) do
+      if m.busy or m.name == "others_cpus" then
+         log.error("%s", m.text)
       end
    end
    if result.unconfirmed then
@@ -174,6 +180,11 @@ end
 -- @param l ledger, as it was before it was paid ahead
 -- @param asked true: somebody asked for the check
 function stage.remember(node, l, result, begin_s, asked)
+   if result.busy then
+      node:save_state(busy.FILE, result.busy)
+   elseif result.watched then
+      node:forget_state(busy.FILE)
+   end
    local saved = node:save_state("last.json", result.after)
    if saved and result.interrupted then
       ledger.restore(node, l) -- it is as due as it was

@@ -12,7 +12,9 @@ local function part(m, rated)
       return m.label .. (rated.corrupt and " WRONG RESULT" or " n/a")
    end
    local text = metrics.label(m, rated) .. " " .. metrics.show(m, rated.value, true)
-   if (rated.status == "fail" or rated.status == "warn") and rated.limit and m.kernel then
+   if rated.busy then
+      text = text .. " (busy, not rated)"
+   elseif (rated.status == "fail" or rated.status == "warn") and rated.limit and m.kernel then
       text = ("%s (limit %s)"):format(text, metrics.show(m, rated.limit))
    end
    return text
