@@ -26,7 +26,7 @@ local function take(results, measurement, measured)
       if m.kernel == measurement.kernel then
          if measurement.state == "ok" then
             local value, why, bound = metrics.measured(m, measurement.result)
-            results[m.name] = value and { value = value, cpus = measured } or { unknown = why, bound = bound, cpus = measured }
+            results[m.name] = { value = value, unknown = not value and why or nil, bound = bound, cpus = measured }
          elseif measurement.state == "corrupt" then
             results[m.name] = { corrupt = measurement.reason }
          else
