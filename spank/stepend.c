@@ -18,6 +18,7 @@
 #include "energy.h"
 #include "place.h"
 #include "status.h"
+#include "stopped.h"
 #include "totals.h"
 
 /* A node with thousands of mounts. */
@@ -35,6 +36,7 @@ static struct {
 	bool on;
 	uint32_t job;
 	uint32_t step;
+	pid_t stepd;
 	uint32_t tasks; /* of this node */
 	uint32_t ended;
 	char dir[PATH_MAX];
@@ -284,6 +286,7 @@ int stepend_begin(spank_t sp, struct args args)
 	}
 	if (spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &ctx.tasks) != ESPANK_SUCCESS)
 		ctx.tasks = 0;
+	ctx.stepd = getpid();
 
 	ctx.totals.steps = 1;
 	locate("/proc/self/cgroup");
@@ -300,7 +303,12 @@ int stepend_task_forked(spank_t sp)
 	char path[64];
 	pid_t pid;
 
-	if (!ctx.on || ctx.step == SLURM_EXTERN_CONT || places->version != 0 || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
+	if (!ctx.on || ctx.step == SLURM_EXTERN_CONT)
+		return 0;
+	/* Where the job has namespaces of its own, newer Slurms call this in a clone of slurmstepd. */
+	if (getpid() == ctx.stepd && stopped_watch(ctx.tasks) < 0)
+		slurm_debug("syscheck: for how long step %u is stopped will not be known", ctx.step);
+	if (places->version != 0 || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
 	locate(path);
@@ -310,6 +318,7 @@ int stepend_task_forked(spank_t sp)
 int stepend_task_exit(spank_t sp)
 {
 	(void)sp;
+	stopped_ended();
 	/* The step's groups count for all its tasks: the last one reads them. */
 	if (!ctx.on || ctx.step == SLURM_EXTERN_CONT || ++ctx.ended < ctx.tasks)
 		return 0;
@@ -330,6 +339,7 @@ static void read_all(spank_t sp)
 	if (throttled != CG_UNKNOWN && ctx.totals.outer_begin != CG_UNKNOWN)
 		ctx.totals.outer.value = throttled;
 	ctx.totals.version = ctx.places.version;
+	ctx.totals.stopped_ms = stopped_ms();
 	identify(sp);
 }
 

@@ -170,6 +170,33 @@ between() {
 	[ "$(record "$later" '#r.others .. " " .. math.tointeger(r.others[1])')" = "1 $long" ]
 }
 
+@test "suspended time is known, and no run time" {
+	local job from to
+	job=$(submit -w n1 <<-'SCRIPT'
+		echo $$ >"started.$SLURM_JOB_ID"
+		until [ -e "go.$SLURM_JOB_ID" ]; do sleep 0.1; done
+	SCRIPT
+	)
+	eventually 30 test -s "started.$job"
+	scontrol suspend "$job"
+	eventually 30 is_stopped "$(<"started.$job")"
+	from=$(date +%s%3N)
+	sleep 1
+	to=$(date +%s%3N)
+	scontrol resume "$job"
+	touch "go.$job"
+	ended "$job"
+	[ "$(record "$job" "r.cgroup.suspended_ms >= $((to - from)) and r.cgroup.suspended_ms < 1000 * r.elapsed_s")" = true ]
+	# One that was not.
+	job=$(submit -w n1 <<<true)
+	ended "$job"
+	[ "$(record "$job" 'r.cgroup.suspended_ms')" = 0 ]
+}
+
+is_stopped() {
+	grep -q '^State:.*stopped' "/proc/$1/status"
+}
+
 @test "a step whose slurmstepd is killed leaves nothing, the other steps' data stays" {
 	local job dir pid=
 	job=$(submit -w n1 <<-'SCRIPT'

@@ -30,7 +30,7 @@ local function numbers(text, count)
 end
 
 --- Parses the plugin's file.
--- @return { version, steps, sure, name (bytes), array, restart, energy_uj, step = { name = number },
+-- @return { version, steps, sure, name (bytes), array, restart, energy_uj, stopped_ms, step = { name = number },
 --   tasks = { ... }, job = { ... }, outer_us }; nil for anything but a whole one
 function steps.parse(text)
    if #text ~= FILE_SIZE or text:sub(1, #HEAD + 1) ~= HEAD .. "\n" or text:sub(-5) ~= "\nend\n" then
@@ -47,9 +47,9 @@ function steps.parse(text)
          -- value, group, sum of those before, value at the begin
          local n = numbers(rest, 4)
          out.outer_us = n and math.max(0, n[1] - n[4]) + n[3]
-      elseif key == "energy" then
+      elseif key == "energy" or key == "stopped" then
          local n = numbers(rest, 1)
-         out.energy_uj = n and n[1]
+         out[key == "energy" and "energy_uj" or "stopped_ms"] = n and n[1]
       elseif key == "array" then
          out.array = numbers(rest, 2)
       elseif key == "name" then
@@ -90,6 +90,7 @@ function steps.cgroup(left)
          by_tasks[#by_tasks + 1] = name
       end
    end
+   out.suspended_ms = left.stopped_ms
    out.by_tasks = #by_tasks > 0 and by_tasks or nil
    -- Each group counts its own quota only, so all levels add up.
    local job, step, outer = left.job.cpu_throttled_us, left.step.cpu_throttled_us, left.outer_us

@@ -63,6 +63,16 @@ function TestRecord:test_when_a_job_ran_is_by_one_clock()
    lu.assertEquals(span("2026-11-20T08:01:00Z", "yesterday", 60), { 0, 60, 0 })
 end
 
+-- Suspended time is no run time, but it went by.
+function TestRecord:test_a_suspended_job()
+   local row = assert(record.read(line({ elapsed_s = 60.5, cgroup = { suspended_ms = 20250 } })))
+   lu.assertEquals(row.elapsed_s, 40.25)
+   lu.assertEquals(row.time_s - row.begin_s, 60)
+   lu.assertEquals(row.job.end_s - row.job.begin_s, 60)
+   lu.assertEquals(assert(record.read(line({ elapsed_s = 5, cgroup = { suspended_ms = 9000 } }))).elapsed_s, 0)
+   lu.assertNil(assert(record.read(line({ cgroup = { suspended_ms = 9000 } }))).elapsed_s)
+end
+
 function TestRecord:test_null_is_absent()
    local row = assert(record.read((line({ elapsed_s = 5 }):gsub('"elapsed_s":5', '"elapsed_s":null,"delta":null'))))
    lu.assertNil(row.elapsed_s)
