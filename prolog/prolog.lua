@@ -18,6 +18,7 @@ local mark = require("syscheck.slurm.mark")
 local policy_bounds = require("syscheck.policy.bounds")
 local printable = require("syscheck.lib.printable")
 local records = require("syscheck.spool.records")
+local requeue = require("syscheck.slurm.requeue")
 local resume = require("syscheck.slurm.resume")
 local runs = require("syscheck.node.runs")
 local show = require("syscheck.verdict.show")
@@ -113,6 +114,21 @@ local function join_notes(note, more)
    return note and note .. "; " .. more or more
 end
 
+-- Whether the job starts on a node that is drained, as Slurm could only cancel it and the site wants
+-- it to run. Not on one that computes wrong. What slurmctld does not answer cancels no job.
+-- @return whether it does, and a note for the record
+local function starts_anyway(node, job, result, until_s)
+   if node.policy.no_requeue ~= "start" or result.corrupt then
+      return false
+   end
+   local possible, err = requeue.is_possible(node.policy.scontrol, job.id, until_s - node.now_s())
+   if err then
+      log.error("whether the job can be requeued: %s", err)
+   end
+   return not possible, possible == false and "drained; Slurm cannot requeue this job, so it starts here"
+      or "drained; whether Slurm can requeue this job is not known, so it starts here"
+end
+
 --- Runs the prolog's work.
 -- @param get function(name) -> environment variable
 -- @param options of node.open, for tests
@@ -136,7 +152,7 @@ function prolog.main(get, options)
    if ended then
       log.info("ended the health check of process %d", ended)
    end
-   node:slurm_conf(get("SLURM_CONF"))
+   node:remember_slurm(get)
    local begin_s = node.now_s()
    local asked, forged = asked_level(get)
    local hardware = inventory.read(node.root)
@@ -148,8 +164,8 @@ function prolog.main(get, options)
    local result = check.run(lvl, node, hardware, from)
    stage.log_failures(result)
    local record = records.check("prolog", node, hardware, result)
-   record.job, record.asked = job, asked
-   local action = "none"
+   record.job, record.asked = records.job(job), asked
+   local action, starts = "none", false
    mark.checked(node, m, result, begin_s)
    local found = mark.finding(node, m, result, record.id, begin_s)
    if result.confirmed and not result.enforced then
@@ -160,10 +176,15 @@ function prolog.main(get, options)
       -- it if this agent does not come that far. The same id: one check, one record.
       record.note = note
       jobs.keep_record(node, job.id, from, record)
-      action, record.drain = stage.drain(node, found, m, from.boot_id,
-         { until_s = started / 1e9 + calls_end_s(node), job = job })
+      local until_s = started / 1e9 + calls_end_s(node)
+      action, record.drain = stage.drain(node, found, m, from.boot_id, { until_s = until_s, job = job })
       if action ~= "drain" then
          note = join_notes(note, action == "storm" and "storm guard: not drained" or "undecided: not drained")
+      else
+         local why
+         starts, why = starts_anyway(node, job, result, until_s)
+         record.drain.starts = starts or nil
+         note = starts and join_notes(note, why) or note
       end
    end
    record.note, record.action = note, action
@@ -179,7 +200,7 @@ function prolog.main(get, options)
    if not ok then
       log.error("begin snapshot: %s", err)
    end
-   return action == "drain" and prolog.NODE_BAD or prolog.GO
+   return action == "drain" and not starts and prolog.NODE_BAD or prolog.GO
 end
 
 return prolog

@@ -89,6 +89,37 @@ repair() {
 	[ "$(record check 'r.level')" = passive ]
 }
 
+@test "its records name the cluster as those of jobs do: from the last prolog, else from slurm.conf" {
+	policy "$base, budget = 0"
+	local dir=$BATS_TEST_TMPDIR/conf
+	mkdir "$dir"
+	printf 'include names.conf\nSlurmctldHost=h\n' >"$dir/slurm.conf"
+	printf '# ClusterName=no\nClusterName=Chem_HPC\nNodeName=t1\n' >"$dir/names.conf"
+	# No prolog has said where it is.
+	unshare --mount bash -c 'd=/etc/slurm
+		[ -d "$d" ] || { mount -t tmpfs none /opt && d=/opt/slurm/etc && mkdir -p "$d"; }
+		mount --bind "$1" "$d" && env -i SLURMD_NODENAME=t1 "$2"' - "$dir" "$P/libexec/syscheck/health"
+	[ "$(record check r.cluster)" = chem_hpc ]
+	rm -r "$P/var/lib/syscheck"
+	# An older prolog's environment, or a configless node: only the place is known.
+	prolog SLURM_CLUSTER_NAME= SLURM_CONF="$dir/slurm.conf"
+	epilog SLURM_CLUSTER_NAME= SLURM_CONF="$dir/slurm.conf"
+	[ "$(record job r.cluster)" = chem_hpc ]
+	rm -f "$SPOOL" "$P/var/lib/syscheck/last_health.json"
+	health
+	[ "$(record check r.cluster)" = chem_hpc ]
+	prolog
+	epilog
+	rm -f "$SPOOL" "$P/var/lib/syscheck/last_health.json"
+	health
+	[ "$(record check 'r.trigger .. r.cluster')" = healthtest ]
+	# What is no file is not waited for.
+	rm -r "$P/var/lib/syscheck" "$SPOOL" "$dir/slurm.conf"
+	mkfifo "$dir/slurm.conf"
+	prolog SLURM_CLUSTER_NAME= SLURM_CONF="$dir/slurm.conf"
+	[ "$(record check r.trigger)" = prolog ]
+}
+
 @test "level none and passive, budget 0: no kernels" {
 	policy "$base, health = { level = 'none' }"
 	health

@@ -87,9 +87,8 @@ settles() {
 
 @test "AdminComment: one task of an array is told, not all of them" {
 	fake_slurm "case \"\$*\" in
-		'show job 4711') printf 'JobId=4712 ArrayJobId=4711 ArrayTaskId=1 JobName=x\n   AdminComment=of another task \n\n'
-			printf 'JobId=4711 ArrayJobId=4711 ArrayTaskId=2 JobName=x\n\n'; exit 0 ;;
-		'show job 4711_2') set -- show job 4711 ;;
+		*' --jobs=4711 '*) printf '%-12s%-12s%-12s%-12s%-12s%s\n' 4712 4711 1 N/A N/A 'of another task' \
+			4711 4711 2 N/A N/A \"\$(cat '$P/slurm/admin' 2>/dev/null || echo '(null)')\"; exit 0 ;;
 		'update jobid=4711_2 '*) set -- update jobid=4711 \"\$3\" ;;
 		'update jobid='*) exit 1 ;; esac"
 	run prolog
@@ -514,7 +513,7 @@ settles() {
 }
 
 @test "the agent is killed while it tells the job's owner: the node knows that it drained itself" {
-	fake_slurm '[ "$1 $2" != "show job" ] || { kill -KILL $PPID; sleep 2; }'
+	fake_slurm '[ "$1" != --noheader ] || { kill -KILL $PPID; sleep 2; }'
 	run prolog
 	[ "$status" -eq 0 ]
 	[ -s "$P/slurm/reason" ]
@@ -546,4 +545,47 @@ settles() {
 		epilog
 		[ "$(grep -c '"status":"fail"' "$SPOOL")" = 1 ] || { echo "$stage: $(<"$SPOOL")"; return 1; }
 	done
+}
+
+# squeue ROW: what it says of the job's batch script and of requeuing it
+squeue() {
+	rm -f "$P/squeue"
+	printf '#!/bin/bash\n[[ "$*" == *Requeue* ]] || exec %q "$@"\necho "squeue $*" >>%q\n%s\n' "$P/scontrol" "$P/calls" "$1" >"$P/squeue"
+	chmod 755 "$P/squeue"
+}
+
+@test "a job that cannot be requeued: cancelled, or started on the drained node, as the policy says" {
+	local limits='limits = { triad_gbs = { min = 80 } }'
+	squeue 'echo "4711        1           0           "'
+	run prolog
+	[ "$status" -eq 1 ]
+	run ! grep -q ^squeue.*Requeue "$P/calls"
+	while IFS='|' read -r row expected note; do
+		rm -rf "$P/slurm/reason" "${P:?}/var" "$P/run"
+		policy "mode = 'enforce', no_requeue = 'start', $limits"
+		squeue "$row"
+		run prolog
+		[ "$status" -eq "$expected" ] || { echo "$row: $status"; return 1; }
+		[ -s "$P/slurm/reason" ]
+		[ "$(record check 'r.action')" = drain ]
+		[ "$(record check 'r.note')" = "$note" ] || { echo "$row: $(record check 'r.note')"; return 1; }
+		[ "$(record check 'r.drain.starts')" = "$([ "$expected" = 1 ] && echo nil || echo true)" ]
+	done <<-'CASES'
+		echo "4711  1  1"|1|nil
+		echo "4711  1  0"|0|drained; Slurm cannot requeue this job, so it starts here
+		echo "4711  0  1"|0|drained; Slurm cannot requeue this job, so it starts here
+		echo "4710  1  1"|0|drained; whether Slurm can requeue this job is not known, so it starts here
+		exit 1|0|drained; whether Slurm can requeue this job is not known, so it starts here
+		exec sleep 60|0|drained; whether Slurm can requeue this job is not known, so it starts here
+	CASES
+	grep -q 'syscheck: t1 quick fail .*drained; ' "$P/run/4711" || grep -q 'line=.*drained; ' "$P/run/4711"
+}
+
+@test "a job that cannot be requeued does not start on a node that computes wrong" {
+	policy 'mode = "enforce", no_requeue = "start"'
+	squeue 'echo "4711 1 0"'
+	kernel dgemm 'echo "{\"kernel\":\"dgemm\",\"v\":1,\"verified\":false,\"gflops\":50}"; exit 1'
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.corrupt')" = true ]
 }

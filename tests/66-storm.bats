@@ -70,6 +70,19 @@ has_reason() {
 	scancel "$job"
 }
 
+@test "a job's name that says what an AdminComment is: nothing of it is written back" {
+	local job text
+	: >"$BASE/bad.s5"
+	job=$(setpriv --reuid=65534 --regid=65534 --clear-groups sbatch --parsable -w s5 -o /dev/null \
+		-J $'x\n   AdminComment=approved by root \n\nJobId=1 ArrayJobId=1 ArrayTaskId=2 ' --wrap true)
+	[[ $(scontrol show job "$job") == *$'\n   AdminComment=approved by root '* ]]
+	eventually 30 has_reason s5 'syscheck: triad 10.0 < 80.0 GB/s (policy)'
+	eventually 20 job_is "$job" PENDING
+	text=$(squeue --noheader --jobs="$job" --Format=admin_comment:0)
+	[ "$text" = "syscheck drained s5: triad 10.0 < 80.0 GB/s (policy)" ]
+	scancel "$job"
+}
+
 # all_told JOB COUNT: so many nodes are drained, and the job's comment names each of them
 all_told() {
 	local n drained comment

@@ -128,7 +128,7 @@ as_asker() {
 	done
 	[ "$(of 'a.runs[1].name == os.getenv("NASTY")')" = true ]
 	run syscheck job 4003 --csv
-	[[ $output == *",\"'=a\\x1b[31m\\x07\"\"'; DROP TABLE run;--<script>\\x09x\","* ]]
+	[[ $output == *",\"'=a\\x1b[31m\\x07\"\"'; DROP TABLE run;'--<script>\\x09x\","* ]]
 	run syscheck job 4005
 	[[ ${lines[0]} == *"xxx...  user"* ]]
 	run syscheck job 4005 --json
@@ -291,6 +291,31 @@ teardown() {
 	[[ $stderr != *secret* ]]
 }
 
+@test "a store on a read-only file system: what is the matter, for root and by ask" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	local dir=$Q/readonly ask=$P/libexec/syscheck/ask
+	mkdir "$dir"
+	mount -t tmpfs none "$dir"
+	syscheck ingest --store "$dir/s.db" "$Q/spool"
+	printf 'return { store = "%s" }\n' "$dir/s.db" >"$P/etc/syscheck/policy.lua"
+	mount -o remount,ro "$dir"
+	run syscheck job 4010
+	local code=$status
+	run --separate-stderr syscheck ingest "$Q/spool"
+	local text=$stderr
+	mount -o remount,rw "$dir"
+	rm "$dir"/s.db-*
+	mount -o remount,ro "$dir"
+	run --separate-stderr syscheck job 4010
+	local gone=$stderr
+	run --separate-stderr env -i PATH="$PATH" SUDO_UID=0 setpriv --reuid=64998 --regid=64998 --clear-groups "$ask" job 4010
+	umount "$dir"
+	[ "$code" -eq 0 ]
+	[ "$text" = "syscheck: store $dir/s.db: its file system is read-only" ]
+	[ "$gone" = "syscheck: store $dir/s.db: its file system is read-only and its -wal and -shm are gone; copy it to where they can be made" ]
+	[[ $stderr == *"s.db: cannot be opened by this user: who runs ask may not read it, see Who may ask in docs/admin.md" ]]
+}
+
 @test "who may ask: the store's permissions decide, not this program" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	local dir=$Q/guarded
@@ -356,6 +381,58 @@ with_sudo() {
 	[ "$status" -ne 0 ] && [[ $output != *alice* ]]
 }
 
+# A site's machine: its own /etc, and nothing installed or stored yet.
+site() {
+	# shellcheck disable=SC2015
+	unshare --mount bash -c '
+		set -e
+		cp -a /etc "$1"
+		mount --bind "$1/etc" /etc
+		for d in /usr/local /var/lib /var/spool /var/log; do mount -t tmpfs none "$d"; done
+		shift
+		exec "$@"' - "$BATS_TEST_TMPDIR" "$@"
+}
+
+@test "ask: by a set-up that is done word by word as docs/admin.md says" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	local order
+	# The page leaves open which comes first: the policy, or the store.
+	for order in policy store; do
+		rm -rf "$BATS_TEST_TMPDIR/etc"
+		site "$BASH" -euc '
+			order=$1 page=$2/docs/admin.md spool=$3
+			say() { echo "FAILED: $*"; exit 1; }
+			make -s -C "$2" install >/dev/null
+			PATH=/usr/local/bin:$PATH
+			[ "$(stat -c "%a %U %G" /var/lib/syscheck-store)" = "750 root root" ]
+			groupadd hpcadmins
+			# The page says vi.
+			vi() { case $1 in *sudoers*) sed -i "s/^#\\([^ ]\\)/\\1/" "$1" ;; esac; }
+			[ "$order" = policy ] || syscheck ingest "$spool" >/dev/null
+			sed -i "s/-- store_group = /store_group = /" /etc/syscheck/policy.lua
+			syscheck config check >/dev/null
+			syscheck ingest "$spool" >/dev/null
+			commands=$(sed -n "/^## Who may ask/,/^## When/s/^    //p" "$page" | grep -v "^sudo ")
+			[ "$(wc -l <<<"$commands")" = 3 ] || say "commands: $commands"
+			eval "$commands"
+			[[ $(groups syscheck) == *hpcadmins ]]
+			visudo -cq
+			user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+			question=$(sed -n "/^## Who may ask/,/^## When/s/^    \(sudo .*\) job .*/\1/p" "$page")
+			[[ $(user $question job 4011) == "job 4011  name job1  user nobody  "* ]] || say "his own job"
+			! user $question job 4010 || say "another user'\''s job"
+			! user syscheck job 4011 || say "the store itself"
+			[[ $(setpriv --reuid=65534 --regid=65534 --groups="$(getent group hpcadmins | cut -d: -f3)" \
+				syscheck job 4010) == "job 4010 "* ]] || say "an admin"
+			[ "$(stat -c "%a %U %G" /var/lib/syscheck-store)" = "750 root hpcadmins" ]
+			# And later, when there is more.
+			cp "$spool/records.jsonl" /var/spool/again.jsonl
+			syscheck ingest /var/spool/again.jsonl >/dev/null
+			user $question why 4011 >/dev/null || say "after another ingest"
+		' - "$order" "$ROOT" "$Q/spool"
+	done
+}
+
 @test "ask: a user about his own jobs, whatever he types" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	local dir=$Q/asked ask=$P/libexec/syscheck/ask words
@@ -370,6 +447,10 @@ with_sudo() {
 	[ "$(of 'a.runs[1].user')" = nobody ]
 	run as_asker "$ask" job 4008+1 --csv
 	[ "$status" -eq 0 ]
+	# Not those of alice, where somebody's name is his number.
+	{ cat /etc/passwd && printf '%s:x:64996:64996::/:/bin/sh\n' alice 65534; } >"$Q/passwd"
+	fails 1 "job 4010: no record of such a job of yours" unshare --mount bash -c 'mount --bind "$1" /etc/passwd && shift && "$@"' \
+		- "$Q/passwd" env -i PATH="$PATH" SUDO_UID=65534 "$ask" job 4010
 	# Another's job is like one that never was.
 	fails 1 "job 4010: no record of such a job of yours" as_asker "$ask" job 4010
 	fails 1 "job 77: no record of such a job of yours" as_asker "$ask" job 77

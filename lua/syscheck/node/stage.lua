@@ -46,6 +46,9 @@ function stage.log_failures(result)
          log.error("%s%s", measurement.state == "corrupt" and "WRONG DATA: " or "", measurement.reason)
       end
    end
+   if result.unconfirmed then
+      log.error("NOT CONFIRMED: %s", result.unconfirmed)
+   end
 end
 
 -- Asks Slurm, one check of this node at a time: a step back of one would pull the drain away

@@ -2,6 +2,7 @@
 -- when others were first. docs/decisions.md has the proof and what every failure does.
 local uv = require("luv")
 local comment = require("syscheck.slurm.comment")
+local printable = require("syscheck.lib.printable")
 local command = require("syscheck.slurm.command")
 local storm = require("syscheck.slurm.storm")
 
@@ -50,6 +51,10 @@ function Calls:scontrol(args, most, keep)
    return self:run(self.program, args, most, keep or 0)
 end
 
+function Calls:squeue(args, most)
+   return self:run((self.program:gsub("scontrol$", "squeue")), args, most, 0)
+end
+
 -- Tried again while time remains. The pauses are by chance, up to twice as long each time, and
 -- up to what the call took: hundreds of nodes that wait for a slow slurmctld come apart.
 -- @return nodes, this node, seconds that it took; or nil and why
@@ -86,7 +91,7 @@ function Calls:is_ours(reason)
    local sinfo = self.program:gsub("scontrol$", "sinfo")
    local text = self:run(sinfo, { "--noheader", "--nodes=" .. self.name, "--format=%T %E" }, CHECK_S, 1.5)
    local state, standing = (text or ""):match("^(%S+) ([^\n]*)")
-   return state ~= nil and state:find("dr", 1, true) ~= nil and standing:gsub("%s+$", "") == reason
+   return state ~= nil and state:find("dr", 1, true) ~= nil and printable.trimmed(standing) == reason
 end
 
 -- UNDRAIN and not RESUME: that one would also cancel a reboot that an admin asked for.

@@ -1,6 +1,7 @@
 --- The storm guard: how many nodes of a partition syscheck has drained within the
 -- window, and whether one more may stay drained. Pure; why the cap holds when hundreds
 -- of nodes ask in the same second is proven in docs/decisions.md.
+local printable = require("syscheck.lib.printable")
 local time = require("syscheck.lib.time")
 
 local storm = {}
@@ -14,8 +15,8 @@ local MAX_REASON = 250
 --- A reason that Slurm shows as it was given: printable ASCII on one line, without
 -- double quotes (scontrol takes them off), prefixed, at most 250 bytes.
 function storm.reason(text)
-   text = text:gsub('"', "'"):gsub("[\xC2-\xF4][\x80-\xBF]+", "?"):gsub("[^ -~]", "?"):gsub("%s+$", "")
-   return ((storm.PREFIX .. " " .. text):sub(1, MAX_REASON):gsub("%s+$", ""))
+   text = text:gsub('"', "'"):gsub("[\xC2-\xF4][\x80-\xBF]+", "?"):gsub("[^ -~]", "?")
+   return printable.trimmed((storm.PREFIX .. " " .. printable.trimmed(text)):sub(1, MAX_REASON))
 end
 
 --- Epoch seconds of scontrol's time under TZ=UTC, "2026-11-21T08:23:34"; nil when it is none.
@@ -46,7 +47,7 @@ function storm.parse(text)
          if from then
             local rest = line:sub(from + 1)
             local reason, at = rest:match("^(.-) %[[^%[%]@]*@([%dT:-]+)%]")
-            node.reason, node.time = reason or (rest:gsub("%s+$", "")), at and storm.time(at)
+            node.reason, node.time = reason or printable.trimmed(rest), at and storm.time(at)
          end
          local drained = state:find("DRAIN", 1, true) ~= nil
          node.drained = drained or state:find("FAIL", 1, true) ~= nil

@@ -1,6 +1,7 @@
 -- The storm guard's order and counting, and the invariant over random interleavings.
-package.path = "lua/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local cost = require("cost")
 local comment = require("syscheck.slurm.comment")
 local storm = require("syscheck.slurm.storm")
 
@@ -185,6 +186,15 @@ function TestStorm:test_sentence()
       "syscheck: x (partition main: 50 of 500 nodes drained by syscheck, at most 50)")
    lu.assertEquals(storm.sentence({ reason = "syscheck: x", error = "somebody resumed it meanwhile" }),
       "syscheck: x (somebody resumed it meanwhile)")
+end
+
+-- What admins write may be blank and long.
+function TestStorm:test_long_and_blank_costs_its_length()
+   local function of(text)
+      return cost(storm.parse, "NodeName=n1 State=IDLE+DRAIN Reason=x" .. text .. "y\n")
+         + cost(storm.reason, "x" .. text .. "y")
+   end
+   lu.assertTrue(of((" "):rep(20000)) < 100 * of(("x"):rep(20000)) + 0.01)
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -204,7 +204,7 @@ local function extra_columns(found)
 end
 
 --- Text for a terminal.
--- @param answer list of runs
+-- @param answer list of runs; `why`: the sentence of why/answer.blame, or nil
 -- @param color see output.table
 function show.table(answer, color)
    local found = {}
@@ -244,6 +244,9 @@ function show.table(answer, color)
    end
    -- The last run's: a requeued job has had other nodes before.
    local parts = { head(answer[#answer]), "", output.table(rows, color) }
+   if answer.why then
+      notes[#notes + 1] = ("why: %s."):format(answer.why)
+   end
    if #notes > 0 then
       parts[#parts + 1] = ""
       parts[#parts + 1] = table.concat(notes, "\n")
