@@ -53,13 +53,13 @@ function epilog.main(get, options)
    if not job then
       return
    end
+   local to = counters.snapshot(node.root)
    local run = runs.read(node, job.id)
-   if runs.is_recorded(node, job.id, run) then
+   if runs.is_recorded(node, job.id, run, to.boot_id) then
       log.info("ran again; the job's record is written")
       forget(node, job)
       return
    end
-   local to = counters.snapshot(node.root)
    local begin = jobs.read_begin(node, job.id)
    jobs.append_kept(node, begin)
    local from = begin and begin.snapshot
@@ -79,7 +79,7 @@ function epilog.main(get, options)
    record["begin"], record["end"] = from and totals(from), gauges.add_to(totals(to), machine.at(node.root), hardware)
    record.delta = delta
    record.errors = delta and counters.errors(from, to, node.root)
-   record.elapsed_s = from and math.max(0, to.time - from.time)
+   record.elapsed_s = from and deltas.seconds(from, to)
    record.throttle_events = delta and throttle.events(delta.throttle)
    -- Kept by a prolog that was ended while it drained the node.
    record.check = begin and (begin.check or jobs.check_of(begin.record))
@@ -87,7 +87,7 @@ function epilog.main(get, options)
    steps.join(record, steps.read(node, job.id))
    record.duration_s = (uv.hrtime() - started) / 1e9
    if node:append(record) then
-      runs.recorded(node, job.id, record.id)
+      runs.recorded(node, job.id, record.id, to.boot_id)
    end
 
    forget(node, job)

@@ -46,11 +46,32 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 }
 
 @test "fail, then the second run hangs: unknown" {
-	policy 'mode = "enforce", limits = { triad_gbs = { min = 80 } }, kernels = { stream = { quick = 0.1 } }'
+	policy 'mode = "enforce", limits = { triad_gbs = { min = 80 } }, kernels = { stream = { quick = 0.1 } }, partitions = { ["*"] = { default = "quick" } }'
 	kernel stream "[ -e '$P/var/once' ] && exec sleep 60; touch '$P/var/once'
 		echo '{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":60}'"
 	run prolog
 	assert_unknown
+	# What was found stays, logged and recorded, and is looked at again at once.
+	[[ "$(record check 'r.text')" == "triad 60.0 < 80.0 GB/s (policy); not confirmed: triad: not measured: stream: killed after "* ]]
+	grep -q "NOT CONFIRMED: triad 60.0 < 80.0 GB/s (policy); not confirmed: " "$LOG"
+	kernel stream "$(says stream '"triad_gbs":100')"
+	unasked_prolog
+	[ "$(record check 'r.level .. r.status')" = quickpass ]
+}
+
+@test "too slow for a time box: at most what was begun, which fails below a limit, twice, and is unknown above" {
+	policy 'mode = "enforce", limits = { gflops = { min = 80 } }'
+	kernel dgemm "$(says dgemm '"unfinished":"calls","gflops":50')"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.reason')" = "dgemm at most 50.0 < 80.0 GFLOP/s (policy)" ]
+	[ "$(record check 'r.metrics[2].bound and r.metrics[2].value == 50')" = true ]
+	agent_reset
+	policy 'mode = "enforce", limits = { gflops = { min = 80 } }'
+	kernel dgemm "$(says dgemm '"unfinished":"calls","gflops":90')"
+	run prolog
+	assert_unknown
+	[ "$(record check 'r.text')" = "dgemm: not measured: dgemm: too slow for its time box" ]
 }
 
 @test "wrong result: drains at once, without a second run" {
@@ -94,6 +115,7 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 		no newline|printf "{}"|unfinished line
 		truncated|echo '{"kernel":"stream","triad'|printed no JSON
 		exit 2|echo "stream: no CPU is left to run on" >&2; exit 2|stream: no CPU is left
+		exit 2 without a word|echo >&2; exit 2|stream: could not run
 		exit 3|exit 3|exit code 3
 		exit 1 without witness|echo '{"kernel":"stream","verified":true,"triad_gbs":1}'; exit 1|its output does not
 		another kernel's|echo '{"kernel":"dgemm","verified":true,"triad_gbs":1}'|names another kernel

@@ -12,6 +12,8 @@ return {
    qos = {}, -- and per QOS: { debug = { ceiling = "passive" } }
    shared = "passive", -- kernels asked for on parts of nodes: only say so; or "exclusive", "refuse"
 
+   no_requeue = "cancel", -- a job that Slurm cannot requeue, on a bad node: as Slurm does; or "start", "requeue"
+
    -- Static limits: min, max, tolerance, mode, action ("fail", "warn" or "off").
    limits = {
       -- triad_gbs = { min = 300 }, -- GB/s, the whole node
@@ -28,7 +30,7 @@ return {
       -- ["xeon-8592+"] = { memory_gib = { 512, 1024 }, dimms = 16, action = "fail" },
    },
 
-   tolerance = 0.10, -- how far below the median of its hardware class a node may be
+   tolerance = 0.10, -- how far below the median of its hardware class a node may be, at most 0.3
    budget = 0.01, -- share of a node's time for checks that no user asked for
    max_drained = 0.10, -- share of a partition's nodes that syscheck may drain (always one)
    window = 86400, -- within so many seconds
@@ -46,7 +48,7 @@ return {
    },
    io_paths = {}, -- directories measured at level full: { "/scratch", "/tmp" }
    deadline = { quick = 15, full = 60 }, -- seconds; MessageTimeout, BatchStartTimeout: 100
-   node_cpus = "threads", -- CPUs of a whole node: "cores" if slurm.conf counts those, or a number
+   node_cpus = "threads", -- CPUs of a whole node: "cores" if slurm.conf counts those, or (CoreSpecCount) a number
    -- lock = "/run/syscheck/lock", -- virtual nodes on one machine measure in turn
    -- scontrol = "/opt/slurm/bin/scontrol", -- if not in the system's directories
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "widen.h"
 
 int kernel_fail(const char *format, ...)
 {
@@ -31,10 +32,19 @@ void kernel_begin(struct result *r, const char *error)
 		result_string(r, "error", error);
 }
 
+void kernel_unfinished(struct result *r, const char *what)
+{
+	result_string(r, "unfinished", what);
+}
+
 int kernel_finish(struct result *r, const struct topo *topo, double started)
 {
+	char mems[1024];
+
 	result_integer(r, "threads", topo->n);
 	result_string(r, "cpus", topo->cpus_text);
+	if (widen_mems(mems, sizeof(mems)))
+		result_string(r, "mems", mems);
 	result_number(r, "seconds", clock_now() - started);
 	if (!result_write(r, STDOUT_FILENO))
 		return kernel_fail("the result cannot be written to stdout: %s", strerror(errno));
@@ -61,7 +71,6 @@ void kernel_watch(double seconds)
 
 int main(int argc, char **argv)
 {
-	double started = clock_now();
 	struct opts opts = { .seconds = kernel.seconds };
 	char error[ERROR_SIZE];
 	struct topo topo;
@@ -78,9 +87,10 @@ int main(int argc, char **argv)
 		return fflush(stdout) == 0 ? EXIT_MEASURED : EXIT_COULD_NOT;
 	}
 	kernel_watch(opts.seconds);
+	widen(opts.widen, opts.cgroup);
 	if (!topo_load(&topo, opts.cpus, error))
 		return kernel_fail("%s", error);
-	code = kernel.run(&topo, started, started + opts.seconds);
+	code = kernel.run(&topo, kernel_started, kernel_started + opts.seconds);
 	topo_free(&topo);
 	return code;
 }

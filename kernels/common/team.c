@@ -1,27 +1,42 @@
 #include "team.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
-struct member {
-	struct team *team;
-	int index;
-	pthread_t thread;
-	pthread_mutex_t *gate;
-	const bool *go;
+#include "clock.h"
+
+/* All that members use, in one piece: it outlives a call that does not wait for them. */
+struct crew {
+	struct team team;
+	pthread_mutex_t lock;
+	pthread_cond_t ended; /* all have */
+	bool go;
+	int at_work;
+	struct member {
+		struct crew *crew;
+		int index;
+		pthread_t thread;
+	} members[];
 };
 
-/* The gate opens when all threads exist: then work, or end if one is missing. */
+/* The lock opens when all threads exist: then work, or end if one is missing. */
 static void *begin(void *arg)
 {
 	struct member *m = arg;
+	struct crew *c = m->crew;
 	bool go;
 
-	pthread_mutex_lock(m->gate);
-	go = *m->go;
-	pthread_mutex_unlock(m->gate);
+	pthread_mutex_lock(&c->lock);
+	go = c->go;
+	pthread_mutex_unlock(&c->lock);
 	if (go)
-		m->team->work(m->team, m->index, m->team->shared);
+		c->team.work(&c->team, m->index, c->team.shared);
+	pthread_mutex_lock(&c->lock);
+	if (--c->at_work == 0)
+		pthread_cond_signal(&c->ended);
+	pthread_mutex_unlock(&c->lock);
 	return NULL;
 }
 
@@ -45,37 +60,103 @@ static int start(struct member *m, int cpu)
 	return rc;
 }
 
-bool team_run(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared)
+/* Of our own clock, which no condition can wait by. */
+static struct timespec until_time(double until)
 {
-	struct team team = { .topo = topo, .shared = shared, .work = work };
-	struct member *members = calloc((size_t)topo->n, sizeof(*members));
-	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-	bool go = false;
+	const double left = fmax(until - clock_now(), 0);
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += (time_t)left;
+	t.tv_nsec += (long)((left - floor(left)) * 1e9);
+	if (t.tv_nsec >= 1000000000L) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000000000L;
+	}
+	return t;
+}
+
+/* False: somebody is still at work. */
+static bool wait_for_all(struct crew *c, double until)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&c->lock);
+	while (c->at_work > 0 && rc == 0) {
+		if (isinf(until)) {
+			rc = pthread_cond_wait(&c->ended, &c->lock);
+		} else {
+			const struct timespec t = until_time(until);
+
+			rc = pthread_cond_timedwait(&c->ended, &c->lock, &t);
+		}
+	}
+	rc = c->at_work;
+	pthread_mutex_unlock(&c->lock);
+	return rc == 0;
+}
+
+static struct crew *gather(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared)
+{
+	struct crew *c = calloc(1, sizeof(*c) + (size_t)topo->n * sizeof(c->members[0]));
+	pthread_condattr_t attr;
+
+	if (c == NULL)
+		return NULL;
+	c->team = (struct team){ .topo = topo, .shared = shared, .work = work };
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->ended, &attr);
+	pthread_condattr_destroy(&attr);
+	return c;
+}
+
+static void dismiss(struct crew *c)
+{
+	pthread_cond_destroy(&c->ended);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+bool team_run_until(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared, double until)
+{
+	struct crew *c = gather(topo, work, shared);
 	int n = 0, rc;
 
-	if (members == NULL) {
+	if (c == NULL) {
 		errno = ENOMEM;
 		return false;
 	}
-	rc = pthread_barrier_init(&team.barrier, NULL, (unsigned)topo->n);
+	rc = pthread_barrier_init(&c->team.barrier, NULL, (unsigned)topo->n);
 	if (rc != 0)
 		goto end;
-	pthread_mutex_lock(&gate);
+	pthread_mutex_lock(&c->lock);
 	for (; n < topo->n && rc == 0; n++) {
-		members[n] = (struct member){ .team = &team, .index = n, .gate = &gate, .go = &go };
-		rc = start(&members[n], topo->cpus[n]);
+		c->members[n] = (struct member){ .crew = c, .index = n };
+		rc = start(&c->members[n], topo->cpus[n]);
 		if (rc != 0)
 			break;
 	}
-	go = rc == 0;
-	pthread_mutex_unlock(&gate);
+	c->go = rc == 0;
+	c->at_work = n;
+	pthread_mutex_unlock(&c->lock);
+	if (!wait_for_all(c, c->go ? until : INFINITY)) {
+		errno = ETIME;
+		return false;
+	}
 	for (int i = 0; i < n; i++)
-		pthread_join(members[i].thread, NULL);
-	pthread_barrier_destroy(&team.barrier);
+		pthread_join(c->members[i].thread, NULL);
+	pthread_barrier_destroy(&c->team.barrier);
 end:
-	free(members);
+	dismiss(c);
 	errno = rc;
 	return rc == 0;
+}
+
+bool team_run(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared)
+{
+	return team_run_until(topo, work, shared, INFINITY);
 }
 
 void team_meet(struct team *team)

@@ -20,6 +20,12 @@ struct team {
  */
 bool team_run(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared);
 
+/*
+ * The same, but waits until `until` (clock_now) at the latest. False and ETIME: members are
+ * still at work, on all that they were given; nothing is left to do but to report and _exit.
+ */
+bool team_run_until(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared, double until);
+
 /* Waits until every member is here. */
 void team_meet(struct team *team);
 

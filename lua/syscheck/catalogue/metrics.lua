@@ -72,6 +72,12 @@ for _, m in ipairs(metrics.LIST) do
    metrics.PARTS[#metrics.PARTS + 1] = m.expected and not m.setting and m.name or nil
 end
 
+--- "triad", or "triad at most" of a value that is only the best that it can be.
+-- @param rated of verdict.rate
+function metrics.label(metric, rated)
+   return rated.bound and metric.label .. (metric.better == "higher" and " at most" or " at least") or metric.label
+end
+
 --- "61.3" or, with unit, "61.3 GB/s". At least three significant digits, so that
 -- a small rate is not shown as 0.
 function metrics.show(metric, value, with_unit)
@@ -105,19 +111,26 @@ local function too_small(m, r)
    end
 end
 
+-- Why a value is only the best that it can be, and not what was measured; nil: it is.
+local function why_bound(m, r)
+   if type(r.unfinished) == "string" then
+      return m.kernel .. ": too slow for its time box"
+   end
+   return too_small(m, r)
+end
+
 --- A measured value that can be compared.
 -- @param metric from metrics.LIST
 -- @param r the kernel's object
--- @return number; or nil and why not
+-- @return number; or nil, why not, and where the time box (or memory) was too short for a measurement the best
+--   that the value can be: a rate is at most this, a latency at least
 function metrics.measured(metric, r)
-   local small = too_small(metric, r)
-   if small then
-      return nil, small
-   end
-   local value = r[metric.name]
+   local value, why = r[metric.name], why_bound(metric, r)
    if type(value) ~= "number" or value ~= value or value == math.huge or value < 0
       or (metric.better == "higher" and value == 0) then
-      return nil, ("%s: %s is no usable number"):format(metric.kernel, metric.name)
+      return nil, why or ("%s: %s is no usable number"):format(metric.kernel, metric.name)
+   elseif why then
+      return nil, why, value
    end
    return value
 end

@@ -10,8 +10,10 @@ local inventory = require("syscheck.hardware.inventory")
 local hostlist = require("syscheck.slurm.hostlist")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
+local printable = require("syscheck.lib.printable")
 local probe = require("syscheck.doctor.facts.probe")
 local slurmconf = require("syscheck.slurm.conf")
+local slurmd = require("syscheck.doctor.facts.slurmd")
 local storm = require("syscheck.slurm.storm")
 local time = require("syscheck.lib.time")
 local trust = require("syscheck.doctor.facts.trust")
@@ -131,9 +133,9 @@ local function controller(program, file)
    end
    local c = { config = {} }
    for line in said:gmatch("[^\n]+") do
-      local key, value = line:match("^(%S+)%s+= (.-)%s*$")
+      local key, value = line:match("^(%S+)%s+= (.*)$")
       if key then
-         c.config[key:lower()] = value
+         c.config[key:lower()] = printable.trimmed(value)
       end
    end
    local at = storm.time(said:match("Configuration data as of (%S+)") or "")
@@ -188,6 +190,7 @@ function gather.facts(options)
    facts.topology = inventory.read("")
    facts.class = facts.topology.class
    facts.baseline = read_baseline(expand(p.baseline or paths.baseline))
+   facts.slurmd = slurmd(facts.node, p.node_cpus)
    facts.scripts = { prolog = installed.scripts(conf, "prolog"), epilog = installed.scripts(conf, "epilog") }
    local owner = slurm_user(conf)
    local unsafe = is_root and trust.conf_is_open(conf, owner)

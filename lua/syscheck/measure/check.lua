@@ -2,6 +2,7 @@
 -- The same for the prolog and the command line.
 local uv = require("luv")
 local counters = require("syscheck.hardware.snapshot")
+local cpus = require("syscheck.hardware.cpus")
 local deltas = require("syscheck.counters.deltas")
 local directories = require("syscheck.measure.directories")
 local inventories = require("syscheck.hardware.inventory")
@@ -19,12 +20,13 @@ local function now_s()
    return uv.hrtime() / 1e9
 end
 
-local function take(results, measurement)
+-- @param measured from cpus:describe
+local function take(results, measurement, measured)
    for _, m in ipairs(metrics.LIST) do
       if m.kernel == measurement.kernel then
          if measurement.state == "ok" then
-            local value, why = metrics.measured(m, measurement.result)
-            results[m.name] = value and { value = value } or { unknown = why }
+            local value, why, bound = metrics.measured(m, measurement.result)
+            results[m.name] = value and { value = value, cpus = measured } or { unknown = why, bound = bound, cpus = measured }
          elseif measurement.state == "corrupt" then
             results[m.name] = { corrupt = measurement.reason }
          else
@@ -61,11 +63,23 @@ end
 
 local function measure_kernels(out, names, lvl, p, deadline, attempt)
    for _, name in ipairs(names) do
-      local measurement = kernels.measure(name, p.kernels[name][lvl], deadline - now_s())
+      local measurement = kernels.measure(name, p.kernels[name][lvl], deadline - now_s(), { args = out.set.args })
       measurement.attempt = attempt
       out.runs[#out.runs + 1] = measurement
-      take(out.results, measurement)
+      local measured = measurement.result and out.set:describe(measurement.result)
+      out.cpus = out.cpus or measured
+      take(out.results, measurement, measured)
    end
+end
+
+-- The CPUs to measure. What the prolog saw of slurmd's own is kept for root's shell, which is not confined.
+local function cpus_of(node)
+   local kept = node:read_state("cpus.json") or {}
+   local set = cpus.read(node.root, node.policy.node_cpus, uv.getuid() == 0, type(kept.jobs) == "string" and kept.jobs)
+   if set.jobs and set.jobs ~= kept.jobs and uv.getuid() == 0 then
+      node:save_state("cpus.json", { jobs = set.jobs })
+   end
+   return set
 end
 
 -- Kernels behind the metrics that failed by their value.
@@ -81,8 +95,12 @@ local function failing_kernels(rated)
    return names
 end
 
--- A first failure that the second measurement did not repeat: a warning, no drain.
+-- What became of a first failure: a second measurement that passes makes it a warning. One
+-- that gives no value (it was killed, or not begun so near the deadline) confirms nothing and
+-- excuses nothing: unknown, with what the first one found.
+-- @return the first one's sentence, where it is neither confirmed nor excused
 local function soften(rated, first)
+   local open
    for _, r in ipairs(rated.metrics) do
       local before = first[r.name]
       if before and r.status == "pass" then
@@ -92,12 +110,17 @@ local function soften(rated, first)
          if rated.status == "pass" then
             rated.status = "warn"
          end
+      elseif before and r.status == "unknown" then
+         r.text = ("%s; not confirmed: %s"):format(before.text, r.text)
+         open = open or r.text
       end
    end
+   return open
 end
 
 local function active(out, lvl, node, limits, deadline)
    local p, release = node.policy, nil
+   out.set = cpus_of(node)
    local names = kernels_of(lvl, p)
    if node.lock then
       local err
@@ -148,7 +171,7 @@ local function rate_all(out, inventory, limits, root, history)
       parts.take(out.results, inventories.read(root), limits, history)
       rated = verdict.rate(out.results, limits)
    end
-   soften(rated, out.first)
+   out.unconfirmed = soften(rated, out.first)
    return rated
 end
 
@@ -159,12 +182,13 @@ end
 -- @param from counters.snapshot at the begin
 -- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
 --   policy says that it does (for one failing metric at least), metrics (see
---   verdict.rate), runs, reason, text = one sentence, kernel_s = wall seconds in kernels, box_s = their
---   time boxes, duration_s, after = counters.snapshot at the end }
+--   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,
+--   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
+--   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy
-   local limits = verdict.limits(p, inventory.class, node.baseline)
+   local limits = verdict.limits(p, inventory.class, node.baseline, inventory.class_before)
    local out = { level = lvl, results = {}, runs = {}, first = {} }
    if level.is_active(lvl) then
       active(out, lvl, node, limits, started + p.deadline[lvl])
@@ -183,7 +207,7 @@ function check.run(lvl, node, inventory, from)
       rated.status = "unknown"
    end
    out.status, out.metrics, out.corrupt = rated.status, rated.metrics, rated.corrupt
-   out.enforced = verdict.set_modes(rated, p, inventory.class)
+   out.enforced = verdict.set_modes(rated, p, inventory.class, inventory.class_before)
    out.reason, out.text = verdict.reason(rated), verdict.sentence(rated)
    -- Bad configuration must not drain: what the limits would have been is not known. A
    -- wrong result needs no limit.
@@ -193,7 +217,7 @@ function check.run(lvl, node, inventory, from)
       out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s
    end
    out.duration_s = now_s() - started
-   out.results, out.first = nil, nil
+   out.results, out.first, out.set = nil, nil, nil
    return out
 end
 

@@ -33,7 +33,7 @@ end
 
 --- Keeps a check's record while Slurm is asked to drain: see append_kept.
 function jobs.keep_record(node, job_id, snapshot, record)
-   record.action = "drain"
+   record.action = "undecided"
    record.drain = { done = false, error = "the agent was ended before Slurm had answered" }
    local ok, err = jobs.write_begin(node, job_id, { snapshot = snapshot, record = record })
    if not ok then
@@ -68,9 +68,9 @@ local function find(node, boot_id, within_s, but)
          jobs.append_kept(node, begin)
          jobs.forget_begin(node, id)
       elseif begin then
-         local time = type(snapshot.time) == "number" and snapshot.time or 0
+         local began = type(snapshot.uptime_s) == "number" and snapshot.uptime_s or -math.huge
          with_steps = with_steps or steps.jobs()
-         if with_steps[id] or math.abs(os.time() - time) < within_s then
+         if with_steps[id] or node.now_s() - began < within_s then
             return id
          end
       end

@@ -34,6 +34,9 @@ end
 function ledger.pay(node, l, result, begin_s, asked)
    budget.charge(l, node.policy.budget, begin_s, result.duration_s, asked)
    budget.done(l, PASSED[result.status], result.level, begin_s)
+   if result.unconfirmed then
+      budget.make_due(l, "a failure was neither confirmed nor excused")
+   end
    node:save_state(FILE, l)
 end
 

@@ -91,7 +91,7 @@ end
 function records.check(trigger, node, inventory, result)
    local record = records.new("check", node, inventory, result.after)
    record.trigger = trigger
-   for _, field in ipairs({ "level", "status", "reason", "corrupt", "text", "kernel_s", "box_s" }) do
+   for _, field in ipairs({ "level", "status", "reason", "corrupt", "text", "kernel_s", "box_s", "cpus" }) do
       record[field] = result[field]
    end
    record.metrics = #result.metrics > 0 and result.metrics or nil

@@ -22,6 +22,7 @@ local NAME_BYTES = 1024 -- of what users name; the rest is cut
 local WORD_BYTES = 256 -- of nodes, classes and the like: more is damage
 local FIRST_S, LAST_S = 946684800, 4102444800 -- the years 2000 to 2100
 local MOST = 1e18
+local CLOCK_SET_S = 5 -- a job's two times differ by more from what elapsed: the clock was set
 local DETAIL_BYTES = 65536 -- several times what any record of ours needs: a question reads all nodes'
 
 -- Raises a line's fault; record.read catches it.
@@ -192,6 +193,20 @@ local function job_of(r, from_s, to_s)
    }
 end
 
+-- When a job began and ended, by one clock. Where that was set meanwhile, by the clock of its begin:
+-- the run's check has that one, too. A record without an elapsed time may have a begin.
+local function span_of(r, row)
+   local began = type(r.begin) == "table" and type(r.begin.time) == "string" and time.parse(r.begin.time)
+   local from, to = row.begin_s, row.time_s
+   if began and began >= FIRST_S and began < LAST_S then
+      if from and math.abs(from - began) > CLOCK_SET_S then
+         return began, began + math.floor(row.elapsed_s)
+      end
+      from = from or math.min(began, to)
+   end
+   return from or to, to
+end
+
 local READERS = {}
 
 function READERS.job(r, row)
@@ -200,11 +215,12 @@ function READERS.job(r, row)
       bad("elapsed_s is out of range: %.14g", row.elapsed_s)
    end
    row.begin_s = row.elapsed_s and row.time_s - math.floor(row.elapsed_s)
-   row.job = job_of(r, row.begin_s or row.time_s, row.time_s)
+   row.job = job_of(r, span_of(r, row))
    if not row.job then
       bad("no job in a job's record")
    end
    row.values = job_values(r)
+   row.elapsed_s = fields.ran_s(r)
    local check = object(r.check, "check")
    row.check_id = check and type(check.id) == "string" and check.id:match("^%x+$") and check.id:lower() or nil
    local problems, errors, others = nonempty(r.problems), nonempty(r.errors), nonempty(r.others)

@@ -1,6 +1,7 @@
 --- Learns a baseline from check records. Pure: an iterator in, a table out. What is kept
 -- of a record is numbers, of the last KEEP checks of a node, however many there were.
 local baseline = require("syscheck.verdict.baseline")
+local cpus = require("syscheck.verdict.cpus")
 local metrics = require("syscheck.catalogue.metrics")
 local spread = require("syscheck.verdict.spread")
 local statistics = require("syscheck.lib.statistics")
@@ -48,6 +49,26 @@ local function values_of(record)
    return values
 end
 
+-- Which CPUs a check measured. Records from before have them in each kernel's object, and no word on whether
+-- jobs get them: as many as the class has cores are all of them, and where nothing is said, too.
+-- @return { left_out (nil: not known), list (nil: all), count, of, jobs }
+local function cpus_of(record)
+   local c = record.cpus
+   if type(c) == "table" and not cpus.wrong(c) and c.left_out then
+      return c
+   end
+   local of = baseline.parse_class(record.class).cores
+   for _, one in ipairs(record.runs) do
+      local r = type(one) == "table" and one.state == "ok" and not one.path and one.result
+      if type(r) == "table" and type(r.threads) == "number" and type(r.cpus) == "string" then
+         local all = r.threads == of
+         c = { list = r.cpus, count = r.threads, of = of, left_out = all and "" or nil, jobs = all }
+         return not cpus.wrong(c) and c or nil
+      end
+   end
+   return { left_out = "", jobs = true }
+end
+
 -- What a node has, from its record; older records have the DIMMs' layout only.
 local function parts_of(record)
    local parts = {}
@@ -63,31 +84,67 @@ local function take(seen, record)
    local nodes = child(seen, record.class)
    local node = nodes[record.node]
    if not node then
-      node = { at = 0, n = 0, ids = {}, known = {}, values = {} }
+      node = { sets = {} }
       nodes[record.node] = node
    end
    local id = short_id(record.id)
-   if id == nil or node.known[id] then
+   if id == nil then
+      return
+   end
+   local values = values_of(record)
+   local measured = next(values) and cpus_of(record)
+   local set = measured and node.sets[cpus.key(measured)]
+   if set and set.known[id] then
       return
    end
    node.parts = parts_of(record)
    node.config = type(record.config) == "table" and record.config or node.config
-   local values = values_of(record)
-   if not next(values) then
+   if not measured then
       return
+   elseif not set then
+      set = { at = 0, n = 0, ids = {}, known = {}, values = {} }
+      node.sets[cpus.key(measured)] = set
    end
-   node.at = node.at % KEEP + 1
-   node.n = math.max(node.n, node.at)
-   if node.ids[node.at] ~= nil then
-      node.known[node.ids[node.at]] = nil
+   set.cpus = measured
+   set.at = set.at % KEEP + 1
+   set.n = math.max(set.n, set.at)
+   if set.ids[set.at] ~= nil then
+      set.known[set.ids[set.at]] = nil
    end
-   node.ids[node.at], node.known[id] = id, true
+   set.ids[set.at], set.known[id] = id, true
    for name in pairs(values) do
-      child(node.values, name)
+      child(set.values, name)
    end
-   for name, list in pairs(node.values) do
-      list[node.at] = values[name] or false
+   for name, list in pairs(set.values) do
+      list[set.at] = values[name] or false
    end
+end
+
+-- Nodes that were measured on the same CPUs: one set of them is learned, those that jobs get before others, then
+-- that of most nodes.
+-- @param nodes of a class: node -> what is kept
+-- @return list of { cpus, nodes = count, checks, of = node -> values }, the one to learn first
+local function by_cpus(nodes)
+   local by, list = {}, {}
+   for name, node in pairs(nodes) do
+      for key, set in pairs(node.sets) do
+         local one = by[key]
+         if not one then
+            one = { key = key, cpus = set.cpus, nodes = 0, checks = 0, of = {} }
+            by[key], list[#list + 1] = one, one
+         end
+         one.nodes, one.checks, one.of[name] = one.nodes + 1, one.checks + set.n, set
+      end
+   end
+   table.sort(list, function(a, b)
+      if (a.cpus.jobs == true) ~= (b.cpus.jobs == true) then
+         return a.cpus.jobs == true
+      elseif a.nodes ~= b.nodes then
+         return a.nodes > b.nodes
+      end
+      return a.key < b.key
+   end)
+   return list
 end
 
 -- A node's values of one metric, the oldest first.
@@ -104,8 +161,9 @@ end
 
 -- Drops nodes that are not what the class is, until none is left.
 -- @param nodes list of { median, values }
--- @return the rest, median, scaled MAD in %
+-- @return the rest, median, scaled MAD in %, list of the dropped, how far from the median a node may be in %
 local function without_outliers(nodes)
+   local dropped = {}
    while true do
       local medians = {}
       for i, node in ipairs(nodes) do
@@ -116,10 +174,12 @@ local function without_outliers(nodes)
       for _, node in ipairs(nodes) do
          if math.abs(node.median / m - 1) * 100 <= room then
             kept[#kept + 1] = node
+         else
+            dropped[#dropped + 1] = node
          end
       end
       if #kept == #nodes then
-         return nodes, m, mad
+         return nodes, m, mad, dropped, room
       end
       nodes = kept
    end
@@ -134,18 +194,40 @@ local function deviation(nodes, m)
    return 100 * math.sqrt(sum / math.max(1, #nodes - 1))
 end
 
+-- Nodes in their order of value, those below the others first.
+local function sort(nodes)
+   table.sort(nodes, function(a, b)
+      if a.median ~= b.median then
+         return a.median < b.median
+      end
+      return a.name < b.name
+   end)
+   return nodes
+end
+
+local function names(nodes, from, to)
+   local out = {}
+   for i = from, to do
+      out[#out + 1] = nodes[i].name
+   end
+   table.sort(out)
+   return out
+end
+
+-- @param nodes name -> values on the CPUs that are learned
 local function metric_of(nodes, name)
    local list = {}
-   for _, node in pairs(nodes) do
-      local values = in_order(node, name)
+   for node, set in pairs(nodes) do
+      local values = in_order(set, name)
       if #values > 0 then
-         list[#list + 1] = { median = statistics.median(values), values = values }
+         list[#list + 1] = { name = node, median = statistics.median(values), values = values }
       end
    end
    if #list == 0 then
       return nil
    end
-   local kept, m, mad = without_outliers(list)
+   local kept, m, mad, dropped, room = without_outliers(list)
+   sort(kept)
    local lists, medians, n, inverse = {}, {}, 0, 0
    for i, node in ipairs(kept) do
       lists[i], medians[i] = node.values, node.median
@@ -158,6 +240,8 @@ local function metric_of(nodes, name)
    -- Without outliers the deviation is known better than the MAD; the larger is taken.
    local between = math.sqrt(math.max(0, math.max(mad, deviation(kept, m)) ^ 2 - noise))
    local slower, apart = spread.split(medians)
+   local first, last = spread.group(sort(dropped), m, room, #list)
+   local smaller = slower and slower <= #kept / 2
    return {
       median = m,
       mad_pct = math.min(100, mad),
@@ -165,8 +249,13 @@ local function metric_of(nodes, name)
       tolerance_pct = spread.tolerance(between, within or 0, #kept),
       n = n,
       nodes = #kept,
-      dropped = #list - #kept,
-      split = slower and { nodes = slower, apart_pct = apart },
+      dropped = #dropped,
+      split = slower and { nodes = slower, apart_pct = apart,
+         names = smaller and names(kept, 1, slower) or names(kept, slower + 1, #kept) },
+      -- For the remarks of `choose` only.
+      unlike = names(dropped, 1, #dropped),
+      group = first and { names = names(dropped, first, last), of = #list,
+         pct = 100 * (dropped[(first + last) // 2].median / m - 1) },
    }
 end
 
@@ -207,10 +296,12 @@ function learn.from(records)
    end
    local classes = {}
    for class, nodes in pairs(seen) do
-      local c = { nodes = size(nodes), metrics = {}, expect = {}, config = {} }
-      for _, m in ipairs(metrics.LIST) do
+      local sets = by_cpus(nodes)
+      local c = { nodes = size(nodes), metrics = {}, expect = {}, config = {}, cpus = sets[1] and sets[1].cpus,
+         others = table.move(sets, 2, #sets, 1, {}) }
+      for _, m in ipairs(sets[1] and metrics.LIST or {}) do
          if m.kernel then
-            c.metrics[m.name] = metric_of(nodes, m.name)
+            c.metrics[m.name] = metric_of(sets[1].of, m.name)
          end
       end
       for _, part in ipairs(metrics.PARTS) do

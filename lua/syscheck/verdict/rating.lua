@@ -1,6 +1,7 @@
 --- The verdict: results against limits. Pure; the one place where a number
 -- becomes good or bad, for the prolog, the health program and the command line.
 local baseline = require("syscheck.verdict.baseline")
+local cpus = require("syscheck.verdict.cpus")
 local expect = require("syscheck.verdict.expectations")
 local metrics = require("syscheck.catalogue.metrics")
 local parts = require("syscheck.verdict.parts")
@@ -24,26 +25,29 @@ end
 --- The limits of one class: static from policy, the rest from the baseline.
 -- @param p policy
 -- @param class hardware class
+-- @param before its name in older versions, or nil
 -- @param learned baseline, or nil
--- @return { metric = { { bound, op = "<" or ">", source, action } } }; what is expected
---   has op "=" and `among`, the list of right values
-function verdict.limits(p, class, learned)
+-- @return { metric = { { bound, op = "<" or ">", source, action, cpus = that the baseline is of } } }; what is
+--   expected has op "=" and `among`, the list of right values; a metric's `none` says why the baseline sets no limit
+function verdict.limits(p, class, learned, before)
    local limits = {}
-   local wanted = expect.of(p.expect, class)
+   local wanted = expect.of(p.expect, class, before)
    local rated_as, close, of_class = nil, nil, { metrics = {} }
    if learned then
-      rated_as, close = baseline.class_for(learned, class)
+      rated_as, close = baseline.class_for(learned, class, before)
    end
    if rated_as then
       local c = learned.classes[rated_as]
-      of_class = { metrics = c.metrics, config = c.config, parts = baseline.expected(learned, rated_as) }
+      of_class = { metrics = c.metrics, config = c.config, cpus = cpus.of_class(c),
+         parts = baseline.expected(learned, rated_as) }
    end
    for _, m in ipairs(metrics.LIST) do
       local rule = p.limits[m.name] or {}
       local action = rule.action or "fail"
       local list = {}
       if action ~= "off" then
-         if rule.min then
+         -- No rate is below 0: that is no limit.
+         if rule.min and rule.min > 0 then
             list[#list + 1] = { bound = rule.min, op = "<", source = "policy", action = action }
          end
          if rule.max then
@@ -53,12 +57,15 @@ function verdict.limits(p, class, learned)
          -- Noise varies by more than its own size from hour to hour: a median says
          -- little about what is too much. Only a static limit rates it.
          if b and not m.static then
-            list[#list + 1] = {
-               bound = baseline.limit(b, m, rule.tolerance or p.tolerance),
+            local bound, none = baseline.limit(b, m, rule.tolerance or p.tolerance)
+            list.none = none
+            list[#list + 1] = bound and {
+               bound = bound,
                op = m.better == "higher" and "<" or ">",
                source = ("class %s, median %s"):format(rated_as, metrics.show(m, b.median)),
                action = close and action or "warn",
-            }
+               cpus = of_class.cpus,
+            } or nil
          end
          if m.expected then
             parts.add_limit(list, m, wanted, of_class, rated_as)
@@ -84,6 +91,28 @@ local function tighter(a, b)
    return a
 end
 
+-- The limit that decides: one that is broken, a limit that fails before one that warns, else the
+-- tightest. The best that a value can be is compared with what it may not be worse than.
+-- @return limit or nil, one of the others: for CPUs that were not measured
+local function decisive(m, result, limits)
+   local value, worse = result.value or result.bound, m.better == "higher" and "<" or ">"
+   local by, other
+   for _, limit in ipairs(value and limits or {}) do
+      if not cpus.fit(result.cpus, limit) then
+         -- The baseline's, which names its CPUs, rather than the policy's.
+         other = limit.cpus and limit or other or limit
+      elseif not result.bound or limit.op == worse then
+         local outranks = by and (not beyond(value, by) or (limit.action == "fail" and by.action ~= "fail"))
+         if not by or (outranks and beyond(value, limit)) then
+            by = limit
+         elseif not beyond(value, limit) and not beyond(value, by) then
+            by = tighter(by, limit)
+         end
+      end
+   end
+   return by, other
+end
+
 local function rate_one(m, result, limits)
    if m.expected and limits[1] then
       return parts.rate(m, result, limits[1])
@@ -94,33 +123,28 @@ local function rate_one(m, result, limits)
       out.source = "the kernel's verification"
       return out
    end
-   if result.unknown then
+   local by, other = decisive(m, result, limits)
+   if result.unknown and not (by and beyond(result.bound, by)) then
       out.status, out.text = "unknown", ("%s: not measured: %s"):format(m.label, result.unknown)
       return out
    end
-   out.value = result.value
+   out.value, out.bound = result.value or result.bound, result.unknown and true or nil
    local shown = metrics.show(m, out.value, true)
-   local by
-   for _, limit in ipairs(limits) do
-      if beyond(out.value, limit) then
-         -- A limit that fails outranks one that warns.
-         if not by or not beyond(out.value, by) or (limit.action == "fail" and by.action ~= "fail") then
-            by = limit
-         end
-      elseif not by then
-         by = limit
-      elseif not beyond(out.value, by) then
-         by = tighter(by, limit)
-      end
-   end
-   if not by then
-      out.text = ("%s %s: no limit to compare with"):format(m.label, shown)
+   local strange = result.cpus and not result.cpus.jobs
+   if (other and not (by and beyond(out.value, by))) or (strange and not by) then
+      out.status, out.text = "unknown", ("%s %s not rated: %s"):format(m.label, shown, cpus.why(result.cpus, other))
+      -- Nor is it compared with other nodes' by whoever reads the record.
+      out.value = not strange and out.value or nil
+      return out
+   elseif not by then
+      out.text = ("%s %s: %s"):format(m.label, shown, limits.none and "not rated: " .. limits.none
+         or "no limit to compare with")
       return out
    end
    out.limit, out.op, out.source = by.bound, by.op, by.source
    if beyond(out.value, by) then
       out.status = by.action == "fail" and "fail" or "warn"
-      out.text = ("%s %s %s %s (%s)"):format(m.label, metrics.show(m, out.value), by.op,
+      out.text = ("%s %s %s %s (%s)"):format(metrics.label(m, out), metrics.show(m, out.value), by.op,
          metrics.show(m, by.bound, true), by.source)
    else
       out.status = "pass"
@@ -130,12 +154,12 @@ local function rate_one(m, result, limits)
 end
 
 --- Rates a check.
--- @param results { metric = { value = number } | { unknown = why } | { corrupt = what } };
---   a metric that was not looked at is absent
+-- @param results { metric = { value = number } | { unknown = why, bound = the best that it can be, or nil } |
+--   { corrupt = what } }; a metric that was not looked at is absent
 -- @param limits from verdict.limits
 -- @return { status = fail|unknown|warn|pass|unrated, corrupt = bool, metrics = list of
---   { name, status, value, limit, op, source, text } in the order of metrics.LIST, text =
---   one sentence on the node }
+--   { name, status, value, bound = true where the value is the best that it can be, limit, op, source,
+--   text } in the order of metrics.LIST, text = one sentence on the node }
 function verdict.rate(results, limits)
    local out = { metrics = {} }
    local seen = {}
@@ -200,11 +224,11 @@ end
 --- Says of each metric that failed whether it drains: its limit's own mode, else the
 -- policy's. A wrong result is beyond no limit: a limit's "observe" does not excuse it.
 -- @return true when at least one of them drains
-function verdict.set_modes(rated, p, class)
+function verdict.set_modes(rated, p, class, before)
    local enforced = false
    for _, r in ipairs(rated.metrics) do
       if r.status == "fail" then
-         local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class) or p.limits[r.name]
+         local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class, before) or p.limits[r.name]
          r.mode = rule and rule.mode or p.mode
          if r.corrupt and p.mode == "enforce" then
             r.mode = "enforce"

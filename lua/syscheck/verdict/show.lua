@@ -9,7 +9,7 @@ local function part(m, rated)
    if rated.value == nil then
       return m.label .. (rated.corrupt and " WRONG RESULT" or " n/a")
    end
-   local text = m.label .. " " .. metrics.show(m, rated.value, true)
+   local text = metrics.label(m, rated) .. " " .. metrics.show(m, rated.value, true)
    if (rated.status == "fail" or rated.status == "warn") and rated.limit and m.kernel then
       text = ("%s (limit %s)"):format(text, metrics.show(m, rated.limit))
    end

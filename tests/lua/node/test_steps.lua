@@ -50,6 +50,16 @@ function TestParse:testValuesThatAreNone()
    lu.assertEquals(steps, { step = {}, tasks = {}, job = {} })
 end
 
+-- Sums of what a damaged file holds wrapped around, below zero.
+function TestParse:testNumbersThatNoCounterReaches()
+   local most = "9223372036854775807"
+   local steps = steps_of.parse(file("job cpu_us " .. most .. " 1 " .. most, "outer " .. most .. " 1 " .. most .. " 0",
+      "step cpu_us " .. most, "step read_bytes 9007199254740993", "step written_bytes 9007199254740992"))
+   lu.assertEquals(steps.job, {})
+   lu.assertNil(steps.outer_us)
+   lu.assertEquals(steps.step, { written_bytes = 9007199254740992 })
+end
+
 TestCgroup = {}
 
 function TestCgroup:testTheJobsOwnGroupKnowsMost()

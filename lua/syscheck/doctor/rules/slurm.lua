@@ -107,6 +107,12 @@ local function requeue(facts, say)
          add = "JobRequeue=1" .. (facts.major and facts.major >= 24 and ", or PrologFlags=ForceRequeueOnFail (24.11)"
             or "") }))
    end
+   if facts.policy.value.no_requeue == "requeue" and not has_flag(facts, "ForceRequeueOnFail") then
+      say("error", at(facts, "PrologFlags", { text = 'no_requeue = "requeue", and PrologFlags lacks ForceRequeueOnFail',
+         why = "a job of sbatch --no-requeue that met a bad node is cancelled, and nobody warned its user",
+         add = (facts.major or 99) >= 24 and with(facts, "PrologFlags", "ForceRequeueOnFail") .. " (24.11)" or nil,
+         fix = 'no_requeue = "cancel" or "start" in the policy' }))
+   end
    -- 22.05 waits for the credential's end, 26.05 for requeue_delay; in between it may be either.
    local _, expire = slurmconf.has(conf, "AuthInfo", "cred_expire")
    local _, delay = slurmconf.has(conf, "SchedulerParameters", "requeue_delay")

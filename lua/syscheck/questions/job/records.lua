@@ -124,7 +124,7 @@ local function pair(list)
             rows[#rows + 1] = row
          end
          row.job, row.values, row.ended = job_records.part(record), values_of(record), record
-         row.elapsed_s = type(record.elapsed_s) == "number" and record.elapsed_s or nil
+         row.elapsed_s = fields.ran_s(record)
       end
    end
    return job_records.sort(rows)
