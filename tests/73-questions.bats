@@ -427,7 +427,7 @@ site() {
 	local order
 	# The page leaves open which comes first: the policy, or the store.
 	for order in policy store; do
-		rm -rf "$BATS_TEST_TMPDIR/etc"
+		rm -rf "${BATS_TEST_TMPDIR:?}/etc"
 		site "$BASH" -euc '
 			order=$1 page=$2/docs/admin.md spool=$3
 			say() { echo "FAILED: $*"; exit 1; }
