@@ -127,10 +127,10 @@ demo: setup ## The story: a slow node is drained, the job is requeued and explai
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/demo.sh
 
-bench: setup ## Kernels beside their peers, and what checks cost beyond them (ROUNDS=7)
+bench: setup ## Kernels beside their peers, and what checks cost beyond them (ROUNDS=7, ISA=avx2)
 	$(Q)tests/setup.sh install bench
 	$(Q)$(MAKE) --no-print-directory all $(BENCH)
-	$(Q)tests/bench/kernels.lua $(ROUNDS)
+	$(Q)tests/bench/kernels.lua $(if $(ISA),--isa $(ISA)) $(ROUNDS)
 
 bench-detect: setup ## What checks find and whom they drain wrongly: real quotas, and a simulated fleet (10 min, CHECKS=20)
 	$(Q)$(MAKE) --no-print-directory all

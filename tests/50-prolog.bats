@@ -115,6 +115,7 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 		no newline|printf "{}"|unfinished line
 		truncated|echo '{"kernel":"stream","triad'|printed no JSON
 		exit 2|echo "stream: no CPU is left to run on" >&2; exit 2|stream: no CPU is left
+		exit 2 without a word|echo >&2; exit 2|stream: could not run
 		exit 3|exit 3|exit code 3
 		exit 1 without witness|echo '{"kernel":"stream","verified":true,"triad_gbs":1}'; exit 1|its output does not
 		another kernel's|echo '{"kernel":"dgemm","verified":true,"triad_gbs":1}'|names another kernel

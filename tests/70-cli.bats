@@ -5,6 +5,7 @@
 
 bats_require_minimum_version 1.5.0
 load helpers
+load kernels
 
 setup() {
 	agent_reset
@@ -44,6 +45,24 @@ one_line() {
 	run syscheck run
 	[ "$status" -eq 3 ]
 	[[ $output == *"unknown: triad: not measured"* ]]
+}
+
+@test "run: a node at 5 and 10 % of one CPU is measured, and fails; none of its kernels is killed" {
+	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
+	cp "$P"/kernels/* "$P/libexec/syscheck/"
+	# Below what the untouched node does here and now, beside whatever else runs.
+	policy 'kernels = { stream = { quick = 1 } }'
+	run --separate-stderr syscheck run --json
+	local limit percent
+	limit=$(get 'r.metrics[2].value / 2')
+	policy "kernels = { stream = { quick = 1 } }, limits = { gflops = { min = $limit } }"
+	for percent in 5 10; do
+		at_quota "$percent" 100000 "$P/bin/syscheck" run --json
+		[ "$status" -eq 1 ] || { echo "$percent %: status $status: $output"; return 1; }
+		[ "$(get 'r.metrics[2].name .. " " .. r.metrics[2].status')" = "gflops fail" ]
+		# Three, and dgemm again.
+		[ "$(get '(function() for _, one in ipairs(r.runs) do assert(one.state == "ok", one.reason) end return #r.runs end)()')" -ge 4 ]
+	done
 }
 
 @test "run: a normal user gets the same answer" {

@@ -128,7 +128,7 @@ as_asker() {
 	done
 	[ "$(of 'a.runs[1].name == os.getenv("NASTY")')" = true ]
 	run syscheck job 4003 --csv
-	[[ $output == *",\"'=a\\x1b[31m\\x07\"\"'; DROP TABLE run;--<script>\\x09x\","* ]]
+	[[ $output == *",\"'=a\\x1b[31m\\x07\"\"'; DROP TABLE run;'--<script>\\x09x\","* ]]
 	run syscheck job 4005
 	[[ ${lines[0]} == *"xxx...  user"* ]]
 	run syscheck job 4005 --json

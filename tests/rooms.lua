@@ -35,7 +35,7 @@ rooms.USES = {
 rooms.PURE = { "policy", "counters", "catalogue", "verdict", "doctor/rules",
    "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time", "lib/unicode", "lib/units",
    "node/budget", "slurm/hostlist", "slurm/environment", "slurm/storm", "slurm/conf",
-   "questions/job/records", "questions/job/peers", "questions/node/story", "questions/node/spark",
+   "questions/clusters", "questions/job/records", "questions/job/peers", "questions/node/story", "questions/node/spark",
    "questions/fleet/logic", "questions/suspects/logic", "questions/why/logic", "questions/why/causes",
    "questions/why/checks", "questions/why/conditions", "questions/why/reference", "questions/why/stats",
    "store/runs" }

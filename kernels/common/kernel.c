@@ -71,7 +71,6 @@ void kernel_watch(double seconds)
 
 int main(int argc, char **argv)
 {
-	double started = clock_now();
 	struct opts opts = { .seconds = kernel.seconds };
 	char error[ERROR_SIZE];
 	struct topo topo;
@@ -91,7 +90,7 @@ int main(int argc, char **argv)
 	widen(opts.widen, opts.cgroup);
 	if (!topo_load(&topo, opts.cpus, error))
 		return kernel_fail("%s", error);
-	code = kernel.run(&topo, started, started + opts.seconds);
+	code = kernel.run(&topo, kernel_started, kernel_started + opts.seconds);
 	topo_free(&topo);
 	return code;
 }

@@ -18,6 +18,9 @@ struct kernel {
 /* Each kernel's main file defines it. */
 extern const struct kernel kernel;
 
+/* When the process began, before its libraries were made ready: clock_now. The time box begins there. */
+extern double kernel_started;
+
 /*
  * From now on, ends the process with EXIT_COULD_NOT at twice the time box of `seconds`
  * and 3 s: something hangs, and nothing else may be there to end us. Main calls it.

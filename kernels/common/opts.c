@@ -139,7 +139,7 @@ void opts_print(const struct opts *opts, const char *name, const char *what, con
 	       opts->seconds);
 	printf("  --cpus LIST        CPUs to use, like 0-3,7 (default: all that are allowed)\n");
 	printf("  --widen LIST       CPUs to use where fewer are allowed; what is refused stays out\n");
-	printf("  --cgroup DIR       cgroup to join before (of the cpuset hierarchy)\n");
+	printf("  --cgroup DIR       cgroup to join where a cpuset keeps it from these\n");
 	for (; extra && extra->name; extra++) {
 		char left[40];
 

@@ -1,6 +1,7 @@
 #include "widen.h"
 
 #include <fcntl.h>
+#include <numa.h>
 #include <numaif.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,8 @@
 #include <unistd.h>
 
 #include "topo.h"
+
+#define SET_CPUS 65536 /* sched_getaffinity wants room for all that the system could have */
 
 static void join(const char *cgroup)
 {
@@ -23,11 +26,13 @@ static void join(const char *cgroup)
 	close(fd);
 }
 
-static void allow(const char *list)
+/* Of the list the kernel takes what the cpuset allows. True: that is all of it. */
+static bool allow(const char *list)
 {
 	hwloc_bitmap_t wanted = hwloc_bitmap_alloc();
 	int *cpus = NULL, cpu, n = 0;
-	cpu_set_t *set = NULL;
+	cpu_set_t *set = NULL, *got = CPU_ALLOC(SET_CPUS);
+	bool all = false;
 	size_t size;
 
 	if (wanted && topo_parse(wanted, list))
@@ -38,22 +43,42 @@ static void allow(const char *list)
 		hwloc_bitmap_foreach_end();
 		set = topo_set(cpus, n, &size);
 	}
-	/* Of these the kernel takes what the cpuset allows. */
-	if (set)
-		(void)!sched_setaffinity(0, size, set);
+	if (set && got && sched_setaffinity(0, size, set) == 0 &&
+	    sched_getaffinity(0, CPU_ALLOC_SIZE(SET_CPUS), got) == 0) {
+		all = true;
+		for (int i = 0; i < n; i++)
+			all = all && CPU_ISSET_S((size_t)cpus[i], CPU_ALLOC_SIZE(SET_CPUS), got);
+	}
+	CPU_FREE(got);
 	CPU_FREE(set);
 	free(cpus);
 	hwloc_bitmap_free(wanted);
+	return all;
+}
+
+/* Whether there is a NUMA node with memory that this process may not use. */
+static bool lacks_memory(void)
+{
+	struct bitmask *allowed = numa_available() < 0 ? NULL : numa_get_mems_allowed();
+	bool lacks = false;
+
+	for (int i = 0; allowed && i <= numa_max_node(); i++)
+		lacks = lacks || (numa_node_size64(i, NULL) > 0 && !numa_bitmask_isbitset(allowed, (unsigned)i));
+	if (allowed)
+		numa_bitmask_free(allowed);
+	return lacks;
 }
 
 void widen(const char *list, const char *cgroup)
 {
-	if (cgroup)
+	if (list == NULL)
+		return;
+	/* numactl --membind of whoever started slurmd. */
+	(void)!set_mempolicy(MPOL_DEFAULT, NULL, 0);
+	/* Only a cpuset has to be left, an affinity has not. */
+	if ((!allow(list) || lacks_memory()) && cgroup) {
 		join(cgroup);
-	if (list) {
 		allow(list);
-		/* numactl --membind of whoever started slurmd. */
-		(void)!set_mempolicy(MPOL_DEFAULT, NULL, 0);
 	}
 }
 

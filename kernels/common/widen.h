@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 /*
- * Joins the cgroup at `cgroup`, then allows itself the CPUs of `list` and memory of any node; either may be NULL.
- * To be called before there is a second thread.
+ * Allows this process the CPUs of `list` and the memory of all nodes; NULL: stays. Joins the cgroup at `cgroup`
+ * (NULL: none) where a cpuset keeps it from these. To be called before there is a second thread.
  */
 void widen(const char *list, const char *cgroup);
 

@@ -70,6 +70,7 @@ static double call(struct dgemm_core *core, double *c)
 	const double from = clock_now();
 	double seconds;
 
+	core->live.thread = gettid();
 	core->live.since = from;
 	core->live.begun++;
 	multiply(&core->shared->inputs, c);

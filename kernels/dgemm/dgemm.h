@@ -31,6 +31,7 @@ struct dgemm_core {
 		atomic_long begun;     /* calls, the warm-up included */
 		_Atomic double seconds; /* in those that ended */
 		_Atomic double since;  /* clock_now when the one at work began; 0: none is */
+		atomic_int thread;     /* that works on it */
 		atomic_bool faulty;    /* `fault` is there */
 	} live;
 } __attribute__((aligned(128)));

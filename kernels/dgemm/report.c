@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cblas.h>
 
@@ -39,6 +40,22 @@ static double clock_limit(const struct topo *topo)
 static double rate_of(const struct dgemm_core *core, struct dgemm_size size)
 {
 	return core->calls ? dgemm_flop(size) * (double)core->calls / core->busy * 1e-9 : NAN;
+}
+
+/* Nothing in a call waits for anything: one that sleeps hangs, however slow or often stopped a core is. */
+static bool sleeps(const struct dgemm_core *core)
+{
+	char path[64], text[512], *state = NULL;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", core->live.thread);
+	f = core->live.since > 0 ? fopen(path, "re") : NULL;
+	/* pid (comm) state */
+	if (f && fgets(text, sizeof(text), f))
+		state = strrchr(text, ')');
+	if (f)
+		fclose(f);
+	return state && strncmp(state, ") S", 3) == 0;
 }
 
 /* The most that it can be: the call at work, done now. */
@@ -102,6 +119,8 @@ int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm
 	for (int i = topo->n - 1; i >= 0; i--) {
 		if (unfinished && cores[i].live.begun == 0)
 			return kernel_fail("cpu %d: nothing was measured within the time box", topo->cpus[i]);
+		if (unfinished && sleeps(&cores[i]))
+			return kernel_fail("cpu %d: OpenBLAS hangs", topo->cpus[i]);
 		calls += unfinished ? cores[i].live.begun : cores[i].calls;
 		bad = cores[i].live.faulty ? &cores[i] : bad;
 	}

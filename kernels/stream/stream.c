@@ -53,7 +53,7 @@ struct factors {
 
 static struct {
 	struct pools pools;
-	struct factors **factors; /* of each block, as in pools.of */
+	struct factors *factors;  /* of each block, one pool's after the other's */
 	struct windows windows;
 	struct pool_work *work;   /* [window][member] */
 	struct pool_work *sums;   /* for rates_of: of each member, in all windows and in one */
@@ -167,6 +167,16 @@ static void measure(const struct topo *topo, int member, struct walk *w)
 		}
 }
 
+/* In the pools of the nodes before. */
+static size_t blocks_before(int node)
+{
+	size_t sum = 0;
+
+	for (int i = 0; i < node; i++)
+		sum += s.pools.of[i].blocks;
+	return sum;
+}
+
 static void verify(const struct walk *w, int cpu)
 {
 	for (size_t i = 0; i < s.pools.share; i++) {
@@ -193,7 +203,7 @@ static void work(struct team *team, int member, void *shared)
 	(void)shared;
 	if (pools_touch(&s.pools, team, member)) {
 		const size_t first = pools_first(&s.pools, team->topo, member);
-		struct walk w = { .pool = &s.pools.of[node], .factors = s.factors[node] + first, .first = first };
+		struct walk w = { .pool = &s.pools.of[node], .factors = s.factors + blocks_before(node) + first, .first = first };
 
 		if (member == 0)
 			divide(from);
@@ -323,12 +333,7 @@ static bool allocate(const struct topo *topo)
 {
 	s.work = calloc((size_t)topo->n * WINDOWS_MOST, sizeof(*s.work));
 	s.sums = calloc(2 * (size_t)topo->n, sizeof(*s.sums));
-	s.factors = calloc((size_t)topo->n_nodes, sizeof(*s.factors));
-	for (int node = 0; s.factors && node < topo->n_nodes; node++) {
-		s.factors[node] = calloc(s.pools.of[node].blocks, sizeof(**s.factors));
-		if (!s.factors[node])
-			return false;
-	}
+	s.factors = calloc(blocks_before(topo->n_nodes) + 1, sizeof(*s.factors));
 	return s.work && s.sums && s.factors;
 }
 

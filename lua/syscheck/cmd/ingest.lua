@@ -1,5 +1,6 @@
 --- syscheck ingest: records of spools into the store.
 local json = require("cjson").new()
+local clusters = require("syscheck.store.clusters")
 local uv = require("luv")
 local printable = require("syscheck.lib.printable")
 local ingest = require("syscheck.store.ingest")
@@ -99,6 +100,7 @@ local function run_all(db, list, args)
       end
    end
    work:flush()
+   clusters.unite(db)
    if not args.remove and work.count.files > 0 then
       db:settle()
    end

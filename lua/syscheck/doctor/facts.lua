@@ -10,6 +10,7 @@ local inventory = require("syscheck.hardware.inventory")
 local hostlist = require("syscheck.slurm.hostlist")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
+local printable = require("syscheck.lib.printable")
 local probe = require("syscheck.doctor.facts.probe")
 local slurmconf = require("syscheck.slurm.conf")
 local slurmd = require("syscheck.doctor.facts.slurmd")
@@ -132,9 +133,9 @@ local function controller(program, file)
    end
    local c = { config = {} }
    for line in said:gmatch("[^\n]+") do
-      local key, value = line:match("^(%S+)%s+= (.-)%s*$")
+      local key, value = line:match("^(%S+)%s+= (.*)$")
       if key then
-         c.config[key:lower()] = value
+         c.config[key:lower()] = printable.trimmed(value)
       end
    end
    local at = storm.time(said:match("Configuration data as of (%S+)") or "")

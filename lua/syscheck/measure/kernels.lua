@@ -22,6 +22,12 @@ local function one_line(text)
    return #text > 200 and text:sub(1, 200) .. "..." or text
 end
 
+-- The same of what a kernel says, if it says anything.
+local function worded(text)
+   local line = type(text) == "string" and one_line(text) or ""
+   return line:find("%S") and line or nil
+end
+
 local function judge(name, ended)
    if ended.stuck then
       return "unknown", ("%s: hangs in the kernel, left behind after %.1f s"):format(name, ended.seconds)
@@ -32,7 +38,7 @@ local function judge(name, ended)
    elseif ended.code == nil or ended.signal ~= 0 then
       return "unknown", ("%s: ended by signal %s"):format(name, tostring(ended.signal))
    elseif ended.code == COULD_NOT then
-      return "unknown", ended.err ~= "" and one_line(ended.err) or name .. ": could not run"
+      return "unknown", worded(ended.err) or name .. ": could not run"
    elseif ended.code ~= MEASURED and ended.code ~= WRONG then
       return "unknown", ("%s: exit code %d"):format(name, ended.code)
    end
@@ -51,7 +57,7 @@ local function judge(name, ended)
       if result.verified ~= false then
          return "unknown", name .. ": exit code says wrong, its output does not"
       end
-      return "corrupt", one_line(type(result.error) == "string" and result.error or "verification failed"), result
+      return "corrupt", worded(result.error) or "verification failed", result
    elseif result.verified ~= true then
       return "unknown", name .. ": its output is not verified"
    end

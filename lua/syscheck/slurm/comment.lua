@@ -2,6 +2,7 @@
 -- is never touched.
 local uv = require("luv")
 local hostlist = require("syscheck.slurm.hostlist")
+local printable = require("syscheck.lib.printable")
 local storm = require("syscheck.slurm.storm")
 
 local comment = {}
@@ -53,7 +54,7 @@ function comment.find(shown, id)
    end
    local _, array, task, het, offset = table.unpack(mine)
    local name = task:find("^%d+$") and array == id and id .. "_" .. task or het == id and id .. "+" .. offset or id
-   return name, mine.text ~= NONE and mine.text:gsub("%s+$", "") or ""
+   return name, mine.text ~= NONE and printable.trimmed(mine.text) or ""
 end
 
 --- The comment with what it lacks of these entries; the same text when it lacks none.

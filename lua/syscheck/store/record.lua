@@ -13,7 +13,7 @@ local type = type -- looked up for each of forty values of a line
 
 --- Columns of the store's tables before those of fields.JOB and fields.CHECK, which the
 -- writer fills in.
-record.JOB_BASE, record.CHECK_BASE = 9, 11
+record.JOB_BASE, record.CHECK_BASE = 10, 12
 
 json.decode_invalid_numbers(false)
 json.encode_sparse_array(true)
@@ -187,7 +187,7 @@ local function job_of(r, from_s, to_s)
       account = name_of(j.account, "job.account"),
       partition = name_of(j.partition, "job.partition"),
       nodes = number(j.nodes, "job.nodes", 1),
-      batch = j.batch == true,
+      batch = j.batch == true and 1 or nil,
       begin_s = from_s,
       end_s = to_s,
    }
@@ -298,6 +298,7 @@ local function take(r)
       time_s = time_of(r.time, "time"),
       class = word(r.class, "class"),
       config = word(r.config_id, "config_id"),
+      boot = word(r.boot_id, "boot_id"),
       settings = type(r.config) == "table" and r.config or nil,
       -- Room for what follows, so that the table grows once.
       job = nil, values = nil, begin_s = nil, elapsed_s = nil, check_id = nil, detail = nil, key = nil,
@@ -308,7 +309,7 @@ local function take(r)
 end
 
 --- Reads a line.
--- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config,
+-- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config, boot,
 --   settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
 --   begin_s, elapsed_s, check_id, values (of fields.JOB, from JOB_BASE + 1), detail;
 --   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, detail;

@@ -29,17 +29,17 @@ local FIRST = {
    "CREATE INDEX IF NOT EXISTS run_like ON run (user, name, nodes)",
    "CREATE INDEX IF NOT EXISTS run_name ON run (name)",
    "CREATE TABLE IF NOT EXISTS job_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int NOT NULL, "
-      .. "check_key $big, begin_s $number, elapsed_s $number, class $int, config $int, "
+      .. "check_key $big, begin_s $number, elapsed_s $number, class $int, config $int, boot $int, "
       .. columns(fields.JOB) .. ", detail $text)",
    "CREATE INDEX IF NOT EXISTS job_node_node ON job_node (node, key)",
    "CREATE INDEX IF NOT EXISTS job_node_run ON job_node (run)",
    "CREATE TABLE IF NOT EXISTS check_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int, "
-      .. "trigger $int, level $int, asked $int, status $int, action $int, class $int, config $int, "
+      .. "trigger $int, level $int, asked $int, status $int, action $int, class $int, config $int, boot $int, "
       .. columns(fields.CHECK) .. ", text $text, detail $text)",
    "CREATE INDEX IF NOT EXISTS check_node_node ON check_node (node, key)",
    "CREATE INDEX IF NOT EXISTS check_node_run ON check_node (run)",
    "CREATE TABLE IF NOT EXISTS config (id $int PRIMARY KEY, text $text NOT NULL)",
-   "CREATE TABLE IF NOT EXISTS loss (key $key, id $id NOT NULL, node $int NOT NULL, records $number, "
+   "CREATE TABLE IF NOT EXISTS loss (key $key, id $id NOT NULL, node $int NOT NULL, boot $int, records $number, "
       .. "bytes $number, reason $int)",
    "CREATE INDEX IF NOT EXISTS loss_node ON loss (node, key)",
    "CREATE TABLE IF NOT EXISTS file (path $word PRIMARY KEY, inode $number, head $word, offset $number NOT NULL, "
@@ -125,11 +125,12 @@ local function has(store, name, list)
    error(failure, 0)
 end
 
--- Columns that may be younger than a store.
-local YOUNGER = { job_node = {}, check_node = {}, run = { "batch" } }
+-- Columns that may be younger than a store; those of fields are numbers.
+local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, loss = { "boot" }, run = { "batch" } }
+local TYPE = { boot = "$int" }
 for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK }) do
-   for i, field in ipairs(list) do
-      YOUNGER[name][i] = field.name
+   for _, field in ipairs(list) do
+      table.insert(YOUNGER[name], field.name)
    end
 end
 
@@ -139,7 +140,7 @@ local function lacking(store)
    for name, names in pairs(YOUNGER) do
       for _, column in ipairs(has(store, name, names) and {} or names) do
          out[#out + 1] = not has(store, name, { column })
-            and { ("ALTER TABLE %s ADD COLUMN %s $number"):format(name, column), column } or nil
+            and { ("ALTER TABLE %s ADD COLUMN %s %s"):format(name, column, TYPE[column] or "$number"), column } or nil
       end
    end
    return out

@@ -182,6 +182,8 @@ local CASES = {
       f.topology.class_before = "m-1"
       f.class = "m-1.2.3-1"
    end, "baseline", "warn", "the baseline calls this host's class m-1, which this version calls m-1.2.3-1" },
+   { set("slurmd", { allowed = "0-7", online = "0-7", wanted = "2-7", lacks = "", left_out = "0-1" }), "baseline",
+      "warn", "the baseline is of all cores, here jobs get CPUs 2-7" },
    { set("policy.value.tolerance", 0.31), "tolerance", "warn", "tolerance = 0.31" },
    { set("policy.value.limits", { gflops = { tolerance = 1 } }), "tolerance", "warn", "limits.gflops.tolerance = 1" },
    { set("slurmd", { allowed = "0-1", online = "0-7", wanted = "0-7", lacks = "" }), "slurmd-cpus", "warn",

@@ -1,6 +1,7 @@
 -- The job's AdminComment.
-package.path = "lua/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local cost = require("cost")
 local comment = require("syscheck.slurm.comment")
 
 TestComment = {}
@@ -47,6 +48,17 @@ function TestComment:test_add_is_idempotent_and_bounded()
    text = comment.add("", many)
    lu.assertTrue(#text <= 1030)
    lu.assertEquals(comment.add(text, many), text)
+end
+
+-- What users and admins write may be blank and long: a prolog reads it as root.
+function TestComment:test_long_and_blank_costs_its_length()
+   local function of(text)
+      return cost(comment.find, "JobId=1 JobName=x\n   AdminComment=a" .. text .. "b\n   Comment=c" .. text .. "\n")
+   end
+   local plain = of(("x"):rep(20000))
+   lu.assertTrue(of((" "):rep(20000)) < 100 * plain + 0.01)
+   lu.assertTrue(of(("\n"):rep(20000)) < 100 * plain + 0.01)
+   lu.assertTrue(of(("\n "):rep(10000)) < 100 * plain + 0.01)
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

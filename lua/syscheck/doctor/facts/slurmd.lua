@@ -18,8 +18,9 @@ end
 
 --- @param node its name
 -- @param node_cpus of the policy
--- @return { allowed, online, wanted = lists of CPUs as text, lacks = NUMA nodes whose memory it may not use, known =
---   wanted are the CPUs that jobs get }; nil where none runs, or several that nothing tells apart
+-- @return { allowed, online, wanted = lists of CPUs as text, lacks = NUMA nodes whose memory it may not use,
+--   known = wanted are the CPUs that jobs get, left_out = the cores that these lack }; nil where none runs, or
+--   several that nothing tells apart
 return function(node, node_cpus)
    local found = pids(node)
    if #found ~= 1 then
@@ -27,5 +28,6 @@ return function(node, node_cpus)
    end
    local set = cpus.read("", node_cpus, true, nil, found[1])
    return { allowed = topology.format_list(set.allowed), online = topology.format_list(set.topo.online),
-      wanted = topology.format_list(set.wanted), lacks = set.lacks or "", known = set.jobs ~= nil }
+      wanted = topology.format_list(set.wanted), lacks = set.lacks or "", known = set.jobs ~= nil,
+      left_out = #set.wanted > 0 and set:describe({ cpus = topology.format_list(set.wanted) }).left_out or nil }
 end

@@ -1,6 +1,7 @@
 --- Rules on this host: policy, baseline, directories, log, clock, and whether slurmctld
 -- runs with what the file says. See doctor/rules.lua for their form.
 local baselines = require("syscheck.verdict.baseline")
+local cpus = require("syscheck.verdict.cpus")
 local printable = require("syscheck.lib.printable")
 local slurmconf = require("syscheck.slurm.conf")
 local times = require("syscheck.doctor.rules.times")
@@ -118,6 +119,12 @@ local function baseline(facts, say)
             or ("this host is rated as %s%s"):format(near, close and "" or ", and what it measures only warns"),
          fix = near and "see what it has lost (syscheck run --level passive), or, if it is meant to be so: " .. learn
             or learn })
+   end
+   local c, s = near and b.value.classes[near], facts.slurmd
+   if c and s and s.left_out and s.left_out ~= cpus.of_class(c).left_out then
+      say("warn", { file = b.file, text = ("the baseline is of %s, here jobs get CPUs %s"):format(
+         cpus.words(cpus.of_class(c)), s.wanted),
+         why = "what is measured on other CPUs is not rated: every check is unknown", fix = learn })
    end
    local age = b.time and facts.now - b.time
    if age and age > OLD_BASELINE then

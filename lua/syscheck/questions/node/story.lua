@@ -63,6 +63,10 @@ local ACTIONS = {
    storm = function(c)
       return "storm", c.text or "bad, not drained: the storm guard's cap was used up"
    end,
+   undecided = function(c)
+      local drain = type(c.drain) == "table" and c.drain or {}
+      return "undecided", c.text or text(drain.reason) or "bad, not drained", text(drain.error)
+   end,
    observed = function(c)
       return "observed", ("would have been drained: %s"):format(c.text or "bad")
    end,
