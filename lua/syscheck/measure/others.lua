@@ -131,7 +131,8 @@ local function most_of(from, root, e)
       return nil
    end
    local used = e.measured + e.beside
-   local most = processes.most(root, processes.since(from.list, processes.list(root), e.seconds * TICKS * e.all), e.seconds, used)
+   local since = processes.since(from.list, processes.list(root), e.seconds * TICKS * e.all)
+   local most = processes.most(root, since, e.seconds, used)
    if e.interrupts >= 0.2 * used and e.interrupts > (most and most.cpus or 0) then
       return { kind = "interrupts", cpus = rounded(e.interrupts) }
    end
@@ -162,7 +163,7 @@ function others.finish(from, result, state, when)
    e.smt = e.smt and e.cpus < e.all
    e.most = most_of(from, root, e)
    local loss = busy.loss(e, lost, state, when)
-   if loss == 0 then
+   if loss == 0 and not busy.is_much(e.measured + e.beside, e.all) then
       return 0
    end
    local stolen = 0
