@@ -149,7 +149,8 @@ local function once(parser, input, cover)
    if cover then
       return once(parser, input, false)
    end
-   return tostring(err)
+   -- The parser may have caught it.
+   return ran_away and ("more than %d instructions"):format(MOST_STEPS * STEP) or tostring(err)
 end
 
 -- What two findings of one cause have in common: where, and the words without what is quoted.

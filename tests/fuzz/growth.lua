@@ -65,7 +65,8 @@ function growth.look(run, corpus, count, finding)
          local at = math.random(#input)
          local word, stop = input:find("[%w_]+", at)
          local line = (input:sub(1, at):find("\n[^\n]*$") or 0) + 1
-         for _, part in ipairs({ { at, at }, { word or at, stop or at }, { line, input:find("\n", line, true) or #input },
+         for _, part in ipairs({ { at, at }, { word or at, stop or at },
+            { line, input:find("\n", line, true) or #input },
             { at, math.min(#input, at + math.random(12)) } }) do
             if part[2] >= part[1] then
                local why, longer = one(run, input, part[1], part[2])
