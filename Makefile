@@ -43,7 +43,7 @@ BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/be
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
 FUZZ_C      := $(patsubst tests/fuzz/c/%.c,build/fuzz/tests/fuzz/%,$(wildcard tests/fuzz/c/*.c))
 # Read by the tests: what the plugin parses, without a Slurm include.
-SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup cgroup_file place totals totals_file)
+SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup cgroup_file energy place stopped totals totals_file)
 
 Q := $(if $(V),,@)
 
@@ -81,7 +81,7 @@ $(B)/spank/%.o: spank/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(B)/spank/spank_syscheck.so: $(SPANK_OBJ) spank/plugin.map
-	$(Q)$(CC) -shared $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--version-script=spank/plugin.map -o $@ $(SPANK_OBJ)
+	$(Q)$(CC) -shared -pthread $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,-z,nodelete,--version-script=spank/plugin.map -o $@ $(SPANK_OBJ)
 
 $(B)/tests/c/%: tests/c/%.c $(UNITS) $(SPANK_PURE)
 	@mkdir -p $(@D)
@@ -144,10 +144,10 @@ demo: setup ## The story: a slow node is drained, the job is requeued and explai
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/demo.sh
 
-bench: setup ## Kernels beside their peers, and what checks cost beyond them (ROUNDS=7)
+bench: setup ## Kernels beside their peers, and what checks cost beyond them (ROUNDS=7, ISA=avx2)
 	$(Q)tests/setup.sh install bench
 	$(Q)$(MAKE) --no-print-directory all $(BENCH)
-	$(Q)tests/bench/kernels.lua $(ROUNDS)
+	$(Q)tests/bench/kernels.lua $(if $(ISA),--isa $(ISA)) $(ROUNDS)
 
 bench-detect: setup ## What checks find and whom they drain wrongly: real quotas, and a simulated fleet (10 min, CHECKS=20)
 	$(Q)$(MAKE) --no-print-directory all

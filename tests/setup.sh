@@ -31,6 +31,7 @@ packages() {
 	test mount
 	test e2fsprogs
 	test procps
+	test faketime
 	test perl
 	test python3-jsonschema
 	test bats

@@ -89,6 +89,8 @@ bool opts_parse(struct opts *opts, const struct opts_extra *extra, int argc, cha
 	const struct opts_extra common[] = {
 		{ .name = "--seconds", .low = SECONDS_LOW, .high = SECONDS_HIGH, .value = &opts->seconds },
 		{ .name = "--cpus", .text = &opts->cpus },
+		{ .name = "--widen", .text = &opts->widen },
+		{ .name = "--cgroup", .text = &opts->cgroup },
 		{ .name = "--help", .flag = &opts->help },
 		{ .name = "--version", .flag = &opts->version },
 		{ 0 },
@@ -136,6 +138,8 @@ void opts_print(const struct opts *opts, const char *name, const char *what, con
 	printf("  --seconds S        time box, set-up included (%g to %g, default %g)\n", SECONDS_LOW, SECONDS_HIGH,
 	       opts->seconds);
 	printf("  --cpus LIST        CPUs to use, like 0-3,7 (default: all that are allowed)\n");
+	printf("  --widen LIST       CPUs to use where fewer are allowed; what is refused stays out\n");
+	printf("  --cgroup DIR       cgroup to join where a cpuset keeps it from these\n");
 	for (; extra && extra->name; extra++) {
 		char left[40];
 

@@ -29,6 +29,7 @@ struct opts_extra {
 struct opts {
 	double seconds;   /* time box, set-up included */
 	const char *cpus; /* cpulist, NULL: all allowed */
+	const char *widen, *cgroup; /* see widen.h; NULL: stay */
 	bool help, version;
 };
 

@@ -3,13 +3,22 @@
 #define SYSCHECK_TEAM_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "topo.h"
+
+/* From one meeting to the next, in ns: when the first member went on, the last one came, the most CPU time of one. */
+struct team_interval {
+	_Atomic int64_t first, last, most;
+};
 
 struct team {
 	const struct topo *topo;
 	pthread_barrier_t barrier; /* of all members */
+	struct team_interval intervals[2]; /* of even and odd meetings: one is filled while the other is read */
+	int64_t lost, all; /* of all intervals since team_start, ns */
 	void *shared;
 	void (*work)(struct team *team, int member, void *shared);
 };
@@ -20,7 +29,28 @@ struct team {
  */
 bool team_run(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared);
 
+/*
+ * The same, but waits until `until` (clock_now) at the latest. False and ETIME: members are
+ * still at work, on all that they were given; nothing is left to do but to report and _exit.
+ */
+bool team_run_until(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared, double until);
+
 /* Waits until every member is here. */
 void team_meet(struct team *team);
+
+/* The same; what team_lost says begins here. */
+void team_start(struct team *team);
+
+/*
+ * What the last team lost while it worked because members were not running: something else
+ * had their CPU, or a quota or a hypervisor held them. Shares from 0 to 1.
+ */
+struct team_lost {
+	double share; /* at most so much of the result */
+	double most;  /* of one member's time; */
+	int cpu;      /* its CPU, -1: there was no team */
+};
+
+struct team_lost team_lost(void);
 
 #endif

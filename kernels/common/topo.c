@@ -7,8 +7,7 @@
 /* Larger than any CPU number: a bound against "0-4294967295". */
 #define MAX_CPU 65535
 
-/* "0-3,7" and nothing else; hwloc's own parser forgives too much. */
-static bool parse_cpulist(hwloc_bitmap_t set, const char *text)
+bool topo_parse(hwloc_bitmap_t set, const char *text)
 {
 	const char *p = text;
 
@@ -45,7 +44,7 @@ static bool restrict_to(hwloc_bitmap_t set, const char *cpus, char error[ERROR_S
 		snprintf(error, ERROR_SIZE, "out of memory");
 		return false;
 	}
-	if (!parse_cpulist(wanted, cpus)) {
+	if (!topo_parse(wanted, cpus)) {
 		snprintf(error, ERROR_SIZE, "--cpus: want a list like 0-3,7, not \"%s\"", shown);
 	} else if (!hwloc_bitmap_isincluded(wanted, set)) {
 		hwloc_bitmap_list_asprintf(&have, set);

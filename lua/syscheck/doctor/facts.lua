@@ -13,6 +13,7 @@ local policy = require("syscheck.policy.policy")
 local printable = require("syscheck.lib.printable")
 local probe = require("syscheck.doctor.facts.probe")
 local slurmconf = require("syscheck.slurm.conf")
+local slurmd = require("syscheck.doctor.facts.slurmd")
 local storm = require("syscheck.slurm.storm")
 local time = require("syscheck.lib.time")
 local trust = require("syscheck.doctor.facts.trust")
@@ -21,17 +22,15 @@ local gather = {}
 
 -- Where slurm.conf is, unless SLURM_CONF says so: the usual place, what a configless
 -- slurmd has fetched, what Slurm's own build makes.
-local PLACES = { "/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/usr/local/etc/slurm.conf",
-   "/opt/slurm/etc/slurm.conf" }
 local OURS = "spank_syscheck.so"
 local MAX_BASELINE = 16777216
 
 local function conf_file(named)
    local file = named or os.getenv("SLURM_CONF")
    if not file or file == "" then
-      file = PLACES[1]
-      for i = #PLACES, 1, -1 do
-         file = uv.fs_stat(PLACES[i]) and PLACES[i] or file
+      file = slurmconf.PLACES[1]
+      for i = #slurmconf.PLACES, 1, -1 do
+         file = uv.fs_stat(slurmconf.PLACES[i]) and slurmconf.PLACES[i] or file
       end
    end
    return file:sub(1, 1) == "/" and file or uv.cwd() .. "/" .. file
@@ -191,6 +190,7 @@ function gather.facts(options)
    facts.topology = inventory.read("")
    facts.class = facts.topology.class
    facts.baseline = read_baseline(expand(p.baseline or paths.baseline))
+   facts.slurmd = slurmd(facts.node, p.node_cpus)
    facts.scripts = { prolog = installed.scripts(conf, "prolog"), epilog = installed.scripts(conf, "epilog") }
    local owner = slurm_user(conf)
    local unsafe = is_root and trust.conf_is_open(conf, owner)

@@ -85,7 +85,11 @@ TestIdentity = {}
 
 function TestIdentity:testArrayAndRestart()
    local text = file("steps 1", "array 12 4", "restart 2", "name " .. hex("x"))
-   lu.assertEquals(join(text).job, { id = 17, name = "x", array_job_id = 12, array_task_id = 4, restart = 2 })
+   -- A count that a step's user may have made up is none.
+   lu.assertEquals(join(text).job, { id = 17, name = "x", array_job_id = 12, array_task_id = 4 })
+   local batch = file("steps 1", "sure 1", "array 12 4", "restart 2", "name " .. hex("x"))
+   lu.assertEquals(join(batch).job, { id = 17, name = "x", array_job_id = 12, array_task_id = 4, restart = 2,
+      batch = true })
    -- The batch step has none where it is the first run.
    lu.assertEquals(join(file("steps 1", "sure 1")).job.restart, 0)
    lu.assertNil(join(file("steps 1", "sure 0")).job.restart)
