@@ -136,6 +136,7 @@ local function examine(node, alone, started)
       node.policy.deadline[name] = math.min(node.policy.deadline[name], MAX_DEADLINE_S)
    end
    local hardware = inventory.read(node.root)
+   node.alone = not node.lock -- as in the prolog
    local result = check.run(settled and "passive" or lvl, node, hardware, from)
    stage.log_failures(result)
    stage.remember(node, l, result, begin_s, marker ~= nil)

@@ -21,7 +21,6 @@ local records = require("syscheck.spool.records")
 local requeue = require("syscheck.slurm.requeue")
 local resume = require("syscheck.slurm.resume")
 local runs = require("syscheck.node.runs")
-local show = require("syscheck.verdict.show")
 local slurmconf = require("syscheck.slurm.conf")
 local stage = require("syscheck.node.stage")
 
@@ -60,18 +59,6 @@ local function asked_level(get)
    local note = ('SPANK_SYSCHECK is not a level, ignored: "%s"'):format(printable.safe(raw, 32))
    log.error("%s", note)
    return nil, note
-end
-
--- What the plugin shows and exports. Written as a new file: the marker of an
--- earlier run of the same job goes first.
-local function publish(node, job, result, asked, note)
-   local path = node:status_path(job.id)
-   uv.fs_unlink(path .. ".shown")
-   local ok, err = files.put(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
-      asked and 1 or 0, show.line(node.name, result, note)))
-   if not ok then
-      log.error("status for the job's output: %s", err)
-   end
 end
 
 -- What this job gets, within the budget; and what an earlier check could not settle, as
@@ -116,9 +103,10 @@ end
 
 -- Whether the job starts on a node that is drained, as Slurm could only cancel it and the site wants
 -- it to run. Not on one that computes wrong. What slurmctld does not answer cancels no job.
+-- @param found from mark.finding
 -- @return whether it does, and a note for the record
-local function starts_anyway(node, job, result, until_s)
-   if node.policy.no_requeue ~= "start" or result.corrupt then
+local function starts_anyway(node, job, found, until_s)
+   if node.policy.no_requeue ~= "start" or found.corrupt then
       return false
    end
    local possible, err = requeue.is_possible(node.policy.scontrol, job.id, until_s - node.now_s())
@@ -160,12 +148,21 @@ function prolog.main(get, options)
    local m = mark.read(node, from.boot_id)
    local lvl, note, l, by_user = decide(node, job, asked, whole, from.boot_id, begin_s, m)
    note = forged or note
+   node.alone = not node.lock -- on a machine of several nodes a job's process may be another node's
 
    local result = check.run(lvl, node, hardware, from)
    stage.log_failures(result)
    local record = records.check("prolog", node, hardware, result)
    record.job, record.asked = records.job(job), asked
    local action, starts = "none", false
+   if result.orphan then
+      -- This job's prolog may be running anew, or its epilog be over.
+      log.error("ended: %s", result.interrupted)
+      record.note, record.action = note, action
+      stage.remember(node, l, result, begin_s, by_user)
+      node:append(record)
+      return prolog.GO
+   end
    mark.checked(node, m, result, begin_s)
    local found = mark.finding(node, m, result, record.id, begin_s)
    if result.confirmed and not result.enforced then
@@ -182,7 +179,7 @@ function prolog.main(get, options)
          note = join_notes(note, action == "storm" and "storm guard: not drained" or "undecided: not drained")
       else
          local why
-         starts, why = starts_anyway(node, job, result, until_s)
+         starts, why = starts_anyway(node, job, found, until_s)
          record.drain.starts = starts or nil
          note = starts and join_notes(note, why) or note
       end
@@ -190,7 +187,7 @@ function prolog.main(get, options)
    record.note, record.action = note, action
    stage.remember(node, l, result, begin_s, by_user)
    if lvl ~= "none" or asked then
-      publish(node, job, result, asked, note)
+      stage.publish(node, job, result, asked, note)
    end
    record.duration_s = (uv.hrtime() - started) / 1e9
    if lvl ~= "none" or record.drain then

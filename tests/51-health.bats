@@ -182,7 +182,7 @@ repair() {
 	health
 	[ "$(record check 'r.level')" = passive ]
 	# Of a day ago and without a step: its epilog never ran.
-	set_state begin/4711.json 's.snapshot.time = s.snapshot.time - 90000'
+	set_state begin/4711.json 's.snapshot.uptime_s = s.snapshot.uptime_s - 90000'
 	health
 	[ "$(record check 'r.level')" = quick ]
 	rm -r "$STATE/last_pass.json" "$STATE/begin"

@@ -588,4 +588,17 @@ squeue() {
 	run prolog
 	[ "$status" -eq 1 ]
 	[ "$(record check 'r.corrupt')" = true ]
+	# Nor on one that an earlier check found so and could not drain.
+	rm -f "$P/slurm/reason"
+	rm -rf "${P:?}/var"
+	fake_slurm 'exit 1'
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.action')" = undecided ]
+	fake_slurm
+	kernel dgemm "$(says dgemm '"gflops":50')"
+	sed -i 's/"next_s":[0-9.e+]*/"next_s":0/' "$P/var/lib/syscheck/bad.json"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'tostring(r.corrupt) .. r.action')" = nildrain ]
 }

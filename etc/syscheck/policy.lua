@@ -22,6 +22,7 @@ return {
       latency_ns = { action = "warn" }, -- of the worst NUMA node to its own memory
       best_gbs = { action = "off" }, -- best triad over thread counts
       throttle_events = { max = 0, action = "warn" }, -- since the last job or check
+      others_cpus = { max = 0, action = "warn" }, -- that others keep busy, check after check
    },
 
    -- What a node should have, by model ("*": every node).

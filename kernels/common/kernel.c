@@ -5,10 +5,13 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "team.h"
 #include "widen.h"
 
 int kernel_fail(const char *format, ...)
@@ -39,8 +42,14 @@ void kernel_unfinished(struct result *r, const char *what)
 
 int kernel_finish(struct result *r, const struct topo *topo, double started)
 {
+	const struct team_lost lost = team_lost();
 	char mems[1024];
 
+	if (lost.cpu >= 0) {
+		result_number(r, "lost_pct", 100 * lost.share);
+		result_number(r, "lost_core_pct", 100 * lost.most);
+		result_integer(r, "lost_cpu", lost.cpu);
+	}
 	result_integer(r, "threads", topo->n);
 	result_string(r, "cpus", topo->cpus_text);
 	if (widen_mems(mems, sizeof(mems)))
@@ -69,6 +78,18 @@ void kernel_watch(double seconds)
 	alarm((unsigned)(2 * seconds) + 3);
 }
 
+/*
+ * Ends with the agent that started us, $SYSCHECK_AGENT, also when that is killed: what goes on
+ * measuring would disturb the job, and the next check.
+ */
+static bool end_with_agent(void)
+{
+	const char *agent = getenv("SYSCHECK_AGENT");
+
+	/* It may have ended before the call. */
+	return agent == NULL || (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == atoi(agent));
+}
+
 int main(int argc, char **argv)
 {
 	struct opts opts = { .seconds = kernel.seconds };
@@ -80,6 +101,8 @@ int main(int argc, char **argv)
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0)
 		return kernel_fail("stdout is closed");
 	signal(SIGPIPE, SIG_IGN);
+	if (!end_with_agent())
+		return kernel_fail("whoever started it is gone");
 	if (!opts_parse(&opts, kernel.extra, argc, argv, error))
 		return kernel_fail("%s", error);
 	if (opts.help || opts.version) {

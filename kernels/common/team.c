@@ -18,8 +18,74 @@ struct crew {
 		struct crew *crew;
 		int index;
 		pthread_t thread;
+		int64_t from, cpu_from; /* of this interval, ns: wall clock, CPU time */
+		int64_t worked, off;    /* since team_start: wall clock, and what of it was not CPU time */
 	} members[];
 };
+
+static _Thread_local struct member *me;
+static struct team_lost lost = { .cpu = -1 };
+
+static int64_t read_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Both clocks of a thread: what they differ by is what it waited. */
+static void go_on(struct member *m)
+{
+	m->from = read_ns(CLOCK_MONOTONIC);
+	m->cpu_from = read_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void come(struct member *m)
+{
+	const int64_t ran = read_ns(CLOCK_THREAD_CPUTIME_ID) - m->cpu_from, worked = read_ns(CLOCK_MONOTONIC) - m->from;
+
+	m->worked += worked;
+	m->off += worked > ran ? worked - ran : 0;
+}
+
+/* Waiting for each other in meetings is not in it. */
+static void add_up(const struct team *team, const struct member *members, int n)
+{
+	double off = 0, worked = 0, most = -1;
+
+	for (int i = 0; i < n; i++) {
+		const double share = members[i].worked > 0 ? (double)members[i].off / (double)members[i].worked : 0;
+
+		off += (double)members[i].off;
+		worked += (double)members[i].worked;
+		if (share > most)
+			lost = (struct team_lost){ .most = most = share, .cpu = team->topo->cpus[i] };
+	}
+	lost.share = worked > 0 ? off / worked : 0;
+}
+
+/* Of those that are still at work: all since their threads began, meetings too. */
+static void add_up_late(const struct crew *c, int n, int64_t began)
+{
+	const int64_t wall = read_ns(CLOCK_MONOTONIC) - began;
+	double ran = 0, least = INFINITY;
+
+	for (int i = 0; i < n; i++) {
+		clockid_t clock;
+		double cpu;
+
+		if (pthread_getcpuclockid(c->members[i].thread, &clock) != 0)
+			return;
+		cpu = (double)read_ns(clock) / (double)wall;
+		ran = fmax(ran, cpu);
+		if (cpu < least) {
+			least = cpu;
+			lost = (struct team_lost){ .most = fmax(1 - cpu, 0), .cpu = c->team.topo->cpus[i] };
+		}
+	}
+	lost.share = fmax(1 - ran, 0);
+}
 
 /* The lock opens when all threads exist: then work, or end if one is missing. */
 static void *begin(void *arg)
@@ -31,8 +97,11 @@ static void *begin(void *arg)
 	pthread_mutex_lock(&c->lock);
 	go = c->go;
 	pthread_mutex_unlock(&c->lock);
-	if (go)
+	if (go) {
+		me = m;
+		go_on(m);
 		c->team.work(&c->team, m->index, c->team.shared);
+	}
 	pthread_mutex_lock(&c->lock);
 	if (--c->at_work == 0)
 		pthread_cond_signal(&c->ended);
@@ -122,6 +191,7 @@ static void dismiss(struct crew *c)
 bool team_run_until(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared, double until)
 {
 	struct crew *c = gather(topo, work, shared);
+	int64_t began = read_ns(CLOCK_MONOTONIC);
 	int n = 0, rc;
 
 	if (c == NULL) {
@@ -142,11 +212,14 @@ bool team_run_until(const struct topo *topo, void (*work)(struct team *, int, vo
 	c->at_work = n;
 	pthread_mutex_unlock(&c->lock);
 	if (!wait_for_all(c, c->go ? until : INFINITY)) {
+		add_up_late(c, n, began);
 		errno = ETIME;
 		return false;
 	}
 	for (int i = 0; i < n; i++)
 		pthread_join(c->members[i].thread, NULL);
+	if (c->go)
+		add_up(&c->team, c->members, n);
 	pthread_barrier_destroy(&c->team.barrier);
 end:
 	dismiss(c);
@@ -159,7 +232,28 @@ bool team_run(const struct topo *topo, void (*work)(struct team *, int, void *),
 	return team_run_until(topo, work, shared, INFINITY);
 }
 
+static void meet(struct team *team, bool counts)
+{
+	struct member *m = me;
+
+	come(m);
+	pthread_barrier_wait(&team->barrier);
+	m->worked = counts ? m->worked : 0;
+	m->off = counts ? m->off : 0;
+	go_on(m);
+}
+
 void team_meet(struct team *team)
 {
-	pthread_barrier_wait(&team->barrier);
+	meet(team, true);
+}
+
+void team_start(struct team *team)
+{
+	meet(team, false);
+}
+
+struct team_lost team_lost(void)
+{
+	return lost;
 }

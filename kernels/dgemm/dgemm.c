@@ -259,7 +259,7 @@ static void work(struct team *team, int member, void *unused)
 			make_reference(core);
 		else
 			(void)call(core, core->c);
-		team_meet(team);
+		team_start(team);
 		if (!s.no_reference) {
 			if (!core->leads)
 				compare(core);

@@ -154,7 +154,7 @@ static void measure_latency(struct team *team, int member)
 		if (leads && row == home)
 			chase_lay(&s.chases[c]);
 	}
-	team_meet(team);
+	team_start(team);
 	phase_from = clock_now();
 	for (int i = 0; i < cells * s.plan.rounds; i++) {
 		int at = i % cells, to = at % s.memory.nodes.n;

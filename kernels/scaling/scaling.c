@@ -72,7 +72,7 @@ static void work(struct team *team, int member, void *shared)
 	(void)shared;
 	if (member == 0)
 		s.plan.point = plan_point_now(s.plan.point, s.end - clock_now(), s.n_counts * s.curves * s.plan.rounds);
-	team_meet(team);
+	team_start(team);
 	/*
 	 * Rounds outermost: a disturbance hits one value of each point. Ends as planned from
 	 * here: what waiting cost, the next point makes up for.

@@ -207,7 +207,7 @@ static void work(struct team *team, int member, void *shared)
 
 		if (member == 0)
 			divide(from);
-		team_meet(team);
+		team_start(team);
 		measure(team->topo, member, &w);
 		team_meet(team);
 		if (member == 0)

@@ -74,7 +74,7 @@ add(gauges.fields)
 add(CGROUP)
 for _, m in ipairs(metrics.LIST) do
    if not m.expected then
-      local field = { name = m.name, label = m.long or m.label, unit = m.unit == "" and "count" or m.unit,
+      local field = { name = m.name, label = m.long or m.label, unit = (m.unit == "" or m.count) and "count" or m.unit,
          better = m.better, cause = m.cause }
       fields.CHECK[#fields.CHECK + 1] = field
       fields.CHECK_BY_NAME[m.name] = field

@@ -33,6 +33,7 @@ end
 --   kernel   which one measures it; nil for a counter
 --   better   which way is good
 --   digits   after the point (0), see metrics.show
+--   count    of one check; no measurement of a node that its peers' compare with
 --   static   a baseline does not rate it, only a limit of the policy
 --   limit    the policy's limits.NAME where the policy is silent
 --   cause    what it speaks for when a job was slow: a group of questions/why/causes.lua
@@ -54,6 +55,9 @@ metrics.LIST = {
       limit = { action = "off" }, cause = "memory", measured_in = of_three_arrays },
    { name = "throttle_events", label = "throttle", long = "throttle events before the job", unit = "",
       better = "lower", limit = { max = 0, action = "warn" } },
+   -- Only of a node that stays busy, or has processes of an ended job: see verdict/busy.lua.
+   { name = "others_cpus", label = "others", long = "CPUs that others use", unit = "CPUs", count = true,
+      better = "lower", digits = 1, limit = { max = 0, action = "warn" } },
    { name = "memory_gib", label = "memory", unit = "GiB", expected = true },
    { name = "dimms", label = "DIMMs", unit = "", expected = true },
    { name = "packages", label = "packages", unit = "", expected = true },

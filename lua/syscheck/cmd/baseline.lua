@@ -128,7 +128,13 @@ local function run_learn(args, host)
       -- string the quotes would be escaped.
       return not line:find('"kind":"job"', 1, true)
    end)
-   local learned = learn.from(records)
+   local learned, left = learn.from(records)
+   for _, class in ipairs(sorted(left)) do
+      if left[class].busy > 0 then
+         complain("class %s: %d of %d checks left out, or a part of them: others used the node meanwhile", class,
+            left[class].busy, left[class].checks)
+      end
+   end
    if not next(learned.classes) then
       return complain("no check with measured values in %s (levels quick and full measure)", where)
    end

@@ -1,5 +1,7 @@
 --- What prolog, epilog and health program have in common.
 local uv = require("luv")
+local ancestors = require("syscheck.node.ancestors")
+local busy = require("syscheck.verdict.busy")
 local drain = require("syscheck.slurm.drain")
 local environment = require("syscheck.slurm.environment")
 local files = require("syscheck.lib.files")
@@ -8,8 +10,10 @@ local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
 local mark = require("syscheck.slurm.mark")
 local nodes = require("syscheck.node.node")
+local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
 local resume = require("syscheck.slurm.resume")
+local show = require("syscheck.verdict.show")
 local storm = require("syscheck.slurm.storm")
 
 local stage = {}
@@ -20,6 +24,7 @@ local stage = {}
 -- @param options see node.open
 function stage.open(name, get, options)
    local node = nodes.open(get("SLURMD_NODENAME"), options)
+   node.give_up = ancestors.watch()
    log.context(("%s %s: "):format(node.name, name))
    return node
 end
@@ -38,12 +43,33 @@ function stage.open_job(name, get, options)
    return node, job
 end
 
---- Logs what a check could not measure, and wrong data.
+--- Leaves what the plugin shows and exports. Written as a new file: the marker of an
+-- earlier run of the same job goes first.
+function stage.publish(node, job, result, asked, note)
+   local path = node:status_path(job.id)
+   if node.inconclusive then
+      local problem = printable.safe(node.problems[1], 80)
+      note = note and note .. "; " .. problem or problem
+   end
+   uv.fs_unlink(path .. ".shown")
+   local ok, err = files.put(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
+      asked and 1 or 0, show.line(node.name, result, note)))
+   if not ok then
+      log.error("status for the job's output: %s", err)
+   end
+end
+
+--- Logs what a check could not measure or rate, wrong data, and who stays on the node.
 -- @param result from check.run
 function stage.log_failures(result)
    for _, measurement in ipairs(result.runs) do
       if measurement.state ~= "ok" then
          log.error("%s%s", measurement.state == "corrupt" and "WRONG DATA: " or "", measurement.reason)
+      end
+   end
+   for _, m in ipairs(result.metrics) do
+      if m.busy or m.name == "others_cpus" then
+         log.error("%s", m.text)
       end
    end
    if result.unconfirmed then
@@ -154,7 +180,15 @@ end
 -- @param l ledger, as it was before it was paid ahead
 -- @param asked true: somebody asked for the check
 function stage.remember(node, l, result, begin_s, asked)
-   if node:save_state("last.json", result.after) and level.is_active(result.level) then
+   if result.busy then
+      node:save_state(busy.FILE, result.busy)
+   elseif result.watched then
+      node:forget_state(busy.FILE)
+   end
+   local saved = node:save_state("last.json", result.after)
+   if saved and result.interrupted then
+      ledger.restore(node, l) -- it is as due as it was
+   elseif saved and level.is_active(result.level) then
       ledger.pay(node, l, result, begin_s, asked)
    end
 end

@@ -121,6 +121,16 @@ local function is_repaired(marker, result)
    return true
 end
 
+-- Whether others used the node, so that something of it was not rated.
+local function is_disturbed(result)
+   for _, m in ipairs(result.status ~= "fail" and result.metrics or {}) do
+      if m.busy then
+         return true
+      end
+   end
+   return false
+end
+
 -- Whether slurmctld holds the node out of service for exactly this reason.
 -- @param reason as it was set, with prefix
 -- @return "drained": it does, and nothing else is the matter; "wait": it does, and the node
@@ -181,7 +191,9 @@ function resume.after(node, marker, result, now_s)
    end
    local repaired, missing = is_repaired(marker, result)
    local wait = node.policy.health.recheck
-   if repaired then
+   if is_disturbed(result) then
+      missing = nil -- neither good nor bad: it counts for nothing
+   elseif repaired then
       marker.passes, marker.fails = marker.passes + 1, 0
    else
       marker.passes, marker.fails = 0, marker.fails + 1

@@ -78,7 +78,7 @@ local function measurements(result)
          end
       end
       list[i] = { result = measurement.result and kept }
-      for _, field in ipairs({ "kernel", "path", "attempt", "state", "reason", "seconds" }) do
+      for _, field in ipairs({ "kernel", "path", "attempt", "state", "reason", "seconds", "others" }) do
          list[i][field] = measurement[field]
       end
    end
@@ -96,6 +96,8 @@ function records.check(trigger, node, inventory, result)
    end
    record.metrics = #result.metrics > 0 and result.metrics or nil
    record.runs = measurements(result)
+   record.busy = result.busy and { since = result.busy.since, checks = result.busy.checks, cpus = result.busy.cpus,
+      most = result.busy.most }
    return record
 end
 

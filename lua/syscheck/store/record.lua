@@ -245,7 +245,8 @@ local function check_values(r)
          bad("metrics holds what is no metric")
       end
       local place = PLACE[m.name]
-      if place then
+      -- What others took a part of says nothing about the node.
+      if place and not m.busy then
          values[place] = number(m.value, m.name, 0)
       end
       if not PLAIN[m.status] then

@@ -32,21 +32,43 @@ local function child(t, key)
    return value
 end
 
+-- A record that is older than the evidence of who else used the node: noise beyond this, in %,
+-- is not the system's own.
+local MAX_NOISE = 10
+
+local function is_old(record)
+   local noise
+   for _, one in ipairs(record.runs) do
+      local result = type(one) == "table" and type(one.result) == "table" and one.result or {}
+      if type(result.lost_pct) == "number" then
+         return false
+      end
+      noise = type(result.noise_pct) == "number" and result.noise_pct or noise
+   end
+   return noise ~= nil and noise > MAX_NOISE
+end
+
 -- Measured values of a check: of each kernel's first measurement, as a second one is there
 -- because the first was bad.
+-- @return values, of which none was taken while others used the node; whether some were
 local function values_of(record)
-   local values = {}
+   local values, busy = {}, type(record.runs) == "table" and is_old(record)
+   if busy then
+      return values, true
+   end
    for _, one in ipairs(type(record.runs) == "table" and record.runs or {}) do
-      if type(one) == "table" and one.state == "ok" and not one.path and type(one.result) == "table" then
+      if type(one) == "table" and type(one.others) == "table" and one.others.loss_pct ~= 0 then
+         busy = true
+      elseif type(one) == "table" and one.state == "ok" and not one.path and type(one.result) == "table" then
          for _, m in ipairs(metrics.LIST) do
-            if m.kernel and m.kernel == one.kernel and not values[m.name] then
+            if m.kernel and m.kernel == one.kernel and one.attempt ~= 2 and not values[m.name] then
                local value = metrics.measured(m, one.result)
                values[m.name] = value and value > 0 and value <= baseline.MAX_VALUE and value or nil
             end
          end
       end
    end
-   return values
+   return values, busy
 end
 
 -- Which CPUs a check measured. Records from before have them in each kernel's object, and no word on whether
@@ -80,7 +102,8 @@ local function parts_of(record)
    return parts
 end
 
-local function take(seen, record)
+-- @param left { class = { checks, busy = how many others disturbed } }, to count
+local function take(seen, record, left)
    local nodes = child(seen, record.class)
    local node = nodes[record.node]
    if not node then
@@ -91,11 +114,14 @@ local function take(seen, record)
    if id == nil then
       return
    end
-   local values = values_of(record)
+   local values, busy = values_of(record)
    local measured = next(values) and cpus_of(record)
    local set = measured and node.sets[cpus.key(measured)]
    if set and set.known[id] then
       return
+   end
+   if busy or measured then
+      left.checks, left.busy = left.checks + 1, left.busy + (busy and 1 or 0)
    end
    node.parts = parts_of(record)
    node.config = type(record.config) == "table" and record.config or node.config
@@ -286,12 +312,14 @@ end
 --- Learns from records. Every node speaks with one value, its own median, so that a node
 -- with many jobs does not outvote the others.
 -- @param records iterator of decoded records
--- @return { v, classes }, for learn.choose
+-- @return { v, classes }, for learn.choose; { class = { checks, busy } }, of how many of them
+--   something was left out as others used the node
 function learn.from(records)
-   local seen = {} -- class -> node -> what is kept
+   local seen, left = {}, {} -- class -> node -> what is kept
    for record in records do
       if record.kind == "check" and baseline.parse_class(record.class) and type(record.node) == "string" then
-         take(seen, record)
+         left[record.class] = left[record.class] or { checks = 0, busy = 0 }
+         take(seen, record, left[record.class])
       end
    end
    local classes = {}
@@ -314,7 +342,7 @@ function learn.from(records)
          classes[class] = c
       end
    end
-   return { v = baseline.VERSION, classes = classes }
+   return { v = baseline.VERSION, classes = classes }, left
 end
 
 return learn

@@ -1,6 +1,7 @@
 --- The verdict: results against limits. Pure; the one place where a number
 -- becomes good or bad, for the prolog, the health program and the command line.
 local baseline = require("syscheck.verdict.baseline")
+local busy = require("syscheck.verdict.busy")
 local cpus = require("syscheck.verdict.cpus")
 local expect = require("syscheck.verdict.expectations")
 local metrics = require("syscheck.catalogue.metrics")
@@ -91,6 +92,19 @@ local function tighter(a, b)
    return a
 end
 
+-- A value beyond its limit while others used the node: what they explain at most is no fail.
+local function judge_disturbed(m, out, result, limits)
+   local best, words = busy.credit(m, out.value, result.loss), busy.words(result.others)
+   for _, limit in ipairs(limits) do
+      if limit.action == "fail" and cpus.fit(result.cpus, limit) and beyond(best, limit) then
+         out.text = ("%s; %s"):format(out.text, words)
+         return
+      end
+   end
+   out.status, out.busy = "unknown", true
+   out.text = ("busy, not rated: %s; %s"):format(words, out.text)
+end
+
 -- The limit that decides: one that is broken, a limit that fails before one that warns, else the
 -- tightest. The best that a value can be is compared with what it may not be worse than.
 -- @return limit or nil, one of the others: for CPUs that were not measured
@@ -134,7 +148,9 @@ local function rate_one(m, result, limits)
    if (other and not (by and beyond(out.value, by))) or (strange and not by) then
       out.status, out.text = "unknown", ("%s %s not rated: %s"):format(m.label, shown, cpus.why(result.cpus, other))
       -- Nor is it compared with other nodes' by whoever reads the record.
-      out.value = not strange and out.value or nil
+      if strange then
+         out.value, out.bound = nil, nil
+      end
       return out
    elseif not by then
       out.text = ("%s %s: %s"):format(m.label, shown, limits.none and "not rated: " .. limits.none
@@ -150,37 +166,75 @@ local function rate_one(m, result, limits)
       out.status = "pass"
       out.text = ("%s %s, limit %s (%s)"):format(m.label, shown, metrics.show(m, by.bound), by.source)
    end
+   out.text = result.text or out.text
+   if out.status == "fail" and (result.loss or 0) > 0 then
+      judge_disturbed(m, out, result, limits)
+   end
    return out
 end
 
+-- What the node is called. Kernels ran and nothing compared their values: calm counters
+-- are no pass.
+local function status_of(rated_metrics)
+   local seen, measured, rated_one = {}, false, false
+   for _, r in ipairs(rated_metrics) do
+      local kernel = metrics.BY_NAME[r.name].kernel ~= nil
+      seen[r.status] = true
+      measured = measured or kernel
+      rated_one = rated_one or (kernel and r.status ~= "unrated")
+   end
+   local status = worst_of(seen) or "unrated"
+   return status == "pass" and measured and not rated_one and "unrated" or status
+end
+
 --- Rates a check.
--- @param results { metric = { value = number } | { unknown = why, bound = the best that it can be, or nil } |
---   { corrupt = what } }; a metric that was not looked at is absent
+-- @param results { metric = { value = number, loss = share that others explain, others = who
+--   (see busy.loss, busy.words), text = what to say of it } |
+--   { unknown = why, bound = the best that it can be, or nil } | { corrupt = what } }; a metric
+--   that was not looked at is absent
 -- @param limits from verdict.limits
 -- @return { status = fail|unknown|warn|pass|unrated, corrupt = bool, metrics = list of
 --   { name, status, value, bound = true where the value is the best that it can be, limit, op, source,
---   text } in the order of metrics.LIST, text = one sentence on the node }
+--   text, busy = others used the node, not rated } in the order of metrics.LIST, text = one
+--   sentence on the node }
 function verdict.rate(results, limits)
    local out = { metrics = {} }
-   local seen = {}
-   local measured, rated_one = false, false
    for _, m in ipairs(metrics.LIST) do
       if results[m.name] then
          local rated = rate_one(m, results[m.name], limits[m.name] or {})
          out.metrics[#out.metrics + 1] = rated
-         seen[rated.status] = true
-         measured = measured or m.kernel ~= nil
-         rated_one = rated_one or (m.kernel ~= nil and rated.status ~= "unrated")
          out.corrupt = out.corrupt or rated.corrupt
       end
    end
-   out.status = worst_of(seen) or "unrated"
-   -- Kernels ran and nothing compared their values: calm counters are no pass.
-   if out.status == "pass" and measured and not rated_one then
-      out.status = "unrated"
-   end
+   out.status = status_of(out.metrics)
    out.text = verdict.sentence(out)
    return out
+end
+
+--- Two measurements make a fail. One that the second does not repeat is a warning. Where the
+-- first was disturbed, or the second gives no value (it was killed, not begun so near the
+-- deadline, disturbed), it is neither confirmed nor excused: unknown, with what was found.
+-- @param rated of the second measurement; changed
+-- @param first { metric = what the first one was rated }, of those that were measured twice
+-- @return the first one's sentence, where it is neither confirmed nor excused
+function verdict.settle(rated, first)
+   local open
+   for _, r in ipairs(rated.metrics) do
+      local before = first[r.name]
+      if before and before.status == "fail" and r.status == "pass" then
+         r.status = "warn"
+         r.text = ("%s; not confirmed by a second run: %s"):format(before.text,
+            metrics.show(metrics.BY_NAME[r.name], r.value, true))
+      elseif before and before.status == "fail" and r.status == "unknown" then
+         r.text = ("%s; not confirmed: %s"):format(before.text, r.text)
+         open = open or r.text
+      elseif before and before.busy and r.status == "fail" and not r.corrupt then
+         r.status, r.busy = "unknown", true
+         r.text = ("%s; then %s"):format(before.text, r.text)
+      end
+   end
+   rated.status = status_of(rated.metrics)
+   return open
 end
 
 --- One sentence on the node: the worst metric's, corruption first, and how many more are
