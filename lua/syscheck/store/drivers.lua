@@ -30,7 +30,7 @@ local COMMON = {
    TABLE_END = "", -- after CREATE TABLE
    LOCK = " FOR UPDATE", -- after the SELECT that keeps other writers out
    IGNORE = "", -- in INSERT: a row whose key is taken is passed over. Else keys are looked up before
-   ROWS_PER_INSERT = 20, -- each call is a round trip; LuaDBI (0.7.2) numbers at most 999 values
+   ROWS_PER_INSERT = 20, -- each call is a round trip; fewer where columns are many
 }
 
 --- The value of an id, 32 hex digits, for ID_IN.
