@@ -18,7 +18,6 @@ struct crew {
 		struct crew *crew;
 		int index;
 		pthread_t thread;
-		unsigned meetings;
 		int64_t from, cpu_from; /* of this interval, ns: wall clock, CPU time */
 		int64_t worked, off;    /* since team_start: wall clock, and what of it was not CPU time */
 	} members[];
@@ -35,57 +34,22 @@ static int64_t read_ns(clockid_t clock)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-static void at_most(_Atomic int64_t *value, int64_t other)
-{
-	int64_t now = *value;
-
-	while ((now == 0 || other < now) && !atomic_compare_exchange_weak(value, &now, other))
-		continue;
-}
-
-static void at_least(_Atomic int64_t *value, int64_t other)
-{
-	int64_t now = *value;
-
-	while (other > now && !atomic_compare_exchange_weak(value, &now, other))
-		continue;
-}
-
 /* Both clocks of a thread: what they differ by is what it waited. */
 static void go_on(struct member *m)
 {
 	m->from = read_ns(CLOCK_MONOTONIC);
 	m->cpu_from = read_ns(CLOCK_THREAD_CPUTIME_ID);
-	at_most(&m->crew->team.intervals[m->meetings % 2].first, m->from);
 }
 
 static void come(struct member *m)
 {
-	struct team_interval *interval = &m->crew->team.intervals[m->meetings % 2];
-	const int64_t ran = read_ns(CLOCK_THREAD_CPUTIME_ID) - m->cpu_from, now = read_ns(CLOCK_MONOTONIC);
-	const int64_t worked = now - m->from;
+	const int64_t ran = read_ns(CLOCK_THREAD_CPUTIME_ID) - m->cpu_from, worked = read_ns(CLOCK_MONOTONIC) - m->from;
 
 	m->worked += worked;
 	m->off += worked > ran ? worked - ran : 0;
-	at_least(&interval->last, now);
-	at_least(&interval->most, ran);
 }
 
-/* By one member, when all have come: the others fill the other interval until it comes again. */
-static void close_interval(struct team *team, struct team_interval *interval, bool counts)
-{
-	const int64_t all = interval->last - interval->first, waited = all - interval->most;
-
-	team->all = counts ? team->all + all : 0;
-	team->lost = counts ? team->lost + (waited > 0 ? waited : 0) : 0;
-	interval->first = interval->last = interval->most = 0;
-}
-
-/*
- * Work of a given size ends with its slowest member: lost is what its interval was longer
- * than the most CPU time of any. Of work in a given time each member loses its own: the mean.
- * The larger of both bounds either.
- */
+/* Waiting for each other in meetings is not in it. */
 static void add_up(const struct team *team, const struct member *members, int n)
 {
 	double off = 0, worked = 0, most = -1;
@@ -98,9 +62,7 @@ static void add_up(const struct team *team, const struct member *members, int n)
 		if (share > most)
 			lost = (struct team_lost){ .most = most = share, .cpu = team->topo->cpus[i] };
 	}
-	off = worked > 0 ? off / worked : 0;
-	lost.share = team->all > 0 ? (double)team->lost / (double)team->all : 0;
-	lost.share = off > lost.share ? off : lost.share;
+	lost.share = worked > 0 ? off / worked : 0;
 }
 
 /* Of those that are still at work: all since their threads began, meetings too. */
@@ -275,10 +237,7 @@ static void meet(struct team *team, bool counts)
 	struct member *m = me;
 
 	come(m);
-	/* Not 0 in one of them. */
-	if (pthread_barrier_wait(&team->barrier) != 0)
-		close_interval(team, &team->intervals[m->meetings % 2], counts);
-	m->meetings++;
+	pthread_barrier_wait(&team->barrier);
 	m->worked = counts ? m->worked : 0;
 	m->off = counts ? m->off : 0;
 	go_on(m);

@@ -3,22 +3,13 @@
 #define SYSCHECK_TEAM_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "topo.h"
-
-/* From one meeting to the next, in ns: when the first member went on, the last one came, the most CPU time of one. */
-struct team_interval {
-	_Atomic int64_t first, last, most;
-};
 
 struct team {
 	const struct topo *topo;
 	pthread_barrier_t barrier; /* of all members */
-	struct team_interval intervals[2]; /* of even and odd meetings: one is filled while the other is read */
-	int64_t lost, all; /* of all intervals since team_start, ns */
 	void *shared;
 	void (*work)(struct team *team, int member, void *shared);
 };
@@ -46,7 +37,7 @@ void team_start(struct team *team);
  * had their CPU, or a quota or a hypervisor held them. Shares from 0 to 1.
  */
 struct team_lost {
-	double share; /* at most so much of the result */
+	double share; /* of all members' time: of the rates that each keeps at its own pace */
 	double most;  /* of one member's time; */
 	int cpu;      /* its CPU, -1: there was no team */
 };

@@ -163,7 +163,7 @@ function others.finish(from, result, state, when)
    e.smt = e.smt and e.cpus < e.all
    e.most = most_of(from, root, e)
    local loss = busy.loss(e, lost, state, when)
-   if loss == 0 then
+   if loss == 0 and not busy.is_much(e.measured + e.beside, e.all) then
       return 0
    end
    local stolen = 0

@@ -2,10 +2,11 @@
 -- the measurement itself. Pure; docs/decisions.md has the argument and the numbers.
 local busy = {}
 
---- What a measurement lost to others counts from this share on; normal daemons take less.
-busy.LEAST = 0.02
--- A node is busy where every measurement of a check may have lost so much.
-local BUSY = 0.05
+-- What a measurement lost to others counts from this share on; normal daemons take less.
+local LEAST = 0.02
+-- A node is busy where every measurement of a check may have lost so much, or others had so
+-- many CPUs.
+local BUSY, BUSY_CPUS = 0.05, 0.5
 -- Busy stays: so many checks in a row, over so long.
 local CHECKS, STAYS_S = 3, 600
 
@@ -65,9 +66,10 @@ end
 
 --- The largest share of a measurement that others explain.
 --
--- The kernel says what it lost because threads were not running (lost_pct); of that, what a
--- quota of our own took is not others' doing, and others took no more than the CPU time that
--- they got. What runs beside the measured CPUs takes memory bandwidth or half of a core.
+-- The kernel says what it lost because threads were not running (lost_pct, the mean of the
+-- measured CPUs, as its rate is their sum); of that, what a quota of our own took is not others'
+-- doing, and others took no more than the CPU time that they got. What runs beside the measured
+-- CPUs takes memory bandwidth or a part of a core.
 -- @param evidence { seconds, measured, beside (CPUs' worth of time of others on the measured
 --   CPUs, and on each other one beyond what is normal there, summed), stolen (list of shares, by
 --   measured CPU), quota (share that cgroups' quotas took), stalled (share in which tasks
@@ -75,27 +77,26 @@ end
 -- @param lost_pct of the kernel's object
 -- @param state of busy.follow, of the check before, or nil
 -- @param now { boot_id, s = monotonic seconds }
--- @return share from 0 to 0.95; 0 below busy.LEAST
+-- @return share from 0 to 0.95; 0 below LEAST
 function busy.loss(evidence, lost_pct, state, now)
    local e, stolen, others = evidence, 0, 1
    for _, one in ipairs(e.stolen) do
-      stolen = stolen + math.max(0, one - NORMAL_STEAL)
+      stolen = stolen + math.max(0, one - NORMAL_STEAL) / e.cpus
    end
    if is_own(e.most, state, now) then
       others = share(1 - e.most.cpus / math.max(e.measured + e.beside, e.most.cpus))
    end
-   local slack = e.cpus * TICK_S / e.seconds
-   local waited = math.min(lost_pct / 100 - e.quota, (e.measured + slack) * others + e.stalled)
+   local waited = math.min(lost_pct / 100 - e.quota, (e.measured / e.cpus + TICK_S / e.seconds) * others + e.stalled)
    local beside = e.beside * others
-   local shared = GREED * beside / (e.neighbours + beside)
+   local shared = GREED * beside / (e.neighbours + beside) * math.min(1, e.neighbours / e.cpus)
    if e.smt then
-      shared = math.max(shared, SMT_LOSS * math.min(1, beside))
+      shared = math.max(shared, SMT_LOSS * math.min(1, beside / e.cpus))
    end
    -- Whom a hypervisor gives CPU time has a share of core and caches, too.
    shared = math.max(shared, math.min(SMT_LOSS, 2 * stolen))
-   shared = math.max(shared, REFILL * math.min(1, share(waited)))
+   shared = math.max(shared, REFILL * share(waited))
    local loss = share(1 - (1 - share(share(waited) + stolen)) * (1 - share(shared)))
-   return loss >= busy.LEAST and loss or 0
+   return loss >= LEAST and loss or 0
 end
 
 --- What a value would have been at best without what others took.
@@ -131,20 +132,30 @@ function busy.words(others)
    return ("others used %s%s"):format(used, others.most and ", most by " .. who(others.most) or "")
 end
 
+--- Whether others used so many CPUs that a record names them, whatever it cost.
+-- @param cpus that they used
+-- @param all CPUs of the node: its own daemons run on each
+function busy.is_much(cpus, all)
+   return cpus >= math.max(BUSY_CPUS, 0.005 * all)
+end
+
 --- Follows who keeps the node busy, from check to check.
 -- @param state of the check before, or nil
 -- @param list of a check's measurements; those whose `loss` is known count, with their `others`
 -- @param now { boot_id, s = monotonic seconds, time = to be shown }
 -- @return state { boot_id, key, first_s, since, checks, stays, cpus, most }, nil: not busy
 function busy.follow(state, list, now)
-   local least, seen, most
+   local seen, most
    for _, one in ipairs(list) do
-      if one.loss and (not least or one.loss < least) then
-         least, seen = one.loss, one.others
+      local here = one.others
+      if one.loss and not (here and (one.loss >= BUSY or here.cpus >= BUSY_CPUS)) then
+         return nil
+      elseif one.loss and (not seen or here.cpus < seen.cpus) then
+         seen = here
       end
-      most = one.others and one.others.most or most
+      most = here and here.most or most
    end
-   if not least or least < BUSY or not seen then
+   if not seen then
       return nil
    end
    local before = known(state, most, now)

@@ -57,7 +57,7 @@ local function values_of(record)
       return values, true
    end
    for _, one in ipairs(type(record.runs) == "table" and record.runs or {}) do
-      if type(one) == "table" and type(one.others) == "table" then
+      if type(one) == "table" and type(one.others) == "table" and one.others.loss_pct ~= 0 then
          busy = true
       elseif type(one) == "table" and one.state == "ok" and not one.path and type(one.result) == "table" then
          for _, m in ipairs(metrics.LIST) do

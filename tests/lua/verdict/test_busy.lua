@@ -7,7 +7,7 @@ local policy = require("syscheck.policy.policy")
 local verdict = require("syscheck.verdict.rating")
 
 local NOW = { boot_id = "b", s = 10000, time = "2026-11-22T08:00:00Z" }
-local STRESS = { comm = "stress-ng", pid = 4711, uid = 1000, cpus = 0.5 }
+local STRESS = { comm = "stress-ng", pid = 4711, uid = 1000, cpus = 4 }
 
 -- A node of 8 CPUs that nobody else uses, all measured for 2 s.
 local function evidence(more)
@@ -34,9 +34,17 @@ function TestLoss:test_nobody_else()
    lu.assertEquals(loss({ measured = 0.1 }, 1.2), 0)
 end
 
-function TestLoss:test_a_thief_on_one_cpu()
-   local share = loss({ measured = 0.5 }, 50)
+function TestLoss:test_a_thief_on_every_cpu()
+   local share = loss({ measured = 4 }, 50)
    lu.assertTrue(share >= 0.5 and share < 0.6)
+end
+
+-- Each core works at its own pace: an eighth of a half.
+function TestLoss:test_a_thief_on_one_cpu()
+   local share = loss({ measured = 0.5 }, 6.25)
+   lu.assertTrue(share >= 0.0625 and share < 0.1)
+   -- Others had less than the kernel lost.
+   lu.assertTrue(loss({ measured = 0.5 }, 50) < 0.1)
 end
 
 -- A node slowed by a quota, or blocked: nobody else used its CPUs.
@@ -54,13 +62,17 @@ function TestLoss:test_beside_the_measured_cpus()
    -- Memory bandwidth: one core of nine.
    local one = loss({ beside = 1 }, 0)
    lu.assertTrue(one > 1 / 9 and one < 0.3)
-   -- The other thread of a measured core.
-   lu.assertTrue(loss({ beside = 1, smt = true }, 0) > 0.5)
+   -- The other threads of all measured cores.
+   lu.assertTrue(loss({ beside = 8, smt = true }, 0) > 0.6)
    lu.assertTrue(loss({ beside = 0.1, smt = true }, 0) < 0.1)
 end
 
 function TestLoss:test_a_hypervisor()
-   local share = loss({ stolen = { 0.2, 0.005, 0.005 } }, 0)
+   local stolen = {}
+   for i = 1, 8 do
+      stolen[i] = 0.2
+   end
+   local share = loss({ stolen = stolen }, 0)
    lu.assertTrue(share > 0.18 and share < 0.55)
    lu.assertEquals(loss({ stolen = { 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01 } }, 0), 0)
 end
@@ -71,23 +83,23 @@ end
 
 -- The node's own service is its own when it has been there for two checks and ten minutes.
 function TestLoss:test_a_runaway_service_stays()
-   local most = { comm = "agentd", pid = 99, uid = 0, kind = "service", cpus = 0.5 }
+   local most = { comm = "agentd", pid = 99, uid = 0, kind = "service", cpus = 4 }
    local state = { boot_id = "b", key = "service 99", first_s = 9000, checks = 2 }
-   lu.assertTrue(loss({ measured = 0.5, most = most }, 50) > 0.5)
-   lu.assertTrue(loss({ measured = 0.5, most = most }, 50, state) < 0.05)
+   lu.assertTrue(loss({ measured = 4, most = most }, 50) > 0.5)
+   lu.assertTrue(loss({ measured = 4, most = most }, 50, state) < 0.05)
    for _, other in ipairs({ { "boot_id", "a" }, { "key", "service 98" }, { "first_s", 9500 }, { "first_s", 11000 },
       { "checks", 1 }, { "checks", "x" } }) do
       local new = setmetatable({ [other[1]] = other[2] }, { __index = state })
-      lu.assertTrue(loss({ measured = 0.5, most = most }, 50, new) > 0.5)
+      lu.assertTrue(loss({ measured = 4, most = most }, 50, new) > 0.5)
    end
    -- Other work beside it is still others'.
-   lu.assertTrue(loss({ measured = 1, most = most }, 90, state) > 0.45)
-   local kworker = { comm = "kworker/3:1+acpi", pid = 7, kind = "kernel", cpus = 0.5 }
+   lu.assertTrue(loss({ measured = 7, most = most }, 90, state) > 0.35)
+   local kworker = { comm = "kworker/3:1+acpi", pid = 7, kind = "kernel", cpus = 4 }
    state.key = "kernel kworker"
-   lu.assertTrue(loss({ measured = 0.5, most = kworker }, 50, state) < 0.05)
+   lu.assertTrue(loss({ measured = 4, most = kworker }, 50, state) < 0.05)
    -- A user's never is.
    state.key = busy.key(STRESS)
-   lu.assertTrue(loss({ measured = 0.5, most = STRESS }, 50, state) > 0.5)
+   lu.assertTrue(loss({ measured = 4, most = STRESS }, 50, state) > 0.5)
 end
 
 TestRate = {}
@@ -155,7 +167,7 @@ TestFollow = {}
 local function check(state, s, losses, most)
    local list = {}
    for i, share in ipairs(losses) do
-      list[i] = { loss = share, others = share > 0 and { cpus = 0.5, most = most } or nil }
+      list[i] = { loss = share, others = share > 0 and { cpus = 0.4, most = most } or nil }
    end
    return busy.follow(state, list, { boot_id = "b", s = s, time = ("t%d"):format(s) })
 end
@@ -164,6 +176,8 @@ function TestFollow:test_one_calm_measurement_ends_it()
    lu.assertNil(check(nil, 0, { 0.4, 0, 0.4 }, STRESS))
    lu.assertNil(check(nil, 0, { 0.4, 0.03 }, STRESS))
    lu.assertNil(check(nil, 0, {}, STRESS))
+   lu.assertEquals(busy.is_much(0.6, 8), true)
+   lu.assertEquals(busy.is_much(0.6, 384), false)
 end
 
 function TestFollow:test_it_stays_after_three_checks_in_ten_minutes()
@@ -175,7 +189,7 @@ function TestFollow:test_it_stays_after_three_checks_in_ten_minutes()
    end
    state = check(state, 600, { 0.4 }, STRESS)
    lu.assertEquals(busy.finding(state, true),
-      "busy for 5 checks, since t0: others use 0.5 CPUs, most stress-ng (pid 4711, uid 1000)")
+      "busy for 5 checks, since t0: others use 0.4 CPUs, most stress-ng (pid 4711, uid 1000)")
    -- Somebody else begins anew.
    lu.assertEquals(check(state, 700, { 0.4 }, { comm = "x", pid = 1, uid = 7, cpus = 1 }).checks, 1)
    lu.assertNil(busy.finding(nil, true))
@@ -184,7 +198,7 @@ end
 function TestFollow:test_what_an_ended_job_left()
    local state = check(nil, 0, { 0.4 }, { comm = "a.out", pid = 12, uid = 1000, job = 17, cpus = 0.5 })
    lu.assertEquals(busy.finding(state, true),
-      "leftover processes of job 17: others use 0.5 CPUs, most a.out (pid 12, uid 1000, job 17)")
+      "leftover processes of job 17: others use 0.4 CPUs, most a.out (pid 12, uid 1000, job 17)")
    -- On a machine of several nodes, or beside jobs, it may be none.
    lu.assertNil(busy.finding(state, false))
 end

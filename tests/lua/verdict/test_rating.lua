@@ -72,7 +72,8 @@ function TestVerdict:test_what_is_a_bound()
       { nil, "stream: time for 30 MB of arrays only, caches hold 32 MB", 20 })
    lu.assertEquals({ metrics.measured(g, { gflops = 20, unfinished = "calls" }) },
       { nil, "dgemm: too slow for its time box", 20 })
-   lu.assertEquals({ metrics.measured(g, { gflops = 0, unfinished = "calls" }) }, { nil, "dgemm: too slow for its time box" })
+   lu.assertEquals({ metrics.measured(g, { gflops = 0, unfinished = "calls" }) },
+      { nil, "dgemm: too slow for its time box" })
    lu.assertEquals({ metrics.measured(g, { gflops = 20, unfinished = false }) }, { 20 })
 end
 
