@@ -17,14 +17,14 @@ local function run(input)
    if not left then
       return
    end
-   local record = { job = { id = 5, het_job_id = 4 } }
+   local record = { delta = {}, job = { id = 5, het_job_id = 4 } }
    steps.join(record, left)
    assert(record.job.name == nil or utf8.len(record.job.name), "a name that is no UTF-8")
    assert(record.job.name == nil or #record.job.name <= 1024, "a long name")
    for _, name in ipairs({ "array_job_id", "array_task_id", "restart" }) do
       oracle.number(record.job[name], name, 0, math.maxinteger)
    end
-   for key, value in pairs(record.cgroup) do
+   for key, value in pairs(record.cgroup or {}) do
       if key ~= "by_tasks" then
          oracle.number(value, key, 0, math.maxinteger)
       end
