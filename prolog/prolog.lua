@@ -117,8 +117,8 @@ end
 -- Whether the job starts on a node that is drained, as Slurm could only cancel it and the site wants
 -- it to run. Not on one that computes wrong. What slurmctld does not answer cancels no job.
 -- @return whether it does, and a note for the record
-local function starts_anyway(node, job, result, until_s)
-   if node.policy.no_requeue ~= "start" or result.corrupt then
+local function starts_anyway(node, job, found, until_s)
+   if node.policy.no_requeue ~= "start" or found.corrupt then
       return false
    end
    local possible, err = requeue.is_possible(node.policy.scontrol, job.id, until_s - node.now_s())
@@ -182,7 +182,7 @@ function prolog.main(get, options)
          note = join_notes(note, action == "storm" and "storm guard: not drained" or "undecided: not drained")
       else
          local why
-         starts, why = starts_anyway(node, job, result, until_s)
+         starts, why = starts_anyway(node, job, found, until_s)
          record.drain.starts = starts or nil
          note = starts and join_notes(note, why) or note
       end
