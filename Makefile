@@ -41,13 +41,14 @@ LIBS_dgemm   = $(BLAS_LIBS)
 SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c))
 BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
+FUZZ_C      := $(patsubst tests/fuzz/c/%.c,build/fuzz/tests/fuzz/%,$(wildcard tests/fuzz/c/*.c))
 # Read by the tests: what the plugin parses, without a Slurm include.
 SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup cgroup_file energy place stopped totals totals_file)
 
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := all
-.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect bench-store bench-why clean help
+.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect bench-store bench-why fuzz fuzz-build clean help
 
 all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
 
@@ -86,6 +87,12 @@ $(B)/tests/c/%: tests/c/%.c $(UNITS) $(SPANK_PURE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(SPANK_PURE) $(UNITS) $(HWLOC_LIBS) -lnuma -lcmocka -lm
 
+# A parser under libFuzzer, see FUZZ_MAKE.
+FUZZ_KERNELS := $(patsubst %,$(B)/obj/kernels/%.o,common/opts common/topo common/memory common/read common/result noise/proc)
+$(B)/tests/fuzz/%: tests/fuzz/c/%.c $(SPANK_PURE) $(FUZZ_KERNELS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $(filter %.c %.o,$^) $(HWLOC_LIBS) -lnuma -lm
+
 $(B)/tests/bench/%: tests/bench/%.c $(UNITS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(UNITS) $(HWLOC_LIBS) $(BLAS_LIBS) -lnuma -lm
@@ -109,7 +116,7 @@ $(B)/prefix/.staged: $(KERNELS:%=$(B)/kernels/%) $(B)/spank/spank_syscheck.so te
 	@echo 'built; it runs in place: $(B)/prefix/bin/syscheck run'
 
 check: setup ## Install what is missing, build, run every test
-	$(Q)$(MAKE) --no-print-directory all $(C_TESTS)
+	$(Q)$(MAKE) --no-print-directory all $(C_TESTS) fuzz-build
 	$(Q)tests/run.sh
 
 # The same rules into another directory.
@@ -119,6 +126,16 @@ ASAN_MAKE = $(MAKE) --no-print-directory B=build/asan CFLAGS='$(SANITIZE)'
 check-asan: setup ## A short run of every kernel and the C units under the sanitizers
 	$(Q)$(ASAN_MAKE) kernels $(patsubst $(B)/%,build/asan/%,$(C_TESTS))
 	$(Q)tests/asan.sh $(KERNELS:%=build/asan/kernels/%) -- $(patsubst $(B)/%,build/asan/%,$(C_TESTS))
+
+# The same rules once more, by the compiler that has libFuzzer.
+FUZZ_MAKE = $(MAKE) --no-print-directory B=build/fuzz CC=clang \
+	CFLAGS='-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
+
+fuzz-build: # what `make fuzz` and its short form in the tests run
+	$(Q)$(FUZZ_MAKE) $(FUZZ_C)
+
+fuzz: setup fuzz-build ## Fuzz every parser of text that others write (30 min; FUZZ=1000000 inputs each, PARSERS="place conf")
+	$(Q)tests/fuzz/fuzz.sh $(or $(FUZZ),1000000) $(PARSERS)
 
 lint: setup ## shellcheck, luacheck, mandoc, clang-tidy
 	$(Q)tests/lint.sh

@@ -47,7 +47,8 @@ end
 --- Runs the epilog's work. Never fails: its trouble is logged.
 -- @param get function(name) -> environment variable
 -- @param options of node.open, for tests
-function epilog.main(get, options)
+-- @param again what ended the agent that was at it before, or nil
+function epilog.main(get, options, again)
    local started = uv.hrtime()
    local node, job = stage.open_job("epilog", get, options)
    if not job then
@@ -59,6 +60,9 @@ function epilog.main(get, options)
       log.info("ran again; the job's record is written")
       forget(node, job)
       return
+   end
+   if again then
+      node:notice(again)
    end
    local begin = jobs.read_begin(node, job.id)
    jobs.append_kept(node, begin)

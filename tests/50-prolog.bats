@@ -6,6 +6,11 @@
 
 bats_require_minimum_version 1.5.0
 load helpers
+load eventually
+
+gone() {
+	! kill -0 "$1" 2>/dev/null
+}
 
 @test "pass: the job starts, no call to Slurm, a check record and the status for the plugin" {
 	run prolog
@@ -504,10 +509,14 @@ stand_in() {
 		# slurmd reads both to their end; so does cat.
 		timeout 60 bash -c "bash '$STAND_IN/$stage' 2>&1 | cat; exit \${PIPESTATUS[0]}"
 	done
-	local pids
+	# Stopped or not: nothing of them is left. Once for the stage, once for the record of its end.
+	local pid pids
 	read -r -d '' -a pids <"$STAND_IN/pids" || true
-	[ "${#pids[@]}" = 4 ]
-	kill -KILL "${pids[@]}"
+	[ "${#pids[@]}" = 8 ]
+	for pid in "${pids[@]}"; do
+		eventually 20 gone "$pid"
+	done
+	[ "$(grep -c 'agent did not end within 1 s and was killed' "$LOG")" = 2 ]
 }
 
 @test "a log that is a FIFO holds nothing up" {

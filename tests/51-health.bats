@@ -311,7 +311,7 @@ repair() {
 @test "state files that are no files: a job is not held up" {
 	local file
 	kernel stream "$(says stream '"triad_gbs":100')"
-	for file in last.json last_pass.json drained.json last_health.json begin/4711.json begin/1.json; do
+	for file in last.json last_pass.json drained.json bad.json last_health.json begin/4711.json begin/1.json; do
 		rm -rf "$STATE" "$SPOOL"
 		mkdir -p "$STATE/begin"
 		mkfifo "$STATE/$file"
@@ -455,7 +455,7 @@ update nodename=t1 state=resume" ]
 	grep -q 'wrong results: stays drained until an admin resumes it' "$LOG"
 }
 
-@test "drained beyond the storm guard's cap, as it could not step back: the health program does; well, it is resumed" {
+@test "drained beyond the storm guard's cap, as it could not step back: the health program does, whatever it measures" {
 	local health_finds
 	for health_finds in fail pass; do
 		agent_reset
@@ -468,20 +468,16 @@ update nodename=t1 state=resume" ]
 		[ "$(record check 'r.action .. tostring(r.drain.done)')" = stormtrue ]
 		touch "$P/slurm/late"
 		rm "$P/calls"
-		recheck_due
-		if [ "$health_finds" = fail ]; then
-			health
-			[ "$(record check 'r.trigger .. r.action')" = healthstorm ]
-			[ "$(tail -n 1 "$P/calls")" = "update nodename=t1 state=undrain" ]
-			[ ! -s "$P/slurm/reason" ]
-		else
-			repair
-			is_drained IDLE+DRAIN 'syscheck: triad 61.3 < 80.0 GB/s (policy)'
-			health
-			[ "$(record check 'r.trigger .. r.action')" = healthresume ]
-		fi
+		[ "$health_finds" = fail ] || repair
+		health
+		[ "$(record check 'r.trigger .. r.action')" = healthstorm ]
+		[ "$(tail -n 1 "$P/calls")" = "update nodename=t1 state=undrain" ]
+		[ ! -s "$P/slurm/reason" ]
 		[ ! -e "$STATE/drained.json" ]
 	done
+	# It is well: nothing is left to remember.
+	prolog SLURM_JOB_ID=4712
+	[ ! -e "$STATE/bad.json" ]
 }
 
 @test "resume: what it was drained for must be measured and pass, not only the rest" {
@@ -579,7 +575,8 @@ update nodename=t1 state=resume" ]
 @test "a drain that did not happen leaves no marker; a damaged marker resumes nothing" {
 	kernel stream "$(says stream '"triad_gbs":61.3')"
 	scontrol 'exit 1'
-	run -1 prolog
+	echo 'PrologEpilogTimeout=9' >"$P/slurm.conf"
+	run -0 prolog SLURM_CONF="$P/slurm.conf"
 	[ ! -e "$STATE/drained.json" ]
 	epilog
 	repair
@@ -595,6 +592,23 @@ update nodename=t1 state=resume" ]
 	echo '{"reason":"syscheck: x","passes":"many","next_s":{},"metrics":7}' >"$STATE/drained.json"
 	health
 	[ ! -e "$P/calls" ]
+}
+
+@test "damage in what the node remembers as bad: no drain, no call but one list" {
+	local text
+	for text in '{' '[]' '{"reason":7}' '{"reason":"x","sent":"yes","tries":"many","next_s":{},"metrics":[7,{"name":[]}],"full":7}' \
+		'{"reason":"x","action":"undecided","sent":true,"corrupt":1,"level":9,"tries":1e300,"full":{"name":"p","cap":{}},"error":{}}'; do
+		agent_reset
+		policy "$base"
+		mkdir -p "$STATE"
+		printf '%s' "$text" >"$STATE/bad.json"
+		health
+		unasked_prolog
+		[ "$(record check 'r.action')" = none ]
+		run ! grep -qvx -e '--all show nodes --oneliner' "$P/calls"
+		[ "$(grep -c error: "$LOG")" = 0 ]
+		epilog
+	done
 }
 
 @test "while it stays bad, it is looked at less and less often, at most once an hour" {

@@ -342,6 +342,46 @@ no_node_is_drained() {
 	[[ $output == *"Permission denied"* ]]
 }
 
+@test "mpirun: the line of each node, not only of the first" {
+	[ -x "$(command -v mpirun)" ] || skip "no mpirun here"
+	local job out node
+	job=$(sbatch --parsable -N3 -n3 --syscheck=passive -o "$BASE/out/%j" --wrap \
+		'mpirun --allow-run-as-root hostname; mpirun --allow-run-as-root hostname')
+	eventually 60 job_is "$job" COMPLETED
+	out=$(<"$BASE/out/$job")
+	for node in n1 n2 n3; do
+		[ "$(grep -c "^syscheck: $node passive" <<<"$out")" = 1 ] || { echo "$out"; return 1; }
+		[ "$(grep -cx "$node" <<<"$out")" = 2 ] || { echo "$out"; return 1; }
+	done
+}
+
+@test "slurmd is killed in a prolog, and started anew: the old check ends, drains nothing, and hinders none" {
+	policy 'p.kernels.stream.quick = 30 p.limits = { triad_gbs = { min = 80 } }'
+	kernel stream "echo \$\$ >>$BASE/measuring; sleep 20; echo '{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":1}'"
+	local job pid
+	pid=$(<"$MINICLUSTER_DIR/run/slurmd.n1.pid")
+	job=$(sbatch --parsable -w n1 -N1 --exclusive --syscheck=quick -o "$BASE/out/%j" --wrap true)
+	eventually 30 test -s "$BASE/measuring"
+	kill -KILL "$pid"
+	env -u INVOCATION_ID "$MC" run n1 -- setsid slurmd -N n1 -f "$SLURM_CONF" 3>&- 4>&-
+	was_unknown() {
+		[ "$(record "$job" check 'r.status .. r.action')" = unknownnone ]
+	}
+	eventually 20 was_unknown
+	[[ $(record "$job" check 'r.problems[1]') == "slurmd (process $pid), which started this check, is gone" ]]
+	kernel_gone() {
+		! kill -0 "$(head -n 1 "$BASE/measuring")" 2>/dev/null
+	}
+	eventually 20 kernel_gone
+	no_node_is_drained
+	scancel "$job"
+	eventually 60 node_is n1 idle
+	cp --remove-destination "$BASE"/kernels/stream "$MINICLUSTER_DIR/prefix/libexec/syscheck/"
+	policy ''
+	srun -w n1 --exclusive --syscheck=quick true
+	[ "$(record "$(last_job)" check 'r.metrics[1].value > 0')" = true ]
+}
+
 # confine PID LIST: a daemon with all its threads
 confine() {
 	taskset -acp "$2" "$1" >/dev/null

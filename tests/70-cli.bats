@@ -194,6 +194,31 @@ one_line() {
 	[ "$status" -eq 0 ]
 }
 
+@test "config check: what the policy names and is not there, a line each" {
+	local f=$P/etc/syscheck/policy.lua
+	policy $'store = "postgre://head/syscheck",\nship = "/no/such/share",\nio_paths = { "/tmp", "/no/scratch", "/etc/passwd" },
+store_group = "nosuchgroup",\nlock = "/no/dir/lock"'
+	sed -i "s|scontrol = \"[^\"]*|scontrol = \"/no/scontrol|" "$f"
+	run --separate-stderr syscheck config check
+	[ "$status" -eq 1 ]
+	[ "$output" = "" ]
+	diff - <(echo "${stderr/a store is */a store is ...}") <<-LINES
+		syscheck: warn: $f:3: ship: /no/such/share: there is no such directory on this host: a node's records stay on it
+		syscheck: warn: $f:4: io_paths: /no/scratch: there is no such directory on this host: it is not measured
+		syscheck: warn: $f:4: io_paths: /etc/passwd: is no directory: it is not measured
+		syscheck: warn: $f:6: lock: /no/dir/: there is no such directory on this host: every check ends as unknown
+		syscheck: warn: $f:5: store_group: nosuchgroup: there is no such group on this host: its members cannot read the store
+		syscheck: warn: $f:1: scontrol: /no/scontrol: ENOENT: no such file or directory: a bad node is not drained
+		syscheck: $f:2: store: a store is ...
+	LINES
+	# It can be used, and is not called good.
+	policy 'ship = "/no/such/share", io_paths = { "/tmp" }, store = "postgresql://head/syscheck"'
+	run --separate-stderr syscheck config check
+	[ "$status" -eq 0 ]
+	[ "$output" = "$f: can be used, 1 warning" ]
+	[[ $stderr == "syscheck: warn: $f:2: ship: "* ]]
+}
+
 @test "help and version name every subcommand" {
 	run syscheck --help
 	[ "$status" -eq 0 ]

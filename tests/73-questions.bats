@@ -197,6 +197,35 @@ as_asker() {
 	[[ $output == *1204* && $output != *$'\033'* ]]
 }
 
+@test "fleet and node: checks that found out nothing, and why" {
+	local i
+	lua5.4 "$FIXTURES/fleet_newest.lua" >"$BATS_TEST_TMPDIR/records.jsonl"
+	# f3 found out nothing since, f4 did and is well again; g1 never measured anything.
+	for i in 'f3 120 unknown' 'f3 30 unknown' 'f4 30 unknown' 'f4 20 pass' 'g1 30 unknown'; do
+		# shellcheck disable=SC2086
+		set -- $i
+		printf '{"v":1,"kind":"check","id":"%032x","cluster":"c1","node":"%s","time":"%s","class":"epyc","level":"none",' \
+			"$((0x7000 + RANDOM))" "$1" "$(date -u -d "-$2 seconds" +%FT%TZ)"
+		printf '"status":"%s","action":"none","text":"the agent was killed, %s"}\n' "$3" "$2"
+	done >>"$BATS_TEST_TMPDIR/records.jsonl"
+	STORE=$BATS_TEST_TMPDIR/blind.db
+	syscheck ingest --store "$STORE" "$BATS_TEST_TMPDIR"
+	run --separate-stderr syscheck fleet --store "$STORE"
+	[ "$status" -eq 0 ]
+	[ "$(sed -n '/^NEWEST_CHECK_UNKNOWN/,$p' <<<"$output" | awk '{ print $1, $NF }')" = "NEWEST_CHECK_UNKNOWN WHY
+f3 30
+g1 30" ]
+	run --separate-stderr syscheck fleet --store "$STORE" --csv
+	[ "$(grep -c '^unknown,epyc,' <<<"$output")" = 2 ]
+	run --separate-stderr syscheck fleet --store "$STORE" --json
+	[ "$(lua5.4 -e 'local a = require("cjson").decode(io.read("a")) print(#a.unknown, a.unknown[1].node, a.unknown[2].text)' \
+		<<<"$output")" = $'2\tf3\tthe agent was killed, 30' ]
+	run --separate-stderr syscheck node g1 --store "$STORE"
+	[[ $output == *"unknown: the agent was killed, 30"* ]]
+	run --separate-stderr syscheck fleet --store "$STORE" --class xeon
+	[[ $output != *NEWEST_CHECK_UNKNOWN* ]]
+}
+
 @test "fleet: slowest, fastest, spread, who is out" {
 	lua5.4 "$FIXTURES/fleet_newest.lua" >"$BATS_TEST_TMPDIR/records.jsonl"
 	STORE=$BATS_TEST_TMPDIR/fleet.db
@@ -398,7 +427,7 @@ site() {
 	local order
 	# The page leaves open which comes first: the policy, or the store.
 	for order in policy store; do
-		rm -rf "$BATS_TEST_TMPDIR/etc"
+		rm -rf "${BATS_TEST_TMPDIR:?}/etc"
 		site "$BASH" -euc '
 			order=$1 page=$2/docs/admin.md spool=$3
 			say() { echo "FAILED: $*"; exit 1; }

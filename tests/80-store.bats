@@ -435,7 +435,7 @@ where() {
 			loss { node = "n5", cluster = "", lost_records = 3, lost_bytes = 9, reason = "x" }' >"$D/records.jsonl"
 		ingest "$D"
 		[ "$status" -eq 0 ]
-		echo "$(where)"
+		where
 		[ "$(where)" = "()n2|1|0 ()n3|1|0 ()n4|1|0 (a)n1|2|1 (a)n2|1|1 (a)n4|0|1 (a)n5|1|1 (b)n2|2|1 (b)n4|0|1 " ]
 		[ "$(q "SELECT COUNT(*) FROM loss l JOIN node n ON n.id = l.node JOIN word w ON w.id = n.cluster WHERE n.name = 'n5' AND w.text = 'a'")" = 1 ]
 		[ "$(q "SELECT w.text FROM run r JOIN word w ON w.id = r.cluster WHERE r.job_id = 99")" = a ]
@@ -448,7 +448,7 @@ where() {
 		lines 'job { node = "n2", cluster = "b", boot_id = "b4", time = at(5000), elapsed_s = 50, job = { id = 7 } }
 			job { node = "n3", cluster = "c", time = at(5000), elapsed_s = 50, job = { id = 7 } }' >>"$D/records.jsonl"
 		ingest "$D"
-		echo "$(where)"
+		where
 		[ "$(where)" = "()n4|1|0 (a)n1|2|1 (a)n2|1|1 (a)n4|0|1 (a)n5|1|1 (b)n2|3|2 (b)n4|0|1 (c)n3|1|1 " ]
 		run syscheck node n4 --store "$STORE"
 		[ "$status" -eq 1 ]

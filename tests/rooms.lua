@@ -70,7 +70,7 @@ end
 -- "syscheck.policy.level" -> policy/level; what prolog/ and epilog/ are installed as
 local function target_of(module)
    local name = module:match("^syscheck%.(.+)$"):gsub("%.", "/")
-   return (name == "health" or name == "prolog") and "prolog" or name
+   return (name == "health" or name == "prolog" or name == "ended") and "prolog" or name
 end
 
 -- Why a module of ours may not be required, or nil.

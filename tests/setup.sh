@@ -44,6 +44,8 @@ packages() {
 	test lua-unit
 	test mandoc
 	test clang-tidy
+	test clang
+	test libclang-rt-dev
 	test git
 	test sqlite3
 	test sudo

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -76,6 +78,18 @@ void kernel_watch(double seconds)
 	alarm((unsigned)(2 * seconds) + 3);
 }
 
+/*
+ * Ends with the agent that started us, $SYSCHECK_AGENT, also when that is killed: what goes on
+ * measuring would disturb the job, and the next check.
+ */
+static bool end_with_agent(void)
+{
+	const char *agent = getenv("SYSCHECK_AGENT");
+
+	/* It may have ended before the call. */
+	return agent == NULL || (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == atoi(agent));
+}
+
 int main(int argc, char **argv)
 {
 	struct opts opts = { .seconds = kernel.seconds };
@@ -87,6 +101,8 @@ int main(int argc, char **argv)
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0)
 		return kernel_fail("stdout is closed");
 	signal(SIGPIPE, SIG_IGN);
+	if (!end_with_agent())
+		return kernel_fail("whoever started it is gone");
 	if (!opts_parse(&opts, kernel.extra, argc, argv, error))
 		return kernel_fail("%s", error);
 	if (opts.help || opts.version) {

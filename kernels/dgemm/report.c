@@ -102,25 +102,37 @@ static void report_cores(struct result *r, const struct topo *topo, struct dgemm
 	result_number(r, "clock_limit_mhz", clock_limit(topo));
 }
 
+/* What is at work bounds the rate: on every core a call that makes progress. Else an exit code. */
+static int check_unfinished(const struct topo *topo, const struct dgemm_core *cores)
+{
+	for (int i = 0; i < topo->n; i++) {
+		if (cores[i].live.begun == 0)
+			return kernel_fail("cpu %d: nothing was measured within the time box", topo->cpus[i]);
+		if (sleeps(&cores[i]))
+			return kernel_fail("cpu %d: OpenBLAS hangs", topo->cpus[i]);
+	}
+	return EXIT_MEASURED;
+}
+
 int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size, double started,
 		 bool unfinished)
 {
-	double *rates = calloc((size_t)topo->n, sizeof(double)), *clocks = calloc((size_t)topo->n, sizeof(double));
+	double *rates, *clocks;
 	const struct dgemm_core *bad = NULL;
 	char error[200], what[160];
 	struct result r;
 	long calls = 0;
 
+	if (unfinished && check_unfinished(topo, cores) != EXIT_MEASURED)
+		return EXIT_COULD_NOT;
+	rates = calloc((size_t)topo->n, sizeof(double));
+	clocks = calloc((size_t)topo->n, sizeof(double));
 	if (!rates || !clocks) {
 		free(rates);
 		free(clocks);
 		return kernel_fail("out of memory");
 	}
 	for (int i = topo->n - 1; i >= 0; i--) {
-		if (unfinished && cores[i].live.begun == 0)
-			return kernel_fail("cpu %d: nothing was measured within the time box", topo->cpus[i]);
-		if (unfinished && sleeps(&cores[i]))
-			return kernel_fail("cpu %d: OpenBLAS hangs", topo->cpus[i]);
 		calls += unfinished ? cores[i].live.begun : cores[i].calls;
 		bad = cores[i].live.faulty ? &cores[i] : bad;
 	}

@@ -12,7 +12,6 @@ local level = require("syscheck.policy.level")
 local metrics = require("syscheck.catalogue.metrics")
 local others = require("syscheck.measure.others")
 local parts = require("syscheck.verdict.parts")
-local process = require("syscheck.lib.process")
 local throttle = require("syscheck.counters.throttle")
 local time = require("syscheck.lib.time")
 local verdict = require("syscheck.verdict.rating")
@@ -70,7 +69,7 @@ local function measure_kernels(out, names, lvl, node, deadline, attempt)
       -- Who disturbs is looked for where it has to be explained.
       local before = others.begin(node.root, attempt > 1 or out.disturbed)
       local measurement = kernels.measure(name, node.policy.kernels[name][lvl], deadline - now_s(),
-         { args = out.set.args })
+         { args = out.set.args, give_up = node.give_up })
       measurement.attempt = attempt
       measurement.loss, measurement.others = others.finish(before, measurement.result, out.busy_before, out.from)
       out.disturbed = out.disturbed or measurement.others ~= nil
@@ -105,18 +104,16 @@ local function failing_kernels(rated)
 end
 
 local function active(out, lvl, node, limits, deadline)
-   local p, release = node.policy, nil
+   local p = node.policy
    out.set = cpus_of(node)
    local names = kernels_of(lvl, p)
-   if node.lock then
-      local err
-      release, err = process.lock(node.lock, math.max(0, deadline - now_s()))
-      if not release then
-         for _, name in ipairs(names) do
-            take(out.results, { kernel = name, state = "unknown", reason = "lock: " .. err })
-         end
-         return
+   local release, err = node:hold(math.max(0, deadline - now_s()))
+   if not release then
+      out.interrupted = err
+      for _, name in ipairs(names) do
+         take(out.results, { kernel = name, state = "unknown", reason = err })
       end
+      return
    end
    measure_kernels(out, names, lvl, node, deadline, 1)
    local rated = verdict.rate(out.results, limits)
@@ -135,9 +132,7 @@ local function active(out, lvl, node, limits, deadline)
    for _, measurement in ipairs(directories.measure(node, io_s, function() return deadline - now_s() end)) do
       out.runs[#out.runs + 1] = measurement
    end
-   if release then
-      release()
-   end
+   release()
 end
 
 -- Who kept the node busy through all of the check, and whether that is a finding.
@@ -185,8 +180,9 @@ end
 --   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,
 --   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
 --   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end,
---   watched = it is known who else used the node, busy = state of busy.follow where they did through
---   all of the check }
+--   interrupted = why kernels could not begin or end, of no fault of theirs or the node's, orphan =
+--   nobody waits for the result, watched = it is known who else used the node, busy = state of
+--   busy.follow where they did through all of the check }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy
@@ -208,6 +204,12 @@ function check.run(lvl, node, inventory, from)
    out.after.class = inventory.class
    local rated = rate_all(out, lvl ~= "none" and inventory, limits, node.root, last)
    rated.status = verdict.with_paths(rated.status, out.runs)
+   -- The next job may run here by now: nothing that was found is confirmed.
+   local gone = node.give_up and node.give_up()
+   if gone then
+      node:problem(gone)
+      out.interrupted, out.orphan = gone, true
+   end
    if node.inconclusive and rated.status ~= "fail" then
       rated.status = "unknown"
    end
@@ -216,7 +218,7 @@ function check.run(lvl, node, inventory, from)
    out.reason, out.text = verdict.reason(rated), verdict.sentence(rated)
    -- Bad configuration must not drain: what the limits would have been is not known. A
    -- wrong result needs no limit.
-   out.confirmed = rated.status == "fail" and (not node.inconclusive or rated.corrupt == true)
+   out.confirmed = rated.status == "fail" and (not node.inconclusive or rated.corrupt == true) and not out.orphan
    out.kernel_s, out.box_s = 0, 0
    for _, measurement in ipairs(out.runs) do
       out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s

@@ -29,7 +29,7 @@ end
 
 --- Keeps a check's record while Slurm is asked to drain: see append_kept.
 function jobs.keep_record(node, job_id, snapshot, record)
-   record.action = "drain"
+   record.action = "undecided"
    record.drain = { done = false, error = "the agent was ended before Slurm had answered" }
    local ok, err = jobs.write_begin(node, job_id, { snapshot = snapshot, record = record })
    if not ok then

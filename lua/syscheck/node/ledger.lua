@@ -28,6 +28,11 @@ function ledger.pay_ahead(node, l, lvl, begin_s)
    return node:write_state(FILE, paid)
 end
 
+--- Writes it as it was before pay_ahead: of a check that could not measure.
+function ledger.restore(node, l)
+   node:save_state(FILE, l)
+end
+
 --- Enters a check that ran, and writes.
 -- @param l as it was before pay_ahead
 -- @param asked true: somebody asked, the budget does not pay

@@ -2,6 +2,7 @@
 local json = require("cjson.safe").new()
 local uv = require("luv")
 local baseline_file = require("syscheck.node.baseline_file")
+local claim = require("syscheck.node.claim")
 local files = require("syscheck.lib.files")
 local hostlist = require("syscheck.slurm.hostlist")
 local log = require("syscheck.lib.log")
@@ -191,6 +192,39 @@ function node:lock_file(name, timeout_s)
       return nil, err
    end
    return process.lock_file(self.run_dir .. "/" .. name, timeout_s)
+end
+
+--- Makes this process the only one that measures here: the policy's lock first, where several
+-- nodes share a machine, then the node itself.
+-- @param timeout_s seconds to wait for the former; the latter is another check's, and not waited for
+-- @return release function; or nil and why not
+function node:hold(timeout_s)
+   local unlock, release, err
+   local uid, dir = uv.getuid(), self.lock and uv.fs_stat(self.lock:match("^(.*/)"))
+   if dir and uid ~= 0 and dir.uid ~= uid then
+      -- Whoever may open it may hold it for ever, and where everybody may make files (/run/lock)
+      -- root would refuse his.
+      self:notice(("measured without the lock %s, which is root's: another node of this machine may have "
+         .. "measured at the same time"):format(self.lock))
+   elseif self.lock then
+      unlock, err = process.lock(self.lock, timeout_s)
+      if not unlock then
+         return nil, "lock: " .. err
+      end
+   end
+   release, err = claim.hold(self)
+   if not release then
+      if unlock then
+         unlock()
+      end
+      return nil, err
+   end
+   return function()
+      release()
+      if unlock then
+         unlock()
+      end
+   end
 end
 
 --- Path of what the SPANK plugin reads for a job, and of its "shown" marker.

@@ -37,11 +37,12 @@ local function has_rows(store, where, ...)
 end
 
 -- Runs go along with their rows, unless their job has runs in that cluster already.
+local SAME_JOB = "SELECT r.id FROM run r WHERE r.job_id = ? AND r.cluster = ? LIMIT 1"
+
 local function move_runs(store, from, to, boot)
    for _, id in ipairs(values(store, "run", { "job_node", "check_node" }, rows_of(from, boot))) do
       local run = store:row("SELECT r.cluster, r.job_id FROM run r WHERE r.id = ?", id)
-      if run and run[1] == from.cluster
-         and not store:row("SELECT r.id FROM run r WHERE r.job_id = ? AND r.cluster = ? LIMIT 1", run[2], to.cluster) then
+      if run and run[1] == from.cluster and not store:row(SAME_JOB, run[2], to.cluster) then
          store:exec("UPDATE run SET cluster = ? WHERE id = ?", to.cluster, id)
       end
    end

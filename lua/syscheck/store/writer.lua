@@ -31,7 +31,8 @@ local function names(list, first, last)
 end
 
 local JOB_FIRST = { "key", "id", "node", "run", "check_key", "begin_s", "elapsed_s", "class", "config", "boot" }
-local CHECK_FIRST = { "key", "id", "node", "run", "class", "config", "boot", "trigger", "level", "asked", "status", "action" }
+local CHECK_FIRST = { "key", "id", "node", "run", "class", "config", "boot", "trigger", "level", "asked", "status",
+   "action" }
 assert(#JOB_FIRST == record.JOB_BASE and #CHECK_FIRST == record.CHECK_BASE)
 local JOB_COLUMNS = names(fields.JOB, JOB_FIRST, { "detail" })
 local CHECK_COLUMNS = names(fields.CHECK, CHECK_FIRST, { "text", "detail" })

@@ -148,7 +148,9 @@ local function rate_one(m, result, limits)
    if (other and not (by and beyond(out.value, by))) or (strange and not by) then
       out.status, out.text = "unknown", ("%s %s not rated: %s"):format(m.label, shown, cpus.why(result.cpus, other))
       -- Nor is it compared with other nodes' by whoever reads the record.
-      out.value = not strange and out.value or nil
+      if strange then
+         out.value, out.bound = nil, nil
+      end
       return out
    elseif not by then
       out.text = ("%s %s: %s"):format(m.label, shown, limits.none and "not rated: " .. limits.none

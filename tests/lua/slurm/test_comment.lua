@@ -28,7 +28,8 @@ function TestComment:test_find()
 end
 
 function TestComment:test_a_part_of_an_array_or_of_a_heterogeneous_job()
-   local array = row(5, 4, 1, nil, nil, "its own\nof two lines") .. row(4, 4, 2, nil, nil, "mine") .. row(6, 4, "3,5-99999,12")
+   local array = row(5, 4, 1, nil, nil, "its own\nof two lines") .. row(4, 4, 2, nil, nil, "mine")
+      .. row(6, 4, "3,5-99999,12")
    lu.assertEquals(find(array, "4"), { "4_2", "mine" })
    lu.assertEquals(find(row(5, 4, 1), "5"), { "5", "" })
    lu.assertEquals(find(row(4, 4, "1-3"), "4"), { "4", "" })

@@ -72,7 +72,8 @@ function TestVerdict:test_what_is_a_bound()
       { nil, "stream: time for 30 MB of arrays only, caches hold 32 MB", 20 })
    lu.assertEquals({ metrics.measured(g, { gflops = 20, unfinished = "calls" }) },
       { nil, "dgemm: too slow for its time box", 20 })
-   lu.assertEquals({ metrics.measured(g, { gflops = 0, unfinished = "calls" }) }, { nil, "dgemm: too slow for its time box" })
+   lu.assertEquals({ metrics.measured(g, { gflops = 0, unfinished = "calls" }) },
+      { nil, "dgemm: too slow for its time box" })
    lu.assertEquals({ metrics.measured(g, { gflops = 20, unfinished = false }) }, { 20 })
 end
 
@@ -152,6 +153,14 @@ function TestCpus:test_rated_only_by_a_baseline_of_the_same_cpus()
    -- A number that nobody should compare is not passed on.
    lu.assertNil(rated.metrics[1].value)
    lu.assertStrContains(cpus.words(on("0-63", 64, "memory 1", false)), "without the memory of node 1")
+end
+
+function TestCpus:test_the_best_that_a_value_can_be_has_its_cpus_too()
+   local function rated(measured)
+      return verdict.rate({ triad_gbs = { unknown = "late", bound = 5, cpus = measured } }, limits("", learned(86, 1)))
+   end
+   lu.assertEquals(rated(on("0-63", 64, "", true)).status, "fail")
+   lu.assertEquals(rated(on("0-1", 2, "2-63", false)).status, "unknown")
 end
 
 function TestCpus:test_a_floor_means_the_cpus_that_jobs_get()

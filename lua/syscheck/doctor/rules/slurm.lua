@@ -41,6 +41,8 @@ end
 -- Prolog or Epilog: ours, or a script that calls ours.
 local function script(key, bites)
    local name = key:lower()
+   -- What holds where the file is not there, or is no longer whole: the job starts.
+   local guarded = name == "prolog" and "%s || [ $? -ne 1 ] || exit 1" or "%s || true"
    return function(facts, say)
       local ours = facts.paths.libexec .. "/" .. name
       local entries = facts.conf.all[name]
@@ -56,6 +58,12 @@ local function script(key, bites)
                why = "slurmd cannot run it; a prolog or epilog that fails drains the node",
                fix = "make it a file that root can execute" }))
          end
+         if found.closed then
+            say("error", { file = found.path, line = found.closed,
+               text = ("%s fails where %s is not there"):format(key, ours),
+               why = "where that file system is not mounted, every job's start drains its node",
+               fix = "let that line be: " .. guarded:format(ours) })
+         end
       end
       if called == "wrapped" then
          say("info", at(facts, key, { text = ("%s is a script that names ours"):format(key),
@@ -66,7 +74,7 @@ local function script(key, bites)
          say("warn", at(facts, key, {
             text = ("%s=%s is not ours, and %s"):format(key, path, unread and "cannot be read" or "does not name it"),
             why = bites .. ", unless it calls ours some other way",
-            fix = ("let it run: %s%s"):format(ours, name == "prolog" and " || exit 1" or "") }))
+            fix = "let it run: " .. guarded:format(ours) }))
       end
    end
 end

@@ -19,6 +19,16 @@ end
 local NEWEST = ([[SELECT c.key >> 30, c.status, %s FROM check_node c WHERE c.node = ? AND c.key >= ? AND (%s)
    ORDER BY c.key DESC LIMIT %d]]):format(job_store.columns(fields.CHECK, "c"), table.concat(MEASURED, " OR "), LOOK)
 
+local LAST = "SELECT c.key >> 30, c.status, c.text FROM check_node c WHERE c.node = ? AND c.key >= ? "
+   .. "ORDER BY c.key DESC LIMIT 1"
+
+-- Of a node whose newest check found out nothing (an agent that dies, kernels that are not
+-- there): when and why; else nil.
+local function blind(store, node, from, word)
+   local t = store:row(clusters.asked(LAST, node, schema.key(from)))
+   return t and word(t[2]) == "unknown" and { time = t[1], text = t[3] } or nil
+end
+
 local function values_of(store, node, from, word)
    local values, missing = {}, #MEASURED
    for t in store:rows(clusters.asked(NEWEST, node, schema.key(from))) do
@@ -45,9 +55,10 @@ end
 
 --- @param class name, or nil for all
 -- @param cluster name, or nil for all
--- @return list for fleet.compare; and where a class has no node, one of a name like it
+-- @return list for fleet.compare; list of { node, class, time, text } of those whose newest
+--   check is unknown; and where a class has no node, one of a name like it
 function fleet_store.newest(store, from, class, cluster)
-   local all, nodes, list, classes, several = {}, {}, {}, {}, false
+   local all, nodes, list, unknown, classes, several = {}, {}, {}, {}, {}, false
    for t in store:rows([[SELECT n.id, n.name, wk.text, wc.text FROM node n LEFT JOIN word wk ON wk.id = n.class
       LEFT JOIN word wc ON wc.id = n.cluster ORDER BY n.id]]) do
       all[#all + 1] = { key = t[1], name = t[2], class = t[3], cluster = t[4] }
@@ -61,14 +72,20 @@ function fleet_store.newest(store, from, class, cluster)
    end
    local word = job_store.words(store)
    for _, node in ipairs(nodes) do
-      local values = (not class or node.class == class) and values_of(store, node, from, word) or {}
+      local wanted = not class or node.class == class
+      local values = wanted and values_of(store, node, from, word) or {}
+      local last = wanted and blind(store, node, from, word)
+      -- n17 may be in each of several clusters.
+      local name = several and ("%s/%s"):format(node.cluster or "?", node.name) or node.name
       if next(values) then
-         -- n17 may be in each of several clusters.
-         local name = several and ("%s/%s"):format(node.cluster or "?", node.name) or node.name
          list[#list + 1] = { node = name, class = node.class, values = values }
       end
+      if last then
+         last.node, last.class = name, node.class
+         unknown[#unknown + 1] = last
+      end
    end
-   return list, class and like(class, classes)
+   return list, unknown, class and like(class, classes)
 end
 
 return fleet_store

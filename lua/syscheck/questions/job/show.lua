@@ -105,6 +105,9 @@ local function check_text(check)
       lines[#lines + 1] = "would have been drained (mode is observe)"
    elseif check.action == "storm" then
       lines[#lines + 1] = "bad, not drained: the storm guard's cap was used up"
+   elseif check.action == "undecided" then
+      lines[#lines + 1] = "bad, not drained, to be settled by the node's next check: "
+         .. tostring((check.drain or {}).error or "?")
    end
    lines[#lines + 1] = check.note
    return lines

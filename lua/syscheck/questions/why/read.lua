@@ -148,7 +148,8 @@ function data.add_elapsed(store, runs)
          add(t)
       end
       for key, rows in pairs(of) do
-         by_key[key].elapsed_s = why.elapsed(rows)
+         local run = by_key[key]
+         run.elapsed_s = why.elapsed(rows)
       end
       of = {}
    end)

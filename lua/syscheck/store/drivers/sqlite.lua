@@ -147,11 +147,12 @@ local function refused(path, write)
    if fd then
       uv.fs_close(fd)
    end
-   local gone = not write and "its -wal and -shm are gone" or nil
-   if code == "EROFS" then
-      return "its file system is read-only" .. (gone and (" and %s; copy it to where they can be made"):format(gone) or "")
+   if write then
+      return code == "EROFS" and "its file system is read-only" or "read-only for this user"
+   elseif code == "EROFS" then
+      return "its file system is read-only and its -wal and -shm are gone; copy it to where they can be made"
    end
-   return gone and gone .. ", and this user cannot make them; the next syscheck ingest does" or "read-only for this user"
+   return "its -wal and -shm are gone, and this user cannot make them; the next syscheck ingest does"
 end
 
 sqlite.MEANINGS = {
