@@ -155,6 +155,22 @@ function TestLearn:test_the_second_run_of_a_failed_one_is_not_taken()
    lu.assertEquals({ c.median, c.n }, { 70, 1 })
 end
 
+-- Others used the node: by the measurement's own evidence, or, where a record is older than
+-- that, by its noise.
+function TestLearn:test_disturbed_checks_teach_nothing()
+   local function run(triad, others, noise, lost)
+      return check("a", 0, { runs = {
+         { kernel = "stream", state = "ok", result = { triad_gbs = triad, lost_pct = lost }, others = others },
+         { kernel = "noise", state = "ok", result = { noise_pct = noise } } } })
+   end
+   local list = { run(100, nil, 0.1, 0.2), run(50, { loss_pct = 50, cpus = 1 }, 45, 50), run(50, nil, 70),
+      run(98, { loss_pct = 0, cpus = 1 }, 0.1, 0.2), run(102, nil, 3), run(100, nil, 45, 0.2) }
+   local learned, left = learn.from(each(list))
+   local c = learned.classes[CLASS].metrics.triad_gbs
+   lu.assertEquals({ c.median, c.n }, { 100, 4 })
+   lu.assertEquals(left[CLASS], { checks = 6, busy = 2 })
+end
+
 function TestLearn:test_slow_nodes_are_dropped()
    local list = append(fleet(12, 5, 100), fleet(2, 5, 70, nil, "slow"))
    local c = triad_of(list)
