@@ -147,7 +147,7 @@ settles() {
 
 @test "scontrol hangs: the job starts before Slurm would drain the node; it is settled by the next check" {
 	scontrol 'trap "" TERM; sleep 300'
-	run timeout 20 "$BASH" -c "$(declare -f prolog hurried slurmd_runs); hurried"
+	run timeout 30 "$BASH" -c "$(declare -f prolog hurried slurmd_runs); hurried"
 	undecided
 	[ "$(record check 'r.drain.done')" = false ]
 	[[ "$(record check 'r.drain.error')" == *"no answer within"* ]]
