@@ -39,7 +39,7 @@ teardown() {
 	eventually 40 all_idle
 	eventually 40 no_agent_measures
 	cp "$BASE"/kernels/* "$LIBEXEC/"
-	rm -rf "$BASE"/bad.* "$MINICLUSTER_DIR"/var/lib/syscheck/*/{last_pass,last_health,drained}.json
+	rm -rf "$BASE"/bad.* "$MINICLUSTER_DIR"/var/lib/syscheck/*/{last_pass,last_health,drained,bad,busy}.json
 	rm -rf "$MINICLUSTER_DIR"/var/spool/syscheck/*/records.jsonl
 }
 
