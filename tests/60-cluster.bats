@@ -40,7 +40,7 @@ teardown() {
 		"$MC" throttle "$node" 0
 		scontrol update nodename="$node" state=resume 2>/dev/null || true
 	done
-	until [ "$(sinfo -h -N -p main -t idle | wc -l)" = 3 ] || [ $((n += 1)) -gt 100 ]; do
+	until { [ "$(sinfo -h -N -p main -t idle | wc -l)" = 3 ] && no_agents; } || [ $((n += 1)) -gt 200 ]; do
 		sleep 0.2
 	done
 }
