@@ -185,7 +185,7 @@ class Cluster:
                 if os.path.basename(argv[0]) == "scontrol" and self._below_agent(pid, found):
                     return pid
             elif stage == "step":
-                if argv[0] == "sleep":
+                if argv[0] == "sleep" and argv[-1] != "infinity":
                     return pid
         return 0
 

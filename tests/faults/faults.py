@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import re
+import signal
 import sys
 import time
 import traceback
@@ -162,6 +163,8 @@ def main():
     if os.geteuid() != 0:
         sys.exit("faults.py: must be root (it makes a cluster)")
     bench, rows = Bench(), []
+    # A terminated run ends its cluster, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         for i, fault in enumerate(chosen, 1):
             row = do(bench, fault)
