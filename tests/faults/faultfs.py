@@ -98,4 +98,4 @@ class Faulty(Operations):
 
 if __name__ == "__main__":
     FUSE(Faulty(sys.argv[1], os.path.abspath(sys.argv[2])), sys.argv[3], foreground=True, nothreads=False,
-         allow_other=True, raw_fi=False)
+         allow_other=True, nonempty=True)

@@ -57,12 +57,12 @@ class Bench:
         return self.cluster
 
     def _measure(self):
-        """What dgemm reaches here, median of 5: limits are shares of it."""
+        """What dgemm reaches here, the best of 5: limits are shares of it."""
         values = []
         for _ in range(5):
             out = self.cluster.inside("n1", self.cluster.dir + "/prefix/libexec/syscheck/dgemm", "--seconds", "0.5")
             values.append(json.loads(out)["gflops"])
-        return sorted(values)[2]
+        return max(values)
 
     def policy(self, share=0.6, more=""):
         return POLICY % {"dir": self.cluster.dir, "gflops": share * self.gflops, "more": more}
