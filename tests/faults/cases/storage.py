@@ -42,6 +42,8 @@ def break_it(t, path, how):
     else:
         real = c.base + "/real." + os.path.basename(os.path.dirname(path))
         os.makedirs(real, exist_ok=True)
+        c.inside("n1", "mount", "--bind", path, real)
+        t.undo(lambda: c.inside("n1", "umount", "-l", real, check=False))
         word = {"slow": "slow", "hanging": "hang", "with I/O errors": "eio"}[how]
         child = c.spawn("/usr/bin/python3", FAULTFS, word, real, path, node="n1")
 
