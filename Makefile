@@ -41,13 +41,14 @@ LIBS_dgemm   = $(BLAS_LIBS)
 SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c))
 BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
+FUZZ_C      := $(patsubst tests/fuzz/c/%.c,build/fuzz/tests/fuzz/%,$(wildcard tests/fuzz/c/*.c))
 # Read by the tests: what the plugin parses, without a Slurm include.
-SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup cgroup_file place totals totals_file)
+SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup cgroup_file energy place stopped totals totals_file)
 
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := all
-.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect bench-store bench-why clean help
+.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect bench-store bench-why fuzz fuzz-build clean help
 
 all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
 
@@ -80,11 +81,17 @@ $(B)/spank/%.o: spank/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(B)/spank/spank_syscheck.so: $(SPANK_OBJ) spank/plugin.map
-	$(Q)$(CC) -shared $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,--version-script=spank/plugin.map -o $@ $(SPANK_OBJ)
+	$(Q)$(CC) -shared -pthread $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,-z,nodelete,--version-script=spank/plugin.map -o $@ $(SPANK_OBJ)
 
 $(B)/tests/c/%: tests/c/%.c $(UNITS) $(SPANK_PURE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(SPANK_PURE) $(UNITS) $(HWLOC_LIBS) -lnuma -lcmocka -lm
+
+# A parser under libFuzzer, see FUZZ_MAKE.
+FUZZ_KERNELS := $(patsubst %,$(B)/obj/kernels/%.o,common/opts common/topo common/memory common/read common/result noise/proc)
+$(B)/tests/fuzz/%: tests/fuzz/c/%.c $(SPANK_PURE) $(FUZZ_KERNELS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $(filter %.c %.o,$^) $(HWLOC_LIBS) -lnuma -lm
 
 $(B)/tests/bench/%: tests/bench/%.c $(UNITS)
 	@mkdir -p $(@D)
@@ -109,7 +116,7 @@ $(B)/prefix/.staged: $(KERNELS:%=$(B)/kernels/%) $(B)/spank/spank_syscheck.so te
 	@echo 'built; it runs in place: $(B)/prefix/bin/syscheck run'
 
 check: setup ## Install what is missing, build, run every test
-	$(Q)$(MAKE) --no-print-directory all $(C_TESTS)
+	$(Q)$(MAKE) --no-print-directory all $(C_TESTS) fuzz-build
 	$(Q)tests/run.sh
 
 # The same rules into another directory.
@@ -120,6 +127,16 @@ check-asan: setup ## A short run of every kernel and the C units under the sanit
 	$(Q)$(ASAN_MAKE) kernels $(patsubst $(B)/%,build/asan/%,$(C_TESTS))
 	$(Q)tests/asan.sh $(KERNELS:%=build/asan/kernels/%) -- $(patsubst $(B)/%,build/asan/%,$(C_TESTS))
 
+# The same rules once more, by the compiler that has libFuzzer.
+FUZZ_MAKE = $(MAKE) --no-print-directory B=build/fuzz CC=clang \
+	CFLAGS='-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer'
+
+fuzz-build: # what `make fuzz` and its short form in the tests run
+	$(Q)$(FUZZ_MAKE) $(FUZZ_C)
+
+fuzz: setup fuzz-build ## Fuzz every parser of text that others write (30 min; FUZZ=1000000 inputs each, PARSERS="place conf")
+	$(Q)tests/fuzz/fuzz.sh $(or $(FUZZ),1000000) $(PARSERS)
+
 lint: setup ## shellcheck, luacheck, mandoc, clang-tidy
 	$(Q)tests/lint.sh
 
@@ -127,10 +144,10 @@ demo: setup ## The story: a slow node is drained, the job is requeued and explai
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/demo.sh
 
-bench: setup ## Kernels beside their peers, and what checks cost beyond them (ROUNDS=7)
+bench: setup ## Kernels beside their peers, and what checks cost beyond them (ROUNDS=7, ISA=avx2)
 	$(Q)tests/setup.sh install bench
 	$(Q)$(MAKE) --no-print-directory all $(BENCH)
-	$(Q)tests/bench/kernels.lua $(ROUNDS)
+	$(Q)tests/bench/kernels.lua $(if $(ISA),--isa $(ISA)) $(ROUNDS)
 
 bench-detect: setup ## What checks find and whom they drain wrongly: real quotas, and a simulated fleet (10 min, CHECKS=20)
 	$(Q)$(MAKE) --no-print-directory all

@@ -47,19 +47,23 @@ end
 --- Runs the epilog's work. Never fails: its trouble is logged.
 -- @param get function(name) -> environment variable
 -- @param options of node.open, for tests
-function epilog.main(get, options)
+-- @param again what ended the agent that was at it before, or nil
+function epilog.main(get, options, again)
    local started = uv.hrtime()
    local node, job = stage.open_job("epilog", get, options)
    if not job then
       return
    end
+   local to = counters.snapshot(node.root)
    local run = runs.read(node, job.id)
-   if runs.is_recorded(node, job.id, run) then
+   if runs.is_recorded(node, job.id, run, to.boot_id) then
       log.info("ran again; the job's record is written")
       forget(node, job)
       return
    end
-   local to = counters.snapshot(node.root)
+   if again then
+      node:notice(again)
+   end
    local begin = jobs.read_begin(node, job.id)
    jobs.append_kept(node, begin)
    local from = begin and begin.snapshot
@@ -75,11 +79,11 @@ function epilog.main(get, options)
 
    local hardware = inventory.read(node.root)
    local record = records.new("job", node, hardware, to)
-   record.job = job
+   record.job = records.job(job)
    record["begin"], record["end"] = from and totals(from), gauges.add_to(totals(to), machine.at(node.root), hardware)
    record.delta = delta
    record.errors = delta and counters.errors(from, to, node.root)
-   record.elapsed_s = from and math.max(0, to.time - from.time)
+   record.elapsed_s = from and deltas.seconds(from, to)
    record.throttle_events = delta and throttle.events(delta.throttle)
    -- Kept by a prolog that was ended while it drained the node.
    record.check = begin and (begin.check or jobs.check_of(begin.record))
@@ -87,10 +91,13 @@ function epilog.main(get, options)
    steps.join(record, steps.read(node, job.id))
    record.duration_s = (uv.hrtime() - started) / 1e9
    if node:append(record) then
-      runs.recorded(node, job.id, record.id)
+      runs.recorded(node, job.id, record.id, to.boot_id)
    end
 
    forget(node, job)
+   -- The class stays the last check's: what changed during the job is the next one's to report.
+   local last = node:read_state("last.json")
+   to.class = last and last.class
    node:save_state("last.json", to)
    if is_suspect(delta) then
       ledger.make_due(node, ledger.read(node, to.boot_id), "throttled, or memory errors")

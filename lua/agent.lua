@@ -1,12 +1,13 @@
 -- The agent: what the shell entries of prolog, epilog and health program run, bounded by
 -- them.
 --   agent.lua prolog | epilog | health
+--   agent.lua ended STAGE WHY   records that a stage's agent ended otherwise than it should
 -- Exit code 99 of `prolog` means: node bad, confirmed. Any other, a crash too,
 -- lets the job start.
 package.path = "@DATADIR@/lua/?.lua"
 package.cpath = (";" .. package.cpath):gsub(";[^/;][^;]*", ""):sub(2) -- no "./?.so"
 
-local function main(stage)
+local function main(stage, ...)
    if stage == "prolog" then
       return require("syscheck.prolog").main(os.getenv)
    elseif stage == "epilog" then
@@ -15,13 +16,23 @@ local function main(stage)
    elseif stage == "health" then
       require("syscheck.health").main(os.getenv)
       return 0
+   elseif stage == "ended" then
+      local name, why = ...
+      -- The epilog's work is its record, and is done once.
+      local function again()
+         require("syscheck.epilog").main(os.getenv, nil, why)
+      end
+      if name ~= "epilog" or not pcall(again) then
+         require("syscheck.ended").main(os.getenv, name, why)
+      end
+      return 0
    end
-   error("usage: agent.lua prolog | epilog | health", 0)
+   error("usage: agent.lua prolog | epilog | health | ended STAGE WHY", 0)
 end
 
-local ok, result = xpcall(main, debug.traceback, arg[1])
+local ok, result = xpcall(main, debug.traceback, table.unpack(arg))
 if not ok then
-   io.stderr:write(os.date("!%Y-%m-%dT%H:%M:%SZ "), "agent: error: ", (tostring(result):gsub("\n%s*", " | ")), "\n")
+   io.stderr:write(os.date("!%Y-%m-%dT%H:%M:%SZ ") .. "agent: error: " .. tostring(result):gsub("\n%s*", " | ") .. "\n")
    os.exit(1)
 end
 os.exit(result)

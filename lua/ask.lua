@@ -14,9 +14,10 @@ local process = require("syscheck.lib.process")
 
 local ID_MS = 10000
 
--- The name that this uid has now: the store knows users by name.
+-- The name that this uid has now: the store knows users by name. Without + a user whose name is
+-- that number comes first.
 local function name_of(uid)
-   local run = process.run("id", { "-nu", "--", uid }, { timeout_ms = ID_MS })
+   local run = process.run("id", { "-nu", "--", "+" .. uid }, { timeout_ms = ID_MS })
    return run and run.code == 0 and run.out:match("^([^\n]+)\n$") or nil
 end
 

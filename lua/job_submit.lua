@@ -92,16 +92,18 @@ local function default_partition(part_list)
    end
 end
 
+local NO_REQUEUE = 0 -- job_desc.requeue of `sbatch --no-requeue`; no other command has it
 local EXCLUSIVE = 0 -- job_desc.shared of --exclusive, max_share of OverSubscribe=EXCLUSIVE
 
--- @return true, a line for the user or nil; or nil and the message for the user
+-- @return true, lines for the user or nil; or nil and the message for the user
 local function syscheck(job_desc, part_list)
    local asked = submit.asked(job_desc.spank_job_env)
-   if asked == nil then
+   local no_requeue = job_desc.requeue == NO_REQUEUE
+   if asked == nil and not no_requeue then
       return true
    end
    local component = job_desc.het_job_offset
-   local allowed, message, make_exclusive = submit.check(site, {
+   local job = {
       asked = asked,
       partitions = submit.partitions(job_desc.partition or default_partition(part_list)),
       account = next(site.accounts) and (job_desc.account or job_desc.default_account) or nil,
@@ -113,11 +115,13 @@ local function syscheck(job_desc, part_list)
          local part = part_list[partition]
          return part and part.max_share and part.max_share == EXCLUSIVE
       end,
-   })
+   }
+   local allowed, message, make_exclusive = submit.check(site, job)
    if make_exclusive then
       job_desc.shared = EXCLUSIVE
    end
-   return allowed, message
+   local warning = allowed and no_requeue and submit.warning(site, job)
+   return allowed, warning and message and message .. "\n" .. warning or warning or message
 end
 
 function slurm_job_submit(job_desc, part_list, submit_uid) -- luacheck: ignore 111 212

@@ -14,36 +14,106 @@ STAGE=@STAGE@
 NODE_BAD=99
 LOG='@LOCALSTATEDIR@/log/syscheck.log'
 
-# Seconds that the agent may take.
+# Seconds that the agent may take; to end it, and to record that, takes 6 more at most.
 case $STAGE in
-prolog) LIMIT=75 ;; # longer than any deadline the policy may set
+prolog) LIMIT=74 ;; # longer than any deadline the policy may set
 health) LIMIT=52 ;; # Slurm kills it after 60
 *) LIMIT=10 ;; # the epilog reads files and writes a line
 esac
 
+RESULT=0   # exit code
+CODE=      # of the agent; empty: it could not be ended
+OOM_SCORE= # as it was
+
+# Whether the log can be appended to. A FIFO would block.
+has_log() {
+	{ [ -f "$LOG" ] || [ ! -e "$LOG" ]; } && { : >>"$LOG"; } 2>/dev/null
+}
+
+# agent SECONDS ARGUMENT...: prints its process (a group's leader), then its exit code.
 agent() {
-	local log=$LOG
-	# A FIFO would block.
-	if [ -e "$log" ] && [ ! -f "$log" ]; then
-		log=/dev/null
+	local limit=$1
+	shift
+	has_log || LOG=/dev/null
+	{
+		echo "$OOM_SCORE" >/proc/self/oom_score_adj
+		# -E: no LUA_INIT, LUA_PATH. No descriptor of slurmd's is left to an agent that
+		# may outlive this shell.
+		exec timeout -k 1 "$limit" '@LUA@' -E '@LIBEXECDIR@/agent.lua' "$@" </dev/null >/dev/null 2>>"$LOG"
+	} &
+	echo "process $!"
+	wait "$!"
+	echo "code $?"
+}
+
+# bounded SECONDS ARGUMENT...: runs the agent, into $CODE.
+bounded() {
+	local what value process=''
+	CODE=
+	exec 3< <(agent "$@")
+	# read -t and not wait: an agent stuck in the kernel (a dead disk) cannot even
+	# be killed, and must not hold up the job.
+	while read -r -t "$(($1 + 1)).5" what value <&3; do
+		case $what in
+		process) process=$value ;;
+		code)
+			CODE=$value
+			break
+			;;
+		esac
+	done
+	# The whole group: timeout was stopped with it, or killed and left the agent behind.
+	if [ -n "$process" ] && [ "${CODE:-137}" -ge 124 ]; then
+		kill -KILL -- "-$process"
+		[ -n "$CODE" ] || read -r -t 0.5 what CODE <&3 || CODE=
 	fi
-	{ : >>"$log"; } 2>/dev/null || log=/dev/null
-	# -E: no LUA_INIT, LUA_PATH. No descriptor of slurmd's is left to an agent that
-	# may outlive this shell.
-	timeout -k 2 "$LIMIT" '@LUA@' -E '@LIBEXECDIR@/agent.lua' "$STAGE" </dev/null >/dev/null 2>>"$log"
-	echo "$?"
+	exec 3<&-
+}
+
+# complain SECONDS: logs what ended the agent after so long, and has it recorded.
+complain() {
+	local why=''
+	case $CODE in
+	'') why="did not end within $LIMIT s and could not be killed" ;;
+	124) why="did not end within $LIMIT s" ;;
+	126 | 127) why="could not be started (exit code $CODE)" ;;
+	137)
+		why='was killed: out of memory, or by hand'
+		[ "$1" -lt "$LIMIT" ] || why="did not end within $LIMIT s and was killed"
+		;;
+	*)
+		why="ended with exit code $CODE"
+		[ "$CODE" -lt 129 ] || why="was ended by signal $((CODE - 128))"
+		;;
+	esac
+	# In a process of its own: the log's disk may be what hangs.
+	read -r -t 1 < <(log "$why" && echo) && bounded 2 ended "$STAGE" "the $STAGE's agent $why"
+}
+
+log() {
+	local time node=${SLURMD_NODENAME:-${HOSTNAME%%.*}} job=${SLURM_JOB_ID-}
+	TZ=UTC0 printf -v time '%(%FT%TZ)T' -1
+	has_log && printf '%s %s %s: %serror: the agent %s\n' "$time" "${node//[!A-Za-z0-9._-]/?}" "$STAGE" \
+		"${job:+job ${job//[!0-9]/?}: }" "$1" >>"$LOG"
 }
 
 main() {
-	local code=
 	# Nothing that may be left behind holds slurmd's pipes: it reads them to their end.
 	exec </dev/null >/dev/null 2>&1
-	# read -t and not wait: an agent stuck in the kernel (a dead disk) cannot even
-	# be killed, and must not hold up the job.
-	read -r -t "$((LIMIT + 5))" code < <(agent)
+	# bash itself ends with another code where it cannot start a process.
+	trap 'exit "$RESULT"' EXIT
+	# Slurm takes a prolog that the kernel killed for want of memory for a failed one.
+	read -r OOM_SCORE </proc/self/oom_score_adj
+	echo -1000 >/proc/self/oom_score_adj
+	bounded "$LIMIT" "$STAGE"
 	# Any other stage's failure would drain the node, too, or only be logged.
-	[ "$STAGE" = prolog ] && [ "$code" = "$NODE_BAD" ] && return 1
-	return 0
+	case $STAGE.$CODE in
+	"prolog.$NODE_BAD") RESULT=1 ;;
+	*.0) ;;
+	health.140) ;; # SIGUSR2: it gave way to a prolog, see node/claim.lua
+	*) complain "$SECONDS" ;; # of this shell
+	esac
+	exit "$RESULT"
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then

@@ -13,6 +13,7 @@ local jobs = require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
+local mark = require("syscheck.slurm.mark")
 local records = require("syscheck.spool.records")
 local resume = require("syscheck.slurm.resume")
 local stage = require("syscheck.node.stage")
@@ -23,6 +24,8 @@ local health = {}
 -- them that takes 1.3 s to be ended, and what the drain asks slurmctld.
 local MAX_DEADLINE_S = 36
 local CALLS_END_S = 50
+-- Whether a drain stands that got no answer is asked before it measures.
+local SETTLED_S = 10
 local LAST = "last_health.json"
 
 -- Makes this process the one that measures here, if nothing else runs.
@@ -41,8 +44,9 @@ local function own(node, boot_id)
 end
 
 -- @param alone whether no other health program runs here
+-- @param m mark of the node, or nil
 -- @return level, ledger, marker of a node that is to be measured for its resume
-local function decide(node, boot_id, now_s, alone)
+local function decide(node, boot_id, now_s, alone, m)
    local wanted = node.policy.health
    local l = ledger.read(node, boot_id)
    local least = wanted.level == "none" and "none" or "passive"
@@ -52,8 +56,14 @@ local function decide(node, boot_id, now_s, alone)
    end
    local marker = resume.due(node, boot_id, now_s)
    local at = level.is_active(wanted.level) and wanted.level or "quick"
-   -- A drained node's time is nobody's: the budget is not asked.
-   if not marker and not (level.is_active(wanted.level) and budget.is_stale(l, wanted.every, at, now_s)
+   local open = mark.is_open(node, m, now_s) and m.level
+   if open and level.is_valid(open) and level.at_least(open, at) then
+      at = open
+   end
+   -- A drained node's time is nobody's: the budget is not asked. Nor is it for what an
+   -- earlier check could not settle.
+   local must = marker or open and level.is_valid(open) and level.is_active(open)
+   if not must and not (level.is_active(wanted.level) and budget.is_stale(l, wanted.every, at, now_s)
       and budget.affords(l, node.policy.budget, now_s)) then
       return least, l
    end
@@ -74,24 +84,26 @@ local function decide(node, boot_id, now_s, alone)
 end
 
 -- Drains an idle node, as a prolog would; there is no job to send elsewhere.
+-- @param found from mark.finding, or nil
 -- @return action for the record, drain details
-local function act(node, result, last, boot_id, now_s, started)
-   if not result.confirmed or resume.is_ours(node) then
+local function act(node, result, found, m, last, boot_id, now_s, started)
+   if not found or resume.is_ours(node) then
       return "none"
    end
-   -- A lack of memory fails every check: neither a call nor a line each time.
-   local ago = last.boot_id == boot_id and type(last.asked_s) == "number" and now_s - last.asked_s
-   if ago and ago >= 0 and ago < node.policy.health.recheck then
-      return "none"
-   end
-   last.asked_s = now_s
-   if not result.enforced then
+   if result.confirmed and not result.enforced then
+      -- A lack of memory fails every check: not a line each time.
+      local ago = last.boot_id == boot_id and type(last.asked_s) == "number" and now_s - last.asked_s
+      if ago and ago >= 0 and ago < node.policy.health.recheck then
+         return "none"
+      end
+      last.asked_s = now_s
       log.error("would drain (mode is observe): %s", result.reason)
       return "observed"
+   elseif m and not mark.is_due(node, m, now_s) then
+      return "none"
    end
-   local action, drained = stage.drain(node, result, boot_id, "tried again later",
-      { until_s = started / 1e9 + CALLS_END_S })
-   return action == "drain" and not drained.done and "none" or action, drained
+   local action, drained = stage.drain(node, found, m, boot_id, { until_s = started / 1e9 + CALLS_END_S })
+   return drained.kept and "none" or action, drained
 end
 
 -- What counters and inventory of a passive check complain of, in few words.
@@ -108,38 +120,47 @@ end
 local function examine(node, alone, started)
    local from = counters.snapshot(node.root)
    local begin_s = node.now_s()
-   local lvl, l, marker = decide(node, from.boot_id, begin_s, alone)
-   if lvl == "none" then
+   local m = mark.read(node, from.boot_id)
+   local action, drained, answers
+   if alone and mark.is_sent(node, m, begin_s) then
+      action, drained, answers = stage.settle(node, m, from.boot_id, { until_s = started / 1e9 + SETTLED_S })
+      m = mark.read(node, from.boot_id)
+   end
+   local settled = drained ~= nil
+   -- Nothing is drained where slurmctld does not answer.
+   local lvl, l, marker = decide(node, from.boot_id, begin_s, alone and not settled and answers ~= false, m)
+   if lvl == "none" and not settled then
       return
    end
    for _, name in ipairs({ "quick", "full" }) do
       node.policy.deadline[name] = math.min(node.policy.deadline[name], MAX_DEADLINE_S)
    end
    local hardware = inventory.read(node.root)
-   local result = check.run(lvl, node, hardware, from)
+   node.alone = not node.lock -- as in the prolog
+   local result = check.run(settled and "passive" or lvl, node, hardware, from)
    stage.log_failures(result)
    stage.remember(node, l, result, begin_s, marker ~= nil)
    if level.is_active(lvl) then
       claim.release(node)
    end
+   mark.checked(node, m, result, begin_s)
 
    local last = node:read_state(LAST) or {}
-   local action, drained
-   -- Bad still, and beyond the storm guard's cap: it could not step back then.
-   if marker and not (marker.surplus and result.confirmed) then
+   local record = records.check("health", node, hardware, result)
+   if marker then
       action = resume.after(node, marker, result, node.now_s())
       if action == "resume" then
          ledger.make_due(node, l, "resumed")
       end
-   else
-      action, drained = act(node, result, last, from.boot_id, begin_s, started)
+   elseif not settled and answers ~= false then
+      local found = mark.finding(node, m, result, record.id, begin_s)
+      action, drained = act(node, result, found, m, last, from.boot_id, begin_s, started)
    end
    -- What counters and inventory show is recorded once, and not every few minutes.
    local active, wrong = level.is_active(lvl), what_is_wrong(result)
    if active or wrong ~= last.said or drained then
-      local record = records.check("health", node, hardware, result)
       record.note = marker and "drained by syscheck, measured again" or nil
-      record.action, record.drain = action, drained
+      record.action, record.drain = action or "none", drained
       record.duration_s = (uv.hrtime() - started) / 1e9
       node:append(record)
    end

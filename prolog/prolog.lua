@@ -14,12 +14,14 @@ local jobs = require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
+local mark = require("syscheck.slurm.mark")
 local policy_bounds = require("syscheck.policy.bounds")
 local printable = require("syscheck.lib.printable")
 local records = require("syscheck.spool.records")
+local requeue = require("syscheck.slurm.requeue")
 local resume = require("syscheck.slurm.resume")
 local runs = require("syscheck.node.runs")
-local show = require("syscheck.verdict.show")
+local slurmconf = require("syscheck.slurm.conf")
 local stage = require("syscheck.node.stage")
 
 local prolog = {}
@@ -32,6 +34,19 @@ prolog.GO = 0
 -- The shell entry's bound is 75 s from its start. Less what it takes to start Lua, to
 -- write the record and the begin snapshot, and to exit.
 local CALLS_END_S = 72
+-- The same of Slurm's own time-outs. More, as Slurm drains a node whose prolog outlives them,
+-- whatever the storm guard says.
+local LEAVES_S = 5
+
+-- When the last call of Slurm ends, in seconds from the start.
+local function calls_end_s(node)
+   local least = CALLS_END_S
+   local conf = slurmconf.parse(node:slurm_conf() or "/etc/slurm/slurm.conf", files.read)
+   for _, key in ipairs(conf and { "PrologEpilogTimeout", "PrologTimeout" } or {}) do
+      least = math.min(least, (slurmconf.seconds(conf, key) or math.huge) - LEAVES_S)
+   end
+   return least
+end
 
 -- SPANK_SYSCHECK is what the plugin set, or what anybody forged: not a level, not
 -- asked. A user's bad value is no trouble of the checker's.
@@ -46,24 +61,18 @@ local function asked_level(get)
    return nil, note
 end
 
--- What the plugin shows and exports. Written as a new file: the marker of an
--- earlier run of the same job goes first.
-local function publish(node, job, result, asked, note)
-   local path = node:status_path(job.id)
-   uv.fs_unlink(path .. ".shown")
-   local ok, err = files.put(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
-      asked and 1 or 0, show.line(node.name, result, note)))
-   if not ok then
-      log.error("status for the job's output: %s", err)
-   end
-end
-
--- What this job gets, within the budget.
+-- What this job gets, within the budget; and what an earlier check could not settle, as
+-- far as the partition lets it.
+-- @param m mark of the node, or nil
 -- @return level, note, ledger, whether somebody asked for kernels
-local function decide(node, job, asked, whole, boot_id, begin_s)
+local function decide(node, job, asked, whole, boot_id, begin_s, m)
    local l = ledger.read(node, boot_id)
    if resume.job_starts(node) then
       ledger.make_due(node, l, "resumed")
+   end
+   local open = mark.is_open(node, m, begin_s)
+   if open then
+      ledger.make_due(node, l, "undecided")
    end
    local bounds, from_whom = policy_bounds.of(node.policy, job)
    local want = level.decide(asked, bounds, { owned = true }, from_whom)
@@ -73,6 +82,10 @@ local function decide(node, job, asked, whole, boot_id, begin_s)
       fresh = fresh,
       why = why,
    }, from_whom)
+   if open and whole and level.is_valid(m.level) and level.at_least(bounds.ceiling, m.level)
+      and not level.at_least(lvl, m.level) and not jobs.has_others(node, job.id, boot_id) then
+      lvl, note = m.level, "bad at the last check, which could not be settled"
+   end
    local by_user = asked ~= nil and level.is_active(asked)
    if level.is_active(lvl) and not by_user then
       local ok, err = ledger.pay_ahead(node, l, lvl, begin_s)
@@ -86,6 +99,22 @@ end
 
 local function join_notes(note, more)
    return note and note .. "; " .. more or more
+end
+
+-- Whether the job starts on a node that is drained, as Slurm could only cancel it and the site wants
+-- it to run. Not on one that computes wrong. What slurmctld does not answer cancels no job.
+-- @param found from mark.finding
+-- @return whether it does, and a note for the record
+local function starts_anyway(node, job, found, until_s)
+   if node.policy.no_requeue ~= "start" or found.corrupt then
+      return false
+   end
+   local possible, err = requeue.is_possible(node.policy.scontrol, job.id, until_s - node.now_s())
+   if err then
+      log.error("whether the job can be requeued: %s", err)
+   end
+   return not possible, possible == false and "drained; Slurm cannot requeue this job, so it starts here"
+      or "drained; whether Slurm can requeue this job is not known, so it starts here"
 end
 
 --- Runs the prolog's work.
@@ -111,47 +140,64 @@ function prolog.main(get, options)
    if ended then
       log.info("ended the health check of process %d", ended)
    end
-   node:slurm_conf(get("SLURM_CONF"))
+   node:remember_slurm(get)
    local begin_s = node.now_s()
    local asked, forged = asked_level(get)
    local hardware = inventory.read(node.root)
    local whole = node:is_whole(environment.cpus_on(node.name, get("SLURM_JOB_CPUS_PER_NODE"), job.nodelist), hardware)
-   local lvl, note, l, by_user = decide(node, job, asked, whole, from.boot_id, begin_s)
+   local m = mark.read(node, from.boot_id)
+   local lvl, note, l, by_user = decide(node, job, asked, whole, from.boot_id, begin_s, m)
    note = forged or note
+   node.alone = not node.lock -- on a machine of several nodes a job's process may be another node's
 
    local result = check.run(lvl, node, hardware, from)
    stage.log_failures(result)
    local record = records.check("prolog", node, hardware, result)
-   record.job, record.asked = job, asked
-   local action = "none"
+   record.job, record.asked = records.job(job), asked
+   local action, starts = "none", false
+   if result.orphan then
+      -- This job's prolog may be running anew, or its epilog be over.
+      log.error("ended: %s", result.interrupted)
+      record.note, record.action = note, action
+      stage.remember(node, l, result, begin_s, by_user)
+      node:append(record)
+      return prolog.GO
+   end
+   mark.checked(node, m, result, begin_s)
+   local found = mark.finding(node, m, result, record.id, begin_s)
    if result.confirmed and not result.enforced then
       action, note = "observed", join_notes(note, "observe: not drained")
       log.error("would drain (mode is observe): %s", result.reason)
-   elseif result.confirmed then
+   elseif found then
       -- Kept before Slurm is asked: the epilog, or the next prolog after a crash, appends
       -- it if this agent does not come that far. The same id: one check, one record.
       record.note = note
       jobs.keep_record(node, job.id, from, record)
-      action, record.drain = stage.drain(node, result, from.boot_id,
-         "the node leaves service by the prolog's exit code", { until_s = started / 1e9 + CALLS_END_S, job = job })
-      if action == "storm" then
-         note = join_notes(note, "storm guard: not drained")
+      local until_s = started / 1e9 + calls_end_s(node)
+      action, record.drain = stage.drain(node, found, m, from.boot_id, { until_s = until_s, job = job })
+      if action ~= "drain" then
+         note = join_notes(note, action == "storm" and "storm guard: not drained" or "undecided: not drained")
+      else
+         local why
+         starts, why = starts_anyway(node, job, found, until_s)
+         record.drain.starts = starts or nil
+         note = starts and join_notes(note, why) or note
       end
    end
    record.note, record.action = note, action
    stage.remember(node, l, result, begin_s, by_user)
    if lvl ~= "none" or asked then
-      publish(node, job, result, asked, note)
+      stage.publish(node, job, result, asked, note)
    end
    record.duration_s = (uv.hrtime() - started) / 1e9
-   if lvl ~= "none" then
+   if lvl ~= "none" or record.drain then
       node:append(record)
    end
    ok, err = jobs.write_begin(node, job.id, { snapshot = result.after, check = jobs.check_of(record) })
    if not ok then
       log.error("begin snapshot: %s", err)
    end
-   return action == "drain" and prolog.NODE_BAD or prolog.GO
+   return action == "drain" and not starts and prolog.NODE_BAD or prolog.GO
 end
 
 return prolog

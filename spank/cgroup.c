@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,16 +104,22 @@ uint64_t cg_pressure(const char *text, const char *kind)
 	return CG_UNKNOWN;
 }
 
-/* "8:16 ", and whether that device counts. */
+/* "8:16 ", and whether that device counts. Not sscanf: it measures all that follows, for
+ * each line, and its blank goes on into the next one. */
 static bool device(const char *line, cg_device_counts counts, const char **rest)
 {
-	unsigned int major, minor;
-	int used = 0;
+	unsigned int number[2];
 
-	if (sscanf(line, "%9u:%9u %n", &major, &minor, &used) != 2 || used == 0)
-		return false;
-	*rest = line + used;
-	return counts == NULL || counts(major, minor);
+	for (int i = 0; i < 2; i++) {
+		size_t digits = strspn(line, "0123456789");
+
+		if (digits == 0 || digits > 9 || line[digits] != ": "[i])
+			return false;
+		number[i] = (unsigned int)strtoul(line, NULL, 10);
+		line += digits + 1;
+	}
+	*rest = line;
+	return counts == NULL || counts(number[0], number[1]);
 }
 
 void cg_io_v2(const char *text, cg_device_counts counts, uint64_t *read, uint64_t *written)

@@ -128,9 +128,10 @@ static bool parse_mount(struct mount *mount, const char *line, enum cg_hierarchy
 	       unescape(mount->point, sizeof(mount->point), at[4], (size_t)(at[5] - at[4] - 1));
 }
 
-/* The file name of group `path` below the first mount that shows it. */
+/* The file name of group `path` below the first mount that shows it and, of it, the group
+ * that its first `shown` characters name. */
 static bool resolve(char *out, size_t *mount_len, const char *mounts, enum cg_hierarchy hierarchy,
-		    const char *path)
+		    const char *path, size_t shown)
 {
 	struct mount mount;
 
@@ -141,10 +142,10 @@ static bool resolve(char *out, size_t *mount_len, const char *mounts, enum cg_hi
 		size_t root;
 		int n;
 
-		if (!parse_mount(&mount, line, hierarchy))
+		if (!parse_mount(&mount, line, hierarchy) || mount.point[0] != '/')
 			continue;
 		root = strcmp(mount.root, "/") == 0 ? 0 : strlen(mount.root);
-		if (strncmp(path, mount.root, root) != 0 || (path[root] != '/' && path[root] != '\0'))
+		if (root > shown || strncmp(path, mount.root, root) != 0 || (path[root] != '/' && path[root] != '\0'))
 			continue;
 		n = snprintf(out, CG_PATH_MAX, "%s%s", mount.point, path + root);
 		if (n > 0 && n < CG_PATH_MAX) {
@@ -208,7 +209,8 @@ static bool any_step(char *path, const char *cgroup, uint32_t job, size_t *job_e
 static void place(struct cg_place *at, const char *mounts, enum cg_hierarchy hierarchy, const char *step,
 		  size_t job_end)
 {
-	if (resolve(at->step, &at->mount, mounts, hierarchy, step))
+	/* What is behind the job in `step` is behind it in the file's name, too. */
+	if (resolve(at->step, &at->mount, mounts, hierarchy, step, job_end))
 		at->job = strlen(at->step) - (strlen(step) - job_end);
 }
 
@@ -219,7 +221,7 @@ void cg_locate(struct cg_places *places, const char *cgroup, const char *mounts,
 
 	memset(places, 0, sizeof(*places));
 	if (group_of(path, cgroup, CG_CPU))
-		resolve(places->at[CG_CPU].own, &places->at[CG_CPU].mount, mounts, CG_CPU, path);
+		resolve(places->at[CG_CPU].own, &places->at[CG_CPU].own_mount, mounts, CG_CPU, path, strlen(path));
 	if (group_of(path, cgroup, CG_UNIFIED) && find_step(path, strlen(path), job, &job_end, &step_end)) {
 		path[step_end] = '\0';
 		places->version = 2;

@@ -15,8 +15,9 @@
 struct cg_place {
 	char step[CG_PATH_MAX]; /* the step's directory, "" if it has none here */
 	size_t job;             /* its first so many characters are the job's */
+	size_t mount;           /* and so many of those the mount point */
 	char own[CG_PATH_MAX];  /* CG_CPU: where the process is, "" if not known */
-	size_t mount;           /* the first so many of both are the mount point */
+	size_t own_mount;       /* its first so many characters are the mount point */
 };
 
 struct cg_places {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <slurm/slurm.h>
@@ -52,11 +53,53 @@ static void export(spank_t sp, const struct status *st)
 	spank_setenv(sp, "SYSCHECK_CHECKED", level_name(st->level), 1);
 }
 
-/* Who creates the marker shows the line: one step per job and node. */
-static bool take_marker(const char *path)
+static enum level from_env(spank_t sp, const char *name)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	char value[16];
 
+	return spank_getenv(sp, name, value, sizeof(value)) == ESPANK_SUCCESS ? level_from_name(value)
+									      : LEVEL_INVALID;
+}
+
+/*
+ * What the user asked for, where the prolog has left no answer. A batch job's request is in
+ * its steps' environment, an srun's own in the option, or in what it was submitted with.
+ * LEVEL_INVALID: nothing.
+ */
+static enum level asked(spank_t sp)
+{
+	enum level level = from_env(sp, "SLURM_SPANK_SYSCHECK");
+
+	if (level == LEVEL_INVALID)
+		level = submit_forwarded();
+	if (level == LEVEL_INVALID && from_env(sp, "SYSCHECK_LEVEL") != from_env(sp, "SYSCHECK_CHECKED"))
+		level = from_env(sp, "SYSCHECK_LEVEL");
+	return level;
+}
+
+static bool is_script(void)
+{
+	return ctx.step == SLURM_BATCH_SCRIPT || ctx.step == SLURM_INTERACTIVE_STEP;
+}
+
+static int create(const char *path)
+{
+	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* Who creates the marker shows the line: one step per job and node. */
+static bool take_marker(char *path)
+{
+	int fd = create(path);
+	char *slash = strrchr(path, '/');
+
+	/* No prolog has made the directory since the boot. */
+	if (fd < 0 && errno == ENOENT && slash != NULL) {
+		*slash = '\0';
+		mkdir(path, 0755);
+		*slash = '/';
+		fd = create(path);
+	}
 	if (fd < 0 && errno != EEXIST)
 		slurm_debug("syscheck: %s: %s", path, strerror(errno));
 	if (fd < 0)
@@ -65,12 +108,25 @@ static bool take_marker(const char *path)
 	return true;
 }
 
+/*
+ * mpirun of Open MPI starts its daemons by an srun, whose stderr, and so the other nodes'
+ * lines, it drops unless it is told not to.
+ */
+static void show_through_mpirun(spank_t sp)
+{
+	char nodes[16]; /* S_JOB_NNODES of a batch step is 1 */
+
+	if (is_script() && spank_getenv(sp, "SLURM_JOB_NUM_NODES", nodes, sizeof(nodes)) == ESPANK_SUCCESS &&
+	    strcmp(nodes, "1") != 0)
+		spank_setenv(sp, "OMPI_MCA_orte_leave_session_attached", "1", 0);
+}
+
 /* As root, before any task exists. */
 int stepd_post_opt(spank_t sp, struct args args)
 {
 	/* Slurm's name of the node; the host's is another one with several slurmd to a host. */
 	const char *node = getenv("SLURMD_NODENAME");
-	char path[PATH_MAX], marker[PATH_MAX];
+	char path[PATH_MAX], marker[PATH_MAX] = "";
 	uint32_t job;
 	int rc;
 
@@ -87,16 +143,23 @@ int stepd_post_opt(spank_t sp, struct args args)
 	if (rc == 0)
 		rc = status_read(&ctx.status, path, 0);
 	if (rc < 0) {
-		/* None: the job was not checked. */
+		/* None: the job was not checked, or the check could not say so. */
 		if (rc != -ENOENT)
 			slurm_debug("syscheck: status of job %u ignored: %s", job, strerror(-rc));
+		ctx.status.level = asked(sp);
+		ctx.status.asked = ctx.status.level > LEVEL_NONE;
+		if (ctx.status.asked)
+			snprintf(ctx.status.line, sizeof(ctx.status.line),
+				 "syscheck: %s %s unknown  (no check has left its result; the node's syscheck.log may say why)",
+				 node != NULL ? node : "?", level_name(ctx.status.level));
 		forget(sp);
-		return 0;
+	} else {
+		export(sp, &ctx.status);
 	}
-
-	export(sp, &ctx.status);
-	if (ctx.status.asked && ctx.status.line[0] != '\0')
+	if (ctx.status.asked && ctx.status.line[0] != '\0') {
+		show_through_mpirun(sp);
 		ctx.show = take_marker(marker);
+	}
 	return 0;
 }
 

@@ -15,8 +15,10 @@
 #include <slurm/slurm.h>
 
 #include "cgroup.h"
+#include "energy.h"
 #include "place.h"
 #include "status.h"
+#include "stopped.h"
 #include "totals.h"
 
 /* A node with thousands of mounts. */
@@ -34,6 +36,7 @@ static struct {
 	bool on;
 	uint32_t job;
 	uint32_t step;
+	pid_t stepd;
 	uint32_t tasks; /* of this node */
 	uint32_t ended;
 	char dir[PATH_MAX];
@@ -43,6 +46,7 @@ static struct {
 	enum cg_hierarchy outer_hierarchy;
 	uint64_t read, written; /* slurmstepd's own, before its tasks */
 	struct cg_places places;
+	struct energy energy; /* of the extern step */
 	struct totals totals;
 } ctx;
 
@@ -120,7 +124,7 @@ static void find_outer(void)
 	const struct cg_place *at = &ctx.places.at[v2 ? CG_UNIFIED : CG_CPU];
 
 	ctx.outer_hierarchy = v2 ? CG_UNIFIED : CG_CPU;
-	ctx.outer_mount = at->mount;
+	ctx.outer_mount = v2 ? at->mount : at->own_mount;
 	memcpy(ctx.outer, v2 ? at->step : at->own, sizeof(ctx.outer));
 	if (v2 && at->job > 0) {
 		/* The directory above the job's. */
@@ -267,19 +271,23 @@ int stepend_begin(spank_t sp, struct args args)
 	if (spank_get_item(sp, S_JOB_ID, &ctx.job) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_STEPID, &ctx.step) != ESPANK_SUCCESS)
 		return 0;
-	/* No task of the user's, and its groups are gone before it could look. */
-	if (ctx.step == SLURM_EXTERN_CONT)
-		return 0;
 	if (status_path(path, sizeof(path), args.status_dir, getenv("SLURMD_NODENAME"), ctx.job, ".steps") < 0)
 		return 0;
 	slash = strrchr(path, '/');
 	*slash = '\0';
 	snprintf(ctx.dir, sizeof(ctx.dir), "%s", path);
 	snprintf(ctx.file, sizeof(ctx.file), "%s", slash + 1);
+	totals_clear(&ctx.totals);
+	/* No task of the user's, and its groups are gone before it could look. But it lasts as long as
+	 * the job. */
+	if (ctx.step == SLURM_EXTERN_CONT) {
+		ctx.on = energy_open(&ctx.energy, ENERGY_DIR) == 0;
+		return 0;
+	}
 	if (spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &ctx.tasks) != ESPANK_SUCCESS)
 		ctx.tasks = 0;
+	ctx.stepd = getpid();
 
-	totals_clear(&ctx.totals);
 	ctx.totals.steps = 1;
 	locate("/proc/self/cgroup");
 	find_outer();
@@ -295,7 +303,12 @@ int stepend_task_forked(spank_t sp)
 	char path[64];
 	pid_t pid;
 
-	if (!ctx.on || places->version != 0 || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
+	if (!ctx.on || ctx.step == SLURM_EXTERN_CONT)
+		return 0;
+	/* Where the job has namespaces of its own, newer Slurms call this in a clone of slurmstepd. */
+	if (getpid() == ctx.stepd && stopped_watch(ctx.tasks) < 0)
+		slurm_debug("syscheck: for how long step %u is stopped will not be known", ctx.step);
+	if (places->version != 0 || spank_get_item(sp, S_TASK_PID, &pid) != ESPANK_SUCCESS)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
 	locate(path);
@@ -305,21 +318,20 @@ int stepend_task_forked(spank_t sp)
 int stepend_task_exit(spank_t sp)
 {
 	(void)sp;
+	stopped_ended();
 	/* The step's groups count for all its tasks: the last one reads them. */
-	if (!ctx.on || ++ctx.ended < ctx.tasks)
+	if (!ctx.on || ctx.step == SLURM_EXTERN_CONT || ++ctx.ended < ctx.tasks)
 		return 0;
 	read_step();
 	read_job();
 	return 0;
 }
 
-int stepend_exit(spank_t sp)
+/* All that a step of the user's has. */
+static void read_all(spank_t sp)
 {
 	uint64_t throttled;
-	int rc;
 
-	if (!ctx.on)
-		return 0;
 	/* Again: what outlived its task was killed meanwhile. */
 	read_job();
 	read_tasks();
@@ -327,7 +339,20 @@ int stepend_exit(spank_t sp)
 	if (throttled != CG_UNKNOWN && ctx.totals.outer_begin != CG_UNKNOWN)
 		ctx.totals.outer.value = throttled;
 	ctx.totals.version = ctx.places.version;
+	ctx.totals.stopped_ms = stopped_ms();
 	identify(sp);
+}
+
+int stepend_exit(spank_t sp)
+{
+	int rc;
+
+	if (!ctx.on)
+		return 0;
+	if (ctx.step == SLURM_EXTERN_CONT)
+		ctx.totals.energy_uj = energy_close(&ctx.energy);
+	else
+		read_all(sp);
 	rc = totals_add(ctx.dir, ctx.file, 0, &ctx.totals);
 	if (rc < 0)
 		slurm_debug("syscheck: %s/%s: what step %u used is not kept: %s", ctx.dir, ctx.file, ctx.step,

@@ -49,9 +49,11 @@ static int on_option(int val, const char *arg, int remote)
 	enum level level;
 
 	(void)val;
-	if (remote)
-		return 0;
 	level = level_from_option(arg);
+	if (remote) {
+		ctx.option = level;
+		return 0;
+	}
 	if (level == LEVEL_INVALID) {
 		say_refused("--syscheck", arg);
 		return -1;
@@ -101,6 +103,11 @@ static enum level from_environment(void)
 		exit(EXIT_FAILURE);
 	}
 	return level;
+}
+
+enum level submit_forwarded(void)
+{
+	return ctx.option;
 }
 
 int submit_post_opt(spank_t sp)

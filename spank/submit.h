@@ -8,10 +8,15 @@
 
 #include <slurm/spank.h>
 
+#include "level.h"
+
 /* Registered in the steps too, where Slurm looks for whoever takes a forwarded option. */
 extern struct spank_option syscheck_option;
 
 int submit_init(spank_t sp);
 int submit_post_opt(spank_t sp);
+
+/* In a step: the level of --syscheck as it was given; LEVEL_INVALID: it was not. */
+enum level submit_forwarded(void);
 
 #endif

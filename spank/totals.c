@@ -20,6 +20,7 @@ void totals_clear(struct totals *totals)
 	for (int i = 0; i < CG_FIELDS; i++)
 		totals->job[i].value = CG_UNKNOWN;
 	totals->outer.value = CG_UNKNOWN;
+	totals->stopped_ms = totals->energy_uj = CG_UNKNOWN;
 	totals->array_job = totals->array_task = totals->restart = TOTALS_NONE;
 }
 
@@ -104,6 +105,8 @@ void totals_merge(struct totals *sum, const struct totals *more)
 	for (int i = 0; i < CG_FIELDS; i++)
 		merge_cell(&sum->job[i], &more->job[i], i == CG_MEMORY_PEAK_BYTES);
 	merge_outer(sum, more);
+	sum->stopped_ms = cg_max(sum->stopped_ms, more->stopped_ms);
+	sum->energy_uj = cg_max(sum->energy_uj, more->energy_uj);
 	merge_identity(sum, more);
 }
 
@@ -166,6 +169,10 @@ void totals_format(char out[TOTALS_FILE_SIZE], const struct totals *totals)
 	if (totals->outer.value != CG_UNKNOWN)
 		put(&w, "outer " U64 " " U64 " " U64 " " U64 "\n", totals->outer.value, totals->outer.group,
 		    totals->outer.past, totals->outer_begin);
+	if (totals->stopped_ms != CG_UNKNOWN)
+		put(&w, "stopped " U64 "\n", totals->stopped_ms);
+	if (totals->energy_uj != CG_UNKNOWN)
+		put(&w, "energy " U64 "\n", totals->energy_uj);
 	memset(out + w.used, '\n', TOTALS_FILE_SIZE - w.used);
 	memcpy(out + TOTALS_FILE_SIZE - sizeof(TAIL) + 1, TAIL, sizeof(TAIL) - 1);
 }
@@ -250,6 +257,10 @@ static bool parse_line(struct totals *t, const char *line)
 		return (field = take_field(&p)) < CG_FIELDS && take_cell(&p, &t->job[field]);
 	if ((p = cg_after(line, "outer")) != NULL)
 		return take_cell(&p, &t->outer) && take(&p, &t->outer_begin);
+	if ((p = cg_after(line, "stopped")) != NULL)
+		return take(&p, &t->stopped_ms);
+	if ((p = cg_after(line, "energy")) != NULL)
+		return take(&p, &t->energy_uj);
 	if ((p = cg_after(line, "name")) != NULL)
 		return take_name(t, p);
 	if ((p = cg_after(line, "steps")) != NULL)

@@ -351,13 +351,55 @@ full" ]
 		use_prolog "$hostile"
 		SYSCHECK_STATUS=old step --syscheck=full bash -c 'echo "job [$SYSCHECK_STATUS]"'
 		[ "$output" = "job []" ]
-		[ "$stderr" = "" ]
+		no_result full
 	done
 	# The same file, honestly there, is read: what was ignored above was not the text.
 	use_prolog "cp $DIR/forged \"\$file\""
 	step --syscheck=full bash -c 'echo "job [$SYSCHECK_STATUS]"'
 	[ "$output" = "job [pass]" ]
 	[ "$stderr" = forged ]
+}
+
+# no_result LEVEL [NODE]: $stderr is the line of a check that has left nothing
+no_result() {
+	[ "$stderr" = "syscheck: ${2:-$N1} $1 unknown  (no check has left its result; the node's syscheck.log may say why)" ]
+}
+
+@test "a check that was asked for and left no result: the job's output says so, once a node" {
+	use_prolog true
+	step --syscheck=full echo ran
+	[ "$output" = ran ]
+	no_result full
+	SYSCHECK_LEVEL=passive step echo ran
+	no_result passive
+	step --syscheck=none echo ran
+	[ "$stderr" = "" ]
+	step echo ran
+	[ "$stderr" = "" ]
+	batch -N2 --syscheck <<-'SCRIPT'
+		srun -N2 true 2>&1
+		srun -N2 true 2>&1
+	SCRIPT
+	stderr=${output%%$'\n'*}
+	no_result quick
+	stderr=${output#*$'\n'}
+	no_result quick "$N2"
+	# Since the boot no prolog has made the directory.
+	rm -r "$DIR/status/$N1"
+	batch --syscheck <<<'srun true; srun true'
+	stderr=$output
+	no_result quick
+}
+
+@test "mpirun of Open MPI lets the other nodes' lines through, where a user asked and did not say otherwise" {
+	batch -N2 --syscheck <<<'env | grep ^OMPI_MCA_orte_leave || echo none'
+	[ "$output" = "syscheck: $N1: pass"$'\n'"OMPI_MCA_orte_leave_session_attached=1" ]
+	OMPI_MCA_orte_leave_session_attached=0 batch -N2 --syscheck <<<'env | grep ^OMPI_MCA_orte_leave || echo none'
+	[ "$output" = "syscheck: $N1: pass"$'\n'"OMPI_MCA_orte_leave_session_attached=0" ]
+	batch -N1 --syscheck <<<'env | grep ^OMPI_MCA_orte_leave || echo none'
+	[ "$output" = "syscheck: $N1: pass"$'\n'none ]
+	batch -N2 <<<'env | grep ^OMPI_MCA_orte_leave || echo none'
+	[ "$output" = none ]
 }
 
 @test "a line's control characters do not reach the terminal" {

@@ -449,11 +449,17 @@ wrong_blas() {
 	gemm_shim slow 'right();
 		if (probe && call == atoi(getenv("SLOW")))
 			usleep(30000);'
-	local call
+	local call try
 	# 0 only makes OpenBLAS ready.
 	for call in 0 1 2 3; do
-		run --separate-stderr env LD_PRELOAD="$SHIM" SLOW="$call" "$K/dgemm" --seconds 1 --cpus "$(allowed_cpu)"
-		[ "$(get 'r.verified and r.n > 384')" = true ]
+		# Where others take most of the CPU they are small anyway, now and then.
+		for try in 1 2 3 4 5; do
+			run --separate-stderr env LD_PRELOAD="$SHIM" SLOW="$call" "$K/dgemm" --seconds 1 --cpus "$(allowed_cpu)"
+			[ "$(get 'r.verified and r.n > 384')" = false ] || break
+			run --separate-stderr "$K/dgemm" --seconds 1 --cpus "$(allowed_cpu)"
+			[ "$(get 'r.n > 384')" = true ] || break
+			[ "$try" -lt 5 ] || { echo "always small after probe $call"; return 1; }
+		done
 	done
 }
 
@@ -467,4 +473,43 @@ wrong_blas() {
 		[ "$status" -eq 0 ]
 		[[ $output =~ ^syscheck\ $k\ [0-9] ]]
 	done
+}
+
+@test "kernels: on a node at 5, 10 and 20 % of one CPU each measures, within its time box" {
+	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
+	local what kernel box value percent period
+	# 100 ms is the usual period: whoever measures in the 5 ms before it is stopped sees a fast node.
+	for what in "stream 2 triad_gbs" "dgemm 1 gflops" "noise 0.5 noise_pct" "numa 2 latency_ns" "scaling 2 best_gbs"; do
+		read -r kernel box value <<<"$what"
+		for percent in "5 100000" "5 20000" "10 100000" "20 10000"; do
+			read -r percent period <<<"$percent"
+			at_quota "$percent" "$period" "$K/$kernel" --seconds "$box"
+			[ "$status" -eq 0 ] || { echo "$what at $percent %: status $status, $stderr"; return 1; }
+			[ "$(get "r.verified and r.unfinished == nil and r.$value > 0")" = true ] || { echo "$what at $percent %: $output"; return 1; }
+			# Half of it more: the machine is shared.
+			[ "$(get "r.seconds < 1.5 * $box")" = true ] || { echo "$what at $percent %: $(get r.seconds) s"; return 1; }
+		done
+	done
+}
+
+@test "dgemm: a call that does not end in the time box is at most what was begun; what was wrong before is wrong" {
+	# One call at full size takes for ever.
+	gemm_shim endless 'if (!probe && call == atoi(getenv("ENDLESS")))
+			for (volatile int on = 1; on;)
+				;
+		right();
+		if (!probe && getenv("WRONG_CALL") && call == atoi(getenv("WRONG_CALL")))
+			flip(&c[5 * ldc + 7]);'
+	local cpu most
+	cpu=$(allowed_cpu)
+	run --separate-stderr env LD_PRELOAD="$SHIM" ENDLESS=1 "$K/dgemm" --seconds 1 --cpus "$cpu"
+	[ "$status" -eq 0 ] || { echo "status $status: $stderr"; return 1; }
+	[ "$(get 'r.verified and #r.unfinished > 0 and r.gflops > 0 and r.calls == 2')" = true ]
+	[ "$(get 'r.seconds > 1 and r.seconds < 1.5')" = true ]
+	most=$(get r.gflops)
+	run --separate-stderr "$K/dgemm" --seconds 1 --cpus "$cpu"
+	[ "$(get "r.unfinished == nil and r.gflops > $most")" = true ]
+	run --separate-stderr env LD_PRELOAD="$SHIM" ENDLESS=2 WRONG_CALL=1 WRONG_BIT=52 "$K/dgemm" --seconds 1 --cpus "$cpu"
+	[ "$status" -eq 1 ] || { echo "status $status: $stderr"; return 1; }
+	[ "$(get 'r.verified == false and #r.unfinished > 0')" = true ]
 }

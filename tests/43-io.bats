@@ -304,6 +304,32 @@ shim() {
 	empty "$D"
 }
 
+@test "io: a file system that writes 4 MB a second behind its cache keeps to the time box" {
+	cat >"$BATS_TEST_TMPDIR/behind.c" <<-'C'
+	#define _GNU_SOURCE
+	#include <dlfcn.h>
+	#include <fcntl.h>
+	#include <sys/types.h>
+	#include <unistd.h>
+	static size_t waiting;
+	ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
+	{
+		waiting += n;
+		return ((ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64"))(fd, p, n, at);
+	}
+	ssize_t pwrite(int fd, const void *p, size_t n, off_t at) { return pwrite64(fd, p, n, at); }
+	int fdatasync(int fd) { (void)fd; usleep(waiting / 4); waiting = 0; return 0; }
+	C
+	gcc -shared -fPIC -o "$BATS_TEST_TMPDIR/behind.so" "$BATS_TEST_TMPDIR/behind.c" -ldl
+	local dir
+	dir=$(mktemp -d /dev/shm/syscheck-test.XXXXXX) || skip "no file system in memory"
+	run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/behind.so" "$IO" --dir "$dir" --seconds 2
+	empty "$dir"
+	rmdir "$dir"
+	[ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
+	[ "$(get 'r.verified and not r.direct and r.seconds < 3 and r.write_gbs < 0.005')" = true ] || { echo "$output"; return 1; }
+}
+
 # ---- through the agent
 
 io_policy() {

@@ -6,6 +6,11 @@
 
 bats_require_minimum_version 1.5.0
 load helpers
+load eventually
+
+gone() {
+	! kill -0 "$1" 2>/dev/null
+}
 
 @test "pass: the job starts, no call to Slurm, a check record and the status for the plugin" {
 	run prolog
@@ -46,11 +51,32 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 }
 
 @test "fail, then the second run hangs: unknown" {
-	policy 'mode = "enforce", limits = { triad_gbs = { min = 80 } }, kernels = { stream = { quick = 0.1 } }'
+	policy 'mode = "enforce", limits = { triad_gbs = { min = 80 } }, kernels = { stream = { quick = 0.1 } }, partitions = { ["*"] = { default = "quick" } }'
 	kernel stream "[ -e '$P/var/once' ] && exec sleep 60; touch '$P/var/once'
 		echo '{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":60}'"
 	run prolog
 	assert_unknown
+	# What was found stays, logged and recorded, and is looked at again at once.
+	[[ "$(record check 'r.text')" == "triad 60.0 < 80.0 GB/s (policy); not confirmed: triad: not measured: stream: killed after "* ]]
+	grep -q "NOT CONFIRMED: triad 60.0 < 80.0 GB/s (policy); not confirmed: " "$LOG"
+	kernel stream "$(says stream '"triad_gbs":100')"
+	unasked_prolog
+	[ "$(record check 'r.level .. r.status')" = quickpass ]
+}
+
+@test "too slow for a time box: at most what was begun, which fails below a limit, twice, and is unknown above" {
+	policy 'mode = "enforce", limits = { gflops = { min = 80 } }'
+	kernel dgemm "$(says dgemm '"unfinished":"calls","gflops":50')"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.reason')" = "dgemm at most 50.0 < 80.0 GFLOP/s (policy)" ]
+	[ "$(record check 'r.metrics[2].bound and r.metrics[2].value == 50')" = true ]
+	agent_reset
+	policy 'mode = "enforce", limits = { gflops = { min = 80 } }'
+	kernel dgemm "$(says dgemm '"unfinished":"calls","gflops":90')"
+	run prolog
+	assert_unknown
+	[ "$(record check 'r.text')" = "dgemm: not measured: dgemm: too slow for its time box" ]
 }
 
 @test "wrong result: drains at once, without a second run" {
@@ -94,6 +120,7 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 		no newline|printf "{}"|unfinished line
 		truncated|echo '{"kernel":"stream","triad'|printed no JSON
 		exit 2|echo "stream: no CPU is left to run on" >&2; exit 2|stream: no CPU is left
+		exit 2 without a word|echo >&2; exit 2|stream: could not run
 		exit 3|exit 3|exit code 3
 		exit 1 without witness|echo '{"kernel":"stream","verified":true,"triad_gbs":1}'; exit 1|its output does not
 		another kernel's|echo '{"kernel":"dgemm","verified":true,"triad_gbs":1}'|names another kernel
@@ -274,10 +301,70 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 	run epilog SLURM_JOB_ID=2
 	run prolog SLURM_JOB_ID=3
 	[ "$(record check 'r.level')" = quick ]
+	# Without a step for hours: its first one may start any moment. The health program's rule, too.
+	begun() { # begun SECONDS: so long ago
+		lua5.4 - "$P/var/lib/syscheck/begin/3.json" "$1" <<-'LUA'
+		local json = require("cjson")
+		local f = assert(io.open(arg[1]))
+		local s = json.decode(f:read("a"))
+		s.snapshot.uptime_s = require("luv").hrtime() / 1e9 - arg[2]
+		assert(io.open(arg[1], "w")):write(json.encode(s)):close()
+		LUA
+	}
+	begun 3600
+	run prolog SLURM_JOB_ID=4
+	[ "$(record check 'r.level')" = passive ]
+	run epilog SLURM_JOB_ID=4
+	# Of a day ago: its epilog never ran.
+	begun 90000
+	run prolog SLURM_JOB_ID=4
+	[ "$(record check 'r.level')" = quick ]
+	run epilog SLURM_JOB_ID=4
+	begun 0
 	# One from before a reboot is no neighbour.
 	sed -i 's/"boot_id":"[^"]*"/"boot_id":"other"/' "$P/var/lib/syscheck/begin/3.json"
 	run prolog SLURM_JOB_ID=4
 	[ "$(record check 'r.level')" = quick ]
+}
+
+@test "the class at the last check is known after a job, too" {
+	run prolog
+	sed -i 's/"class":"[^"]*"/"class":"epyc-9-1s2c-4g"/' "$P/var/lib/syscheck/last.json"
+	run epilog
+	# Not the epilog's: what became another node during the job is the next check's to report.
+	run prolog
+	[ "$(record check 'r.metrics[#r.metrics].text:match("was epyc%-9%-1s2c%-4g at the last check")')" != nil ]
+	run epilog
+	run prolog
+	[ "$(record check 'r.metrics[#r.metrics].text:find("at the last check")')" = nil ]
+}
+
+# What the kernel says that it lost, and processes that really run on every CPU meanwhile.
+@test "a good node that others keep busy is not drained; one that is slower than they explain is" {
+	local thieves=() cpu
+	cp "$(command -v bash)" "$BATS_TEST_TMPDIR/thief"
+	for ((cpu = 0; cpu < $(nproc); cpu++)); do
+		timeout 60 "$BATS_TEST_TMPDIR/thief" -c 'while :; do :; done' 3>&- &
+		thieves+=("$!")
+	done
+	busy_stream() { # busy_stream RATE
+		kernel stream "sleep 0.5; $(says stream "\"triad_gbs\":$1,\"lost_pct\":50,\"lost_core_pct\":50,\"lost_cpu\":0,\"cpus\":\"0-$(($(nproc --all) - 1))\"")"
+	}
+	busy_stream 70
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.status .. r.action .. tostring(r.metrics[1].busy) .. r.metrics[1].status')" = unknownnonetrueunknown ]
+	[[ "$(record check 'r.metrics[1].text')" == "busy, not rated: others used "*"triad 70.0 < 80.0 GB/s (policy)"* ]]
+	[ "$(record check '#r.runs .. tostring(r.runs[1].others.loss_pct >= 50)')" = 4true ]
+	grep -q 'busy, not rated: others used' "$LOG"
+	grep -q '^line=syscheck: t1 quick unknown .*triad 70.0 GB/s (busy, not rated)' "$P/run/4711"
+	run epilog
+	# Others explain a twentieth of the limit at most.
+	busy_stream 3
+	run prolog
+	[ "$status" -eq 1 ]
+	[[ "$(record check 'r.reason')" == "triad 3.0"*"< 80.0 GB/s (policy); others used "* ]]
+	kill "${thieves[@]}"
 }
 
 @test "two prologs at the same time: two whole records" {
@@ -422,10 +509,14 @@ stand_in() {
 		# slurmd reads both to their end; so does cat.
 		timeout 60 bash -c "bash '$STAND_IN/$stage' 2>&1 | cat; exit \${PIPESTATUS[0]}"
 	done
-	local pids
+	# Stopped or not: nothing of them is left. Once for the stage, once for the record of its end.
+	local pid pids
 	read -r -d '' -a pids <"$STAND_IN/pids" || true
-	[ "${#pids[@]}" = 4 ]
-	kill -KILL "${pids[@]}"
+	[ "${#pids[@]}" = 8 ]
+	for pid in "${pids[@]}"; do
+		eventually 20 gone "$pid"
+	done
+	[ "$(grep -c 'agent did not end within 1 s and was killed' "$LOG")" = 2 ]
 }
 
 @test "a log that is a FIFO holds nothing up" {

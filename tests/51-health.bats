@@ -89,6 +89,37 @@ repair() {
 	[ "$(record check 'r.level')" = passive ]
 }
 
+@test "its records name the cluster as those of jobs do: from the last prolog, else from slurm.conf" {
+	policy "$base, budget = 0"
+	local dir=$BATS_TEST_TMPDIR/conf
+	mkdir "$dir"
+	printf 'include names.conf\nSlurmctldHost=h\n' >"$dir/slurm.conf"
+	printf '# ClusterName=no\nClusterName=Chem_HPC\nNodeName=t1\n' >"$dir/names.conf"
+	# No prolog has said where it is.
+	unshare --mount bash -c 'd=/etc/slurm
+		[ -d "$d" ] || { mount -t tmpfs none /opt && d=/opt/slurm/etc && mkdir -p "$d"; }
+		mount --bind "$1" "$d" && env -i SLURMD_NODENAME=t1 "$2"' - "$dir" "$P/libexec/syscheck/health"
+	[ "$(record check r.cluster)" = chem_hpc ]
+	rm -r "$P/var/lib/syscheck"
+	# An older prolog's environment, or a configless node: only the place is known.
+	prolog SLURM_CLUSTER_NAME= SLURM_CONF="$dir/slurm.conf"
+	epilog SLURM_CLUSTER_NAME= SLURM_CONF="$dir/slurm.conf"
+	[ "$(record job r.cluster)" = chem_hpc ]
+	rm -f "$SPOOL" "$P/var/lib/syscheck/last_health.json"
+	health
+	[ "$(record check r.cluster)" = chem_hpc ]
+	prolog
+	epilog
+	rm -f "$SPOOL" "$P/var/lib/syscheck/last_health.json"
+	health
+	[ "$(record check 'r.trigger .. r.cluster')" = healthtest ]
+	# What is no file is not waited for.
+	rm -r "$P/var/lib/syscheck" "$SPOOL" "$dir/slurm.conf"
+	mkfifo "$dir/slurm.conf"
+	prolog SLURM_CLUSTER_NAME= SLURM_CONF="$dir/slurm.conf"
+	[ "$(record check r.trigger)" = prolog ]
+}
+
 @test "level none and passive, budget 0: no kernels" {
 	policy "$base, health = { level = 'none' }"
 	health
@@ -151,7 +182,7 @@ repair() {
 	health
 	[ "$(record check 'r.level')" = passive ]
 	# Of a day ago and without a step: its epilog never ran.
-	set_state begin/4711.json 's.snapshot.time = s.snapshot.time - 90000'
+	set_state begin/4711.json 's.snapshot.uptime_s = s.snapshot.uptime_s - 90000'
 	health
 	[ "$(record check 'r.level')" = quick ]
 	rm -r "$STATE/last_pass.json" "$STATE/begin"
@@ -280,7 +311,7 @@ repair() {
 @test "state files that are no files: a job is not held up" {
 	local file
 	kernel stream "$(says stream '"triad_gbs":100')"
-	for file in last.json last_pass.json drained.json last_health.json begin/4711.json begin/1.json; do
+	for file in last.json last_pass.json drained.json bad.json last_health.json begin/4711.json begin/1.json; do
 		rm -rf "$STATE" "$SPOOL"
 		mkdir -p "$STATE/begin"
 		mkfifo "$STATE/$file"
@@ -424,7 +455,7 @@ update nodename=t1 state=resume" ]
 	grep -q 'wrong results: stays drained until an admin resumes it' "$LOG"
 }
 
-@test "drained beyond the storm guard's cap, as it could not step back: the health program does; well, it is resumed" {
+@test "drained beyond the storm guard's cap, as it could not step back: the health program does, whatever it measures" {
 	local health_finds
 	for health_finds in fail pass; do
 		agent_reset
@@ -437,20 +468,16 @@ update nodename=t1 state=resume" ]
 		[ "$(record check 'r.action .. tostring(r.drain.done)')" = stormtrue ]
 		touch "$P/slurm/late"
 		rm "$P/calls"
-		recheck_due
-		if [ "$health_finds" = fail ]; then
-			health
-			[ "$(record check 'r.trigger .. r.action')" = healthstorm ]
-			[ "$(tail -n 1 "$P/calls")" = "update nodename=t1 state=undrain" ]
-			[ ! -s "$P/slurm/reason" ]
-		else
-			repair
-			is_drained IDLE+DRAIN 'syscheck: triad 61.3 < 80.0 GB/s (policy)'
-			health
-			[ "$(record check 'r.trigger .. r.action')" = healthresume ]
-		fi
+		[ "$health_finds" = fail ] || repair
+		health
+		[ "$(record check 'r.trigger .. r.action')" = healthstorm ]
+		[ "$(tail -n 1 "$P/calls")" = "update nodename=t1 state=undrain" ]
+		[ ! -s "$P/slurm/reason" ]
 		[ ! -e "$STATE/drained.json" ]
 	done
+	# It is well: nothing is left to remember.
+	prolog SLURM_JOB_ID=4712
+	[ ! -e "$STATE/bad.json" ]
 }
 
 @test "resume: what it was drained for must be measured and pass, not only the rest" {
@@ -548,7 +575,8 @@ update nodename=t1 state=resume" ]
 @test "a drain that did not happen leaves no marker; a damaged marker resumes nothing" {
 	kernel stream "$(says stream '"triad_gbs":61.3')"
 	scontrol 'exit 1'
-	run -1 prolog
+	echo 'PrologEpilogTimeout=9' >"$P/slurm.conf"
+	run -0 prolog SLURM_CONF="$P/slurm.conf"
 	[ ! -e "$STATE/drained.json" ]
 	epilog
 	repair
@@ -564,6 +592,23 @@ update nodename=t1 state=resume" ]
 	echo '{"reason":"syscheck: x","passes":"many","next_s":{},"metrics":7}' >"$STATE/drained.json"
 	health
 	[ ! -e "$P/calls" ]
+}
+
+@test "damage in what the node remembers as bad: no drain, no call but one list" {
+	local text
+	for text in '{' '[]' '{"reason":7}' '{"reason":"x","sent":"yes","tries":"many","next_s":{},"metrics":[7,{"name":[]}],"full":7}' \
+		'{"reason":"x","action":"undecided","sent":true,"corrupt":1,"level":9,"tries":1e300,"full":{"name":"p","cap":{}},"error":{}}'; do
+		agent_reset
+		policy "$base"
+		mkdir -p "$STATE"
+		printf '%s' "$text" >"$STATE/bad.json"
+		health
+		unasked_prolog
+		[ "$(record check 'r.action')" = none ]
+		run ! grep -qvx -e '--all show nodes --oneliner' "$P/calls"
+		[ "$(grep -c error: "$LOG")" = 0 ]
+		epilog
+	done
 }
 
 @test "while it stays bad, it is looked at less and less often, at most once an hour" {

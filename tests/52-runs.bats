@@ -94,7 +94,7 @@ steps() {
 	run epilog
 	run epilog
 	[ "$(job_records)" = 3 ]
-	sed -i -E "s/[0-9]+$/$(($(date +%s) - 700))/" "$STATE/ended/$((4711 % 256))"
+	sed -i -E "s/[0-9]+$/$(($(cut -d. -f1 /proc/uptime) - 700))/" "$STATE/ended/$((4711 % 256))"
 	run epilog
 	run epilog
 	[ "$(job_records)" = 4 ]
@@ -145,12 +145,13 @@ steps() {
 
 @test "jobs of an earlier boot, and those whose epilog never came, were not there" {
 	mkdir -p "$STATE/begin"
-	local boot id
+	local boot id up
 	boot=$(</proc/sys/kernel/random/boot_id)
+	up=$(cut -d. -f1 /proc/uptime)
 	id=$(printf '%032d' 0)
 	echo "run $id 00000000-boot $(date +%s) 0" >"$STATE/begin/21.run"
-	echo "run $id $boot $(($(date +%s) - 100000)) -" >"$STATE/begin/22.run"
-	echo "run $id $boot $(($(date +%s) - 1000)) -" >"$STATE/begin/23.run"
+	echo "run $id $boot $((up - 100000)) -" >"$STATE/begin/22.run"
+	echo "run $id $boot $((up - 1000)) -" >"$STATE/begin/23.run"
 	echo "garbage" >"$STATE/begin/24.run"
 	head -c 100 /dev/urandom >"$STATE/begin/25.run"
 	mkdir "$STATE/begin/26.run"
@@ -161,6 +162,40 @@ steps() {
 	run epilog
 	[ "$(others 4711)" = 23 ]
 	[ ! -e "$P/victim" ]
+}
+
+# prolog_at|epilog_at OFFSET: with the wall clock set by so much; the kernel's own goes on
+prolog_at() {
+	at "$1" prolog
+}
+
+epilog_at() {
+	at "$1" epilog
+}
+
+at() {
+	"$2" "FAKETIME=$1" FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 "LD_PRELOAD=$(faketime now printenv LD_PRELOAD)"
+}
+
+@test "a clock that is set while a job runs: it took as long as it did" {
+	local by
+	for by in +2d -1h; do
+		run prolog
+		run epilog_at "$by"
+		[ "$(record job 'r.elapsed_s < 60 and r.elapsed_s > 0 and math.type(r.elapsed_s)')" = float ]
+		# Slurm repeats its epilog.
+		run epilog
+		run epilog_at "$by"
+	done
+	[ "$(job_records)" = 2 ]
+}
+
+@test "a clock that is set while a job runs: the job on the same node is still seen" {
+	run unasked_prolog SLURM_JOB_ID=12
+	run prolog_at +2d
+	[ "$(record check 'r.note')" = "quick needs the whole node; other jobs may run here" ]
+	run epilog_at +2d
+	[ "$(others 4711)" = 12 ]
 }
 
 @test "what the steps used joins the record, and is removed" {
@@ -174,6 +209,20 @@ steps() {
 	[ "$(record job 'r.job.name == "a\"b\n\27[31m\u{FFFD}"')" = true ]
 	[ "$(iconv -f UTF-8 -t UTF-8 "$SPOOL" | wc -l)" = 2 ]
 	[ ! -e "$P/run/4711.steps" ]
+}
+
+@test "energy of a long job is what the extern step has counted; no step of the user's, no cgroup" {
+	run prolog
+	steps 4711 "version 0" "steps 0" "sure 0" "energy 5400000123456"
+	run epilog
+	[ "$(record job 'r.delta.energy.package_j')" = 5400000.123 ]
+	[ "$(record job 'tostring(r.cgroup) .. tostring(r.job.name)')" = nilnil ]
+	# After a reboot there is no delta at all.
+	run prolog
+	sed -i -E 's/"boot_id":"[^"]*"/"boot_id":"before"/' "$STATE/begin/4711.json"
+	steps 4711 "version 2" "steps 1" "energy 5400000123456"
+	run epilog
+	[ "$(record job '("%s %d"):format(r.delta, r.cgroup.steps)')" = "nil 1" ]
 }
 
 @test "a file of steps that root did not write, or that is damaged: logged, the record is written" {

@@ -40,6 +40,22 @@ shipped() {
 
 SMALL='spool_segment_mb = 0.01, spool_max_mb = 10'
 
+@test "a node list that does not fold is cut, in each record; what was asked of Slurm by it is not" {
+	local list cpus
+	list=$(printf 'rack%d-chassis%d,' {1..11000})t1
+	cpus="1(x5500),$(nproc --all)"
+	[ "${#list}" -gt 100000 ]
+	prolog SLURM_NODELIST="$list" SLURM_JOB_CPUS_PER_NODE="$cpus"
+	epilog SLURM_NODELIST="$list" SLURM_JOB_CPUS_PER_NODE="$cpus"
+	for kind in check job; do
+		[ "$(record $kind '#r.job.nodelist < 4200')" = true ]
+		[[ "$(record $kind r.job.nodelist)" == "rack1-chassis2,"*[0-9],... ]]
+		[ "$(record $kind r.job.nodes)" = 5501 ]
+		# The job has this node whole.
+		[ "$(record check r.level)" = quick ]
+	done
+}
+
 @test "records go to a new file when the old one is full; readers find all in order" {
 	append 1 50 "$SMALL"
 	[ "$(numbers "$S")" = "$(seq -s ' ' 1 50)" ]

@@ -13,6 +13,37 @@ setup() {
 
 OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 
+# hurried [NAME=VALUE...]: a prolog whose calls of Slurm end after 6 s: Slurm would drain it after 11
+hurried() {
+	echo 'PrologEpilogTimeout=11' >"$P/slurm.conf"
+	prolog SLURM_CONF="$P/slurm.conf" "$@"
+}
+
+# mark EXPRESSION: of r, what the node remembers as bad
+mark() {
+	lua5.4 - "$P/var/lib/syscheck/bad.json" <<<'local r = require("cjson").decode(io.open(arg[1]):read("a")) print('"$1"')'
+}
+
+# undecided: what every check that could not settle ends as. $status is that of the prolog.
+undecided() {
+	[ "$status" -eq 0 ] || { echo "exit $status"; return 1; }
+	[ "$(record check 'r.status .. r.action')" = failundecided ] || { record check r.action; return 1; }
+	[ "$(mark 'r.reason .. r.metrics[1].name .. r.metrics[1].value')" = "triad 61.3 < 80.0 GB/s (policy)triad_gbs61.3" ]
+	[ "$(mark r.check)" = "$(record check r.id)" ]
+	grep -q 'UNDECIDED: bad, NOT drained, the job starts' "$LOG"
+}
+
+# Bad as before, and Slurm answers: the next check drains it, within the cap.
+settles() {
+	epilog
+	fake_slurm
+	run prolog SLURM_JOB_ID=4713
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.action .. tostring(r.drain.done)')" = draintrue ]
+	[ ! -e "$P/var/lib/syscheck/bad.json" ]
+	[ -e "$P/var/lib/syscheck/drained.json" ]
+}
+
 @test "drained: the job's AdminComment tells its owner; the user's own comment stays" {
 	echo 'from an admin' >"$P/slurm/admin"
 	run prolog
@@ -56,9 +87,8 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 
 @test "AdminComment: one task of an array is told, not all of them" {
 	fake_slurm "case \"\$*\" in
-		'show job 4711') printf 'JobId=4712 ArrayJobId=4711 ArrayTaskId=1 JobName=x\n   AdminComment=of another task \n\n'
-			printf 'JobId=4711 ArrayJobId=4711 ArrayTaskId=2 JobName=x\n\n'; exit 0 ;;
-		'show job 4711_2') set -- show job 4711 ;;
+		*' --jobs=4711 '*) printf '%-12s%-12s%-12s%-12s%-12s%s\n' 4712 4711 1 N/A N/A 'of another task' \
+			4711 4711 2 N/A N/A \"\$(cat '$P/slurm/admin' 2>/dev/null || echo '(null)')\"; exit 0 ;;
 		'update jobid=4711_2 '*) set -- update jobid=4711 \"\$3\" ;;
 		'update jobid='*) exit 1 ;; esac"
 	run prolog
@@ -69,7 +99,7 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 
 @test "another's reason is kept: the node is out of service already" {
 	local state
-	for state in IDLE+DRAIN DOWN FAIL ALLOCATED+DRAIN; do
+	for state in IDLE+DRAIN DOWN+DRAIN FAIL ALLOCATED+DRAIN; do
 		rm -f "$P/calls"
 		scontrol "echo 'NodeName=t1 State=$state Partitions=main Reason=fan broken, ask Bob [root@2026-01-01T00:00:00]'"
 		run prolog
@@ -80,13 +110,18 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	done
 }
 
-@test "another's reason for a reboot is kept: the node leaves service by the exit code, within the cap" {
-	scontrol "echo 'NodeName=t1 State=ALLOCATED+REBOOT_REQUESTED Partitions=main Reason=kernel update, Bob [root@2026-01-01T00:00:00]'
-		cat '$P/slurm/others'"
-	run prolog
-	[ "$status" -eq 1 ]
-	[ "$(<"$P/calls")" = "--all show nodes --oneliner" ]
-	[ "$(record check 'r.drain.kept')" = "kernel update, Bob" ]
+@test "another's reason stands on a node in service, or that may come back: it stays, nothing takes the node out" {
+	local state
+	for state in ALLOCATED+REBOOT_REQUESTED 'DOWN+NOT_RESPONDING'; do
+		rm -rf "$P/calls" "$P/var/lib/syscheck"
+		scontrol "echo 'NodeName=t1 State=$state Partitions=main Reason=kernel update, Bob [root@2026-01-01T00:00:00]'
+			cat '$P/slurm/others'"
+		run prolog
+		[ "$(<"$P/calls")" = "--all show nodes --oneliner" ]
+		undecided
+		[[ "$(record check 'r.drain.error')" == "$state, "*"kernel update, Bob" ]]
+	done
+	rm -r "$P/var/lib/syscheck"
 	others 1 IDLE+DRAIN "$OURS"
 	run prolog
 	[ "$status" -eq 0 ]
@@ -110,23 +145,24 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[[ "$(record check 'r.drain.error')" == "somebody resumed it meanwhile" ]]
 }
 
-@test "scontrol hangs: the node leaves service by the exit code, in time; the record tells both" {
+@test "scontrol hangs: the job starts before Slurm would drain the node; it is settled by the next check" {
 	scontrol 'trap "" TERM; sleep 300'
-	run timeout 40 "$BASH" -c "$(declare -f prolog slurmd_runs); prolog"
-	[ "$status" -eq 1 ]
-	[ "$(record check 'r.action')" = drain ]
+	run timeout 20 "$BASH" -c "$(declare -f prolog hurried slurmd_runs); hurried"
+	undecided
 	[ "$(record check 'r.drain.done')" = false ]
-	[[ "$(record check 'r.drain.error')" == *"no answer within 15 s"* ]]
+	[[ "$(record check 'r.drain.error')" == *"no answer within"* ]]
 	[ "$(record check 'r.reason')" = "triad 61.3 < 80.0 GB/s (policy)" ]
+	[ "$(record check 'r.duration_s < 8')" = true ]
+	settles
 }
 
-@test "scontrol fails, is missing, answers garbage: the node leaves service by the exit code" {
+@test "scontrol fails, answers garbage, is missing: the job starts; it is settled by the next check" {
 	local script why
 	while IFS='|' read -r script why; do
+		rm -rf "$P/var/lib/syscheck"
 		scontrol "$script"
-		run prolog
-		[ "$status" -eq 1 ]
-		[ "$(record check 'r.action')" = drain ]
+		run hurried
+		undecided
 		[ "$(record check 'r.drain.done')" = false ]
 		[[ "$(record check 'r.drain.error')" == *"$why"* ]] || { record check 'r.drain.error'; return 1; }
 	done <<-'CASES'
@@ -138,25 +174,75 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 		kill -SEGV $$|ended by signal 11
 		echo "NodeName=t1 State=IDLE+DRAIN Partitions=main Reason=syscheck: x [root@yesterday]"|time of the reason cannot be read
 	CASES
-	rm "$P/scontrol"
+	settles
+	rm -r "$P/scontrol" "$P/var/lib/syscheck"
 	run prolog
-	[ "$status" -eq 1 ]
+	undecided
 	[[ "$(record check 'r.drain.error')" == *"no such file"* ]]
 }
 
-@test "the update fails: by the exit code while the cap has room, not at all when it has none" {
-	fake_slurm "case \"\$*\" in *state=drain*) echo denied >&2; exit 1 ;; esac"
+@test "the first list is asked for again while time remains" {
+	fake_slurm "[ \"\$*\" != '--all show nodes --oneliner' ] || [ \"\$(wc -l <'$P/calls')\" -gt 2 ] || { echo busy >&2; exit 1; }"
 	run prolog
 	[ "$status" -eq 1 ]
+	[ "$(record check 'r.action .. tostring(r.drain.done)')" = draintrue ]
+	[ "$(head -n 3 "$P/calls" | sort -u)" = "--all show nodes --oneliner" ]
+}
+
+@test "the update is refused: the job starts, with room and without" {
+	fake_slurm "case \"\$*\" in *state=drain*) echo denied >&2; exit 1 ;; esac"
+	run prolog
+	undecided
 	[[ "$(record check 'r.drain.error')" == *"denied"* ]]
-	# Used up between the first look and the second.
+	settles
+	# Used up between the first list and the second.
+	rm -r "$P/var/lib/syscheck"
 	fake_slurm "case \"\$*\" in *state=drain*) mv '$P/slurm/late' '$P/slurm/others'; exit 1 ;; esac"
 	others 1 IDLE+DRAIN "$OURS"
 	mv "$P/slurm/others" "$P/slurm/late"
 	: >"$P/slurm/others"
 	run prolog
-	[ "$status" -eq 0 ]
-	[ "$(record check 'r.action')" = storm ]
+	undecided
+}
+
+@test "the answer to the update is lost, and Slurm did drain: counted all the same, a second after it was seen" {
+	fake_slurm
+	sed -i 's/^\t\tdate -u +%FT%T >$S\/time ;;/&/; s/date -u +%FT%T >$S\/time ;;/date -u +%FT%T >$S\/time; echo lost >\&2; exit 1 ;;/' "$P/scontrol"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.action .. tostring(r.drain.done)')" = draintrue ]
+	[ "$(grep -c 'show nodes' "$P/calls")" = 3 ]
+	[ -e "$P/var/lib/syscheck/drained.json" ]
+}
+
+@test "Slurm drains after the check has given up: the health program counts it, and steps back or lets it stay" {
+	local cap
+	policy 'mode = "enforce", lock = "'"$P"'/lock", limits = { triad_gbs = { min = 80 } }, health = { level = "none" }'
+	for cap in room full; do
+		rm -rf "$P/var/lib/syscheck"
+		fake_slurm "case \"\$*\" in *state=drain*) exit 1 ;; esac"
+		run prolog
+		undecided
+		[ "$(mark r.sent)" = true ]
+		epilog
+		fake_slurm
+		echo "syscheck: triad 61.3 < 80.0 GB/s (policy)" >"$P/slurm/reason"
+		date -u +%FT%T >"$P/slurm/time"
+		[ "$cap" = room ] || others 1 IDLE+DRAIN "$OURS"
+		kernel stream "$(says stream '"triad_gbs":100')"
+		health
+		if [ "$cap" = room ]; then
+			[ "$(record check 'r.trigger .. r.action .. tostring(r.drain.done)')" = healthdraintrue ]
+			[ -s "$P/slurm/reason" ]
+			[ -e "$P/var/lib/syscheck/drained.json" ]
+			[ ! -e "$P/var/lib/syscheck/bad.json" ]
+		else
+			[ "$(record check 'r.trigger .. r.action')" = healthstorm ]
+			[ ! -s "$P/slurm/reason" ]
+			[ ! -e "$P/var/lib/syscheck/drained.json" ]
+		fi
+		kernel stream "$(says stream '"triad_gbs":61.3')"
+	done
 }
 
 @test "storm guard: the cap is used up: one call, not drained, told loudly, the job starts" {
@@ -193,13 +279,14 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ "$(tail -n 1 "$P/calls")" = "update nodename=t1 state=undrain" ]
 	run ! grep -q admincomment "$P/calls"
 	# By name: t1 comes before x1.
+	rm "$P/var/lib/syscheck/bad.json"
 	fake_slurm "case \"\$*\" in *state=drain*) date -u -d '+1 minute' +'NodeName=x1 State=IDLE+DRAIN Partitions=main Reason=$OURS [root@%FT%T]' >'$P/slurm/others' ;; esac"
 	run prolog
 	[ "$status" -eq 1 ]
 	[ "$(record check 'r.action')" = drain ]
 }
 
-@test "storm guard: the step back fails: the job starts all the same" {
+@test "storm guard: the step back fails: the job starts all the same, and it is remembered" {
 	fake_slurm "case \"\$*\" in *state=drain*) date -u +'NodeName=o1 State=IDLE+DRAIN Partitions=main Reason=$OURS [root@%FT%T]' >'$P/slurm/others' ;;
 		*undrain*) echo busy >&2; exit 1 ;; esac"
 	run prolog
@@ -208,6 +295,8 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ "$(record check 'r.drain.done')" = true ]
 	[[ "$(record check 'r.drain.error')" == "step back: "*busy* ]]
 	[ "$(grep -c undrain "$P/calls")" = 2 ]
+	[ "$(mark 'r.action .. tostring(r.sent)')" = stormtrue ]
+	[ ! -e "$P/var/lib/syscheck/drained.json" ]
 }
 
 @test "storm guard: the step back gets no answer, and an admin drains the node: that is not taken back" {
@@ -253,23 +342,136 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ "$(record check 'r.action')" = storm ]
 }
 
-@test "no list after the drain: steps back when the reason is exactly ours, else it stays drained" {
+@test "no list after the drain: not counted, so it steps back where the reason is exactly ours; the job starts" {
 	fake_slurm "[ \"\$*\" != '--all show nodes --oneliner' ] || [ ! -s '$P/slurm/reason' ] || { echo busy >&2; exit 1; }"
 	printf '#!/bin/bash\necho "drained $(<%q)"\n' "$P/slurm/reason" >"$P/sinfo"
 	chmod 755 "$P/sinfo"
-	run prolog
-	[ "$status" -eq 0 ]
-	[ "$(record check 'r.action')" = storm ]
+	run hurried
+	undecided
 	[[ "$(record check 'r.drain.error')" == *busy* ]]
 	[ ! -s "$P/slurm/reason" ]
-	printf '#!/bin/bash\necho "drained fan broken"\n' >"$P/sinfo"
+	[ "$(mark r.sent)" = nil ]
+	# Whose reason it is is not known: it stays, and is asked for later.
+	local sinfo
+	rm "$P/calls"
+	for sinfo in 'echo "drained fan broken"' 'exit 1'; do
+		rm -rf "$P/var/lib/syscheck" "$P/slurm/reason"
+		printf '#!/bin/bash\n%s\n' "$sinfo" >"$P/sinfo"
+		run hurried
+		undecided
+		[ "$(mark r.sent)" = true ]
+		[ -s "$P/slurm/reason" ]
+		run ! grep -q undrain "$P/calls"
+		rm "$P/calls"
+	done
+	rm "$P/sinfo"
+}
+
+@test "corruption that Slurm could not be told of: a later check that measures right does not take it back" {
+	kernel dgemm "echo '{\"kernel\":\"dgemm\",\"verified\":false,\"error\":\"bad\",\"gflops\":50}'; exit 1"
+	kernel stream "$(says stream '"triad_gbs":100')"
+	scontrol 'exit 1'
+	run hurried
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.action')" = undecided ]
+	kernel dgemm "$(says dgemm '"gflops":50')"
+	fake_slurm
+	epilog
 	run prolog
 	[ "$status" -eq 1 ]
-	[ "$(record check 'r.action')" = drain ]
-	rm "$P/sinfo" "$P/slurm/reason"
+	[ "$(record check 'r.status .. r.action')" = passdrain ]
+	[ "$(<"$P/slurm/reason")" = "syscheck: dgemm: WRONG RESULT: bad" ]
+	grep -q '"corrupt":true' "$P/var/lib/syscheck/drained.json"
+}
+
+@test "undecided: measured again before the next job, whatever the budget and the partition's default; well: forgotten" {
+	scontrol 'exit 1'
+	run hurried
+	undecided
+	epilog
+	policy 'mode = "enforce", limits = { triad_gbs = { min = 80 } }, budget = 0.0001, partitions = { ["*"] = { default = "passive" } }'
+	kernel stream "$(says stream '"triad_gbs":100')"
+	rm "$P/calls"
+	unasked_prolog
+	[ "$(record check 'r.level .. r.status .. r.action')" = quickpassnone ]
+	[ ! -e "$P/calls" ]
+	[ ! -e "$P/var/lib/syscheck/bad.json" ]
+	epilog
+	unasked_prolog
+	[ "$(record check 'r.level')" = passive ]
+}
+
+@test "undecided: a node that idles is measured by the health program at once, and drained" {
+	policy 'mode = "enforce", lock = "'"$P"'/lock", limits = { triad_gbs = { min = 80 } }, health = { level = "passive" }'
+	scontrol 'exit 1'
+	run hurried
+	undecided
+	epilog
+	fake_slurm
+	health
+	[ "$(record check 'r.trigger .. r.level .. r.action')" = healthquickdrain ]
+	[ -s "$P/slurm/reason" ]
+}
+
+@test "undecided again and again, and at the cap: slurmctld is asked at ever longer intervals" {
+	others 1 IDLE+DRAIN "$OURS"
+	local i
+	for i in {1..6}; do
+		prolog SLURM_JOB_ID="$i"
+		epilog SLURM_JOB_ID="$i"
+		[ "$(record check 'r.action')" = storm ]
+		[ "$(record check 'r.drain.full.cap')" = 1 ]
+		health
+	done
+	[ "$(wc -l <"$P/calls")" = 1 ]
+	[ "$(grep -c 'STORM GUARD' "$LOG")" = 6 ]
+	# When that time is over, once more.
+	sed -i 's/"next_s":[0-9.e+]*/"next_s":0/' "$P/var/lib/syscheck/bad.json"
+	prolog SLURM_JOB_ID=7
+	epilog SLURM_JOB_ID=7
+	[ "$(wc -l <"$P/calls")" = 2 ]
+	[ "$(mark "r.tries == 2")" = true ]
+	# Refused: a second time at once, then later.
+	rm -r "$P/var/lib/syscheck"
+	fake_slurm "case \"\$*\" in *state=drain*) exit 1 ;; esac"
+	for i in {1..4}; do
+		prolog SLURM_JOB_ID="$i"
+		epilog SLURM_JOB_ID="$i"
+		[ "$(record check 'r.action')" = undecided ]
+	done
+	[ "$(grep -c state=drain "$P/calls")" = 2 ]
+}
+
+@test "out of service for another's reason: an idle node that is bad does not ask for ever, a job asks at once" {
+	policy 'mode = "enforce", lock = "'"$P"'/lock", expect = { ["*"] = { threads = 99999, action = "fail" } }, health = { recheck = 1 }'
+	scontrol "echo 'NodeName=t1 State=IDLE+DRAIN Partitions=main Reason=fan broken, ask Bob [root@2026-01-01T00:00:00]'"
+	health
+	[ "$(record check 'r.action .. r.drain.kept')" = "nonefan broken, ask Bob" ]
+	sed -i 's/"next_s":[0-9.e+]*/"next_s":0/' "$P/var/lib/syscheck/bad.json"
+	health
+	sed -i 's/"next_s":[0-9.e+]*/"next_s":0/' "$P/var/lib/syscheck/bad.json"
+	health
+	[ "$(wc -l <"$P/calls")" = 3 ]
+	[ "$(mark "r.tries == 3")" = true ]
+	health
+	[ "$(wc -l <"$P/calls")" = 3 ]
+	fake_slurm
 	run prolog
 	[ "$status" -eq 1 ]
 	[ -s "$P/slurm/reason" ]
+}
+
+@test "another check of this node drains it, and takes long: the job starts, undecided" {
+	mkdir -p "$P/var/lib/syscheck"
+	: >"$P/var/lib/syscheck/drain.lock"
+	flock "$P/var/lib/syscheck/drain.lock" sleep 30 3>&- &
+	local holder=$!
+	until ! flock -n "$P/var/lib/syscheck/drain.lock" true; do sleep 0.05; done
+	run hurried
+	kill "$holder"
+	undecided
+	[[ "$(record check 'r.drain.error')" == "another check of this node is at it"* ]]
+	[ ! -e "$P/calls" ]
 }
 
 @test "reason: quotes, other alphabets, line ends, 250 bytes" {
@@ -301,7 +503,8 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 	[ ! -e "$SPOOL" ]
 	run epilog
 	[ "$(grep -c '"kind":"check"' "$SPOOL")" = 1 ]
-	[ "$(record check 'r.status .. r.action')" = faildrain ]
+	[ "$(record check 'r.status .. r.action')" = failundecided ]
+	[ "$(mark 'r.action .. tostring(r.sent)')" = undecidednil ]
 	[[ "$(record check 'r.drain.error')" == *"ended before Slurm had answered"* ]]
 	[ "$(record job 'r.check.status')" = fail ]
 	[ "$(record job 'r.check.id')" = "$(record check 'r.id')" ]
@@ -310,7 +513,7 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 }
 
 @test "the agent is killed while it tells the job's owner: the node knows that it drained itself" {
-	fake_slurm '[ "$1 $2" != "show job" ] || { kill -KILL $PPID; sleep 2; }'
+	fake_slurm '[ "$1" != --noheader ] || { kill -KILL $PPID; sleep 2; }'
 	run prolog
 	[ "$status" -eq 0 ]
 	[ -s "$P/slurm/reason" ]
@@ -342,4 +545,60 @@ OURS="syscheck: triad 1.0 < 2.0 GB/s (policy)"
 		epilog
 		[ "$(grep -c '"status":"fail"' "$SPOOL")" = 1 ] || { echo "$stage: $(<"$SPOOL")"; return 1; }
 	done
+}
+
+# squeue ROW: what it says of the job's batch script and of requeuing it
+squeue() {
+	rm -f "$P/squeue"
+	printf '#!/bin/bash\n[[ "$*" == *Requeue* ]] || exec %q "$@"\necho "squeue $*" >>%q\n%s\n' "$P/scontrol" "$P/calls" "$1" >"$P/squeue"
+	chmod 755 "$P/squeue"
+}
+
+@test "a job that cannot be requeued: cancelled, or started on the drained node, as the policy says" {
+	local limits='limits = { triad_gbs = { min = 80 } }'
+	squeue 'echo "4711        1           0           "'
+	run prolog
+	[ "$status" -eq 1 ]
+	run ! grep -q ^squeue.*Requeue "$P/calls"
+	while IFS='|' read -r row expected note; do
+		rm -rf "$P/slurm/reason" "${P:?}/var" "$P/run"
+		policy "mode = 'enforce', no_requeue = 'start', $limits"
+		squeue "$row"
+		run prolog
+		[ "$status" -eq "$expected" ] || { echo "$row: $status"; return 1; }
+		[ -s "$P/slurm/reason" ]
+		[ "$(record check 'r.action')" = drain ]
+		[ "$(record check 'r.note')" = "$note" ] || { echo "$row: $(record check 'r.note')"; return 1; }
+		[ "$(record check 'r.drain.starts')" = "$([ "$expected" = 1 ] && echo nil || echo true)" ]
+	done <<-'CASES'
+		echo "4711  1  1"|1|nil
+		echo "4711  1  0"|0|drained; Slurm cannot requeue this job, so it starts here
+		echo "4711  0  1"|0|drained; Slurm cannot requeue this job, so it starts here
+		echo "4710  1  1"|0|drained; whether Slurm can requeue this job is not known, so it starts here
+		exit 1|0|drained; whether Slurm can requeue this job is not known, so it starts here
+		exec sleep 60|0|drained; whether Slurm can requeue this job is not known, so it starts here
+	CASES
+	grep -q 'syscheck: t1 quick fail .*drained; ' "$P/run/4711" || grep -q 'line=.*drained; ' "$P/run/4711"
+}
+
+@test "a job that cannot be requeued does not start on a node that computes wrong" {
+	policy 'mode = "enforce", no_requeue = "start"'
+	squeue 'echo "4711 1 0"'
+	kernel dgemm 'echo "{\"kernel\":\"dgemm\",\"v\":1,\"verified\":false,\"gflops\":50}"; exit 1'
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'r.corrupt')" = true ]
+	# Nor on one that an earlier check found so and could not drain.
+	rm -f "$P/slurm/reason"
+	rm -rf "${P:?}/var"
+	fake_slurm 'exit 1'
+	run prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.action')" = undecided ]
+	fake_slurm
+	kernel dgemm "$(says dgemm '"gflops":50')"
+	sed -i 's/"next_s":[0-9.e+]*/"next_s":0/' "$P/var/lib/syscheck/bad.json"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(record check 'tostring(r.corrupt) .. r.action')" = nildrain ]
 }

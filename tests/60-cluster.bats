@@ -129,6 +129,35 @@ no_node_is_drained() {
 	[ "$(sinfo -h -R -o %n)" = n2 ]
 }
 
+@test "a job that cannot be requeued: cancelled, or run on the drained node where the policy says so" {
+	kernel stream 'echo "{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":10}"'
+	policy 'p.limits = { triad_gbs = { min = 100 } }'
+	local job
+	job=$(sbatch --parsable --no-requeue -w n2 --syscheck=quick -o "$BASE/out/%j" --wrap 'echo ran')
+	eventually 30 job_is "$job" CANCELLED
+	eventually 30 node_is n2 drained
+	run ! grep -q ran "$BASE/out/$job"
+	scontrol update nodename=n2 state=resume
+	policy 'p.limits = { triad_gbs = { min = 100 } } p.no_requeue = "start"'
+	job=$(sbatch --parsable --no-requeue -w n2 --syscheck=quick -o "$BASE/out/%j" --wrap 'echo ran on $(sinfo -h -n n2 -p main -o %T)')
+	eventually 30 job_is "$job" COMPLETED
+	[[ "$(<"$BASE/out/$job")" == *"Slurm cannot requeue this job, so it starts here"*"ran on draining" ]]
+	[[ "$(reason n2)" == "syscheck: triad 10.0 < 100.0 GB/s"* ]]
+	eventually 30 node_is n2 drained
+	[ "$(record "$job" check 'r.drain.starts' n2)" = true ]
+	scontrol update nodename=n2 state=resume
+	run timeout 60 srun -w n2 --syscheck=quick echo ran
+	[ "$status" -eq 0 ]
+	[[ $output == *ran* ]]
+	# One that can be is requeued.
+	eventually 30 node_is n2 drained
+	scontrol update nodename=n2 state=resume
+	job=$(sbatch --parsable -w n2 --syscheck=quick -o "$BASE/out/%j" --wrap 'echo ran')
+	eventually 30 node_is n2 'drain*'
+	eventually 30 job_is "$job" PENDING
+	scancel "$job"
+}
+
 @test "throttling during a job is in that job's record only, and the next check is not skipped" {
 	policy 'p.partitions.main.default = "quick" p.budget = 0.0001'
 	# The first check is done; with this budget it is good for hours.
@@ -311,4 +340,85 @@ no_node_is_drained() {
 		"cd '$BASE/out' && srun -w n1 --syscheck=passive bash -c 'echo \$SYSCHECK_STATUS; cat $MINICLUSTER_DIR/var/spool/syscheck/n1/records.jsonl'"
 	[[ $output == *"syscheck: n1 passive pass"* ]]
 	[[ $output == *"Permission denied"* ]]
+}
+
+@test "mpirun: the line of each node, not only of the first" {
+	[ -x "$(command -v mpirun)" ] || skip "no mpirun here"
+	local job out node
+	job=$(sbatch --parsable -N3 -n3 --syscheck=passive -o "$BASE/out/%j" --wrap \
+		'mpirun --allow-run-as-root hostname; mpirun --allow-run-as-root hostname')
+	eventually 60 job_is "$job" COMPLETED
+	out=$(<"$BASE/out/$job")
+	for node in n1 n2 n3; do
+		[ "$(grep -c "^syscheck: $node passive" <<<"$out")" = 1 ] || { echo "$out"; return 1; }
+		[ "$(grep -cx "$node" <<<"$out")" = 2 ] || { echo "$out"; return 1; }
+	done
+}
+
+@test "slurmd is killed in a prolog, and started anew: the old check ends, drains nothing, and hinders none" {
+	policy 'p.kernels.stream.quick = 30 p.limits = { triad_gbs = { min = 80 } }'
+	kernel stream "echo \$\$ >>$BASE/measuring; sleep 20; echo '{\"kernel\":\"stream\",\"verified\":true,\"triad_gbs\":1}'"
+	local job pid
+	pid=$(<"$MINICLUSTER_DIR/run/slurmd.n1.pid")
+	job=$(sbatch --parsable -w n1 -N1 --exclusive --syscheck=quick -o "$BASE/out/%j" --wrap true)
+	eventually 30 test -s "$BASE/measuring"
+	kill -KILL "$pid"
+	env -u INVOCATION_ID "$MC" run n1 -- setsid slurmd -N n1 -f "$SLURM_CONF" 3>&- 4>&-
+	was_unknown() {
+		[ "$(record "$job" check 'r.status .. r.action')" = unknownnone ]
+	}
+	eventually 20 was_unknown
+	[[ $(record "$job" check 'r.problems[1]') == "slurmd (process $pid), which started this check, is gone" ]]
+	kernel_gone() {
+		! kill -0 "$(head -n 1 "$BASE/measuring")" 2>/dev/null
+	}
+	eventually 20 kernel_gone
+	no_node_is_drained
+	scancel "$job"
+	eventually 60 node_is n1 idle
+	cp --remove-destination "$BASE"/kernels/stream "$MINICLUSTER_DIR/prefix/libexec/syscheck/"
+	policy ''
+	srun -w n1 --exclusive --syscheck=quick true
+	[ "$(record "$(last_job)" check 'r.metrics[1].value > 0')" = true ]
+}
+
+# confine PID LIST: a daemon with all its threads
+confine() {
+	taskset -acp "$2" "$1" >/dev/null
+}
+
+# measured_all JOB: on node n2, which was not drained for it
+measured_all() {
+	eventually 60 job_is "$1" COMPLETED
+	[ "$(record "$1" check 'r.cpus.list' n2)" = "$ALL" ]
+	[ "$(record "$1" check 'r.cpus.jobs' n2)" = true ]
+	[ "$(record "$1" check 'r.cpus.left_out' n2)" = "" ]
+	no_node_is_drained
+}
+
+@test "slurmd on one CPU, by affinity and in a cpuset: what jobs get is measured, and doctor says so" {
+	local pid last job set=/sys/fs/cgroup/cpuset/syscheck-confined-$$
+	last=$(($(getconf _NPROCESSORS_ONLN) - 1))
+	[ "$last" -ge 1 ] || skip "one CPU has no part"
+	pid=$(<"$MINICLUSTER_DIR/run/slurmd.n2.pid")
+	job=$(sbatch --parsable -w n2 -N1 --syscheck=quick --wrap true)
+	eventually 60 job_is "$job" COMPLETED
+	ALL=$(record "$job" check 'r.cpus.list' n2)
+	confine "$pid" 0
+	job=$(sbatch --parsable -w n2 -N1 --syscheck=quick --wrap true)
+	run measured_all "$job"
+	confine "$pid" "0-$last"
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	mkdir "$set" 2>/dev/null || skip "the rest needs a cpuset of v1"
+	echo 0 >"$set/cpuset.cpus"
+	cat "${set%/*}/cpuset.mems" >"$set/cpuset.mems"
+	echo "$pid" >"$set/cgroup.procs"
+	job=$(sbatch --parsable -w n2 -N1 --syscheck=quick --wrap true)
+	run measured_all "$job"
+	DOCTOR=$("$MC" run n2 -- "$MINICLUSTER_DIR/prefix/bin/syscheck" doctor --node n2) || true
+	echo "$pid" >"${set%/*}/cgroup.procs"
+	confine "$pid" "0-$last"
+	eventually 10 rmdir "$set"
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	[[ $DOCTOR == *"slurmd may use CPUs 0 of 0-$last"* ]]
 }

@@ -106,6 +106,26 @@ refused() {
 	[[ $output == *passive* ]]
 }
 
+@test "sbatch --no-requeue warns where a check may drain" {
+	local words="syscheck: with --no-requeue the job is cancelled if one of its nodes fails the check before it"
+	policy 'partitions = { shared = { default = "passive" } }'
+	run timeout 60 sbatch --no-requeue -o /dev/null -p shared --wrap true
+	[ "$status" -eq 0 ]
+	[[ $output != *"--no-requeue"* ]]
+	run timeout 60 sbatch --no-requeue -o /dev/null --syscheck=quick --wrap true
+	[ "$status" -eq 0 ]
+	[[ $output == *"$words"* ]]
+	run timeout 60 sbatch --requeue -o /dev/null --syscheck=quick --wrap true
+	[[ $output != *"--no-requeue"* ]]
+	policy 'partitions = { main = { default = "quick" } }'
+	run timeout 60 sbatch --no-requeue -o /dev/null -p main --wrap true
+	[[ $output == *"$words"* ]]
+	policy 'no_requeue = "start"'
+	run timeout 60 sbatch --no-requeue -o /dev/null --syscheck=quick --wrap true
+	[ "$status" -eq 0 ]
+	[[ $output != *"--no-requeue"* ]]
+}
+
 @test "kernels on shared nodes: passive with a note, or exclusive, or refused" {
 	local words="--syscheck=full needs whole nodes, and partition shared gives parts of them"
 	policy ''

@@ -170,6 +170,33 @@ between() {
 	[ "$(record "$later" '#r.others .. " " .. math.tointeger(r.others[1])')" = "1 $long" ]
 }
 
+@test "suspended time is known, and no run time" {
+	local job from to
+	job=$(submit -w n1 <<-'SCRIPT'
+		echo $$ >"started.$SLURM_JOB_ID"
+		until [ -e "go.$SLURM_JOB_ID" ]; do sleep 0.1; done
+	SCRIPT
+	)
+	eventually 30 test -s "started.$job"
+	scontrol suspend "$job"
+	eventually 30 is_stopped "$(<"started.$job")"
+	from=$(date +%s%3N)
+	sleep 1
+	to=$(date +%s%3N)
+	scontrol resume "$job"
+	touch "go.$job"
+	ended "$job"
+	[ "$(record "$job" "r.cgroup.suspended_ms >= $((to - from)) and r.cgroup.suspended_ms < 1000 * r.elapsed_s")" = true ]
+	# One that was not.
+	job=$(submit -w n1 <<<true)
+	ended "$job"
+	[ "$(record "$job" 'r.cgroup.suspended_ms')" = 0 ]
+}
+
+is_stopped() {
+	grep -q '^State:.*stopped' "/proc/$1/status"
+}
+
 @test "a step whose slurmstepd is killed leaves nothing, the other steps' data stays" {
 	local job dir pid=
 	job=$(submit -w n1 <<-'SCRIPT'
@@ -204,4 +231,42 @@ between() {
 	ended "$job"
 	[ "$(record "$job" r.cgroup.steps)" = 1 ]
 	[ ! -e "$MINICLUSTER_DIR/run/syscheck/n1/x" ]
+}
+
+# The kernel's description of RAPL's event, of one that counts a CPU's time: a package of one watt.
+describe_energy() {
+	local dir=$BASE/events
+	mkdir -p "$dir/power/events"
+	echo 1 >"$dir/power/type"
+	echo 0 >"$dir/power/cpumask"
+	echo event=0x00 >"$dir/power/events/energy-pkg"
+	echo 1e-9 >"$dir/power/events/energy-pkg.scale"
+	echo Joules >"$dir/power/events/energy-pkg.unit"
+	"$MC" run "$1" -- mount --bind "$dir" /sys/bus/event_source/devices
+}
+
+# Last: it changes the cluster.
+@test "energy is counted from a job's begin to its end, however long, where it has an extern step" {
+	local job
+	perf_is_allowed || skip "no perf events here"
+	describe_energy n1
+	job=$(submit -w n1 <<<true)
+	ended "$job"
+	[ "$(record "$job" 'r.delta.energy')" = nil ]
+	sed -i 's/^PrologFlags=Alloc/&,Contain/' "$MINICLUSTER_DIR/etc/slurm/syscheck.conf"
+	scontrol reconfigure
+	# More than one step, and none of them as long as the job.
+	job=$(submit -w n1 -J named <<<'srun true; sleep 2; srun true')
+	ended "$job"
+	[ "$(record "$job" 'r.delta.energy.package_j >= 1 and r.delta.energy.package_j <= r.elapsed_s')" = true ]
+	[ "$(record "$job" '("%d %s"):format(r.cgroup.steps, r.job.name)')" = "3 named" ]
+	# A node of the job that had no step.
+	job=$(submit -N2 <<<'sleep 1')
+	ended "$job" 2
+	[ "$(record "$job" '("%s %s %s"):format(r.node, r.delta.energy ~= nil, r.cgroup ~= nil)' | sort)" = $'n1 true true\nn2 false false' ]
+	[ -z "$(ls "$MINICLUSTER_DIR"/run/syscheck/n1/*.steps 2>/dev/null)" ]
+}
+
+perf_is_allowed() {
+	make -s -C "$ROOT" build/tests/c/test_energy && "$ROOT/build/tests/c/test_energy" 2>&1 | grep -q 'OK.*counts_while'
 }

@@ -5,6 +5,7 @@
 
 bats_require_minimum_version 1.5.0
 load helpers
+load kernels
 
 setup() {
 	agent_reset
@@ -44,6 +45,24 @@ one_line() {
 	run syscheck run
 	[ "$status" -eq 3 ]
 	[[ $output == *"unknown: triad: not measured"* ]]
+}
+
+@test "run: a node at 5 and 10 % of one CPU is measured, and fails; none of its kernels is killed" {
+	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
+	cp "$P"/kernels/* "$P/libexec/syscheck/"
+	# Below what the untouched node does here and now, beside whatever else runs.
+	policy 'kernels = { stream = { quick = 1 } }'
+	run --separate-stderr syscheck run --json
+	local limit percent
+	limit=$(get 'r.metrics[2].value / 2')
+	policy "kernels = { stream = { quick = 1 } }, limits = { gflops = { min = $limit } }"
+	for percent in 5 10; do
+		at_quota "$percent" 100000 "$P/bin/syscheck" run --json
+		[ "$status" -eq 1 ] || { echo "$percent %: status $status: $output"; return 1; }
+		[ "$(get 'r.metrics[2].name .. " " .. r.metrics[2].status')" = "gflops fail" ]
+		# Three, and dgemm again.
+		[ "$(get '(function() for _, one in ipairs(r.runs) do assert(one.state == "ok", one.reason) end return #r.runs end)()')" -ge 4 ]
+	done
 }
 
 @test "run: a normal user gets the same answer" {
@@ -173,6 +192,31 @@ one_line() {
 	[ "$stderr" = "syscheck: $P/etc/syscheck/policy.lua:3: unknown key limts, did you mean \"limits\"?" ]
 	run --separate-stderr syscheck config check --policy "$ROOT/etc/syscheck/policy.lua"
 	[ "$status" -eq 0 ]
+}
+
+@test "config check: what the policy names and is not there, a line each" {
+	local f=$P/etc/syscheck/policy.lua
+	policy $'store = "postgre://head/syscheck",\nship = "/no/such/share",\nio_paths = { "/tmp", "/no/scratch", "/etc/passwd" },
+store_group = "nosuchgroup",\nlock = "/no/dir/lock"'
+	sed -i "s|scontrol = \"[^\"]*|scontrol = \"/no/scontrol|" "$f"
+	run --separate-stderr syscheck config check
+	[ "$status" -eq 1 ]
+	[ "$output" = "" ]
+	diff - <(echo "${stderr/a store is */a store is ...}") <<-LINES
+		syscheck: warn: $f:3: ship: /no/such/share: there is no such directory on this host: a node's records stay on it
+		syscheck: warn: $f:4: io_paths: /no/scratch: there is no such directory on this host: it is not measured
+		syscheck: warn: $f:4: io_paths: /etc/passwd: is no directory: it is not measured
+		syscheck: warn: $f:6: lock: /no/dir/: there is no such directory on this host: every check ends as unknown
+		syscheck: warn: $f:5: store_group: nosuchgroup: there is no such group on this host: its members cannot read the store
+		syscheck: warn: $f:1: scontrol: /no/scontrol: ENOENT: no such file or directory: a bad node is not drained
+		syscheck: $f:2: store: a store is ...
+	LINES
+	# It can be used, and is not called good.
+	policy 'ship = "/no/such/share", io_paths = { "/tmp" }, store = "postgresql://head/syscheck"'
+	run --separate-stderr syscheck config check
+	[ "$status" -eq 0 ]
+	[ "$output" = "$f: can be used, 1 warning" ]
+	[[ $stderr == "syscheck: warn: $f:2: ship: "* ]]
 }
 
 @test "help and version name every subcommand" {

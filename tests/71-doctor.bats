@@ -114,7 +114,7 @@ finds() {
 }
 
 @test "a wrapped prolog, another's prolog, one that cannot run" {
-	printf '#!/bin/sh\n%s || exit 1\n' "$P/libexec/syscheck/prolog" >"$C/wrap"
+	printf '#!/bin/sh\n%s || [ $? -ne 1 ] || exit 1\n' "$P/libexec/syscheck/prolog" >"$C/wrap"
 	sed -i "s|^Prolog=.*|Prolog=wrap|" "$C/site.conf"
 	run syscheck doctor
 	finds error "is not executable"
@@ -124,7 +124,25 @@ finds() {
 	finds info "names ours"
 	printf '#!/bin/sh\n# %s\n' "$P/libexec/syscheck/prolog" >"$C/wrap"
 	run syscheck doctor
-	finds warn "is not ours, and does not name it" "let it run: $P/libexec/syscheck/prolog || exit 1"
+	finds warn "is not ours, and does not name it" "let it run: $P/libexec/syscheck/prolog || [ \$? -ne 1 ] || exit 1"
+	# As syscheck itself once printed it: every job's start drains a node where the file is missing.
+	printf '#!/bin/sh\n%s || exit 1\n' "$P/libexec/syscheck/prolog" >"$C/wrap"
+	run -1 syscheck doctor
+	finds error "Prolog fails where $P/libexec/syscheck/prolog is not there" "[$C/wrap:2]"
+	# What it prints instead: a missing or broken file starts the job, a bad node does not.
+	[[ $output =~ "let that line be: "([^$'\n']*) ]]
+	local fix=${BASH_REMATCH[1]} ours=$P/libexec/syscheck/prolog
+	cp "$ours" "$BATS_TEST_TMPDIR/keep"
+	printf '#!/bin/sh\n%s\nexit 0\n' "$fix" >"$C/wrap"
+	rm "$ours"
+	run -0 "$C/wrap"
+	printf 'nothing to run\n' >"$ours"
+	run -0 "$C/wrap"
+	printf '#!/bin/sh\nexit 1\n' >"$ours"
+	chmod 755 "$ours"
+	run -1 "$C/wrap"
+	cp "$BATS_TEST_TMPDIR/keep" "$ours"
+	run -0 syscheck doctor
 	mkdir "$C/prolog.d"
 	ln -s "$P/libexec/syscheck/prolog" "$C/prolog.d/50"
 	sed -i "s|^Prolog=.*|Prolog=$C/prolog.d/*|" "$C/site.conf"

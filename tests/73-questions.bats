@@ -128,7 +128,7 @@ as_asker() {
 	done
 	[ "$(of 'a.runs[1].name == os.getenv("NASTY")')" = true ]
 	run syscheck job 4003 --csv
-	[[ $output == *",\"'=a\\x1b[31m\\x07\"\"'; DROP TABLE run;--<script>\\x09x\","* ]]
+	[[ $output == *",\"'=a\\x1b[31m\\x07\"\"'; DROP TABLE run;'--<script>\\x09x\","* ]]
 	run syscheck job 4005
 	[[ ${lines[0]} == *"xxx...  user"* ]]
 	run syscheck job 4005 --json
@@ -195,6 +195,35 @@ as_asker() {
 	[[ $output == *drain* && $output != *$'\033'* ]]
 	run env TERM=dumb script -qec "syscheck job 4010" /dev/null
 	[[ $output == *1204* && $output != *$'\033'* ]]
+}
+
+@test "fleet and node: checks that found out nothing, and why" {
+	local i
+	lua5.4 "$FIXTURES/fleet_newest.lua" >"$BATS_TEST_TMPDIR/records.jsonl"
+	# f3 found out nothing since, f4 did and is well again; g1 never measured anything.
+	for i in 'f3 120 unknown' 'f3 30 unknown' 'f4 30 unknown' 'f4 20 pass' 'g1 30 unknown'; do
+		# shellcheck disable=SC2086
+		set -- $i
+		printf '{"v":1,"kind":"check","id":"%032x","cluster":"c1","node":"%s","time":"%s","class":"epyc","level":"none",' \
+			"$((0x7000 + RANDOM))" "$1" "$(date -u -d "-$2 seconds" +%FT%TZ)"
+		printf '"status":"%s","action":"none","text":"the agent was killed, %s"}\n' "$3" "$2"
+	done >>"$BATS_TEST_TMPDIR/records.jsonl"
+	STORE=$BATS_TEST_TMPDIR/blind.db
+	syscheck ingest --store "$STORE" "$BATS_TEST_TMPDIR"
+	run --separate-stderr syscheck fleet --store "$STORE"
+	[ "$status" -eq 0 ]
+	[ "$(sed -n '/^NEWEST_CHECK_UNKNOWN/,$p' <<<"$output" | awk '{ print $1, $NF }')" = "NEWEST_CHECK_UNKNOWN WHY
+f3 30
+g1 30" ]
+	run --separate-stderr syscheck fleet --store "$STORE" --csv
+	[ "$(grep -c '^unknown,epyc,' <<<"$output")" = 2 ]
+	run --separate-stderr syscheck fleet --store "$STORE" --json
+	[ "$(lua5.4 -e 'local a = require("cjson").decode(io.read("a")) print(#a.unknown, a.unknown[1].node, a.unknown[2].text)' \
+		<<<"$output")" = $'2\tf3\tthe agent was killed, 30' ]
+	run --separate-stderr syscheck node g1 --store "$STORE"
+	[[ $output == *"unknown: the agent was killed, 30"* ]]
+	run --separate-stderr syscheck fleet --store "$STORE" --class xeon
+	[[ $output != *NEWEST_CHECK_UNKNOWN* ]]
 }
 
 @test "fleet: slowest, fastest, spread, who is out" {
@@ -291,6 +320,31 @@ teardown() {
 	[[ $stderr != *secret* ]]
 }
 
+@test "a store on a read-only file system: what is the matter, for root and by ask" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	local dir=$Q/readonly ask=$P/libexec/syscheck/ask
+	mkdir "$dir"
+	mount -t tmpfs none "$dir"
+	syscheck ingest --store "$dir/s.db" "$Q/spool"
+	printf 'return { store = "%s" }\n' "$dir/s.db" >"$P/etc/syscheck/policy.lua"
+	mount -o remount,ro "$dir"
+	run syscheck job 4010
+	local code=$status
+	run --separate-stderr syscheck ingest "$Q/spool"
+	local text=$stderr
+	mount -o remount,rw "$dir"
+	rm "$dir"/s.db-*
+	mount -o remount,ro "$dir"
+	run --separate-stderr syscheck job 4010
+	local gone=$stderr
+	run --separate-stderr env -i PATH="$PATH" SUDO_UID=0 setpriv --reuid=64998 --regid=64998 --clear-groups "$ask" job 4010
+	umount "$dir"
+	[ "$code" -eq 0 ]
+	[ "$text" = "syscheck: store $dir/s.db: its file system is read-only" ]
+	[ "$gone" = "syscheck: store $dir/s.db: its file system is read-only and its -wal and -shm are gone; copy it to where they can be made" ]
+	[[ $stderr == *"s.db: cannot be opened by this user: who runs ask may not read it, see Who may ask in docs/admin.md" ]]
+}
+
 @test "who may ask: the store's permissions decide, not this program" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	local dir=$Q/guarded
@@ -356,6 +410,58 @@ with_sudo() {
 	[ "$status" -ne 0 ] && [[ $output != *alice* ]]
 }
 
+# A site's machine: its own /etc, and nothing installed or stored yet.
+site() {
+	# shellcheck disable=SC2015
+	unshare --mount bash -c '
+		set -e
+		cp -a /etc "$1"
+		mount --bind "$1/etc" /etc
+		for d in /usr/local /var/lib /var/spool /var/log; do mount -t tmpfs none "$d"; done
+		shift
+		exec "$@"' - "$BATS_TEST_TMPDIR" "$@"
+}
+
+@test "ask: by a set-up that is done word by word as docs/admin.md says" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	local order
+	# The page leaves open which comes first: the policy, or the store.
+	for order in policy store; do
+		rm -rf "${BATS_TEST_TMPDIR:?}/etc"
+		site "$BASH" -euc '
+			order=$1 page=$2/docs/admin.md spool=$3
+			say() { echo "FAILED: $*"; exit 1; }
+			make -s -C "$2" install >/dev/null
+			PATH=/usr/local/bin:$PATH
+			[ "$(stat -c "%a %U %G" /var/lib/syscheck-store)" = "750 root root" ]
+			groupadd hpcadmins
+			# The page says vi.
+			vi() { case $1 in *sudoers*) sed -i "s/^#\\([^ ]\\)/\\1/" "$1" ;; esac; }
+			[ "$order" = policy ] || syscheck ingest "$spool" >/dev/null
+			sed -i "s/-- store_group = /store_group = /" /etc/syscheck/policy.lua
+			syscheck config check >/dev/null
+			syscheck ingest "$spool" >/dev/null
+			commands=$(sed -n "/^## Who may ask/,/^## When/s/^    //p" "$page" | grep -v "^sudo ")
+			[ "$(wc -l <<<"$commands")" = 3 ] || say "commands: $commands"
+			eval "$commands"
+			[[ $(groups syscheck) == *hpcadmins ]]
+			visudo -cq
+			user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+			question=$(sed -n "/^## Who may ask/,/^## When/s/^    \(sudo .*\) job .*/\1/p" "$page")
+			[[ $(user $question job 4011) == "job 4011  name job1  user nobody  "* ]] || say "his own job"
+			! user $question job 4010 || say "another user'\''s job"
+			! user syscheck job 4011 || say "the store itself"
+			[[ $(setpriv --reuid=65534 --regid=65534 --groups="$(getent group hpcadmins | cut -d: -f3)" \
+				syscheck job 4010) == "job 4010 "* ]] || say "an admin"
+			[ "$(stat -c "%a %U %G" /var/lib/syscheck-store)" = "750 root hpcadmins" ]
+			# And later, when there is more.
+			cp "$spool/records.jsonl" /var/spool/again.jsonl
+			syscheck ingest /var/spool/again.jsonl >/dev/null
+			user $question why 4011 >/dev/null || say "after another ingest"
+		' - "$order" "$ROOT" "$Q/spool"
+	done
+}
+
 @test "ask: a user about his own jobs, whatever he types" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	local dir=$Q/asked ask=$P/libexec/syscheck/ask words
@@ -370,6 +476,10 @@ with_sudo() {
 	[ "$(of 'a.runs[1].user')" = nobody ]
 	run as_asker "$ask" job 4008+1 --csv
 	[ "$status" -eq 0 ]
+	# Not those of alice, where somebody's name is his number.
+	{ cat /etc/passwd && printf '%s:x:64996:64996::/:/bin/sh\n' alice 65534; } >"$Q/passwd"
+	fails 1 "job 4010: no record of such a job of yours" unshare --mount bash -c 'mount --bind "$1" /etc/passwd && shift && "$@"' \
+		- "$Q/passwd" env -i PATH="$PATH" SUDO_UID=65534 "$ask" job 4010
 	# Another's job is like one that never was.
 	fails 1 "job 4010: no record of such a job of yours" as_asker "$ask" job 4010
 	fails 1 "job 77: no record of such a job of yours" as_asker "$ask" job 77

@@ -410,6 +410,108 @@ stores_once() {
 	everywhere migrate_all
 }
 
+# where EXPRESSION: node names with their cluster, and how many checks they have
+where() {
+	q "SELECT '(' || w.text || ')' || n.name, (SELECT COUNT(*) FROM check_node c WHERE c.node = n.id), (SELECT COUNT(*) FROM job_node j WHERE j.node = n.id) FROM node n JOIN word w ON w.id = n.cluster ORDER BY 1" | tr '\n' ' '
+}
+
+@test "records without a cluster are their node's, where one is known; of two, by the boot" {
+	united() {
+		# A store as it was: health checks made nodes of their own.
+		lines 'local function node(name, cluster, boot)
+			   job { node = name, cluster = cluster, boot_id = boot, time = at(100), elapsed_s = 50 }
+			end
+			local function health(name, boot, t, more)
+			   check { node = name, cluster = "", boot_id = boot, time = at(t or 200), trigger = "health",
+			      job = json.null, class = "newest", status = "fail", action = "resume" }
+			end
+			node("n1", "a", "b1") health("n1", "b1") health("n1", "b9", 300)
+			node("n2", "a", "b2") node("n2", "b", "b3") health("n2", "b2") health("n2", "b3") health("n2", "b3", 300) health("n2", "b4")
+			health("n3", "b5")
+			-- Both clusters have it by the same boot: nobody knows.
+			node("n4", "a", "b6") node("n4", "b", "b6") health("n4", "b6")
+			-- A run without a cluster goes along; not where its job has one there.
+			node("n5", "a", "b7") check { node = "n5", cluster = "", job = { id = 99 } }
+			loss { node = "n5", cluster = "", lost_records = 3, lost_bytes = 9, reason = "x" }' >"$D/records.jsonl"
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		where
+		[ "$(where)" = "()n2|1|0 ()n3|1|0 ()n4|1|0 (a)n1|2|1 (a)n2|1|1 (a)n4|0|1 (a)n5|1|1 (b)n2|2|1 (b)n4|0|1 " ]
+		[ "$(q "SELECT COUNT(*) FROM loss l JOIN node n ON n.id = l.node JOIN word w ON w.id = n.cluster WHERE n.name = 'n5' AND w.text = 'a'")" = 1 ]
+		[ "$(q "SELECT w.text FROM run r JOIN word w ON w.id = r.cluster WHERE r.job_id = 99")" = a ]
+		[ "$(q "SELECT w.text FROM node n JOIN word w ON w.id = n.class JOIN word c ON c.id = n.cluster WHERE n.name = 'n1' AND c.text = 'a'")" = newest ]
+		run syscheck node n1 --since 2026-01-01 --store "$STORE"
+		echo "$output"
+		[ "$status" -eq 0 ]
+		[[ $output == "node n1  cluster a "* && $output == *resume* ]]
+		# The other boot of n2 becomes known later, and an ingest that runs at the time knows the node.
+		lines 'job { node = "n2", cluster = "b", boot_id = "b4", time = at(5000), elapsed_s = 50, job = { id = 7 } }
+			job { node = "n3", cluster = "c", time = at(5000), elapsed_s = 50, job = { id = 7 } }' >>"$D/records.jsonl"
+		ingest "$D"
+		where
+		[ "$(where)" = "()n4|1|0 (a)n1|2|1 (a)n2|1|1 (a)n4|0|1 (a)n5|1|1 (b)n2|3|2 (b)n4|0|1 (c)n3|1|1 " ]
+		run syscheck node n4 --store "$STORE"
+		[ "$status" -eq 1 ]
+		echo "$output"
+		[[ $output == *'n4 is in clusters a, b, "" (not known): say --cluster' ]]
+		run syscheck node n4 --since 2026-01-01 --cluster '' --store "$STORE"
+		[ "$status" -eq 0 ]
+	}
+	everywhere united
+}
+
+@test "a question before ingest has moved them: a node without a cluster is the one that has one" {
+	asked() {
+		lines 'job { node = "n1", time = at(100), elapsed_s = 50 }
+			check { node = "n2", time = at(100) } check { node = "n1", job = json.null, time = at(200), trigger = "health",
+			   level = "quick", status = "pass", metrics = { { name = "triad_gbs", value = 77, status = "pass" } } }' >"$D/records.jsonl"
+		ingest "$D"
+		# As if it had come without.
+		q "INSERT INTO word (id, text, private) VALUES (900, '', 0)"
+		q "INSERT INTO node (id, cluster, name, class, seen_s) SELECT 900, 900, n.name, n.class, n.seen_s FROM node n WHERE n.name = 'n1'"
+		q "UPDATE check_node SET node = 900 WHERE run IS NULL"
+		run syscheck node n1 --since 2026-01-01 --store "$STORE" --json
+		echo "$output"
+		[ "$status" -eq 0 ]
+		[[ $output == *'"checks":1,'*'"cluster":"c"'*'"job_id":4711'* ]]
+		run syscheck node n1 --since 2026-01-01 --store "$STORE" --cluster c
+		[ "$status" -eq 0 ]
+		run syscheck fleet --since 2026-01-01 --store "$STORE" --json
+		echo "$output"
+		[[ $output == *'"n1"'* && $output != *'/n1'* ]]
+	}
+	everywhere asked
+}
+
+@test "runs: the batch node's name and array win over what another node's step says" {
+	identity() {
+		local k=0 order first last
+		for order in "n2 n1" "n1 n2"; do
+			: >"$D/records.jsonl"
+			k=$((k + 1))
+			# Job 1x: one by one, joined at once; 2x: apart, joined by a record that spans both.
+			read -r first last <<<"$order"
+			for node in $first $last; do
+				lines "local mine = '$node' == 'n1'
+				   local job_of = mine and { name = 'honest', batch = true }
+				      or { name = 'forged', array_job_id = 66, array_task_id = 6 }
+				   for i, id in ipairs({ 10 + $k, 20 + $k }) do
+				      job_of.id = id
+				      job { node = '$node', job = job_of, time = at((i == 2 and mine) and 9000 or 100), elapsed_s = 90 }
+				   end" >>"$D/records.jsonl"
+				ingest "$D"
+			done
+			lines "job { node = 'n3', job = { id = 20 + $k, name = 'forged' }, time = at(9050), elapsed_s = 9040 }" >>"$D/records.jsonl"
+			ingest "$D"
+			[ "$status" -eq 0 ]
+			for id in $((10 + k)) $((20 + k)); do
+				[ "$(q "SELECT w.text, r.array_job_id IS NULL, r.array_task_id IS NULL FROM run r JOIN word w ON w.id = r.name WHERE r.job_id = $id" | tr tf 10)" = "hones1|1|1" ]
+			done
+		done
+	}
+	everywhere identity
+}
+
 @test "a store that is older than a field: ingest adds its column, two at a time as well" {
 	younger() {
 		two_nodes "$D/records.jsonl"
@@ -417,10 +519,13 @@ stores_once() {
 		[ "$status" -eq 0 ]
 		q 'ALTER TABLE job_node DROP COLUMN oom_kills'
 		q 'ALTER TABLE check_node DROP COLUMN best_gbs'
+		q 'ALTER TABLE run DROP COLUMN batch'
+		q 'ALTER TABLE loss DROP COLUMN boot'
+		q 'ALTER TABLE check_node DROP COLUMN boot'
 		run --separate-stderr syscheck store info --store "$STORE"
 		echo "$output$stderr"
 		[ "$status" -eq 3 ]
-		[[ $stderr == "syscheck: store "*"has no column "@(oom_kills|best_gbs)" yet; syscheck ingest brings it up to date" ]]
+		[[ $stderr == "syscheck: store "*"has no column "@(oom_kills|best_gbs|batch|boot)" yet; syscheck ingest brings it up to date" ]]
 		lines "job { job = { id = 99 }, delta = { oom = { kills = 7 } } }" >>"$D/records.jsonl"
 		syscheck ingest --store "$STORE" "$D" 3>&- &
 		ingest "$D"
@@ -630,10 +735,13 @@ stores_once() {
 	policy 'store_group = "no/such"'
 	run syscheck config check
 	[ "$status" -eq 1 ]
-	policy 'store_group = "nosuchgroup"'
-	ingest "$D"
-	[ "$status" -eq 2 ]
-	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	# 60 is the number of games: a name is what is wanted.
+	for group in nosuchgroup 60; do
+		policy "store_group = '$group'"
+		ingest "$D"
+		[ "$status" -eq 2 ]
+		[ "$stderr" = "syscheck: no such group: $group" ]
+	done
 }
 
 @test "a store in a killed ingest's wake, a driver that is missing" {

@@ -78,6 +78,7 @@ says() {
 scontrol() {
 	printf '#!/bin/bash\nprintf "%%s\\n" "$*" >>%q\n%s\n' "$P/calls" "$1" >"$P/scontrol"
 	chmod 755 "$P/scontrol"
+	ln -sf scontrol "$P/squeue"
 }
 
 # fake_slurm [SCRIPT]: a scontrol that behaves; SCRIPT runs before each call. Node t1 is
@@ -100,9 +101,8 @@ fake_slurm() {
 			printf "%s\n" "${4#reason=}" >$S/reason
 			date -u +%FT%T >$S/time ;;
 		"update nodename=t1 state=undrain") rm -f $S/reason ;;
-		"show job 4711") printf "JobId=4711 JobName=x\n   Power=\n"
-			[ ! -s $S/admin ] || echo "   AdminComment=$(<$S/admin) "
-			printf "   Comment=the user has this \n\n" ;;
+		"--noheader --all --states=all --jobs=4711 "*)
+			printf "%-12s%-12s%-12s%-12s%-12s%s\n" 4711 4711 N/A N/A N/A "$(cat $S/admin 2>/dev/null || echo "(null)")" ;;
 		"update jobid=4711 admincomment="*) printf "%s\n" "${3#admincomment=}" >$S/admin ;;
 		*) echo "fake: $*" >&2; exit 1 ;;
 		esac'

@@ -34,3 +34,21 @@ allowed_cpu() {
 		}
 	}'
 }
+
+# at_quota PERCENT PERIOD_US COMMAND...: runs it in a cpu cgroup with so much of one CPU
+at_quota() {
+	local group=/sys/fs/cgroup/syscheck-quota-$$ quota=$(($1 * $2 / 100)) period=$2
+	shift 2
+	if [ -d /sys/fs/cgroup/cpu ]; then
+		group=/sys/fs/cgroup/cpu/syscheck-quota-$$
+		mkdir "$group" || skip "no cpu cgroup can be made"
+		echo "$period" >"$group/cpu.cfs_period_us"
+		echo "$quota" >"$group/cpu.cfs_quota_us"
+	else
+		mkdir "$group" || skip "no cpu cgroup can be made"
+		[ -f "$group/cpu.max" ] || { rmdir "$group"; skip "the cpu controller is not enabled here"; }
+		echo "$quota $period" >"$group/cpu.max"
+	fi
+	run --separate-stderr bash -c "echo \$\$ >'$group/cgroup.procs' && exec \"\$@\"" - "$@"
+	until rmdir "$group" 2>/dev/null; do sleep 0.1; done
+}

@@ -35,9 +35,10 @@ rooms.USES = {
 rooms.PURE = { "policy", "counters", "catalogue", "verdict", "doctor/rules",
    "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time", "lib/unicode", "lib/units",
    "node/budget", "slurm/hostlist", "slurm/environment", "slurm/storm", "slurm/conf",
-   "questions/job/records", "questions/job/peers", "questions/node/story", "questions/node/spark",
+   "questions/clusters", "questions/job/records", "questions/job/peers", "questions/node/story", "questions/node/spark",
    "questions/fleet/logic", "questions/suspects/logic", "questions/why/logic", "questions/why/causes",
-   "questions/why/checks", "questions/why/conditions", "questions/why/reference", "questions/why/stats" }
+   "questions/why/checks", "questions/why/conditions", "questions/why/reference", "questions/why/stats",
+   "store/runs" }
 
 -- What slurmctld loads has to run on Lua 5.1 to 5.4, so what it uses has to, too.
 rooms.LUA51 = { "job_submit", "policy", "catalogue/metrics", "lib/printable", "lib/sorted", "lib/spelling" }
@@ -69,7 +70,7 @@ end
 -- "syscheck.policy.level" -> policy/level; what prolog/ and epilog/ are installed as
 local function target_of(module)
    local name = module:match("^syscheck%.(.+)$"):gsub("%.", "/")
-   return (name == "health" or name == "prolog") and "prolog" or name
+   return (name == "health" or name == "prolog" or name == "ended") and "prolog" or name
 end
 
 -- Why a module of ours may not be required, or nil.

@@ -31,6 +31,7 @@ packages() {
 	test mount
 	test e2fsprogs
 	test procps
+	test faketime
 	test perl
 	test python3-jsonschema
 	test bats
@@ -43,6 +44,8 @@ packages() {
 	test lua-unit
 	test mandoc
 	test clang-tidy
+	test clang
+	test libclang-rt-dev
 	test git
 	test sqlite3
 	test sudo

@@ -12,6 +12,8 @@ return {
    qos = {}, -- and per QOS: { debug = { ceiling = "passive" } }
    shared = "passive", -- kernels asked for on parts of nodes: only say so; or "exclusive", "refuse"
 
+   no_requeue = "cancel", -- a job that Slurm cannot requeue, on a bad node: as Slurm does; or "start", "requeue"
+
    -- Static limits: min, max, tolerance, mode, action ("fail", "warn" or "off").
    limits = {
       -- triad_gbs = { min = 300 }, -- GB/s, the whole node
@@ -20,6 +22,7 @@ return {
       latency_ns = { action = "warn" }, -- of the worst NUMA node to its own memory
       best_gbs = { action = "off" }, -- best triad over thread counts
       throttle_events = { max = 0, action = "warn" }, -- since the last job or check
+      others_cpus = { max = 0, action = "warn" }, -- that others keep busy, check after check
    },
 
    -- What a node should have, by model ("*": every node).
@@ -28,7 +31,7 @@ return {
       -- ["xeon-8592+"] = { memory_gib = { 512, 1024 }, dimms = 16, action = "fail" },
    },
 
-   tolerance = 0.10, -- how far below the median of its hardware class a node may be
+   tolerance = 0.10, -- how far below the median of its hardware class a node may be, at most 0.3
    budget = 0.01, -- share of a node's time for checks that no user asked for
    max_drained = 0.10, -- share of a partition's nodes that syscheck may drain (always one)
    window = 86400, -- within so many seconds
@@ -46,7 +49,7 @@ return {
    },
    io_paths = {}, -- directories measured at level full: { "/scratch", "/tmp" }
    deadline = { quick = 15, full = 60 }, -- seconds; MessageTimeout, BatchStartTimeout: 100
-   node_cpus = "threads", -- CPUs of a whole node: "cores" if slurm.conf counts those, or a number
+   node_cpus = "threads", -- CPUs of a whole node: "cores" if slurm.conf counts those, or (CoreSpecCount) a number
    -- lock = "/run/syscheck/lock", -- virtual nodes on one machine measure in turn
    -- scontrol = "/opt/slurm/bin/scontrol", -- if not in the system's directories
 

@@ -5,10 +5,14 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "team.h"
+#include "widen.h"
 
 int kernel_fail(const char *format, ...)
 {
@@ -31,10 +35,25 @@ void kernel_begin(struct result *r, const char *error)
 		result_string(r, "error", error);
 }
 
+void kernel_unfinished(struct result *r, const char *what)
+{
+	result_string(r, "unfinished", what);
+}
+
 int kernel_finish(struct result *r, const struct topo *topo, double started)
 {
+	const struct team_lost lost = team_lost();
+	char mems[1024];
+
+	if (lost.cpu >= 0) {
+		result_number(r, "lost_pct", 100 * lost.share);
+		result_number(r, "lost_core_pct", 100 * lost.most);
+		result_integer(r, "lost_cpu", lost.cpu);
+	}
 	result_integer(r, "threads", topo->n);
 	result_string(r, "cpus", topo->cpus_text);
+	if (widen_mems(mems, sizeof(mems)))
+		result_string(r, "mems", mems);
 	result_number(r, "seconds", clock_now() - started);
 	if (!result_write(r, STDOUT_FILENO))
 		return kernel_fail("the result cannot be written to stdout: %s", strerror(errno));
@@ -59,9 +78,20 @@ void kernel_watch(double seconds)
 	alarm((unsigned)(2 * seconds) + 3);
 }
 
+/*
+ * Ends with the agent that started us, $SYSCHECK_AGENT, also when that is killed: what goes on
+ * measuring would disturb the job, and the next check.
+ */
+static bool end_with_agent(void)
+{
+	const char *agent = getenv("SYSCHECK_AGENT");
+
+	/* It may have ended before the call. */
+	return agent == NULL || (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == atoi(agent));
+}
+
 int main(int argc, char **argv)
 {
-	double started = clock_now();
 	struct opts opts = { .seconds = kernel.seconds };
 	char error[ERROR_SIZE];
 	struct topo topo;
@@ -71,6 +101,8 @@ int main(int argc, char **argv)
 	if (fcntl(STDOUT_FILENO, F_GETFD) < 0)
 		return kernel_fail("stdout is closed");
 	signal(SIGPIPE, SIG_IGN);
+	if (!end_with_agent())
+		return kernel_fail("whoever started it is gone");
 	if (!opts_parse(&opts, kernel.extra, argc, argv, error))
 		return kernel_fail("%s", error);
 	if (opts.help || opts.version) {
@@ -78,9 +110,10 @@ int main(int argc, char **argv)
 		return fflush(stdout) == 0 ? EXIT_MEASURED : EXIT_COULD_NOT;
 	}
 	kernel_watch(opts.seconds);
+	widen(opts.widen, opts.cgroup);
 	if (!topo_load(&topo, opts.cpus, error))
 		return kernel_fail("%s", error);
-	code = kernel.run(&topo, started, started + opts.seconds);
+	code = kernel.run(&topo, kernel_started, kernel_started + opts.seconds);
 	topo_free(&topo);
 	return code;
 }

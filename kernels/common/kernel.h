@@ -18,6 +18,9 @@ struct kernel {
 /* Each kernel's main file defines it. */
 extern const struct kernel kernel;
 
+/* When the process began, before its libraries were made ready: clock_now. The time box begins there. */
+extern double kernel_started;
+
 /*
  * From now on, ends the process with EXIT_COULD_NOT at twice the time box of `seconds`
  * and 3 s: something hangs, and nothing else may be there to end us. Main calls it.
@@ -29,6 +32,12 @@ int kernel_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Opens the result: what all begin with; `error` says what is wrong, NULL: verified. */
 void kernel_begin(struct result *r, const char *error);
+
+/*
+ * What the time box was too short for, so that every value is the best that it can be: a
+ * rate is at most, a latency at least this. What was finished is verified.
+ */
+void kernel_unfinished(struct result *r, const char *what);
 
 /*
  * Adds what all results end with, writes it. Returns the exit code: EXIT_MEASURED or,

@@ -24,8 +24,7 @@ static bool read_number(const char *text, double low, double high, double *value
 	return true;
 }
 
-/* What a user typed, shortened and printable. */
-static void show(char *out, size_t size, const char *text)
+void opts_show(char *out, size_t size, const char *text)
 {
 	size_t i;
 
@@ -44,7 +43,7 @@ static bool take_number(const char *name, const char *text, double low, double h
 
 	if (read_number(text, low, high, value))
 		return true;
-	show(shown, sizeof(shown), text);
+	opts_show(shown, sizeof(shown), text);
 	snprintf(error, ERROR_SIZE, "%s: want a number from %g to %g, not \"%s\"", name, low, high, shown);
 	return false;
 }
@@ -60,9 +59,12 @@ static bool take_text(const struct opts_extra *x, const char *text, char error[E
 	for (size_t i = 0; x->choices && x->choices[i]; i++) {
 		if (strcmp(text, x->choices[i]) == 0)
 			return true;
-		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s", i ? ", " : "", x->choices[i]);
+		/* snprintf returns what it would have needed. */
+		if (length < sizeof(names))
+			length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s", i ? ", " : "",
+						   x->choices[i]);
 	}
-	show(shown, sizeof(shown), text);
+	opts_show(shown, sizeof(shown), text);
 	snprintf(error, ERROR_SIZE, "%s: want %s, not \"%s\"", x->name, x->choices ? names : "a value", shown);
 	return false;
 }
@@ -87,6 +89,8 @@ bool opts_parse(struct opts *opts, const struct opts_extra *extra, int argc, cha
 	const struct opts_extra common[] = {
 		{ .name = "--seconds", .low = SECONDS_LOW, .high = SECONDS_HIGH, .value = &opts->seconds },
 		{ .name = "--cpus", .text = &opts->cpus },
+		{ .name = "--widen", .text = &opts->widen },
+		{ .name = "--cgroup", .text = &opts->cgroup },
 		{ .name = "--help", .flag = &opts->help },
 		{ .name = "--version", .flag = &opts->version },
 		{ 0 },
@@ -100,7 +104,7 @@ bool opts_parse(struct opts *opts, const struct opts_extra *extra, int argc, cha
 
 		found = found ? found : find(extra, arg, length);
 		if (!found) {
-			show(shown, sizeof(shown), arg);
+			opts_show(shown, sizeof(shown), arg);
 			snprintf(error, ERROR_SIZE, "%s \"%s\" (see --help)",
 				 arg[0] == '-' ? "unknown option" : "no operand is wanted, got", shown);
 			return false;
@@ -134,6 +138,8 @@ void opts_print(const struct opts *opts, const char *name, const char *what, con
 	printf("  --seconds S        time box, set-up included (%g to %g, default %g)\n", SECONDS_LOW, SECONDS_HIGH,
 	       opts->seconds);
 	printf("  --cpus LIST        CPUs to use, like 0-3,7 (default: all that are allowed)\n");
+	printf("  --widen LIST       CPUs to use where fewer are allowed; what is refused stays out\n");
+	printf("  --cgroup DIR       cgroup to join where a cpuset keeps it from these\n");
 	for (; extra && extra->name; extra++) {
 		char left[40];
 

@@ -29,6 +29,7 @@ struct opts_extra {
 struct opts {
 	double seconds;   /* time box, set-up included */
 	const char *cpus; /* cpulist, NULL: all allowed */
+	const char *widen, *cgroup; /* see widen.h; NULL: stay */
 	bool help, version;
 };
 
@@ -37,6 +38,9 @@ struct opts {
  * without newline in `error`, for anything that is not understood.
  */
 bool opts_parse(struct opts *opts, const struct opts_extra *extra, int argc, char **argv, char error[ERROR_SIZE]);
+
+/* What a user typed, shortened to `size` - 1 characters and printable. */
+void opts_show(char *out, size_t size, const char *text);
 
 /* Prints --help or --version on stdout. */
 void opts_print(const struct opts *opts, const char *name, const char *what, const struct opts_extra *extra);

@@ -14,7 +14,6 @@ bool pools_map(struct pools *p, const struct topo *topo, double max_mb, size_t e
 	const size_t n = (size_t)topo->n, max = max_mb > 0 ? (size_t)(max_mb * 1e6) : SIZE_MAX;
 
 	p->size = stream_size(topo->llc, memory_available(), max, topo->n);
-	elements = elements ? elements : p->size.step;
 	p->of = calloc((size_t)topo->n_nodes, sizeof(*p->of));
 	p->misplaced = calloc(n, sizeof(*p->misplaced));
 	if (!p->of || !p->misplaced) {

@@ -22,8 +22,8 @@ struct pools {
 };
 
 /*
- * Maps all, in blocks of arrays of `elements` (0: as the size's step says), `max_mb` at
- * most (10^6 bytes; 0: no limit of its own). False, and one line in `error`.
+ * Maps all, in blocks of arrays of `elements`, `max_mb` at most (10^6 bytes; 0: no limit
+ * of its own). False, and one line in `error`.
  */
 bool pools_map(struct pools *p, const struct topo *topo, double max_mb, size_t elements, char error[ERROR_SIZE]);
 

@@ -20,7 +20,28 @@ struct team {
  */
 bool team_run(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared);
 
+/*
+ * The same, but waits until `until` (clock_now) at the latest. False and ETIME: members are
+ * still at work, on all that they were given; nothing is left to do but to report and _exit.
+ */
+bool team_run_until(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared, double until);
+
 /* Waits until every member is here. */
 void team_meet(struct team *team);
+
+/* The same; what team_lost says begins here. */
+void team_start(struct team *team);
+
+/*
+ * What the last team lost while it worked because members were not running: something else
+ * had their CPU, or a quota or a hypervisor held them. Shares from 0 to 1.
+ */
+struct team_lost {
+	double share; /* of all members' time: of the rates that each keeps at its own pace */
+	double most;  /* of one member's time; */
+	int cpu;      /* its CPU, -1: there was no team */
+};
+
+struct team_lost team_lost(void);
 
 #endif

@@ -7,8 +7,7 @@
 /* Larger than any CPU number: a bound against "0-4294967295". */
 #define MAX_CPU 65535
 
-/* "0-3,7" and nothing else; hwloc's own parser forgives too much. */
-static bool parse_cpulist(hwloc_bitmap_t set, const char *text)
+bool topo_parse(hwloc_bitmap_t set, const char *text)
 {
 	const char *p = text;
 
@@ -38,17 +37,18 @@ static bool restrict_to(hwloc_bitmap_t set, const char *cpus, char error[ERROR_S
 {
 	hwloc_bitmap_t wanted = hwloc_bitmap_alloc();
 	bool good = false;
-	char *have = NULL;
+	char *have = NULL, shown[41];
 
+	opts_show(shown, sizeof(shown), cpus);
 	if (wanted == NULL) {
 		snprintf(error, ERROR_SIZE, "out of memory");
 		return false;
 	}
-	if (!parse_cpulist(wanted, cpus)) {
-		snprintf(error, ERROR_SIZE, "--cpus: want a list like 0-3,7, not \"%.40s\"", cpus);
+	if (!topo_parse(wanted, cpus)) {
+		snprintf(error, ERROR_SIZE, "--cpus: want a list like 0-3,7, not \"%s\"", shown);
 	} else if (!hwloc_bitmap_isincluded(wanted, set)) {
 		hwloc_bitmap_list_asprintf(&have, set);
-		snprintf(error, ERROR_SIZE, "--cpus: %.40s is not among the allowed CPUs %.100s", cpus,
+		snprintf(error, ERROR_SIZE, "--cpus: %s is not among the allowed CPUs %.100s", shown,
 			 have ? have : "?");
 	} else {
 		hwloc_bitmap_copy(set, wanted);

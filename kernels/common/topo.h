@@ -36,6 +36,9 @@ bool topo_load(struct topo *t, const char *cpus, char error[ERROR_SIZE]);
 bool topo_pick(struct topo *t, hwloc_topology_t machine, hwloc_const_cpuset_t allowed, const char *cpus,
 	       char error[ERROR_SIZE]);
 
+/* "0-3,7" and nothing else; hwloc's own parser forgives too much. */
+bool topo_parse(hwloc_bitmap_t set, const char *list);
+
 /* A set of n CPUs, `*size` bytes, for CPU_FREE. NULL: out of memory. */
 cpu_set_t *topo_set(const int *cpus, int n, size_t *size);
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cblas.h>
 
@@ -25,7 +26,19 @@
 static const struct dgemm_size probe_size = { 256, 256 }; /* 34 MFLOP: how fast is a core? */
 #define PROBES 3
 #define PROBE_BYTES ((size_t)2 << 20) /* for each matrix: a huge page, so that touching one is seen */
-#define PROBE_SHARE 0.1               /* of the box, for each kind of probe, or one */
+#define TOUCH_SHARE 0.1               /* of the box, for probes of touching, or one */
+
+/*
+ * A CFS quota lets a core run for some milliseconds at full speed and stops it for the rest of
+ * 100 ms: what counts is the work in all of a share of the box. A core that was stopped in it
+ * is looked at for longer, so that one detour does not weigh as much.
+ */
+#define PROBE_SHARE 0.05
+#define PROBE_MOST 0.15
+#define PROBE_STEADY 0.75 /* of the best probe's rate, or it was stopped */
+
+/* A call that is at work at the end of the box has so much of it more; then it counts as unfinished. */
+#define LATE_SHARE 0.25
 
 #define SEED 20260101 /* the same work on every node */
 
@@ -34,7 +47,7 @@ static struct {
 	struct dgemm_core *cores;
 	struct dgemm_size size;
 	size_t room;
-	double end;
+	double started, end;
 	atomic_bool no_memory;
 	atomic_bool no_reference; /* a first result was wrong: nothing to compare the others with */
 } s;
@@ -49,6 +62,28 @@ static void multiply(const struct exact *m, double *c)
 	blasint n = (blasint)m->n, k = (blasint)m->k;
 
 	cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, k, 1.0, m->a, k, m->b, n, 1.0, c, n);
+}
+
+/* A call at full size. */
+static double call(struct dgemm_core *core, double *c)
+{
+	const double from = clock_now();
+	double seconds;
+
+	core->live.thread = gettid();
+	core->live.since = from;
+	core->live.begun++;
+	multiply(&core->shared->inputs, c);
+	seconds = clock_now() - from;
+	core->live.seconds = core->live.seconds + seconds;
+	core->live.since = 0;
+	return seconds;
+}
+
+static void found(struct dgemm_core *core, struct exact_fault fault)
+{
+	core->fault = fault;
+	core->live.faulty = fault.what != EXACT_RIGHT;
 }
 
 static void *map(size_t bytes)
@@ -66,36 +101,43 @@ static void unmap(void *p, size_t bytes)
 		munmap(p, bytes);
 }
 
-/* One probe at least, and more while there is time. */
-static bool probes_more(int done, double start)
+/* Any detour only makes it slower, so the best counts: seconds a byte. One at least, and more while there is time. */
+static double probe_touch(char *memory)
 {
-	return done == 0 || (done < PROBES && clock_now() - start < PROBE_SHARE * (s.end - start));
+	const double start = clock_now();
+	double best = INFINITY;
+
+	for (int i = 0; i < PROBES && (i == 0 || clock_now() - start < TOUCH_SHARE * (s.end - s.started)); i++) {
+		const double from = clock_now();
+
+		memset(memory + (size_t)i * PROBE_BYTES, 0, PROBE_BYTES);
+		best = fmin(best, clock_now() - from);
+	}
+	return best / (double)PROBE_BYTES;
 }
 
-/* Any detour only makes a probe slower, so the best counts, of touching memory, too. */
 static void probe(struct dgemm_core *core, char *memory)
 {
 	const struct exact small = { .n = probe_size.n, .k = probe_size.k, .seed = SEED, .a = (double *)memory,
 				     .b = (double *)(memory + PROBE_BYTES) };
-	double start = clock_now(), from, best = INFINITY;
+	const double box = s.end - s.started;
+	double start, from, now, best = INFINITY, mean;
+	int n = 0;
 
-	for (int i = 0; probes_more(i, start); i++) {
-		from = clock_now();
-		memset(memory + (size_t)i * PROBE_BYTES, 0, PROBE_BYTES);
-		best = fmin(best, clock_now() - from);
-	}
-	core->touch = best / (double)PROBE_BYTES;
+	core->touch = probe_touch(memory);
 	exact_inputs(&small);
 	/* The first call initialises OpenBLAS and raises the clock. */
 	multiply(&small, (double *)(memory + 2 * PROBE_BYTES));
-	start = clock_now();
-	best = INFINITY;
-	for (int i = 0; probes_more(i, start); i++) {
-		from = clock_now();
+	start = now = clock_now();
+	do {
+		from = now;
 		multiply(&small, (double *)(memory + 2 * PROBE_BYTES));
-		best = fmin(best, clock_now() - from);
-	}
-	core->flops = dgemm_flop(probe_size) / best;
+		now = clock_now();
+		best = fmin(best, now - from);
+		mean = (now - start) / ++n;
+	} while (now - start < (mean * PROBE_STEADY < best ? PROBE_SHARE : PROBE_MOST) * box);
+	core->flops = dgemm_flop(probe_size) / mean;
+	core->touch *= mean / best;
 }
 
 /* The slowest core decides. */
@@ -134,8 +176,8 @@ static void make_reference(struct dgemm_core *core)
 	struct dgemm_shared *m = core->shared;
 	uint64_t random = 1;
 
-	multiply(&m->inputs, m->reference);
-	core->fault = exact_verify(&m->inputs, m->reference, &random);
+	(void)call(core, m->reference);
+	found(core, exact_verify(&m->inputs, m->reference, &random));
 	if (core->fault.what != EXACT_RIGHT)
 		s.no_reference = true;
 }
@@ -143,7 +185,7 @@ static void make_reference(struct dgemm_core *core)
 static void compare(struct dgemm_core *core)
 {
 	if (core->fault.what == EXACT_RIGHT)
-		core->fault = exact_compare(&core->shared->inputs, core->c, core->shared->reference);
+		found(core, exact_compare(&core->shared->inputs, core->c, core->shared->reference));
 }
 
 /*
@@ -167,12 +209,10 @@ static void measure(struct dgemm_core *core)
 
 	/* Until the next call would end after the box; one call at least. */
 	do {
-		double from = clock_now(), called;
+		const double from = clock_now();
 
 		memset(core->c, 0, dgemm_result(s.size));
-		called = clock_now();
-		multiply(&core->shared->inputs, core->c);
-		core->busy += clock_now() - called;
+		core->busy += call(core, core->c);
 		core->mhz[core->calls++ % DGEMM_SAMPLES] = clock_under_load();
 		compare(core);
 		last = clock_now() - from;
@@ -218,8 +258,8 @@ static void work(struct team *team, int member, void *unused)
 		if (core->leads)
 			make_reference(core);
 		else
-			multiply(&core->shared->inputs, core->c);
-		team_meet(team);
+			(void)call(core, core->c);
+		team_start(team);
 		if (!s.no_reference) {
 			if (!core->leads)
 				compare(core);
@@ -233,6 +273,7 @@ static int run(const struct topo *topo, double started, double end)
 {
 	/* Debian's OpenBLAS has threads of its own; the team is the only one here. */
 	openblas_set_num_threads(1);
+	s.started = started;
 	s.end = end;
 	s.room = memory_available() / 2;
 	s.nodes = calloc((size_t)topo->n_nodes, sizeof(*s.nodes));
@@ -244,11 +285,15 @@ static int run(const struct topo *topo, double started, double end)
 		s.cores[i].leads = topo->rank[i] == 0;
 		s.cores[i].shared = &s.nodes[topo->node_of[i]];
 	}
-	if (!team_run(topo, work, NULL))
-		return kernel_fail("a thread cannot be started on its CPU: %s", strerror(errno));
+	if (!team_run_until(topo, work, NULL, end + LATE_SHARE * (end - started))) {
+		if (errno != ETIME)
+			return kernel_fail("a thread cannot be started on its CPU: %s", strerror(errno));
+		/* Cores are still in OpenBLAS, which must not be closed under them. */
+		_exit(dgemm_report(topo, s.cores, s.size, started, true));
+	}
 	if (s.no_memory)
 		return kernel_fail("memory cannot be mapped: %s", strerror(ENOMEM));
-	return dgemm_report(topo, s.cores, s.size, started);
+	return dgemm_report(topo, s.cores, s.size, started, false);
 }
 
 const struct kernel kernel = {

@@ -2,6 +2,7 @@
 #ifndef SYSCHECK_DGEMM_H
 #define SYSCHECK_DGEMM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "common/topo.h"
@@ -19,15 +20,27 @@ struct dgemm_shared {
 struct dgemm_core {
 	struct dgemm_shared *shared;
 	double *c;
-	double flops, touch; /* the best of the probes; s/byte */
+	double flops, touch; /* of the probes; s/byte */
 	double busy;         /* seconds in counted calls */
 	long calls;
 	double mhz[DGEMM_SAMPLES]; /* after each of them */
 	struct exact_fault fault; /* the first */
 	bool leads; /* is its NUMA node's first core, which prepares what the others share */
+	/* What another thread may read while this one is at work. */
+	struct {
+		atomic_long begun;     /* calls, the warm-up included */
+		_Atomic double seconds; /* in those that ended */
+		_Atomic double since;  /* clock_now when the one at work began; 0: none is */
+		atomic_int thread;     /* that works on it */
+		atomic_bool faulty;    /* `fault` is there */
+	} live;
 } __attribute__((aligned(128)));
 
-/* Prints what the cores found. Returns the exit code. */
-int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size, double started);
+/*
+ * Prints what the cores found. Returns the exit code. With `unfinished`, cores are still
+ * at work: what they have begun counts as done, so that rates are the most that they can be.
+ */
+int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size, double started,
+		 bool unfinished);
 
 #endif

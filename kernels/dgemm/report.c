@@ -4,10 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cblas.h>
 
 #include "chain.h"
+#include "common/clock.h"
 #include "common/kernel.h"
 #include "common/stats.h"
 
@@ -31,20 +33,50 @@ static double clock_limit(const struct topo *topo)
 	return lowest;
 }
 
-static void report_cores(struct result *r, const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size,
-			 double *rates, double *clocks)
+/*
+ * All work over all time, no median: a core that is stopped for a part of every 10 ms does
+ * most short calls undisturbed. NaN: no calls, where a first result was wrong.
+ */
+static double rate_of(const struct dgemm_core *core, struct dgemm_size size)
 {
+	return core->calls ? dgemm_flop(size) * (double)core->calls / core->busy * 1e-9 : NAN;
+}
+
+/* Nothing in a call waits for anything: one that sleeps hangs, however slow or often stopped a core is. */
+static bool sleeps(const struct dgemm_core *core)
+{
+	char path[64], text[512], *state = NULL;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", core->live.thread);
+	f = core->live.since > 0 ? fopen(path, "re") : NULL;
+	/* pid (comm) state */
+	if (f && fgets(text, sizeof(text), f))
+		state = strrchr(text, ')');
+	if (f)
+		fclose(f);
+	return state && strncmp(state, ") S", 3) == 0;
+}
+
+/* The most that it can be: the call at work, done now. */
+static double most_of(const struct dgemm_core *core, struct dgemm_size size, double now)
+{
+	const double since = core->live.since;
+
+	return dgemm_flop(size) * (double)core->live.begun / (core->live.seconds + (since > 0 ? now - since : 0)) * 1e-9;
+}
+
+static void report_cores(struct result *r, const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size,
+			 double *rates, double *clocks, bool unfinished)
+{
+	const double now = clock_now();
 	int slowest = 0, lowest = 0;
 	double sum = 0;
 
 	for (int i = 0; i < topo->n; i++) {
-		/*
-		 * All work over all time, no median: a core that is stopped for a part of
-		 * every 10 ms does most short calls undisturbed. No calls where a first result
-		 * was wrong.
-		 */
-		rates[i] = cores[i].calls ? dgemm_flop(size) * (double)cores[i].calls / cores[i].busy * 1e-9 : NAN;
-		clocks[i] = median_mhz(&cores[i]);
+		rates[i] = unfinished ? most_of(&cores[i], size, now) : rate_of(&cores[i], size);
+		/* Samples are still written while the core is at work. */
+		clocks[i] = unfinished ? NAN : median_mhz(&cores[i]);
 		sum += rates[i];
 		slowest = rates[i] < rates[slowest] ? i : slowest;
 		lowest = clocks[i] < clocks[lowest] ? i : lowest;
@@ -70,29 +102,48 @@ static void report_cores(struct result *r, const struct topo *topo, struct dgemm
 	result_number(r, "clock_limit_mhz", clock_limit(topo));
 }
 
-int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size, double started)
+/* What is at work bounds the rate: on every core a call that makes progress. Else an exit code. */
+static int check_unfinished(const struct topo *topo, const struct dgemm_core *cores)
 {
-	double *rates = calloc((size_t)topo->n, sizeof(double)), *clocks = calloc((size_t)topo->n, sizeof(double));
+	for (int i = 0; i < topo->n; i++) {
+		if (cores[i].live.begun == 0)
+			return kernel_fail("cpu %d: nothing was measured within the time box", topo->cpus[i]);
+		if (sleeps(&cores[i]))
+			return kernel_fail("cpu %d: OpenBLAS hangs", topo->cpus[i]);
+	}
+	return EXIT_MEASURED;
+}
+
+int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size, double started,
+		 bool unfinished)
+{
+	double *rates, *clocks;
 	const struct dgemm_core *bad = NULL;
 	char error[200], what[160];
 	struct result r;
 	long calls = 0;
 
+	if (unfinished && check_unfinished(topo, cores) != EXIT_MEASURED)
+		return EXIT_COULD_NOT;
+	rates = calloc((size_t)topo->n, sizeof(double));
+	clocks = calloc((size_t)topo->n, sizeof(double));
 	if (!rates || !clocks) {
 		free(rates);
 		free(clocks);
 		return kernel_fail("out of memory");
 	}
 	for (int i = topo->n - 1; i >= 0; i--) {
-		calls += cores[i].calls;
-		bad = cores[i].fault.what != EXACT_RIGHT ? &cores[i] : bad;
+		calls += unfinished ? cores[i].live.begun : cores[i].calls;
+		bad = cores[i].live.faulty ? &cores[i] : bad;
 	}
 	if (bad) {
 		exact_describe(&bad->fault, what, sizeof(what));
 		snprintf(error, sizeof(error), "cpu %d: %s", topo->cpus[bad - cores], what);
 	}
 	kernel_begin(&r, bad ? error : NULL);
-	report_cores(&r, topo, cores, size, rates, clocks);
+	if (unfinished)
+		kernel_unfinished(&r, "calls were still at work at the end of the time box");
+	report_cores(&r, topo, cores, size, rates, clocks, unfinished);
 	result_integer(&r, "n", (long long)size.n);
 	result_integer(&r, "k", (long long)size.k);
 	result_integer(&r, "calls", calls);

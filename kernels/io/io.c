@@ -27,8 +27,12 @@
 /* One request as dd bs=1M makes it, so that an admin can compare; less where there is no room. */
 #define CHUNK ((size_t)1 << 20)
 #define CHUNK_LEAST ((size_t)1 << 16)
-/* Where writes only reach the page cache: a bound for what the next sync may take. */
-#define SYNC_EVERY ((size_t)16 << 20)
+/*
+ * Where writes only reach the page cache: what the next sync may have to write. Twice as much
+ * as before while a sync takes less than this share of the time that is left.
+ */
+#define SYNC_MOST ((size_t)16 << 20)
+#define SYNC_SHARE 0.05
 #define FREE_SHARE 100
 /* Enough for a 99th percentile; a shared server is not to be kept busy for more. */
 #define MAX_SYNCS 4096
@@ -82,6 +86,7 @@ static bool open_file(bool named)
 
 static int write_phase(double until)
 {
+	size_t every = s.chunk, waiting = 0;
 	double from, now;
 
 	do {
@@ -90,9 +95,18 @@ static int write_phase(double until)
 		if (!direct_transfer(&s.file, true, s.buffer, s.chunk, s.written))
 			return fail("write");
 		s.written += s.chunk;
-		if (!s.file.on && s.written % SYNC_EVERY == 0 && fdatasync(s.file.fd) != 0)
-			return fail("fdatasync");
+		waiting += s.file.on ? 0 : s.chunk;
 		now = clock_now();
+		if (waiting >= every) {
+			const double sync_from = now;
+
+			if (fdatasync(s.file.fd) != 0)
+				return fail("fdatasync");
+			now = clock_now();
+			waiting = 0;
+			if (every < SYNC_MOST && now - sync_from < SYNC_SHARE * (until - now))
+				every *= 2;
+		}
 		s.write_s += now - from;
 	} while (s.written + s.chunk <= s.limit && now < until);
 	/* A rate counts what is on the disk. */

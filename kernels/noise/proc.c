@@ -111,9 +111,9 @@ void table_free(struct table *t)
 	*t = (struct table){ 0 };
 }
 
-void table_read(struct table *t, const char *path, const struct topo *topo)
+void table_parse(struct table *t, char *text, const struct topo *topo)
 {
-	char *text = slurp(path), *save = NULL, *line = text ? strtok_r(text, "\n", &save) : NULL;
+	char *save = NULL, *line = strtok_r(text, "\n", &save);
 	size_t lines = 0, words = 1, columns;
 	int *column_of = NULL;
 
@@ -144,6 +144,13 @@ void table_read(struct table *t, const char *path, const struct topo *topo)
 	}
 end:
 	free(column_of);
+}
+
+void table_read(struct table *t, const char *path, const struct topo *topo)
+{
+	char *text = slurp(path), none[] = "";
+
+	table_parse(t, text ? text : none, topo);
 	free(text);
 }
 
@@ -279,20 +286,30 @@ void threads_subtract(struct threads *t, struct threads *now, bool complete)
 	*t = *now;
 }
 
-void thread_name(struct thread *t, bool process)
+void thread_parse(struct thread *t, char *text, bool process)
 {
-	char path[96], text[512], *end;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", t->pid, process ? t->pid : t->tid);
 	/* pid (comm) state ...: a comm may hold anything, ") " too, so its end is the last one. */
-	if (!peek(path, text, sizeof(text)) || !(end = strrchr(text, ')')) || !strchr(text, '(')) {
+	char *from = strchr(text, '('), *end = from ? strrchr(from, ')') : NULL;
+
+	if (!end) {
 		snprintf(t->comm, sizeof(t->comm), "(ended)");
+		t->cpu = -1;
 		return;
 	}
 	*end = '\0';
-	snprintf(t->comm, sizeof(t->comm), "%s", strchr(text, '(') + 1);
+	snprintf(t->comm, sizeof(t->comm), "%s", from + 1);
 	/* Field 39 of proc(5); field 3 comes next. */
 	for (int field = 2; field < 39 && end; field++)
 		end = strchr(end + 1, ' ');
 	t->cpu = end && !process ? (int)strtol(end + 1, NULL, 10) : -1;
+}
+
+void thread_name(struct thread *t, bool process)
+{
+	char path[96], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", t->pid, process ? t->pid : t->tid);
+	if (!peek(path, text, sizeof(text)))
+		text[0] = '\0';
+	thread_parse(t, text, process);
 }

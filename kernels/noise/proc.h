@@ -31,6 +31,9 @@ struct table {
 	size_t n;
 };
 
+/* Of a file's text, which is changed; empty if it is none. */
+void table_parse(struct table *t, char *text, const struct topo *topo);
+
 /* Empty if the file cannot be read. */
 void table_read(struct table *t, const char *path, const struct topo *topo);
 
@@ -50,6 +53,9 @@ void threads_subtract(struct threads *t, struct threads *now, bool complete);
 
 /* The most CPU time first. */
 void threads_sort(struct threads *t);
+
+/* comm, and the last CPU, of the text of /proc/PID/task/TID/stat, which is changed. */
+void thread_parse(struct thread *t, char *text, bool process);
 
 /* Fills in comm, and the last CPU if a thread is asked for, not its process. */
 void thread_name(struct thread *t, bool process);

@@ -195,7 +195,7 @@ static void work(struct team *team, int member, void *shared)
 	/* The same work on all cores: a slow core shows. */
 	if (member == 0 && s->mode != NOISE_DETOUR)
 		s->work = steps_for(s, s->mode == NOISE_FWQ ? s->quantum_us : UNIT_US);
-	team_meet(team);
+	team_start(team);
 	core->from = ticks_mark(s->counter);
 	if (core->no_memory)
 		core->span = 0;

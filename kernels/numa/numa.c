@@ -54,6 +54,8 @@ static struct {
 	struct tally *tallies;  /* of each cell: bandwidth */
 	double *bandwidth;      /* the same, at the end */
 	double *latency;        /* [cell][round]; at the end [cell]: the medians */
+	int rounds;             /* of latency: those that there was time for */
+	bool late;
 	double huge_pct;
 	struct latency_caches caches;
 	char error[ERROR_SIZE]; /* could not run */
@@ -78,6 +80,16 @@ static void touched(void)
 					      s.rows * s.memory.nodes.n * s.plan.rounds);
 }
 
+/* After a round: a very slow node has time for no other. For all members alike. */
+static bool is_late(struct team *team, int member, double until)
+{
+	team_meet(team);
+	if (member == 0)
+		s.late = clock_now() > until;
+	team_meet(team);
+	return s.late;
+}
+
 static void measure_bandwidth(struct team *team, int member)
 {
 	const struct topo *topo = team->topo;
@@ -96,6 +108,8 @@ static void measure_bandwidth(struct team *team, int member)
 		if (member == 0)
 			pool_tally(&s.tallies[at], s.work, topo->n);
 		team_meet(team);
+		if (at + 1 == cells && is_late(team, member, phase_from + cells * s.plan.rounds * s.plan.bandwidth))
+			break;
 	}
 }
 
@@ -140,7 +154,7 @@ static void measure_latency(struct team *team, int member)
 		if (leads && row == home)
 			chase_lay(&s.chases[c]);
 	}
-	team_meet(team);
+	team_start(team);
 	phase_from = clock_now();
 	for (int i = 0; i < cells * s.plan.rounds; i++) {
 		int at = i % cells, to = at % s.memory.nodes.n;
@@ -153,6 +167,12 @@ static void measure_latency(struct team *team, int member)
 				chase_failed(team->topo->cpus[member], "the memory of node", s.memory.nodes.ids[to]);
 		}
 		team_meet(team);
+		if (at + 1 < cells)
+			continue;
+		if (member == 0)
+			s.rounds = i / cells + 1;
+		if (is_late(team, member, phase_from + cells * s.plan.rounds * s.plan.latency))
+			break;
 	}
 }
 
@@ -212,7 +232,9 @@ static int report(const struct topo *topo, double started)
 		if (s.wrong[0] == '\0')
 			(void)pool_wrong(&s.memory.pools[c], s.memory.nodes.ids[c], s.wrong);
 	}
-	stats_medians(s.latency, cells, (size_t)s.plan.rounds);
+	for (size_t i = 0; i < cells * (size_t)s.rounds; i++)
+		s.latency[i] = s.latency[i / (size_t)s.rounds * (size_t)s.plan.rounds + i % (size_t)s.rounds];
+	stats_medians(s.latency, cells, (size_t)s.rounds);
 	for (size_t i = 0; i < cells; i++)
 		s.bandwidth[i] = tally_rate(&s.tallies[i]) * 1e-9;
 	if (!matrix_summarise(&latency, &ns) || !matrix_summarise(&bandwidth, &gbs))
@@ -236,7 +258,7 @@ static int report(const struct topo *topo, double started)
 	matrix_report(&bandwidth, &r, "bandwidth", "gbs");
 	latency_report(&s.caches, &r, "cache_latency");
 	result_bool(&r, "bound", s.memory.nodes.bound);
-	result_integer(&r, "rounds", s.plan.rounds);
+	result_integer(&r, "rounds", s.rounds);
 	result_number(&r, "memory_mb", bytes / 1e6);
 	result_string(&r, "limit", stream_limit_name(s.memory.limit));
 	result_number(&r, "llc_mb", (double)s.memory.llc / 1e6);

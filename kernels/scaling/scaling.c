@@ -43,6 +43,8 @@ static struct {
 	double *gbs[CURVES];   /* the same, at the end */
 	struct pools pools;
 	struct pool_work *work; /* each member's, at the point at work */
+	int rounds;             /* those that there was time for */
+	bool late;
 } s;
 
 static void measure_point(struct team *team, int member, const int *order, int threads, double until, struct tally *t)
@@ -70,18 +72,25 @@ static void work(struct team *team, int member, void *shared)
 	(void)shared;
 	if (member == 0)
 		s.plan.point = plan_point_now(s.plan.point, s.end - clock_now(), s.n_counts * s.curves * s.plan.rounds);
-	team_meet(team);
+	team_start(team);
 	/*
 	 * Rounds outermost: a disturbance hits one value of each point. Ends as planned from
 	 * here: what waiting cost, the next point makes up for.
 	 */
 	until = clock_now();
-	for (int round = 0; placed && round < s.plan.rounds; round++)
+	for (int round = 0; placed && round < s.plan.rounds && !s.late; round++) {
 		for (int curve = 0; curve < s.curves; curve++)
 			for (int i = 0; i < s.n_counts; i++) {
 				until += s.plan.point;
 				measure_point(team, member, s.order[curve], s.counts[i], until, &s.tallies[curve][i]);
 			}
+		/* A very slow node has time for no other round. */
+		if (member == 0) {
+			s.rounds = round + 1;
+			s.late = clock_now() > until + (s.plan.rounds - s.rounds) * s.n_counts * s.curves * s.plan.point;
+		}
+		team_meet(team);
+	}
 	pool_verify(&s.pools.of[team->topo->node_of[member]], team->topo->cpus[member]);
 	team_meet(team);
 	pools_unmap(&s.pools, team->topo, member);
@@ -143,7 +152,7 @@ static int report(const struct topo *topo, double started)
 		result_integer(&r, "knee_spread_threads", s.counts[plan_reaches(s.gbs[SPREAD], s.n_counts, KNEE)]);
 	result_number(&r, "node_best_gbs", largest(compact, first));
 	result_integer(&r, "node_saturated_threads", s.counts[plan_reaches(compact, first, SATURATED)]);
-	result_integer(&r, "rounds", s.plan.rounds);
+	result_integer(&r, "rounds", s.rounds);
 	result_number(&r, "array_mb", bytes / 3e6);
 	result_number(&r, "llc_mb", (double)topo->llc / 1e6);
 	result_string(&r, "limit", stream_limit_name(s.pools.size.limit));

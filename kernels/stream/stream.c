@@ -3,12 +3,15 @@
  * operations (copy, scale, add, triad). A tuned variant, no "STREAM benchmark result".
  *
  * Every core has its own part of the three arrays, bound to its NUMA node; that its pages
- * are there is checked. All values are small integers: every operation is exact and
- * every element is verified at the end.
+ * are there is checked. The cores work through their parts in common windows of time, each
+ * at its own pace: with a barrier after each pass, as in STREAM, all wait for the one core
+ * that the system has just stopped, and the rate is that of the neighbours' scheduling.
+ * All values are small integers: every operation is exact and every element is verified
+ * at the end.
  */
 #include <errno.h>
 #include <math.h>
-#include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,18 +22,10 @@
 #include "common/pools.h"
 #include "common/tally.h"
 #include "common/team.h"
+#include "windows.h"
 
-/*
- * scale: b = 3c, triad: a = b - c. One cycle is c = a, b = 3a, c = a + b = 4a,
- * a = b - c = -a: nothing grows, and a write that was lost shows as a wrong sign.
- */
-#define SCALE 3.0
-#define TRIAD (-1.0)
-
-enum { COPY, SCALED, ADD, TRIADED, OPS };
-
-static const char *const op_names[OPS] = { "copy", "scale", "add", "triad" };
-static const double op_arrays[OPS] = { 2, 2, 3, 3 }; /* read or written, as STREAM counts */
+static const char *const op_names[STREAM_OPS] = { "copy", "scale", "add", "triad" };
+static const double op_arrays[STREAM_OPS] = { 2, 2, 3, 3 }; /* read or written, as STREAM counts */
 
 /*
  * First touch takes this share of the time box at most; the second, while all that is
@@ -42,148 +37,258 @@ static const double op_arrays[OPS] = { 2, 2, 3, 3 }; /* read or written, as STRE
 /* munmap takes this share of the time that touching them took. */
 #define UNMAP_SHARE 0.25
 
-/* A second pass may exceed the box by this share: the first one counts only if it is the only one. */
-#define LATE_SHARE 0.25
+/* Verifying takes up to so many times as long as moving the same: three comparisons an element. */
+#define VERIFY_COST 2.0
 
-/* A member's, in the cycle at work; in cache lines of its own. */
-struct times {
-	double from[OPS], to[OPS];
-} __attribute__((aligned(128)));
+/*
+ * Blocks between two readings of the clock, 512 KiB of each array: 0.1 ms of a core, on a
+ * 50 times slower node of 128 cores 30 ms. The fence at the end and the prefetchers' first lines are 0.3 us.
+ */
+#define CHUNK ((size_t)8)
+
+/* Of a block: its elements of b and c are so many times those of a. */
+struct factors {
+	int32_t b, c;
+};
 
 static struct {
 	struct pools pools;
-	struct times *times;
-	double end, latest;
+	struct factors *factors;  /* of each block, one pool's after the other's */
+	struct windows windows;
+	struct pool_work *work;   /* [window][member] */
+	struct pool_work *sums;   /* for rates_of: of each member, in all windows and in one */
+	double rates[WINDOWS_MOST];
+	double end;
 	const struct ops *ops;
-	struct tally *tallies; /* see tally_of */
-	double *rates;         /* theirs */
-	long cycles;
 	double huge_pct;
-	atomic_bool stop;
 } s;
 
-/* An operation on a NUMA node, or on all of them (node n_nodes). */
-static struct tally *tally_of(int node, int op)
-{
-	return &s.tallies[node * OPS + op];
-}
-
-/* n elements, of the member's blocks from the first one on. */
-static void run_op(const struct pool *pool, size_t first, size_t n, int op)
-{
-	double *a = pool_array(pool, first, POOL_A), *b = pool_array(pool, first, POOL_B), *c = pool_array(pool, first, POOL_C);
-
-	switch (op) {
-	case COPY:
-		s.ops->copy(c, a, n);
-		break;
-	case SCALED:
-		s.ops->scale(b, c, SCALE, n);
-		break;
-	case ADD:
-		s.ops->add(c, a, b, n);
-		break;
-	default:
-		s.ops->triad(a, b, c, TRIAD, n);
-	}
-}
-
-/* Of one array, of all cores. */
-static double array_bytes(const struct topo *topo)
-{
-	return (double)(s.pools.share * s.pools.of[0].elements * sizeof(double)) * topo->n;
-}
+/* A member on its way through its part. */
+struct walk {
+	struct pool *pool;
+	struct factors *factors; /* of its first block */
+	size_t first, at;
+	bool odd;                /* passes are even and odd in turn */
+	double began, now;       /* clock_now */
+	double bytes;            /* moved since it began */
+};
 
 /*
- * One member does the accounting while the others wait. The time is that of the
- * slowest: from the first start to the last end, on the node in question.
+ * The newer of b and c, and a, give the other: from k a it becomes k a, -k a or (k + 1) a.
+ * Nothing grows faster than by 1, whichever operation follows whichever, and a write that
+ * was lost is carried to the end.
  */
-static void note_cycle(const struct topo *topo, double cycle_from)
+static void run_op(struct walk *w, size_t blocks, int op)
 {
-	const double now = clock_now(), cycle = now - cycle_from;
+	const size_t block = w->first + w->at, n = blocks * w->pool->elements;
+	const double *a = pool_array(w->pool, block, POOL_A);
+	const double *from = pool_array(w->pool, block, w->odd ? POOL_B : POOL_C);
+	double *to = pool_array(w->pool, block, w->odd ? POOL_C : POOL_B);
 
-	for (int node = 0; node <= topo->n_nodes; node++) {
-		for (int op = 0; op < OPS; op++) {
-			struct tally *t = tally_of(node, op);
-			const int cores = node < topo->n_nodes ? topo->cores[node] : topo->n;
-			double from = INFINITY, to = 0;
-
-			for (int i = 0; i < topo->n; i++) {
-				if (node < topo->n_nodes && topo->node_of[i] != node)
-					continue;
-				from = fmin(from, s.times[i].from[op]);
-				to = fmax(to, s.times[i].to[op]);
-			}
-			/* The first cycle, after page faults and with cold clocks, only counts if it is the only one. */
-			if (s.cycles == 1)
-				tally_clear(t);
-			tally_add(t, op_arrays[op] * array_bytes(topo) * cores / topo->n, to - from);
-		}
+	switch (op) {
+	case STREAM_COPY:
+		s.ops->copy(to, from, n);
+		break;
+	case STREAM_SCALE:
+		s.ops->scale(to, from, -1, n);
+		break;
+	case STREAM_ADD:
+		s.ops->add(to, a, from, n);
+		break;
+	default:
+		s.ops->triad(to, from, a, 1, n);
 	}
-	s.cycles++;
-	/* Room for one more cycle and the verification, which reads what a cycle moves once. */
-	s.stop = now + 1.6 * cycle > (s.cycles == 1 ? s.latest : s.end);
+	for (size_t i = 0; i < blocks; i++) {
+		struct factors *f = &w->factors[w->at + i];
+		const int32_t k = w->odd ? f->b : f->c;
+
+		*(w->odd ? &f->c : &f->b) = op == STREAM_COPY ? k : op == STREAM_SCALE ? -k : k + 1;
+	}
 }
 
-static void cycles(struct team *team, int member, const struct pool *pool, size_t first)
+/* One chunk of the part, the one that was used longest ago. */
+static struct pool_work step(struct walk *w, int op)
 {
-	struct times *t = &s.times[member];
+	const size_t left = s.pools.share - w->at, blocks = left < CHUNK ? left : CHUNK;
+	const double from = w->now;
+	struct pool_work work;
 
-	while (!s.stop) {
-		double cycle_from = clock_now();
-
-		for (int op = 0; op < OPS; op++) {
-			t->from[op] = clock_now();
-			run_op(pool, first, s.pools.share * pool->elements, op);
-			t->to[op] = clock_now();
-			team_meet(team);
-		}
-		if (member == 0)
-			note_cycle(team->topo, cycle_from);
-		team_meet(team);
+	run_op(w, blocks, op);
+	w->at += blocks;
+	if (w->at == s.pools.share) {
+		w->at = 0;
+		w->odd = !w->odd;
 	}
+	w->now = clock_now();
+	work = (struct pool_work){ op_arrays[op] * (double)(blocks * w->pool->elements * sizeof(double)), w->now - from };
+	w->bytes += work.bytes;
+	return work;
+}
+
+/* Of the three arrays of a member's part. */
+static double part_bytes(const struct pool *pool)
+{
+	return (double)(POOL_ARRAYS * s.pools.share * pool->elements * sizeof(double));
+}
+
+/* Only the verification fits the box, at the pace so far. */
+static bool is_over(const struct walk *w)
+{
+	return w->now + VERIFY_COST * part_bytes(w->pool) * (w->now - w->began) / w->bytes >= s.end;
+}
+
+static void add(struct pool_work *sum, struct pool_work one)
+{
+	sum->bytes += one.bytes;
+	sum->seconds += one.seconds;
+}
+
+static void measure(const struct topo *topo, int member, struct walk *w)
+{
+	struct pool_work *work = s.work + member;
+	bool done[STREAM_OPS] = { false };
+
+	w->began = w->now = clock_now();
+	/* Not counted: clocks are cold, and page tables. */
+	do
+		(void)step(w, STREAM_TRIAD);
+	while (w->now < s.windows.from);
+	while (!is_over(w)) {
+		const int window = windows_at(&s.windows, w->now), op = windows_op(window);
+
+		add(&work[(size_t)window * (size_t)topo->n], step(w, op));
+		done[op] = true;
+	}
+	/* The least, on a very slow core. */
+	for (int window = 0; window < WINDOWS_TURN; window++)
+		if (!done[windows_op(window)]) {
+			add(&work[(size_t)window * (size_t)topo->n], step(w, windows_op(window)));
+			done[windows_op(window)] = true;
+		}
+}
+
+/* In the pools of the nodes before. */
+static size_t blocks_before(int node)
+{
+	size_t sum = 0;
+
+	for (int i = 0; i < node; i++)
+		sum += s.pools.of[i].blocks;
+	return sum;
+}
+
+static void verify(const struct walk *w, int cpu)
+{
+	for (size_t i = 0; i < s.pools.share; i++) {
+		const double want[POOL_ARRAYS] = { 1, w->factors[i].b, w->factors[i].c };
+
+		pool_verify_blocks(w->pool, w->first + i, w->first + i + 1, want, cpu);
+	}
+}
+
+/* One member, when all have touched: `from` is when that began. */
+static void divide(double from)
+{
+	const double now = clock_now();
+
+	s.end -= UNMAP_SHARE * (now - from);
+	s.windows = windows_divide(now, s.end);
 }
 
 static void work(struct team *team, int member, void *shared)
 {
 	const double from = clock_now();
-	struct pool *pool = &s.pools.of[team->topo->node_of[member]];
+	const int node = team->topo->node_of[member];
 
 	(void)shared;
 	if (pools_touch(&s.pools, team, member)) {
 		const size_t first = pools_first(&s.pools, team->topo, member);
-		const double *want;
+		struct walk w = { .pool = &s.pools.of[node], .factors = s.factors + blocks_before(node) + first, .first = first };
 
 		if (member == 0)
-			s.end -= UNMAP_SHARE * (clock_now() - from);
-		cycles(team, member, pool, first);
+			divide(from);
+		team_start(team);
+		measure(team->topo, member, &w);
+		team_meet(team);
 		if (member == 0)
 			s.huge_pct = memory_huge_pct();
-		want = s.cycles % 2 ? (const double[]){ -1, SCALE, 1 + SCALE } : (const double[]){ 1, -SCALE, -1 - SCALE };
-		pool_verify_blocks(pool, first, first + s.pools.share, want, team->topo->cpus[member]);
+		verify(&w, team->topo->cpus[member]);
 		/* Until member 0 has read the share of huge pages, all keep theirs. */
 		team_meet(team);
 	}
 	pools_unmap(&s.pools, team->topo, member);
 }
 
-static void report_ops(struct result *r, int node)
+/* Of one array, of all cores. */
+static double array_bytes(const struct topo *topo)
+{
+	return part_bytes(&s.pools.of[0]) / POOL_ARRAYS * topo->n;
+}
+
+struct rates {
+	double rate, median, best, spread_pct;
+};
+
+/* Of an operation on a NUMA node, or on all of them (node n_nodes). */
+static struct rates rates_of(const struct topo *topo, int node, int op)
+{
+	const size_t n = (size_t)topo->n;
+	struct pool_work *sums = s.sums, *here = s.sums + n;
+	struct tally all = { 0 }, each = { .rates = s.rates };
+	struct tally_spread spread;
+
+	memset(sums, 0, n * sizeof(*sums));
+	for (int window = 0; window < s.windows.n; window++) {
+		bool whole = windows_op(window) == op;
+
+		if (!whole)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			const bool in = node == topo->n_nodes || topo->node_of[i] == node;
+
+			here[i] = in ? s.work[(size_t)window * n + i] : (struct pool_work){ 0 };
+			add(&sums[i], here[i]);
+			whole = whole && (!in || here[i].bytes > 0);
+		}
+		/* A core that was stopped for all of a window has no part in it: no rate of all. */
+		if (whole)
+			pool_tally(&each, here, topo->n);
+	}
+	pool_tally(&all, sums, topo->n);
+	if (each.n == 0)
+		pool_tally(&each, sums, topo->n);
+	spread = tally_spread(&each);
+	return (struct rates){ .rate = tally_rate(&all), .median = spread.median, .best = fmax(spread.best, tally_rate(&all)),
+			       .spread_pct = 100 * (spread.p90 - spread.p10) / spread.median };
+}
+
+static void report_ops(struct result *r, const struct topo *topo, int node)
 {
 	char key[32];
 
-	for (int op = OPS - 1; op >= 0; op--) {
-		struct tally *t = tally_of(node, op);
-		const struct tally_spread spread = tally_spread(t);
+	for (int op = STREAM_OPS - 1; op >= 0; op--) {
+		const struct rates rates = rates_of(topo, node, op);
 
 		snprintf(key, sizeof(key), "%s_gbs", op_names[op]);
-		result_number(r, key, tally_rate(t) * 1e-9);
+		result_number(r, key, rates.rate * 1e-9);
 		snprintf(key, sizeof(key), "%s_median_gbs", op_names[op]);
-		result_number(r, key, spread.median * 1e-9);
+		result_number(r, key, rates.median * 1e-9);
 		snprintf(key, sizeof(key), "%s_best_gbs", op_names[op]);
-		result_number(r, key, spread.best * 1e-9);
+		result_number(r, key, rates.best * 1e-9);
 		snprintf(key, sizeof(key), "%s_spread_pct", op_names[op]);
-		result_number(r, key, 100 * (spread.p90 - spread.p10) / spread.median);
+		result_number(r, key, rates.spread_pct);
 	}
+}
+
+/* How often the triad went over all of its memory. */
+static long long passes(const struct topo *topo)
+{
+	double bytes = 0;
+
+	for (int window = 0; window < s.windows.n; window++)
+		for (int i = 0; windows_op(window) == STREAM_TRIAD && i < topo->n; i++)
+			bytes += s.work[window * topo->n + i].bytes;
+	return (long long)(bytes / (op_arrays[STREAM_TRIAD] * array_bytes(topo)));
 }
 
 static void report_nodes(struct result *r, const struct topo *topo)
@@ -193,7 +298,7 @@ static void report_nodes(struct result *r, const struct topo *topo)
 		result_object_begin(r);
 		result_integer(r, "node", topo->nodes[node]);
 		result_integer(r, "cores", topo->cores[node]);
-		report_ops(r, node);
+		report_ops(r, topo, node);
 		result_object_end(r);
 	}
 	result_list_end(r);
@@ -209,8 +314,8 @@ static int report(const struct topo *topo, double started)
 	int worst;
 
 	kernel_begin(&r, pools_wrong(&s.pools, topo, error) ? error : NULL);
-	report_ops(&r, topo->n_nodes);
-	result_integer(&r, "passes", (long long)tally_of(topo->n_nodes, TRIADED)->n);
+	report_ops(&r, topo, topo->n_nodes);
+	result_integer(&r, "passes", passes(topo));
 	result_number(&r, "array_mb", array_bytes(topo) / 1e6);
 	result_number(&r, "llc_mb", (double)topo->llc / 1e6);
 	result_string(&r, "array_limit", stream_limit_name(s.pools.size.limit));
@@ -223,16 +328,13 @@ static int report(const struct topo *topo, double started)
 	return kernel_finish(&r, topo, started);
 }
 
+/* After the pools are mapped. */
 static bool allocate(const struct topo *topo)
 {
-	const size_t n = OPS * ((size_t)topo->n_nodes + 1);
-
-	s.rates = malloc(sizeof(*s.rates) * TALLY_MOST * n);
-	s.tallies = calloc(n, sizeof(*s.tallies));
-	s.times = aligned_alloc(128, sizeof(*s.times) * (size_t)topo->n);
-	for (size_t i = 0; s.tallies && s.rates && i < n; i++)
-		s.tallies[i].rates = s.rates + i * TALLY_MOST;
-	return s.tallies && s.rates && s.times;
+	s.work = calloc((size_t)topo->n * WINDOWS_MOST, sizeof(*s.work));
+	s.sums = calloc(2 * (size_t)topo->n, sizeof(*s.sums));
+	s.factors = calloc(blocks_before(topo->n_nodes) + 1, sizeof(*s.factors));
+	return s.work && s.sums && s.factors;
 }
 
 static int run(const struct topo *topo, double started, double end)
@@ -243,12 +345,11 @@ static int run(const struct topo *topo, double started, double end)
 	s.ops = ops_choose(isa);
 	if (!s.ops)
 		return kernel_fail("--isa: this CPU has no %s", isa);
+	if (!pools_map(&s.pools, topo, max_memory_mb, STREAM_BLOCK, error))
+		return kernel_fail("%s", error);
 	if (!allocate(topo))
 		return kernel_fail("out of memory");
-	if (!pools_map(&s.pools, topo, max_memory_mb, 0, error))
-		return kernel_fail("%s", error);
 	s.end = end;
-	s.latest = end + LATE_SHARE * box;
 	s.pools.until = started + TOUCH_SHARE * box;
 	s.pools.latest = started + TOUCH_MOST * box;
 	if (!team_run(topo, work, NULL))

@@ -111,6 +111,9 @@ static void test_io(void **state)
 	assert_int_equal(written, 4);
 	cg_io_v1("8:0 Read\n8:0 Write x\n8:0 Reading 5\n:: Read 1\n", NULL, &read, &written);
 	assert_int_equal(read + written, 0);
+	/* A line is its own: a device alone on one is not the next line's. */
+	cg_io_v1("8:0\nRead 5\n8:0 \nWrite 6\n", NULL, &read, &written);
+	assert_int_equal(read + written, 0);
 	/* Never wraps, never becomes "unknown". */
 	cg_io_v1("8:0 Read 18446744073709551614\n8:1 Read 18446744073709551614\n", NULL, &read, &written);
 	assert_true(read == UINT64_MAX - 1);

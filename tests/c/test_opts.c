@@ -12,11 +12,15 @@
 static double extra_value;
 static const char *extra_text;
 static bool extra_flag;
+#define LONG_NAME "a-name-of-forty-characters-and-then-some"
+static const char *const many[] = { LONG_NAME "1", LONG_NAME "2", LONG_NAME "3", LONG_NAME "4", LONG_NAME "5",
+				    LONG_NAME "6", NULL };
 static const char *const choices[] = { "auto", "avx2", NULL };
 static const struct opts_extra extra[] = {
 	{ .name = "--max-memory", .help = "", .low = 1, .high = 1e9, .value = &extra_value },
 	{ .name = "--isa", .help = "", .choices = choices, .text = &extra_text },
 	{ .name = "--dir", .help = "", .text = &extra_text },
+	{ .name = "--many", .help = "", .choices = many, .text = &extra_text },
 	{ .name = "--attribute", .help = "", .flag = &extra_flag },
 	{ 0 },
 };
@@ -80,6 +84,7 @@ static void bad(void **state)
 		{ "--max-memory", "0", "--max-memory: want a number from 1 to 1e+09" },
 		{ "--isa", "avx3", "--isa: want auto, avx2, not \"avx3\"" },
 		{ "--isa", "", "--isa: want auto, avx2, not \"\"" },
+		{ "--many", "x", "--many: want " LONG_NAME "1, " LONG_NAME "2, " },
 		{ "--dir", "", "--dir: want a value, not \"\"" },
 		{ "--cpus", "", "--cpus: want a value" },
 		{ "--attribute=1", NULL, "--attribute takes no value" },

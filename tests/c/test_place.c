@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,70 @@ static void test_locate_v1(void **state)
 	assert_string_equal(places.at[CG_UNIFIED].step, "");
 }
 
+/* Root copies by these lengths: each is within its text. */
+static void assert_lengths(void)
+{
+	for (int i = 0; i < CG_HIERARCHIES; i++) {
+		const struct cg_place *at = &places.at[i];
+
+		assert_true(at->job <= strlen(at->step));
+		assert_true(at->step[0] == '\0' || at->mount <= at->job);
+		assert_true(at->own[0] == '\0' || at->own_mount <= strlen(at->own));
+	}
+}
+
+/* A mount may show the job's directory and no more, or only what is in it. */
+static void test_locate_mounts_inside(void **state)
+{
+	const char *task = "0::/slurm/job_17/step_0/user/task_3\n";
+	const char *mounts[] = {
+		"29 23 0:26 /slurm/job_17/step_0 /x rw - cgroup2 none rw\n",
+		"29 23 0:26 /slurm/job_17/step_0/user /x rw - cgroup2 none rw\n",
+	};
+
+	(void)state;
+	cg_locate(&places, task, "29 23 0:26 /slurm/job_17 /x rw - cgroup2 none rw\n", 17);
+	assert_place(CG_UNIFIED, "/x/step_0", "/x");
+	assert_lengths();
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		char both[512];
+
+		/* Where the job's group is not to be seen nothing can be read of it. */
+		cg_locate(&places, task, mounts[i], 17);
+		assert_string_equal(places.at[CG_UNIFIED].step, "");
+		assert_int_equal(places.at[CG_UNIFIED].job, 0);
+		/* Another mount, behind it, shows it. */
+		snprintf(both, sizeof(both), "%s%s", mounts[i], V2_MOUNTS);
+		cg_locate(&places, task, both, 17);
+		assert_place(CG_UNIFIED, "/sys/fs/cgroup/slurm/job_17/step_0", "/sys/fs/cgroup/slurm/job_17");
+		assert_lengths();
+	}
+	cg_locate(&places, "4:memory:/job_5/step_0\n", "35 31 0:32 /job_5/step_0 /x rw - cgroup cgroup rw,memory\n", 5);
+	assert_string_equal(places.at[CG_MEMORY].step, "");
+	assert_lengths();
+	/* No directory of root's is beside a relative point, or one without a name. */
+	cg_locate(&places, "0::/job_5/step_0\n", "29 23 0:26 /job_5 x rw - cgroup2 none rw\n", 5);
+	assert_string_equal(places.at[CG_UNIFIED].step, "");
+	cg_locate(&places, "0::/job_5/step_0\n", "29 23 0:26 /job_5  rw - cgroup2 none rw\n", 5);
+	assert_string_equal(places.at[CG_UNIFIED].step, "");
+}
+
+/* Where the process is and where its step is may be shown by two mounts. */
+static void test_locate_two_mounts(void **state)
+{
+	const char *text = "4:memory:/slurm/job_17/step_0\n2:cpu,cpuacct:/quota\n";
+	const char *mounts = "33 31 0:30 /quota /sys/fs/cgroup/quota-of-this-container rw - cgroup cgroup rw,cpu,cpuacct\n"
+			     "34 31 0:30 /slurm /c rw - cgroup cgroup rw,cpu,cpuacct\n";
+
+	(void)state;
+	cg_locate(&places, text, mounts, 17);
+	assert_string_equal(places.at[CG_CPU].own, "/sys/fs/cgroup/quota-of-this-container");
+	assert_int_equal(places.at[CG_CPU].own_mount, strlen("/sys/fs/cgroup/quota-of-this-container"));
+	assert_place(CG_CPU, "/c/job_17/step_0", "/c/job_17");
+	assert_int_equal(places.at[CG_CPU].mount, strlen("/c"));
+	assert_lengths();
+}
+
 static void test_locate_refuses(void **state)
 {
 	const char *none[] = {
@@ -142,6 +207,8 @@ int main(void)
 		cmocka_unit_test(test_locate_sluid),
 		cmocka_unit_test(test_locate_v2_namespace),
 		cmocka_unit_test(test_locate_v1),
+		cmocka_unit_test(test_locate_mounts_inside),
+		cmocka_unit_test(test_locate_two_mounts),
 		cmocka_unit_test(test_locate_refuses),
 	};
 

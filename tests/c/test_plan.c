@@ -14,6 +14,7 @@
 #include "numa/matrix.h"
 #include "numa/plan.h"
 #include "scaling/plan.h"
+#include "stream/windows.h"
 
 static void time_is_kept(void **state)
 {
@@ -50,6 +51,35 @@ static void time_is_kept(void **state)
 	assert_int_equal(plan_numa(5, 64).rounds, 3);
 	assert_true(plan_numa(5, 64).latency > 0.005);
 	assert_int_equal(plan_numa(5, 1024).rounds, 1);
+}
+
+/* Every operation has its windows in any box, the triad half of all; a time is in the window that holds it. */
+static void windows(void **state)
+{
+	static const double boxes[] = { -1, 0, 0.001, 0.05, 0.3, 1.2, 5, 600 };
+
+	(void)state;
+	for (size_t b = 0; b < sizeof(boxes) / sizeof(boxes[0]); b++) {
+		const struct windows w = windows_divide(100, 100 + boxes[b]);
+		int seen[STREAM_OPS] = { 0 };
+
+		assert_true(w.n >= WINDOWS_TURN);
+		assert_true(w.n <= WINDOWS_MOST);
+		for (int i = 0; i < w.n; i++)
+			seen[windows_op(i)]++;
+		for (int op = 0; op < STREAM_OPS; op++)
+			assert_true(seen[op] >= 1);
+		assert_in_range(2 * seen[STREAM_TRIAD], w.n - 1, w.n + 1);
+		assert_int_equal(windows_at(&w, 1e9), w.n - 1);
+		if (boxes[b] <= 0)
+			continue;
+		assert_int_equal(windows_at(&w, 99), 0);
+		/* One window's time is before the first, at most one is left at the end. */
+		assert_true(fabs(w.from - 100 - w.length) < 1e-9);
+		assert_true(w.from + w.n * w.length <= 100 + boxes[b] + w.length);
+		assert_true(w.from + w.n * w.length >= 100 + boxes[b] - w.length);
+		assert_int_equal(windows_at(&w, w.from + 2.5 * w.length), 2);
+	}
 }
 
 static void sizes(void **state)
@@ -291,7 +321,7 @@ static void touching(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(time_is_kept), cmocka_unit_test(sizes),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(time_is_kept), cmocka_unit_test(windows), cmocka_unit_test(sizes),
 					    cmocka_unit_test(counts),       cmocka_unit_test(knee),
 					    cmocka_unit_test(orders),       cmocka_unit_test(matrices),
 					    cmocka_unit_test(medians),      cmocka_unit_test(triads),

@@ -148,6 +148,8 @@ static void assert_same(const struct totals *x, const struct totals *y)
 	assert_int_equal(x->array_job, y->array_job);
 	assert_int_equal(x->array_task, y->array_task);
 	assert_int_equal(x->restart, y->restart);
+	assert_true(x->stopped_ms == y->stopped_ms);
+	assert_true(x->energy_uj == y->energy_uj);
 }
 
 /* As much as there can be: it all fits. */
@@ -169,6 +171,7 @@ static void make_longest(struct totals *t)
 	}
 	t->outer = (struct cg_cell){ UINT64_MAX, UINT64_MAX, UINT64_MAX - 1 };
 	t->outer_begin = UINT64_MAX;
+	t->stopped_ms = t->energy_uj = UINT64_MAX - 1;
 }
 
 static void test_text(void **state)

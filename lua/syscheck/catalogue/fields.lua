@@ -28,6 +28,7 @@ local CGROUP = {
       work = true },
    { name = "cg_memory_peak_bytes", from = "cgroup.memory_peak_bytes", unit = "bytes",
       label = "memory peak of the job" },
+   { name = "cg_suspended_ms", from = "cgroup.suspended_ms", unit = "ms", label = "job suspended" },
    { name = "cg_oom_kills", from = "cgroup.oom_kills", unit = "count", label = "job's processes killed for memory",
       cause = "shortage", each_s = 60, rare = true },
 }
@@ -73,7 +74,7 @@ add(gauges.fields)
 add(CGROUP)
 for _, m in ipairs(metrics.LIST) do
    if not m.expected then
-      local field = { name = m.name, label = m.long or m.label, unit = m.unit == "" and "count" or m.unit,
+      local field = { name = m.name, label = m.long or m.label, unit = (m.unit == "" or m.count) and "count" or m.unit,
          better = m.better, cause = m.cause }
       fields.CHECK[#fields.CHECK + 1] = field
       fields.CHECK_BY_NAME[m.name] = field
@@ -90,6 +91,17 @@ function fields.of(record, field)
       value = value[key]
    end
    return type(value) == "number" and value or nil
+end
+
+--- For how long a job ran on a node: time that it was suspended is in its record's elapsed time, and
+-- slows no job.
+-- @return seconds, 0 or more; nil where that is not known
+function fields.ran_s(record)
+   local elapsed = record.elapsed_s
+   if type(elapsed) ~= "number" then
+      return nil
+   end
+   return math.max(0, elapsed - (fields.of(record, fields.JOB_BY_NAME.cg_suspended_ms) or 0) / 1000)
 end
 
 return fields

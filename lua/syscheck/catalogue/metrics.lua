@@ -33,6 +33,7 @@ end
 --   kernel   which one measures it; nil for a counter
 --   better   which way is good
 --   digits   after the point (0), see metrics.show
+--   count    of one check; no measurement of a node that its peers' compare with
 --   static   a baseline does not rate it, only a limit of the policy
 --   limit    the policy's limits.NAME where the policy is silent
 --   cause    what it speaks for when a job was slow: a group of questions/why/causes.lua
@@ -54,6 +55,9 @@ metrics.LIST = {
       limit = { action = "off" }, cause = "memory", measured_in = of_three_arrays },
    { name = "throttle_events", label = "throttle", long = "throttle events before the job", unit = "",
       better = "lower", limit = { max = 0, action = "warn" } },
+   -- Only of a node that stays busy, or has processes of an ended job: see verdict/busy.lua.
+   { name = "others_cpus", label = "others", long = "CPUs that others use", unit = "CPUs", count = true,
+      better = "lower", digits = 1, limit = { max = 0, action = "warn" } },
    { name = "memory_gib", label = "memory", unit = "GiB", expected = true },
    { name = "dimms", label = "DIMMs", unit = "", expected = true },
    { name = "packages", label = "packages", unit = "", expected = true },
@@ -70,6 +74,12 @@ metrics.PARTS = {}
 for _, m in ipairs(metrics.LIST) do
    metrics.BY_NAME[m.name] = m
    metrics.PARTS[#metrics.PARTS + 1] = m.expected and not m.setting and m.name or nil
+end
+
+--- "triad", or "triad at most" of a value that is only the best that it can be.
+-- @param rated of verdict.rate
+function metrics.label(metric, rated)
+   return rated.bound and metric.label .. (metric.better == "higher" and " at most" or " at least") or metric.label
 end
 
 --- "61.3" or, with unit, "61.3 GB/s". At least three significant digits, so that
@@ -105,19 +115,26 @@ local function too_small(m, r)
    end
 end
 
+-- Why a value is only the best that it can be, and not what was measured; nil: it is.
+local function why_bound(m, r)
+   if type(r.unfinished) == "string" then
+      return m.kernel .. ": too slow for its time box"
+   end
+   return too_small(m, r)
+end
+
 --- A measured value that can be compared.
 -- @param metric from metrics.LIST
 -- @param r the kernel's object
--- @return number; or nil and why not
+-- @return number; or nil, why not, and where the time box (or memory) was too short for a measurement the best
+--   that the value can be: a rate is at most this, a latency at least
 function metrics.measured(metric, r)
-   local small = too_small(metric, r)
-   if small then
-      return nil, small
-   end
-   local value = r[metric.name]
+   local value, why = r[metric.name], why_bound(metric, r)
    if type(value) ~= "number" or value ~= value or value == math.huge or value < 0
       or (metric.better == "higher" and value == 0) then
-      return nil, ("%s: %s is no usable number"):format(metric.kernel, metric.name)
+      return nil, why or ("%s: %s is no usable number"):format(metric.kernel, metric.name)
+   elseif why then
+      return nil, why, value
    end
    return value
 end

@@ -3,6 +3,7 @@ local json = require("cjson").new()
 local baseline = require("syscheck.verdict.baseline")
 local baseline_file = require("syscheck.node.baseline_file")
 local choose = require("syscheck.verdict.adoption")
+local cpus = require("syscheck.verdict.cpus")
 local files = require("syscheck.lib.files")
 local learn = require("syscheck.verdict.learning")
 local metrics = require("syscheck.catalogue.metrics")
@@ -57,7 +58,7 @@ end
 
 -- "dimms 24, memory_gib 768; kernel 6.1.0-18"
 local function facts(c)
-   local list = {}
+   local list = { c.cpus and cpus.words(c.cpus) or nil }
    for _, part in ipairs({ c.expect, c.config }) do
       local words = {}
       for _, key in ipairs(sorted(part)) do
@@ -127,7 +128,13 @@ local function run_learn(args, host)
       -- string the quotes would be escaped.
       return not line:find('"kind":"job"', 1, true)
    end)
-   local learned = learn.from(records)
+   local learned, left = learn.from(records)
+   for _, class in ipairs(sorted(left)) do
+      if left[class].busy > 0 then
+         complain("class %s: %d of %d checks left out, or a part of them: others used the node meanwhile", class,
+            left[class].busy, left[class].checks)
+      end
+   end
    if not next(learned.classes) then
       return complain("no check with measured values in %s (levels quick and full measure)", where)
    end
@@ -186,6 +193,10 @@ local function print_diff(old, new)
             rows[#rows + 1] = { printable.safe(class), m.name, cells[1], cells[2], cells[3],
                ("%s -> %s"):format(percent(before and before.tolerance_pct), percent(after and after.tolerance_pct)) }
          end
+      end
+      if a ~= none and b ~= none and not cpus.alike(a, b) then
+         notes[#notes + 1] = ("%s: %s -> %s: not comparable"):format(printable.safe(class),
+            cpus.words(cpus.of_class(a)), cpus.words(cpus.of_class(b)))
       end
       for _, part in ipairs({ "expect", "config" }) do
          for _, key in ipairs(keys_of(a[part], b[part])) do

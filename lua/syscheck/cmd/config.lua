@@ -4,6 +4,7 @@ local files = require("syscheck.lib.files")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
+local references = require("syscheck.cmd.common.references")
 local policy_bounds = require("syscheck.policy.bounds")
 local policy_text = require("syscheck.policy.text")
 local printable = require("syscheck.lib.printable")
@@ -51,14 +52,24 @@ local function complain(lines)
 end
 
 -- What is no error to a node, which does as Lua does, and not what its writer meant.
-local function check(file, text)
-   local lines = {}
+local function check(file, p, line_of, text)
+   local lines, warnings = {}, 0
    for i, r in ipairs(policy_text.repeated(text)) do
       lines[i] = ("%s:%d: %s is set in line %d already, and only the last one holds"):format(file, r.line,
          printable.safe(r.key), r.first)
    end
+   for _, found in ipairs(references.check(p, line_of)) do
+      local where = ("%s:%d: "):format(file, found.line or 0):gsub(":0: $", ": ")
+      if found.severity == "error" then
+         lines[#lines + 1] = where .. found.text
+      else
+         warnings = warnings + 1
+         report.error(0, "warn: %s%s", where, found.text)
+      end
+   end
    if #lines == 0 then
-      print(file .. ": good")
+      print(warnings == 0 and file .. ": good"
+         or ("%s: can be used, %d warning%s"):format(file, warnings, warnings == 1 and "" or "s"))
    end
    return complain(lines)
 end
@@ -176,7 +187,7 @@ function config.run(args)
    if not p then
       return complain(line_of)
    elseif args.action == "check" then
-      return check(file, text)
+      return check(file, p, line_of, text)
    elseif args.node and args.partition then
       return report.error(report.USAGE, "a node or --partition, not both")
    end

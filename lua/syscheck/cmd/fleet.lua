@@ -20,15 +20,15 @@ function command.add_to(parser)
 end
 
 local function answer(db, args)
-   local nodes, class_near = fleet_store.newest(db, args.since, args.class, args.cluster)
-   if #nodes == 0 then
+   local nodes, unknown, class_near = fleet_store.newest(db, args.since, args.class, args.cluster)
+   if #nodes == 0 and #unknown == 0 then
       return report.error(report.NOT_FOUND, "no node%s%s measured anything since %s%s",
          args.class and (' of class "%s"'):format(printable.safe(args.class)) or "",
          args.cluster and (' of cluster "%s"'):format(printable.safe(args.cluster)) or "", time.show(args.since),
          class_near and (', did you mean "%s"?'):format(printable.safe(class_near)) or "")
    end
    local compared = fleet.compare(nodes)
-   compared.since = args.since
+   compared.since, compared.unknown = args.since, unknown
    return question.print(args, fleet_show, compared)
 end
 

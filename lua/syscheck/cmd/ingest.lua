@@ -1,5 +1,6 @@
 --- syscheck ingest: records of spools into the store.
 local json = require("cjson").new()
+local clusters = require("syscheck.store.clusters")
 local uv = require("luv")
 local printable = require("syscheck.lib.printable")
 local ingest = require("syscheck.store.ingest")
@@ -23,7 +24,7 @@ function command.add_to(parser)
    store.add_option(c)
    c:option("--bad", "File that lines which are no records are added to (default: bad.jsonl beside the store).")
       :argname("FILE")
-   c:option("--group", "Group that may read a new SQLite store (default: the policy's store_group)."):argname("GROUP")
+   c:option("--group", "Group that may read an SQLite store (default: the policy's store_group)."):argname("GROUP")
    c:flag("--remove", "Delete closed segments once all of their records are stored.")
    c:flag("--json", "Print the summary as one JSON object.")
    c:option("--policy", "Policy file to use."):argname("FILE")
@@ -52,11 +53,12 @@ local function group_id(name)
       return nil
    end
    local got = process.run("getent", { "group", "--", name }, { timeout_ms = 10000 })
-   local id = got and got.code == 0 and tonumber(got.out:match("^[^:]*:[^:]*:(%d+):"))
-   if not id then
+   local found, id = ((got and got.code == 0 and got.out) or ""):match("^([^:]*):[^:]*:(%d+):")
+   -- Digits are a number to getent first; other names some directories know in other cases, too.
+   if not id or (name:match("^%d+$") and found ~= name) then
       report.stop(report.USAGE, "no such group: %s", printable.safe(name))
    end
-   return id
+   return tonumber(id)
 end
 
 local function bad_file(args, db)
@@ -98,6 +100,7 @@ local function run_all(db, list, args)
       end
    end
    work:flush()
+   clusters.unite(db)
    if not args.remove and work.count.files > 0 then
       db:settle()
    end

@@ -9,6 +9,7 @@ local jobid = require("syscheck.questions.jobid")
 local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
+local why_answer = require("syscheck.questions.why.answer")
 
 local job = {}
 
@@ -36,7 +37,9 @@ local function from_store(args, policy)
       if #runs == 0 then
          return report.error(report.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
       end
-      return print_answer(args, job_store.answer(db, runs, args.only_user ~= nil))
+      local answer = job_store.answer(db, runs, args.only_user ~= nil)
+      answer.why = why_answer.blame(db, runs, answer[#answer].rows)
+      return print_answer(args, answer)
    end, policy)
 end
 

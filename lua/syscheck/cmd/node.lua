@@ -39,7 +39,7 @@ local function answer(db, args)
    elseif #found > 1 then
       local clusters = {}
       for i, one in ipairs(found) do
-         clusters[i] = output.name(one.cluster)
+         clusters[i] = one.cluster == "" and '"" (not known)' or output.name(one.cluster)
       end
       return report.error(report.NOT_FOUND, "node %s is in clusters %s: say --cluster", printable.safe(args.node),
          table.concat(clusters, ", "))

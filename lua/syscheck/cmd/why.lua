@@ -1,9 +1,8 @@
 --- syscheck why ID: was this job slow, and which node condition goes with it.
-local data = require("syscheck.questions.why.read")
+local answer = require("syscheck.questions.why.answer")
 local jobid = require("syscheck.questions.jobid")
 local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
-local why = require("syscheck.questions.why.logic")
 local why_show = require("syscheck.questions.why.show")
 
 local command = {}
@@ -17,15 +16,6 @@ function command.add_to(parser)
    one:option("--policy", "Policy file to use."):argname("FILE")
 end
 
-local function answer_of(db, runs)
-   local run = runs[#runs]
-   local input, name, comparable, more = data.read(db, run)
-   local answer = why.analyse(input)
-   answer.run, answer.runs, answer.name, answer.comparable, answer.more = run, #runs, name, comparable, more
-   answer.recorded, answer.nodes = #input.rows, math.tointeger(run.nodes) or #input.rows
-   return answer
-end
-
 --- @param args also only_user = name: of nobody else's jobs
 function command.run(args)
    return question.run(args, function(db)
@@ -33,7 +23,7 @@ function command.run(args)
       if #runs == 0 then
          return report.error(report.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
       end
-      return question.print(args, why_show, answer_of(db, runs))
+      return question.print(args, why_show, answer.of(db, runs))
    end)
 end
 

@@ -9,6 +9,8 @@ local deltas = {}
 
 local NONE = {}
 local MAX_ERRORS = 64
+-- What the store takes: 11 days at 1 TB/s.
+local MOST = 1e18
 
 -- Adds to the name of a key without its unit: "package_count:0" -> "package_count".
 local function add_to(sum, key, value)
@@ -25,15 +27,17 @@ function deltas.total(source)
    return sum
 end
 
--- The time between two snapshots. The wall clock, which may be set, only where the earlier
--- one has no other.
-local function span_of(from, to)
+--- The time between two snapshots, by the kernel's own clock: the wall clock may be set.
+-- @return seconds, to the millisecond; nil across a boot, or where either lacks it
+function deltas.seconds(from, to)
    local a, b = from.uptime_s, to.uptime_s
-   if type(a) ~= "number" or type(b) ~= "number" then
-      a, b = from.time, to.time
-   end
-   local known = type(a) == "number" and type(b) == "number" and b >= a
-   return { seconds = known and b - a or math.huge, known = known }
+   local known = from.boot_id == to.boot_id and type(a) == "number" and type(b) == "number" and b >= a
+   return known and math.floor((b - a) * 1000 + 0.5) / 1000 or nil
+end
+
+local function span_of(from, to)
+   local seconds = deltas.seconds(from, to)
+   return { seconds = seconds or math.huge, known = seconds ~= nil }
 end
 
 -- The second table of a source; a snapshot may come from a file.
@@ -55,6 +59,9 @@ local function grown(source, before, now, span)
       if step then
          add_to(sum, key, step)
       end
+   end
+   for name, value in pairs(sum) do
+      sum[name] = value <= MOST and value or nil
    end
    return next(sum) and sum or nil
 end

@@ -48,15 +48,20 @@ function disk.read(machine)
 end
 
 local WRAP = 4294967296 -- 2^32
+local SLACK_MS = 2000 -- the clock is read before the disks are
 
---- The kernel prints busy_ms in 32 bits (block/genhd.c, jiffies_to_msecs): a small step
--- modulo 2^32. What else went back (a driver reset) says nothing.
-function disk.growth(before, now, key)
+--- The kernel prints busy_ms in 32 bits (block/genhd.c, jiffies_to_msecs), 49.7 days: a disk is busy
+-- for no longer than time goes by. What else went back (a driver reset) says nothing.
+function disk.growth(before, now, key, span)
    local step = now - before
-   if step < 0 and key:find("^busy_ms:") and before < WRAP and step + WRAP < WRAP / 2 then
-      return step + WRAP
+   if not key:find("^busy_ms:") then
+      return math.max(step, 0)
    end
-   return math.max(step, 0)
+   local most = span.known and span.seconds * 1000 + SLACK_MS or WRAP / 2
+   if step < 0 and before < WRAP and step + WRAP <= most then
+      step = step + WRAP
+   end
+   return step >= 0 and most < WRAP and step or nil
 end
 
 return disk

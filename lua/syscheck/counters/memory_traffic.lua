@@ -41,4 +41,13 @@ function memory_traffic.read(machine)
    return out
 end
 
+-- Of 14 digits, as JSON holds them.
+local ROUNDED = 1e-13
+
+--- What went back is another group of the same name, or began anew: how much is not known.
+function memory_traffic.growth(before, now)
+   local step = now - before
+   return step >= 0 and step or -step <= before * ROUNDED and 0 or nil
+end
+
 return memory_traffic

@@ -10,8 +10,10 @@ local inventory = require("syscheck.hardware.inventory")
 local hostlist = require("syscheck.slurm.hostlist")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
+local printable = require("syscheck.lib.printable")
 local probe = require("syscheck.doctor.facts.probe")
 local slurmconf = require("syscheck.slurm.conf")
+local slurmd = require("syscheck.doctor.facts.slurmd")
 local storm = require("syscheck.slurm.storm")
 local time = require("syscheck.lib.time")
 local trust = require("syscheck.doctor.facts.trust")
@@ -20,17 +22,15 @@ local gather = {}
 
 -- Where slurm.conf is, unless SLURM_CONF says so: the usual place, what a configless
 -- slurmd has fetched, what Slurm's own build makes.
-local PLACES = { "/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/usr/local/etc/slurm.conf",
-   "/opt/slurm/etc/slurm.conf" }
 local OURS = "spank_syscheck.so"
 local MAX_BASELINE = 16777216
 
 local function conf_file(named)
    local file = named or os.getenv("SLURM_CONF")
    if not file or file == "" then
-      file = PLACES[1]
-      for i = #PLACES, 1, -1 do
-         file = uv.fs_stat(PLACES[i]) and PLACES[i] or file
+      file = slurmconf.PLACES[1]
+      for i = #slurmconf.PLACES, 1, -1 do
+         file = uv.fs_stat(slurmconf.PLACES[i]) and slurmconf.PLACES[i] or file
       end
    end
    return file:sub(1, 1) == "/" and file or uv.cwd() .. "/" .. file
@@ -133,9 +133,9 @@ local function controller(program, file)
    end
    local c = { config = {} }
    for line in said:gmatch("[^\n]+") do
-      local key, value = line:match("^(%S+)%s+= (.-)%s*$")
+      local key, value = line:match("^(%S+)%s+= (.*)$")
       if key then
-         c.config[key:lower()] = value
+         c.config[key:lower()] = printable.trimmed(value)
       end
    end
    local at = storm.time(said:match("Configuration data as of (%S+)") or "")
@@ -190,6 +190,7 @@ function gather.facts(options)
    facts.topology = inventory.read("")
    facts.class = facts.topology.class
    facts.baseline = read_baseline(expand(p.baseline or paths.baseline))
+   facts.slurmd = slurmd(facts.node, p.node_cpus)
    facts.scripts = { prolog = installed.scripts(conf, "prolog"), epilog = installed.scripts(conf, "epilog") }
    local owner = slurm_user(conf)
    local unsafe = is_root and trust.conf_is_open(conf, owner)

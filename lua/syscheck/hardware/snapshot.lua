@@ -8,14 +8,18 @@ local sources = require("syscheck.counters.sources")
 
 local counters = {}
 
--- What a file of numbers cannot mean, and JSON not hold exactly: 2^53.
-local MAX = 9007199254740992
+-- What a file of numbers cannot mean. The kernel's bytes pass 2^53 within hours, and 2^63 after
+-- a year at 300 GB/s.
+local MAX = math.maxinteger
 
--- Keeps the numbers that can be counts; nil for none.
+-- Keeps the numbers that can be counts; nil for none. Large ones as floats: their sums must not
+-- wrap, and JSON holds 14 digits of them anyway.
 local function sound(values)
    for key, value in pairs(values or {}) do
       if value < 0 or value > MAX then
          values[key] = nil
+      elseif value > 1e14 then
+         values[key] = value + 0.0
       end
    end
    return values and next(values) and values or nil

@@ -6,21 +6,33 @@ local topology = {}
 
 topology.DIR = "/sys/devices/system/cpu"
 
-local MAX_CPU = 65535 -- a larger number in a list is damage
+-- A larger number in a list is damage: twice the most that Linux is built for (x86: NR_CPUS 8192). Each
+-- costs several files of a prolog's time.
+local MAX_CPU = 16383
 
 --- CPUs of a list: "0-2,8" -> { 0, 1, 2, 8 }; what is no list is empty.
 function topology.parse_list(text)
    local cpus = {}
    for first, last in (text or ""):gmatch("(%d+)%-?(%d*)") do
       first = tonumber(first)
-      for cpu = first, math.min(tonumber(last) or first, MAX_CPU) do
+      -- No more of them than there are numbers, however often a range comes.
+      for cpu = first, math.min(tonumber(last) or first, MAX_CPU, first + MAX_CPU - #cpus) do
          cpus[#cpus + 1] = cpu
       end
    end
    return cpus
 end
 
---- The reverse, of a sorted list.
+--- As a set: { [cpu] = true }.
+function topology.set_of(cpus)
+   local set = {}
+   for _, cpu in ipairs(cpus) do
+      set[cpu] = true
+   end
+   return set
+end
+
+--- The reverse of parse_list, of a sorted list.
 function topology.format_list(cpus)
    local parts, from = {}, nil
    for i, cpu in ipairs(cpus) do
@@ -37,7 +49,8 @@ end
 local function listed_cpus(root)
    local cpus = {}
    for _, name in ipairs(files.list(root .. topology.DIR, "^cpu%d+$")) do
-      cpus[#cpus + 1] = tonumber(name:match("%d+"))
+      local cpu = tonumber(name:match("%d+"))
+      cpus[#cpus + 1] = cpu <= MAX_CPU and cpu or nil
    end
    table.sort(cpus)
    return cpus
@@ -74,6 +87,27 @@ local function first_of_each(root, online, lists, ids)
    return first
 end
 
+-- Files that name the CPUs of a core; the second name is that of Linux before 5.3.
+local CORE_LISTS = { "core_cpus_list", "thread_siblings_list" }
+
+--- The cores of which no CPU is in a set, each as its first CPU.
+-- @param topo from topology.read
+-- @param set { [cpu] = true }
+function topology.cores_without(topo, set)
+   local out = {}
+   for _, cpu in ipairs(topo.cores) do
+      local has = set[cpu]
+      for _, name in ipairs(has and {} or CORE_LISTS) do
+         local text = files.line(("%s%s/cpu%d/topology/%s"):format(topo.root, topology.DIR, cpu, name))
+         for _, other in ipairs(topology.parse_list(text)) do
+            has = has or set[other]
+         end
+      end
+      out[#out + 1] = not has and cpu or nil
+   end
+   return out
+end
+
 local last -- of this process: a check reads it for the counters and the inventory
 
 --- Reads the topology of the online CPUs. It cannot change within a boot while the
@@ -94,7 +128,7 @@ function topology.read(root)
       online = online,
       online_list = topology.format_list(online),
       present = topology.parse_list(files.line(root .. topology.DIR .. "/present")),
-      cores = first_of_each(root, online, { "core_cpus_list", "thread_siblings_list" },
+      cores = first_of_each(root, online, CORE_LISTS,
          { "physical_package_id", "die_id", "core_id" }),
       packages = first_of_each(root, online, package_lists, { "physical_package_id" }),
       -- A kernel that does not report dies has one in a package.

@@ -1,6 +1,7 @@
 --- Files: small reads, atomic writes, durable appends. Every function returns
 -- nil and a message for what may fail.
 local uv = require("luv")
+local printable = require("syscheck.lib.printable")
 
 local files = {}
 
@@ -44,7 +45,7 @@ end
 --- First line of a file, without white space at its end; nil when absent or empty.
 function files.line(path)
    local text = first_line(path)
-   return text and text:find("%s$") and text:match("^(.-)%s*$") or text
+   return text and text:find("%s$") and printable.trimmed(text) or text
 end
 
 --- The whole number that a file begins with; nil when absent, none, or beyond 64 bits.

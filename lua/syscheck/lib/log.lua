@@ -15,7 +15,8 @@ function log.write(severity, format, ...)
    local text = select("#", ...) > 0 and format:format(...) or format
    -- One event, one line; a user's bytes must not forge another.
    text = text:gsub("[%c\127]", printable.hex)
-   io.stderr:write(time.show(os.time()), " ", context, severity, ": ", text, "\n")
+   -- One string: each argument would be a write of its own, and another stage's between them.
+   io.stderr:write(("%s %s%s: %s\n"):format(time.show(os.time()), context, severity, text))
 end
 
 function log.error(...)

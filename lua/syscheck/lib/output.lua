@@ -111,8 +111,19 @@ function output.json(value)
    return table.concat(parts)
 end
 
--- RFC 4180. Control characters become \xNN: a row is a line, and no terminal obeys it. A
--- text (never a number) that a spreadsheet would take for a formula gets a ' in front.
+-- What spreadsheets take for the plain one.
+local PLAIN = { ["\u{A0}"] = " ", ["\u{3000}"] = " ", ["\u{FF1D}"] = "=", ["\u{FF0B}"] = "+", ["\u{FF0D}"] = "-",
+   ["\u{FF20}"] = "@" }
+
+-- Puts a ' in front of what a spreadsheet would take for a formula: at the text's begin, and behind
+-- each ; which parts cells where the decimal point is a comma.
+local function defuse(text)
+   return (text:gsub("[^;]+", function(part)
+      return part:gsub(utf8.charpattern, PLAIN):find("^ *[=+@-]") and "'" .. part
+   end))
+end
+
+-- RFC 4180. Control characters become \xNN: a row is a line, and no terminal obeys it.
 local function csv_cell(value)
    if value == nil then
       return ""
@@ -122,9 +133,7 @@ local function csv_cell(value)
       return tostring(value)
    end
    local text = unicode.repair(value):gsub("[%c\127]", printable.hex):gsub("\xC2([\x80-\x9F])", printable.hex)
-   if text:find("^[=+@-]") then
-      text = "'" .. text
-   end
+   text = defuse(text)
    return text:find('[",]') and '"' .. text:gsub('"', '""') .. '"' or text
 end
 

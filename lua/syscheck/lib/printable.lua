@@ -21,4 +21,10 @@ function printable.plain(value, max)
    return (tostring(value):sub(1, max):gsub("[^ -~]", "?"))
 end
 
+--- Without the white space at its end. From there, as a search for its beginning (%s+$) takes the
+-- square of what is long and blank.
+function printable.trimmed(text)
+   return text:match("^(.*%S)") or ""
+end
+
 return printable

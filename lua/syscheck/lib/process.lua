@@ -8,6 +8,7 @@ local process = {}
 local PATH = "PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
 local KILL_AFTER_MS = 300 -- from SIGTERM to SIGKILL
 local ABANDON_AFTER_MS = 500 -- from SIGKILL to leaving it behind (stuck in the kernel)
+local LOOK_MS = 1000 -- how often give_up is asked
 
 --- Runs file with args.
 -- @param file path, or a name looked up in a fixed PATH
@@ -15,9 +16,10 @@ local ABANDON_AFTER_MS = 500 -- from SIGKILL to leaving it behind (stuck in the 
 -- @param options { timeout_ms, max_output = bytes per stream (default 1 MiB; more
 --   ends the program), env = list of "NAME=value", fd3 = descriptor to pass, input =
 --   text for its stdin, in_group = true: it stays in this process' group, and whoever
---   ends that ends it, too }
--- @return { code, signal, out, err, timed_out, too_long, seconds, stuck = it survived
---   SIGKILL and was left behind }, or nil and why it could not be started
+--   ends that ends it, too; give_up = function() -> why it is no longer wanted, or nil:
+--   asked every second }
+-- @return { code, signal, out, err, timed_out, too_long, given_up = why, seconds, stuck =
+--   it survived SIGKILL and was left behind }, or nil and why it could not be started
 function process.run(file, args, options)
    local limit = options.max_output or 1048576
    local result = { out = {}, err = {} }
@@ -32,6 +34,8 @@ function process.run(file, args, options)
    local open = 2
    local timer = uv.new_timer()
    local handles = { timer, pipes.out, pipes.err, input or nil }
+   local look = options.give_up and uv.new_timer()
+   handles[#handles + 1] = look or nil
    local function close()
       for _, handle in ipairs(handles) do
          handle:close()
@@ -101,6 +105,16 @@ function process.run(file, args, options)
       end
    end)
 
+   if look then
+      look:start(LOOK_MS, LOOK_MS, function()
+         result.given_up = options.give_up()
+         if result.given_up and not exited then
+            look:stop()
+            stop()
+         end
+      end)
+   end
+
    while not ((exited and open == 0) or abandoned) do
       uv.run("once")
    end
@@ -111,6 +125,22 @@ function process.run(file, args, options)
    result.out, result.err = table.concat(result.out), table.concat(result.err)
    result.seconds = result.seconds or (uv.hrtime() - started) / 1e9
    return result
+end
+
+--- What /proc says of a process: { name, state, parent, start = in ticks since boot: with
+-- the PID it names one process for ever }; nil when there is none.
+function process.stat(pid)
+   local text = files.read(("/proc/%d/stat"):format(pid), 4096)
+   -- The name may hold anything.
+   local name, rest = (text or ""):match("^%d+ %((.*)%) (.*)$")
+   if not name then
+      return nil
+   end
+   local fields = {}
+   for field in rest:gmatch("%S+") do
+      fields[#fields + 1] = field
+   end
+   return { name = name, state = fields[1], parent = tonumber(fields[2]), start = tonumber(fields[20]) }
 end
 
 --- Takes an exclusive lock on a file. flock(2) belongs to the open file, so `flock`

@@ -1,16 +1,19 @@
 --- Runs one check: kernels under a deadline, the verdict, one confirming re-run.
 -- The same for the prolog and the command line.
 local uv = require("luv")
+local busy = require("syscheck.verdict.busy")
 local counters = require("syscheck.hardware.snapshot")
+local cpus = require("syscheck.hardware.cpus")
 local deltas = require("syscheck.counters.deltas")
 local directories = require("syscheck.measure.directories")
 local inventories = require("syscheck.hardware.inventory")
 local kernels = require("syscheck.measure.kernels")
 local level = require("syscheck.policy.level")
 local metrics = require("syscheck.catalogue.metrics")
+local others = require("syscheck.measure.others")
 local parts = require("syscheck.verdict.parts")
-local process = require("syscheck.lib.process")
 local throttle = require("syscheck.counters.throttle")
+local time = require("syscheck.lib.time")
 local verdict = require("syscheck.verdict.rating")
 
 local check = {}
@@ -19,12 +22,14 @@ local function now_s()
    return uv.hrtime() / 1e9
 end
 
-local function take(results, measurement)
+-- @param measured from cpus:describe
+local function take(results, measurement, measured)
    for _, m in ipairs(metrics.LIST) do
       if m.kernel == measurement.kernel then
          if measurement.state == "ok" then
-            local value, why = metrics.measured(m, measurement.result)
-            results[m.name] = value and { value = value } or { unknown = why }
+            local value, why, bound = metrics.measured(m, measurement.result)
+            results[m.name] = { value = value, unknown = not value and why or nil, bound = bound, cpus = measured,
+               loss = measurement.loss, others = measurement.others }
          elseif measurement.state == "corrupt" then
             results[m.name] = { corrupt = measurement.reason }
          else
@@ -59,21 +64,38 @@ local function kernels_of(lvl, p)
    return names
 end
 
-local function measure_kernels(out, names, lvl, p, deadline, attempt)
+local function measure_kernels(out, names, lvl, node, deadline, attempt)
    for _, name in ipairs(names) do
-      local measurement = kernels.measure(name, p.kernels[name][lvl], deadline - now_s())
+      -- Who disturbs is looked for where it has to be explained.
+      local before = others.begin(node.root, attempt > 1 or out.disturbed)
+      local measurement = kernels.measure(name, node.policy.kernels[name][lvl], deadline - now_s(),
+         { args = out.set.args, give_up = node.give_up })
       measurement.attempt = attempt
+      measurement.loss, measurement.others = others.finish(before, measurement.result, out.busy_before, out.from)
+      out.disturbed = out.disturbed or measurement.others ~= nil
       out.runs[#out.runs + 1] = measurement
-      take(out.results, measurement)
+      local measured = measurement.result and out.set:describe(measurement.result)
+      out.cpus = out.cpus or measured
+      take(out.results, measurement, measured)
    end
 end
 
--- Kernels behind the metrics that failed by their value.
+-- The CPUs to measure. What the prolog saw of slurmd's own is kept for root's shell, which is not confined.
+local function cpus_of(node)
+   local kept = node:read_state("cpus.json") or {}
+   local set = cpus.read(node.root, node.policy.node_cpus, uv.getuid() == 0, type(kept.jobs) == "string" and kept.jobs)
+   if set.jobs and set.jobs ~= kept.jobs and uv.getuid() == 0 then
+      node:save_state("cpus.json", { jobs = set.jobs })
+   end
+   return set
+end
+
+-- Kernels behind the metrics that failed by their value, or would have.
 local function failing_kernels(rated)
    local names, seen = {}, {}
    for _, r in ipairs(rated.metrics) do
       local kernel = metrics.BY_NAME[r.name].kernel
-      if r.status == "fail" and not r.corrupt and kernel and not seen[kernel] then
+      if (r.status == "fail" or r.busy) and not r.corrupt and kernel and not seen[kernel] then
          seen[kernel] = true
          names[#names + 1] = kernel
       end
@@ -81,54 +103,50 @@ local function failing_kernels(rated)
    return names
 end
 
--- A first failure that the second measurement did not repeat: a warning, no drain.
-local function soften(rated, first)
-   for _, r in ipairs(rated.metrics) do
-      local before = first[r.name]
-      if before and r.status == "pass" then
-         r.status = "warn"
-         r.text = ("%s; not confirmed by a second run: %s"):format(before.text,
-            metrics.show(metrics.BY_NAME[r.name], r.value, true))
-         if rated.status == "pass" then
-            rated.status = "warn"
-         end
-      end
-   end
-end
-
 local function active(out, lvl, node, limits, deadline)
-   local p, release = node.policy, nil
+   local p = node.policy
+   out.set = cpus_of(node)
    local names = kernels_of(lvl, p)
-   if node.lock then
-      local err
-      release, err = process.lock(node.lock, math.max(0, deadline - now_s()))
-      if not release then
-         for _, name in ipairs(names) do
-            take(out.results, { kernel = name, state = "unknown", reason = "lock: " .. err })
-         end
-         return
+   local release, err = node:hold(math.max(0, deadline - now_s()))
+   if not release then
+      out.interrupted = err
+      for _, name in ipairs(names) do
+         take(out.results, { kernel = name, state = "unknown", reason = err })
       end
+      return
    end
-   measure_kernels(out, names, lvl, p, deadline, 1)
+   measure_kernels(out, names, lvl, node, deadline, 1)
    local rated = verdict.rate(out.results, limits)
    local again = failing_kernels(rated)
    -- Beside a wrong result, too: that one may only be observed, and these drain.
    if #again > 0 then
       for _, r in ipairs(rated.metrics) do
-         if r.status == "fail" then
+         if r.status == "fail" or r.busy then
             out.first[r.name] = r
          end
       end
-      measure_kernels(out, again, lvl, p, deadline, 2)
+      measure_kernels(out, again, lvl, node, deadline, 2)
    end
    -- Last: whatever a hanging directory costs, it costs nobody else's time.
    local io_s = (p.kernels.io[lvl] or 0) > 0 and p.kernels.io[lvl] or nil
    for _, measurement in ipairs(directories.measure(node, io_s, function() return deadline - now_s() end)) do
       out.runs[#out.runs + 1] = measurement
    end
-   if release then
-      release()
+   release()
+end
+
+-- Who kept the node busy through all of the check, and whether that is a finding.
+local function follow(out, node)
+   local known = false
+   for _, measurement in ipairs(out.runs) do
+      known = known or measurement.loss ~= nil
    end
+   if known then
+      out.busy = busy.follow(out.busy_before, out.runs, out.from)
+      local text = busy.finding(out.busy, node.alone)
+      out.results.others_cpus = text and { value = out.busy.cpus, text = text }
+   end
+   out.watched = known
 end
 
 -- Rates what the machine has against what it should have. A lack that may drain is
@@ -148,26 +166,33 @@ local function rate_all(out, inventory, limits, root, history)
       parts.take(out.results, inventories.read(root), limits, history)
       rated = verdict.rate(out.results, limits)
    end
-   soften(rated, out.first)
+   out.unconfirmed = verdict.settle(rated, out.first)
    return rated
 end
 
 --- Runs a check.
 -- @param lvl level that was decided
--- @param node from node.open
+-- @param node from node.open; its `alone`: a process of a job is one that its job has left
 -- @param inventory from inventory.read
 -- @param from counters.snapshot at the begin
 -- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
 --   policy says that it does (for one failing metric at least), metrics (see
---   verdict.rate), runs, reason, text = one sentence, kernel_s = wall seconds in kernels, box_s = their
---   time boxes, duration_s, after = counters.snapshot at the end }
+--   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,
+--   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
+--   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end,
+--   interrupted = why kernels could not begin or end, of no fault of theirs or the node's, orphan =
+--   nobody waits for the result, watched = it is known who else used the node, busy = state of
+--   busy.follow where they did through all of the check }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy
-   local limits = verdict.limits(p, inventory.class, node.baseline)
+   local limits = verdict.limits(p, inventory.class, node.baseline, inventory.class_before)
    local out = { level = lvl, results = {}, runs = {}, first = {} }
+   out.from = { boot_id = from.boot_id, s = started, time = time.show(os.time()) }
    if level.is_active(lvl) then
+      out.busy_before = node:read_state(busy.FILE)
       active(out, lvl, node, limits, started + p.deadline[lvl])
+      follow(out, node)
    end
    out.after = level.is_active(lvl) and counters.snapshot(node.root) or from
    local last = lvl ~= "none" and node:read_state("last.json") or nil
@@ -179,21 +204,27 @@ function check.run(lvl, node, inventory, from)
    out.after.class = inventory.class
    local rated = rate_all(out, lvl ~= "none" and inventory, limits, node.root, last)
    rated.status = verdict.with_paths(rated.status, out.runs)
+   -- The next job may run here by now: nothing that was found is confirmed.
+   local gone = node.give_up and node.give_up()
+   if gone then
+      node:problem(gone)
+      out.interrupted, out.orphan = gone, true
+   end
    if node.inconclusive and rated.status ~= "fail" then
       rated.status = "unknown"
    end
    out.status, out.metrics, out.corrupt = rated.status, rated.metrics, rated.corrupt
-   out.enforced = verdict.set_modes(rated, p, inventory.class)
+   out.enforced = verdict.set_modes(rated, p, inventory.class, inventory.class_before)
    out.reason, out.text = verdict.reason(rated), verdict.sentence(rated)
    -- Bad configuration must not drain: what the limits would have been is not known. A
    -- wrong result needs no limit.
-   out.confirmed = rated.status == "fail" and (not node.inconclusive or rated.corrupt == true)
+   out.confirmed = rated.status == "fail" and (not node.inconclusive or rated.corrupt == true) and not out.orphan
    out.kernel_s, out.box_s = 0, 0
    for _, measurement in ipairs(out.runs) do
       out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s
    end
    out.duration_s = now_s() - started
-   out.results, out.first = nil, nil
+   out.results, out.first, out.set, out.from, out.busy_before = nil, nil, nil, nil, nil
    return out
 end
 

@@ -38,7 +38,8 @@ local function in_directory(node, path, seconds, left_s)
    if fd == nil then
       return { kernel = "io", state = "unknown", reason = err, seconds = 0, box_s = seconds }
    end
-   local measurement = kernels.measure("io", seconds, left_s, { args = { "--dir", path }, fd3 = fd or nil })
+   local measurement = kernels.measure("io", seconds, left_s, { args = { "--dir", path }, fd3 = fd or nil,
+      give_up = node.give_up })
    if fd then
       uv.fs_close(fd)
    end

@@ -1,5 +1,6 @@
 --- Runs one kernel executable and trusts nothing that it says.
 local json = require("cjson.safe").new()
+local uv = require("luv")
 local paths = require("syscheck.lib.paths")
 local process = require("syscheck.lib.process")
 
@@ -13,7 +14,8 @@ local START_S = 0.5 -- a box that ends later than so long before the deadline is
 local MAX_OUTPUT = 131072 -- six of these still fit a record
 -- OpenBLAS would start a thread for every CPU when it is loaded, and then
 -- use none of them.
-local ENV = { "OPENBLAS_NUM_THREADS=1" }
+local ENV = "OPENBLAS_NUM_THREADS=1"
+local AGENT = "SYSCHECK_AGENT=%d" -- the kernel ends with this process, however that ends
 local MEASURED, WRONG, COULD_NOT = 0, 1, 2 -- exit codes, a contract with the kernels
 
 -- What went wrong, as one printable line of bounded length.
@@ -22,8 +24,16 @@ local function one_line(text)
    return #text > 200 and text:sub(1, 200) .. "..." or text
 end
 
+-- The same of what a kernel says, if it says anything.
+local function worded(text)
+   local line = type(text) == "string" and one_line(text) or ""
+   return line:find("%S") and line or nil
+end
+
 local function judge(name, ended)
-   if ended.stuck then
+   if ended.given_up then
+      return "unknown", ("%s: ended, as %s"):format(name, ended.given_up)
+   elseif ended.stuck then
       return "unknown", ("%s: hangs in the kernel, left behind after %.1f s"):format(name, ended.seconds)
    elseif ended.timed_out then
       return "unknown", ("%s: killed after %.1f s"):format(name, ended.seconds)
@@ -32,7 +42,7 @@ local function judge(name, ended)
    elseif ended.code == nil or ended.signal ~= 0 then
       return "unknown", ("%s: ended by signal %s"):format(name, tostring(ended.signal))
    elseif ended.code == COULD_NOT then
-      return "unknown", ended.err ~= "" and one_line(ended.err) or name .. ": could not run"
+      return "unknown", worded(ended.err) or name .. ": could not run"
    elseif ended.code ~= MEASURED and ended.code ~= WRONG then
       return "unknown", ("%s: exit code %d"):format(name, ended.code)
    end
@@ -51,7 +61,7 @@ local function judge(name, ended)
       if result.verified ~= false then
          return "unknown", name .. ": exit code says wrong, its output does not"
       end
-      return "corrupt", one_line(type(result.error) == "string" and result.error or "verification failed"), result
+      return "corrupt", worded(result.error) or "verification failed", result
    elseif result.verified ~= true then
       return "unknown", name .. ": its output is not verified"
    end
@@ -62,14 +72,18 @@ end
 -- @param name stream, dgemm, noise, numa, scaling, io
 -- @param seconds its time box
 -- @param left_s seconds until the check's deadline
--- @param more { args = list of further arguments, fd3 = descriptor to pass }, or nil
+-- @param more { args = list of further arguments, fd3 = descriptor to pass, give_up =
+--   function() -> why nobody waits for the result, or nil }, or nil
 -- @return { kernel, state = ok|corrupt|unknown, reason, result = decoded JSON,
 --   seconds = wall time, box_s = its time box }
 function kernels.measure(name, seconds, left_s, more)
    local function unknown(reason)
       return { kernel = name, state = "unknown", reason = reason, seconds = 0, box_s = seconds }
    end
-   if left_s < seconds + START_S then
+   local why = more and more.give_up and more.give_up()
+   if why then
+      return unknown(("%s: not started, as %s"):format(name, why))
+   elseif left_s < seconds + START_S then
       return unknown(name .. ": not started, the deadline is too near")
    end
    local limit = math.min(seconds * 1.5 + GRACE_S, left_s)
@@ -78,7 +92,8 @@ function kernels.measure(name, seconds, left_s, more)
       args[#args + 1] = arg
    end
    local ended, err = process.run(paths.libexec .. "/" .. name, args,
-      { timeout_ms = limit * 1000, max_output = MAX_OUTPUT, env = ENV, fd3 = more and more.fd3 })
+      { timeout_ms = limit * 1000, max_output = MAX_OUTPUT, env = { ENV, AGENT:format(uv.os_getpid()) },
+         fd3 = more and more.fd3, give_up = more and more.give_up })
    if not ended then
       return unknown(err)
    end

@@ -7,10 +7,6 @@ local steps = require("syscheck.node.steps")
 
 local jobs = {}
 
--- For a prolog: a job that holds no process here, and whose prolog began longer ago than
--- any prolog lasts, runs nothing.
-local PROLOG_MAX_S = 120
-
 local function begin_name(job_id)
    return ("begin/%d.json"):format(job_id)
 end
@@ -33,7 +29,7 @@ end
 
 --- Keeps a check's record while Slurm is asked to drain: see append_kept.
 function jobs.keep_record(node, job_id, snapshot, record)
-   record.action = "drain"
+   record.action = "undecided"
    record.drain = { done = false, error = "the agent was ended before Slurm had answered" }
    local ok, err = jobs.write_begin(node, job_id, { snapshot = snapshot, record = record })
    if not ok then
@@ -56,9 +52,10 @@ function jobs.check_of(record)
       status = record.status, reason = record.reason, action = record.action } or nil
 end
 
--- A job other than `but` whose begin is here and that has a step, or began within so many
--- seconds. Forgets those that went down with an earlier boot.
-local function find(node, boot_id, within_s, but)
+-- A job other than `but` whose begin is here and that has a step, or began within a day: one
+-- of several nodes may start its first step here after hours. Forgets those that went down
+-- with an earlier boot.
+local function find(node, boot_id, but)
    local with_steps
    for _, name in ipairs(files.list(node.state .. "/begin")) do
       local id = tonumber(name:match("^(%d+)%.json$"))
@@ -68,25 +65,25 @@ local function find(node, boot_id, within_s, but)
          jobs.append_kept(node, begin)
          jobs.forget_begin(node, id)
       elseif begin then
-         local time = type(snapshot.time) == "number" and snapshot.time or 0
+         local began = type(snapshot.uptime_s) == "number" and snapshot.uptime_s or -math.huge
          with_steps = with_steps or steps.jobs()
-         if with_steps[id] or math.abs(os.time() - time) < within_s then
+         if with_steps[id] or node.now_s() - began < runs.STALE_S then
             return id
          end
       end
    end
 end
 
---- Whether a job other than this one runs here.
+--- Whether a job other than this one runs here, for its prolog.
 function jobs.has_others(node, job_id, boot_id)
-   return find(node, boot_id, PROLOG_MAX_S, job_id) ~= nil
+   return find(node, boot_id, job_id) ~= nil
 end
 
---- Whether any job runs here, for the health program.
+--- Whether any job runs here, for the health program, to which Slurm has given no CPUs.
 function jobs.any(node, boot_id)
    -- A job may have left no begin. On a machine of several virtual nodes (they share a
    -- lock) a step without one is another node's.
-   return find(node, boot_id, runs.STALE_S) ~= nil or not node.lock and next(steps.jobs()) ~= nil
+   return find(node, boot_id) ~= nil or not node.lock and next(steps.jobs()) ~= nil
 end
 
 return jobs

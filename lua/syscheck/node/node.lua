@@ -2,6 +2,7 @@
 local json = require("cjson.safe").new()
 local uv = require("luv")
 local baseline_file = require("syscheck.node.baseline_file")
+local claim = require("syscheck.node.claim")
 local files = require("syscheck.lib.files")
 local hostlist = require("syscheck.slurm.hostlist")
 local log = require("syscheck.lib.log")
@@ -9,6 +10,9 @@ local paths = require("syscheck.lib.paths")
 local policy_file = require("syscheck.node.policy_file")
 local process = require("syscheck.lib.process")
 local records = require("syscheck.spool.records")
+local slurmconf = require("syscheck.slurm.conf")
+
+local MAX_CONF = 33554432 -- as slurm.conf and what it includes may have in all
 
 json.decode_invalid_numbers(false)
 
@@ -128,16 +132,57 @@ function node.now_s()
    return uv.hrtime() / 1e9
 end
 
---- Slurm gives a prolog the place of its configuration, and the health program nothing.
--- @param conf of the prolog's environment, or nil to ask
--- @return what is known, or nil
-function node:slurm_conf(conf)
-   local known = self:read_state("slurm.json")
-   known = known and known.conf
-   if conf and conf ~= known then
-      self:write_state("slurm.json", { conf = conf })
+--- Keeps what Slurm says to a prolog and not to the health program: the place of its
+-- configuration, the cluster's name.
+-- @param get function(name) -> environment variable
+function node:remember_slurm(get)
+   local known = self:read_state("slurm.json") or {}
+   local function now(name, before)
+      local value = get(name)
+      return value ~= "" and value or before
    end
-   return conf or type(known) == "string" and known or nil
+   local conf, cluster = now("SLURM_CONF", known.conf), now("SLURM_CLUSTER_NAME", known.cluster)
+   if conf ~= known.conf or cluster ~= known.cluster then
+      self:write_state("slurm.json", { conf = conf, cluster = cluster })
+   end
+end
+
+-- What a prolog said, or nil.
+local function remembered(self, name)
+   local value = (self:read_state("slurm.json") or {})[name]
+   return type(value) == "string" and value ~= "" and value or nil
+end
+
+--- The place of Slurm's configuration, where a prolog said it; or nil.
+function node:slurm_conf()
+   return remembered(self, "conf")
+end
+
+local function conf_text(path)
+   local stat = uv.fs_stat(path)
+   if not stat or stat.type ~= "file" then
+      return nil, path .. ": no file"
+   end
+   return files.read(path, MAX_CONF)
+end
+
+--- The cluster's name, the same in every stage: what Slurm says, else what it said to the last
+-- prolog, else slurm.conf's (which Slurm, too, takes in small letters). Nobody is asked.
+-- @return name, or nil
+function node:cluster()
+   local name = os.getenv("SLURM_CLUSTER_NAME")
+   name = name ~= "" and name or remembered(self, "cluster")
+   if name then
+      return name
+   end
+   for _, path in ipairs({ os.getenv("SLURM_CONF") or self:slurm_conf() or slurmconf.PLACES[1],
+      table.unpack(slurmconf.PLACES, 2) }) do
+      local conf = slurmconf.parse(path, conf_text)
+      name = conf and slurmconf.value(conf, "ClusterName")
+      if name then
+         return name:lower()
+      end
+   end
 end
 
 --- Takes a lock in this node's run directory, see process.lock_file.
@@ -147,6 +192,39 @@ function node:lock_file(name, timeout_s)
       return nil, err
    end
    return process.lock_file(self.run_dir .. "/" .. name, timeout_s)
+end
+
+--- Makes this process the only one that measures here: the policy's lock first, where several
+-- nodes share a machine, then the node itself.
+-- @param timeout_s seconds to wait for the former; the latter is another check's, and not waited for
+-- @return release function; or nil and why not
+function node:hold(timeout_s)
+   local unlock, release, err
+   local uid, dir = uv.getuid(), self.lock and uv.fs_stat(self.lock:match("^(.*/)"))
+   if dir and uid ~= 0 and dir.uid ~= uid then
+      -- Whoever may open it may hold it for ever, and where everybody may make files (/run/lock)
+      -- root would refuse his.
+      self:notice(("measured without the lock %s, which is root's: another node of this machine may have "
+         .. "measured at the same time"):format(self.lock))
+   elseif self.lock then
+      unlock, err = process.lock(self.lock, timeout_s)
+      if not unlock then
+         return nil, "lock: " .. err
+      end
+   end
+   release, err = claim.hold(self)
+   if not release then
+      if unlock then
+         unlock()
+      end
+      return nil, err
+   end
+   return function()
+      release()
+      if unlock then
+         unlock()
+      end
+   end
 end
 
 --- Path of what the SPANK plugin reads for a job, and of its "shown" marker.

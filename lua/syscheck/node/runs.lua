@@ -1,13 +1,16 @@
 --- The runs of jobs on this node: one record for each, and which jobs shared the node.
 -- Files in the state directory, root's; nothing here is needed for a job to start.
 --
---   begin/JOB.run   while it runs: "run ID BOOT_ID EPOCH RESTART", then the jobs it met, one
+--   begin/JOB.run   while it runs: "run ID BOOT_ID UPTIME RESTART", then the jobs it met, one
 --                   a line.
 --                   A prolog enters its job first and looks for others then, and each of
 --                   two that meet is written down with both: one that begins and ends
 --                   meanwhile, too.
---   ended/SLOT      "JOB ID EPOCH": the last run that was recorded, of the jobs that share
---                   this slot
+--   ended/SLOT      "JOB ID BOOT_ID UPTIME": the last run that was recorded, of the jobs that
+--                   share this slot
+--
+-- UPTIME: whole seconds of the kernel's clock, as the wall clock may be set meanwhile. (Before
+-- November 2026: epoch seconds; read as a time that is still to come.)
 local uv = require("luv")
 local files = require("syscheck.lib.files")
 local log = require("syscheck.lib.log")
@@ -50,9 +53,13 @@ local function note(path, line)
    return true
 end
 
--- @return ID of the run, boot ID, time of its begin, restart count or "-"; nil for none
+local function uptime_s()
+   return uv.hrtime() // 1000000000
+end
+
+-- @return ID of the run, boot ID, uptime of its begin, restart count or "-"; nil for none
 local function head_of(text)
-   return (text or ""):match("^run (%x+) (%S+) (%d+) (%S+)\n")
+   return (text or ""):match("^run (%x+) (%S+) (%-?%d+) (%S+)\n")
 end
 
 --- A job begins: forgets an earlier run of the same ID, and writes down which jobs it meets.
@@ -71,7 +78,7 @@ function runs.begin(node, job, boot_id)
       uv.fs_unlink(slot)
    end
    local own = run_path(node, job_id)
-   ok, err = files.write(own, ("run %s %s %d %s\n"):format(files.random_id(), boot_id, os.time(),
+   ok, err = files.write(own, ("run %s %s %d %s\n"):format(files.random_id(), boot_id, uptime_s(),
       job.restart and ("%d"):format(job.restart) or "-"), 384) -- 0600
    if not ok then
       log.error("who shares the node will not be known: %s", err)
@@ -93,7 +100,7 @@ end
 -- Whether a job began so long ago that it runs only if it has a step: else its epilog never came.
 local function is_old(node, job_id)
    local _, _, began = head_of(files.read(run_path(node, job_id), HEAD_MAX))
-   return began and os.time() - tonumber(began) > runs.STALE_S
+   return began and uptime_s() - tonumber(began) > runs.STALE_S
 end
 
 --- What is known of a job's run.
@@ -130,20 +137,24 @@ end
 --- Whether this run has its record: Slurm repeats an epilog when it missed its end,
 -- and one that was killed between its record and its end leaves the begin.
 -- @param run from read, or nil
-function runs.is_recorded(node, job_id, run)
-   local other, id, time = (files.line(slot_path(node, job_id)) or ""):match("^(%d+) (%x+) (%d+)$")
+-- @param boot_id of now
+function runs.is_recorded(node, job_id, run, boot_id)
+   local other, id, boot, at = (files.line(slot_path(node, job_id)) or ""):match("^(%d+) (%x+) ?(%S*) (%-?%d+)$")
    if other ~= tostring(job_id) then
       return false
    end
    if run then
       return id == run.id
    end
-   return math.abs(os.time() - tonumber(time)) < REPEAT_S and not uv.fs_lstat(steps.path(node, job_id))
+   -- One of an earlier boot ended before this one began.
+   local ago = uptime_s() - (boot == boot_id and tonumber(at) or 0)
+   return ago >= 0 and ago < REPEAT_S and not uv.fs_lstat(steps.path(node, job_id))
 end
 
 --- Its record is on disk.
-function runs.recorded(node, job_id, record_id)
-   local ok, err = files.put(slot_path(node, job_id), ("%d %s %d\n"):format(job_id, record_id, os.time()), 384) -- 0600
+function runs.recorded(node, job_id, record_id, boot_id)
+   local line = ("%d %s %s %d\n"):format(job_id, record_id, boot_id, uptime_s())
+   local ok, err = files.put(slot_path(node, job_id), line, 384) -- 0600
    if not ok then
       log.error("state: %s", err)
    end

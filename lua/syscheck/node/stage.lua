@@ -1,11 +1,19 @@
 --- What prolog, epilog and health program have in common.
+local uv = require("luv")
+local ancestors = require("syscheck.node.ancestors")
+local busy = require("syscheck.verdict.busy")
 local drain = require("syscheck.slurm.drain")
 local environment = require("syscheck.slurm.environment")
+local files = require("syscheck.lib.files")
 local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
+local mark = require("syscheck.slurm.mark")
 local nodes = require("syscheck.node.node")
+local printable = require("syscheck.lib.printable")
+local process = require("syscheck.lib.process")
 local resume = require("syscheck.slurm.resume")
+local show = require("syscheck.verdict.show")
 local storm = require("syscheck.slurm.storm")
 
 local stage = {}
@@ -16,6 +24,7 @@ local stage = {}
 -- @param options see node.open
 function stage.open(name, get, options)
    local node = nodes.open(get("SLURMD_NODENAME"), options)
+   node.give_up = ancestors.watch()
    log.context(("%s %s: "):format(node.name, name))
    return node
 end
@@ -34,7 +43,23 @@ function stage.open_job(name, get, options)
    return node, job
 end
 
---- Logs what a check could not measure, and wrong data.
+--- Leaves what the plugin shows and exports. Written as a new file: the marker of an
+-- earlier run of the same job goes first.
+function stage.publish(node, job, result, asked, note)
+   local path = node:status_path(job.id)
+   if node.inconclusive then
+      local problem = printable.safe(node.problems[1], 80)
+      note = note and note .. "; " .. problem or problem
+   end
+   uv.fs_unlink(path .. ".shown")
+   local ok, err = files.put(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
+      asked and 1 or 0, show.line(node.name, result, note)))
+   if not ok then
+      log.error("status for the job's output: %s", err)
+   end
+end
+
+--- Logs what a check could not measure or rate, wrong data, and who stays on the node.
 -- @param result from check.run
 function stage.log_failures(result)
    for _, measurement in ipairs(result.runs) do
@@ -42,41 +67,128 @@ function stage.log_failures(result)
          log.error("%s%s", measurement.state == "corrupt" and "WRONG DATA: " or "", measurement.reason)
       end
    end
+   for _, m in ipairs(result.metrics) do
+      if m.busy or m.name == "others_cpus" then
+         log.error("%s", m.text)
+      end
+   end
+   if result.unconfirmed then
+      log.error("NOT CONFIRMED: %s", result.unconfirmed)
+   end
 end
 
---- Drains a node that is bad, confirmed, and logs what came of it.
--- @param boot_id of now
--- @param otherwise what follows where Slurm did not take the drain
--- @param options see drain.node
--- @return action, drain details, both for the record
-function stage.drain(node, result, boot_id, otherwise, options)
-   function options.decided(out)
-      resume.drained(node, out, result, boot_id, out.action == "storm")
+-- Asks Slurm, one check of this node at a time: a step back of one would pull the drain away
+-- under the other.
+-- @param text what to drain for; nil: only settles a drain that may be standing
+-- @param begin function() -> mark, called when it is this check's turn
+-- @return drained as from drain.node; or nil and why it is not this check's turn
+local function ask(node, text, boot_id, options, begin)
+   files.mkdir(node.state)
+   local fd, err, held = process.lock_file(node.state .. "/drain.lock",
+      math.max(0, (options.until_s - node.now_s()) / 2))
+   if held then
+      return nil, "another check of this node is at it: " .. err
    end
-   local drained = drain.node(node, result.reason, options)
-   local action = drained.action
-   drained.action = nil
+   local m = begin()
+   options.open = m.sent
+   function options.sending()
+      mark.sending(node, m)
+   end
+   function options.decided(out)
+      if out.action == "drain" and not out.kept then
+         resume.drained(node, out.reason, m, boot_id)
+      end
+      if text or out.action == "drain" or out.action == "storm" then
+         mark.decided(node, m, out, node.now_s())
+      else
+         mark.looked(node, m, out, node.now_s())
+      end
+   end
+   local drained = drain.node(node, text, options)
+   if fd then
+      uv.fs_close(fd)
+   end
+   drained.open = nil
+   return drained
+end
+
+-- One line on what came of asking Slurm.
+local function log_drain(action, drained, job)
+   local starts = job and ", the job starts" or ""
    if action == "storm" then
-      log.error("STORM GUARD: bad, NOT drained%s: %s", options.job and ", the job starts" or "",
-         storm.sentence(drained))
+      log.error("STORM GUARD: bad, NOT drained%s: %s", starts, storm.sentence(drained))
+   elseif action == "undecided" then
+      log.error("UNDECIDED: bad, NOT drained%s, to be settled by the next check: %s", starts, storm.sentence(drained))
    elseif drained.kept then
       log.error("bad, and out of service already (%s): %s", drained.kept, drained.reason)
-   elseif drained.done then
-      log.error("drained: %s%s", drained.reason, drained.error and " (" .. drained.error .. ")" or "")
    else
-      log.error("drain: %s; %s: %s", drained.error, otherwise, drained.reason)
+      log.error("drained: %s%s", drained.reason, drained.error and " (" .. drained.error .. ")" or "")
    end
    if drained.comment_error then
       log.error("comment of the job: %s", drained.comment_error)
    end
+end
+
+--- Drains a node that is bad, confirmed, and logs what came of it. Before a job: where slurmctld
+-- is not to be asked again yet, what it answered last holds.
+-- @param found from mark.finding
+-- @param m from mark.read, or nil
+-- @param boot_id of now
+-- @param options see drain.node
+-- @return action, drain details, both for the record
+function stage.drain(node, found, m, boot_id, options)
+   local action, drained, err
+   -- A node that somebody else had drained: this job is the proof that it is back.
+   if options.job and m and m.action ~= "kept" and not mark.is_due(node, m, node.now_s()) then
+      action, drained = mark.standing(m, found.reason)
+   else
+      drained, err = ask(node, found.reason, boot_id, options, function()
+         return mark.begin(node, found, mark.read(node, boot_id), boot_id, node.now_s())
+      end)
+      if not drained then
+         drained = { action = "undecided", done = false, reason = storm.reason(found.reason), error = err }
+         if not mark.read(node, boot_id) then
+            mark.begin(node, found, nil, boot_id, node.now_s())
+         end
+      end
+      action, drained.action = drained.action, nil
+   end
+   log_drain(action, drained, options.job)
    return action, drained
+end
+
+--- Asks Slurm whether a drain of ours stands that got no answer, and whether it may.
+-- @param m from mark.read, with `sent`
+-- @return action, drain details where there is news; whether slurmctld answered
+function stage.settle(node, m, boot_id, options)
+   local drained, err = ask(node, nil, boot_id, options, function()
+      return m
+   end)
+   local action = drained and drained.action or "undecided"
+   if action == "none" then
+      return nil, nil, true
+   elseif action == "undecided" then
+      log.error("whether slurmctld has drained this node is not known yet: %s", err or drained.error)
+      return nil, nil, false
+   end
+   drained.action = nil
+   log_drain(action, drained)
+   return drained.kept and "none" or action, drained, true
 end
 
 --- Keeps what the next check needs of this one.
 -- @param l ledger, as it was before it was paid ahead
 -- @param asked true: somebody asked for the check
 function stage.remember(node, l, result, begin_s, asked)
-   if node:save_state("last.json", result.after) and level.is_active(result.level) then
+   if result.busy then
+      node:save_state(busy.FILE, result.busy)
+   elseif result.watched then
+      node:forget_state(busy.FILE)
+   end
+   local saved = node:save_state("last.json", result.after)
+   if saved and result.interrupted then
+      ledger.restore(node, l) -- it is as due as it was
+   elseif saved and level.is_active(result.level) then
       ledger.pay(node, l, result, begin_s, asked)
    end
 end

@@ -13,12 +13,15 @@ local NAME_MAX = 1024
 
 local SOURCES = { step = true, tasks = true, job = true }
 
--- Numbers of a line, all of them or nil. No value is beyond 2^63.
+-- What no counter of a job reaches: sums of some still fit a record, and the store.
+local MAX = 9007199254740992 -- 2^53
+
+-- Numbers of a line, all of them or nil.
 local function numbers(text, count)
    local out = {}
    for word in text:gmatch("%S+") do
       local n = word:match("^%d+$") and math.tointeger(tonumber(word))
-      if not n or n < 0 then
+      if not n or n < 0 or n > MAX then
          return nil
       end
       out[#out + 1] = n
@@ -27,7 +30,7 @@ local function numbers(text, count)
 end
 
 --- Parses the plugin's file.
--- @return { version, steps, sure, name (bytes), array, restart, step = { name = number },
+-- @return { version, steps, sure, name (bytes), array, restart, energy_uj, stopped_ms, step = { name = number },
 --   tasks = { ... }, job = { ... }, outer_us }; nil for anything but a whole one
 function steps.parse(text)
    if #text ~= FILE_SIZE or text:sub(1, #HEAD + 1) ~= HEAD .. "\n" or text:sub(-5) ~= "\nend\n" then
@@ -44,6 +47,9 @@ function steps.parse(text)
          -- value, group, sum of those before, value at the begin
          local n = numbers(rest, 4)
          out.outer_us = n and math.max(0, n[1] - n[4]) + n[3]
+      elseif key == "energy" or key == "stopped" then
+         local n = numbers(rest, 1)
+         out[key == "energy" and "energy_uj" or "stopped_ms"] = n and n[1]
       elseif key == "array" then
          out.array = numbers(rest, 2)
       elseif key == "name" then
@@ -84,6 +90,7 @@ function steps.cgroup(left)
          by_tasks[#by_tasks + 1] = name
       end
    end
+   out.suspended_ms = left.stopped_ms
    out.by_tasks = #by_tasks > 0 and by_tasks or nil
    -- Each group counts its own quota only, so all levels add up.
    local job, step, outer = left.job.cpu_throttled_us, left.step.cpu_throttled_us, left.outer_us
@@ -107,11 +114,21 @@ function steps.join(record, left)
    if not left then
       return
    end
+   -- Between snapshots RAPL's own counter is known for minutes only.
+   if left.energy_uj and record.delta and not record.delta.energy then
+      record.delta.energy = { package_j = math.floor(left.energy_uj / 1000 + 0.5) / 1000 }
+   end
+   if left.steps == 0 then
+      return
+   end
    job.name = left.name and unicode.cut(unicode.repair(left.name), NAME_MAX)
    if left.array then
       job.array_job_id, job.array_task_id = left.array[1], left.array[2]
    end
-   job.restart = job.restart or left.restart or (left.sure == 1 and 0 or nil) -- Slurm sets none for 0
+   -- Only the batch step has these from slurmctld; any other's environment is its user's. A restart
+   -- count tells runs apart, so one that may be made up is none.
+   job.batch = left.sure == 1 or nil
+   job.restart = job.restart or (job.batch and (left.restart or 0)) or nil -- Slurm sets none for 0
    record.cgroup = steps.cgroup(left)
 end
 

@@ -36,7 +36,7 @@ local function nearest(key, rules)
    if near then
       return (', did you mean "%s"?'):format(near)
    end
-   return #names <= 9 and (" (%s)"):format(table.concat(names, ", ")) or ""
+   return #names <= 12 and (" (%s)"):format(table.concat(names, ", ")) or ""
 end
 
 -- The trail as it is shown: "limits.triad_gbs".

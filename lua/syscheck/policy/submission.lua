@@ -63,6 +63,54 @@ local function shared_in(job)
    end
 end
 
+-- Whether some limit drains.
+local function enforces(p)
+   if p.mode == "enforce" then
+      return true
+   end
+   for _, rules in ipairs({ p.limits, p.expect }) do
+      for _, rule in pairs(rules) do
+         if rule.mode == "enforce" then
+            return true
+         end
+      end
+   end
+   return false
+end
+
+-- Whether hardware that is missing drains, which every level but none looks at.
+local function expects(p)
+   for _, rule in pairs(p.expect) do
+      if rule.action == "fail" then
+         return true
+      end
+   end
+   return false
+end
+
+-- Whether a check may drain a node before the job starts there.
+local function may_drain(p, job)
+   local least = expects(p) and "passive" or "quick"
+   for i = 1, enforces(p) and math.max(1, #job.partitions) or 0 do
+      local bounds = policy_bounds.of(p, { partition = job.partitions[i], account = job.account, qos = job.qos })
+      if level.at_least(level.decide(job.asked, bounds, { owned = true }), least) then
+         return true
+      end
+   end
+   return false
+end
+
+--- What --no-requeue means where nodes are drained: Slurm cancels the job.
+-- @param job as for check, and allowed by it
+-- @return a line for the user, or nil
+function submit.warning(p, job)
+   if p.no_requeue ~= "cancel" or not may_drain(p, job) then
+      return nil
+   end
+   return "syscheck: with --no-requeue the job is cancelled if one of its nodes fails the check before it; "
+      .. "without, it is requeued and runs on others"
+end
+
 --- Decides about a submission.
 -- @param p policy
 -- @param job { asked = raw value or nil, partitions = list of names the job may

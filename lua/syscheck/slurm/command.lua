@@ -8,7 +8,7 @@ local command = {}
 -- @param args list of strings
 -- @param timeout_s seconds
 -- @param options { max_output = bytes, conf = slurm.conf instead of SLURM_CONF's }, or nil
--- @return what it printed; or nil and why
+-- @return what it printed; or nil, why, and true when the program could not be started
 function command.run(program, args, timeout_s, options)
    local conf = options and options.conf or os.getenv("SLURM_CONF")
    local name = program:match("[^/]+$") or program
@@ -18,7 +18,7 @@ function command.run(program, args, timeout_s, options)
       env = { "TZ=UTC", conf and "SLURM_CONF=" .. conf or nil },
    })
    if not answer then
-      return nil, err
+      return nil, err, true
    elseif answer.timed_out then
       return nil, ("%s %s: no answer within %.0f s"):format(name, args[1], timeout_s)
    elseif answer.too_long then

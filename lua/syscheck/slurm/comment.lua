@@ -2,6 +2,7 @@
 -- is never touched.
 local uv = require("luv")
 local hostlist = require("syscheck.slurm.hostlist")
+local printable = require("syscheck.lib.printable")
 local storm = require("syscheck.slurm.storm")
 
 local comment = {}
@@ -11,30 +12,49 @@ local MAX_LENGTH = 1000 -- of the comment after which no more nodes are added
 local MORE = "more nodes: sinfo -R"
 local CALL_S, TRIES = 10, 4
 
---- What names one job alone. By the ID of a whole array or heterogeneous job, which is also
--- that of one of its parts, scontrol shows all of them, and an update changes all.
--- @param shown what `scontrol show job ID` prints
--- @return "4711_3", "4711+0", or the ID
-function comment.name(shown, id)
-   shown = "\n\n" .. shown
-   local task = shown:match("\n\nJobId=" .. id .. " ArrayJobId=" .. id .. " ArrayTaskId=(%d+) ")
-   local part = shown:match("\n\nJobId=" .. id .. " HetJobId=" .. id .. " HetJobOffset=(%d+) ")
-   return task and id .. "_" .. task or part and id .. "+" .. part or id
+-- Nothing in this answer is a user's text: in that of scontrol a job whose name has lines of its
+-- own writes an AdminComment like root. :0 is a field whole and unpadded.
+local FORMAT = "JobID:12,ArrayJobID:12,ArrayTaskID:12,HetJobID:12,HetJobOffset:12,admin_comment:0"
+local COLUMNS, WIDTH = 5, 12
+local NONE = "(null)" -- what printf makes of no comment
+
+-- { job, array, task, het, offset; text = comment } of a line; nil where it is not one of FORMAT
+local function row_of(line)
+   local row = { text = line:sub(COLUMNS * WIDTH + 1) }
+   for i = 1, COLUMNS do
+      row[i] = line:sub((i - 1) * WIDTH + 1, i * WIDTH):match("^([%dN]%S*) *$")
+      if not row[i] then
+         return nil
+      end
+   end
+   return row
 end
 
---- The AdminComment in what `scontrol show job` prints.
--- @return text, "" without one; nil when it cannot be read for certain (a comment of several
---   lines, a job name that forges one): then it must not be overwritten
-function comment.find(shown)
-   local _, count = shown:gsub("\n%s*AdminComment=", "")
-   if count == 0 then
-      return shown:find("^JobId=%d") and "" or nil
+--- A job in what squeue shows of it: a row for each task of an array and each component of a
+-- heterogeneous job.
+-- @param shown rows of FORMAT
+-- @param id of the job, digits
+-- @return what names this job alone, "4711_3", "4711+0" or the ID: by the ID of a whole array or
+--   heterogeneous job, which is also that of one of its parts, an update changes all of them;
+--   and its AdminComment, "" without one. Or nil where it cannot be read for certain (several
+--   lines): then it must not be overwritten
+function comment.find(shown, id)
+   local mine, last, sure
+   for line in shown:gmatch("([^\n]*)\n") do
+      local row = row_of(line)
+      if row and row[1] == id then
+         mine, sure = row, not mine
+      elseif not row and last == mine then
+         sure = false
+      end
+      last = row or last
    end
-   local text, rest = shown:match("\n%s*AdminComment=([^\n]*)\n?(.*)$")
-   if count > 1 or (rest:find("%S") and not rest:find("^%s*%u%w+[:/%w]*=")) then
+   if not sure then
       return nil
    end
-   return (text:gsub("%s+$", ""))
+   local _, array, task, het, offset = table.unpack(mine)
+   local name = task:find("^%d+$") and array == id and id .. "_" .. task or het == id and id .. "+" .. offset or id
+   return name, mine.text ~= NONE and printable.trimmed(mine.text) or ""
 end
 
 --- The comment with what it lacks of these entries; the same text when it lacks none.
@@ -81,20 +101,14 @@ end
 function comment.write(calls, job, nodes, me)
    local entries = comment.entries(job, nodes, me)
    local id = ("%d"):format(job.id)
-   local name = id
    for _ = 1, TRIES do
-      local shown, err = calls:scontrol({ "show", "job", name }, CALL_S)
-      if shown and name == id then
-         name = comment.name(shown, id)
-         if name ~= id then
-            shown, err = calls:scontrol({ "show", "job", name }, CALL_S)
-         end
-      end
+      local shown, err = calls:squeue({ "--noheader", "--all", "--states=all", "--jobs=" .. id, "--Format=" .. FORMAT },
+         CALL_S)
       if not shown then
          return err
       end
-      local text = comment.find(shown)
-      if not text then
+      local name, text = comment.find(shown, id)
+      if not name then
          return "the job's AdminComment cannot be read for certain"
       end
       local wanted = comment.add(text, entries)

@@ -7,6 +7,10 @@
 -- that begin with NodeName and the like; of a key that is there twice the last one holds.
 local slurmconf = {}
 
+--- Where Slurm's own programs and slurmd keep slurm.conf, the second one a configless slurmd.
+slurmconf.PLACES = { "/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf", "/usr/local/etc/slurm.conf",
+   "/opt/slurm/etc/slurm.conf" }
+
 local MAX_FILES = 64
 local MAX_DEPTH = 16
 local MAX_BYTES = 33554432 -- of all files together

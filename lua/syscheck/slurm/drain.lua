@@ -2,19 +2,19 @@
 -- when others were first. docs/decisions.md has the proof and what every failure does.
 local uv = require("luv")
 local comment = require("syscheck.slurm.comment")
-local files = require("syscheck.lib.files")
-local process = require("syscheck.lib.process")
+local printable = require("syscheck.lib.printable")
 local command = require("syscheck.slurm.command")
 local storm = require("syscheck.slurm.storm")
 
 local drain = {}
 
--- Seconds that one call may take at most; less when the time that is left asks for it.
-local LIST_S, UPDATE_S, CHECK_S = 15, 15, 4
+-- Seconds that one call may take at most; less when the time that is left asks for it. A
+-- list that got no answer is given twice as long the next time.
+local LIST_S, UPDATE_S, CHECK_S = 15, 30, 4
 -- How long a reason read from slurmctld counts as current.
 local SURE_S = 1
--- What a drain needs after it: the wait, a list, the step back.
-local NEEDS_S = 4
+-- What a drain needs after it: the wait, a list, the step back. What a list leaves for that.
+local NEEDS_S, BACK_S = 4, 2
 -- Reasons have whole seconds: in a list that was made a second after the controller
 -- answered, whoever drains from then on comes later in the order. 0.1 s for clocks that
 -- slurmctld's machine slews.
@@ -37,11 +37,12 @@ function Calls:left()
 end
 
 -- A call that ends before `keep` seconds are all that is left.
+-- @return what it printed; or nil, why, and whether trying again is of no use
 function Calls:run(program, args, most, keep)
    -- 0.9 s: until a program that ignores SIGTERM is given up.
    local timeout = math.min(most, self:left() - keep - 0.9)
    if timeout < 0.2 then
-      return nil, ("%s: no time is left"):format(args[1])
+      return nil, ("%s: no time is left"):format(args[1]), true
    end
    return command.run(program, args, timeout, { max_output = MAX_LIST })
 end
@@ -50,12 +51,30 @@ function Calls:scontrol(args, most, keep)
    return self:run(self.program, args, most, keep or 0)
 end
 
--- @return nodes, this node; or nil and why
+function Calls:squeue(args, most)
+   return self:run((self.program:gsub("scontrol$", "squeue")), args, most, 0)
+end
+
+-- Tried again while time remains. The pauses are by chance, up to twice as long each time, and
+-- up to what the call took: hundreds of nodes that wait for a slow slurmctld come apart.
+-- @return nodes, this node, seconds that it took; or nil and why
 function Calls:list(keep)
-   local text, err = self:scontrol({ "--all", "show", "nodes", "--oneliner" }, LIST_S, keep)
-   if not text then
-      return nil, err
+   local most, pause = LIST_S, 1
+   local began, text, err, useless
+   while true do
+      began = now_s()
+      text, err, useless = self:scontrol({ "--all", "show", "nodes", "--oneliner" }, most, keep)
+      if text then
+         break
+      end
+      most, pause = 2 * most, 2 * pause
+      local wait = math.random() * math.max(pause, now_s() - began)
+      if useless or self:left() - wait < keep + 1.5 then
+         return nil, err
+      end
+      uv.sleep(math.floor(1000 * wait))
    end
+   local took = now_s() - began
    local nodes, by_name = storm.parse(text)
    local me = by_name[self.name]
    if not me then
@@ -63,7 +82,7 @@ function Calls:list(keep)
    elseif me.ours and not me.time then
       return nil, "scontrol show nodes: the time of the reason cannot be read"
    end
-   return nodes, me
+   return nodes, me, took
 end
 
 -- Whether the node carries exactly our reason, by a call that is light for slurmctld
@@ -72,22 +91,19 @@ function Calls:is_ours(reason)
    local sinfo = self.program:gsub("scontrol$", "sinfo")
    local text = self:run(sinfo, { "--noheader", "--nodes=" .. self.name, "--format=%T %E" }, CHECK_S, 1.5)
    local state, standing = (text or ""):match("^(%S+) ([^\n]*)")
-   return state ~= nil and state:find("dr", 1, true) ~= nil and standing:gsub("%s+$", "") == reason
+   return state ~= nil and state:find("dr", 1, true) ~= nil and printable.trimmed(standing) == reason
 end
 
 -- UNDRAIN and not RESUME: that one would also cancel a reboot that an admin asked for.
--- The job starts even if there is no answer: an overloaded slurmctld may have done it all
--- the same, and the prolog's exit code would take a node too many out of service.
 -- Tried again only while it is ours: after a call that got no answer for seconds the
--- drain may be an admin's.
+-- drain may be an admin's. What got no answer stays open.
 function Calls:step_back(out)
-   out.action = "storm"
    local ok, err
    for _ = 1, 2 do
       local began = now_s()
       ok, err = self:scontrol({ "update", "nodename=" .. self.name, "state=undrain" }, UPDATE_S)
       if ok then
-         out.done = false
+         out.done, out.open = false, nil
          return
       end
       out.error = "step back: " .. err
@@ -97,18 +113,25 @@ function Calls:step_back(out)
    end
 end
 
--- The second list. @return nodes and this node as of then, when it stays drained
-local function confirm(calls, out, policy)
-   uv.sleep(WAIT_MS)
-   local nodes, me = calls:list(2)
-   if not nodes and calls:left() > NEEDS_S + 2 then
-      nodes, me = calls:list(2)
+-- The second list.
+-- @param answered whether slurmctld took the drain, as far as this check knows
+-- @param mine whether this check sent it
+-- @return nodes and this node as of then, when it stays drained
+local function confirm(calls, out, policy, answered, mine)
+   local nodes, me
+   while true do
+      uv.sleep(WAIT_MS)
+      nodes, me = calls:list(BACK_S)
+      if answered or not nodes or not me.ours then
+         break
+      end
+      -- Taken, though the answer was lost; perhaps less than a second before this list.
+      answered = true
    end
    if not nodes then
+      -- What cannot be counted does not drain.
       out.error = me
-      -- The controller took the drain and gives no list: a storm is the likely reason.
-      -- When it is ours alone for certain, fail open; else the node stays drained.
-      if out.done and calls:is_ours(out.reason) then
+      if mine and calls:is_ours(out.reason) then
          calls:step_back(out)
       end
       return nil
@@ -117,91 +140,85 @@ local function confirm(calls, out, policy)
       out.done = true
       out.full = storm.full(nodes, me, policy.max_drained, policy.window)
       if out.full then
+         out.action = "storm"
          calls:step_back(out)
          return nil
       end
+      out.action, out.open = "drain", nil
       return nodes, me
-   elseif me.out then
-      out.done, out.kept = false, me.reason or me.state
-   elseif out.done then
-      out.action, out.done, out.error = "storm", false, "somebody resumed it meanwhile"
-   else
-      -- The drain failed. Slurm's own, by the prolog's exit code, is for a cap with room.
-      out.full = storm.full(nodes, me, policy.max_drained, policy.window, os.time())
-      out.action = out.full and "storm" or "drain"
+   elseif me.drained then
+      out.action, out.done, out.kept, out.open = "drain", false, me.reason or me.state, nil
+   elseif answered then
+      out.action, out.done, out.error, out.open = "storm", false, "somebody resumed it meanwhile", nil
    end
+   -- Else it was refused, or slurmctld may do it yet.
    return nil
 end
 
-local function attempt(calls, out, policy, nodes_of_job)
-   uv.sleep(math.floor(math.random() * math.min(MAX_SPREAD_MS, SPREAD_MS * nodes_of_job)))
-   local nodes, me = calls:list(calls:left() / 2)
+-- Drains the node, where it may be.
+local function attempt(calls, out, policy, sending)
+   local nodes, me, took = calls:list(NEEDS_S)
    if not nodes then
-      -- Without knowing whose reason stands there, none is written: the prolog's exit
-      -- code takes the node out of service with Slurm's own.
       out.error = me
-      return nil
-   end
-   if me.out and not me.ours then
-      out.kept = me.reason or me.state
       return nil
    end
    if me.ours then
       -- Drained before: a new second would move it in the order. Whether it may stay is
       -- asked again, in case that it could not step back then.
-      out.done, out.reason = true, me.reason
-   else
-      out.full = storm.full(nodes, me, policy.max_drained, policy.window, os.time())
-      if out.full then
-         out.action = "storm"
-         return nil
-      end
-      if me.reboots and me.reason then
-         -- A node that an admin has told to reboot still takes jobs, with his reason. The
-         -- prolog's exit code takes it out of service, and leaves that.
-         out.kept = me.reason
-         return nil
-      end
-      if calls:left() < NEEDS_S then
-         out.error = "no time is left to drain and list again"
-         return nil
-      end
-      local ok, err = calls:scontrol({ "update", "nodename=" .. calls.name, "state=drain", "reason=" .. out.reason },
-         UPDATE_S, NEEDS_S - 1)
-      out.done, out.error = ok ~= nil, err
+      out.done, out.reason, out.open = true, me.reason, true
+      return confirm(calls, out, policy, true, false)
    end
-   return confirm(calls, out, policy)
+   out.open = nil
+   if not sending then
+      out.action = "none"
+      return nil
+   elseif me.drained then
+      out.action, out.kept = "drain", me.reason or me.state
+      return nil
+   end
+   out.full = storm.full(nodes, me, policy.max_drained, policy.window, os.time())
+   if out.full then
+      out.action = "storm"
+      return nil
+   elseif me.reason and (me.reboots or me.down) then
+      -- In service still (told to reboot), or back by itself (not responding): the prolog's
+      -- exit code would take it out, uncounted.
+      out.error = ("%s, with another reason, which stays: %s"):format(me.state, me.reason)
+      return nil
+   elseif calls:left() < NEEDS_S + 2 * took then
+      out.error = "no time is left to drain and list again"
+      return nil
+   end
+   sending()
+   out.open = true
+   local ok, err = calls:scontrol({ "update", "nodename=" .. calls.name, "state=drain", "reason=" .. out.reason },
+      UPDATE_S, NEEDS_S - 1 + took)
+   out.done, out.error = ok ~= nil, err
+   return confirm(calls, out, policy, ok ~= nil, true)
 end
 
 --- Drains a node that is bad, confirmed, unless the storm guard's cap is used up or
--- somebody took it out of service already: then their reason stays.
+-- somebody took it out of service already: then their reason stays. Whatever gets no answer,
+-- is refused or cannot be counted leaves the node in service.
 -- @param node from node.open
--- @param text why, without prefix
+-- @param text why, without prefix; nil: only settles a drain of ours that may be standing
 -- @param options { until_s = of uv.hrtime, by which all calls end; job = from environment.job,
---   whose AdminComment says so, or nil; decided = called with what is returned before
---   that comment is written, which may take a while }
--- @return { action = "drain": the node leaves service, or "storm": it does not; done =
---   carries our reason, reason, kept = the reason that stood, error, full = { name,
---   total, cap, taken } of the partition whose cap is used up }
+--   whose AdminComment says so, or nil; open = a drain of ours may be standing; sending = called
+--   before Slurm is told to drain; decided = called with what is returned before that comment is
+--   written, which may take a while }
+-- @return { action = "drain": carries our reason and may, or somebody else drained it; "storm": the
+--   cap is used up, or somebody resumed it; "undecided"; "none": without text, no drain of ours
+--   stands; done = carries our reason, open = may carry it without being counted, reason, kept = the
+--   reason that stood, error, full = { name, total, cap, taken } of the partition without room }
 function drain.node(node, text, options)
    local job = options.job
-   local out = { action = "drain", done = false, reason = storm.reason(text) }
+   local out = { action = "undecided", done = false, open = options.open, reason = text and storm.reason(text) }
    local calls = setmetatable({ program = node.policy.scontrol, name = node.name, until_s = options.until_s }, Calls)
-   -- Two prologs of this node, one after the other: a step back of one would pull the
-   -- drain away under the other.
-   files.mkdir(node.state)
-   local fd, err, held = process.lock_file(node.state .. "/drain.lock", math.max(0, calls:left() / 2))
-   if held then
-      out.error = "another check of this node is at it: " .. err
-      return out
-   end
-   local nodes, me = attempt(calls, out, node.policy, job and job.nodes or 1)
+   uv.sleep(math.floor(math.random() * math.min(MAX_SPREAD_MS, SPREAD_MS * (job and job.nodes or 1))))
+   local nodes, me = attempt(calls, out, node.policy, text and options.sending)
    options.decided(out)
    if nodes and job then
       out.comment_error = comment.write(calls, job, nodes, me)
-   end
-   if fd then
-      uv.fs_close(fd)
    end
    return out
 end

@@ -3,6 +3,7 @@ local hostlist = {}
 
 local MAX_DIGITS = 18 -- of a number that Lua can count with
 local MAX_HOSTS = 200000 -- a bound against nonsense, ten times the largest cluster
+local MAX_BRACKETS = 16 -- of a name; Slurm's own hostlists have five dimensions (HIGHEST_DIMENSIONS)
 
 --- A node's name that is safe to build a path from, or nil.
 function hostlist.name(text)
@@ -31,30 +32,35 @@ local function numbers(list)
    return out
 end
 
--- "r[1-2]n[1-2]" -> four names
+-- "r[1-2]n[1-2]" -> four names, added to `out`. The first bracket first: no more than the names there
+-- are is ever made, however many brackets follow.
 local function expand_one(text, out)
-   local head, list, tail = text:match("^([^%[%]]*)%[([%d,-]+)%](.*)$")
-   if not head then
-      if text:find("[%[%]]") then
+   local names, count, at = { "" }, 0, 1
+   while true do
+      local head, list, after = text:match("^([^%[%]]*)%[([%d,-]+)%]()", at)
+      if not head then
+         break
+      end
+      local items, more = numbers(list), {}
+      count = count + 1
+      if not items or #items == 0 or #names * #items > MAX_HOSTS or count > MAX_BRACKETS then
          return nil
       end
-      out[#out + 1] = text
-      return #out <= MAX_HOSTS
+      for _, name in ipairs(names) do
+         for _, n in ipairs(items) do
+            more[#more + 1] = name .. head .. n
+         end
+      end
+      names, at = more, after
    end
-   local items = numbers(list)
-   for _, n in ipairs(items or {}) do
-      local rest = {}
-      if not expand_one(tail, rest) then
-         return nil
-      end
-      for _, r in ipairs(rest) do
-         out[#out + 1] = head .. n .. r
-      end
-      if #out > MAX_HOSTS then
-         return nil
-      end
+   local tail = text:sub(at)
+   if tail:find("[%[%]]") or #out + #names > MAX_HOSTS then
+      return nil
    end
-   return items ~= nil
+   for _, name in ipairs(names) do
+      out[#out + 1] = name .. tail
+   end
+   return true
 end
 
 --- A hostlist's names: "n[1-3,07],m2". nil when it is none.

@@ -20,35 +20,24 @@ local MAY_RESUME = { IDLE = true, DRAIN = true, CLOUD = true, DYNAMIC_NORM = tru
 
 -- A drain of before may be found again by a check that sees something else, after a
 -- reboot that took the marker away: then only its reason still shows it.
-local function is_corrupt(reason, result)
-   return result and result.corrupt or reason:find(verdict.WRONG, 1, true) ~= nil or nil
+local function is_corrupt(reason, found)
+   return found and found.corrupt or reason:find(verdict.WRONG, 1, true) ~= nil or nil
 end
 
---- Leaves the marker, if this check did drain the node.
--- @param drain { done, reason } from the drain
--- @param result from check.run
--- @param surplus true: drained beyond the storm guard's cap, as it could not step back; a
---   node that did step back loses an earlier drain's marker
-function resume.drained(node, drain, result, boot_id, surplus)
-   if not drain.done or type(drain.reason) ~= "string" then
-      if surplus then
-         node:forget_state(MARKER)
-      end
-      return
-   end
+--- Leaves the marker: this node is drained, and may be.
+-- @param reason as it stands, with prefix
+-- @param found { metrics = list of { name }, level, corrupt }, see mark.finding
+function resume.drained(node, reason, found, boot_id)
    local failed = {}
-   for _, m in ipairs(result.metrics) do
-      if m.status == "fail" then
-         failed[#failed + 1] = m.name
-      end
+   for i, metric in ipairs(found.metrics) do
+      failed[i] = metric.name
    end
    node:save_state(MARKER, {
-      reason = drain.reason,
+      reason = reason,
       time = time.show(os.time()),
-      corrupt = is_corrupt(drain.reason, result),
-      surplus = surplus or nil,
+      corrupt = is_corrupt(reason, found),
       metrics = failed,
-      level = result.level,
+      level = found.level,
       boot_id = boot_id,
       passes = 0,
       fails = 0,
@@ -65,10 +54,9 @@ function resume.job_starts(node)
    return was
 end
 
---- Whether this node is out of service by our own drain, as far as it knows, and may be.
+--- Whether this node is out of service by our own drain, as far as it knows.
 function resume.is_ours(node)
-   local marker = node:read_state(MARKER)
-   return marker ~= nil and not marker.surplus
+   return node:read_state(MARKER) ~= nil
 end
 
 -- Once for each drain, and not every few minutes.
@@ -133,6 +121,16 @@ local function is_repaired(marker, result)
    return true
 end
 
+-- Whether others used the node, so that something of it was not rated.
+local function is_disturbed(result)
+   for _, m in ipairs(result.status ~= "fail" and result.metrics or {}) do
+      if m.busy then
+         return true
+      end
+   end
+   return false
+end
+
 -- Whether slurmctld holds the node out of service for exactly this reason.
 -- @param reason as it was set, with prefix
 -- @return "drained": it does, and nothing else is the matter; "wait": it does, and the node
@@ -193,7 +191,9 @@ function resume.after(node, marker, result, now_s)
    end
    local repaired, missing = is_repaired(marker, result)
    local wait = node.policy.health.recheck
-   if repaired then
+   if is_disturbed(result) then
+      missing = nil -- neither good nor bad: it counts for nothing
+   elseif repaired then
       marker.passes, marker.fails = marker.passes + 1, 0
    else
       marker.passes, marker.fails = 0, marker.fails + 1

@@ -1,6 +1,7 @@
 --- The storm guard: how many nodes of a partition syscheck has drained within the
 -- window, and whether one more may stay drained. Pure; why the cap holds when hundreds
 -- of nodes ask in the same second is proven in docs/decisions.md.
+local printable = require("syscheck.lib.printable")
 local time = require("syscheck.lib.time")
 
 local storm = {}
@@ -14,8 +15,8 @@ local MAX_REASON = 250
 --- A reason that Slurm shows as it was given: printable ASCII on one line, without
 -- double quotes (scontrol takes them off), prefixed, at most 250 bytes.
 function storm.reason(text)
-   text = text:gsub('"', "'"):gsub("[\xC2-\xF4][\x80-\xBF]+", "?"):gsub("[^ -~]", "?"):gsub("%s+$", "")
-   return ((storm.PREFIX .. " " .. text):sub(1, MAX_REASON):gsub("%s+$", ""))
+   text = text:gsub('"', "'"):gsub("[\xC2-\xF4][\x80-\xBF]+", "?"):gsub("[^ -~]", "?")
+   return printable.trimmed((storm.PREFIX .. " " .. printable.trimmed(text)):sub(1, MAX_REASON))
 end
 
 --- Epoch seconds of scontrol's time under TZ=UTC, "2026-11-21T08:23:34"; nil when it is none.
@@ -25,7 +26,8 @@ end
 
 --- Reads `scontrol --all show nodes --oneliner`.
 -- @return list of { name, state, partitions = list, reason, time = epoch seconds of the
---   reason, out = out of service, reboots = is to be rebooted, ours = drained by syscheck }, and the same by name
+--   reason, drained (or failing: an admin takes it out), down, reboots = is to be rebooted, ours =
+--   drained by syscheck }, and the same by name
 function storm.parse(text)
    local nodes, by_name, lists = {}, {}, {}
    for line in text:gmatch("[^\n]+") do
@@ -45,10 +47,11 @@ function storm.parse(text)
          if from then
             local rest = line:sub(from + 1)
             local reason, at = rest:match("^(.-) %[[^%[%]@]*@([%dT:-]+)%]")
-            node.reason, node.time = reason or (rest:gsub("%s+$", "")), at and storm.time(at)
+            node.reason, node.time = reason or printable.trimmed(rest), at and storm.time(at)
          end
          local drained = state:find("DRAIN", 1, true) ~= nil
-         node.out = drained or state:find("DOWN", 1, true) ~= nil or state:find("FAIL", 1, true) ~= nil
+         node.drained = drained or state:find("FAIL", 1, true) ~= nil
+         node.down = state:find("DOWN", 1, true) ~= nil
          -- An admin asked for it, and may have said why.
          node.reboots = state:find("REBOOT", 1, true) ~= nil
          node.ours = drained and node.reason ~= nil and node.reason:sub(1, #storm.PREFIX) == storm.PREFIX
@@ -107,13 +110,14 @@ function storm.full(nodes, me, share, window, now)
    end
 end
 
---- Which node the guard kept in service, and by which partition's cap: for the log.
+--- Which node stays in service, and why: for the log.
 -- @param drained from drain.node, { reason, full, error }
 function storm.sentence(drained)
-   local full = drained.full
-   return ("%s (%s)"):format(drained.reason, full
-      and ("partition %s: %d of %d nodes drained by syscheck, at most %d"):format(full.name, full.taken, full.total,
-         full.cap) or drained.error or "?")
+   local full, why = drained.full, {}
+   why[1] = full and ("partition %s: %d of %d nodes drained by syscheck, at most %d"):format(full.name, full.taken,
+      full.total, full.cap)
+   why[#why + 1] = drained.error
+   return ("%s (%s)"):format(drained.reason, #why > 0 and table.concat(why, "; ") or "?")
 end
 
 return storm

@@ -38,7 +38,7 @@ function records.new(kind, node, inventory, snapshot)
       v = records.VERSION,
       kind = kind,
       id = files.random_id(),
-      cluster = os.getenv("SLURM_CLUSTER_NAME"),
+      cluster = node:cluster(),
       node = node.name,
       boot_id = snapshot.boot_id,
       time = time.show(os.time()),
@@ -48,6 +48,22 @@ function records.new(kind, node, inventory, snapshot)
       parts = parts(inventory),
       problems = #node.problems > 0 and node.problems or nil,
    }
+end
+
+-- Bytes of a list of nodes; the environment's limit lets 128 kB of names that do not fold through.
+local NODELIST_MAX = 4096
+
+--- A job as its records have it.
+-- @param job from environment.job, which stays as it is
+function records.job(job)
+   local out = {}
+   for name, value in pairs(job) do
+      out[name] = value
+   end
+   if #(job.nodelist or "") > NODELIST_MAX then
+      out.nodelist = job.nodelist:sub(1, NODELIST_MAX):gsub(",[^,]*$", "") .. ",..."
+   end
+   return out
 end
 
 -- Measurements as they are recorded: per-core values only where they may explain
@@ -62,7 +78,7 @@ local function measurements(result)
          end
       end
       list[i] = { result = measurement.result and kept }
-      for _, field in ipairs({ "kernel", "path", "attempt", "state", "reason", "seconds" }) do
+      for _, field in ipairs({ "kernel", "path", "attempt", "state", "reason", "seconds", "others" }) do
          list[i][field] = measurement[field]
       end
    end
@@ -75,11 +91,13 @@ end
 function records.check(trigger, node, inventory, result)
    local record = records.new("check", node, inventory, result.after)
    record.trigger = trigger
-   for _, field in ipairs({ "level", "status", "reason", "corrupt", "text", "kernel_s", "box_s" }) do
+   for _, field in ipairs({ "level", "status", "reason", "corrupt", "text", "kernel_s", "box_s", "cpus" }) do
       record[field] = result[field]
    end
    record.metrics = #result.metrics > 0 and result.metrics or nil
    record.runs = measurements(result)
+   record.busy = result.busy and { since = result.busy.since, checks = result.busy.checks, cpus = result.busy.cpus,
+      most = result.busy.most }
    return record
 end
 

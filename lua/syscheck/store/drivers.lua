@@ -10,8 +10,8 @@
 --                    int, number (double), text, word (at most 1024 bytes, compared as such), id
 --   KEY_IN, ID_IN    how a key (decimal digits) and an id (from id()) are bound
 --   KEY_OUT, ID_OUT  formats that make those of a column again: digits, 32 hex digits
---   MEANINGS         list of { pattern in its error, what we say, "busy" where another try may
---                    help, reading = what we say where the store was opened to be read }
+--   MEANINGS         list of { pattern in its error, what we say or function(path, write) -> that, "busy"
+--                    where another try may help }
 --   connect(dbi, at, options) -> LuaDBI's connection; or nil and why. `at` is from url.parse and
 --                    has uri, the URL itself; options are store.open's
 --   prepare(store, options)   once after connect; raises
@@ -30,7 +30,7 @@ local COMMON = {
    TABLE_END = "", -- after CREATE TABLE
    LOCK = " FOR UPDATE", -- after the SELECT that keeps other writers out
    IGNORE = "", -- in INSERT: a row whose key is taken is passed over. Else keys are looked up before
-   ROWS_PER_INSERT = 20, -- each call is a round trip; LuaDBI (0.7.2) numbers at most 999 values
+   ROWS_PER_INSERT = 20, -- each call is a round trip; fewer where columns are many
 }
 
 --- The value of an id, 32 hex digits, for ID_IN.
@@ -80,11 +80,12 @@ end
 --- What names a store, for people.
 drivers.FORMS = "an absolute path, " .. table.concat(examples, ", ", 1, #examples - 1) .. " or " .. examples[#examples]
 
---- @return what an error of LuaDBI means, for people; and "busy" where another try may help
-function drivers.explain(driver, err, write)
+--- @param path of a store that is a file
+-- @return what an error of LuaDBI means, for people; and "busy" where another try may help
+function drivers.explain(driver, err, path, write)
    for _, meaning in ipairs(driver.MEANINGS) do
       if err:find(meaning[1]) then
-         return not write and meaning.reading or meaning[2], meaning[3]
+         return type(meaning[2]) == "function" and meaning[2](path, write) or meaning[2], meaning[3]
       end
    end
    return err

@@ -13,7 +13,7 @@ local type = type -- looked up for each of forty values of a line
 
 --- Columns of the store's tables before those of fields.JOB and fields.CHECK, which the
 -- writer fills in.
-record.JOB_BASE, record.CHECK_BASE = 9, 11
+record.JOB_BASE, record.CHECK_BASE = 10, 12
 
 json.decode_invalid_numbers(false)
 json.encode_sparse_array(true)
@@ -22,6 +22,7 @@ local NAME_BYTES = 1024 -- of what users name; the rest is cut
 local WORD_BYTES = 256 -- of nodes, classes and the like: more is damage
 local FIRST_S, LAST_S = 946684800, 4102444800 -- the years 2000 to 2100
 local MOST = 1e18
+local CLOCK_SET_S = 5 -- a job's two times differ by more from what elapsed: the clock was set
 local DETAIL_BYTES = 65536 -- several times what any record of ours needs: a question reads all nodes'
 
 -- Raises a line's fault; record.read catches it.
@@ -186,9 +187,24 @@ local function job_of(r, from_s, to_s)
       account = name_of(j.account, "job.account"),
       partition = name_of(j.partition, "job.partition"),
       nodes = number(j.nodes, "job.nodes", 1),
+      batch = j.batch == true and 1 or nil,
       begin_s = from_s,
       end_s = to_s,
    }
+end
+
+-- When a job began and ended, by one clock. Where that was set meanwhile, by the clock of its begin:
+-- the run's check has that one, too. A record without an elapsed time may have a begin.
+local function span_of(r, row)
+   local began = type(r.begin) == "table" and type(r.begin.time) == "string" and time.parse(r.begin.time)
+   local from, to = row.begin_s, row.time_s
+   if began and began >= FIRST_S and began < LAST_S then
+      if from and math.abs(from - began) > CLOCK_SET_S then
+         return began, began + math.floor(row.elapsed_s)
+      end
+      from = from or math.min(began, to)
+   end
+   return from or to, to
 end
 
 local READERS = {}
@@ -199,11 +215,12 @@ function READERS.job(r, row)
       bad("elapsed_s is out of range: %.14g", row.elapsed_s)
    end
    row.begin_s = row.elapsed_s and row.time_s - math.floor(row.elapsed_s)
-   row.job = job_of(r, row.begin_s or row.time_s, row.time_s)
+   row.job = job_of(r, span_of(r, row))
    if not row.job then
       bad("no job in a job's record")
    end
    row.values = job_values(r)
+   row.elapsed_s = fields.ran_s(r)
    local check = object(r.check, "check")
    row.check_id = check and type(check.id) == "string" and check.id:match("^%x+$") and check.id:lower() or nil
    local problems, errors, others = nonempty(r.problems), nonempty(r.errors), nonempty(r.others)
@@ -228,7 +245,8 @@ local function check_values(r)
          bad("metrics holds what is no metric")
       end
       local place = PLACE[m.name]
-      if place then
+      -- What others took a part of says nothing about the node.
+      if place and not m.busy then
          values[place] = number(m.value, m.name, 0)
       end
       if not PLAIN[m.status] then
@@ -281,6 +299,7 @@ local function take(r)
       time_s = time_of(r.time, "time"),
       class = word(r.class, "class"),
       config = word(r.config_id, "config_id"),
+      boot = word(r.boot_id, "boot_id"),
       settings = type(r.config) == "table" and r.config or nil,
       -- Room for what follows, so that the table grows once.
       job = nil, values = nil, begin_s = nil, elapsed_s = nil, check_id = nil, detail = nil, key = nil,
@@ -291,7 +310,7 @@ local function take(r)
 end
 
 --- Reads a line.
--- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config,
+-- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config, boot,
 --   settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
 --   begin_s, elapsed_s, check_id, values (of fields.JOB, from JOB_BASE + 1), detail;
 --   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, detail;

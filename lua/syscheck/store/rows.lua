@@ -27,7 +27,8 @@ end
 function rows.new(store, name, columns)
    local new = setmetatable({ store = store, table = name, columns = columns }, rows)
    new.width = #columns
-   new.many = store.driver.ROWS_PER_INSERT
+   -- LuaDBI (0.7.2) numbers at most 999 values.
+   new.many = math.min(store.driver.ROWS_PER_INSERT, 999 // #columns)
    new.one = store:prepared(insert(new, 1))
    new.all = new.many > 1 and store:prepared(insert(new, new.many)) or nil
    new.find = ("SELECT %s FROM %s WHERE key = %s"):format(store.driver.ID_OUT:format("id"), name, store.driver.KEY_IN)

@@ -51,6 +51,25 @@ function runs.find(list, job)
    return found, parts and parts[1] and parts or nil
 end
 
+-- What a job is called and which task of an array it is: the node with the batch step has it from
+-- slurmctld, another from the environment of a step, which is its user's.
+local IDENTITY = { "name", "array_job_id", "array_task_id" }
+
+--- Drops what is less certain of two records' identities of a job, before one takes what it lacks
+-- from the other.
+-- @param run, other tables with `batch`: true or 1 where the batch step ran
+function runs.identify(run, other)
+   local weak
+   if other.batch and not run.batch then
+      run.batch, weak = 1, run
+   elseif run.batch and not other.batch then
+      weak = other
+   end
+   for i = 1, weak and #IDENTITY or 0 do
+      weak[IDENTITY[i]] = nil
+   end
+end
+
 --- Widens a run by what another, or a record's job, knows.
 -- @param names columns to take where the run has none
 -- @return true when that changed it

@@ -21,7 +21,7 @@ local FIRST = {
       .. "seen_s $number, UNIQUE (cluster, name))",
    "CREATE TABLE IF NOT EXISTS run (id $int PRIMARY KEY, cluster $int NOT NULL, job_id $number NOT NULL, "
       .. "restart $number, array_job_id $number, array_task_id $number, het_job_id $number, "
-      .. "het_offset $number, user $int, name $int, "
+      .. "het_offset $number, batch $number, user $int, name $int, "
       .. "account $int, partition $int, nodes $number, seen $number NOT NULL, begin_s $number, end_s $number)",
    "CREATE INDEX IF NOT EXISTS run_job ON run (job_id)",
    "CREATE INDEX IF NOT EXISTS run_array ON run (array_job_id, array_task_id) WHERE array_job_id IS NOT NULL",
@@ -29,17 +29,17 @@ local FIRST = {
    "CREATE INDEX IF NOT EXISTS run_like ON run (user, name, nodes)",
    "CREATE INDEX IF NOT EXISTS run_name ON run (name)",
    "CREATE TABLE IF NOT EXISTS job_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int NOT NULL, "
-      .. "check_key $big, begin_s $number, elapsed_s $number, class $int, config $int, "
+      .. "check_key $big, begin_s $number, elapsed_s $number, class $int, config $int, boot $int, "
       .. columns(fields.JOB) .. ", detail $text)",
    "CREATE INDEX IF NOT EXISTS job_node_node ON job_node (node, key)",
    "CREATE INDEX IF NOT EXISTS job_node_run ON job_node (run)",
    "CREATE TABLE IF NOT EXISTS check_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int, "
-      .. "trigger $int, level $int, asked $int, status $int, action $int, class $int, config $int, "
+      .. "trigger $int, level $int, asked $int, status $int, action $int, class $int, config $int, boot $int, "
       .. columns(fields.CHECK) .. ", text $text, detail $text)",
    "CREATE INDEX IF NOT EXISTS check_node_node ON check_node (node, key)",
    "CREATE INDEX IF NOT EXISTS check_node_run ON check_node (run)",
    "CREATE TABLE IF NOT EXISTS config (id $int PRIMARY KEY, text $text NOT NULL)",
-   "CREATE TABLE IF NOT EXISTS loss (key $key, id $id NOT NULL, node $int NOT NULL, records $number, "
+   "CREATE TABLE IF NOT EXISTS loss (key $key, id $id NOT NULL, node $int NOT NULL, boot $int, records $number, "
       .. "bytes $number, reason $int)",
    "CREATE INDEX IF NOT EXISTS loss_node ON loss (node, key)",
    "CREATE TABLE IF NOT EXISTS file (path $word PRIMARY KEY, inode $number, head $word, offset $number NOT NULL, "
@@ -125,17 +125,22 @@ local function has(store, name, list)
    error(failure, 0)
 end
 
--- Columns of fields that are younger than the store: { statement that adds it, name } each.
+-- Columns that may be younger than a store; those of fields are numbers.
+local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, loss = { "boot" }, run = { "batch" } }
+local TYPE = { boot = "$int" }
+for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK }) do
+   for _, field in ipairs(list) do
+      table.insert(YOUNGER[name], field.name)
+   end
+end
+
+-- Those that this store lacks: { statement that adds it, name } each.
 local function lacking(store)
    local out = {}
-   for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK }) do
-      local names = {}
-      for i, field in ipairs(list) do
-         names[i] = field.name
-      end
+   for name, names in pairs(YOUNGER) do
       for _, column in ipairs(has(store, name, names) and {} or names) do
          out[#out + 1] = not has(store, name, { column })
-            and { ("ALTER TABLE %s ADD COLUMN %s $number"):format(name, column), column } or nil
+            and { ("ALTER TABLE %s ADD COLUMN %s %s"):format(name, column, TYPE[column] or "$number"), column } or nil
       end
    end
    return out

@@ -38,7 +38,7 @@ function store:fail(err)
    if store.is_failure(err) then
       error(err, 0)
    end
-   local text, cause = drivers.explain(self.driver, one_line(err), self.write)
+   local text, cause = drivers.explain(self.driver, one_line(err), self.path, self.write)
    error(setmetatable({ text = ("store %s: %s"):format(self.shown, text), cause = cause }, Failure), 0)
 end
 
@@ -240,7 +240,7 @@ local function connect(at, options)
    local called, connection, err = pcall(driver.connect, dbi, at, options)
    if not called or not connection then
       err = one_line(called and err or connection)
-      return nil, (drivers.explain(driver, err, options.write))
+      return nil, (drivers.explain(driver, err, at.path, options.write))
    end
    return setmetatable({
       shown = at.shown,

@@ -17,7 +17,7 @@ local CHECK_S = 86400 -- a check is looked for this long before its job's begin
 local RUN_NUMBERS = { "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "nodes" }
 local RUN_WORDS = { "user", "name", "account", "partition" }
 local RUN_COLUMNS = { "id", "cluster", "job_id", "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset",
-   "nodes", "user", "name", "account", "partition", "seen", "begin_s", "end_s" }
+   "batch", "nodes", "user", "name", "account", "partition", "seen", "begin_s", "end_s" }
 
 local function names(list, first, last)
    local out = { table.unpack(first) }
@@ -30,8 +30,9 @@ local function names(list, first, last)
    return out
 end
 
-local JOB_FIRST = { "key", "id", "node", "run", "check_key", "begin_s", "elapsed_s", "class", "config" }
-local CHECK_FIRST = { "key", "id", "node", "run", "class", "config", "trigger", "level", "asked", "status", "action" }
+local JOB_FIRST = { "key", "id", "node", "run", "check_key", "begin_s", "elapsed_s", "class", "config", "boot" }
+local CHECK_FIRST = { "key", "id", "node", "run", "class", "config", "boot", "trigger", "level", "asked", "status",
+   "action" }
 assert(#JOB_FIRST == record.JOB_BASE and #CHECK_FIRST == record.CHECK_BASE)
 local JOB_COLUMNS = names(fields.JOB, JOB_FIRST, { "detail" })
 local CHECK_COLUMNS = names(fields.CHECK, CHECK_FIRST, { "text", "detail" })
@@ -52,7 +53,7 @@ function writer.new(store)
       configs = cache.new(WORDS),
       job = rows.new(store, "job_node", JOB_COLUMNS),
       check = rows.new(store, "check_node", CHECK_COLUMNS),
-      loss = rows.new(store, "loss", { "key", "id", "node", "records", "bytes", "reason" }),
+      loss = rows.new(store, "loss", { "key", "id", "node", "boot", "records", "bytes", "reason" }),
       meta = "SELECT name, value FROM meta" .. driver.LOCK,
       find_run = ("SELECT %s FROM run WHERE job_id = ? AND cluster = ?"):format(table.concat(RUN_COLUMNS, ", ")),
       new_run = ("INSERT INTO run (%s) VALUES (%s)"):format(table.concat(RUN_COLUMNS, ", "),
@@ -190,6 +191,7 @@ end
 -- Two runs are one after all: a record spans both.
 local function merge(self, list, run, parts)
    for _, part in ipairs(parts) do
+      runs.identify(run, part)
       runs.widen(run, part, RUN_NUMBERS)
       runs.widen(run, part, RUN_WORDS)
       run.seen = run.seen + part.seen
@@ -222,7 +224,9 @@ local function run_of(self, cluster, job)
    elseif parts then
       merge(self, list, run, parts)
    end
-   if runs.widen(run, job, RUN_NUMBERS) then
+   local batch = run.batch
+   runs.identify(run, job)
+   if runs.widen(run, job, RUN_NUMBERS) or run.batch ~= batch then
       self.dirty[run] = true
    end
    for i = 1, #RUN_WORDS do
@@ -259,7 +263,7 @@ function PUT.job(self, row, node, class, config, cluster)
    local run = run_of(self, cluster, row.job)
    local v = row.values
    v[3], v[4], v[5], v[6], v[7] = node, run.id, check_of(self, row, node), row.begin_s, row.elapsed_s
-   v[8], v[9] = class, config
+   v[8], v[9], v[10] = class, config, word(self, row.boot)
    v[#JOB_COLUMNS] = row.detail
    local key = self.job:put(row, v)
    if key then
@@ -272,8 +276,9 @@ end
 function PUT.check(self, row, node, class, config, cluster)
    local run = row.job and run_of(self, cluster, row.job).id
    local v = row.values
-   v[3], v[4], v[5], v[6], v[7], v[8] = node, run, class, config, word(self, row.trigger), word(self, row.level)
-   v[9], v[10], v[11] = word(self, row.asked), word(self, row.status), word(self, row.action)
+   v[3], v[4], v[5], v[6], v[7], v[8] = node, run, class, config, word(self, row.boot), word(self, row.trigger)
+   v[9], v[10], v[11], v[12] = word(self, row.level), word(self, row.asked), word(self, row.status),
+      word(self, row.action)
    v[#CHECK_COLUMNS - 1], v[#CHECK_COLUMNS] = row.text, row.detail
    local key, known = self.check:put(row, v)
    self.checks:put(row.id, key or known)
@@ -281,7 +286,7 @@ function PUT.check(self, row, node, class, config, cluster)
 end
 
 function PUT.loss(self, row, node)
-   return self.loss:put(row, { 0, 0, node, row.records, row.bytes, word(self, row.reason) })
+   return self.loss:put(row, { 0, 0, node, word(self, row.boot), row.records, row.bytes, word(self, row.reason) })
 end
 
 local function put(self, row)

@@ -1,5 +1,6 @@
 --- What of a learned baseline may take the place of the one in use. Pure.
 local baseline = require("syscheck.verdict.baseline")
+local cpus = require("syscheck.verdict.cpus")
 local metrics = require("syscheck.catalogue.metrics")
 local sorted = require("syscheck.lib.sorted")
 
@@ -8,24 +9,41 @@ local choose = {}
 -- More nodes than this share that are not like the others: two populations, and which of
 -- them is healthy, no statistic can tell.
 local MAX_DROPPED = 0.25
--- A tolerance beyond this, %, finds next to nothing: something else ran during the checks.
-local MAX_TOLERANCE = 50
+local MAX_NAMES = 12 -- of nodes in a line
+
+local function list_of(names)
+   local more = #names > MAX_NAMES and (" and %d more"):format(#names - MAX_NAMES) or ""
+   return table.concat(names, ", ", 1, math.min(#names, MAX_NAMES)) .. more
+end
+
+-- Whether the verdict takes what is learned for no limit, --force or not.
+local function rates_nothing(c, m)
+   return not m.static and c.tolerance_pct > 100 * baseline.MAX_TOLERANCE
+end
 
 -- Why a metric of a class teaches nothing, or nil.
-local function doubt(c, m)
+-- @param measured CPUs of the class' checks
+local function doubt(c, m, measured)
    if c.nodes < baseline.MIN_NODES or c.n < baseline.MIN_CHECKS then
       local dropped = (c.dropped or 0) > 0 and (" (without %d unlike the others)"):format(c.dropped) or ""
       return ("%d nodes, %d checks%s; want %d and %d"):format(c.nodes, c.n, dropped, baseline.MIN_NODES,
          baseline.MIN_CHECKS)
    elseif (c.dropped or 0) > MAX_DROPPED * (c.nodes + (c.dropped or 0)) then
-      return ("%d of %d nodes are not like the others"):format(c.dropped, c.nodes + c.dropped)
-   elseif not m.static and c.tolerance_pct > MAX_TOLERANCE then
-      return ("its spread supports a tolerance of %.0f %% only; was something else running?"):format(c.tolerance_pct)
+      return ("%d of %d nodes are not like the others: %s"):format(c.dropped, c.nodes + c.dropped, list_of(c.unlike))
+   elseif not m.static and c.group then
+      return ("%d of %d nodes are alike, %.0f %% %s the others: other hardware, or one fault? %s"):format(
+         #c.group.names, c.group.of, math.abs(c.group.pct), c.group.pct < 0 and "below" or "above",
+         list_of(c.group.names))
    elseif c.split then
-      return ("two populations: %d of %d nodes are %.0f %% below the others"):format(c.split.nodes, c.nodes,
-         c.split.apart_pct)
+      return ("two populations: %d of %d nodes are %.0f %% below the others; the smaller one: %s"):format(c.split.nodes,
+         c.nodes, c.split.apart_pct, list_of(c.split.names))
+   elseif not measured.jobs then
+      return cpus.why(measured)
+   elseif rates_nothing(c, m) then
+      return ("its spread supports a tolerance of %.0f %% only; was something else running?"):format(c.tolerance_pct)
    end
 end
+
 
 -- By which share of the old one a median is worse; below 0 it is better.
 local function dip(m, old, new)
@@ -40,7 +58,8 @@ function choose.dips(old, new)
    local list = {}
    for _, class in ipairs(sorted(new.classes)) do
       local before = old.classes[class]
-      for _, name in ipairs(before and sorted(new.classes[class].metrics) or {}) do
+      for _, name in ipairs(before and cpus.alike(before, new.classes[class]) and sorted(new.classes[class].metrics)
+         or {}) do
          local m, b, c = metrics.BY_NAME[name], before.metrics[name], new.classes[class].metrics[name]
          if m and b and m.kernel and not m.static then
             local reference = b.reference or b.median
@@ -61,7 +80,8 @@ function choose.set_references(old, new, forced)
    for class, c in pairs(new.classes) do
       for name, b in pairs(c.metrics) do
          local m = metrics.BY_NAME[name]
-         local before = old and old.classes[class] and old.classes[class].metrics[name]
+         local before = old and old.classes[class] and cpus.alike(old.classes[class], c)
+            and old.classes[class].metrics[name]
          local reference = before and not forced and (before.reference or before.median)
          b.reference = reference and m and m.kernel and dip(m, reference, b.median) > 0 and reference or nil
       end
@@ -75,6 +95,9 @@ local function keep_old(old, new, say)
       if not c then
          new.classes[class] = before
          say(class, nil, "no checks now, kept from the baseline before")
+      elseif not cpus.alike(before, c) then
+         say(class, nil, ("learned on %s, the baseline before was of %s: not compared"):format(
+            cpus.words(cpus.of_class(c)), cpus.words(cpus.of_class(before))))
       else
          for name, b in pairs(before.metrics) do
             if not c.metrics[name] then
@@ -98,10 +121,25 @@ function choose.from(learned, old, force)
    end
    for _, class in ipairs(sorted(learned.classes)) do
       local c = learned.classes[class]
+      local measured = c.cpus
+      -- Never mixed: what was measured on other CPUs is another quantity.
+      for _, other in ipairs(c.others) do
+         say(class, nil, ("%d checks of %d nodes left out: measured on %s, learned on %s"):format(other.checks,
+            other.nodes, cpus.words(other.cpus), cpus.words(measured)))
+      end
+      c.others, c.cpus = nil, cpus.kept(measured)
       for _, name in ipairs(sorted(c.metrics)) do
-         local why = doubt(c.metrics[name], metrics.BY_NAME[name])
+         local metric, m = c.metrics[name], metrics.BY_NAME[name]
+         local why = doubt(metric, m, measured)
+         metric.unlike, metric.group = nil, nil
+         if metric.split then
+            metric.split.names = nil
+         end
          if why then
-            say(class, name, why .. (force and " (forced)" or " (or --force)"))
+            local none = rates_nothing(metric, m) and ("above %.0f %% it rates nothing"):format(
+               100 * baseline.MAX_TOLERANCE)
+            say(class, name, ("%s (%s)"):format(why, force and (none and "forced; " .. none or "forced")
+               or "or --force" .. (none and "; " .. none or "")))
             c.forced = force or nil
             c.metrics[name] = force and c.metrics[name] or nil
          end

@@ -1,5 +1,6 @@
 --- The class baseline: what the fleet's nodes of one hardware class measure and have.
 -- docs/records.md has the format; learning.lua makes one. Pure.
+local cpus = require("syscheck.verdict.cpus")
 local metrics = require("syscheck.catalogue.metrics")
 local spread = require("syscheck.verdict.spread")
 
@@ -13,6 +14,8 @@ baseline.MIN_CHECKS = 20
 baseline.MAX_DIP = 0.05
 
 baseline.MAX_VALUE = 1e15 -- as the policy's limits
+--- A node that is 30 % slow has to be found: a limit that would let it pass is none.
+baseline.MAX_TOLERANCE = 0.30
 -- A node that has lost more than this is another machine: that is reported, and it is not failed
 -- by what the class measures.
 local MAX_LOSS = 0.25
@@ -31,7 +34,7 @@ function baseline.parse_class(class)
    end
    local function known(text)
       local n = math.tointeger(tonumber(text))
-      return n and n > 0 and n or nil
+      return n and n > 0 and n <= baseline.MAX_VALUE and n or nil
    end
    return { model = model, packages = known(packages), cores = known(cores), memory_gib = known(gib) }
 end
@@ -72,6 +75,10 @@ local function wrong_class(c)
    end
    if c.nodes ~= nil and not count(c.nodes) then
       return "nodes is not a number from 1"
+   end
+   local err = cpus.wrong(c.cpus)
+   if err then
+      return err
    end
    for name, value in pairs(c.expect) do
       if not positive(value) then
@@ -134,9 +141,15 @@ end
 -- @param b { median, tolerance_pct (v 1: mad_pct) } of the class and metric
 -- @param metric from metrics.LIST
 -- @param tolerance share of the median, e.g. 0.10; widened to what the spread allows
--- @return the limit, in the metric's unit
+-- @return the limit, in the metric's unit; or nil and why there is none
 function baseline.limit(b, metric, tolerance)
-   local room = math.max(tolerance, (b.tolerance_pct or spread.OLD_FACTOR * b.mad_pct) / 100)
+   local supported = (b.tolerance_pct or spread.OLD_FACTOR * b.mad_pct) / 100
+   local room = math.max(tolerance, supported)
+   if room > baseline.MAX_TOLERANCE then
+      return nil, ("%s a tolerance of %.0f %%, above %.0f %% a limit finds nothing"):format(
+         room > supported and "the policy wants" or "its class' spread supports", 100 * room,
+         100 * baseline.MAX_TOLERANCE)
+   end
    if metric.better == "higher" then
       return math.max(0, b.median * (1 - room))
    end
@@ -172,14 +185,8 @@ local function distance(mine, other)
    return sum, above, close
 end
 
---- The class that rates a node: its own, or the nearest one of its model. A node that
--- has lost a DIMM or a core shows another class than before; what it should be is the
--- smallest known class that has all that it has left.
--- @return class or nil; whether its measured values may fail the node
-function baseline.class_for(learned, class)
-   if learned.classes[class] then
-      return class, true
-   end
+-- The nearest class of the same model.
+local function nearest(learned, class)
    local mine = baseline.parse_class(class)
    if not mine then
       return nil
@@ -204,6 +211,23 @@ function baseline.class_for(learned, class)
    if near[1] then
       return near[1].name, near[1].close
    end
+end
+
+--- The class that rates a node: its own, or the nearest one of its model. A node that
+-- has lost a DIMM or a core shows another class than before; what it should be is the
+-- smallest known class that has all that it has left.
+-- @param before what versions that told fewer classes apart called it, or nil: a baseline of theirs mixes
+--   kinds of hardware, and only warns until it is learned again
+-- @return class or nil; whether its measured values may fail the node
+function baseline.class_for(learned, class, before)
+   if learned.classes[class] then
+      return class, true
+   end
+   local near, close = nearest(learned, class)
+   if not near and before then
+      return learned.classes[before] and before or nearest(learned, before), false
+   end
+   return near, close
 end
 
 return baseline

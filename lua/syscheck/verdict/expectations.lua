@@ -11,11 +11,12 @@ end
 
 --- Expected values of a class: the longest key wins, field by field; "*" is last.
 -- @param table_of policy.expect
+-- @param before what the class was called in older versions, or nil: the site's keys may still say so
 -- @return { field = number or list of numbers, action = "fail" or "warn" }
-function expect.of(table_of, class)
+function expect.of(table_of, class, before)
    local keys = {}
    for key in pairs(table_of) do
-      if matches(key, class) then
+      if matches(key, class) or (before and matches(key, before)) then
          keys[#keys + 1] = key
       end
    end

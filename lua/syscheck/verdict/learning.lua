@@ -1,6 +1,7 @@
 --- Learns a baseline from check records. Pure: an iterator in, a table out. What is kept
 -- of a record is numbers, of the last KEEP checks of a node, however many there were.
 local baseline = require("syscheck.verdict.baseline")
+local cpus = require("syscheck.verdict.cpus")
 local metrics = require("syscheck.catalogue.metrics")
 local spread = require("syscheck.verdict.spread")
 local statistics = require("syscheck.lib.statistics")
@@ -31,21 +32,63 @@ local function child(t, key)
    return value
 end
 
+-- A record that is older than the evidence of who else used the node: noise beyond this, in %,
+-- is not the system's own.
+local MAX_NOISE = 10
+
+local function is_old(record)
+   local noise
+   for _, one in ipairs(record.runs) do
+      local result = type(one) == "table" and type(one.result) == "table" and one.result or {}
+      if type(result.lost_pct) == "number" then
+         return false
+      end
+      noise = type(result.noise_pct) == "number" and result.noise_pct or noise
+   end
+   return noise ~= nil and noise > MAX_NOISE
+end
+
 -- Measured values of a check: of each kernel's first measurement, as a second one is there
 -- because the first was bad.
+-- @return values, of which none was taken while others used the node; whether some were
 local function values_of(record)
-   local values = {}
+   local values, busy = {}, type(record.runs) == "table" and is_old(record)
+   if busy then
+      return values, true
+   end
    for _, one in ipairs(type(record.runs) == "table" and record.runs or {}) do
-      if type(one) == "table" and one.state == "ok" and not one.path and type(one.result) == "table" then
+      if type(one) == "table" and type(one.others) == "table" and one.others.loss_pct ~= 0 then
+         busy = true
+      elseif type(one) == "table" and one.state == "ok" and not one.path and type(one.result) == "table" then
          for _, m in ipairs(metrics.LIST) do
-            if m.kernel and m.kernel == one.kernel and not values[m.name] then
+            if m.kernel and m.kernel == one.kernel and one.attempt ~= 2 and not values[m.name] then
                local value = metrics.measured(m, one.result)
                values[m.name] = value and value > 0 and value <= baseline.MAX_VALUE and value or nil
             end
          end
       end
    end
-   return values
+   return values, busy
+end
+
+-- Which CPUs a check measured. Records from before have them in each kernel's object, and no word on whether
+-- jobs get them: as many as the class has cores are all of them, and where nothing is said, too.
+-- @return { left_out (nil: not known), list (nil: all), count, of, jobs }
+local function cpus_of(record)
+   local c = record.cpus
+   if type(c) == "table" and not cpus.wrong(c) and c.left_out then
+      return c
+   end
+   local of = baseline.parse_class(record.class).cores
+   for _, one in ipairs(record.runs) do
+      local r = type(one) == "table" and one.state == "ok" and not one.path and one.result
+      if type(r) == "table" and type(r.threads) == "number" and type(r.cpus) == "string" then
+         local all = r.threads == of
+         c = { list = r.cpus, count = r.threads, of = of, left_out = all and "" or nil, jobs = all }
+         return not cpus.wrong(c) and c or nil
+      end
+   end
+   return { left_out = "", jobs = true }
 end
 
 -- What a node has, from its record; older records have the DIMMs' layout only.
@@ -59,35 +102,75 @@ local function parts_of(record)
    return parts
 end
 
-local function take(seen, record)
+-- @param left { class = { checks, busy = how many others disturbed } }, to count
+local function take(seen, record, left)
    local nodes = child(seen, record.class)
    local node = nodes[record.node]
    if not node then
-      node = { at = 0, n = 0, ids = {}, known = {}, values = {} }
+      node = { sets = {} }
       nodes[record.node] = node
    end
    local id = short_id(record.id)
-   if id == nil or node.known[id] then
+   if id == nil then
       return
+   end
+   local values, busy = values_of(record)
+   local measured = next(values) and cpus_of(record)
+   local set = measured and node.sets[cpus.key(measured)]
+   if set and set.known[id] then
+      return
+   end
+   if busy or measured then
+      left.checks, left.busy = left.checks + 1, left.busy + (busy and 1 or 0)
    end
    node.parts = parts_of(record)
    node.config = type(record.config) == "table" and record.config or node.config
-   local values = values_of(record)
-   if not next(values) then
+   if not measured then
       return
+   elseif not set then
+      set = { at = 0, n = 0, ids = {}, known = {}, values = {} }
+      node.sets[cpus.key(measured)] = set
    end
-   node.at = node.at % KEEP + 1
-   node.n = math.max(node.n, node.at)
-   if node.ids[node.at] ~= nil then
-      node.known[node.ids[node.at]] = nil
+   set.cpus = measured
+   set.at = set.at % KEEP + 1
+   set.n = math.max(set.n, set.at)
+   if set.ids[set.at] ~= nil then
+      set.known[set.ids[set.at]] = nil
    end
-   node.ids[node.at], node.known[id] = id, true
+   set.ids[set.at], set.known[id] = id, true
    for name in pairs(values) do
-      child(node.values, name)
+      child(set.values, name)
    end
-   for name, list in pairs(node.values) do
-      list[node.at] = values[name] or false
+   for name, list in pairs(set.values) do
+      list[set.at] = values[name] or false
    end
+end
+
+-- Nodes that were measured on the same CPUs: one set of them is learned, those that jobs get before others, then
+-- that of most nodes.
+-- @param nodes of a class: node -> what is kept
+-- @return list of { cpus, nodes = count, checks, of = node -> values }, the one to learn first
+local function by_cpus(nodes)
+   local by, list = {}, {}
+   for name, node in pairs(nodes) do
+      for key, set in pairs(node.sets) do
+         local one = by[key]
+         if not one then
+            one = { key = key, cpus = set.cpus, nodes = 0, checks = 0, of = {} }
+            by[key], list[#list + 1] = one, one
+         end
+         one.nodes, one.checks, one.of[name] = one.nodes + 1, one.checks + set.n, set
+      end
+   end
+   table.sort(list, function(a, b)
+      if (a.cpus.jobs == true) ~= (b.cpus.jobs == true) then
+         return a.cpus.jobs == true
+      elseif a.nodes ~= b.nodes then
+         return a.nodes > b.nodes
+      end
+      return a.key < b.key
+   end)
+   return list
 end
 
 -- A node's values of one metric, the oldest first.
@@ -104,8 +187,9 @@ end
 
 -- Drops nodes that are not what the class is, until none is left.
 -- @param nodes list of { median, values }
--- @return the rest, median, scaled MAD in %
+-- @return the rest, median, scaled MAD in %, list of the dropped, how far from the median a node may be in %
 local function without_outliers(nodes)
+   local dropped = {}
    while true do
       local medians = {}
       for i, node in ipairs(nodes) do
@@ -116,10 +200,12 @@ local function without_outliers(nodes)
       for _, node in ipairs(nodes) do
          if math.abs(node.median / m - 1) * 100 <= room then
             kept[#kept + 1] = node
+         else
+            dropped[#dropped + 1] = node
          end
       end
       if #kept == #nodes then
-         return nodes, m, mad
+         return nodes, m, mad, dropped, room
       end
       nodes = kept
    end
@@ -134,18 +220,40 @@ local function deviation(nodes, m)
    return 100 * math.sqrt(sum / math.max(1, #nodes - 1))
 end
 
+-- Nodes in their order of value, those below the others first.
+local function sort(nodes)
+   table.sort(nodes, function(a, b)
+      if a.median ~= b.median then
+         return a.median < b.median
+      end
+      return a.name < b.name
+   end)
+   return nodes
+end
+
+local function names(nodes, from, to)
+   local out = {}
+   for i = from, to do
+      out[#out + 1] = nodes[i].name
+   end
+   table.sort(out)
+   return out
+end
+
+-- @param nodes name -> values on the CPUs that are learned
 local function metric_of(nodes, name)
    local list = {}
-   for _, node in pairs(nodes) do
-      local values = in_order(node, name)
+   for node, set in pairs(nodes) do
+      local values = in_order(set, name)
       if #values > 0 then
-         list[#list + 1] = { median = statistics.median(values), values = values }
+         list[#list + 1] = { name = node, median = statistics.median(values), values = values }
       end
    end
    if #list == 0 then
       return nil
    end
-   local kept, m, mad = without_outliers(list)
+   local kept, m, mad, dropped, room = without_outliers(list)
+   sort(kept)
    local lists, medians, n, inverse = {}, {}, 0, 0
    for i, node in ipairs(kept) do
       lists[i], medians[i] = node.values, node.median
@@ -158,6 +266,8 @@ local function metric_of(nodes, name)
    -- Without outliers the deviation is known better than the MAD; the larger is taken.
    local between = math.sqrt(math.max(0, math.max(mad, deviation(kept, m)) ^ 2 - noise))
    local slower, apart = spread.split(medians)
+   local first, last = spread.group(sort(dropped), m, room, #list)
+   local smaller = slower and slower <= #kept / 2
    return {
       median = m,
       mad_pct = math.min(100, mad),
@@ -165,8 +275,13 @@ local function metric_of(nodes, name)
       tolerance_pct = spread.tolerance(between, within or 0, #kept),
       n = n,
       nodes = #kept,
-      dropped = #list - #kept,
-      split = slower and { nodes = slower, apart_pct = apart },
+      dropped = #dropped,
+      split = slower and { nodes = slower, apart_pct = apart,
+         names = smaller and names(kept, 1, slower) or names(kept, slower + 1, #kept) },
+      -- For the remarks of `choose` only.
+      unlike = names(dropped, 1, #dropped),
+      group = first and { names = names(dropped, first, last), of = #list,
+         pct = 100 * (dropped[(first + last) // 2].median / m - 1) },
    }
 end
 
@@ -197,20 +312,24 @@ end
 --- Learns from records. Every node speaks with one value, its own median, so that a node
 -- with many jobs does not outvote the others.
 -- @param records iterator of decoded records
--- @return { v, classes }, for learn.choose
+-- @return { v, classes }, for learn.choose; { class = { checks, busy } }, of how many of them
+--   something was left out as others used the node
 function learn.from(records)
-   local seen = {} -- class -> node -> what is kept
+   local seen, left = {}, {} -- class -> node -> what is kept
    for record in records do
       if record.kind == "check" and baseline.parse_class(record.class) and type(record.node) == "string" then
-         take(seen, record)
+         left[record.class] = left[record.class] or { checks = 0, busy = 0 }
+         take(seen, record, left[record.class])
       end
    end
    local classes = {}
    for class, nodes in pairs(seen) do
-      local c = { nodes = size(nodes), metrics = {}, expect = {}, config = {} }
-      for _, m in ipairs(metrics.LIST) do
+      local sets = by_cpus(nodes)
+      local c = { nodes = size(nodes), metrics = {}, expect = {}, config = {}, cpus = sets[1] and sets[1].cpus,
+         others = table.move(sets, 2, #sets, 1, {}) }
+      for _, m in ipairs(sets[1] and metrics.LIST or {}) do
          if m.kernel then
-            c.metrics[m.name] = metric_of(nodes, m.name)
+            c.metrics[m.name] = metric_of(sets[1].of, m.name)
          end
       end
       for _, part in ipairs(metrics.PARTS) do
@@ -223,7 +342,7 @@ function learn.from(records)
          classes[class] = c
       end
    end
-   return { v = baseline.VERSION, classes = classes }
+   return { v = baseline.VERSION, classes = classes }, left
 end
 
 return learn

@@ -76,7 +76,10 @@ end
 local function rate_class(m, result, limit)
    local text = result.before and ("class %s, was %s at the last check"):format(clean(result.class),
       clean(result.before))
-   if limit.rated_as and limit.rated_as ~= result.class then
+   if limit.rated_as and limit.rated_as == result.renamed then
+      text = ("%s, in older versions %s, whose baseline only warns: syscheck baseline learn is due"):format(
+         text or "class " .. clean(result.class), clean(limit.rated_as))
+   elseif limit.rated_as and limit.rated_as ~= result.class then
       text = ("%s%s as %s"):format(text and text .. "; " or ("class %s not known, "):format(clean(result.class)),
          "rated", clean(limit.rated_as))
    end
@@ -100,9 +103,12 @@ end
 -- @param history { class = of the last check }, or nil
 function parts.take(results, inventory, limits, history)
    local class, config = limits.class[1], limits.config[1]
-   local before = history and type(history.class) == "string" and history.class ~= inventory.class and history.class
+   -- A name that an update of syscheck changed is no other machine.
+   local before = history and type(history.class) == "string" and history.class ~= inventory.class
+      and history.class ~= inventory.class_before and history.class
    if class and (before or (class.rated_as and class.rated_as ~= inventory.class)) then
-      results.class = { class = inventory.class, before = before or nil }
+      results.class = { class = inventory.class, before = before or nil,
+         renamed = inventory.class_before }
    end
    if config and config.config and next(config.config) then
       results.config = { config = inventory.config or {} }

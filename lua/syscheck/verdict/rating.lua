@@ -1,6 +1,8 @@
 --- The verdict: results against limits. Pure; the one place where a number
 -- becomes good or bad, for the prolog, the health program and the command line.
 local baseline = require("syscheck.verdict.baseline")
+local busy = require("syscheck.verdict.busy")
+local cpus = require("syscheck.verdict.cpus")
 local expect = require("syscheck.verdict.expectations")
 local metrics = require("syscheck.catalogue.metrics")
 local parts = require("syscheck.verdict.parts")
@@ -24,26 +26,29 @@ end
 --- The limits of one class: static from policy, the rest from the baseline.
 -- @param p policy
 -- @param class hardware class
+-- @param before its name in older versions, or nil
 -- @param learned baseline, or nil
--- @return { metric = { { bound, op = "<" or ">", source, action } } }; what is expected
---   has op "=" and `among`, the list of right values
-function verdict.limits(p, class, learned)
+-- @return { metric = { { bound, op = "<" or ">", source, action, cpus = that the baseline is of } } }; what is
+--   expected has op "=" and `among`, the list of right values; a metric's `none` says why the baseline sets no limit
+function verdict.limits(p, class, learned, before)
    local limits = {}
-   local wanted = expect.of(p.expect, class)
+   local wanted = expect.of(p.expect, class, before)
    local rated_as, close, of_class = nil, nil, { metrics = {} }
    if learned then
-      rated_as, close = baseline.class_for(learned, class)
+      rated_as, close = baseline.class_for(learned, class, before)
    end
    if rated_as then
       local c = learned.classes[rated_as]
-      of_class = { metrics = c.metrics, config = c.config, parts = baseline.expected(learned, rated_as) }
+      of_class = { metrics = c.metrics, config = c.config, cpus = cpus.of_class(c),
+         parts = baseline.expected(learned, rated_as) }
    end
    for _, m in ipairs(metrics.LIST) do
       local rule = p.limits[m.name] or {}
       local action = rule.action or "fail"
       local list = {}
       if action ~= "off" then
-         if rule.min then
+         -- No rate is below 0: that is no limit.
+         if rule.min and rule.min > 0 then
             list[#list + 1] = { bound = rule.min, op = "<", source = "policy", action = action }
          end
          if rule.max then
@@ -53,12 +58,15 @@ function verdict.limits(p, class, learned)
          -- Noise varies by more than its own size from hour to hour: a median says
          -- little about what is too much. Only a static limit rates it.
          if b and not m.static then
-            list[#list + 1] = {
-               bound = baseline.limit(b, m, rule.tolerance or p.tolerance),
+            local bound, none = baseline.limit(b, m, rule.tolerance or p.tolerance)
+            list.none = none
+            list[#list + 1] = bound and {
+               bound = bound,
                op = m.better == "higher" and "<" or ">",
                source = ("class %s, median %s"):format(rated_as, metrics.show(m, b.median)),
                action = close and action or "warn",
-            }
+               cpus = of_class.cpus,
+            } or nil
          end
          if m.expected then
             parts.add_limit(list, m, wanted, of_class, rated_as)
@@ -84,6 +92,41 @@ local function tighter(a, b)
    return a
 end
 
+-- A value beyond its limit while others used the node: what they explain at most is no fail.
+local function judge_disturbed(m, out, result, limits)
+   local best, words = busy.credit(m, out.value, result.loss), busy.words(result.others)
+   for _, limit in ipairs(limits) do
+      if limit.action == "fail" and cpus.fit(result.cpus, limit) and beyond(best, limit) then
+         out.text = ("%s; %s"):format(out.text, words)
+         return
+      end
+   end
+   out.status, out.busy = "unknown", true
+   out.text = ("busy, not rated: %s; %s"):format(words, out.text)
+end
+
+-- The limit that decides: one that is broken, a limit that fails before one that warns, else the
+-- tightest. The best that a value can be is compared with what it may not be worse than.
+-- @return limit or nil, one of the others: for CPUs that were not measured
+local function decisive(m, result, limits)
+   local value, worse = result.value or result.bound, m.better == "higher" and "<" or ">"
+   local by, other
+   for _, limit in ipairs(value and limits or {}) do
+      if not cpus.fit(result.cpus, limit) then
+         -- The baseline's, which names its CPUs, rather than the policy's.
+         other = limit.cpus and limit or other or limit
+      elseif not result.bound or limit.op == worse then
+         local outranks = by and (not beyond(value, by) or (limit.action == "fail" and by.action ~= "fail"))
+         if not by or (outranks and beyond(value, limit)) then
+            by = limit
+         elseif not beyond(value, limit) and not beyond(value, by) then
+            by = tighter(by, limit)
+         end
+      end
+   end
+   return by, other
+end
+
 local function rate_one(m, result, limits)
    if m.expected and limits[1] then
       return parts.rate(m, result, limits[1])
@@ -94,69 +137,104 @@ local function rate_one(m, result, limits)
       out.source = "the kernel's verification"
       return out
    end
-   if result.unknown then
+   local by, other = decisive(m, result, limits)
+   if result.unknown and not (by and beyond(result.bound, by)) then
       out.status, out.text = "unknown", ("%s: not measured: %s"):format(m.label, result.unknown)
       return out
    end
-   out.value = result.value
+   out.value, out.bound = result.value or result.bound, result.unknown and true or nil
    local shown = metrics.show(m, out.value, true)
-   local by
-   for _, limit in ipairs(limits) do
-      if beyond(out.value, limit) then
-         -- A limit that fails outranks one that warns.
-         if not by or not beyond(out.value, by) or (limit.action == "fail" and by.action ~= "fail") then
-            by = limit
-         end
-      elseif not by then
-         by = limit
-      elseif not beyond(out.value, by) then
-         by = tighter(by, limit)
+   local strange = result.cpus and not result.cpus.jobs
+   if (other and not (by and beyond(out.value, by))) or (strange and not by) then
+      out.status, out.text = "unknown", ("%s %s not rated: %s"):format(m.label, shown, cpus.why(result.cpus, other))
+      -- Nor is it compared with other nodes' by whoever reads the record.
+      if strange then
+         out.value, out.bound = nil, nil
       end
-   end
-   if not by then
-      out.text = ("%s %s: no limit to compare with"):format(m.label, shown)
+      return out
+   elseif not by then
+      out.text = ("%s %s: %s"):format(m.label, shown, limits.none and "not rated: " .. limits.none
+         or "no limit to compare with")
       return out
    end
    out.limit, out.op, out.source = by.bound, by.op, by.source
    if beyond(out.value, by) then
       out.status = by.action == "fail" and "fail" or "warn"
-      out.text = ("%s %s %s %s (%s)"):format(m.label, metrics.show(m, out.value), by.op,
+      out.text = ("%s %s %s %s (%s)"):format(metrics.label(m, out), metrics.show(m, out.value), by.op,
          metrics.show(m, by.bound, true), by.source)
    else
       out.status = "pass"
       out.text = ("%s %s, limit %s (%s)"):format(m.label, shown, metrics.show(m, by.bound), by.source)
    end
+   out.text = result.text or out.text
+   if out.status == "fail" and (result.loss or 0) > 0 then
+      judge_disturbed(m, out, result, limits)
+   end
    return out
 end
 
+-- What the node is called. Kernels ran and nothing compared their values: calm counters
+-- are no pass.
+local function status_of(rated_metrics)
+   local seen, measured, rated_one = {}, false, false
+   for _, r in ipairs(rated_metrics) do
+      local kernel = metrics.BY_NAME[r.name].kernel ~= nil
+      seen[r.status] = true
+      measured = measured or kernel
+      rated_one = rated_one or (kernel and r.status ~= "unrated")
+   end
+   local status = worst_of(seen) or "unrated"
+   return status == "pass" and measured and not rated_one and "unrated" or status
+end
+
 --- Rates a check.
--- @param results { metric = { value = number } | { unknown = why } | { corrupt = what } };
---   a metric that was not looked at is absent
+-- @param results { metric = { value = number, loss = share that others explain, others = who
+--   (see busy.loss, busy.words), text = what to say of it } |
+--   { unknown = why, bound = the best that it can be, or nil } | { corrupt = what } }; a metric
+--   that was not looked at is absent
 -- @param limits from verdict.limits
 -- @return { status = fail|unknown|warn|pass|unrated, corrupt = bool, metrics = list of
---   { name, status, value, limit, op, source, text } in the order of metrics.LIST, text =
---   one sentence on the node }
+--   { name, status, value, bound = true where the value is the best that it can be, limit, op, source,
+--   text, busy = others used the node, not rated } in the order of metrics.LIST, text = one
+--   sentence on the node }
 function verdict.rate(results, limits)
    local out = { metrics = {} }
-   local seen = {}
-   local measured, rated_one = false, false
    for _, m in ipairs(metrics.LIST) do
       if results[m.name] then
          local rated = rate_one(m, results[m.name], limits[m.name] or {})
          out.metrics[#out.metrics + 1] = rated
-         seen[rated.status] = true
-         measured = measured or m.kernel ~= nil
-         rated_one = rated_one or (m.kernel ~= nil and rated.status ~= "unrated")
          out.corrupt = out.corrupt or rated.corrupt
       end
    end
-   out.status = worst_of(seen) or "unrated"
-   -- Kernels ran and nothing compared their values: calm counters are no pass.
-   if out.status == "pass" and measured and not rated_one then
-      out.status = "unrated"
-   end
+   out.status = status_of(out.metrics)
    out.text = verdict.sentence(out)
    return out
+end
+
+--- Two measurements make a fail. One that the second does not repeat is a warning. Where the
+-- first was disturbed, or the second gives no value (it was killed, not begun so near the
+-- deadline, disturbed), it is neither confirmed nor excused: unknown, with what was found.
+-- @param rated of the second measurement; changed
+-- @param first { metric = what the first one was rated }, of those that were measured twice
+-- @return the first one's sentence, where it is neither confirmed nor excused
+function verdict.settle(rated, first)
+   local open
+   for _, r in ipairs(rated.metrics) do
+      local before = first[r.name]
+      if before and before.status == "fail" and r.status == "pass" then
+         r.status = "warn"
+         r.text = ("%s; not confirmed by a second run: %s"):format(before.text,
+            metrics.show(metrics.BY_NAME[r.name], r.value, true))
+      elseif before and before.status == "fail" and r.status == "unknown" then
+         r.text = ("%s; not confirmed: %s"):format(before.text, r.text)
+         open = open or r.text
+      elseif before and before.busy and r.status == "fail" and not r.corrupt then
+         r.status, r.busy = "unknown", true
+         r.text = ("%s; then %s"):format(before.text, r.text)
+      end
+   end
+   rated.status = status_of(rated.metrics)
+   return open
 end
 
 --- One sentence on the node: the worst metric's, corruption first, and how many more are
@@ -200,11 +278,11 @@ end
 --- Says of each metric that failed whether it drains: its limit's own mode, else the
 -- policy's. A wrong result is beyond no limit: a limit's "observe" does not excuse it.
 -- @return true when at least one of them drains
-function verdict.set_modes(rated, p, class)
+function verdict.set_modes(rated, p, class, before)
    local enforced = false
    for _, r in ipairs(rated.metrics) do
       if r.status == "fail" then
-         local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class) or p.limits[r.name]
+         local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class, before) or p.limits[r.name]
          r.mode = rule and rule.mode or p.mode
          if r.corrupt and p.mode == "enforce" then
             r.mode = "enforce"

@@ -4,16 +4,28 @@ local printable = require("syscheck.lib.printable")
 
 local show = {}
 
+local WHY_CHARS = 80
+
 -- "triad 61.3 GB/s", with the limit where it was broken; "n/a" where unmeasured.
 local function part(m, rated)
    if rated.value == nil then
       return m.label .. (rated.corrupt and " WRONG RESULT" or " n/a")
    end
-   local text = m.label .. " " .. metrics.show(m, rated.value, true)
-   if (rated.status == "fail" or rated.status == "warn") and rated.limit and m.kernel then
+   local text = metrics.label(m, rated) .. " " .. metrics.show(m, rated.value, true)
+   if rated.busy then
+      text = text .. " (busy, not rated)"
+   elseif (rated.status == "fail" or rated.status == "warn") and rated.limit and m.kernel then
       text = ("%s (limit %s)"):format(text, metrics.show(m, rated.limit))
    end
    return text
+end
+
+-- Adds why something was not measured, each reason once.
+local function add_reason(reasons, text)
+   text = text and printable.safe(text, WHY_CHARS)
+   if text and not reasons[text] then
+      reasons[text], reasons[#reasons + 1] = true, text
+   end
 end
 
 --- One line on a node's check, for its user.
@@ -21,8 +33,11 @@ end
 -- @param result from check.run
 -- @param note why it is not what the user asked for, or nil
 function show.line(node, result, note)
-   local parts = {}
+   local parts, reasons = {}, {}
    for _, rated in ipairs(result.metrics) do
+      if rated.status == "unknown" then
+         add_reason(reasons, (rated.text or ""):match(": not measured: (.*)$"))
+      end
       local m = metrics.BY_NAME[rated.name]
       -- A node that has what it should have is not worth a user's line.
       if not m.expected then
@@ -35,14 +50,16 @@ function show.line(node, result, note)
       if one.path and one.state ~= "ok" then
          parts[#parts + 1] = ("io %s %s"):format(printable.safe(one.path, 24),
             one.state == "corrupt" and "WRONG DATA" or "n/a")
+         add_reason(reasons, one.reason)
       end
    end
    local text = ("syscheck: %s %s %s"):format(printable.safe(node), result.level, result.status)
    if #parts > 0 then
       text = text .. "  " .. table.concat(parts, "  ")
    end
-   if note then
-      text = text .. "  (" .. note .. ")"
+   reasons[#reasons + 1] = note
+   if #reasons > 0 then
+      text = text .. "  (" .. table.concat(reasons, "; ") .. ")"
    end
    return text
 end

@@ -42,6 +42,54 @@ function TestDelta:test_only_what_the_kernel_keeps_in_32_bits_wraps()
    lu.assertEquals(delta({ ["bytes:/home"] = 4294967290 }, { ["bytes:/home"] = 4 }), { bytes = 0 })
 end
 
+-- 49.7 days: in a longer job it may have wrapped, however large the step.
+function TestDelta:test_a_disk_is_not_busy_for_longer_than_time_goes_by()
+   local function busy(before, after, seconds)
+      local from, to = snapshot("a", { disk = { ["busy_ms:sda"] = before } }), snapshot("a",
+         { disk = { ["busy_ms:sda"] = after } })
+      from.uptime_s, to.uptime_s = 50, 50 + seconds
+      return (deltas.delta(from, to).disk or {}).busy_ms
+   end
+   lu.assertEquals(busy(4294967290, 4, 10), 10)
+   lu.assertEquals(busy(2294967296, 1000000000, 40 * 86400), 3000000000) -- more than half of it
+   lu.assertNil(busy(100000, 4, 10)) -- a device that was replugged
+   lu.assertNil(busy(100000, 4, 50 * 86400))
+   lu.assertNil(busy(4, 100000, 50 * 86400))
+end
+
+function TestDelta:test_elapsed_is_the_boot_clocks()
+   local from, to = snapshot("a", {}), snapshot("a", {})
+   from.time, to.time = 1000000, 1000000 - 3599 -- the wall clock was set back
+   from.uptime_s, to.uptime_s = 512.0004, 513.2359
+   lu.assertEquals(deltas.seconds(from, to), 1.236)
+   to.time = 1000000 + 2 * 86400
+   lu.assertEquals(deltas.seconds(from, to), 1.236)
+   -- Not known: another boot's clock; one that began anew (a container that was restored).
+   to.boot_id = "b"
+   lu.assertNil(deltas.seconds(from, to))
+   to.boot_id, to.uptime_s = "a", 7
+   lu.assertNil(deltas.seconds(from, to))
+   from.uptime_s = "x"
+   lu.assertNil(deltas.seconds(from, to))
+end
+
+-- 2^53 bytes come by in 8 hours at 300 GB/s.
+function TestDelta:test_large_counts_have_differences()
+   local key, week = "bytes:mon_L3_00", 7 * 86400 * 1e12
+   local function traffic(before, after)
+      local d = deltas.delta(snapshot("a", { memory_traffic = { [key] = before } }),
+         snapshot("a", { memory_traffic = { [key] = after } }))
+      return (d.memory_traffic or {}).bytes
+   end
+   lu.assertAlmostEquals(traffic(2.0 ^ 60, 2 ^ 60 + 3e14), 3e14, 1e6)
+   lu.assertAlmostEquals(traffic(2.0 ^ 62, 2.0 ^ 62 + week), week, 1e6)
+   lu.assertEquals(traffic(1.2345678901236e18, 1234567890123550000), 0) -- as JSON rounds it
+   lu.assertNil(traffic(2.0 ^ 62, 5e9)) -- another group of that name
+   lu.assertEquals(deltas.total({ ["bytes:a"] = 2.0 ^ 62, ["bytes:b"] = 2.0 ^ 62 }), { bytes = 2.0 ^ 63 })
+   -- What no store takes makes its record no bad line.
+   lu.assertEquals(delta({ ["n:a"] = 0, ["n:b"] = 0, m = 1 }, { ["n:a"] = 6e17, ["n:b"] = 6e17, m = 2 }), { m = 1 })
+end
+
 function TestDelta:test_a_damaged_snapshot_has_none()
    local d, why = deltas.delta({ boot_id = "a" }, snapshot("a", { s = { n = 1 } }))
    lu.assertNil(d)

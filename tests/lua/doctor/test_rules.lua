@@ -120,7 +120,11 @@ local CASES = {
    { conf(without("Prolog")), "prolog", "error", "add: Prolog=/l/prolog" },
    { conf(without("Epilog")), "epilog", "error", "add: Epilog=/l/epilog" },
    { set("scripts.prolog.1", { path = "/x", calls = true }), "prolog", "info", "must exit non-zero if ours does" },
-   { set("scripts.prolog.1", { path = "/x", calls = false }), "prolog", "warn", "let it run: /l/prolog || exit 1" },
+   { set("scripts.prolog.1", { path = "/x", calls = false }), "prolog", "warn",
+      "let it run: /l/prolog || [ $? -ne 1 ] || exit 1" },
+   { set("scripts.prolog.1", { path = "/x", calls = true, closed = 3 }), "prolog", "error",
+      "[/x:3]: where that file system is not mounted, every job's start drains its node" },
+   { set("scripts.epilog.1", { path = "/x", calls = true, closed = 3 }), "epilog", "error", "/l/epilog || true" },
    { set("scripts.prolog.1", { path = "/x", unread = true }), "prolog", "warn", "cannot be read" },
    { set("scripts.epilog.1.err", "is not executable"), "epilog", "error", "is not executable" },
    { conf(without("PrologFlags")), "prolog-flags", "error", "add: PrologFlags=Alloc" },
@@ -131,6 +135,9 @@ local CASES = {
    { conf((GOOD:gsub("=nohold", "=bf_max=1,xnohold"))), "requeue", "error",
       "add: SchedulerParameters=bf_max=1,xnohold_on_prolog_fail,nohold_on_prolog_fail" },
    { conf(GOOD .. "JobRequeue=0"), "requeue", "warn", "JobRequeue=1" },
+   { function(f)
+      f.policy.value.no_requeue = "requeue"
+   end, "requeue", "error", "PrologFlags lacks ForceRequeueOnFail" },
    { conf(without("AuthInfo")), "requeue", "info", "add: AuthInfo=cred_expire=30" },
    { set("major", 26), "requeue", "info", "add: SchedulerParameters=nohold_on_prolog_fail,requeue_delay=30" },
    { conf(without("MessageTimeout")), "time-outs", "warn", "add: MessageTimeout=100" },
@@ -175,6 +182,18 @@ local CASES = {
    { set("baseline", { file = "/b", absent = true }), "baseline", "warn", "no baseline" },
    { set("baseline.err", "bad"), "baseline", "error", "bad" },
    { set("class", "other"), "baseline", "warn", "no class other" },
+   { function(f)
+      f.topology.class_before = "m-1"
+      f.class = "m-1.2.3-1"
+   end, "baseline", "warn", "the baseline calls this host's class m-1, which this version calls m-1.2.3-1" },
+   { set("slurmd", { allowed = "0-7", online = "0-7", wanted = "2-7", lacks = "", left_out = "0-1" }), "baseline",
+      "warn", "the baseline is of all cores, here jobs get CPUs 2-7" },
+   { set("policy.value.tolerance", 0.31), "tolerance", "warn", "tolerance = 0.31" },
+   { set("policy.value.limits", { gflops = { tolerance = 1 } }), "tolerance", "warn", "limits.gflops.tolerance = 1" },
+   { set("slurmd", { allowed = "0-1", online = "0-7", wanted = "0-7", lacks = "" }), "slurmd-cpus", "warn",
+      "slurmd may use CPUs 0-1 of 0-7: " },
+   { set("slurmd", { allowed = "0-1", online = "0-7", wanted = "2-7", lacks = "1", known = true }), "slurmd-cpus",
+      "info", "slurmd may use CPUs 0-1 of 0-7, not the memory of node 1: kernels leave them and measure CPUs 2-7" },
    { function(f)
       f.baseline.value.classes["m-2s8c-768g"] = { metrics = {} }
       f.class = "m-2s8c-736g"

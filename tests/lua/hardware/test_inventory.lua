@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local dimms = require("syscheck.hardware.dimms")
+local files = require("syscheck.lib.files")
 local inventory = require("syscheck.hardware.inventory")
 local machine = require("syscheck.hardware.machine")
 local prepared = require("prepared")
@@ -51,7 +52,69 @@ function TestNode:test_aarch64()
    tree.system(prepared.root, 251 * GIB)
    tree.cpus(prepared.root, { kind = "arm", packages = 1, cores = 3, smt = 1 })
    local node = inventory.read(prepared.root)
-   lu.assertEquals({ node.class, node.config.microcode }, { "arm-0x41-0xd4f-1s3c-256g" })
+   lu.assertEquals({ node.class, node.config.microcode }, { "neoverse-v2-3.8ghz-node-9000-1s3c-256g" })
+   lu.assertEquals(node.class_before, "arm-0x41-0xd4f-1s3c-256g")
+end
+
+-- The class without sockets, cores and memory, and what it was before.
+local function named(cpuinfo, product, nominal)
+   tree.remove(prepared.root)
+   prepared.put("/proc/cpuinfo", cpuinfo)
+   prepared.put("/sys/class/dmi/id/product_name", product or "")
+   if nominal then
+      prepared.put(CPUS .. "/cpu0/acpi_cppc/nominal_freq", nominal .. "\n")
+   end
+   local node = inventory.read(prepared.root)
+   local function name(class)
+      return class and class:gsub("%-0s0c%-%?g$", "")
+   end
+   return { name(node.class), (name(node.class_before)) }
+end
+
+function TestNode:test_what_has_no_products_number_is_told_apart_by_what_else_it_is()
+   local function x86(name, family, model, stepping)
+      return ("processor\t: 0\nvendor_id\t: X\ncpu family\t: %d\nmodel\t\t: %d\nmodel name\t: %s\nstepping\t: %d\n"
+         .. "microcode\t: 0x1\n"):format(family, model, name, stepping)
+   end
+   -- Clouds: every generation has one name.
+   lu.assertEquals(named(x86("AMD EPYC", 25, 17, 1)), { "epyc-25.17.1", "epyc" })
+   lu.assertEquals(named(x86("AMD EPYC", 25, 1, 1)), { "epyc-25.1.1", "epyc" })
+   lu.assertEquals(named(x86("AMD EPYC Processor (with IBPB)", 23, 1, 2), "OpenStack Nova\n"),
+      { "epyc-ibpb-23.1.2-openstack-nova", "epyc-ibpb" })
+   lu.assertEquals(named(x86("Intel(R) Xeon(R) CPU @ 2.20GHz", 6, 79, 0), "Google Compute Engine"),
+      { "xeon-6.79.0-2.2ghz-google-compute-engine", "xeon" })
+   lu.assertEquals(named(x86("Intel(R) Xeon(R) CPU @ 2.80GHz", 6, 79, 0), "Google Compute Engine"),
+      { "xeon-6.79.0-2.8ghz-google-compute-engine", "xeon" })
+   -- What is sold under a number keeps its name.
+   for name, short in pairs({ ["AMD EPYC 9654 96-Core Processor"] = "epyc-9654", ["AMD EPYC 7B13"] = "epyc-7b13",
+      ["Intel(R) Xeon(R) Platinum 8480+"] = "xeon-8480+",
+      ["Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz"] = "xeon-e5-2680-v3" }) do
+      lu.assertEquals(named(x86(name, 6, 143, 8), "Node 9000"), { short })
+   end
+   local function arm(implementer, part)
+      return ("processor\t: 0\nBogoMIPS\t: 50.00\nCPU implementer\t: %s\nCPU architecture: 8\nCPU variant\t: 0x3\n"
+         .. "CPU part\t: %s\nCPU revision\t: 1\n"):format(implementer, part)
+   end
+   lu.assertEquals(named(arm("0x41", "0xd0c"), "Mt. Jade", 3000),
+      { "neoverse-n1-r3p1-3.0ghz-mt-jade", "arm-0x41-0xd0c" })
+   lu.assertEquals(named(arm("0x41", "0xd0c"), "Mt. Jade", 2600),
+      { "neoverse-n1-r3p1-2.6ghz-mt-jade", "arm-0x41-0xd0c" })
+   lu.assertEquals(named(arm("0x99", "0x123")), { "arm-0x99-0x123-r3p1", "arm-0x99-0x123" })
+   -- Nobody's text grows beyond bounds, or into what no class may hold.
+   local long = named(x86("AMD EPYC", 25, 17, 1), ("\27[2J;'\" "):rep(50) .. ("x"):rep(300))
+   lu.assertEquals(long[1], "epyc-25.17.1-2j-2j-2j-2j-2j-2j-2j-2j")
+end
+
+function TestNode:test_a_setting_changes_no_class()
+   tree.system(prepared.root, 251 * GIB)
+   tree.cpus(prepared.root, { kind = "arm", packages = 1, cores = 3, smt = 1 })
+   prepared.put(CPUS .. "/cpu0/acpi_cppc/nominal_freq", "3000\n")
+   local class = inventory.read(prepared.root).class
+   for cpu = 0, 2 do
+      prepared.put(("%s/cpufreq/policy%d/scaling_max_freq"):format(CPUS, cpu), "1000000\n")
+      prepared.put(("%s/cpufreq/policy%d/cpuinfo_max_freq"):format(CPUS, cpu), "3300000\n")
+   end
+   lu.assertEquals(inventory.read(prepared.root).class, class)
 end
 
 function TestNode:test_missing_everything()
@@ -69,6 +132,20 @@ function TestNode:test_empty_and_strange_files()
          lu.assertIsTable(inventory.read(prepared.root).config)
       end
    end
+end
+
+-- What no machine has costs no more than the largest, and is not known. Memory without end took for ever.
+function TestNode:test_numbers_that_no_machine_has()
+   for text, count in pairs({ ["0-3,8"] = 5, ["0-16383"] = 16384, ["0-65535"] = 16384, ["16384"] = 0, ["5-3"] = 0,
+      [("0-16383,"):rep(500)] = 16384, ["99999999999999999999"] = 0, ["0-99999999999999999999,7"] = 16384 }) do
+      lu.assertEquals(#topology.parse_list(text), count, text:sub(1, 40))
+   end
+   for _, kib in ipairs({ ("9"):rep(400), ("9"):rep(30), "9223372036854775807" }) do
+      prepared.put("/proc/meminfo", "MemTotal: " .. kib .. " kB\n")
+      lu.assertEquals(inventory.read(prepared.root).class, "unknown-0s0c-?g")
+   end
+   assert(files.mkdir(prepared.root .. CPUS .. "/cpu9223372036854775808"))
+   lu.assertEquals(inventory.read(prepared.root).threads, 0)
 end
 
 function TestNode:test_offline_cpus_by_name()

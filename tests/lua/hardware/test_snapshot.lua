@@ -32,6 +32,18 @@ function TestMachines:test_intel_two_sockets()
       cooling = { active = 1 } })
 end
 
+-- 8 to 25 hours after boot.
+function TestMachines:test_memory_traffic_beyond_2_to_53_bytes()
+   prepared.use("intel")
+   local path = "/sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes"
+   prepared.put(path, "9007199254740000\n")
+   local from = prepared.take(0)
+   prepared.put(path, "9037199254740000\n")
+   lu.assertAlmostEquals(deltas.delta(from, prepared.take(100)).memory_traffic.bytes, 3e13, 1000)
+   prepared.put(path, "9223372036854775807\n")
+   lu.assertTrue(prepared.totals().memory_traffic.bytes >= 2 ^ 63)
+end
+
 function TestMachines:test_amd_has_no_throttle_counters()
    prepared.use("amd")
    local t = prepared.totals()

@@ -29,6 +29,11 @@ function TestOutput:test_csv()
       'a,b,c,d,e,f,g\r\n"a,b","c""d",,5,-1.5,true,\r\n')
    -- A spreadsheet would run these; a number is a number.
    lu.assertEquals(output.csv({ "=1+1", "+x", "-y", "@z", -3 }, {}), "'=1+1,'+x,'-y,'@z,-3\r\n")
+   -- So where a ; parts cells, after spaces, and in the widths of East Asian keyboards.
+   lu.assertEquals(output.csv({ "a;=b", ' "; @c', ";;-d", " =e", "k=l; m" }, {}),
+      "a;'=b,\" \"\";' @c\",;;'-d,' =e,k=l; m\r\n")
+   lu.assertEquals(output.csv({ "\u{FF1D}f", "g;\u{FF0B}1", "\u{FF0D}h", "\u{3000}\u{FF20}i" }, {}),
+      "'\u{FF1D}f,g;'\u{FF0B}1,'\u{FF0D}h,'\u{3000}\u{FF20}i\r\n")
    local row = output.csv({ NASTY }, {})
    lu.assertEquals(select(2, row:gsub("[%c\127]", "")), 2) -- the line end's own
    lu.assertStrContains(row, "\\x1b[31m")

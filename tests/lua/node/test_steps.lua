@@ -50,6 +50,16 @@ function TestParse:testValuesThatAreNone()
    lu.assertEquals(steps, { step = {}, tasks = {}, job = {} })
 end
 
+-- Sums of what a damaged file holds wrapped around, below zero.
+function TestParse:testNumbersThatNoCounterReaches()
+   local most = "9223372036854775807"
+   local steps = steps_of.parse(file("job cpu_us " .. most .. " 1 " .. most, "outer " .. most .. " 1 " .. most .. " 0",
+      "step cpu_us " .. most, "step read_bytes 9007199254740993", "step written_bytes 9007199254740992"))
+   lu.assertEquals(steps.job, {})
+   lu.assertNil(steps.outer_us)
+   lu.assertEquals(steps.step, { written_bytes = 9007199254740992 })
+end
+
 TestCgroup = {}
 
 function TestCgroup:testTheJobsOwnGroupKnowsMost()
@@ -75,7 +85,11 @@ TestIdentity = {}
 
 function TestIdentity:testArrayAndRestart()
    local text = file("steps 1", "array 12 4", "restart 2", "name " .. hex("x"))
-   lu.assertEquals(join(text).job, { id = 17, name = "x", array_job_id = 12, array_task_id = 4, restart = 2 })
+   -- A count that a step's user may have made up is none.
+   lu.assertEquals(join(text).job, { id = 17, name = "x", array_job_id = 12, array_task_id = 4 })
+   local batch = file("steps 1", "sure 1", "array 12 4", "restart 2", "name " .. hex("x"))
+   lu.assertEquals(join(batch).job, { id = 17, name = "x", array_job_id = 12, array_task_id = 4, restart = 2,
+      batch = true })
    -- The batch step has none where it is the first run.
    lu.assertEquals(join(file("steps 1", "sure 1")).job.restart, 0)
    lu.assertNil(join(file("steps 1", "sure 0")).job.restart)

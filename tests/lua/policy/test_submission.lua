@@ -113,4 +113,35 @@ function TestSubmissions:test_shared_nodes_as_the_policy_says()
    end
 end
 
+TestNoRequeue = {}
+
+local WARNING = "syscheck: with --no-requeue the job is cancelled if one of its nodes fails the check before it; "
+   .. "without, it is requeued and runs on others"
+
+function TestNoRequeue:test_warns_where_a_check_may_drain()
+   for _, case in ipairs({
+      { "mode = 'enforce'", "quick", true },
+      { "mode = 'enforce'", nil, false }, -- passive: counters drain nothing
+      { "mode = 'enforce', partitions = { main = { default = 'quick' } }", nil, true },
+      { "mode = 'enforce', partitions = { main = { floor = 'quick', default = 'quick' } }", "passive", true },
+      { "mode = 'enforce', partitions = { other = { default = 'full' } }", nil, false },
+      { "mode = 'enforce', expect = { ['*'] = { dimms = 8 } }", nil, false },
+      { "mode = 'enforce', expect = { ['*'] = { dimms = 8, action = 'fail' } }", nil, true },
+      { "mode = 'enforce', expect = { ['*'] = { dimms = 8, action = 'fail' } }", "none", false },
+      { "mode = 'observe'", "full", false },
+      { "limits = { triad_gbs = { mode = 'enforce' } }", "quick", true },
+      { "expect = { ['*'] = { dimms = 8, action = 'fail', mode = 'enforce' } }", "passive", true },
+      { "mode = 'enforce', no_requeue = 'cancel'", "quick", true },
+      { "mode = 'enforce', no_requeue = 'start'", "quick", false },
+      { "mode = 'enforce', no_requeue = 'requeue'", "quick", false },
+   }) do
+      lu.assertEquals(submit.warning(parse(case[1]), { asked = case[2], partitions = { "main" } }),
+         case[3] and WARNING or nil, case[1])
+   end
+   -- Any of several partitions; the default one not known.
+   local p = parse("mode = 'enforce', partitions = { b = { default = 'quick' } }")
+   lu.assertEquals(submit.warning(p, { partitions = { "a", "b" } }), WARNING)
+   lu.assertNil(submit.warning(p, { partitions = {} }))
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -53,6 +53,25 @@ function TestJob:test_a_requeued_job_has_runs()
    lu.assertEquals(#job_records.answer(list), 2)
 end
 
+function TestJob:test_the_batch_steps_identity_wins()
+   for _, order in ipairs({ { "n1", "n2" }, { "n2", "n1" } }) do
+      local list = {}
+      for i, node in ipairs(order) do
+         local mine = node == "n1"
+         local job = { id = 5, nodelist = "n[1-2]", batch = mine or nil, name = mine and "honest" or "forged",
+            array_job_id = not mine and 66 or nil, array_task_id = not mine and 6 or nil }
+         list[2 * i - 1] = { kind = "check", id = "c" .. i, node = node, time = "2026-11-21T05:36:3" .. i .. "Z",
+            job = { id = 5, nodelist = "n[1-2]" } }
+         list[2 * i] = { kind = "job", id = "j" .. i, node = node, time = "2026-11-21T06:36:3" .. i .. "Z", job = job,
+            check = { id = "c" .. i } }
+      end
+      local answer = job_records.answer(list)
+      lu.assertEquals(#answer, 1)
+      lu.assertEquals(answer[1].name, "honest")
+      lu.assertNil(answer[1].array_job_id)
+   end
+end
+
 function TestJob:test_json_and_csv_have_everything()
    local answer = job_records.answer(records_of(4, { name = NASTY }))
    local back = json.decode(job_export.json(answer))

@@ -68,6 +68,17 @@ function TestNode:test_errors_of_a_controller()
    lu.assertEquals(text, "12 corrected memory errors (mc0: corrected 7; mc0/dimm1: corrected 5)")
 end
 
+function TestNode:test_what_became_of_a_bad_node()
+   local tale = story.new(9)
+   for i, action in ipairs({ "storm", "undecided" }) do
+      tale:check({ time = NOW + i, status = "fail", text = "triad 1 < 2", action = action, metrics = {},
+         drain = { reason = "syscheck: triad 1 < 2", error = "no answer within 15 s" } })
+   end
+   local events = tale:answer().events
+   lu.assertEquals({ events[1].event, events[1].text }, { "storm", "triad 1 < 2" })
+   lu.assertEquals({ events[2].event, events[2].text }, { "undecided", "triad 1 < 2 (no answer within 15 s)" })
+end
+
 function TestNode:test_no_news_of_good_checks()
    local tale = story.new(9)
    for i, status in ipairs({ "pass", "unrated", "pass", "warn", "fail", "unrated" }) do

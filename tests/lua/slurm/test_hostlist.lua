@@ -1,6 +1,7 @@
 -- Host lists as Slurm writes them.
-package.path = "lua/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local cost = require("cost")
 local hostlist = require("syscheck.slurm.hostlist")
 
 TestHostlist = {}
@@ -23,6 +24,19 @@ function TestHostlist:test_expand()
       lu.assertNil(hostlist.expand(bad), bad)
    end
    lu.assertEquals(#hostlist.expand("n[00001-10000]"), 10000)
+end
+
+-- A name of many brackets has as many names as their product, before any of them is made.
+function TestHostlist:test_many_brackets_cost_no_more_than_many_names()
+   local names = cost(hostlist.expand, "n[1-200000]")
+   for _, part in ipairs({ "[1-2]", "[0-9]", "[1]", "[1]n", "[1-999]" }) do
+      for _, count in ipairs({ 17, 40, 2000 }) do
+         lu.assertNil(hostlist.expand("n" .. part:rep(count)), part)
+         lu.assertTrue(cost(hostlist.expand, "n" .. part:rep(count)) < 5 * names, part)
+      end
+   end
+   lu.assertEquals(#hostlist.expand("n" .. ("[1-2]"):rep(10)), 1024)
+   lu.assertNil(hostlist.expand("n[,]"))
 end
 
 function TestHostlist:test_names_that_become_paths()

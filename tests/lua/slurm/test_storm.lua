@@ -1,6 +1,7 @@
 -- The storm guard's order and counting, and the invariant over random interleavings.
-package.path = "lua/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local cost = require("cost")
 local comment = require("syscheck.slurm.comment")
 local storm = require("syscheck.slurm.storm")
 
@@ -36,13 +37,14 @@ function TestStorm:test_parse()
       .. "NodeName=e State=IDLE+DRAIN Reason=syscheck: two [root@2026-11-21T08:33:20]  lines Comment=x\n")
    lu.assertEquals(#nodes, 5)
    lu.assertEquals(by_name.a.partitions, { "p", "q" })
-   lu.assertFalse(by_name.a.out)
+   lu.assertFalse(by_name.a.drained)
    lu.assertEquals(by_name.b.reason, "syscheck: C[1][2] bad")
    lu.assertEquals(by_name.b.time, T)
    lu.assertTrue(by_name.b.ours)
    lu.assertFalse(by_name.c.ours)
    lu.assertEquals(by_name.c.reason, "fan [broken]")
-   lu.assertTrue(by_name.d.out)
+   lu.assertTrue(by_name.d.down)
+   lu.assertFalse(by_name.d.drained)
    lu.assertFalse(by_name.d.ours) -- down, and not drained
    lu.assertEquals(by_name.e.reason, "syscheck: two")
    lu.assertEquals(by_name.e.partitions, { "" })
@@ -184,6 +186,15 @@ function TestStorm:test_sentence()
       "syscheck: x (partition main: 50 of 500 nodes drained by syscheck, at most 50)")
    lu.assertEquals(storm.sentence({ reason = "syscheck: x", error = "somebody resumed it meanwhile" }),
       "syscheck: x (somebody resumed it meanwhile)")
+end
+
+-- What admins write may be blank and long.
+function TestStorm:test_long_and_blank_costs_its_length()
+   local function of(text)
+      return cost(storm.parse, "NodeName=n1 State=IDLE+DRAIN Reason=x" .. text .. "y\n")
+         + cost(storm.reason, "x" .. text .. "y")
+   end
+   lu.assertTrue(of((" "):rep(20000)) < 100 * of(("x"):rep(20000)) + 0.01)
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

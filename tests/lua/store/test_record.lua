@@ -46,6 +46,33 @@ function TestRecord:test_why_a_level_was_not_what_was_asked()
    lu.assertNil(assert(record.read(line({ kind = "check", status = "pass" }))).detail)
 end
 
+-- The clock was set between begin and end: the job is where its check is.
+function TestRecord:test_when_a_job_ran_is_by_one_clock()
+   local function span(time, begin, elapsed)
+      local row = assert(record.read(line({ time = time, begin = { time = begin }, elapsed_s = elapsed })))
+      return { row.job.begin_s - 1795161600, row.job.end_s - 1795161600, row.begin_s and row.begin_s - 1795161600 }
+   end
+   lu.assertEquals(span("2026-11-20T08:01:00Z", "2026-11-20T08:00:01Z", 59.204), { 1, 60, 1 })
+   lu.assertEquals(span("2026-11-20T08:01:02Z", "2026-11-20T08:00:01Z", 59.204), { 3, 62, 3 })
+   lu.assertEquals(span("2026-11-22T08:00:02Z", "2026-11-20T08:00:00Z", 2.31), { 0, 2, 172800 })
+   lu.assertEquals(span("2026-11-20T07:00:02Z", "2026-11-20T08:00:00Z", 2.31), { 0, 2, -3600 })
+   -- A node that rebooted under it; one whose clock is of another age.
+   lu.assertEquals(span("2026-11-20T09:00:00Z", "2026-11-20T08:00:00Z", nil), { 0, 3600 })
+   lu.assertEquals(span("2026-11-20T08:00:00Z", "2026-11-20T09:00:00Z", nil), { 0, 0 })
+   lu.assertEquals(span("2026-11-20T08:01:00Z", "1970-01-01T00:00:07Z", 60), { 0, 60, 0 })
+   lu.assertEquals(span("2026-11-20T08:01:00Z", "yesterday", 60), { 0, 60, 0 })
+end
+
+-- Suspended time is no run time, but it went by.
+function TestRecord:test_a_suspended_job()
+   local row = assert(record.read(line({ elapsed_s = 60.5, cgroup = { suspended_ms = 20250 } })))
+   lu.assertEquals(row.elapsed_s, 40.25)
+   lu.assertEquals(row.time_s - row.begin_s, 60)
+   lu.assertEquals(row.job.end_s - row.job.begin_s, 60)
+   lu.assertEquals(assert(record.read(line({ elapsed_s = 5, cgroup = { suspended_ms = 9000 } }))).elapsed_s, 0)
+   lu.assertNil(assert(record.read(line({ cgroup = { suspended_ms = 9000 } }))).elapsed_s)
+end
+
 function TestRecord:test_null_is_absent()
    local row = assert(record.read((line({ elapsed_s = 5 }):gsub('"elapsed_s":5', '"elapsed_s":null,"delta":null'))))
    lu.assertNil(row.elapsed_s)

@@ -155,6 +155,32 @@ function TestClass:test_a_node_that_became_another()
    lu.assertEquals(texts, {})
 end
 
+function TestClass:test_a_class_that_an_update_named_anew()
+   local class, before = "epyc-25.17.1-1s2c-24g", "epyc-1s2c-24g"
+   lu.assertEquals({ baseline.class_for(known(before), class, before) }, { before, false })
+   lu.assertEquals({ baseline.class_for(known(before, class), class, before) }, { class, true })
+   lu.assertEquals({ baseline.class_for(known("epyc-1s2c-32g"), class, before) }, { "epyc-1s2c-32g", false })
+   lu.assertNil((baseline.class_for(known(before), class)))
+   -- Another generation, which is known by its new name, is none of ours.
+   lu.assertNil((baseline.class_for(known("epyc-25.1.1-1s2c-24g"), class, before)))
+   local node = { class = class, class_before = before, memory_gib = 24, dimms = 24, triad = 50, config = {} }
+   local p = assert(policy.parse('return { mode = "enforce", expect = { epyc = { packages = 2, action = "fail" }, '
+      .. '["epyc-1s2c"] = { packages = 1 } } }', "p"))
+   local limits = verdict.limits(p, class, known(before), before)
+   local results = { triad_gbs = { value = 50 } }
+   parts.take(results, node, limits, { class = before })
+   local rated, texts = verdict.rate(results, limits), {}
+   for _, m in ipairs(rated.metrics) do
+      texts[#texts + 1] = m.status == "warn" and m.text or nil
+   end
+   -- It warns and says why, drains nothing, and is no machine that became another.
+   lu.assertEquals({ rated.status, texts }, { "warn", { "triad 50.0 < 90.0 GB/s (class epyc-1s2c-24g, median 100.0)",
+      "class epyc-25.17.1-1s2c-24g, in older versions epyc-1s2c-24g, whose baseline only warns: "
+      .. "syscheck baseline learn is due" } })
+   -- The site's keys by the old name hold.
+   lu.assertEquals(limits.packages[1].bound, 1)
+end
+
 function TestClass:test_drift()
    local node = { class = CLASS, memory_gib = 768, dimms = 24, config = { kernel = "6.2\27", bios = "A", smt = "on" } }
    local rated, texts = rate(node, known(CLASS))

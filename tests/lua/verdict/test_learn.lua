@@ -155,6 +155,22 @@ function TestLearn:test_the_second_run_of_a_failed_one_is_not_taken()
    lu.assertEquals({ c.median, c.n }, { 70, 1 })
 end
 
+-- Others used the node: by the measurement's own evidence, or, where a record is older than
+-- that, by its noise.
+function TestLearn:test_disturbed_checks_teach_nothing()
+   local function run(triad, others, noise, lost)
+      return check("a", 0, { runs = {
+         { kernel = "stream", state = "ok", result = { triad_gbs = triad, lost_pct = lost }, others = others },
+         { kernel = "noise", state = "ok", result = { noise_pct = noise } } } })
+   end
+   local list = { run(100, nil, 0.1, 0.2), run(50, { loss_pct = 50, cpus = 1 }, 45, 50), run(50, nil, 70),
+      run(98, { loss_pct = 0, cpus = 1 }, 0.1, 0.2), run(102, nil, 3), run(100, nil, 45, 0.2) }
+   local learned, left = learn.from(each(list))
+   local c = learned.classes[CLASS].metrics.triad_gbs
+   lu.assertEquals({ c.median, c.n }, { 100, 4 })
+   lu.assertEquals(left[CLASS], { checks = 6, busy = 2 })
+end
+
 function TestLearn:test_slow_nodes_are_dropped()
    local list = append(fleet(12, 5, 100), fleet(2, 5, 70, nil, "slow"))
    local c = triad_of(list)
@@ -222,6 +238,10 @@ local function chosen(list, old, force)
    return b, table.concat(remarks, "\n")
 end
 
+local function remarks(list)
+   return select(2, chosen(list))
+end
+
 function TestChoose:test_minima()
    local cases = {
       -- nodes, checks of each, learned
@@ -267,7 +287,7 @@ function TestChoose:test_two_populations()
    local list = append(fleet(7, 5, 100), fleet(4, 5, 80, nil, "m"))
    local b, text = chosen(list)
    lu.assertNil(b)
-   lu.assertStrContains(text, "4 of 11 nodes are not like the others (or --force)")
+   lu.assertStrContains(text, "4 of 11 nodes are not like the others: m1, m2, m3, m4 (or --force")
    lu.assertNotNil(chosen(list, nil, true))
 end
 
@@ -275,13 +295,103 @@ function TestChoose:test_two_populations_of_equal_size()
    local list = append(fleet(10, 5, 100), fleet(10, 5, 90, nil, "m"))
    local b, text = chosen(list)
    lu.assertNil(b)
-   lu.assertStrContains(text, "two populations: 10 of 20 nodes are 11 % below the others (or --force)")
+   lu.assertStrContains(text, "two populations: 10 of 20 nodes are 11 % below the others; the smaller one: "
+      .. "m1, m10, m2, m3, m4, m5, m6, m7, m8, m9 (or --force; above 30 % it rates nothing)")
    b = chosen(list, nil, true)
    lu.assertEquals(b.classes[CLASS].metrics.triad_gbs.split.nodes, 10)
    lu.assertNotNil(baseline.accept(json.decode(json.encode(b))))
    -- Two that are as far apart as healthy nodes are, and too few nodes to tell.
    lu.assertNotNil(chosen(append(fleet(10, 5, 100), fleet(10, 5, 96, nil, "m"))))
    lu.assertNotNil(chosen(append(fleet(3, 5, 100), fleet(3, 5, 95, nil, "m"))))
+end
+
+function TestChoose:test_a_minority_that_is_alike_is_not_dropped()
+   -- 3 of 40 nodes, 20 % slower, all by the same: what they are no statistic can tell.
+   local list = append(fleet(37, 5, 100), fleet(3, 5, 80, nil, "slow"))
+   local b, text = chosen(list)
+   lu.assertNil(b)
+   lu.assertStrContains(text, "3 of 40 nodes are alike, 20 % below the others: other hardware, or one fault? "
+      .. "slow1, slow2, slow3 (or --force)")
+   lu.assertNotNil(chosen(list, nil, true))
+   -- Faster ones, too; two of few nodes; one far off hides nothing.
+   text = remarks(append(fleet(30, 5, 100), fleet(3, 5, 125, nil, "fast")))
+   lu.assertStrContains(text, "25 % above the others: other hardware, or one fault? fast1, fast2, fast3")
+   text = remarks(append(fleet(12, 5, 100), fleet(2, 5, 80, nil, "slow")))
+   lu.assertStrContains(text, "2 of 14 nodes are alike")
+   text = remarks(append(append(fleet(37, 5, 100), fleet(3, 5, 80, nil, "slow")), fleet(1, 5, 30, nil, "bad")))
+   lu.assertStrContains(text, "3 of 41 nodes are alike")
+   -- Bad nodes, each in its own way, are dropped.
+   list = fleet(60, 5, 100)
+   for i, triad in ipairs({ 90, 80, 65, 40 }) do
+      append(list, fleet(1, 5, triad, nil, "bad" .. i))
+   end
+   b = chosen(list)
+   lu.assertEquals(b.classes[CLASS].metrics.triad_gbs.dropped, 4)
+   -- Of a thousand nodes some are alike by chance.
+   lu.assertNotNil(chosen(append(fleet(1000, 1, 100), fleet(10, 1, 80, nil, "bad"))))
+   lu.assertNil(chosen(append(fleet(1000, 1, 100), fleet(30, 1, 80, nil, "slow"))))
+end
+
+local function on(list, count, left_out, jobs)
+   return { cpus = { list = list, count = count, of = 192, left_out = left_out, jobs = jobs } }
+end
+
+function TestChoose:test_sets_of_cpus_are_never_mixed()
+   local jobs, reserved = on("2-191", 190, "0-1", true), on("0-1", 2, "2-191", false)
+   local b, text = chosen(append(fleet(6, 5, 100, jobs), fleet(9, 5, 10, reserved, "m")))
+   lu.assertAlmostEquals(b.classes[CLASS].metrics.triad_gbs.median, 100, 1)
+   lu.assertEquals(b.classes[CLASS].cpus, { list = "2-191", count = 190, of = 192, left_out = "0-1" })
+   lu.assertStrContains(text, "45 checks of 9 nodes left out: measured on CPUs 0-1 (2 of 192 cores), "
+      .. "learned on CPUs 2-191 (190 of 192 cores)")
+   lu.assertNotNil(baseline.accept(json.decode(json.encode(b))))
+   -- One node with both: the newer do not become the older's.
+   b = chosen(append(fleet(6, 5, 10, reserved), fleet(6, 5, 100, jobs)))
+   lu.assertAlmostEquals(b.classes[CLASS].metrics.triad_gbs.median, 100, 1)
+   lu.assertEquals(b.classes[CLASS].metrics.triad_gbs.n, 30)
+   -- Only on CPUs that no job gets: refused, forced where it is meant (a container).
+   b, text = chosen(fleet(6, 5, 10, reserved))
+   lu.assertNil(b)
+   lu.assertStrContains(text, "measured on CPUs 0-1 (2 of 192 cores), which are not those that jobs get (or --force)")
+   lu.assertEquals(chosen(fleet(6, 5, 10, reserved), nil, true).classes[CLASS].cpus.left_out, "2-191")
+end
+
+function TestChoose:test_records_from_before_have_their_cpus_in_the_kernels_objects()
+   local function old(nodes, triad, list, threads, prefix)
+      local records = fleet(nodes, 5, triad, nil, prefix)
+      for _, r in ipairs(records) do
+         r.runs[1].result.cpus, r.runs[1].result.threads = list, threads
+      end
+      return records
+   end
+   local b, text = chosen(append(old(6, 100, "0-191", 192), old(9, 10, "0-1", 2, "m")))
+   lu.assertAlmostEquals(b.classes[CLASS].metrics.triad_gbs.median, 100, 1)
+   lu.assertStrContains(text, "45 checks of 9 nodes left out: measured on CPUs 0-1 (2 of 192 cores)")
+   lu.assertNil((chosen(old(6, 10, "0-1", 2))))
+   -- Beside new ones of the whole node they are the same; beside nothing at all, too.
+   b = chosen(append(append(old(3, 100, "0-191", 192), fleet(3, 5, 100, on("0-191", 192, "", true), "b")),
+      fleet(3, 5, 100, nil, "c")))
+   lu.assertEquals(b.classes[CLASS].metrics.triad_gbs.nodes, 9)
+end
+
+function TestChoose:test_a_baseline_of_other_cpus_is_not_compared_with()
+   local old = chosen(fleet(6, 5, 100))
+   local b, text = chosen(fleet(6, 5, 60, on("2-191", 190, "0-1", true)), old)
+   lu.assertNotNil(b)
+   lu.assertNil(b.classes[CLASS].metrics.triad_gbs.reference)
+   lu.assertStrContains(text, "learned on CPUs 2-191 (190 of 192 cores), the baseline before was of all cores")
+end
+
+function TestChoose:test_a_wide_tolerance_is_refused_and_forced_it_is_none()
+   local list = {}
+   for i = 1, 60 do
+      list[i] = check("n" .. i % 12, 100 + (i * 37 % 97 - 48) / 3)
+   end
+   local b, text = chosen(list)
+   lu.assertNil(b)
+   lu.assertStrContains(text, "(or --force; above 30 % it rates nothing)")
+   b, text = chosen(list, nil, true)
+   lu.assertStrContains(text, "(forced; above 30 % it rates nothing)")
+   lu.assertNil((baseline.limit(b.classes[CLASS].metrics.triad_gbs, { better = "higher" }, 0.1)))
 end
 
 function TestChoose:test_a_fleet_does_not_teach_itself_to_be_slow()

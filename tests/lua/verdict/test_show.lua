@@ -21,6 +21,20 @@ function TestRender:test_line()
       "syscheck: n1 passive unrated  (why)")
 end
 
+-- "n/a" alone leaves its reader where he was.
+function TestRender:test_why_something_was_not_measured()
+   local rated = verdict.rate({ triad_gbs = { unknown = "stream: killed after 4.5 s" }, gflops = { value = 50 },
+      noise_pct = { unknown = "noise: not started" } }, limits("limits = { triad_gbs = { min = 1 } }"))
+   local function line(note)
+      return show.line("n1", { level = "quick", status = rated.status, metrics = rated.metrics }, note)
+   end
+   lu.assertEquals(line(), "syscheck: n1 quick unknown  triad n/a  dgemm 50.0 GFLOP/s  noise n/a  "
+      .. "(stream: killed after 4.5 s; noise: not started)")
+   rated = verdict.rate({ triad_gbs = { unknown = "another check\27" }, gflops = { unknown = "another check\27" } },
+      limits(""))
+   lu.assertEquals(line("why"), "syscheck: n1 quick unknown  triad n/a  dgemm n/a  (another check\\x1b; why)")
+end
+
 function TestRender:test_directories()
    local run = { kernel = "io", path = "/scratch\27", state = "ok", result = { filesystem = "xfs", direct = true,
       write_gbs = 1.234, read_gbs = 2.5, fsync_us = 812.4, fsync_p99_us = 2100, creates_per_s = 5300,

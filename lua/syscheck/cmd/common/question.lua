@@ -44,11 +44,14 @@ end
 
 local DENIED = { "permission denied", "cannot be opened by this user", "this user may not" }
 
--- The store's error; for a user whom its permissions keep out, who may ask and how.
-local function explain(err, policy)
+-- The store's error; for a user whom its permissions keep out, who may ask and how. Root has no
+-- better way, and who is here by ask took it.
+local function explain(err, policy, args)
    for _, text in ipairs(DENIED) do
       local at = err:find(text, 1, true)
-      if at then
+      if at and args.only_user then
+         return err .. ": who runs ask may not read it, see Who may ask in docs/admin.md"
+      elseif at and uv.getuid() ~= 0 then
          local who = policy.store_group and "group " .. policy.store_group or "who may read it"
          return ("%s%s: root and %s may ask about every job; about your own: sudo -u syscheck %s/ask job ID"):format(
             err:sub(1, at - 1), text, who, paths.libexec)
@@ -65,7 +68,7 @@ function question.run(args, ask, policy)
    policy = policy or spool.node(args).policy
    local db, err = store.open(question.where(args, policy), {})
    if not db then
-      return report.error(report.UNKNOWN, "%s", explain(err, policy))
+      return report.error(report.UNKNOWN, "%s", explain(err, policy, args))
    end
    local ok, code = xpcall(ask, debug.traceback, db, args)
    pcall(db.close, db)
@@ -74,7 +77,7 @@ function question.run(args, ask, policy)
    elseif not store.is_failure(code) then
       error(code, 0)
    end
-   return report.error(report.UNKNOWN, "%s", explain(tostring(code), policy))
+   return report.error(report.UNKNOWN, "%s", explain(tostring(code), policy, args))
 end
 
 --- Prints an answer in the form that was asked for.

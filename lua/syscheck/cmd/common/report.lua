@@ -12,7 +12,7 @@ local MAX_LINE = 1000
 -- @param text format
 -- @return code
 function report.error(code, text, ...)
-   io.stderr:write("syscheck: ", printable.plain(text:format(...), MAX_LINE), "\n")
+   io.stderr:write("syscheck: " .. printable.plain(text:format(...), MAX_LINE) .. "\n") -- one write, one line
    return code
 end
 
@@ -31,7 +31,7 @@ function report.run(main)
       -- From report.stop, or of a store that cannot be read, or went away.
       return report.error(code.code or report.UNKNOWN, "%s", code.text)
    end
-   io.stderr:write("syscheck: internal error: ", tostring(code), "\n")
+   io.stderr:write("syscheck: internal error: " .. tostring(code) .. "\n")
    return report.UNKNOWN
 end
 

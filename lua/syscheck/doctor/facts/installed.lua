@@ -3,6 +3,7 @@ local uv = require("luv")
 local metrics = require("syscheck.catalogue.metrics")
 local paths = require("syscheck.lib.paths")
 local probe = require("syscheck.doctor.facts.probe")
+local wrapper = require("syscheck.doctor.facts.wrapper")
 
 local installed = {}
 
@@ -74,7 +75,7 @@ local function mentions(text, what)
 end
 
 --- What slurm.conf names as Prolog or Epilog, by a path or a pattern: { path, ours, calls,
--- unread, err } each.
+-- closed = line that fails where ours is not there, unread, err } each.
 function installed.scripts(conf, name)
    local out, ours = {}, paths.libexec .. "/" .. name
    for _, entry in ipairs(conf.all[name] or {}) do
@@ -94,6 +95,7 @@ function installed.scripts(conf, name)
          local text = stat and not s.ours and probe.text(found)
          s.unread = s.unread or (stat and not s.ours and not text)
          s.calls = text and (mentions(text, ours) or mentions(text, "syscheck/" .. name)) or false
+         s.closed = s.calls and wrapper.fails_closed(text, mentions(text, ours) and ours or "syscheck/" .. name) or nil
          out[#out + 1] = s
       end
    end

@@ -1,9 +1,11 @@
 --- Rules on this host: policy, baseline, directories, log, clock, and whether slurmctld
 -- runs with what the file says. See doctor/rules.lua for their form.
-local class_for = require("syscheck.verdict.baseline").class_for
+local baselines = require("syscheck.verdict.baseline")
+local cpus = require("syscheck.verdict.cpus")
 local printable = require("syscheck.lib.printable")
 local slurmconf = require("syscheck.slurm.conf")
 local times = require("syscheck.doctor.rules.times")
+local sorted = require("syscheck.lib.sorted")
 local spelling = require("syscheck.lib.spelling")
 
 local DAY = 86400
@@ -44,6 +46,22 @@ local function policy(facts, say)
    elseif p.value.mode == "observe" then
       say("info", { file = p.file, text = 'mode = "observe"', why = "verdicts are recorded, no bad node is drained",
          add = 'mode = "enforce", once a baseline is there and a week of "would drain" was right' })
+   end
+end
+
+-- Limits by which no slow node is found.
+local function tolerances(facts, say)
+   local p = facts.policy.value
+   local function look(key, value)
+      if value and value > baselines.MAX_TOLERANCE then
+         say("warn", { file = facts.policy.file, text = ("%s = %g"):format(key, value),
+            why = "what it would let through is rated as unrated: there is no limit",
+            fix = ("%g at most"):format(baselines.MAX_TOLERANCE) })
+      end
+   end
+   look("tolerance", p.tolerance)
+   for _, name in ipairs(sorted(p.limits)) do
+      look(("limits.%s.tolerance"):format(name), p.limits[name].tolerance)
    end
 end
 
@@ -89,13 +107,24 @@ local function baseline(facts, say)
       return say("error", { file = b.file, text = "the baseline cannot be used: " .. b.err,
          why = "every check is unknown: no slow node is found", fix = learn })
    end
-   local near, close = class_for(b.value, facts.class)
-   if near ~= facts.class then
+   local before = facts.topology.class_before
+   local near, close = baselines.class_for(b.value, facts.class, before)
+   if near and near == before then
+      say("warn", { file = b.file,
+         text = ("the baseline calls this host's class %s, which this version calls %s"):format(near, facts.class),
+         why = "until it is learned anew, what kernels measure only warns", fix = learn })
+   elseif near ~= facts.class then
       say("warn", { file = b.file, text = "the baseline has no class " .. facts.class,
          why = not near and "what kernels measure on this host is rated by nothing"
             or ("this host is rated as %s%s"):format(near, close and "" or ", and what it measures only warns"),
          fix = near and "see what it has lost (syscheck run --level passive), or, if it is meant to be so: " .. learn
             or learn })
+   end
+   local c, s = near and b.value.classes[near], facts.slurmd
+   if c and s and s.left_out and s.left_out ~= cpus.of_class(c).left_out then
+      say("warn", { file = b.file, text = ("the baseline is of %s, here jobs get CPUs %s"):format(
+         cpus.words(cpus.of_class(c)), s.wanted),
+         why = "what is measured on other CPUs is not rated: every check is unknown", fix = learn })
    end
    local age = b.time and facts.now - b.time
    if age and age > OLD_BASELINE then
@@ -105,6 +134,24 @@ local function baseline(facts, say)
       say("warn", { file = b.file, text = ("the baseline is from %d days ahead"):format(-age // DAY),
          why = "the clock of this host, or of the one that learned it, is wrong", fix = "start chronyd or ntpd" })
    end
+end
+
+-- The prolog runs where slurmd may.
+local function slurmd_cpus(facts, say)
+   local s = facts.slurmd
+   if not s or (s.allowed == s.online and s.lacks == "") then
+      return
+   end
+   local text = ("slurmd may use CPUs %s of %s%s"):format(s.allowed, s.online,
+      s.lacks ~= "" and (", not the memory of node %s"):format(s.lacks) or "")
+   if s.known then
+      return say("info", { text = text, why = ("kernels leave them and measure CPUs %s, which jobs get; where that "
+         .. "is refused (a container), every check is unknown"):format(s.wanted) })
+   end
+   say("warn", { text = text, why = "kernels leave them and measure all CPUs, reserved ones, too; where that is "
+      .. "refused (a container), every check is unknown",
+      fix = "where cores are reserved (CoreSpecCount) say node_cpus = the CPUs that a job can hold in the policy; else "
+         .. "remove AllowedCPUs=, taskset or what else confines slurmd" })
 end
 
 local USE = {
@@ -248,8 +295,10 @@ return {
    { id = "twice", check = twice },
    { id = "policy", check = policy },
    { id = "partitions", check = partitions },
+   { id = "tolerance", check = tolerances },
    { id = "boxes", check = boxes },
    { id = "baseline", check = baseline },
+   { id = "slurmd-cpus", check = slurmd_cpus },
    { id = "directories", check = directories },
    { id = "log", check = log },
    { id = "clock", check = clock },

@@ -41,6 +41,8 @@ end
 -- Prolog or Epilog: ours, or a script that calls ours.
 local function script(key, bites)
    local name = key:lower()
+   -- What holds where the file is not there, or is no longer whole: the job starts.
+   local guarded = name == "prolog" and "%s || [ $? -ne 1 ] || exit 1" or "%s || true"
    return function(facts, say)
       local ours = facts.paths.libexec .. "/" .. name
       local entries = facts.conf.all[name]
@@ -56,6 +58,12 @@ local function script(key, bites)
                why = "slurmd cannot run it; a prolog or epilog that fails drains the node",
                fix = "make it a file that root can execute" }))
          end
+         if found.closed then
+            say("error", { file = found.path, line = found.closed,
+               text = ("%s fails where %s is not there"):format(key, ours),
+               why = "where that file system is not mounted, every job's start drains its node",
+               fix = "let that line be: " .. guarded:format(ours) })
+         end
       end
       if called == "wrapped" then
          say("info", at(facts, key, { text = ("%s is a script that names ours"):format(key),
@@ -66,7 +74,7 @@ local function script(key, bites)
          say("warn", at(facts, key, {
             text = ("%s=%s is not ours, and %s"):format(key, path, unread and "cannot be read" or "does not name it"),
             why = bites .. ", unless it calls ours some other way",
-            fix = ("let it run: %s%s"):format(ours, name == "prolog" and " || exit 1" or "") }))
+            fix = "let it run: " .. guarded:format(ours) }))
       end
    end
 end
@@ -106,6 +114,12 @@ local function requeue(facts, say)
          why = "a job that met a bad node ends instead of going to another one, unless its user gave --requeue",
          add = "JobRequeue=1" .. (facts.major and facts.major >= 24 and ", or PrologFlags=ForceRequeueOnFail (24.11)"
             or "") }))
+   end
+   if facts.policy.value.no_requeue == "requeue" and not has_flag(facts, "ForceRequeueOnFail") then
+      say("error", at(facts, "PrologFlags", { text = 'no_requeue = "requeue", and PrologFlags lacks ForceRequeueOnFail',
+         why = "a job of sbatch --no-requeue that met a bad node is cancelled, and nobody warned its user",
+         add = (facts.major or 99) >= 24 and with(facts, "PrologFlags", "ForceRequeueOnFail") .. " (24.11)" or nil,
+         fix = 'no_requeue = "cancel" or "start" in the policy' }))
    end
    -- 22.05 waits for the credential's end, 26.05 for requeue_delay; in between it may be either.
    local _, expire = slurmconf.has(conf, "AuthInfo", "cred_expire")

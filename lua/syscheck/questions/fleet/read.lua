@@ -1,5 +1,6 @@
 --- Every node's newest measured values, read from the store: one short look through the
 -- index for each node, so that a fleet of 10,000 takes no more memory than its values.
+local clusters = require("syscheck.questions.clusters")
 local fields = require("syscheck.catalogue.fields")
 local job_store = require("syscheck.questions.job.read")
 local schema = require("syscheck.store.schema")
@@ -18,9 +19,19 @@ end
 local NEWEST = ([[SELECT c.key >> 30, c.status, %s FROM check_node c WHERE c.node = ? AND c.key >= ? AND (%s)
    ORDER BY c.key DESC LIMIT %d]]):format(job_store.columns(fields.CHECK, "c"), table.concat(MEASURED, " OR "), LOOK)
 
-local function values_of(store, key, from, word)
+local LAST = "SELECT c.key >> 30, c.status, c.text FROM check_node c WHERE c.node = ? AND c.key >= ? "
+   .. "ORDER BY c.key DESC LIMIT 1"
+
+-- Of a node whose newest check found out nothing (an agent that dies, kernels that are not
+-- there): when and why; else nil.
+local function blind(store, node, from, word)
+   local t = store:row(clusters.asked(LAST, node, schema.key(from)))
+   return t and word(t[2]) == "unknown" and { time = t[1], text = t[3] } or nil
+end
+
+local function values_of(store, node, from, word)
    local values, missing = {}, #MEASURED
-   for t in store:rows(NEWEST, key, schema.key(from)) do
+   for t in store:rows(clusters.asked(NEWEST, node, schema.key(from))) do
       for name, value in pairs(job_store.numbers(fields.CHECK, t, 3)) do
          if not values[name] then
             values[name] = { value = value, time = t[1], status = word(t[2]) }
@@ -44,27 +55,37 @@ end
 
 --- @param class name, or nil for all
 -- @param cluster name, or nil for all
--- @return list for fleet.compare; and where a class has no node, one of a name like it
+-- @return list for fleet.compare; list of { node, class, time, text } of those whose newest
+--   check is unknown; and where a class has no node, one of a name like it
 function fleet_store.newest(store, from, class, cluster)
-   local nodes, list, classes, several = {}, {}, {}, false
+   local all, nodes, list, unknown, classes, several = {}, {}, {}, {}, {}, false
    for t in store:rows([[SELECT n.id, n.name, wk.text, wc.text FROM node n LEFT JOIN word wk ON wk.id = n.class
       LEFT JOIN word wc ON wc.id = n.cluster ORDER BY n.id]]) do
-      if not cluster or t[4] == cluster then
-         nodes[#nodes + 1] = { key = t[1], name = t[2], class = t[3], cluster = t[4] }
-         several = several or t[4] ~= nodes[1].cluster
-         classes[#classes + 1] = t[3]
+      all[#all + 1] = { key = t[1], name = t[2], class = t[3], cluster = t[4] }
+   end
+   for _, node in ipairs(clusters.united(all)) do
+      if not cluster or node.cluster == cluster then
+         nodes[#nodes + 1] = node
+         several = several or node.cluster ~= nodes[1].cluster
+         classes[#classes + 1] = node.class
       end
    end
    local word = job_store.words(store)
    for _, node in ipairs(nodes) do
-      local values = (not class or node.class == class) and values_of(store, node.key, from, word) or {}
+      local wanted = not class or node.class == class
+      local values = wanted and values_of(store, node, from, word) or {}
+      local last = wanted and blind(store, node, from, word)
+      -- n17 may be in each of several clusters.
+      local name = several and ("%s/%s"):format(node.cluster or "?", node.name) or node.name
       if next(values) then
-         -- n17 may be in each of several clusters.
-         local name = several and ("%s/%s"):format(node.cluster or "?", node.name) or node.name
          list[#list + 1] = { node = name, class = node.class, values = values }
       end
+      if last then
+         last.node, last.class = name, node.class
+         unknown[#unknown + 1] = last
+      end
    end
-   return list, class and like(class, classes)
+   return list, unknown, class and like(class, classes)
 end
 
 return fleet_store

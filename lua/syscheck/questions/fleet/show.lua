@@ -18,7 +18,7 @@ local function percent(v)
 end
 
 --- Text for a terminal.
--- @param answer of fleet.compare, its field `since` filled in
+-- @param answer of fleet.compare, its fields `since` and `unknown` (of read.newest) filled in
 function show.table(answer, color)
    local rows = { { "CLASS", "METRIC", "UNIT", "NODES", "MEDIAN", "SLOWEST", "ON", "FASTEST", "ON", "SPREAD_%",
       "WITHOUT_OUT_%", "OUT" } }
@@ -43,10 +43,25 @@ function show.table(answer, color)
          end
       end
    end
-   local parts = { ("fleet since %s: each node's newest measured values"):format(time.show(answer.since)), "",
-      output.table(rows, color) }
+   local parts = { ("fleet since %s: each node's newest measured values"):format(time.show(answer.since)) }
+   if #rows > 1 then
+      parts[2] = "\n" .. output.table(rows, color)
+   end
    if #outs > 1 then
       parts[#parts + 1] = "\n" .. output.table(outs, color)
+   end
+   local blind = { { "NEWEST_CHECK_UNKNOWN", "CLASS", "SINCE", "WHY" } }
+   for i, u in ipairs(answer.unknown) do
+      if i <= MOST_OUT then
+         blind[#blind + 1] = { output.cell(printable.safe(u.node), "warn"), output.name(u.class), time.show(u.time),
+            printable.safe(u.text or "-", 120) }
+      end
+   end
+   if #blind > 1 then
+      parts[#parts + 1] = "\n" .. output.table(blind, color)
+   end
+   if #answer.unknown > MOST_OUT then
+      notes[#notes + 1] = ("%d more nodes' newest check is unknown (--csv has all)"):format(#answer.unknown - MOST_OUT)
    end
    if #notes > 0 then
       parts[#parts + 1] = "\n" .. table.concat(notes, "\n")
@@ -59,7 +74,7 @@ local function place(item)
       worse = item.worse }
 end
 
---- One object: { v, kind = "fleet", since, classes }.
+--- One object: { v, kind = "fleet", since, classes, unknown }.
 function show.json(answer)
    local function metric(m)
       return { name = m.field.name, unit = m.field.unit, nodes = m.nodes, median = m.median, room = m.room,
@@ -69,13 +84,17 @@ function show.json(answer)
    local classes = output.each(answer, function(c)
       return { class = c.class, nodes = c.nodes, metrics = output.each(c.metrics, metric) }
    end)
-   return output.json({ v = 1, kind = "fleet", since = time.show(answer.since), classes = classes })
+   return output.json({ v = 1, kind = "fleet", since = time.show(answer.since), classes = classes,
+      unknown = output.each(answer.unknown, function(u)
+         return { node = u.node, class = u.class, time = time.show(u.time), text = u.text }
+      end) })
 end
 
---- One line for each class and metric, and one for each node that is out of it.
+--- One line for each class and metric, one for each node that is out of it, and one for each
+-- whose newest check is unknown.
 function show.csv(answer)
    local titles = { "what", "class", "metric", "unit", "nodes", "median", "node", "value", "pct", "status", "time",
-      "slowest", "slowest_value", "fastest", "fastest_value", "spread_pct", "spread_without_out_pct", "out" }
+      "slowest", "slowest_value", "fastest", "fastest_value", "spread_pct", "spread_without_out_pct", "out", "text" }
    local rows = {}
    for _, c in ipairs(answer) do
       for _, m in ipairs(c.metrics) do
@@ -87,6 +106,9 @@ function show.csv(answer)
                o.value, o.pct, o.status, time.show(o.time) }
          end
       end
+   end
+   for _, u in ipairs(answer.unknown) do
+      rows[#rows + 1] = { "unknown", u.class, [7] = u.node, [10] = "unknown", [11] = time.show(u.time), [19] = u.text }
    end
    return output.csv(titles, rows)
 end

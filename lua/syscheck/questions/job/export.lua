@@ -26,7 +26,7 @@ local function json_of_row(row, found)
    }
 end
 
---- One object: { v, kind = "job", id, runs }, see docs/records.md.
+--- One object: { v, kind = "job", id, runs, why }, see docs/records.md.
 -- @param answer list of runs, its field `id` filled in
 function export.json(answer)
    local runs = output.each(answer, function(run)
@@ -41,7 +41,7 @@ function export.json(answer)
       end
       return out
    end)
-   return output.json({ v = 1, kind = "job", id = answer.id, runs = runs })
+   return output.json({ v = 1, kind = "job", id = answer.id, runs = runs, why = answer.why })
 end
 
 local function names(list)

@@ -6,6 +6,7 @@
 --     that was kept (see part), job = likewise of the job record, metrics = { name = value },
 --     values = { name of fields.JOB = value }, elapsed_s }
 local fields = require("syscheck.catalogue.fields")
+local store_runs = require("syscheck.store.runs")
 
 local job_records = {}
 
@@ -122,8 +123,8 @@ local function pair(list)
                time = text(type(record.begin) == "table" and record.begin.time or record.time) }
             rows[#rows + 1] = row
          end
-         row.job, row.values = job_records.part(record), values_of(record)
-         row.elapsed_s = type(record.elapsed_s) == "number" and record.elapsed_s or nil
+         row.job, row.values, row.ended = job_records.part(record), values_of(record), record
+         row.elapsed_s = fields.ran_s(record)
       end
    end
    return job_records.sort(rows)
@@ -132,6 +133,23 @@ end
 -- What distinguishes runs of a job: the nodes that Slurm chose, and its count where it has one.
 local function run_key(job, cluster)
    return ("%s\0%s\0%s"):format(tostring(cluster), tostring(job.restart), tostring(job.nodelist))
+end
+
+-- Takes what a run lacks from a record's job.
+local function widen(run, job)
+   if type(job) ~= "table" then
+      return
+   end
+   local known = { batch = job.batch == true }
+   for name, kind in pairs(JOB) do
+      known[name] = type(job[name]) == kind and job[name] or nil
+   end
+   store_runs.identify(run, known)
+   for name in pairs(JOB) do
+      if run[name] == nil then
+         run[name] = known[name]
+      end
+   end
 end
 
 --- @param list records of one job
@@ -147,11 +165,8 @@ function job_records.answer(list)
          run = { job_id = record.job.id, cluster = record.cluster, rows = {}, has = {} }
          open[key], runs[#runs + 1] = run, run
       end
-      for name, kind in pairs(JOB) do
-         if run[name] == nil and type(record.job[name]) == kind then
-            run[name] = record.job[name]
-         end
-      end
+      widen(run, record.job)
+      widen(run, row.ended and row.ended.job)
       run.has[row.node] = true
       run.rows[#run.rows + 1] = row
    end

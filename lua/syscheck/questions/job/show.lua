@@ -105,6 +105,9 @@ local function check_text(check)
       lines[#lines + 1] = "would have been drained (mode is observe)"
    elseif check.action == "storm" then
       lines[#lines + 1] = "bad, not drained: the storm guard's cap was used up"
+   elseif check.action == "undecided" then
+      lines[#lines + 1] = "bad, not drained, to be settled by the node's next check: "
+         .. tostring((check.drain or {}).error or "?")
    end
    lines[#lines + 1] = check.note
    return lines
@@ -201,7 +204,7 @@ local function extra_columns(found)
 end
 
 --- Text for a terminal.
--- @param answer list of runs
+-- @param answer list of runs; `why`: the sentence of why/answer.blame, or nil
 -- @param color see output.table
 function show.table(answer, color)
    local found = {}
@@ -241,6 +244,9 @@ function show.table(answer, color)
    end
    -- The last run's: a requeued job has had other nodes before.
    local parts = { head(answer[#answer]), "", output.table(rows, color) }
+   if answer.why then
+      notes[#notes + 1] = ("why: %s."):format(answer.why)
+   end
    if #notes > 0 then
       parts[#parts + 1] = ""
       parts[#parts + 1] = table.concat(notes, "\n")

@@ -1,4 +1,5 @@
 --- A node's story and a fleet's values, read from the store.
+local clusters = require("syscheck.questions.clusters")
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
 local job_store = require("syscheck.questions.job.read")
@@ -9,14 +10,15 @@ local spelling = require("syscheck.lib.spelling")
 local node_store = {}
 
 --- Nodes of a name, in any cluster.
--- @return list of { key, name, cluster, class }
+-- @return list of { key, name, cluster, class, also (see clusters.united) }
 function node_store.find(store, name, cluster)
-   local list = {}
+   local all, list = {}, {}
    for t in store:rows([[SELECT n.id, n.name, wc.text, wk.text FROM node n LEFT JOIN word wc ON wc.id = n.cluster
       LEFT JOIN word wk ON wk.id = n.class WHERE n.name = ? ORDER BY n.id]], name) do
-      if not cluster or t[3] == cluster then
-         list[#list + 1] = { key = t[1], name = t[2], cluster = t[3], class = t[4] }
-      end
+      all[#all + 1] = { key = t[1], name = t[2], cluster = t[3], class = t[4] }
+   end
+   for _, node in ipairs(clusters.united(all)) do
+      list[#list + 1] = (not cluster or node.cluster == cluster) and node or nil
    end
    return list
 end
@@ -98,18 +100,18 @@ end
 -- @return what story:answer returns, with `node`, `since`, and `to` (now)
 function node_store.story(store, node, from, limit)
    local word, tale = job_store.words(store), story.new(limit)
-   for t in store:rows(CHECKS, node.key, schema.key(from)) do
+   for t in store:rows(clusters.asked(CHECKS, node, schema.key(from))) do
       local detail = job_records.part(job_store.detail(t[9]))
       tale:check({ time = t[1], trigger = word(t[2]), level = word(t[3]), status = word(t[4]), action = word(t[5]),
          class = word(t[6]), config = word(t[7]), text = detail.reason or t[8], drain = detail.drain, run = t[10],
          metrics = job_store.numbers(fields.CHECK, t, 11) })
    end
-   for t in store:rows(JOBS, node.key, schema.key(from)) do
+   for t in store:rows(clusters.asked(JOBS, node, schema.key(from))) do
       tale:job({ time = t[1], begin_s = t[2], elapsed_s = t[3], class = word(t[4]), config = word(t[5]),
          errors = t[6] and job_records.part(job_store.detail(t[6])).errors, run = t[7],
          values = job_store.numbers(IN_STORY, t, 8) })
    end
-   for t in store:rows(LOSSES, node.key, schema.key(from)) do
+   for t in store:rows(clusters.asked(LOSSES, node, schema.key(from))) do
       tale:loss({ time = t[1], records = t[2], bytes = t[3], reason = word(t[4]) })
    end
    local answer, run_of = tale:answer(), runs_of(store)

@@ -63,6 +63,10 @@ local ACTIONS = {
    storm = function(c)
       return "storm", c.text or "bad, not drained: the storm guard's cap was used up"
    end,
+   undecided = function(c)
+      local drain = type(c.drain) == "table" and c.drain or {}
+      return "undecided", c.text or text(drain.reason) or "bad, not drained", text(drain.error)
+   end,
    observed = function(c)
       return "observed", ("would have been drained: %s"):format(c.text or "bad")
    end,
@@ -91,8 +95,11 @@ function story:check(c)
    elseif self.status and GOOD[self.status] ~= GOOD[status] then
       push(self.events[1], { time = c.time, event = "check", run = c.run,
          text = ("%s -> %s%s"):format(self.status, status, c.text and ": " .. c.text or "") })
+   elseif status == "unknown" and c.text and c.text ~= self.text then
+      -- Of a node on which no check ever found out anything, too.
+      push(self.events[1], { time = c.time, event = "check", run = c.run, text = "unknown: " .. c.text })
    end
-   self.status = status
+   self.status, self.text = status, c.text
 end
 
 -- Which part: "mc0 CPU0_DIMM_A1: corrected 12; mlx5_0/1: errors 4", of the kinds given.

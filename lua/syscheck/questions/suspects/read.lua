@@ -11,14 +11,21 @@ local MOST_ALIKE = 100000 -- of one kind
 local LOOKED = 3 -- slow runs of a suspect that are looked at for its condition: the newest
 
 -- In the order of the index of like runs.
-local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.end_s, r.job_id FROM run r
+local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id FROM run r
    WHERE r.begin_s >= ? AND r.user IS NOT NULL AND r.name IS NOT NULL AND r.nodes IS NOT NULL
    ORDER BY r.user, r.name, r.nodes, r.cluster]]
 local COUNT = "SELECT count(*) FROM run r WHERE r.begin_s >= ?"
 local NODES = "SELECT j.run, j.node FROM job_node j WHERE j.run"
 
 -- Ends a kind of job: which runs were slow, and the chances of those that are sampled.
-local function finish(kind, state)
+local function finish(store, found, state)
+   local kind = {}
+   if #found >= suspects.MIN_RUNS then
+      why_read.add_elapsed(store, found)
+   end
+   for _, run in ipairs(found) do
+      kind[#kind + 1] = run.elapsed_s and run
+   end
    local slow, share = suspects.slow(kind)
    if #kind < suspects.MIN_RUNS then
       return
@@ -46,15 +53,14 @@ function data.read(store, since)
    for t in store:rows(RUNS, since) do
       local now = ("%s %s %s %s"):format(t[1], t[2], t[3], t[4])
       if now ~= of then
-         finish(kind, state)
+         finish(store, kind, state)
          kind, of = {}, now
       end
-      local elapsed = t[6] and t[7] and t[7] - t[6] or 0
-      if elapsed > 0 and #kind < MOST_ALIKE then
-         kind[#kind + 1] = { key = t[5], elapsed_s = elapsed, begin_s = t[6], job_id = t[8] }
+      if #kind < MOST_ALIKE then
+         kind[#kind + 1] = { key = t[5], begin_s = t[6], seen = t[7], job_id = t[8] }
       end
    end
-   finish(kind, state)
+   finish(store, kind, state)
    local totals = { compared = state.compared, kinds = state.kinds, slow = #state.slow, runs = total }
    table.sort(state.slow, function(a, b)
       return a.begin_s > b.begin_s

@@ -13,8 +13,7 @@ local stats = require("syscheck.questions.why.stats")
 local why = {}
 
 --- What is believed, and named.
-why.MIN_LIKE = 3 -- like runs, to say anything about the time
-why.WANT_LIKE = 5 -- like runs, to say it well
+why.MIN_LIKE = 3 -- like runs, to say anything about the time; how surely is in its p
 why.SLOW = 1.05 -- of the median: less is not called slow, whatever its p
 why.ALPHA = 0.05 -- corrected p up to which a condition is called out of line
 why.NAMED = 0.20 -- up to which it is still named, as perhaps
@@ -26,7 +25,10 @@ local ELAPSED_SD = 0.01 -- like runs that agree better than 1 % do so by luck
 local KEEP = 10 -- conditions in an answer
 local ASSUMED_LOSS = 0.13 -- without like runs to compare with: the share that 1.15x has lost
 
---- A run's time: the median of its nodes', as one late epilog is not the job.
+--- A run's time: the median of its nodes', as one late epilog is not the job. Each by its own
+-- clock: from the first begin to the last end would add what clocks differ by.
+-- @param rows list of { elapsed_s }
+-- @return seconds; nil where no node knows it
 function why.elapsed(rows)
    local values = {}
    for _, row in ipairs(rows) do
@@ -43,7 +45,7 @@ end
 -- @return { count, median_s, low, high, ratio, p, p_rank, verdict, lost_s };
 --   verdict "slow", "perhaps", "no", "unknown"
 function why.slow(elapsed, like)
-   local out = { count = #like, wanted = why.WANT_LIKE, verdict = "unknown" }
+   local out = { count = #like, wanted = why.MIN_LIKE, verdict = "unknown" }
    if #like == 0 then
       return out
    end

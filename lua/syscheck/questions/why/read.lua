@@ -4,6 +4,7 @@ local fields = require("syscheck.catalogue.fields")
 local causes = require("syscheck.questions.why.causes")
 local job_store = require("syscheck.questions.job.read")
 local schema = require("syscheck.store.schema")
+local why = require("syscheck.questions.why.logic")
 
 local data = {}
 
@@ -33,6 +34,8 @@ local ROWS = ("SELECT j.run, j.node, j.class, j.elapsed_s, %s FROM job_node j WH
 local OF_RUN = ROWS .. "j.run = ?"
 local SHARE_OF_RUN = ROWS .. "j.run = ? AND (j.key & 1023) < ?"
 local IN_BATCH = " IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
+local TIMES = "SELECT j.run, j.elapsed_s FROM job_node j WHERE j.run"
+local SHARE_OF_TIMES = TIMES .. " = ? AND (j.key & 1023) < ?"
 local OF_RUNS = ROWS .. "j.run" .. IN_BATCH
 local LIKE = "SELECT r.id, r.seen FROM run r WHERE r.user = ? AND r.name = ? AND r.nodes = ? AND r.cluster = ? "
    .. "AND r.id "
@@ -73,22 +76,28 @@ local function some_rows(store, run, seen, most)
 end
 
 -- Like runs: same cluster, user, name and node count, the nearest in the order of the store.
-local function like_runs(store, key)
+-- @return list of { key, seen }, whether the run is known well enough to have any
+local function find_like(store, key)
    local run = store:row("SELECT r.user, r.name, r.nodes, r.cluster FROM run r WHERE r.id = ?", key)
    if not run or not run[1] or not run[2] or not run[3] then
       return {}, false
    end
-   local found, list = {}, {}
+   local found = {}
    for _, text in ipairs({ LIKE_OLDER, LIKE_NEWER }) do
       for t in store:rows(text, run[1], run[2], run[3], run[4], key) do
-         found[#found + 1] = t
+         found[#found + 1] = { key = t[1], seen = t[2] or 0 }
       end
    end
-   for _, t in ipairs(found) do
-      local rows = some_rows(store, t[1], t[2] or 0, math.max(OTHER_ROWS_OF_ONE, LIKE_ROWS // #found))
-      list[#list + 1] = rows[1] and { key = t[1], nodes = t[2], rows = rows } or nil
+   return found, true
+end
+
+local function like_runs(store, key)
+   local list, found, comparable = {}, find_like(store, key)
+   for _, run in ipairs(found) do
+      local rows = some_rows(store, run.key, run.seen, math.max(OTHER_ROWS_OF_ONE, LIKE_ROWS // #found))
+      list[#list + 1] = rows[1] and { key = run.key, rows = rows } or nil
    end
-   return list, true
+   return list, comparable
 end
 
 -- Calls batch(list of BATCH values) over a list; what lacks at the end is -1.
@@ -113,6 +122,47 @@ function data.each_of(store, text, keys, each)
          each(t)
       end
    end)
+end
+
+--- Fills in how long runs took, see why.elapsed; of large ones a share of the nodes is read.
+-- @param runs list of { key, seen }, which get elapsed_s
+function data.add_elapsed(store, runs)
+   local by_key, small, of = {}, {}, {}
+   local function add(t)
+      of[t[1]] = of[t[1]] or {}
+      table.insert(of[t[1]], { elapsed_s = t[2] })
+   end
+   for _, run in ipairs(runs) do
+      by_key[run.key] = run
+      if run.seen <= OTHER_ROWS_OF_ONE then
+         small[#small + 1] = run.key
+      else
+         for t in store:rows(SHARE_OF_TIMES, run.key, math.ceil(1024 * OTHER_ROWS_OF_ONE / run.seen)) do
+            add(t)
+         end
+         run.elapsed_s, of = why.elapsed(of[run.key] or {}), {}
+      end
+   end
+   batches(small, function(part)
+      for t in store:rows(TIMES .. IN_BATCH, table.unpack(part)) do
+         add(t)
+      end
+      for key, rows in pairs(of) do
+         local run = by_key[key]
+         run.elapsed_s = why.elapsed(rows)
+      end
+      of = {}
+   end)
+end
+
+--- How long a run's like runs took: list of seconds.
+function data.like_times(store, key)
+   local runs, times = find_like(store, key), {}
+   data.add_elapsed(store, runs)
+   for _, run in ipairs(runs) do
+      times[#times + 1] = run.elapsed_s
+   end
+   return times
 end
 
 -- Runs of anybody on nodes of the job's classes, spread evenly around the job.

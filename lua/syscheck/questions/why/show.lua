@@ -21,7 +21,8 @@ local function namer(answer)
    end
 end
 
-local function conclusion(answer)
+--- The answer in a sentence.
+function show.conclusion(answer)
    return words.conclusion(answer, { label = jobid.label(answer.run), nodes = answer.nodes }, namer(answer))
 end
 
@@ -45,7 +46,7 @@ function show.json(answer)
          low = slow.low, high = slow.high, ratio = slow.ratio, p = slow.p, p_rank = slow.p_rank,
          lost_s = slow.lost_s, verdict = slow.verdict },
       looked = answer.looked, conditions = conditions, work = output.list(answer.work),
-      conclusion = conclusion(answer) })
+      conclusion = show.conclusion(answer) })
 end
 
 local CSV = { "job", "node", "cause", "name", "unit", "value", "peers", "like", "class", "times", "cost_s", "accounts",
@@ -102,7 +103,7 @@ end
 --- Text for a terminal.
 function show.table(answer, color)
    local run = answer.run
-   local parts = { conclusion(answer) .. ".", "",
+   local parts = { show.conclusion(answer) .. ".", "",
       ("job %s  user %s  name %s  nodes %d (%d recorded)  %s to %s  %s s"):format(jobid.label(run),
          output.name(run.user), output.name(run.name), answer.nodes, answer.recorded, time.show(run.begin_s),
          time.show(run.end_s), answer.elapsed_s and ("%.0f"):format(answer.elapsed_s) or "-") }

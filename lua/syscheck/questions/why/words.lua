@@ -103,9 +103,8 @@ function words.slow(label, slow)
       return ("cannot tell whether job %s was slow: %s%s, %d are wanted"):format(label, like,
          slow.ratio and (" (it took %s)"):format(words.times(slow.ratio)) or "", slow.wanted)
    end
-   local short = slow.count < slow.wanted and (", %d are wanted"):format(slow.wanted) or ""
-   return ("job %s took %s the median of its %s (these %s to %s; by chance p %s%s)%s"):format(label,
-      words.times(slow.ratio), like, words.times(slow.low), words.times(slow.high), words.p(slow.p), short,
+   return ("job %s took %s the median of its %s (these %s to %s; by chance p %s)%s"):format(label,
+      words.times(slow.ratio), like, words.times(slow.low), words.times(slow.high), words.p(slow.p),
       slow.verdict == "no" and ": not slow" or slow.verdict == "perhaps" and ": perhaps slow" or "")
 end
 

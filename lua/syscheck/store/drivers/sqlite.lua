@@ -1,6 +1,7 @@
 --- SQLite: a file, no server.
 local uv = require("luv")
 local files = require("syscheck.lib.files")
+local paths = require("syscheck.lib.paths")
 
 local sqlite = { kind = "sqlite", schemes = { "sqlite" }, example = "sqlite:///path", is_file = true,
    module = "SQLite3", package = "lua-dbi-sqlite3" }
@@ -52,18 +53,31 @@ local function make_file(path, group)
 end
 
 function sqlite.connect(dbi, at, options)
-   local stat, err = uv.fs_stat(at.path)
+   local stat, err, code = uv.fs_stat(at.path)
    if not stat and options.create then
       stat, err = make_file(at.path, options.group)
    end
    if not stat then
       err = tostring(err):gsub("^E%u+: ", ""):gsub(": /.*$", "")
-      return nil, err .. (options.write and "" or "; syscheck ingest makes it")
+      return nil, err .. ((options.write or code ~= "ENOENT") and "" or "; syscheck ingest makes it")
    elseif stat ~= true and stat.type ~= "file" then
       return nil, "not a file"
    end
    -- 1, 2: SQLITE_OPEN_READONLY, READWRITE; LuaDBI names them in its module only.
    return dbi.Connect(sqlite.module, at.path, options.write and 2 or 1)
+end
+
+-- Gives the store to its group, also one that was made before the policy named it. Its directory
+-- only where `make install` has made that for nothing else: another one is the site's to open.
+local function share(path, group)
+   local list, dir = { path, path .. "-wal", path .. "-shm" }, path:match("^(.*)/")
+   list[4] = path == paths.store and dir or nil
+   for _, name in ipairs(list) do
+      local stat = uv.fs_lstat(name)
+      if stat and stat.gid ~= group then
+         uv.fs_lchown(name, -1, group)
+      end
+   end
 end
 
 -- A new file's mode changes by a lock that busy_timeout does not wait for: of several that
@@ -93,6 +107,9 @@ function sqlite.prepare(store, options)
       store:row("PRAGMA synchronous = " .. (options.lazy and "NORMAL" or "FULL"))
       -- 32 MB: a page that many batches change is written back once.
       store:row("PRAGMA wal_autocheckpoint = 8000")
+      if options.group then
+         share(store.path, options.group)
+      end
    end
 end
 
@@ -121,12 +138,28 @@ function sqlite.close(store)
    end
 end
 
+-- Why a file cannot be opened or changed.
+local function refused(path, write)
+   if not uv.fs_access(path, "R") then
+      return "cannot be opened by this user"
+   end
+   local fd, _, code = uv.fs_open(path, "r+", 0) -- access(2) as luv has it gives no reason
+   if fd then
+      uv.fs_close(fd)
+   end
+   if write then
+      return code == "EROFS" and "its file system is read-only" or "read-only for this user"
+   elseif code == "EROFS" then
+      return "its file system is read-only and its -wal and -shm are gone; copy it to where they can be made"
+   end
+   return "its -wal and -shm are gone, and this user cannot make them; the next syscheck ingest does"
+end
+
 sqlite.MEANINGS = {
    { "database is locked", "locked: another process writes to it for more than " .. WAIT_MS // 1000 .. " s", "busy" },
    { "database table is locked", "locked by another process", "busy" },
-   { "readonly database", "read-only for this user",
-      reading = "its -wal and -shm are gone, and this user cannot make them; the next syscheck ingest does" },
-   { "unable to open", "cannot be opened by this user" },
+   { "readonly database", refused },
+   { "unable to open", refused },
    { "not a database", "not an SQLite file" },
    { "malformed", "damaged; restore it, or move it away and ingest again" },
    { "is full", "no space left on its disk" },

@@ -1,0 +1,77 @@
+--- What a policy names that is outside of it: directories, a group, a program, a store. The
+-- policy works without them, and not as its writer meant.
+local uv = require("luv")
+local hostlist = require("syscheck.slurm.hostlist")
+local printable = require("syscheck.lib.printable")
+local process = require("syscheck.lib.process")
+local url = require("syscheck.store.url")
+
+local references = {}
+
+local ASK_S = 5
+
+-- In a process of its own: a file system whose server is away would hold us.
+local function ask(program, args)
+   return process.run(program, args, { timeout_ms = ASK_S * 1000 })
+end
+
+-- @return why it is no directory that can be used; nil when it is, or may not be looked at
+local function not_a_directory(path)
+   local r = ask("stat", { "--dereference", "--format=%F", path })
+   if not r then
+      return nil
+   elseif r.timed_out or r.stuck then
+      return ("does not answer within %d s"):format(ASK_S)
+   elseif r.code == 0 then
+      return not r.out:find("^directory") and "is no directory" or nil
+   end
+   return (r.err:find("No such file") or r.err:find("Not a directory")) and "there is no such directory on this host"
+      or nil
+end
+
+--- Looks at what the policy names.
+-- @param p the policy
+-- @param line_of function(key trail) -> its line in the file
+-- @return list of { severity = "error" (nowhere right) or "warn" (not on this host), line, text }
+function references.check(p, line_of)
+   local found = {}
+   local node = hostlist.name(os.getenv("SLURMD_NODENAME")) or hostlist.name((uv.os_gethostname():match("^[^.]*")))
+      or "?"
+   local function say(severity, key, format, ...)
+      found[#found + 1] = { severity = severity, line = line_of({ key }), text = key .. ": " .. format:format(...) }
+   end
+   local function directory(key, path, what_then)
+      path = path:gsub("%%n", node)
+      local why = not_a_directory(path)
+      if why then
+         say("warn", key, "%s: %s: %s", printable.safe(path, 200), why, what_then)
+      end
+   end
+   if p.store then
+      local _, err = url.parse(p.store)
+      if err then
+         say("error", "store", "%s", err)
+      end
+   end
+   if p.ship and p.ship:find("^/") then
+      directory("ship", p.ship, "a node's records stay on it")
+   end
+   for _, path in ipairs(p.io_paths) do
+      directory("io_paths", path, "it is not measured")
+   end
+   if p.lock then
+      directory("lock", p.lock:match("^(.*)/[^/]*$") .. "/", "every check ends as unknown")
+   end
+   local group = p.store_group and ask("getent", { "group", p.store_group })
+   if group and group.code ~= 0 then
+      say("warn", "store_group", "%s: there is no such group on this host: its members cannot read the store",
+         printable.safe(p.store_group))
+   end
+   local _, err = ask(p.scontrol, { "-V" })
+   if err then
+      say("warn", "scontrol", "%s: a bad node is not drained", printable.safe(err, 200))
+   end
+   return found
+end
+
+return references

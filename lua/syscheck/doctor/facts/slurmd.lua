@@ -1,0 +1,33 @@
+--- This node's slurmd, if one runs here: on which CPUs it may run, as the prolog does.
+local cpus = require("syscheck.hardware.cpus")
+local files = require("syscheck.lib.files")
+local topology = require("syscheck.hardware.topology")
+
+-- Process ids of slurmd; of several (a cluster on one machine) those that -N names as this node.
+local function pids(node)
+   local all, named = {}, {}
+   for _, pid in ipairs(files.list("/proc", "^%d+$")) do
+      if files.line("/proc/" .. pid .. "/comm") == "slurmd" then
+         all[#all + 1] = pid
+         local line = (files.read("/proc/" .. pid .. "/cmdline") or ""):gsub("%z", " ")
+         named[#named + 1] = line:match(" %-N *(%S+)") == node and pid or nil
+      end
+   end
+   return #named > 0 and named or all
+end
+
+--- @param node its name
+-- @param node_cpus of the policy
+-- @return { allowed, online, wanted = lists of CPUs as text, lacks = NUMA nodes whose memory it may not use,
+--   known = wanted are the CPUs that jobs get, left_out = the cores that these lack }; nil where none runs, or
+--   several that nothing tells apart
+return function(node, node_cpus)
+   local found = pids(node)
+   if #found ~= 1 then
+      return nil
+   end
+   local set = cpus.read("", node_cpus, true, nil, found[1])
+   return { allowed = topology.format_list(set.allowed), online = topology.format_list(set.topo.online),
+      wanted = topology.format_list(set.wanted), lacks = set.lacks or "", known = set.jobs ~= nil,
+      left_out = #set.wanted > 0 and set:describe({ cpus = topology.format_list(set.wanted) }).left_out or nil }
+end

@@ -1,0 +1,121 @@
+--- Which process used the most CPU time between two moments: to name it, no more. /proc/PID/stat
+-- of all, within a bound: what is not reached in it is not named.
+local uv = require("luv")
+local files = require("syscheck.lib.files")
+
+local processes = {}
+
+local MOST_S = 0.25
+local TICKS = 100 -- a second, see counters/cpu.lua
+local KTHREAD = 0x200000 -- PF_KTHREAD of linux/sched.h
+-- A process is named that has this share of what all others used.
+local LEAST = 0.2
+
+--- Fields of /proc/PID/stat after the name, which may hold anything.
+-- @return { name, parent, flags, own, children = ticks, start }; nil where there is none
+function processes.parse(text)
+   local name, rest = (text or ""):match("^%d+ %((.*)%) %a (.*)$")
+   if not name then
+      return nil
+   end
+   local fields, n = {}, 0
+   for field in rest:gmatch("%S+") do
+      n = n + 1
+      fields[n] = tonumber(field)
+      if n == 19 then
+         break
+      end
+   end
+   return n == 19 and { name = name, parent = fields[1], flags = fields[6], own = fields[11] + fields[12],
+      children = fields[13] + fields[14], start = fields[19] } or nil
+end
+
+--- @return { [pid] = see parse }
+function processes.list(root)
+   local until_ns, all = uv.hrtime() + MOST_S * 1e9, {}
+   local scan, me = uv.fs_scandir(root .. "/proc"), uv.os_getpid()
+   while scan and uv.hrtime() < until_ns do
+      local name = uv.fs_scandir_next(scan)
+      if not name then
+         break
+      end
+      local pid = name:match("^%d+$") and math.tointeger(tonumber(name))
+      if pid and pid ~= me then
+         all[pid] = processes.parse(files.read(("%s/proc/%d/stat"):format(root, pid), 1024))
+      end
+   end
+   return all
+end
+
+--- CPU time of each since an earlier list, of children that ended meanwhile, too: theirs is
+-- their parent's.
+-- @param most ticks that there were on all CPUs
+-- @return list of { pid, ticks, of = see parse }, most first
+function processes.since(before, after, most)
+   local function lives(pid)
+      return after[pid] and after[pid].start == before[pid].start
+   end
+   local ended = {} -- of who is left: ticks that what ended below it had at the first list
+   for pid, was in pairs(before) do
+      local heir = was.parent
+      while before[heir] and not lives(heir) and heir ~= pid do
+         heir = before[heir].parent
+      end
+      if not lives(pid) then
+         ended[heir] = (ended[heir] or 0) + was.own + was.children
+      end
+   end
+   local list = {}
+   for pid, now in pairs(after) do
+      local was = before[pid]
+      was = was and was.start == now.start and was or { own = 0, children = 0 }
+      -- More than there was CPU time: of a child that the first list did not reach.
+      local children = now.children - was.children - (ended[pid] or 0)
+      local ticks = now.own - was.own + (children > 0 and children <= most and children or 0)
+      if ticks > 0 then
+         list[#list + 1] = { pid = pid, ticks = ticks, of = now }
+      end
+   end
+   table.sort(list, function(a, b)
+      return a.ticks > b.ticks or (a.ticks == b.ticks and a.pid < b.pid)
+   end)
+   return list
+end
+
+--- Whose a process is, by its cgroups.
+-- @param text of /proc/PID/cgroup, or nil
+-- @return "service" or nil, ID of the job
+function processes.of_cgroup(text)
+   for line in (text or ""):gmatch("[^\n]+") do
+      local job = line:match("/job_(%d+)%f[/\0]")
+      if job then
+         return nil, math.tointeger(tonumber(job))
+      end
+   end
+   return text and (text:find(":/system.slice/", 1, true) or text:find(":/init.scope", 1, true)) and "service" or nil
+end
+
+--- The one with the most, if it stands out.
+-- @param list from processes.since
+-- @param seconds between both lists
+-- @param cpus CPUs' worth of time that all others used
+-- @return { comm, pid, uid, kind = kernel|service|nil, job, cpus }; or nil
+function processes.most(root, list, seconds, cpus)
+   local first = list[1]
+   local used = first and first.ticks / TICKS / seconds
+   if not first or used < LEAST * cpus then
+      return nil
+   end
+   local dir = ("%s/proc/%d"):format(root, first.pid)
+   local stat = uv.fs_stat(dir)
+   local out = { comm = (first.of.name:gsub("[^ -~]", "?")), pid = first.pid, uid = stat and stat.uid,
+      cpus = math.floor(1000 * used + 0.5) / 1000 }
+   if (first.of.flags // KTHREAD) % 2 == 1 then
+      out.kind = "kernel"
+   else
+      out.kind, out.job = processes.of_cgroup(files.read(dir .. "/cgroup", 8192))
+   end
+   return out
+end
+
+return processes

@@ -1,0 +1,272 @@
+#!/usr/bin/env bats
+# One check at a time on a node, and what is left when an agent or who started it ends
+# before its time: killed, stopped, out of memory, broken.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+load helpers
+load eventually
+
+setup() {
+	agent_reset
+	AGENT=$P/libexec/syscheck/agent.lua
+	[ -e "$BATS_FILE_TMPDIR/agent.lua" ] || cp "$AGENT" "$BATS_FILE_TMPDIR/agent.lua"
+	base='mode = "enforce", limits = { triad_gbs = { min = 80 } }'
+}
+
+teardown() {
+	cp "$BATS_FILE_TMPDIR/agent.lua" "$AGENT"
+	cp "$P"/kernels/* "$P/libexec/syscheck/"
+	agent_keep
+}
+
+gone() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# measures_until FILE: a stream that says which process it is, measures until FILE is there, and is slow
+measures_until() {
+	kernel stream 'echo $$ >>'"$P"'/measuring
+		until [ -e '"$1"' ]; do sleep 0.05; done
+		'"$(says stream '"triad_gbs":61.3')"
+	policy "$base, kernels = { stream = { quick = 30 } }, deadline = { quick = 60 }"
+	rm -f "$P/measuring" "$1"
+}
+
+# dies_in STAGE LUA: the agent of this stage does LUA instead
+dies_in() {
+	{
+		printf 'if arg[1] == "%s" then\n%s\nend\n' "$1" "$2"
+		cat "$BATS_FILE_TMPDIR/agent.lua"
+	} >"$AGENT"
+}
+
+KILL='require("luv").kill(require("luv").os_getpid(), "sigkill") require("luv").sleep(60000)'
+
+# records KIND: how many there are
+records() {
+	[ ! -e "$SPOOL" ] || grep -c "\"kind\":\"$1\"" "$SPOOL" || true
+}
+
+@test "beside another check nothing is measured: unknown, no drain, due as before" {
+	measures_until "$P/go"
+	prolog SLURM_JOB_ID=4711 3>&- &
+	eventually 20 test -s "$P/measuring"
+	run -3 "$P/bin/syscheck" run
+	[[ $output == *"triad: not measured: another check of this node is measuring (process "* ]]
+	# The same job's, started anew: slurmd was killed in the prolog.
+	policy "$base, partitions = { main = { default = 'quick' } }, budget = 0.0001"
+	ASKED=0 run slurmd_runs prolog
+	assert_unknown
+	[[ $(record check 'r.text') == "triad: not measured: another check of this node is measuring (process "* ]]
+	[ "$(wc -l <"$P/measuring")" = 1 ]
+	grep -q '"due":"never checked"' "$P/var/lib/syscheck/last_pass.json"
+	touch "$P/go"
+	wait
+}
+
+@test "who is dead, another process, of 90 s ago, or of another user does not hold the node; garbage neither" {
+	local start entry now
+	sleep 300 3>&- &
+	local other=$!
+	start=$(awk '{ print $22 }' "/proc/$other/stat")
+	now=$(lua5.4 -e 'print(require("luv").hrtime() / 1e9)')
+	mkdir -p "$P/run"
+	for entry in '{"pid":999999,"start":1,"since_s":'"$now"'}' '{"pid":'"$other"',"start":1,"since_s":'"$now"'}' \
+		'{"pid":'"$other"',"start":'"$start"',"since_s":1}' '{"pid":'"$other"',"start":'"$start"',"since_s":1e300}' \
+		'{"pid":'"$other"',"start":'"$start"'}' '{"pid":"x"}' '[]' x ''; do
+		printf '%s' "$entry" >"$P/run/measure.json"
+		prolog
+		epilog
+		[ "$(record check 'r.status')" = pass ] || { echo "$entry"; return 1; }
+	done
+	printf '{"pid":%d,"start":%d,"since_s":%s}' "$other" "$start" "$now" >"$P/run/measure.json"
+	chmod 666 "$P/run/measure.json"
+	prolog
+	[ "$(record check 'r.status')" = pass ]
+	# It may be believed: then it holds.
+	printf '{"pid":%d,"start":%d,"since_s":%s}' "$other" "$start" "$(lua5.4 -e 'print(require("luv").hrtime() / 1e9)')" \
+		>"$P/run/measure.json"
+	chmod 600 "$P/run/measure.json"
+	prolog
+	[ "$(record check 'r.status')" = unknown ]
+	kill "$other"
+}
+
+# slurmd SCRIPT: a daemon of Slurm's name, as its scripts see it; into $SLURMD
+slurmd() {
+	cp "$(command -v bash)" "$BATS_TEST_TMPDIR/slurmd"
+	"$BATS_TEST_TMPDIR/slurmd" -c "$1; true" 3>&- &
+	SLURMD=$!
+}
+
+@test "slurmd is killed in a prolog: the check ends, drains nothing, holds nothing" {
+	measures_until "$P/never"
+	export -f prolog slurmd_runs
+	slurmd prolog
+	eventually 20 test -s "$P/measuring"
+	kill -KILL "$SLURMD"
+	eventually 20 test -s "$SPOOL"
+	[ "$(record check 'r.status .. r.action')" = unknownnone ]
+	[[ $(record check 'r.problems[1]') == "slurmd (process $SLURMD), which started this check, is gone" ]]
+	eventually 20 gone "$(<"$P/measuring")"
+	[ ! -e "$P/calls" ]
+	eventually 5 test ! -e "$P/run/measure.json"
+	# The next one measures, and is believed.
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	run -1 prolog
+}
+
+@test "slurmd is killed before the second run: what the first found is not confirmed, wrong results neither" {
+	kernel stream '[ -e '"$P"'/gone ] || { kill -KILL $(<'"$P"'/slurmd.pid); touch '"$P"'/gone; }
+		echo '"'"'{"kernel":"stream","verified":false,"error":"bad","triad_gbs":61.3}'"'"'; exit 1'
+	policy "$base"
+	export -f prolog slurmd_runs
+	slurmd 'echo $$ >'"$P"'/slurmd.pid; prolog'
+	eventually 20 test -s "$SPOOL"
+	[ "$(record check 'r.status .. r.action')" = failnone ]
+	[ ! -e "$P/calls" ]
+}
+
+@test "a kernel ends with its agent, whatever kills that" {
+	cp "$P/kernels/stream" "$P/libexec/syscheck/stream"
+	policy 'kernels = { stream = { quick = 30 } }, deadline = { quick = 60 }'
+	prolog 3>&- &
+	kernel_of() {
+		pgrep -n -f "$P/libexec/syscheck/stream" >"$P/kernel.pid"
+	}
+	eventually 20 kernel_of
+	local kernel agent
+	kernel=$(<"$P/kernel.pid")
+	agent=$(ps -o ppid= -p "$kernel")
+	kill -KILL "${agent// /}"
+	eventually 10 gone "$kernel"
+	wait
+}
+
+@test "a killed agent: the job starts, a log line, a record, the job's line" {
+	kernel stream 'kill -KILL $PPID; sleep 1'
+	run -0 prolog
+	[ "$(grep -c ' t1 prolog: job 4711: error: the agent was killed: out of memory, or by hand$' "$LOG")" = 1 ]
+	[ "$(record check '("%s %s %s %s"):format(r.trigger, r.level, r.asked, r.status)')" = "prolog quick quick unknown" ]
+	[ "$(record check 'r.text')" = "the prolog's agent was killed: out of memory, or by hand" ]
+	[ "$(record check 'r.job.id')" = 4711 ]
+	grep -q "^line=syscheck: t1 quick unknown  (the prolog's agent was killed: out of memory, or by hand)$" "$P/run/4711"
+	epilog
+	[ "$(record job 'r.check.status')" = unknown ]
+	"$P/bin/syscheck" ingest --store "$BATS_TEST_TMPDIR/s.db" "$P/var/spool/syscheck"
+	run -0 "$P/bin/syscheck" node t1 --store "$BATS_TEST_TMPDIR/s.db"
+	[[ $output == *"unknown: the prolog's agent was killed"* ]]
+	run -0 "$P/bin/syscheck" fleet --store "$BATS_TEST_TMPDIR/s.db"
+	[[ $output == *NEWEST_CHECK_UNKNOWN*t1*"the prolog's agent was killed"* ]]
+}
+
+@test "an agent that ends by an error, a code of its own, or that cannot be started: said, and the job starts" {
+	dies_in prolog 'error("broken")'
+	run -0 prolog
+	grep -q 'broken$' "$LOG"
+	grep -q ': error: the agent ended with exit code 1$' "$LOG"
+	[ "$(record check 'r.text')" = "the prolog's agent ended with exit code 1" ]
+	dies_in prolog 'require("luv").kill(require("luv").os_getpid(), "sigsegv")'
+	run -0 prolog SPANK_SYSCHECK=
+	[ "$(record check 'r.text')" = "the prolog's agent was ended by signal 11" ]
+	[ "$(record check 'r.level')" = none ]
+	sed -E "s|'[^']*/lua[0-9.]*' -E|'$P/no/lua' -E|" "$P/libexec/syscheck/prolog" >"$P/libexec/syscheck/prolog.nolua"
+	chmod 755 "$P/libexec/syscheck/prolog.nolua"
+	run -0 slurmd_runs prolog.nolua
+	rm "$P/libexec/syscheck/prolog.nolua"
+	grep -q ': error: the agent could not be started (exit code 127)$' "$LOG"
+}
+
+@test "the whole group is stopped, for ever: killed, reaped, recorded" {
+	sed -E 's/LIMIT=[0-9]+/LIMIT=1/' "$P/libexec/syscheck/prolog" >"$P/libexec/syscheck/prolog.short"
+	chmod 755 "$P/libexec/syscheck/prolog.short"
+	dies_in prolog 'local uv = require("luv") io.open("'"$P"'/agent.pid", "w"):write(uv.os_getpid()):close() uv.kill(0, "sigstop")'
+	run -0 slurmd_runs prolog.short
+	rm "$P/libexec/syscheck/prolog.short"
+	eventually 10 gone "$(<"$P/agent.pid")"
+	[ "$(record check 'r.text')" = "the prolog's agent did not end within 1 s and was killed" ]
+}
+
+@test "the epilog's agent is killed: the job's record is written all the same, and says so" {
+	prolog
+	dies_in epilog "$KILL"
+	run -0 epilog
+	grep -q ' t1 epilog: job 4711: error: the agent was killed' "$LOG"
+	[ "$(record job 'r.problems[1]')" = "the epilog's agent was killed: out of memory, or by hand" ]
+	[ "$(record job 'r.elapsed_s ~= nil')" = true ]
+	[ "$(records job)" = 1 ]
+	# Where that fails, too, the loss is recorded.
+	cp "$P/share/syscheck/lua/syscheck/epilog.lua" "$P/epilog.keep"
+	echo 'error("broken")' >"$P/share/syscheck/lua/syscheck/epilog.lua"
+	run -0 epilog
+	cp "$P/epilog.keep" "$P/share/syscheck/lua/syscheck/epilog.lua"
+	[ "$(records job)" = 1 ]
+	[ "$(record loss '("%d %s"):format(r.lost_records, r.reason)')" = "1 the epilog's agent was killed: out of memory, or by hand" ]
+}
+
+@test "the health program's agent is killed each time: one record, a log line each" {
+	dies_in health "$KILL"
+	run -0 health
+	run -0 health
+	[ "$(grep -c ' t1 health: error: the agent was killed' "$LOG")" = 2 ]
+	[ "$(records check)" = 1 ]
+	[ "$(record check 'r.trigger .. r.status')" = healthunknown ]
+}
+
+# cgroup CONTROLLER SETTING...: a group (v1) with these; into $CGROUP
+cgroup() {
+	local setting
+	if [ "$(id -u)" != 0 ] || [ ! -d "/sys/fs/cgroup/$1" ]; then
+		skip "needs root and a cgroup (v1) of $1"
+	fi
+	CGROUP=/sys/fs/cgroup/$1/syscheck-test-$$
+	mkdir "$CGROUP" || skip "no cgroup here"
+	shift
+	for setting in "$@"; do
+		echo "${setting#*=}" >"$CGROUP/${setting%%=*}" || { rmdir "$CGROUP"; skip "no ${setting%%=*} here"; }
+	done
+}
+
+in_cgroup() {
+	(echo "$BASHPID" >"$CGROUP/cgroup.procs" && "$@")
+}
+
+@test "out of memory: the kernel takes the agent, never the entry; the job starts" {
+	cgroup memory memory.limit_in_bytes=128M
+	echo 128M 2>/dev/null >"$CGROUP/memory.memsw.limit_in_bytes" || true
+	# The shells are the first to go, where they could.
+	dies_in prolog 'io.open("/proc/self/oom_score_adj", "w"):write("-900"):close()
+		local t = {} while true do t[#t + 1] = ("x"):rep(1048576) .. #t end'
+	first_to_go() {
+		echo 500 >/proc/self/oom_score_adj
+		slurmd_runs prolog
+	}
+	run -0 in_cgroup first_to_go
+	eventually 10 rmdir "$CGROUP"
+	[ "$(record check 'r.text')" = "the prolog's agent was killed: out of memory, or by hand" ]
+}
+
+@test "no process can be started: the job starts" {
+	cgroup pids pids.max=1
+	run in_cgroup bash -c 'exec "$@"' - "$P/libexec/syscheck/prolog"
+	eventually 10 rmdir "$CGROUP"
+	[ "$status" = 0 ]
+}
+
+@test "a user's syscheck run does without the lock that is root's" {
+	[ "$(id -u)" = 0 ] || skip "needs root to be another user"
+	mkdir "$BATS_TEST_TMPDIR/lock"
+	chmod 1777 "$BATS_TEST_TMPDIR/lock"
+	policy "$base, lock = '$BATS_TEST_TMPDIR/lock/l'"
+	chmod 755 "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$P"
+	run -0 setpriv --reuid=65534 --regid=65534 --clear-groups "$P/bin/syscheck" run
+	[[ $output == *"level quick: pass"* ]]
+	[[ $output == *"problem: measured without the lock $BATS_TEST_TMPDIR/lock/l, which is root's"* ]]
+	# Nor is one made that root would refuse.
+	[ ! -e "$BATS_TEST_TMPDIR/lock/l" ]
+	prolog
+	[ "$(record check 'r.status')" = pass ]
+	run -0 setpriv --reuid=65534 --regid=65534 --clear-groups "$P/bin/syscheck" run
+	[[ $output == *"level quick: pass"* ]]
+}

@@ -1,0 +1,156 @@
+/* Energy by the kernel's perf events: their description, and counting by one that every machine has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "energy.h"
+
+static char dir[] = "/tmp/energy.XXXXXX";
+static struct energy energy;
+
+static void put(const char *name, const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK: a CPU's time in ns. One watt, so to speak. */
+static int describe(void **state)
+{
+	char events[64];
+
+	(void)state;
+	snprintf(events, sizeof(events), "%s/events", dir);
+	mkdir(events, 0755);
+	put("type", "1\n");
+	put("cpumask", "0\n");
+	put("events/energy-pkg", "event=0x00\n");
+	put("events/energy-pkg.scale", "1e-9\n");
+	put("events/energy-pkg.unit", "Joules\n");
+	return 0;
+}
+
+static int make_dir(void **state)
+{
+	(void)state;
+	return mkdtemp(dir) == NULL;
+}
+
+static int remove_dir(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+static void test_cpus(void **state)
+{
+	int cpus[4];
+
+	(void)state;
+	assert_int_equal(energy_cpus("0\n", cpus, 4), 1);
+	assert_int_equal(energy_cpus("0,28", cpus, 4), 2);
+	assert_int_equal(cpus[1], 28);
+	assert_int_equal(energy_cpus("2-3,7\n", cpus, 4), 3);
+	assert_int_equal(cpus[0], 2);
+	assert_int_equal(cpus[2], 7);
+	/* One package less would be a wrong sum. */
+	assert_int_equal(energy_cpus("0-4", cpus, 4), 0);
+	assert_int_equal(energy_cpus("", cpus, 4), 0);
+	assert_int_equal(energy_cpus("\n", cpus, 4), 0);
+	assert_int_equal(energy_cpus("0,", cpus, 4), 0);
+	assert_int_equal(energy_cpus("3-1", cpus, 4), 0);
+	assert_int_equal(energy_cpus("0x", cpus, 4), 0);
+	assert_int_equal(energy_cpus("-1", cpus, 4), 0);
+	assert_int_equal(energy_cpus("99999999999999999999", cpus, 4), 0);
+}
+
+static void test_config(void **state)
+{
+	uint64_t config;
+
+	(void)state;
+	assert_int_equal(energy_config("event=0x02\n", &config), 0);
+	assert_int_equal(config, 2);
+	assert_int_equal(energy_config("event=0x02,umask=0x1\n", &config), -EINVAL);
+	assert_int_equal(energy_config("event=2\n", &config), -EINVAL);
+	assert_int_equal(energy_config("event=0x", &config), -EINVAL);
+	assert_int_equal(energy_config("event=0xfffffffffffffffff", &config), -EINVAL);
+	assert_int_equal(energy_config("", &config), -EINVAL);
+}
+
+static void test_counts_while_it_is_open(void **state)
+{
+	struct timespec from, to;
+	double before, after;
+	uint64_t uj;
+
+	(void)state;
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	if (energy_open(&energy, dir) < 0)
+		skip(); /* perf events are not allowed here */
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	before = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+	usleep(20000);
+	uj = energy_close(&energy);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	after = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+	assert_true((double)uj >= (0.02 - before) * 1e6 && (double)uj <= 1.01 * after * 1e6);
+	assert_true(energy_close(&energy) == UINT64_MAX);
+}
+
+static void test_a_description_that_is_none(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "type", "x\n" },
+		{ "type", "" },
+		{ "type", "99999999999\n" },
+		{ "cpumask", "\n" },
+		{ "cpumask", "0-999\n" },
+		{ "cpumask", "999999\n" }, /* no such CPU */
+		{ "events/energy-pkg", "umask=0x1\n" },
+		{ "events/energy-pkg.scale", "2.3e-10 J\n" },
+		{ "events/energy-pkg.scale", "nan\n" },
+		{ "events/energy-pkg.scale", "0\n" },
+		{ "events/energy-pkg.scale", "-1\n" },
+		{ "events/energy-pkg.unit", "Watts\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		describe(NULL);
+		put(bad[i][0], bad[i][1]);
+		assert_true(energy_open(&energy, dir) < 0);
+		assert_true(energy_close(&energy) == UINT64_MAX);
+	}
+	assert_int_equal(energy_open(&energy, "/nowhere"), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_config),
+		cmocka_unit_test_setup(test_counts_while_it_is_open, describe),
+		cmocka_unit_test_setup(test_a_description_that_is_none, describe),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}

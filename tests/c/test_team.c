@@ -1,0 +1,106 @@
+/* What a team lost because its members were not running. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <time.h>
+
+#include "common/team.h"
+
+enum { BEFORE, WHILE, ONE_EARLY };
+
+static void wait_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+}
+
+static void spin_ms(long ms)
+{
+	struct timespec from, now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((now.tv_sec - from.tv_sec) * 1000 + (now.tv_nsec - from.tv_nsec) / 1000000 < ms);
+}
+
+/* A member that sleeps does not run, as one whose CPU somebody else has. */
+static void work(struct team *team, int member, void *shared)
+{
+	const int when = *(int *)shared;
+
+	if (when == BEFORE)
+		wait_ms(400);
+	team_meet(team);
+	team_start(team);
+	spin_ms(2);
+	if (when == WHILE && member == team->topo->n - 1)
+		wait_ms(400);
+	if (when == ONE_EARLY && member > 0)
+		spin_ms(20);
+	team_meet(team);
+}
+
+static struct team_lost lost_by(int when)
+{
+	char error[ERROR_SIZE];
+	struct topo topo;
+
+	assert_true(topo_load(&topo, NULL, error));
+	assert_true(team_run(&topo, work, &when));
+	topo_free(&topo);
+	return team_lost();
+}
+
+static void no_team(void **state)
+{
+	(void)state;
+	assert_int_equal(team_lost().cpu, -1);
+}
+
+static void what_a_member_waits_is_lost(void **state)
+{
+	struct team_lost lost = lost_by(WHILE);
+
+	(void)state;
+	/* With as many others: they work 2 ms. */
+	assert_true(lost.share > 0 && lost.share <= 1);
+	assert_true(lost.most > 0.9 && lost.cpu >= 0);
+}
+
+static void not_what_was_before_the_start(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		if (lost_by(BEFORE).share < 0.9)
+			return;
+	fail();
+}
+
+/* Who has less to do than others and comes early has lost nothing. */
+static void not_what_members_wait_for_each_other(void **state)
+{
+	struct team_lost lost;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		lost = lost_by(ONE_EARLY);
+		if (lost.share < 0.5)
+			return;
+	}
+	fail();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_team),
+		cmocka_unit_test(what_a_member_waits_is_lost),
+		cmocka_unit_test(not_what_was_before_the_start),
+		cmocka_unit_test(not_what_members_wait_for_each_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

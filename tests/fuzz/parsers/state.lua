@@ -1,0 +1,129 @@
+-- node/*: what this node kept for itself between jobs, torn or damaged: the ledger, a job's begin, the last
+-- snapshot, a drain's marker, a run and whom it met ("@@ PATH" begins a file).
+local memory = require("tree_in_memory")
+local budget = require("syscheck.node.budget")
+local counters = require("syscheck.counters.deltas")
+local jobs = require("syscheck.node.jobs")
+local ledger = require("syscheck.node.ledger")
+local log = require("syscheck.lib.log")
+local node = require("syscheck.node.node")
+local oracle = require("oracle")
+local policy = require("syscheck.policy.policy")
+local process = require("syscheck.lib.process")
+local resume = require("syscheck.slurm.resume")
+local runs = require("syscheck.node.runs")
+local sources = require("syscheck.counters.sources")
+
+local BOOT = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
+
+local function seeds()
+   return {
+      '@@ /s/last_pass.json\n{"boot_id":"' .. BOOT .. '","next_s":5,"pass_s":1,"level":"quick","due":"resumed"}\n',
+      '@@ /s/begin/5.json\n{"snapshot":{"boot_id":"' .. BOOT .. '","time":1763713414,"uptime_s":5.5,"sources":{"disk":'
+         .. '{"busy_ms:sda":5,"read_bytes:sda":6},"energy":{"package_j:package-0/262143.33":1},"nfs":{"ops:/h":1}},"ages":'
+         .. '{"/h":5},"blamed":{"corrected:mc0/dimm1":1}},"check":{"id":"ab","level":"quick","status":"pass"}}\n',
+      "@@ /s/begin/5.run\nrun 0123456789abcdef0123456789abcdef " .. BOOT .. " 1763713414 -\n6\n7\n7\n@@ /s/begin/6.run\nrun ab "
+         .. BOOT .. " 5 2\n@@ /s/ended/5\n5 0123456789abcdef0123456789abcdef 1763713414\n",
+      '@@ /s/drained.json\n{"reason":"syscheck: x","boot_id":"' .. BOOT .. '","passes":1,"fails":2,"next_s":5,"metrics":'
+         .. '["triad_gbs"],"level":"quick","corrupt":false,"time":"2026-11-21T08:00:00Z"}\n@@ /scontrol\nNodeName=n1 '
+         .. 'State=IDLE+DRAIN Reason=syscheck: x [root@2026-11-21T08:23:34]\n',
+      '@@ /s/slurm.json\n{"conf":"/etc/slurm.conf"}\n',
+   }
+end
+
+memory.install()
+log.write = function() end
+-- The drain's marker is asked about at slurmctld, which answers what the file says.
+process.run = function()
+   local file = io.open("/scontrol")
+   return { code = file and 0 or 1, signal = 0, out = file and file:read("a") or "", err = "" }
+end
+
+local function here()
+   local self = setmetatable({ problems = {}, root = "", name = "n1", state = "/s", run_dir = "/r", spool = "/p",
+      policy = policy.default() }, node)
+   self.policy.mode = "enforce"
+   function self.write_state()
+      return true
+   end
+   function self.append()
+      return true
+   end
+   return self
+end
+
+local END = { boot_id = BOOT, time = 1763713500, uptime_s = 100, ages = { ["/h"] = 50 }, blamed = {}, sources = {
+   disk = { ["busy_ms:sda"] = 10, ["read_bytes:sda"] = 7 }, energy = { ["package_j:package-0/262143.33"] = 5 },
+   nfs = { ["ops:/h"] = 7, ["ops:/new"] = 5 }, memory_errors = { ["corrected:mc0"] = 4 } } }
+
+local function look_at_ledger(self)
+   local l = ledger.read(self, BOOT)
+   oracle.number(l.next_s, "next_s", 0, math.maxinteger + 0.0)
+   budget.skips(l, 0.01, "quick", 100)
+   budget.affords(l, 0.01, 100)
+   budget.is_stale(l, 300, "quick", 100)
+   budget.charge(l, 0.01, 100, 4.5)
+   assert(l.next_s == l.next_s, "a ledger that says NaN")
+end
+
+local function look_at_begin(self)
+   local begin = jobs.read_begin(self, 5)
+   local snapshot = begin and type(begin.snapshot) == "table" and begin.snapshot
+   if snapshot then
+      for name, values in pairs(counters.delta(snapshot, END) or {}) do
+         for key, value in pairs(values) do
+            oracle.number(value, name .. "." .. key, 0, 1e300)
+         end
+      end
+      for _, one in ipairs(counters.errors(snapshot, END) or {}) do
+         oracle.is("string", one.unit, "an error's unit")
+      end
+      -- A source by itself, where the earlier one has what no source writes.
+      for _, source in ipairs(sources) do
+         local values = type(snapshot.sources) == "table" and snapshot.sources[source.name]
+         if type(values) == "table" then
+            counters.delta(snapshot, { boot_id = snapshot.boot_id, sources = { [source.name] = END.sources.disk } })
+         end
+      end
+   end
+   jobs.check_of(begin and begin.check)
+   jobs.has_others(self, 7, BOOT)
+end
+
+local function look_at_run(self)
+   local run = runs.read(self, 5)
+   if run then
+      assert(#run.id == 32 and #run.others <= 64 and run.more >= 0, "a run")
+      oracle.number(run.restart, "restart", 0, math.maxinteger)
+      for _, other in ipairs(run.others) do
+         assert(math.type(other) == "integer" and other ~= 5, "who shared the node")
+      end
+   end
+   runs.is_recorded(self, 5, run)
+   runs.is_recorded(self, 5)
+end
+
+local function look_at_marker(self)
+   resume.is_ours(self)
+   local marker = resume.due(self, BOOT, 100)
+   if marker then
+      resume.begins(self, marker, 100)
+      for _, status in ipairs({ "pass", "fail" }) do
+         local done = resume.after(self, marker, { status = status, metrics = { { name = "triad_gbs", status = status } } }, 100)
+         assert(done == "resume" or done == "none", "what was done")
+      end
+      assert(marker.next_s == marker.next_s and marker.next_s < math.huge, "when it is due again")
+   end
+end
+
+local function run(input)
+   memory.use(input)
+   local self = here()
+   look_at_ledger(self)
+   look_at_begin(self)
+   look_at_run(self)
+   look_at_marker(self)
+   assert(self:slurm_conf() == nil or type(self:slurm_conf()) == "string", "slurm.conf's place")
+end
+
+return { run = run, seeds = seeds, max = 2000 }

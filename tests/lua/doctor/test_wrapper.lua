@@ -1,0 +1,64 @@
+-- Which prologs of sites drain every node where ours is not there.
+package.path = "lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local wrapper = require("syscheck.doctor.facts.wrapper")
+
+local OURS = "/l/libexec/syscheck/prolog"
+
+-- Each is run by sh where ours is not there: what is seen must be what happens.
+local CLOSED = {
+   "OURS || exit 1",
+   '"OURS" || exit 1',
+   "OURS || { exit 1; }",
+   "mkdir -p /tmp\nOURS || exit 1\nexit 0",
+   "P=OURS\n$P || exit 1",
+   'P="OURS"\n"${P}" || exit 1',
+   "if ! OURS; then exit 1; fi",
+   "[ -x OURS ] && OURS || exit 1",
+   "exec OURS",
+   "OURS",
+   "OURS \n\n# done",
+   "set -e\nOURS\nexit 0",
+   "set -eu\nOURS\nexit 0",
+}
+local OPEN = {
+   "OURS || [ $? -ne 1 ] || exit 1",
+   "set -e\nOURS || [ $? -ne 1 ] || exit 1\nexit 0",
+   "[ ! -x OURS ] || OURS || exit 1",
+   "if [ -x OURS ]; then\n\tOURS || exit 1\nfi",
+   "[ ! -e OURS ] && exit 0\nOURS || exit 1",
+   "OURS || true",
+   "OURS\nexit 0",
+   "# OURS || exit 1",
+   "true # OURS || exit 1",
+   "P=OURS\n$P || true",
+   "/l/other || true",
+}
+
+-- @return whether sh says that the job may not start
+local function fails(script)
+   local p = io.popen("sh 2>/dev/null <<'EOF'\n" .. script .. "\nEOF\necho $?")
+   local code = p:read("a"):match("(%d+)%s*$")
+   p:close()
+   return code ~= "0"
+end
+
+TestWrapper = {}
+
+function TestWrapper:test_what_is_seen_is_what_happens()
+   for list, closed in pairs({ [CLOSED] = true, [OPEN] = false }) do
+      for _, text in ipairs(list) do
+         local script = "#!/bin/sh\n" .. text:gsub("OURS", OURS) .. "\n"
+         lu.assertEquals(fails(script), closed, script)
+         lu.assertEquals(wrapper.fails_closed(script, OURS) ~= nil, closed, script)
+      end
+   end
+end
+
+function TestWrapper:test_the_line()
+   lu.assertEquals(wrapper.fails_closed("#!/bin/sh\ntrue\n" .. OURS .. " || exit 1\n", OURS), 3)
+   lu.assertEquals(wrapper.fails_closed("#!/bin/sh -e\n" .. OURS .. "\nexit 0\n", OURS), 2)
+   lu.assertNil(wrapper.fails_closed("", OURS))
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
