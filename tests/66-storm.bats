@@ -35,7 +35,7 @@ teardown() {
 	local n=0
 	scancel -u root -u nobody 2>/dev/null
 	scontrol update nodename='s[1-12]' state=resume 2>/dev/null || true
-	until [ "$(sinfo -h -N -p main -t idle | wc -l)" = 12 ] || [ $((n += 1)) -gt 100 ]; do
+	until { [ "$(sinfo -h -N -p main -t idle | wc -l)" = 12 ] && no_agents; } || [ $((n += 1)) -gt 200 ]; do
 		sleep 0.2
 	done
 }

@@ -62,6 +62,12 @@ node_is() {
 	[[ $(sinfo -h -n "$1" -p main -o %T) == $2 ]]
 }
 
+# no_agents: no prolog, epilog or health program of this cluster is at work. A node may be idle
+# again before its prolog has ended, which then leaves its state to the next test.
+no_agents() {
+	! pgrep -f "$MINICLUSTER_DIR/prefix/libexec/syscheck/agent.lua" >/dev/null
+}
+
 # reason NODE: why it is out of service, or nothing
 reason() {
 	sinfo -h -R -n "$1" -o %E

@@ -60,13 +60,15 @@ end
 -- @return nodes, this node, seconds that it took; or nil and why
 function Calls:list(keep)
    local most, pause = LIST_S, 1
-   local began, text, err, useless
+   local began, text, latest, useless, err
    while true do
       began = now_s()
-      text, err, useless = self:scontrol({ "--all", "show", "nodes", "--oneliner" }, most, keep)
+      text, latest, useless = self:scontrol({ "--all", "show", "nodes", "--oneliner" }, most, keep)
       if text then
          break
       end
+      -- That no time is left is no news after a reason.
+      err = useless and err or latest
       most, pause = 2 * most, 2 * pause
       local wait = math.random() * math.max(pause, now_s() - began)
       if useless or self:left() - wait < keep + 1.5 then
