@@ -76,11 +76,11 @@ def slow_and_busy(t):
     t.slow("n1", 40)
     busy(t, 1, node="n1")
     # Busy is not rated; when the loop has gone, the node is found.
-    t.submit("-w", "n1", good=("COMPLETED", "PENDING"))
+    t.submit()
     wait("the first check", 100, lambda: any(r.get("trigger") == "prolog" for r in t.c.records("n1")))
 
 
-@fault("slurmd on one CPU of the machine: {}", each=("affinity", "cpuset"), tells=True)
+@fault("slurmd on one CPU of the machine: {}", each=("affinity", "cpuset"))
 def fewer_cpus(t, how):
     pid = t.c.daemon("slurmd.n1")
     if how == "affinity":
