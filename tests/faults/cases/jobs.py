@@ -2,8 +2,9 @@
 
 import os
 import signal
+import time
 
-from cluster import wait
+from cluster import processes, wait
 from fault import register
 
 FAULTS = []
@@ -99,6 +100,10 @@ def slurmd_killed(t, stage):
     t.c.kill(t.c.daemon("slurmd.n1"), signal.SIGKILL)
     t.c.start_slurmd("n1")
     wait("n1 is registered", 60, lambda: t.c.node("n1")[0] not in ("unknown", "down*"))
+    if stage in ("prolog", "kernel"):
+        # A job whose launch is lost is missed at a registration after BatchStartTimeout.
+        time.sleep(105)
+        t.c.run("scontrol", "reconfigure")
     t.ends()
 
 
@@ -115,7 +120,6 @@ def slurmd_drain(t):
 def reboot(t, node):
     """All that runs on the node is gone at once, and it comes back with another boot_id and an
     empty run directory."""
-    from cluster import processes
     for pid in processes(t.c.group + "/" + node):
         if pid != t.c.daemon(node + ".namespace"):
             try:
