@@ -48,7 +48,7 @@ SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup cgroup_file energ
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := all
-.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect bench-store bench-why fuzz fuzz-build clean help
+.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect bench-store bench-why faults fuzz fuzz-build clean help
 
 all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
 
@@ -136,6 +136,11 @@ fuzz-build: # what `make fuzz` and its short form in the tests run
 
 fuzz: setup fuzz-build ## Fuzz every parser of text that others write (30 min; FUZZ=1000000 inputs each, PARSERS="place conf")
 	$(Q)tests/fuzz/fuzz.sh $(or $(FUZZ),1000000) $(PARSERS)
+
+faults: setup ## Do 170 faults to a real Slurm; count wrong drains, missed nodes, held jobs, lost records (1 h; FAULTS="clock scancel")
+	$(Q)tests/setup.sh install faults
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/faults/faults.py --json $(B)/bench/faults.json --table $(B)/bench/faults.md $(FAULTS)
 
 lint: setup ## shellcheck, luacheck, mandoc, clang-tidy
 	$(Q)tests/lint.sh

@@ -2,7 +2,7 @@
 # Installs what syscheck needs to be built and tested, or says what is missing.
 #   setup.sh install [GROUP...]  Debian 12 or newer, root: apt-get what is missing, once
 #   setup.sh check GROUP         exit 1 and name what is missing
-# GROUP: build, test, bench (the peers of make bench); default: build and test.
+# GROUP: build, test, bench (the peers of make bench), faults (make faults); default: build and test.
 set -u
 
 # Every line: group, Debian package.
@@ -57,6 +57,7 @@ packages() {
 	bench likwid
 	bench hpcc
 	bench openmpi-bin
+	faults python3-fusepy
 	LIST
 }
 

@@ -1,0 +1,20 @@
+#!/usr/bin/env bats
+# alone: its kernels measure
+# A few of the faults of `make faults`, so that the way they are done does not rot.
+
+bats_require_minimum_version 1.5.0
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+
+@test "faults: some of them, on a real cluster; every count is 0" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	run -0 timeout 300 "$ROOT/tests/faults/faults.py" --json "$BATS_TEST_TMPDIR/faults.json" \
+		"epilog's agent: killed" "agent, while it drains a bad node: killed" "scancel at the kernel" "policy is torn.*good"
+	[[ "${lines[-1]}" == "4 faults done, 0 not done; wrong_drains 0, missed 0, held 0, late 0, lost 0, doubled 0, untold 0" ]]
+}
+
+@test "faults: each has a name of its own, at least 80 of them" {
+	run -0 "$ROOT/tests/faults/faults.py" --list
+	[ "${#lines[@]}" -ge 80 ]
+	[ "$(printf '%s\n' "${lines[@]}" | sort | uniq -d)" = "" ]
+}

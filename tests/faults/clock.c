@@ -1,0 +1,63 @@
+/* A wall clock that is wrong by the seconds in a file: for /etc/ld.so.preload of one node, as
+ * the machine's own clock is everybody's. Clocks of the boot go on as they are. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static long long offset_s(void)
+{
+	static int known;
+	static long long offset;
+
+	if (!known) {
+		char text[32] = "";
+		int fd = open("/etc/syscheck-faults-clock", O_RDONLY | O_CLOEXEC);
+
+		if (fd >= 0) {
+			if (read(fd, text, sizeof text - 1) > 0)
+				offset = atoll(text);
+			close(fd);
+		}
+		known = 1;
+	}
+	return offset;
+}
+
+int clock_gettime(clockid_t id, struct timespec *at)
+{
+	static int (*real)(clockid_t, struct timespec *);
+
+	if (!real)
+		real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+	int code = real(id, at);
+
+	if (code == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
+		at->tv_sec += offset_s();
+	return code;
+}
+
+int gettimeofday(struct timeval *restrict at, void *restrict zone)
+{
+	struct timespec now;
+
+	(void)zone;
+	if (clock_gettime(CLOCK_REALTIME, &now) != 0)
+		return -1;
+	at->tv_sec = now.tv_sec;
+	at->tv_usec = now.tv_nsec / 1000;
+	return 0;
+}
+
+time_t time(time_t *at)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (at)
+		*at = now.tv_sec;
+	return now.tv_sec;
+}

@@ -1,0 +1,200 @@
+#!/usr/bin/python3
+"""make faults: does every fault of cases/ to a real cluster and counts what it led to.
+
+  faults.py [--list] [--json FILE] [--table FILE] [--again N] [PATTERN...]
+
+PATTERN: a regular expression; only faults whose name it is found in. Exit 1 when a number
+that has to be 0 is not, or a fault could not be done.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import re
+import signal
+import sys
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+from cluster import Cluster, Failed, wait  # noqa: E402
+from trial import COUNTS, Trial  # noqa: E402
+
+# In this order: those that break least come first.
+CASES = ("agents", "capacity", "controller", "storage", "policy", "jobs", "clock", "pipeline", "storm")
+
+POLICY = """-- of make faults
+return {
+   mode = "enforce",
+   partitions = { ["*"] = { default = "quick" } },
+   lock = "%(dir)s/lock", deadline = { quick = 60, full = 60 },
+   kernels = { stream = { quick = 0 }, dgemm = { quick = 0.5 }, noise = { quick = 0.2 } },
+   limits = { gflops = { min = %(gflops)g } },
+   health = { level = "quick", recheck = 1 },
+   resume_after = 0, budget = 1, max_drained = 0.10,
+   spool = "%(dir)s/var/spool/syscheck/%%n", state = "%(dir)s/var/lib/syscheck/%%n", run = "%(dir)s/run/syscheck/%%n",
+   baseline = "%(dir)s/etc/syscheck/baseline.json",
+   %(more)s
+}
+"""
+
+
+class Bench:
+    """The cluster that faults are done to, made anew when one has left it broken."""
+
+    def __init__(self):
+        self.cluster, self.gflops = None, None
+
+    def ready(self):
+        if self.cluster is None:
+            self.cluster = Cluster()
+            if self.gflops is None:
+                self.gflops = self._measure()
+        self.reset()
+        return self.cluster
+
+    def _measure(self):
+        """What dgemm reaches here, the best of 5: limits are shares of it."""
+        values = []
+        for _ in range(5):
+            out = self.cluster.inside("n1", self.cluster.dir + "/prefix/libexec/syscheck/dgemm", "--seconds", "0.5")
+            values.append(json.loads(out)["gflops"])
+        return max(values)
+
+    def policy(self, share=0.6, more=""):
+        return POLICY % {"dir": self.cluster.dir, "gflops": share * self.gflops, "more": more}
+
+    def reset(self):
+        """As on the first day: no records, no state, all nodes idle."""
+        c = self.cluster
+        c.run("scancel", "--user=root", check=False)
+        for node in c.nodes:
+            c.tool("slow", node, "off")
+        c.policy(self.policy())
+
+        def idle():
+            c.run("scontrol", "update", "nodename=" + ",".join(c.out_of_service() or ["none"]), "state=resume", check=False)
+            return c.is_idle() and not any(c.measures(n) for n in c.nodes)
+
+        wait("all nodes are idle", 60, idle)
+        c.run("find", c.dir + "/var/spool/syscheck", c.dir + "/var/lib/syscheck", c.dir + "/run/syscheck", c.base + "/dest",
+              "-mindepth", "1", "-type", "f", "-delete", check=False)
+        c.run("find", c.base, "-maxdepth", "1", "-name", "store.db*", "-delete")
+
+    def broken(self):
+        """The next fault gets a new cluster."""
+        if self.cluster:
+            self.cluster.down()
+        self.cluster = None
+
+
+def registered():
+    found = []
+    for name in CASES:
+        if os.path.exists("%s/cases/%s.py" % (HERE, name)):
+            found += importlib.import_module("cases." + name).FAULTS
+    return found
+
+
+def attempt(bench, fault):
+    """One fault. Returns its row; raises Failed when it could not be done."""
+    cluster = bench.ready()
+    trial = Trial(cluster, fault.name)
+    trial.bench, trial.tells = bench, fault.tells
+    began = time.monotonic()
+    try:
+        fault.do(trial)
+        counts, told = trial.end()
+    except BaseException:
+        for undo in reversed(trial.undos):
+            try:
+                undo()
+            except Exception:  # noqa: BLE001: the first one's failure is what counts
+                pass
+        bench.broken()
+        raise
+    row = {"fault": fault.name, "group": fault.group, "told": told[:3], "notes": trial.notes,
+           "seconds": round(time.monotonic() - began, 1)}
+    row.update(counts)
+    return row
+
+
+def do(bench, fault):
+    if fault.alone:
+        return fault.do(bench)
+    why = None
+    for _ in range(3):
+        try:
+            return attempt(bench, fault)
+        except Failed as failure:
+            why = str(failure)
+        except Exception:  # noqa: BLE001: a defect of the harness is a fault not done
+            why = traceback.format_exc(limit=3).strip().splitlines()[-1]
+            traceback.print_exc(limit=4)
+    return {"fault": fault.name, "group": fault.group, "not_done": why}
+
+
+def table(rows):
+    lines = ["| fault | wrong | missed | held | late | lost | doubled | what the log says |", "|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        if "not_done" in row:
+            lines.append("| %s | not done: %s |" % (row["fault"], row["not_done"]))
+            continue
+        told = row["told"][0] if row["told"] else ""
+        told = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z? ?", "", told).replace("|", "/")
+        lines.append("| %s | %s | %s |" % (row["fault"], " | ".join(str(row[k]) for k in COUNTS[:6]), told[:160]))
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="names of the faults")
+    parser.add_argument("--json", help="where the result goes")
+    parser.add_argument("--table", help="where the table for the documentation goes")
+    parser.add_argument("pattern", nargs="*")
+    args = parser.parse_args()
+    chosen = [f for f in registered() if not args.pattern or any(re.search(p, f.name) for p in args.pattern)]
+    if args.list:
+        print("\n".join(f.name for f in chosen))
+        return 0
+    if os.geteuid() != 0:
+        sys.exit("faults.py: must be root (it makes a cluster)")
+    bench, rows = Bench(), []
+    # A terminated run ends its cluster, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        for i, fault in enumerate(chosen, 1):
+            row = do(bench, fault)
+            rows.append(row)
+            if "not_done" in row:
+                text = "NOT DONE: " + row["not_done"]
+            else:
+                text = " ".join("%s %s" % (k, row[k]) for k in COUNTS if row[k]) or "as it should"
+            print("%d/%d %-60s %6.1f s  %s" % (i, len(chosen), fault.name, row.get("seconds", 0), text), flush=True)
+            for note in row.get("notes", []):
+                print("      " + note, flush=True)
+    finally:
+        bench.broken()
+    done = [r for r in rows if "not_done" not in r]
+    result = {"faults": len(done), "not_done": len(rows) - len(done)}
+    result.update({k: sum(r[k] for r in done) for k in COUNTS})
+    result["cases"] = rows
+    if args.json:
+        os.makedirs(os.path.dirname(os.path.abspath(args.json)), exist_ok=True)
+        with open(args.json + ".new", "w") as file:
+            json.dump(result, file, indent=1)
+        os.rename(args.json + ".new", args.json)
+    if args.table:
+        with open(args.table, "w") as file:
+            file.write(table(rows))
+    print("%d faults done, %d not done; %s" % (result["faults"], result["not_done"],
+                                               ", ".join("%s %d" % (k, result[k]) for k in COUNTS)))
+    return 1 if result["not_done"] or any(result[k] for k in COUNTS) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
