@@ -10,6 +10,8 @@
 
 /* Most of what a thread that only waits could need. */
 #define STACK_SIZE 65536
+/* Between two looks at whether a debugger's stop was fetched. */
+#define TRAPPED_NS 20000000
 
 static struct {
 	bool on;
@@ -33,11 +35,19 @@ static void *watch(void *arg)
 
 	(void)arg;
 	for (;;) {
-		if (waitid(P_ALL, 0, &info, WSTOPPED | WCONTINUED) < 0) {
+		if (waitid(P_ALL, 0, &info, WSTOPPED | WCONTINUED | WNOWAIT) < 0) {
 			if (errno == EINTR)
 				continue;
 			return NULL; /* the last has ended */
 		}
+		/* A task that starts below a debugger: slurmstepd waits for that (its pdebug.c). */
+		if (info.si_code == CLD_TRAPPED) {
+			nanosleep(&(struct timespec){ .tv_nsec = TRAPPED_NS }, NULL);
+			continue;
+		}
+		/* None: somebody else has it by now. */
+		if (waitid(P_PID, (id_t)info.si_pid, &info, WSTOPPED | WCONTINUED | WNOHANG) < 0 || info.si_pid == 0)
+			continue;
 		if (info.si_code == CLD_STOPPED) {
 			stopped++;
 			if (ctx.since == 0 && stopped >= ctx.alive)

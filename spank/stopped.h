@@ -3,9 +3,10 @@
  * send each SIGTSTP, before SIGSTOP or the freezer, and SIGCONT afterwards. Slurm leaves nothing else of
  * that on a node: no hook, no counter, and freezers count time on Linux 6.18 and newer only.
  *
- * A thread of slurmstepd waits for the kernel's news of its children, which nobody else of Slurm
- * takes; it reaps none. It is asleep in the kernel all the time, with all signals blocked, and allocates
- * nothing. It ends with the last child, else with slurmstepd: the plugin stays mapped (-z nodelete).
+ * A thread of slurmstepd waits for the kernel's news of its children. Slurm takes only those of tasks that
+ * start below a debugger, which are left to it; the thread reaps nobody. It is asleep in the kernel all the
+ * time, with all signals blocked, and allocates nothing. It ends with the last child, else with slurmstepd:
+ * the plugin stays mapped (-z nodelete).
  */
 #ifndef SYSCHECK_STOPPED_H
 #define SYSCHECK_STOPPED_H

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +27,7 @@ static pid_t make_child(void)
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;)
 			pause();
 	}
@@ -49,6 +52,29 @@ static void wait_until_still(void)
 	} while (stopped_ms() != before);
 }
 
+/* srun below a debugger: slurmstepd itself waits for the stop of a traced task. */
+static void check_traced(void)
+{
+	pid_t traced = fork();
+	int status;
+
+	if (traced == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+			_exit(3);
+		raise(SIGSTOP);
+		_exit(7);
+	}
+	/* Long enough for the thread to take it. */
+	usleep(100000);
+	alarm(30);
+	assert_int_equal(waitpid(traced, &status, WUNTRACED), traced);
+	assert_true(WIFSTOPPED(status));
+	assert_int_equal(ptrace(PTRACE_CONT, traced, NULL, NULL), 0);
+	assert_int_equal(waitpid(traced, &status, 0), traced);
+	assert_int_equal(WEXITSTATUS(status), 7);
+	alarm(0);
+}
+
 static void test_stopped(void **state)
 {
 	pid_t a = make_child(), b = make_child();
@@ -60,6 +86,7 @@ static void test_stopped(void **state)
 	assert_int_equal(stopped_watch(2), 0);
 	assert_int_equal(stopped_watch(2), 0);
 	assert_int_equal(stopped_ms(), 0);
+	check_traced();
 	/* One of two is not the step. */
 	kill(a, SIGSTOP);
 	usleep(30000);
