@@ -3,6 +3,12 @@ local process = require("syscheck.lib.process")
 
 local command = {}
 
+--- Another of Slurm's commands: it is where scontrol is.
+-- @param scontrol of the policy
+function command.beside(scontrol, name)
+   return (scontrol:gsub("scontrol$", name))
+end
+
 --- Calls one of Slurm's commands. Times come back in UTC.
 -- @param program a name or path
 -- @param args list of strings

@@ -52,7 +52,7 @@ function Calls:scontrol(args, most, keep)
 end
 
 function Calls:squeue(args, most)
-   return self:run((self.program:gsub("scontrol$", "squeue")), args, most, 0)
+   return self:run(command.beside(self.program, "squeue"), args, most, 0)
 end
 
 -- Tried again while time remains. The pauses are by chance, up to twice as long each time, and
@@ -90,8 +90,8 @@ end
 -- Whether the node carries exactly our reason, by a call that is light for slurmctld
 -- where a whole list was too much for it.
 function Calls:is_ours(reason)
-   local sinfo = self.program:gsub("scontrol$", "sinfo")
-   local text = self:run(sinfo, { "--noheader", "--nodes=" .. self.name, "--format=%T %E" }, CHECK_S, 1.5)
+   local text = self:run(command.beside(self.program, "sinfo"),
+      { "--noheader", "--nodes=" .. self.name, "--format=%T %E" }, CHECK_S, 1.5)
    local state, standing = (text or ""):match("^(%S+) ([^\n]*)")
    return state ~= nil and state:find("dr", 1, true) ~= nil and printable.trimmed(standing) == reason
 end

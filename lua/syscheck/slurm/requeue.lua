@@ -26,8 +26,8 @@ end
 -- @param left_s seconds that are left
 -- @return true or false; nil and why it is not known
 function requeue.is_possible(scontrol, id, left_s)
-   local squeue = scontrol:gsub("scontrol$", "squeue")
-   local shown, err = command.run(squeue, { "--noheader", ("--jobs=%d"):format(id), "--Format=" .. FORMAT },
+   local shown, err = command.run(command.beside(scontrol, "squeue"),
+      { "--noheader", ("--jobs=%d"):format(id), "--Format=" .. FORMAT },
       math.max(0.2, math.min(CALL_S, left_s)))
    if not shown then
       return nil, err
