@@ -155,8 +155,8 @@ class Cluster:
     def start_slurmctld(self):
         return self.start_daemon("slurmctld", "slurmctld", "-D")
 
-    def start_slurmd(self, node, *more, before=()):
-        return self.start_daemon("slurmd." + node, *before, "slurmd", "-D", "-N", node, "-f", self.env["SLURM_CONF"], *more,
+    def start_slurmd(self, node, *more):
+        return self.start_daemon("slurmd." + node, "slurmd", "-D", "-N", node, "-f", self.env["SLURM_CONF"], *more,
                                  node=node)
 
     def start_munged(self):
@@ -209,10 +209,6 @@ class Cluster:
         return any(self.find(node, stage) for stage in ("prolog", "epilog", "health", "kernel"))
 
     # -- Slurm ------------------------------------------------------------------------------
-
-    def submit(self, *options, sleep=0.3):
-        text = self.run("sbatch", "--parsable", "-o", "/dev/null", *options, "--wrap", "sleep %g" % sleep)
-        return int(text.strip().split(";")[0])
 
     def job(self, job):
         """What slurmctld knows of a job: {JobState = ..., Reason = ..., ...}."""

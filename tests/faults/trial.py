@@ -38,7 +38,6 @@ class Trial:
         self.undos = []
         self.quotas = []
         self.log_from = cluster.log_size()
-        self.store = True  # records are shipped and ingested at the end
         self.tells = False
         self.silent = False  # a command failed without a word
         self.wrong_value = False  # a record holds what did not happen
@@ -49,9 +48,8 @@ class Trial:
 
     def submit(self, *options, good=("COMPLETED",), sleep=0.3):
         """A job at level quick: its prolog measures. On n1, the first node, if options say nothing."""
-        stamp = self.c.out + "/begin.%j"
         text = self.c.run("sbatch", "--parsable", "-o", "/dev/null", "-N1", "--syscheck=quick", *options, "--wrap",
-                          ": >%s/begin.$SLURM_JOB_ID; exec sleep %g" % (os.path.dirname(stamp), sleep))
+                          ": >%s/begin.$SLURM_JOB_ID; exec sleep %g" % (self.c.out, sleep))
         job = int(text.strip().split(";")[0])
         self.jobs[job] = good
         return job
@@ -109,8 +107,7 @@ class Trial:
             self.notes.append("%s: %s" % (node, state))
         wait("no agent runs", 100, lambda: not any(self.c.measures(n) for n in self.c.nodes))
         log = self.c.log(self.log_from)
-        if self.store:
-            self._records(counts, log)
+        self._records(counts, log)
         told = [re.sub(r"^\S+ (\S+ )?", "", line) for line in log.splitlines() if "error: " in line or "warn" in line]
         if self.silent or self.tells and not told:
             counts["untold"] = 1

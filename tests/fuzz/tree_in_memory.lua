@@ -1,6 +1,7 @@
 --- A file system that is one text: "@@ PATH" and the lines of that file. Reading it needs no disk, so that a
 -- million hostile machines take minutes. It stands in for io.open and luv's file calls, below the modules
 -- that are looked at.
+local tree = require("tree")
 local uv = require("luv")
 
 local memory = {}
@@ -55,17 +56,6 @@ end
 -- @return list of texts
 function memory.pieces(names, prefixes)
    local out = {}
-   local function expand(path, list)
-      local before, choice, after = path:match("^(.-){([^}]*)}(.*)$")
-      if not before then
-         list[#list + 1] = path
-         return list
-      end
-      for one in choice:gmatch("[^,]+") do
-         expand(before .. one .. after, list)
-      end
-      return list
-   end
    for _, name in ipairs(names) do
       local by_prefix, paths, all, lines = {}, {}, {}, {}
       local function finish()
@@ -84,7 +74,7 @@ function memory.pieces(names, prefixes)
          local mark, path, text = line:match("^(@@?) (%S+) ?(.*)$")
          if mark then
             finish()
-            paths, lines = expand(path, {}), { mark == "@" and text or nil }
+            paths, lines = tree.expand(path, {}), { mark == "@" and text or nil }
          else
             lines[#lines + 1] = line
          end

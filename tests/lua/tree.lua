@@ -27,14 +27,14 @@ local function put_all(root, dir, texts)
 end
 
 -- "/a/{b,c}" -> "/a/b", "/a/c"
-local function expand(path, found)
+function tree.expand(path, found)
    local before, choice, after = path:match("^(.-){([^}]*)}(.*)$")
    if not before then
       found[#found + 1] = path
       return found
    end
    for one in choice:gmatch("[^,]+") do
-      expand(before .. one .. after, found)
+      tree.expand(before .. one .. after, found)
    end
    return found
 end
@@ -45,7 +45,7 @@ end
 function tree.machine(root, name)
    local long, lines
    local function finish()
-      for _, path in ipairs(long and expand(long, {}) or {}) do
+      for _, path in ipairs(long and tree.expand(long, {}) or {}) do
          tree.put(root, path, table.concat(lines, "\n") .. "\n")
       end
    end
@@ -54,7 +54,7 @@ function tree.machine(root, name)
       if mark then
          finish()
          long, lines = mark == "@@" and path, {}
-         for _, one in ipairs(mark == "@" and expand(path, {}) or {}) do
+         for _, one in ipairs(mark == "@" and tree.expand(path, {}) or {}) do
             tree.put(root, one, text .. "\n")
          end
       elseif long then

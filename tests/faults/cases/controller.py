@@ -94,24 +94,25 @@ def refuses(t, at):
     settled(t, at)
 
 
-@fault("slurmctld gets 1 % of a CPU {}", each=AT)
-def starved(t, at):
-    pid = t.c.daemon("slurmctld")
-    group = t.c.group + "/starved"
+def starve(c, percent):
+    """Puts slurmctld where it gets so much of a CPU. Returns what takes it back."""
+    pid = c.daemon("slurmctld")
+    group = c.group + "/starved"
     os.makedirs(group, exist_ok=True)
     if os.path.exists(group + "/cpu.cfs_quota_us"):
         put(group + "/cpu.cfs_period_us", "100000")
-        put(group + "/cpu.cfs_quota_us", "1000")
+        put(group + "/cpu.cfs_quota_us", "%d" % (percent * 1000))
     else:
-        put(group + "/cpu.max", "1000 100000")
-
-    def back():
-        put(t.c.group + "/daemons/cgroup.procs", str(pid))
-        wait("slurmctld answers", 60, lambda: answers(t.c))
-
-    t.undo(back)
-    begin(t, at)
+        put(group + "/cpu.max", "%d 100000" % (percent * 1000))
     put(group + "/cgroup.procs", str(pid))
+    return lambda: put(c.group + "/daemons/cgroup.procs", str(pid))
+
+
+@fault("slurmctld gets 1 % of a CPU {}", each=AT)
+def starved(t, at):
+    begin(t, at)
+    back = starve(t.c, 1)
+    t.undo(lambda: (back(), wait("slurmctld answers", 60, lambda: answers(t.c))))
     time.sleep(30)
     settled(t, at)
 

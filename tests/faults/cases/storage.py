@@ -76,7 +76,6 @@ def bad(t, where, how):
 
 @fault("the log cannot be written")
 def log(t):
-    t.store = True
     os.rename(t.c.log_path, t.c.log_path + ".away") if os.path.exists(t.c.log_path) else None
     os.mkdir(t.c.log_path)
 

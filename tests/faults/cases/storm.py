@@ -2,9 +2,10 @@
 
 import os
 import signal
+import threading
 import time
 
-from cases.controller import answers, put
+from cases.controller import answers, starve
 from cluster import Cluster, Failed, wait
 from fault import register
 from trial import COUNTS
@@ -62,19 +63,6 @@ def nothing(_):
     return lambda: None
 
 
-def starve(c):
-    pid = c.daemon("slurmctld")
-    group = c.group + "/starved"
-    os.makedirs(group, exist_ok=True)
-    if os.path.exists(group + "/cpu.cfs_quota_us"):
-        put(group + "/cpu.cfs_period_us", "100000")
-        put(group + "/cpu.cfs_quota_us", "20000")
-    else:
-        put(group + "/cpu.max", "20000 100000")
-    put(group + "/cgroup.procs", str(pid))
-    return lambda: put(c.group + "/daemons/cgroup.procs", str(pid))
-
-
 def stop(c):
     """Stopped for a minute, as soon as nodes measure."""
     pid = c.daemon("slurmctld")
@@ -85,12 +73,11 @@ def stop(c):
         time.sleep(55)
         os.kill(pid, signal.SIGCONT)
 
-    import threading
     thread = threading.Thread(target=later)
     thread.start()
     return thread.join
 
 
 register_storm("slurmctld well", nothing)
-register_storm("slurmctld on a fifth of a CPU", starve)
+register_storm("slurmctld on a fifth of a CPU", lambda c: starve(c, 20))
 register_storm("slurmctld stopped for 55 s", stop)
