@@ -127,20 +127,29 @@ function process.run(file, args, options)
    return result
 end
 
---- What /proc says of a process: { name, state, parent, start = in ticks since boot: with
--- the PID it names one process for ever }; nil when there is none.
-function process.stat(pid)
-   local text = files.read(("/proc/%d/stat"):format(pid), 4096)
-   -- The name may hold anything.
-   local name, rest = (text or ""):match("^%d+ %((.*)%) (.*)$")
+--- Reads /proc/PID/stat (proc(5)), in which the name may hold anything.
+-- @return { name, state, parent, flags, own, children = ticks of CPU time, start = in ticks since
+--   boot: with the PID it names one process for ever }; nil where there is none
+function process.parse(text)
+   local name, state, rest = (text or ""):match("^%d+ %((.*)%) (%a) (.*)$")
    if not name then
       return nil
    end
-   local fields = {}
+   local fields, n = {}, 0
    for field in rest:gmatch("%S+") do
-      fields[#fields + 1] = field
+      n = n + 1
+      fields[n] = tonumber(field)
+      if n == 19 then
+         break
+      end
    end
-   return { name = name, state = fields[1], parent = tonumber(fields[2]), start = tonumber(fields[20]) }
+   return n == 19 and fields[19] and { name = name, state = state, parent = fields[1], flags = fields[6],
+      own = fields[11] + fields[12], children = fields[13] + fields[14], start = fields[19] } or nil
+end
+
+--- What /proc says of a process; see parse.
+function process.stat(pid)
+   return process.parse(files.read(("/proc/%d/stat"):format(pid), 1024))
 end
 
 --- Takes an exclusive lock on a file. flock(2) belongs to the open file, so `flock`

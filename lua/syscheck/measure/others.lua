@@ -4,6 +4,7 @@
 local uv = require("luv")
 local busy = require("syscheck.verdict.busy")
 local files = require("syscheck.lib.files")
+local process = require("syscheck.lib.process")
 local processes = require("syscheck.measure.processes")
 local topology = require("syscheck.hardware.topology")
 
@@ -68,7 +69,7 @@ local function rounded(value)
 end
 
 local function now(root)
-   local own = processes.parse(files.read("/proc/self/stat", 1024)) or { own = 0, children = 0 }
+   local own = process.parse(files.read("/proc/self/stat", 1024)) or { own = 0, children = 0 }
    return {
       at = uv.hrtime() / 1e9,
       cpus = read_cpus(root),

@@ -2,6 +2,7 @@
 -- of all, within a bound: what is not reached in it is not named.
 local uv = require("luv")
 local files = require("syscheck.lib.files")
+local process = require("syscheck.lib.process")
 
 local processes = {}
 
@@ -11,26 +12,7 @@ local KTHREAD = 0x200000 -- PF_KTHREAD of linux/sched.h
 -- A process is named that has this share of what all others used.
 local LEAST = 0.2
 
---- Fields of /proc/PID/stat after the name, which may hold anything.
--- @return { name, parent, flags, own, children = ticks, start }; nil where there is none
-function processes.parse(text)
-   local name, rest = (text or ""):match("^%d+ %((.*)%) %a (.*)$")
-   if not name then
-      return nil
-   end
-   local fields, n = {}, 0
-   for field in rest:gmatch("%S+") do
-      n = n + 1
-      fields[n] = tonumber(field)
-      if n == 19 then
-         break
-      end
-   end
-   return n == 19 and { name = name, parent = fields[1], flags = fields[6], own = fields[11] + fields[12],
-      children = fields[13] + fields[14], start = fields[19] } or nil
-end
-
---- @return { [pid] = see parse }
+--- @return { [pid] = see process.parse }
 function processes.list(root)
    local until_ns, all = uv.hrtime() + MOST_S * 1e9, {}
    local scan, me = uv.fs_scandir(root .. "/proc"), uv.os_getpid()
@@ -41,7 +23,7 @@ function processes.list(root)
       end
       local pid = name:match("^%d+$") and math.tointeger(tonumber(name))
       if pid and pid ~= me then
-         all[pid] = processes.parse(files.read(("%s/proc/%d/stat"):format(root, pid), 1024))
+         all[pid] = process.parse(files.read(("%s/proc/%d/stat"):format(root, pid), 1024))
       end
    end
    return all
@@ -50,7 +32,7 @@ end
 --- CPU time of each since an earlier list, of children that ended meanwhile, too: theirs is
 -- their parent's.
 -- @param most ticks that there were on all CPUs
--- @return list of { pid, ticks, of = see parse }, most first
+-- @return list of { pid, ticks, of = see process.parse }, most first
 function processes.since(before, after, most)
    local function lives(pid)
       return after[pid] and after[pid].start == before[pid].start

@@ -56,6 +56,21 @@ function policy.parse(text, name)
    end
 end
 
+--- Whether some limit drains: with "observe" for all, one may have "enforce" as its own mode.
+function policy.enforces(p)
+   if p.mode == "enforce" then
+      return true
+   end
+   for _, rules in ipairs({ p.limits, p.expect }) do
+      for _, rule in pairs(rules) do
+         if rule.mode == "enforce" then
+            return true
+         end
+      end
+   end
+   return false
+end
+
 --- The defaults as a policy of their own: what a node uses when neither the file nor a copy
 -- of it can be.
 function policy.default()

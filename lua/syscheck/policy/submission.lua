@@ -1,5 +1,6 @@
 --- job_submit's decision: may this job ask for this level? Pure, 5.1 to 5.4.
 local level = require("syscheck.policy.level")
+local policy = require("syscheck.policy.policy")
 local policy_bounds = require("syscheck.policy.bounds")
 local printable = require("syscheck.lib.printable")
 
@@ -63,21 +64,6 @@ local function shared_in(job)
    end
 end
 
--- Whether some limit drains.
-local function enforces(p)
-   if p.mode == "enforce" then
-      return true
-   end
-   for _, rules in ipairs({ p.limits, p.expect }) do
-      for _, rule in pairs(rules) do
-         if rule.mode == "enforce" then
-            return true
-         end
-      end
-   end
-   return false
-end
-
 -- Whether hardware that is missing drains, which every level but none looks at.
 local function expects(p)
    for _, rule in pairs(p.expect) do
@@ -91,7 +77,7 @@ end
 -- Whether a check may drain a node before the job starts there.
 local function may_drain(p, job)
    local least = expects(p) and "passive" or "quick"
-   for i = 1, enforces(p) and math.max(1, #job.partitions) or 0 do
+   for i = 1, policy.enforces(p) and math.max(1, #job.partitions) or 0 do
       local bounds = policy_bounds.of(p, { partition = job.partitions[i], account = job.account, qos = job.qos })
       if level.at_least(level.decide(job.asked, bounds, { owned = true }), least) then
          return true

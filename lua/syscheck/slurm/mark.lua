@@ -6,6 +6,7 @@
 -- Its `action` is what came of asking ("undecided", "storm"; "kept": somebody else drained
 -- the node). With `sent`, slurmctld may have drained the node, or may do it yet, without that
 -- this node was counted.
+local policy = require("syscheck.policy.policy")
 local storm = require("syscheck.slurm.storm")
 local time = require("syscheck.lib.time")
 
@@ -66,13 +67,13 @@ end
 
 --- Whether there is something to settle now, by measuring it again.
 function mark.is_open(node, m, now_s)
-   return m ~= nil and m.action == "undecided" and node.policy.mode == "enforce" and not node.inconclusive
+   return m ~= nil and m.action == "undecided" and policy.enforces(node.policy) and not node.inconclusive
       and mark.is_due(node, m, now_s)
 end
 
 --- Whether slurmctld has to be asked now for a drain of ours.
 function mark.is_sent(node, m, now_s)
-   return m ~= nil and m.sent == true and node.policy.mode == "enforce" and mark.is_due(node, m, now_s)
+   return m ~= nil and m.sent == true and policy.enforces(node.policy) and mark.is_due(node, m, now_s)
 end
 
 --- What is to be drained for: what a check found, or a wrong result that an earlier one found,
@@ -81,7 +82,7 @@ end
 -- @return { reason, corrupt, level, metrics = list of { name, value, limit }, check = its id }; or nil
 function mark.finding(node, m, result, id, now_s)
    if not result.confirmed then
-      return m and m.corrupt and mark.is_open(node, m, now_s) and m or nil
+      return m and m.corrupt and node.policy.mode == "enforce" and mark.is_open(node, m, now_s) and m or nil
    end
    local found = { reason = result.reason, corrupt = result.corrupt, level = result.level, metrics = {}, check = id }
    for _, r in ipairs(result.metrics) do

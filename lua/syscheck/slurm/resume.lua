@@ -5,6 +5,7 @@
 -- due, and has the last word: it must hold exactly our reason.
 local command = require("syscheck.slurm.command")
 local log = require("syscheck.lib.log")
+local policy = require("syscheck.policy.policy")
 local time = require("syscheck.lib.time")
 local verdict = require("syscheck.verdict.rating")
 
@@ -73,7 +74,7 @@ end
 -- @return marker; or nil
 function resume.due(node, boot_id, now_s)
    local marker = node:read_state(MARKER)
-   if not marker or type(marker.reason) ~= "string" or node.policy.mode ~= "enforce" then
+   if not marker or type(marker.reason) ~= "string" or not policy.enforces(node.policy) then
       return nil
    end
    if marker.corrupt or is_corrupt(marker.reason) then

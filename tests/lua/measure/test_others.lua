@@ -3,6 +3,7 @@ package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local others = require("syscheck.measure.others")
 local prepared = require("prepared")
+local process = require("syscheck.lib.process")
 local processes = require("syscheck.measure.processes")
 
 local function stat(pid, name, parent, flags, own, children, start)
@@ -13,18 +14,18 @@ end
 TestProcesses = {}
 
 function TestProcesses:test_names_hold_anything()
-   local p = processes.parse(stat(7, ") R 1 (x\n", 2, 0x200040, 40, 3, 99))
-   lu.assertEquals(p, { name = ") R 1 (x\n", parent = 2, flags = 0x200040, own = 40, children = 3, start = 99 })
+   local p = process.parse(stat(7, ") R 1 (x\n", 2, 0x200040, 40, 3, 99))
+   lu.assertEquals(p, { name = ") R 1 (x\n", state = "R", parent = 2, flags = 0x200040, own = 40, children = 3, start = 99 })
    for _, bad in ipairs({ "", "7", "7 (a) R 1", "7 (a R 1 2 3" }) do
-      lu.assertNil(processes.parse(bad))
+      lu.assertNil(process.parse(bad))
    end
-   lu.assertNil(processes.parse(nil))
+   lu.assertNil(process.parse(nil))
 end
 
 local function list(t)
    local out = {}
    for pid, text in pairs(t) do
-      out[pid] = processes.parse(text)
+      out[pid] = process.parse(text)
    end
    return out
 end

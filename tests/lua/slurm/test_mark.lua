@@ -13,7 +13,7 @@ local UNDECIDED = { action = "undecided", done = false }
 
 -- A node whose state is in memory.
 local function new_node()
-   local node = { policy = { mode = "enforce", health = { recheck = 300 } }, files = {} }
+   local node = { policy = { mode = "enforce", limits = {}, expect = {}, health = { recheck = 300 } }, files = {} }
    function node:read_state(name)
       return self.files[name]
    end
@@ -103,6 +103,18 @@ function TestMark:test_well_again()
    end
 end
 
+function TestMark:test_one_limit_of_its_own_mode()
+   local node = new_node()
+   node.policy.mode = "observe"
+   local m = try(node, { action = "undecided", done = false, open = true }, 0, true)
+   lu.assertFalse(mark.is_open(node, m, 0) or mark.is_sent(node, m, 0))
+   for _, rules in ipairs({ "limits", "expect" }) do
+      node.policy[rules] = { triad_gbs = { mode = "enforce" } }
+      lu.assertTrue(mark.is_open(node, m, 0) and mark.is_sent(node, m, 0))
+      node.policy[rules] = {}
+   end
+end
+
 -- A kernel that cannot run: the node is not measured before every job because of it.
 function TestMark:test_not_measured_is_not_tried_at_once()
    local node = new_node()
@@ -142,6 +154,9 @@ function TestMark:test_a_wrong_result_stays_within_its_boot()
    lu.assertEquals(mark.finding(node, mark.read(node, "b"), good, "id2", 0).reason, "dgemm: WRONG RESULT")
    node.policy.mode = "observe"
    lu.assertNil(mark.finding(node, mark.read(node, "b"), good, "id2", 0))
+   node.policy.limits.gflops = { min = 1, mode = "enforce" } -- a rate, of which a wrong result is none
+   lu.assertNil(mark.finding(node, mark.read(node, "b"), good, "id2", 0))
+   node.policy.limits.gflops = nil
    node.policy.mode = "enforce"
    -- Another boot: measured again at once, and what it finds counts.
    m = mark.read(node, "other")
