@@ -154,9 +154,10 @@ bench: setup ## Kernels beside their peers, and what checks cost beyond them (RO
 	$(Q)$(MAKE) --no-print-directory all $(BENCH)
 	$(Q)tests/bench/kernels.lua $(if $(ISA),--isa $(ISA)) $(ROUNDS)
 
-bench-detect: setup ## What checks find and whom they drain wrongly: real quotas, and a simulated fleet (10 min, CHECKS=20)
+bench-detect: setup ## What checks find and whom they drain wrongly: real quotas, a simulated fleet, busy neighbours (20 min, CHECKS=20)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/bench/detect.sh
+	$(Q)tests/bench/busy.sh
 
 bench-store: setup ## Ingest, size, questions on 1,000,000 records (N=10000000; 20 min), PostgreSQL beside SQLite
 	$(Q)$(MAKE) --no-print-directory all

@@ -1,12 +1,10 @@
 -- What checks find while others use the node; see busy.sh.
---   lua5.4 tests/bench/busy.lua limits FILE            limits 10 % below calm measurements
---   lua5.4 tests/bench/busy.lua report DIR SCENARIO... a table, and `busy` in build/bench/detect.json
+--   lua5.4 tests/bench/busy.lua DIR SCENARIO...   a table, and `busy` in build/bench/detect.json
 package.path = "lua/?.lua;" .. package.path
 local json = require("cjson")
 local files = require("syscheck.lib.files")
 local output = require("syscheck.lib.output")
 
-local RATES = { stream = "triad_gbs", dgemm = "gflops" }
 local JSON = "build/bench/detect.json"
 
 local function records(path)
@@ -15,25 +13,6 @@ local function records(path)
       list[#list + 1] = json.decode(line)
    end
    return list
-end
-
--- Of the slowest tenth: a virtual machine's neighbours use its memory, which nothing in it shows.
-local function limits(path)
-   local text = {}
-   for kernel, name in pairs(RATES) do
-      local values = {}
-      for _, r in ipairs(records(path)) do
-         for _, run in ipairs(r.runs or {}) do
-            if run.kernel == kernel and run.state == "ok" then
-               values[#values + 1] = run.result[name]
-            end
-         end
-      end
-      table.sort(values)
-      local slow = assert(values[#values // 10 + 1], "nothing measured")
-      text[#text + 1] = ("%s = { min = %.4g }"):format(name, 0.9 * slow)
-   end
-   print(table.concat(text, ", "))
 end
 
 local function report(dir, scenarios)
@@ -66,8 +45,4 @@ local function report(dir, scenarios)
    assert(files.write(JSON, json.encode(all) .. "\n"))
 end
 
-if arg[1] == "limits" then
-   limits(arg[2])
-else
-   report(arg[2], table.move(arg, 3, #arg, 1, {}))
-end
+report(arg[1], table.move(arg, 2, #arg, 1, {}))
