@@ -87,10 +87,15 @@ end
 -- @param found from mark.finding, or nil
 -- @return action for the record, drain details
 local function act(node, result, found, m, last, boot_id, now_s, started)
-   if not found or resume.is_ours(node) then
+   if resume.is_ours(node) then
       return "none"
-   end
-   if result.confirmed and not result.enforced then
+   elseif found then
+      if m and not mark.is_due(node, m, now_s) then
+         return "none"
+      end
+      local action, drained = stage.drain(node, found, m, boot_id, { until_s = started / 1e9 + CALLS_END_S })
+      return drained.kept and "none" or action, drained
+   elseif result.confirmed then
       -- A lack of memory fails every check: not a line each time.
       local ago = last.boot_id == boot_id and type(last.asked_s) == "number" and now_s - last.asked_s
       if ago and ago >= 0 and ago < node.policy.health.recheck then
@@ -99,11 +104,8 @@ local function act(node, result, found, m, last, boot_id, now_s, started)
       last.asked_s = now_s
       log.error("would drain (mode is observe): %s", result.reason)
       return "observed"
-   elseif m and not mark.is_due(node, m, now_s) then
-      return "none"
    end
-   local action, drained = stage.drain(node, found, m, boot_id, { until_s = started / 1e9 + CALLS_END_S })
-   return drained.kept and "none" or action, drained
+   return "none"
 end
 
 -- What counters and inventory of a passive check complain of, in few words.

@@ -165,10 +165,7 @@ function prolog.main(get, options)
    end
    mark.checked(node, m, result, begin_s)
    local found = mark.finding(node, m, result, record.id, begin_s)
-   if result.confirmed and not result.enforced then
-      action, note = "observed", join_notes(note, "observe: not drained")
-      log.error("would drain (mode is observe): %s", result.reason)
-   elseif found then
+   if found then
       -- Kept before Slurm is asked: the epilog, or the next prolog after a crash, appends
       -- it if this agent does not come that far. The same id: one check, one record.
       record.note = note
@@ -183,6 +180,9 @@ function prolog.main(get, options)
          record.drain.starts = starts or nil
          note = starts and join_notes(note, why) or note
       end
+   elseif result.confirmed then
+      action, note = "observed", join_notes(note, "observe: not drained")
+      log.error("would drain (mode is observe): %s", result.reason)
    end
    record.note, record.action = note, action
    stage.remember(node, l, result, begin_s, by_user)

@@ -384,6 +384,30 @@ settles() {
 	grep -q '"corrupt":true' "$P/var/lib/syscheck/drained.json"
 }
 
+@test "corruption found while Slurm is not asked again yet, at the cap: kept, drained as soon as there is room" {
+	others 1 IDLE+DRAIN "$OURS"
+	prolog
+	epilog
+	kernel stream "$(says stream '"triad_gbs":100')"
+	kernel dgemm "echo '{\"kernel\":\"dgemm\",\"verified\":false,\"error\":\"bad\",\"gflops\":50}'; exit 1"
+	prolog
+	epilog
+	[ "$(wc -l <"$P/calls")" = 1 ]
+	[ "$(mark 'r.action .. tostring(r.corrupt)')" = stormtrue ]
+	# Right, and low rates that drain or are only observed: none of them is what it is drained for.
+	kernel dgemm "$(says dgemm '"gflops":50')"
+	prolog
+	epilog
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	policy 'mode = "enforce", limits = { triad_gbs = { min = 80, mode = "observe" } }'
+	fake_slurm
+	sed -i 's/"next_s":[0-9.e+]*/"next_s":0/' "$P/var/lib/syscheck/bad.json"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(<"$P/slurm/reason")" = "syscheck: dgemm: WRONG RESULT: bad" ]
+	grep -q '"corrupt":true' "$P/var/lib/syscheck/drained.json"
+}
+
 @test "undecided: measured again before the next job, whatever the budget and the partition's default; well: forgotten" {
 	scontrol 'exit 1'
 	run hurried

@@ -76,19 +76,38 @@ function mark.is_sent(node, m, now_s)
    return m ~= nil and m.sent == true and policy.enforces(node.policy) and mark.is_due(node, m, now_s)
 end
 
---- What is to be drained for: what a check found, or a wrong result that an earlier one found,
--- as measuring right once takes back no wrong result.
+-- Enters a finding in a mark that is there, where it is graver or the node was thought to be well:
+-- also where Slurm is not asked again yet, it is what the next check settles.
+local function enter(node, m, found)
+   if found.corrupt and not m.corrupt or m.action == "passed" then
+      m.reason, m.corrupt, m.level, m.metrics, m.check = found.reason, found.corrupt, found.level, found.metrics,
+         found.check
+      m.action = m.action == "passed" and "undecided" or m.action
+      node:save_state(FILE, m)
+   end
+end
+
+--- What is to be drained for: what a check found, or a wrong result that an earlier one found.
+-- Measuring right once takes back no wrong result, and a low rate is the lesser finding.
 -- @param m from read, or nil
 -- @return { reason, corrupt, level, metrics = list of { name, value, limit }, check = its id }; or nil
 function mark.finding(node, m, result, id, now_s)
-   if not result.confirmed then
-      return m and m.corrupt and node.policy.mode == "enforce" and mark.is_open(node, m, now_s) and m or nil
+   local drains = result.confirmed and result.enforced
+   if m and m.corrupt and node.policy.mode == "enforce" and not (drains and result.corrupt) then
+      local owed = (m.action == "undecided" or m.action == "storm") and not node.inconclusive
+         and mark.is_due(node, m, now_s)
+      return (drains or owed) and m or nil
+   elseif not drains then
+      return nil
    end
    local found = { reason = result.reason, corrupt = result.corrupt, level = result.level, metrics = {}, check = id }
    for _, r in ipairs(result.metrics) do
       if r.status == "fail" then
          table.insert(found.metrics, { name = r.name, value = r.value, limit = r.limit })
       end
+   end
+   if m then
+      enter(node, m, found)
    end
    return found
 end

@@ -6,9 +6,14 @@ local mark = require("syscheck.slurm.mark")
 TestMark = {}
 
 local FILE = "bad.json"
-local RESULT = { confirmed = true, reason = "triad 1 < 2 GB/s (policy)", level = "quick", status = "fail",
+local RESULT = { confirmed = true, enforced = true, reason = "triad 1 < 2 GB/s (policy)", level = "quick", status = "fail",
    runs = { {} }, metrics = { { name = "triad_gbs", status = "fail", value = 1, limit = 2 },
       { name = "gflops", status = "pass" } } }
+local WRONG = { confirmed = true, enforced = true, corrupt = true, reason = "dgemm: WRONG RESULT", level = "quick",
+   status = "fail", runs = { {} }, metrics = { { name = "gflops", status = "fail" } } }
+local GOOD = { metrics = { { name = "gflops", status = "pass" }, { name = "triad_gbs", status = "pass" } },
+   status = "pass", runs = { {} } }
+local STORM = { action = "storm", done = false, full = { name = "p", total = 9, taken = 1, cap = 1 } }
 local UNDECIDED = { action = "undecided", done = false }
 
 -- A node whose state is in memory.
@@ -64,12 +69,11 @@ end
 
 -- 10,000 idle nodes that stay at the cap: lists a second in the second day.
 function TestMark:test_lists_at_the_cap()
-   local storm = { action = "storm", done = false, full = { name = "p", total = 9, taken = 1, cap = 1 } }
    local nodes, lists = 200, 0
    for _ = 1, nodes do
       local node, now = new_node(), 0
       while now < 2 * 86400 do
-         local m = try(node, storm, now)
+         local m = try(node, STORM, now)
          lists = lists + (now >= 86400 and 1 or 0)
          lu.assertFalse(mark.is_open(node, m, 1e9))
          now = math.max(now + 1, m.next_s)
@@ -144,11 +148,8 @@ function TestMark:test_a_drain_that_may_stand_is_looked_for()
 end
 
 function TestMark:test_a_wrong_result_stays_within_its_boot()
-   local corrupt = { confirmed = true, corrupt = true, reason = "dgemm: WRONG RESULT", level = "quick", status = "fail",
-      runs = { {} }, metrics = { { name = "gflops", status = "fail" } } }
-   local good = { metrics = { { name = "gflops", status = "pass" } }, status = "pass", runs = { {} } }
-   local node = new_node()
-   mark.begin(node, mark.finding(node, nil, corrupt, "id", 0), nil, "b", 0)
+   local good, node = GOOD, new_node()
+   mark.begin(node, mark.finding(node, nil, WRONG, "id", 0), nil, "b", 0)
    local m = mark.read(node, "b")
    mark.checked(node, m, good, 0)
    lu.assertEquals(mark.finding(node, mark.read(node, "b"), good, "id2", 0).reason, "dgemm: WRONG RESULT")
@@ -164,6 +165,51 @@ function TestMark:test_a_wrong_result_stays_within_its_boot()
    lu.assertNil(mark.finding(node, m, good, "id2", 0))
    mark.checked(node, m, good, 0)
    lu.assertNil(mark.read(node, "other"))
+end
+
+-- Slurm is not asked again yet; a later check measures right.
+function TestMark:test_a_wrong_result_beside_another_finding_is_kept()
+   local node = new_node()
+   local m = try(node, STORM, 0)
+   local next_s = m.next_s
+   mark.checked(node, m, WRONG, 1)
+   lu.assertEquals(mark.finding(node, m, WRONG, "id2", 1).reason, WRONG.reason)
+   m = mark.read(node, "b")
+   lu.assertEquals({ m.reason, m.corrupt, m.check, m.action, m.next_s, m.metrics[1].name },
+      { WRONG.reason, true, "id2", "storm", next_s, "gflops" })
+   mark.checked(node, m, GOOD, 2)
+   lu.assertNotNil(mark.read(node, "b"))
+   lu.assertNil(mark.finding(node, m, GOOD, "id3", 2))
+   -- The cap had no room for it: when it is time to ask again it is what is drained for.
+   lu.assertEquals(mark.finding(node, m, GOOD, "id4", next_s).reason, WRONG.reason)
+   node.inconclusive = true
+   lu.assertNil(mark.finding(node, m, GOOD, "id4", next_s))
+end
+
+-- Or its drain would be taken back after some passing checks.
+function TestMark:test_a_low_rate_is_not_drained_for_where_a_wrong_result_is_open()
+   local node = new_node()
+   mark.begin(node, mark.finding(node, nil, WRONG, "id", 0), nil, "b", 0)
+   local m = mark.read(node, "b")
+   local found = mark.finding(node, m, RESULT, "id2", 0)
+   lu.assertEquals({ found.reason, found.corrupt, found.check }, { WRONG.reason, true, "id" })
+   -- Nor is one forgotten beside a limit that is only observed.
+   local observed = { confirmed = true, enforced = false, metrics = RESULT.metrics, status = "fail", runs = { {} } }
+   lu.assertEquals(mark.finding(node, m, observed, "id3", 0).reason, WRONG.reason)
+   lu.assertNil(mark.finding(node, nil, observed, "id3", 0))
+end
+
+-- Well, while a drain might still have stood, and bad again before Slurm could be asked.
+function TestMark:test_bad_again()
+   local node = new_node()
+   local m = try(node, { action = "undecided", done = false, open = true }, 0, true)
+   mark.checked(node, m, GOOD, 0)
+   m = mark.read(node, "b")
+   lu.assertEquals(m.action, "passed")
+   mark.checked(node, m, RESULT, 1)
+   lu.assertNotNil(mark.finding(node, m, RESULT, "id2", 1))
+   m = mark.read(node, "b")
+   lu.assertEquals({ m.action, m.check, m.sent }, { "undecided", "id2", true })
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))
