@@ -184,14 +184,21 @@ function prolog.main(get, options)
       action, note = "observed", join_notes(note, "observe: not drained")
       log.error("would drain (mode is observe): %s", result.reason)
    end
-   record.note, record.action = note, action
+   -- slurmd may have been killed while Slurm was asked, and the job's epilog be over: what is left here
+   -- now would be taken for a job that runs.
+   local gone = found and node.give_up()
+   record.note, record.action = gone and join_notes(note, gone) or note, action
    stage.remember(node, l, result, begin_s, by_user)
-   if lvl ~= "none" or asked then
+   if not gone and (lvl ~= "none" or asked) then
       stage.publish(node, job, result, asked, note)
    end
    record.duration_s = (uv.hrtime() - started) / 1e9
    if lvl ~= "none" or record.drain then
       node:append(record)
+   end
+   if gone then
+      log.error("ended: %s", gone)
+      return prolog.GO
    end
    ok, err = jobs.write_begin(node, job.id, { snapshot = result.after, check = jobs.check_of(record) })
    if not ok then

@@ -117,6 +117,26 @@ slurmd() {
 	run -1 prolog
 }
 
+@test "slurmd is killed while Slurm is asked: nothing is left that would be taken for a job, once the epilog is over" {
+	kernel stream "$(says stream '"triad_gbs":61.3')"
+	policy "$base"
+	fake_slurm 'sleep 0.5'
+	export -f prolog slurmd_runs
+	slurmd prolog
+	eventually 20 test -s "$P/calls"
+	kill -KILL "$SLURMD"
+	epilog
+	eventually 40 grep -q 'ended: slurmd (process ' "$LOG"
+	[ -s "$P/slurm/reason" ]
+	[ -z "$(ls "$P/var/lib/syscheck/begin")" ]
+	[ ! -e "$P/run/4711" ]
+	rm "$P/slurm/reason"
+	fake_slurm
+	kernel stream "$(says stream '"triad_gbs":100')"
+	prolog SLURM_JOB_ID=4712
+	[ "$(record check 'r.level')" = quick ]
+}
+
 @test "slurmd is killed before the second run: what the first found is not confirmed, wrong results neither" {
 	kernel stream '[ -e '"$P"'/gone ] || { kill -KILL $(<'"$P"'/slurmd.pid); touch '"$P"'/gone; }
 		echo '"'"'{"kernel":"stream","verified":false,"error":"bad","triad_gbs":61.3}'"'"'; exit 1'

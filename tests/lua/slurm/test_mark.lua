@@ -6,8 +6,8 @@ local mark = require("syscheck.slurm.mark")
 TestMark = {}
 
 local FILE = "bad.json"
-local RESULT = { confirmed = true, enforced = true, reason = "triad 1 < 2 GB/s (policy)", level = "quick", status = "fail",
-   runs = { {} }, metrics = { { name = "triad_gbs", status = "fail", value = 1, limit = 2 },
+local RESULT = { confirmed = true, enforced = true, reason = "triad 1 < 2 GB/s (policy)", level = "quick",
+   status = "fail", runs = { {} }, metrics = { { name = "triad_gbs", status = "fail", value = 1, limit = 2 },
       { name = "gflops", status = "pass" } } }
 local WRONG = { confirmed = true, enforced = true, corrupt = true, reason = "dgemm: WRONG RESULT", level = "quick",
    status = "fail", runs = { {} }, metrics = { { name = "gflops", status = "fail" } } }
