@@ -24,6 +24,7 @@ esac
 RESULT=0   # exit code
 CODE=      # of the agent; empty: it could not be ended
 OOM_SCORE= # as it was
+UPTIME=
 
 # Whether the log can be appended to. A FIFO would block.
 has_log() {
@@ -65,29 +66,38 @@ bounded() {
 	# The whole group: timeout was stopped with it, or killed and left the agent behind.
 	if [ -n "$process" ] && [ "${CODE:-137}" -ge 124 ]; then
 		kill -KILL -- "-$process"
+		# bash's limit goes by the wall clock: where that was set forward, the code is only now read.
 		[ -n "$CODE" ] || read -r -t 0.5 what CODE <&3 || CODE=
 	fi
 	exec 3<&-
 }
 
-# complain SECONDS: logs what ended the agent after so long, and has it recorded.
+# The kernel's clock, whole seconds, into $UPTIME: the wall clock, so $SECONDS, may be set meanwhile.
+uptime() {
+	read -r UPTIME _ </proc/uptime || UPTIME=0
+	UPTIME=${UPTIME%.*}
+}
+
+# complain BEGAN: logs what ended the agent that began then, and has it recorded.
 complain() {
 	local why=''
+	uptime
 	case $CODE in
 	'') why="did not end within $LIMIT s and could not be killed" ;;
 	124) why="did not end within $LIMIT s" ;;
 	126 | 127) why="could not be started (exit code $CODE)" ;;
 	137)
 		why='was killed: out of memory, or by hand'
-		[ "$1" -lt "$LIMIT" ] || why="did not end within $LIMIT s and was killed"
+		[ $((UPTIME - $1)) -lt "$LIMIT" ] || why="did not end within $LIMIT s and was killed"
 		;;
 	*)
 		why="ended with exit code $CODE"
 		[ "$CODE" -lt 129 ] || why="was ended by signal $((CODE - 128))"
 		;;
 	esac
-	# In a process of its own: the log's disk may be what hangs.
-	read -r -t 1 < <(log "$why" && echo) && bounded 2 ended "$STAGE" "the $STAGE's agent $why"
+	# In a process of its own: the log's disk may be what hangs. Where there is no log, or no room
+	# in it, the record is all that says it.
+	read -r -t 1 < <(log "$why"; echo) && bounded 2 ended "$STAGE" "the $STAGE's agent $why"
 }
 
 log() {
@@ -105,13 +115,15 @@ main() {
 	# Slurm takes a prolog that the kernel killed for want of memory for a failed one.
 	read -r OOM_SCORE </proc/self/oom_score_adj
 	echo -1000 >/proc/self/oom_score_adj
+	uptime
+	local began=$UPTIME
 	bounded "$LIMIT" "$STAGE"
 	# Any other stage's failure would drain the node, too, or only be logged.
 	case $STAGE.$CODE in
 	"prolog.$NODE_BAD") RESULT=1 ;;
 	*.0) ;;
 	health.140) ;; # SIGUSR2: it gave way to a prolog, see node/claim.lua
-	*) complain "$SECONDS" ;; # of this shell
+	*) complain "$began" ;;
 	esac
 	exit "$RESULT"
 }

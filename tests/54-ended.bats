@@ -234,6 +234,42 @@ slurmd() {
 	[ "$(record check 'r.trigger .. r.status')" = healthunknown ]
 }
 
+@test "without a log that can be written: what ended the agent is recorded, the epilog's work done" {
+	local log
+	for log in /dev/null "$P"; do
+		rm -rf "$P/var/spool" "$P/var/lib"
+		ln -sfn "$log" "$LOG"
+		dies_in prolog "$KILL"
+		run -0 prolog
+		[ "$(record check 'r.text')" = "the prolog's agent was killed: out of memory, or by hand" ]
+		cp "$BATS_FILE_TMPDIR/agent.lua" "$AGENT"
+		prolog
+		dies_in epilog "$KILL"
+		run -0 epilog
+		[ "$(record job 'r.elapsed_s ~= nil')" = true ]
+	done
+	rm "$LOG"
+}
+
+@test "the wall clock is set in the prolog: the node is drained, or what ended the agent is told, as otherwise" {
+	local step clock=(LD_PRELOAD="$BATS_TEST_TMPDIR/clock.so")
+	gcc -shared -fPIC -DCLOCK_FILE="\"$P/clock\"" -o "$BATS_TEST_TMPDIR/clock.so" "$BATS_TEST_DIRNAME/faults/clock.c" -ldl
+	for step in 172800 -172800; do
+		agent_reset
+		policy "$base"
+		rm -f "$P/clock"
+		kernel stream "echo $step >$P/clock; $(says stream '"triad_gbs":61.3')"
+		run -1 prolog "${clock[@]}"
+		[ ! -s "$LOG" ] || run ! grep 'the agent' "$LOG"
+		[ "$(records check)" = 1 ]
+		epilog
+		rm -f "$P/clock"
+		kernel stream "echo $step >$P/clock; kill -KILL \$PPID; sleep 1"
+		run -0 prolog SLURM_JOB_ID=4712 "${clock[@]}"
+		[ "$(record check 'r.text')" = "the prolog's agent was killed: out of memory, or by hand" ]
+	done
+}
+
 # cgroup CONTROLLER SETTING...: a group (v1) with these; into $CGROUP
 cgroup() {
 	local setting

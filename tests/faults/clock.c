@@ -2,28 +2,30 @@
  * the machine's own clock is everybody's. Clocks of the boot go on as they are. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
+#ifndef CLOCK_FILE
+#define CLOCK_FILE "/etc/syscheck-faults-clock"
+#endif
+
+/* Read each time: a clock is set while processes run. */
 static long long offset_s(void)
 {
-	static int known;
-	static long long offset;
+	char text[32] = "";
+	int saved = errno, fd = open(CLOCK_FILE, O_RDONLY | O_CLOEXEC);
+	long long offset = 0;
 
-	if (!known) {
-		char text[32] = "";
-		int fd = open("/etc/syscheck-faults-clock", O_RDONLY | O_CLOEXEC);
-
-		if (fd >= 0) {
-			if (read(fd, text, sizeof text - 1) > 0)
-				offset = atoll(text);
-			close(fd);
-		}
-		known = 1;
+	if (fd >= 0) {
+		if (read(fd, text, sizeof text - 1) > 0)
+			offset = atoll(text);
+		close(fd);
 	}
+	errno = saved;
 	return offset;
 }
 

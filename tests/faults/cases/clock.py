@@ -60,6 +60,16 @@ def measuring(t, _, seconds):
     t.ends()
 
 
+@fault("the clock goes {} while a bad node is measured", each=STEPS)
+def measuring_bad(t, _, seconds):
+    prepare(t)
+    t.slow("n1", 25)
+    t.submit()
+    t.c.at("n1", "kernel")
+    step(t, seconds)
+    t.ends()
+
+
 @fault("the clock is {} off: a bad node", each=STEPS[:2])
 def bad(t, _, seconds):
     prepare(t)
