@@ -125,7 +125,7 @@ local function examine(node, alone, started)
    local m = mark.read(node, from.boot_id)
    local action, drained, answers
    if alone and mark.is_sent(node, m, begin_s) then
-      action, drained, answers = stage.settle(node, m, from.boot_id, { until_s = started / 1e9 + SETTLED_S })
+      action, drained, answers = stage.settle(node, from.boot_id, { until_s = started / 1e9 + SETTLED_S })
       m = mark.read(node, from.boot_id)
    end
    local settled = drained ~= nil

@@ -245,6 +245,23 @@ settles() {
 	done
 }
 
+@test "a drain that may stand: another check settles it while the health program waits its turn: left as that has it" {
+	policy 'mode = "enforce", lock = "'"$P"'/lock", limits = { triad_gbs = { min = 80 } }, health = { level = "none" }'
+	fake_slurm "case \"\$*\" in *state=drain*) exit 1 ;; esac"
+	run prolog
+	[ "$(mark r.sent)" = true ]
+	epilog
+	rm "$P/calls"
+	flock "$P/var/lib/syscheck/drain.lock" sleep 1 3>&- &
+	until ! flock -n "$P/var/lib/syscheck/drain.lock" true; do sleep 0.05; done
+	health 3>&- &
+	sleep 0.5
+	rm "$P/var/lib/syscheck/bad.json"
+	wait
+	[ ! -e "$P/var/lib/syscheck/bad.json" ]
+	[ ! -e "$P/calls" ]
+}
+
 @test "storm guard: the cap is used up: one call, not drained, told loudly, the job starts" {
 	others 28 IDLE
 	others 3 IDLE+DRAIN "$OURS"

@@ -80,7 +80,7 @@ end
 -- Asks Slurm, one check of this node at a time: a step back of one would pull the drain away
 -- under the other.
 -- @param text what to drain for; nil: only settles a drain that may be standing
--- @param begin function() -> mark, called when it is this check's turn
+-- @param begin function() -> mark, called when it is this check's turn; nil: there is nothing to ask
 -- @return drained as from drain.node; or nil and why it is not this check's turn
 local function ask(node, text, boot_id, options, begin)
    files.mkdir(node.state)
@@ -90,6 +90,12 @@ local function ask(node, text, boot_id, options, begin)
       return nil, "another check of this node is at it: " .. err
    end
    local m = begin()
+   if not m then
+      if fd then
+         uv.fs_close(fd)
+      end
+      return { action = "none" }
+   end
    options.open = m.sent
    function options.sending()
       mark.sending(node, m)
@@ -158,11 +164,11 @@ function stage.drain(node, found, m, boot_id, options)
 end
 
 --- Asks Slurm whether a drain of ours stands that got no answer, and whether it may.
--- @param m from mark.read, with `sent`
 -- @return action, drain details where there is news; whether slurmctld answered
-function stage.settle(node, m, boot_id, options)
+function stage.settle(node, boot_id, options)
    local drained, err = ask(node, nil, boot_id, options, function()
-      return m
+      local m = mark.read(node, boot_id) -- another check may have settled it meanwhile
+      return m and m.sent and m
    end)
    local action = drained and drained.action or "undecided"
    if action == "none" then

@@ -3,10 +3,10 @@ local process = require("syscheck.lib.process")
 
 local command = {}
 
---- Another of Slurm's commands: it is where scontrol is.
+--- Another of Slurm's commands: it is where scontrol is, whatever that one is called.
 -- @param scontrol of the policy
 function command.beside(scontrol, name)
-   return (scontrol:gsub("scontrol$", name))
+   return (scontrol:match("^.*/") or "") .. name
 end
 
 --- Calls one of Slurm's commands. Times come back in UTC.
