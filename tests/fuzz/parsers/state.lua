@@ -1,11 +1,12 @@
 -- node/*: what this node kept for itself between jobs, torn or damaged: the ledger, a job's begin, the last
--- snapshot, a drain's marker, a run and whom it met ("@@ PATH" begins a file).
+-- snapshot, a drain's marker, what it could not drain for, a run and whom it met ("@@ PATH" begins a file).
 local memory = require("tree_in_memory")
 local budget = require("syscheck.node.budget")
 local counters = require("syscheck.counters.deltas")
 local jobs = require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
 local log = require("syscheck.lib.log")
+local mark = require("syscheck.slurm.mark")
 local node = require("syscheck.node.node")
 local oracle = require("oracle")
 local policy = require("syscheck.policy.policy")
@@ -27,6 +28,9 @@ local function seeds()
       '@@ /s/drained.json\n{"reason":"syscheck: x","boot_id":"' .. BOOT .. '","passes":1,"fails":2,"next_s":5,"metrics":'
          .. '["triad_gbs"],"level":"quick","corrupt":false,"time":"2026-11-21T08:00:00Z"}\n@@ /scontrol\nNodeName=n1 '
          .. 'State=IDLE+DRAIN Reason=syscheck: x [root@2026-11-21T08:23:34]\n',
+      '@@ /s/bad.json\n{"reason":"triad 1 < 2 GB/s","boot_id":"' .. BOOT .. '","action":"undecided","sent":true,"tries":2,'
+         .. '"next_s":5,"level":"quick","check":"ab","metrics":[{"name":"triad_gbs","value":1,"limit":2}],"asked":'
+         .. '"2026-11-21T08:00:00Z","error":"x","full":{"name":"p","total":9,"taken":1,"cap":1},"corrupt":true}\n',
       '@@ /s/slurm.json\n{"conf":"/etc/slurm.conf"}\n',
    }
 end
@@ -116,6 +120,31 @@ local function look_at_marker(self)
    end
 end
 
+local FAIL = { confirmed = true, enforced = true, reason = "x", level = "quick", status = "fail", runs = { {} },
+   metrics = { { name = "triad_gbs", status = "fail", value = 1, limit = 2 } } }
+local PASS = { status = "pass", runs = { {} }, metrics = { { name = "triad_gbs", status = "pass" } } }
+
+local function look_at_mark(self)
+   for _, result in ipairs({ FAIL, PASS }) do
+      local m = mark.read(self, BOOT)
+      mark.is_sent(self, m, 100)
+      mark.is_open(self, m, 100)
+      mark.checked(self, m, result, 100)
+      local found = mark.finding(self, m, result, "cd", 100)
+      assert(found or result == PASS, "a finding that is lost")
+      if found then
+         m = mark.begin(self, found, mark.read(self, BOOT), BOOT, 100)
+         mark.sending(self, m)
+         mark.decided(self, m, { action = "undecided", open = true }, 100)
+         oracle.line(select(2, mark.standing(m, found.reason)).reason)
+      end
+      if m then
+         mark.looked(self, m, { action = "none" }, 100)
+         oracle.number(m.next_s, "next_s", -math.maxinteger, math.maxinteger)
+      end
+   end
+end
+
 local function run(input)
    memory.use(input)
    local self = here()
@@ -123,6 +152,7 @@ local function run(input)
    look_at_begin(self)
    look_at_run(self)
    look_at_marker(self)
+   look_at_mark(self)
    assert(self:slurm_conf() == nil or type(self:slurm_conf()) == "string", "slurm.conf's place")
 end
 
