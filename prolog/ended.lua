@@ -50,12 +50,14 @@ local function of_health(node, why)
    end
 end
 
--- The job's record is lost.
-local function of_epilog(node, why)
+-- The job's record is lost. It is over all the same: its begin would be another job's for a day.
+local function of_epilog(node, job, why)
    local record = records.new("loss", node, { config = {} }, counters.snapshot(node.root))
    record.class, record.problems = nil, nil
    record.lost_records, record.lost_bytes, record.reason = 1, 0, why
+   jobs.append_kept(node, jobs.read_begin(node, job.id))
    node:append(record)
+   jobs.forget_begin(node, job.id)
 end
 
 --- Records the end of a stage's agent.
@@ -69,7 +71,7 @@ function ended.main(get, name, why, options)
    end
    local node, job = stage.open_job(name, get, options)
    if job and name == "epilog" then
-      of_epilog(node, why)
+      of_epilog(node, job, why)
    elseif job then
       of_prolog(node, job, why, get)
    end

@@ -219,10 +219,14 @@ slurmd() {
 	# Where that fails, too, the loss is recorded.
 	cp "$P/share/syscheck/lua/syscheck/epilog.lua" "$P/epilog.keep"
 	echo 'error("broken")' >"$P/share/syscheck/lua/syscheck/epilog.lua"
-	run -0 epilog
+	prolog SLURM_JOB_ID=4712
+	run -0 epilog SLURM_JOB_ID=4712
 	cp "$P/epilog.keep" "$P/share/syscheck/lua/syscheck/epilog.lua"
 	[ "$(records job)" = 1 ]
 	[ "$(record loss '("%d %s"):format(r.lost_records, r.reason)')" = "1 the epilog's agent was killed: out of memory, or by hand" ]
+	# The job is over: the next one is measured.
+	prolog SLURM_JOB_ID=4713
+	[ "$(record check 'r.level')" = quick ]
 }
 
 @test "the health program's agent is killed each time: one record, a log line each" {
