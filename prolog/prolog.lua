@@ -8,7 +8,6 @@ local check = require("syscheck.measure.check")
 local counters = require("syscheck.hardware.snapshot")
 local claim = require("syscheck.node.claim")
 local environment = require("syscheck.slurm.environment")
-local files = require("syscheck.lib.files")
 local inventory = require("syscheck.hardware.inventory")
 local jobs = require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
@@ -41,7 +40,7 @@ local LEAVES_S = 5
 -- When the last call of Slurm ends, in seconds from the start.
 local function calls_end_s(node)
    local least = CALLS_END_S
-   local conf = slurmconf.parse(node:slurm_conf() or "/etc/slurm/slurm.conf", files.read)
+   local conf = node:read_slurm_conf()
    for _, key in ipairs(conf and { "PrologEpilogTimeout", "PrologTimeout" } or {}) do
       least = math.min(least, (slurmconf.seconds(conf, key) or math.huge) - LEAVES_S)
    end

@@ -156,6 +156,16 @@ settles() {
 	settles
 }
 
+@test "Slurm's own time-out holds at the end of a slurm.conf with a line for each of 10,000 nodes, too" {
+	scontrol 'exit 1'
+	printf 'NodeName=compute-dy-c5n18xlarge-%d CPUs=36 State=CLOUD Feature=dynamic,c5n.18xlarge,efa Weight=1000 RealMemory=186777\n' \
+		{1..12000} >"$P/slurm.conf"
+	echo 'PrologEpilogTimeout=9' >>"$P/slurm.conf"
+	run prolog SLURM_CONF="$P/slurm.conf"
+	undecided
+	[ "$(record check 'r.duration_s < 9')" = true ]
+}
+
 @test "scontrol fails, answers garbage, is missing: the job starts; it is settled by the next check" {
 	local script why
 	while IFS='|' read -r script why; do

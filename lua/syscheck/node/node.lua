@@ -166,6 +166,11 @@ local function conf_text(path)
    return files.read(path, MAX_CONF)
 end
 
+--- Slurm's configuration where this node knows it, parsed; or nil and why.
+function node:read_slurm_conf()
+   return slurmconf.parse(self:slurm_conf() or slurmconf.PLACES[1], conf_text)
+end
+
 --- The cluster's name, the same in every stage: what Slurm says, else what it said to the last
 -- prolog, else slurm.conf's (which Slurm, too, takes in small letters). Nobody is asked.
 -- @return name, or nil
