@@ -108,10 +108,11 @@ log() {
 }
 
 main() {
+	# bash itself ends with another code where it cannot start a process; and to Slurm one that a signal
+	# ends (systemd stops slurmd and all that it started) is a prolog or epilog that failed.
+	trap 'exit "$RESULT"' EXIT HUP INT QUIT PIPE TERM USR1 USR2
 	# Nothing that may be left behind holds slurmd's pipes: it reads them to their end.
 	exec </dev/null >/dev/null 2>&1
-	# bash itself ends with another code where it cannot start a process.
-	trap 'exit "$RESULT"' EXIT
 	# Slurm takes a prolog that the kernel killed for want of memory for a failed one.
 	read -r OOM_SCORE </proc/self/oom_score_adj
 	echo -1000 >/proc/self/oom_score_adj

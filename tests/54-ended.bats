@@ -274,6 +274,22 @@ slurmd() {
 	done
 }
 
+@test "a signal ends the entry, as when systemd stops slurmd and all that it started: no failed prolog, no failed epilog" {
+	local stage signal entry
+	for stage in prolog epilog; do
+		dies_in "$stage" 'io.open("'"$P"'/runs", "w"):close() require("luv").sleep(3000)'
+		for signal in TERM HUP USR1; do
+			rm -f "$P/runs"
+			SLURM_JOB_ID=4711 SLURMD_NODENAME=t1 "$P/libexec/syscheck/$stage" 3>&- &
+			entry=$!
+			eventually 10 test -e "$P/runs"
+			kill -"$signal" "$entry"
+			wait "$entry"
+		done
+		cp "$BATS_FILE_TMPDIR/agent.lua" "$AGENT"
+	done
+}
+
 # cgroup CONTROLLER SETTING...: a group (v1) with these; into $CGROUP
 cgroup() {
 	local setting
