@@ -100,6 +100,7 @@ def health(t, how):
     t.undo(child.wait)
     t.c.at("n1", "kernel")
     strike(t, t.c.find("n1", "health"), how)
+    child.wait()  # a job that begins ends it, in whatever state
     t.submit()
     t.ends()
 
