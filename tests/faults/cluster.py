@@ -221,6 +221,14 @@ class Cluster:
     def queue(self):
         return [int(i) for i in self.run("squeue", "-h", "-o", "%A").split()]
 
+    def saved(self, jobs):
+        """Waits until slurmctld has saved its state, at most once in 5 s: without that a kill loses what it knows
+        of jobs and nodes, which nothing on a node can help."""
+        for job in jobs:
+            self.run("scontrol", "update", "jobid=%d" % job, "comment=saved")
+        since = time.time()
+        wait("slurmctld has saved its state", 20, lambda: os.stat(self.dir + "/state/job_state").st_mtime > since)
+
     def is_queued(self, job):
         return int(job) in self.queue()
 

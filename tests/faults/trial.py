@@ -105,6 +105,8 @@ class Trial:
         counts["wrong_drains"] = len(self.wrong) + max(0, len(out) - cap)
         for node, state in self.wrong.items():
             self.notes.append("%s: %s" % (node, state))
+        if len(out) > cap:
+            self.notes += ["%s: %s" % one for one in self.c.out_of_service().items()]
         wait("no agent runs", 100, lambda: not any(self.c.measures(n) for n in self.c.nodes))
         log = self.c.log(self.log_from)
         self._records(counts, log)

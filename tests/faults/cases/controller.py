@@ -20,8 +20,11 @@ def answers(c):
     return c.run("scontrol", "ping", check=False, timeout=30).find("is UP") >= 0
 
 
-def begin(t, at):
-    """Submits, and waits for the moment."""
+def begin(t, at, saved=False):
+    """Submits, and waits for the moment; `saved`: and until slurmctld will know of it after a kill."""
+    if saved:
+        t.c.policy(t.bench.policy().replace("dgemm = { quick = 0.5 }", "dgemm = { quick = 8 }"))
+        t.undo(lambda: t.c.policy(t.bench.policy()))
     if at == AT[1]:
         for node in t.c.nodes:
             t.slow(node, 25)
@@ -32,8 +35,10 @@ def begin(t, at):
         t.submit()
         t.c.at("n1", "kernel")
     else:
-        t.submit(sleep=3)
+        t.submit(sleep=12 if saved else 3)
         t.c.at("n1", "step")
+    if saved:
+        t.c.saved(t.jobs)
 
 
 def settled(t, at):
@@ -54,7 +59,7 @@ def stopped(t, at):
 
 @fault("slurmctld killed, back after 20 s {}", each=AT)
 def killed(t, at):
-    begin(t, at)
+    begin(t, at, saved=True)
     t.c.kill(t.c.daemon("slurmctld"))
     t.undo(lambda: (t.c.start_slurmctld(), wait("slurmctld answers", 60, lambda: answers(t.c))))
     time.sleep(20)
@@ -179,7 +184,7 @@ def failover(t, at):
         backup.wait(30)
         c.run("scontrol", "reconfigure")
 
-    begin(t, at)
+    begin(t, at, saved=True)
     c.kill(c.daemon("slurmctld"))
     t.undo(back)
     wait("the backup answers", 60, lambda: c.run("squeue", check=False, timeout=60) != "")
