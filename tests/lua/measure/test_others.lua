@@ -15,7 +15,8 @@ TestProcesses = {}
 
 function TestProcesses:test_names_hold_anything()
    local p = process.parse(stat(7, ") R 1 (x\n", 2, 0x200040, 40, 3, 99))
-   lu.assertEquals(p, { name = ") R 1 (x\n", state = "R", parent = 2, flags = 0x200040, own = 40, children = 3, start = 99 })
+   lu.assertEquals(p, { name = ") R 1 (x\n", state = "R", parent = 2, flags = 0x200040, own = 40, children = 3,
+      start = 99 })
    for _, bad in ipairs({ "", "7", "7 (a) R 1", "7 (a R 1 2 3" }) do
       lu.assertNil(process.parse(bad))
    end
