@@ -100,6 +100,12 @@ local function around(root, cpu, all)
    return math.max(1, llc and #topology.parse_list(llc) or all), core ~= nil and #topology.parse_list(core) > 1
 end
 
+-- Seconds in which the kernel lost what it says. Older kernels do not say it.
+local function worked(result, seconds)
+   local s = result.worked_s
+   return type(s) == "number" and s > 0 and math.min(s, seconds) or seconds
+end
+
 -- What grew between two readings, of measured CPUs and of those beside them.
 local function compare(from, to, measured)
    local out = { measured = 0, beside = 0, interrupts = 0, stolen = {}, busy = {}, cpus = 0, all = 0 }
@@ -158,6 +164,7 @@ function others.finish(from, result, state, when)
    if e.cpus == 0 then
       return nil
    end
+   e.worked = worked(result, e.seconds)
    e.quota = math.max(0, to.quota - from.quota) / e.cpus / e.seconds
    e.stalled = from.stalled and to.stalled and math.max(0, to.stalled - from.stalled) / 1e6 / e.seconds or 0
    e.neighbours, e.smt = around(root, measured[1], e.all)

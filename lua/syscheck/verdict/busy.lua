@@ -69,8 +69,9 @@ end
 -- The kernel says what it lost because threads were not running (lost_pct, the mean of the
 -- measured CPUs, as its rate is their sum); of that, what a quota of our own took is not others'
 -- doing, and others took no more than the CPU time that they got. What runs beside the measured
--- CPUs takes memory bandwidth or a part of a core.
--- @param evidence { seconds, measured, beside (CPUs' worth of time of others on the measured
+-- CPUs takes memory bandwidth or a part of a core. All of that time may have been while the kernel
+-- worked, and none of it in its set-up, which takes up to half of the seconds.
+-- @param evidence { seconds, worked (s of them), measured, beside (CPUs' worth of time of others on the measured
 --   CPUs, and on each other one beyond what is normal there, summed), stolen (list of shares, by
 --   measured CPU), quota (share that cgroups' quotas took), stalled (share in which tasks
 --   waited for memory), cpus (measured), neighbours (CPUs of a last-level cache), smt, most }
@@ -86,8 +87,10 @@ function busy.loss(evidence, lost_pct, state, now)
    if is_own(e.most, state, now) then
       others = share(1 - e.most.cpus / math.max(e.measured + e.beside, e.most.cpus))
    end
-   local waited = math.min(lost_pct / 100 - e.quota, (e.measured / e.cpus + TICK_S / e.seconds) * others + e.stalled)
-   local beside = e.beside * others
+   local then_all = e.seconds / e.worked
+   local waited = math.min(lost_pct / 100 - e.quota,
+      then_all * ((e.measured / e.cpus + TICK_S / e.seconds) * others + e.stalled))
+   local beside = then_all * e.beside * others
    local shared = GREED * beside / (e.neighbours + beside) * math.min(1, e.neighbours / e.cpus)
    if e.smt then
       shared = math.max(shared, SMT_LOSS * math.min(1, beside / e.cpus))

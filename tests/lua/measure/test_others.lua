@@ -98,6 +98,21 @@ function TestOthers:test_what_others_used()
    lu.assertEquals({ said.cpu, said.steal_pct }, { 1, 0 })
 end
 
+-- It lost that in half of the time, and others used no CPU in the other half.
+function TestOthers:test_all_of_it_while_the_kernel_worked()
+   local function share(worked_s)
+      proc_stat({ 100 }, { 100 })
+      local from = others.begin(prepared.root)
+      proc_stat({ 150 }, { 150 })
+      return (finish(from, { cpus = "0-1", lost_pct = 50, lost_core_pct = 50, lost_cpu = 1, worked_s = worked_s }, 2))
+   end
+   lu.assertTrue(share(1) > 0.5)
+   for _, unknown in ipairs({ false, 0, -1, 2.5, "1" }) do
+      local all = share(unknown)
+      lu.assertTrue(all > 0.25 and all < 0.35)
+   end
+end
+
 function TestOthers:test_nobody_used_it()
    proc_stat({ 100 }, { 100 }, { 0 }, { 0 })
    local calm = { cpus = "0-1", lost_pct = 0.5, lost_core_pct = 1, lost_cpu = 0 }

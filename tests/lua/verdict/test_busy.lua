@@ -11,7 +11,7 @@ local STRESS = { comm = "stress-ng", pid = 4711, uid = 1000, cpus = 4 }
 
 -- A node of 8 CPUs that nobody else uses, all measured for 2 s.
 local function evidence(more)
-   local e = { seconds = 2, cpus = 8, measured = 0, beside = 0, stolen = {}, quota = 0, stalled = 0, neighbours = 8,
+   local e = { seconds = 2, worked = 2, cpus = 8, measured = 0, beside = 0, stolen = {}, quota = 0, stalled = 0, neighbours = 8,
       smt = false }
    for i = 1, 8 do
       e.stolen[i] = 0
@@ -37,6 +37,16 @@ end
 function TestLoss:test_a_thief_on_every_cpu()
    local share = loss({ measured = 4 }, 50)
    lu.assertTrue(share >= 0.5 and share < 0.6)
+end
+
+-- All others' time was in the half of the seconds in which the kernel worked.
+function TestLoss:test_a_thief_that_comes_with_the_measurement()
+   local share = loss({ measured = 3.2, worked = 1 }, 80)
+   lu.assertTrue(share >= 0.8 and share < 0.9)
+   -- Of one that was there all the time, what the kernel lost is known.
+   share = loss({ measured = 4, worked = 1 }, 50)
+   lu.assertTrue(share >= 0.5 and share < 0.6)
+   lu.assertTrue(loss({ beside = 4, smt = true, worked = 1 }, 0) > 0.6)
 end
 
 -- Each core works at its own pace: an eighth of a half.
