@@ -9,6 +9,9 @@ local processes = {}
 local MOST_S = 0.25
 local TICKS = 100 -- a second, see counters/cpu.lua
 local KTHREAD = 0x200000 -- PF_KTHREAD of linux/sched.h
+-- Users' accounts begin here (login.defs, systemd): what they leave in a service's cgroup (slurmd's
+-- without proctrack/cgroup, cron's, sshd's) is no service of the node.
+local FIRST_USER = 1000
 -- A process is named that has this share of what all others used.
 local LEAST = 0.2
 
@@ -52,7 +55,8 @@ function processes.since(before, after, most)
       local was = before[pid]
       was = was and was.start == now.start and was or { own = 0, children = 0 }
       -- More than there was CPU time: of a child that the first list did not reach.
-      local children = now.children - was.children - (ended[pid] or 0)
+      -- init's are whoever's parent has ended.
+      local children = pid == 1 and 0 or now.children - was.children - (ended[pid] or 0)
       local ticks = now.own - was.own + (children > 0 and children <= most and children or 0)
       if ticks > 0 then
          list[#list + 1] = { pid = pid, ticks = ticks, of = now }
@@ -66,15 +70,19 @@ end
 
 --- Whose a process is, by its cgroups.
 -- @param text of /proc/PID/cgroup, or nil
+-- @param uid its user, or nil
 -- @return "service" or nil, ID of the job
-function processes.of_cgroup(text)
+function processes.of_cgroup(text, uid)
    for line in (text or ""):gmatch("[^\n]+") do
       local job = line:match("/job_(%d+)%f[/\0]")
       if job then
          return nil, math.tointeger(tonumber(job))
       end
    end
-   return text and (text:find(":/system.slice/", 1, true) or text:find(":/init.scope", 1, true)) and "service" or nil
+   if not text or not uid or uid >= FIRST_USER then
+      return nil
+   end
+   return (text:find(":/system.slice/", 1, true) or text:find(":/init.scope", 1, true)) and "service" or nil
 end
 
 --- The one with the most, if it stands out.
@@ -89,13 +97,14 @@ function processes.most(root, list, seconds, cpus)
       return nil
    end
    local dir = ("%s/proc/%d"):format(root, first.pid)
-   local stat = uv.fs_stat(dir)
-   local out = { comm = (first.of.name:gsub("[^ -~]", "?")), pid = first.pid, uid = stat and stat.uid,
+   -- Its folder belongs to root where it may not be traced.
+   local uid = (files.read(dir .. "/status", 4096) or ""):match("\nUid:%s+(%d+)")
+   local out = { comm = (first.of.name:gsub("[^ -~]", "?")), pid = first.pid, uid = math.tointeger(tonumber(uid)),
       cpus = math.floor(1000 * used + 0.5) / 1000 }
    if (first.of.flags // KTHREAD) % 2 == 1 then
       out.kind = "kernel"
    else
-      out.kind, out.job = processes.of_cgroup(files.read(dir .. "/cgroup", 8192))
+      out.kind, out.job = processes.of_cgroup(files.read(dir .. "/cgroup", 8192), out.uid)
    end
    return out
 end

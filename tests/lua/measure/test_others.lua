@@ -15,7 +15,8 @@ TestProcesses = {}
 
 function TestProcesses:test_names_hold_anything()
    local p = process.parse(stat(7, ") R 1 (x\n", 2, 0x200040, 40, 3, 99))
-   lu.assertEquals(p, { name = ") R 1 (x\n", state = "R", parent = 2, flags = 0x200040, own = 40, children = 3, start = 99 })
+   lu.assertEquals(p, { name = ") R 1 (x\n", state = "R", parent = 2, flags = 0x200040, own = 40, children = 3,
+      start = 99 })
    for _, bad in ipairs({ "", "7", "7 (a) R 1", "7 (a R 1 2 3" }) do
       lu.assertNil(process.parse(bad))
    end
@@ -42,6 +43,9 @@ function TestProcesses:test_time_since()
    end
    -- Of init's 900, it is not known when: 11's parent has it.
    lu.assertEquals(found, { { 13, 30 }, { 10, 21 }, { 12, 2 } })
+   -- Whose children init has waited for, nobody knows: it is no busy service.
+   lu.assertEquals(processes.since(list({ [1] = stat(1, "systemd", 0, 0, 5, 1000, 1) }),
+      list({ [1] = stat(1, "systemd", 0, 0, 5, 1090, 1) }), 100), {})
 end
 
 function TestProcesses:test_whose_it_is()
@@ -54,10 +58,13 @@ function TestProcesses:test_whose_it_is()
       ["0::/user.slice/job_x\n"] = {},
       [""] = {},
    }) do
-      local kind, job = processes.of_cgroup(text)
+      local kind, job = processes.of_cgroup(text, 0)
       lu.assertEquals({ kind, job }, want, text)
+      -- A user's process in a service's cgroup (cron, sshd, slurmd without proctrack/cgroup) is no service.
+      lu.assertEquals({ processes.of_cgroup(text, 1000) }, { nil, want[2] }, text)
+      lu.assertEquals({ processes.of_cgroup(text, nil) }, { nil, want[2] }, text)
    end
-   lu.assertEquals({ processes.of_cgroup(nil) }, {})
+   lu.assertEquals({ processes.of_cgroup(nil, 0) }, {})
 end
 
 function TestProcesses:test_the_most_of_this_machine()
@@ -66,6 +73,20 @@ function TestProcesses:test_the_most_of_this_machine()
    lu.assertNil(before[require("luv").os_getpid()])
    -- Nobody stands out where nobody has a fifth.
    lu.assertNil(processes.most(root, processes.since(before, before, 100), 1, 1))
+end
+
+TestMost = { setUp = prepared.setUp, tearDown = prepared.tearDown }
+
+function TestMost:test_a_users_process_that_slurmd_s_service_holds()
+   prepared.put("/proc/77/cgroup", "0::/system.slice/slurmd.service\n")
+   prepared.put("/proc/77/stat", stat(77, "a.out", 1, 0, 200, 0, 9))
+   local function most(uid)
+      prepared.put("/proc/77/status", ("Name:\ta.out\nUid:\t%d\t0\t0\t0\n"):format(uid))
+      local one = processes.most(prepared.root, processes.since({}, processes.list(prepared.root), 400), 2, 1)
+      return { one.uid, one.kind }
+   end
+   lu.assertEquals(most(1234), { 1234 })
+   lu.assertEquals(most(0), { 0, "service" })
 end
 
 TestOthers = { setUp = prepared.setUp, tearDown = prepared.tearDown }

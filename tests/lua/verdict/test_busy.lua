@@ -11,8 +11,8 @@ local STRESS = { comm = "stress-ng", pid = 4711, uid = 1000, cpus = 4 }
 
 -- A node of 8 CPUs that nobody else uses, all measured for 2 s.
 local function evidence(more)
-   local e = { seconds = 2, worked = 2, cpus = 8, measured = 0, beside = 0, stolen = {}, quota = 0, stalled = 0, neighbours = 8,
-      smt = false }
+   local e = { seconds = 2, worked = 2, cpus = 8, measured = 0, beside = 0, stolen = {}, quota = 0, stalled = 0,
+      neighbours = 8, smt = false }
    for i = 1, 8 do
       e.stolen[i] = 0
    end
