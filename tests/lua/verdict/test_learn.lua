@@ -105,6 +105,27 @@ function TestSpread:test_one_population_is_not_two()
    lu.assertNil(spread.split({ 100 }))
 end
 
+-- Right after its installation a site has two checks of a node: the tolerance is not the tighter for it.
+function TestSpread:test_few_checks_of_many_nodes()
+   math.randomseed(1)
+   local function normal()
+      return math.sqrt(-2 * math.log(1 - math.random())) * math.cos(2 * math.pi * math.random())
+   end
+   for n, want in ipairs({ 1, 0.5, 0.4487, 0.2982, 0.2868 }) do
+      lu.assertAlmostEquals(spread.of_median(n) / want, 1, 0.04)
+   end
+   for _, checks in ipairs({ 2, 3, 4 }) do
+      local list = {}
+      for i = 1, 300 do
+         local node = 100 + 2.5 * normal()
+         for _ = 1, checks do
+            list[#list + 1] = check("n" .. i, node + 5 * normal())
+         end
+      end
+      lu.assertTrue(triad_of(list).tolerance_pct > 0.97 * spread.tolerance(2.5, 5), checks)
+   end
+end
+
 function TestSpread:test_run_noise_is_told_from_offset_and_drift()
    local rising = {}
    for i = 1, 64 do
