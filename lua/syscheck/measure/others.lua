@@ -83,9 +83,12 @@ end
 -- @param root of node.open
 -- @param watch whether to look at processes, too: it costs up to a quarter of a second
 function others.begin(root, watch)
-   local list = watch and processes.list(root) or nil
+   local list, at
+   if watch then
+      list, at = processes.list(root)
+   end
    local from = now(root)
-   from.root, from.list = root, list
+   from.root, from.list, from.list_at = root, list, at
    return from
 end
 
@@ -138,7 +141,7 @@ local function most_of(from, root, e)
       return nil
    end
    local used = e.measured + e.beside
-   local since = processes.since(from.list, processes.list(root), e.seconds * TICKS * e.all)
+   local since = processes.since(from.list, processes.list(root), e.seconds * TICKS * e.all, from.list_at)
    local most = processes.most(root, since, e.seconds, used)
    if e.interrupts >= 0.2 * used and e.interrupts > (most and most.cpus or 0) then
       return { kind = "interrupts", cpus = rounded(e.interrupts) }

@@ -12,12 +12,16 @@ local KTHREAD = 0x200000 -- PF_KTHREAD of linux/sched.h
 -- Users' accounts begin here (login.defs, systemd): what they leave in a service's cgroup (slurmd's
 -- without proctrack/cgroup, cron's, sshd's) is no service of the node.
 local FIRST_USER = 1000
+-- Generations that end together and are looked through for who is left. A list is not read at one moment,
+-- so that parents may even be each other's.
+local GENERATIONS = 32
 -- A process is named that has this share of what all others used.
 local LEAST = 0.2
 
---- @return { [pid] = see process.parse }
+--- @return { [pid] = see process.parse }; when it was begun, in ticks since boot
 function processes.list(root)
    local until_ns, all = uv.hrtime() + MOST_S * 1e9, {}
+   local uptime = tonumber((files.read(root .. "/proc/uptime", 64) or ""):match("^[%d.]+")) or 0
    local scan, me = uv.fs_scandir(root .. "/proc"), uv.os_getpid()
    while scan and uv.hrtime() < until_ns do
       local name = uv.fs_scandir_next(scan)
@@ -29,22 +33,23 @@ function processes.list(root)
          all[pid] = process.parse(files.read(("%s/proc/%d/stat"):format(root, pid), 1024))
       end
    end
-   return all
+   return all, math.floor(uptime * TICKS)
 end
 
 --- CPU time of each since an earlier list, of children that ended meanwhile, too: theirs is
 -- their parent's.
 -- @param most ticks that there were on all CPUs
+-- @param at when the earlier list was begun: what is older and not in it was not reached then
 -- @return list of { pid, ticks, of = see process.parse }, most first
-function processes.since(before, after, most)
+function processes.since(before, after, most, at)
    local function lives(pid)
       return after[pid] and after[pid].start == before[pid].start
    end
    local ended = {} -- of who is left: ticks that what ended below it had at the first list
    for pid, was in pairs(before) do
       local heir = was.parent
-      while before[heir] and not lives(heir) and heir ~= pid do
-         heir = before[heir].parent
+      for _ = 1, GENERATIONS do
+         heir = before[heir] and not lives(heir) and before[heir].parent or heir
       end
       if not lives(pid) then
          ended[heir] = (ended[heir] or 0) + was.own + was.children
@@ -53,7 +58,7 @@ function processes.since(before, after, most)
    local list = {}
    for pid, now in pairs(after) do
       local was = before[pid]
-      was = was and was.start == now.start and was or { own = 0, children = 0 }
+      was = was and was.start == now.start and was or now.start >= at and { own = 0, children = 0 } or now
       -- More than there was CPU time: of a child that the first list did not reach.
       -- init's are whoever's parent has ended.
       local children = pid == 1 and 0 or now.children - was.children - (ended[pid] or 0)

@@ -38,14 +38,25 @@ function TestProcesses:test_time_since()
    local after = list({ [1] = stat(1, "init", 0, 0, 5, 1900, 1), [10] = stat(10, "make", 1, 0, 4, 190, 5),
       [12] = stat(12, "new", 1, 0, 2, 0, 50), [13] = stat(13, "cc", 10, 0, 30, 0, 51) })
    local found = {}
-   for i, one in ipairs(processes.since(before, after, 100)) do
+   for i, one in ipairs(processes.since(before, after, 100, 40)) do
       found[i] = { one.pid, one.ticks }
    end
    -- Of init's 900, it is not known when: 11's parent has it.
    lu.assertEquals(found, { { 13, 30 }, { 10, 21 }, { 12, 2 } })
    -- Whose children init has waited for, nobody knows: it is no busy service.
    lu.assertEquals(processes.since(list({ [1] = stat(1, "systemd", 0, 0, 5, 1000, 1) }),
-      list({ [1] = stat(1, "systemd", 0, 0, 5, 1090, 1) }), 100), {})
+      list({ [1] = stat(1, "systemd", 0, 0, 5, 1090, 1) }), 100, 40), {})
+   -- A daemon that the first list did not reach has not used all of its life's time since.
+   lu.assertEquals(processes.since({}, list({ [3000] = stat(3000, "slurmd", 1, 0, 900000, 500, 39) }), 100, 40), {})
+end
+
+-- Whoever's processes they are, they cost a prolog no time: a long chain, and two that are each other's parents.
+function TestProcesses:test_who_is_left_is_not_looked_for_without_end()
+   local before = { [2] = process.parse(stat(2, "a", 3, 0, 1, 0, 1)), [3] = process.parse(stat(3, "b", 2, 0, 1, 0, 1)) }
+   for pid = 4, 5000 do
+      before[pid] = process.parse(stat(pid, "c", pid - 1, 0, 1, 0, 1))
+   end
+   lu.assertEquals(processes.since(before, {}, 100, 1), {})
 end
 
 function TestProcesses:test_whose_it_is()
@@ -72,7 +83,7 @@ function TestProcesses:test_the_most_of_this_machine()
    lu.assertNotNil(before[1])
    lu.assertNil(before[require("luv").os_getpid()])
    -- Nobody stands out where nobody has a fifth.
-   lu.assertNil(processes.most(root, processes.since(before, before, 100), 1, 1))
+   lu.assertNil(processes.most(root, processes.since(before, before, 100, 0), 1, 1))
 end
 
 TestMost = { setUp = prepared.setUp, tearDown = prepared.tearDown }
@@ -82,7 +93,7 @@ function TestMost:test_a_users_process_that_slurmd_s_service_holds()
    prepared.put("/proc/77/stat", stat(77, "a.out", 1, 0, 200, 0, 9))
    local function most(uid)
       prepared.put("/proc/77/status", ("Name:\ta.out\nUid:\t%d\t0\t0\t0\n"):format(uid))
-      local one = processes.most(prepared.root, processes.since({}, processes.list(prepared.root), 400), 2, 1)
+      local one = processes.most(prepared.root, processes.since({}, processes.list(prepared.root), 400, 0), 2, 1)
       return { one.uid, one.kind }
    end
    lu.assertEquals(most(1234), { 1234 })
