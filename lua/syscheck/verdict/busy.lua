@@ -7,6 +7,8 @@ local LEAST = 0.02
 -- A node is busy where every measurement of a check may have lost so much, or others had so
 -- many CPUs.
 local BUSY, BUSY_CPUS = 0.05, 0.5
+-- Less than this is not what keeps it busy: a hypervisor does, or a lack of memory. Never 0, which is no finding.
+local SOME_CPUS, LEAST_CPUS = 0.05, 0.01
 -- Busy stays: so many checks in a row, over so long.
 local CHECKS, STAYS_S = 3, 600
 
@@ -162,7 +164,8 @@ function busy.follow(state, list, now)
       return nil
    end
    local before = known(state, most, now)
-   local new = { boot_id = now.boot_id, key = busy.key(most), cpus = seen.cpus, most = most,
+   local new = { boot_id = now.boot_id, key = busy.key(most), most = most,
+      cpus = math.max(seen.cpus, LEAST_CPUS),
       first_s = before and before.first_s or now.s, since = before and before.since or now.time,
       checks = before and before.checks + 1 or 1 }
    new.stays = stays(new.checks, new.first_s, now)
@@ -176,7 +179,8 @@ function busy.finding(state, alone)
    if not state then
       return nil
    end
-   local used = ("others use %.1f CPUs"):format(state.cpus)
+   local used = state.cpus >= SOME_CPUS and ("others use %.1f CPUs"):format(state.cpus)
+      or "held up by what uses no CPU time here (a hypervisor, a lack of memory)"
    if state.most and state.most.job and alone then
       return ("leftover processes of job %d: %s, most %s"):format(state.most.job, used, who(state.most))
    elseif state.stays then

@@ -205,6 +205,20 @@ function TestFollow:test_it_stays_after_three_checks_in_ten_minutes()
    lu.assertNil(busy.finding(nil, true))
 end
 
+-- A hypervisor's others use no CPU time of this machine.
+function TestFollow:test_what_a_hypervisor_keeps_busy_is_found_too()
+   local state
+   for s = 0, 1200, 400 do
+      state = busy.follow(state, { { loss = 0.3, others = { loss_pct = 30, cpus = 0, steal_pct = 20 } } },
+         { boot_id = "b", s = s, time = "t" .. s })
+   end
+   local text = busy.finding(state, true)
+   lu.assertEquals(text, "busy for 4 checks, since t0: held up by what uses no CPU time here (a hypervisor, "
+      .. "a lack of memory)")
+   lu.assertEquals(verdict.rate({ others_cpus = { value = state.cpus, text = text } },
+      verdict.limits(policy.default(), "c")).status, "warn")
+end
+
 function TestFollow:test_what_an_ended_job_left()
    local state = check(nil, 0, { 0.4 }, { comm = "a.out", pid = 12, uid = 1000, job = 17, cpus = 0.5 })
    lu.assertEquals(busy.finding(state, true),
