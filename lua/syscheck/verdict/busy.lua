@@ -71,8 +71,8 @@ end
 -- The kernel says what it lost because threads were not running (lost_pct, the mean of the
 -- measured CPUs, as its rate is their sum); of that, what a quota of our own took is not others'
 -- doing, and others took no more than the CPU time that they got. What runs beside the measured
--- CPUs takes memory bandwidth or a part of a core. All of that time may have been while the kernel
--- worked, and none of it in its set-up, which takes up to half of the seconds.
+-- CPUs takes memory bandwidth or a part of a core. All of the time on measured CPUs may have been while
+-- the kernel worked, and none of it in its set-up, which takes up to half of the seconds.
 -- @param evidence { seconds, worked (s of them), measured, beside (CPUs' worth of time of others on the measured
 --   CPUs, and on each other one beyond what is normal there, summed), stolen (list of shares, by
 --   measured CPU), quota (share that cgroups' quotas took), stalled (share in which tasks
@@ -92,11 +92,10 @@ function busy.loss(evidence, lost_pct, state, now)
    local then_all = e.seconds / e.worked
    local waited = math.min(lost_pct / 100 - e.quota,
       then_all * ((e.measured / e.cpus + TICK_S / e.seconds) * others + e.stalled))
-   local beside = then_all * e.beside * others
-   local shared = GREED * beside / (e.neighbours + beside) * math.min(1, e.neighbours / e.cpus)
-   if e.smt then
-      shared = math.max(shared, SMT_LOSS * math.min(1, beside / e.cpus))
-   end
+   local beside = e.beside * others
+   -- The other thread of a core draws on its core's share, no more; a core beside them has one of its own.
+   local shared = e.smt and SMT_LOSS * math.min(1, GREED * beside / e.cpus)
+      or GREED * beside / (e.neighbours + beside) * math.min(1, e.neighbours / e.cpus)
    -- Whom a hypervisor gives CPU time has a share of core and caches, too.
    shared = math.max(shared, math.min(SMT_LOSS, 2 * stolen))
    shared = math.max(shared, REFILL * share(waited))

@@ -46,7 +46,6 @@ function TestLoss:test_a_thief_that_comes_with_the_measurement()
    -- Of one that was there all the time, what the kernel lost is known.
    share = loss({ measured = 4, worked = 1 }, 50)
    lu.assertTrue(share >= 0.5 and share < 0.6)
-   lu.assertTrue(loss({ beside = 4, smt = true, worked = 1 }, 0) > 0.6)
 end
 
 -- Each core works at its own pace: an eighth of a half.
@@ -75,6 +74,12 @@ function TestLoss:test_beside_the_measured_cpus()
    -- The other threads of all measured cores.
    lu.assertTrue(loss({ beside = 8, smt = true }, 0) > 0.6)
    lu.assertTrue(loss({ beside = 0.1, smt = true }, 0) < 0.1)
+   -- 8 stray processes on 64 cores with two threads each do not excuse a node that is 20 % slow, whatever
+   -- caches there are.
+   for _, neighbours in ipairs({ 16, 64, 128 }) do
+      local few = loss({ cpus = 64, beside = 8, smt = true, neighbours = neighbours }, 0)
+      lu.assertTrue(few > 2 / 3 * 8 / 64 and few < 0.2, neighbours)
+   end
 end
 
 function TestLoss:test_a_hypervisor()
