@@ -40,12 +40,13 @@ local function read_cpus(root)
    return cpus
 end
 
--- Directories of this process' cgroups that count what a quota took, up to the root.
+-- Files of this process' cgroups that count what a quota took, up to the root, which in a container is its own.
 local function quota_files(root)
    local list = {}
    for id, names, path in (files.read(root .. "/proc/self/cgroup") or ""):gmatch("(%d+):([^:\n]*):([^\n]*)\n") do
       local top = id == "0" and "/sys/fs/cgroup" or (names:find("%f[%w]cpu%f[^%w]") and "/sys/fs/cgroup/" .. names)
-      while top and path ~= "" and path ~= "/" and #list < LEVELS do
+      path = path ~= "/" and path or ""
+      while top and path and #list < LEVELS do
          list[#list + 1] = root .. top .. path .. "/cpu.stat"
          path = path:match("^(.*)/[^/]*$")
       end

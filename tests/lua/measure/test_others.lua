@@ -164,6 +164,17 @@ function TestOthers:test_a_quota_of_our_own()
    lu.assertTrue((finish(from, RESULT, 2)) < 0.05)
 end
 
+-- Its cgroup is the root that it sees.
+function TestOthers:test_a_quota_of_a_container()
+   proc_stat({ 100 }, { 100 })
+   prepared.put("/proc/self/cgroup", "0::/\n")
+   prepared.put("/sys/fs/cgroup/cpu.stat", "usage_usec 1\nthrottled_usec 0\n")
+   local from = others.begin(prepared.root)
+   proc_stat({ 300 }, { 300 })
+   prepared.put("/sys/fs/cgroup/cpu.stat", "usage_usec 1\nthrottled_usec 1980000\n")
+   lu.assertTrue((finish(from, RESULT, 2)) < 0.05)
+end
+
 function TestOthers:test_interrupts_are_named()
    proc_stat({ 100 }, { 100 })
    local from = others.begin(prepared.root, true)
