@@ -272,7 +272,9 @@ local function metric_of(nodes, name)
       median = m,
       mad_pct = math.min(100, mad),
       run_pct = within and math.min(100, within),
-      tolerance_pct = spread.tolerance(between, within or 0, #kept),
+      -- Dips widen it as far as a limit may be at all: a node that is as slow has to be found.
+      tolerance_pct = math.max(spread.tolerance(between, within or 0, #kept),
+         math.min(spread.dips(lists, m, metrics.BY_NAME[name].better), 100 * baseline.MAX_TOLERANCE)),
       n = n,
       nodes = #kept,
       dropped = #dropped,
