@@ -1,6 +1,7 @@
 """slurmctld stopped, killed, restarted, refusing, slow, failing over; munge away."""
 
 import os
+import re
 import signal
 import time
 
@@ -17,7 +18,7 @@ SILENT_S = 50
 
 
 def answers(c):
-    return c.run("scontrol", "ping", check=False, timeout=30).find("is UP") >= 0
+    return re.search(r"\(primary\).* is UP", c.run("scontrol", "ping", check=False, timeout=30)) is not None
 
 
 def begin(t, at, saved=False):
@@ -66,14 +67,18 @@ def killed(t, at):
     settled(t, at)
 
 
+def restart(c):
+    pid = c.daemon("slurmctld")
+    c.kill(pid, signal.SIGTERM)
+    wait("slurmctld ends", 30, lambda: not os.path.exists("/proc/%d/exe" % pid) or gone(pid))
+    c.start_slurmctld()
+
+
 @fault("slurmctld restarted {}", each=AT)
 def restarted(t, at):
     begin(t, at)
-    pid = t.c.daemon("slurmctld")
-    t.c.kill(pid, signal.SIGTERM)
     t.undo(lambda: wait("slurmctld answers", 60, lambda: answers(t.c)))
-    wait("slurmctld ends", 30, lambda: not os.path.exists("/proc/%d/exe" % pid) or gone(pid))
-    t.c.start_slurmctld()
+    restart(t.c)
     settled(t, at)
 
 
@@ -173,6 +178,8 @@ def failover(t, at):
     # Slurm asks the second controller after SlurmctldTimeout.
     more = conf.replace("SlurmctldPort=", "SlurmctldHost=n3(%s)\nSlurmctldTimeout=5\nSlurmctldPort=" % address, 1)
     put(c.env["SLURM_CONF"], more)
+    restart(c)  # one that began alone writes no heartbeat, and its backup takes over at once
+    wait("slurmctld answers", 60, lambda: answers(c))
     c.run("scontrol", "reconfigure")
     backup = c.start_daemon("slurmctld.backup", "slurmctld", "-D", node="n3")
 
