@@ -146,7 +146,7 @@ def table(rows):
             continue
         told = row["told"][0] if row["told"] else ""
         told = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z? ?", "", told).replace("|", "/")
-        lines.append("| %s | %s | %s |" % (row["fault"], " | ".join(str(row[k]) for k in COUNTS[:6]), told[:160]))
+        lines.append("| %s | %s | %s |" % (row["fault"], " | ".join(str(row.get(k, "")) for k in COUNTS[:6]), told[:160]))
     return "\n".join(lines) + "\n"
 
 
@@ -173,7 +173,7 @@ def main():
             if "not_done" in row:
                 text = "NOT DONE: " + row["not_done"]
             else:
-                text = " ".join("%s %s" % (k, row[k]) for k in COUNTS if row[k]) or "as it should"
+                text = " ".join("%s %s" % (k, row[k]) for k in COUNTS if row.get(k)) or "as it should"
             print("%d/%d %-60s %6.1f s  %s" % (i, len(chosen), fault.name, row.get("seconds", 0), text), flush=True)
             for note in row.get("notes", []):
                 print("      " + note, flush=True)
@@ -181,7 +181,7 @@ def main():
         bench.broken()
     done = [r for r in rows if "not_done" not in r]
     result = {"faults": len(done), "not_done": len(rows) - len(done)}
-    result.update({k: sum(r[k] for r in done) for k in COUNTS})
+    result.update({k: sum(r.get(k, 0) for r in done) for k in COUNTS})
     result["cases"] = rows
     if args.json:
         os.makedirs(os.path.dirname(os.path.abspath(args.json)), exist_ok=True)
