@@ -5,6 +5,7 @@ local printable = require("syscheck.lib.printable")
 local jobid = {}
 
 local MAX = 4294967295 -- Slurm's are 32 bits
+local LONGEST = 32 -- two numbers need 21; ask takes what any user types
 local FORMS = "4711, 123_4 (array task) or 123+1 (component of a heterogeneous job)"
 
 local function number(digits)
@@ -15,8 +16,8 @@ end
 --- @return { kind = "job" | "array" | "het", id, part = task or offset, text = as Slurm
 --   writes it }; or nil and what would be right, without prefix
 function jobid.parse(text)
-   local id, mark, part = text:match("^(%d+)([_+]?)(%d*)$")
-   local n, p = id and number(id), part and part ~= "" and number(part) or nil
+   local id, mark, part = text:sub(1, LONGEST):match("^(%d+)([_+]?)(%d*)$")
+   local n, p = id and #text <= LONGEST and number(id), part and part ~= "" and number(part) or nil
    if n and mark == "" and part == "" then
       return { kind = "job", id = n, text = ("%d"):format(n) }
    elseif n and p and mark ~= "" then

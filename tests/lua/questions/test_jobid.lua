@@ -1,5 +1,6 @@
 -- Job IDs as people type them.
-package.path = "lua/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+local cost = require("cost")
 local lu = require("luaunit")
 local jobid = require("syscheck.questions.jobid")
 
@@ -21,6 +22,13 @@ function TestJobId:test_anything_else()
       lu.assertNil(id, text)
       lu.assertStrMatches(err, "job ID must be one like 4711, [ -~]+")
    end
+end
+
+-- Through sudo any user types it: 100 kB took a minute.
+function TestJobId:test_long_ones_cost_no_more_than_short_ones()
+   lu.assertNil(jobid.parse(("0"):rep(40) .. "1"))
+   local short, long = cost(jobid.parse, ("9"):rep(1000) .. "x"), cost(jobid.parse, ("9"):rep(64000) .. "x")
+   lu.assertTrue(long < 100 * math.max(short, 1e-5), ("%g, %g s"):format(short, long))
 end
 
 function TestJobId:test_labels_and_matches()
