@@ -250,7 +250,7 @@ local function main(name, ...)
       local full = err
       if not ran_away and not err:find("grows", 1, true) then
          input = smaller(parser, input, kind)
-         full = select(2, xpcall(parser.run, where, input))
+         full = select(2, xpcall(parser.run, where, input)) or err
       end
       local path = ("%s/findings/lua-%s-%s"):format(out, name, hash(kind))
       write(path, input)
