@@ -2,7 +2,7 @@
 
 from collections import namedtuple
 
-# do(trial); tells: the log must have a line about it; alone: do(bench) makes its own
+# do(trial); tells: the log must have an error, or, a pattern, such a one; alone: do(bench) makes its own
 # cluster and returns its row.
 Fault = namedtuple("Fault", "group name do tells alone")
 

@@ -141,6 +141,13 @@ class TestTrial(unittest.TestCase):
         self.c.unshipped = True
         self.counts(lost=2)
 
+    def test_that_a_node_was_drained_does_not_tell_that_an_agent_died(self):
+        self.t.tells = "error: the agent (was|did not end)"
+        self.c.text = "2026-11-22T10:00:00Z n1 prolog: job 1: error: drained: syscheck: dgemm 2 < 6 GFLOP/s\n"
+        self.counts(untold=1)
+        self.c.text += "2026-11-22T10:00:00Z n1 prolog: job 1: error: the agent was killed: out of memory, or by hand\n"
+        self.counts()
+
 
 if __name__ == "__main__":
     unittest.main()

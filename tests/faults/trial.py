@@ -56,7 +56,7 @@ class Trial:
         self.undos = []
         self.quotas = []
         self.log_from = cluster.log_size()
-        self.tells = False
+        self.tells = False  # the log has to have an error, or one that a pattern is found in
         self.silent = False  # a command failed without a word
         self.wrong_value = False  # a record holds what did not happen
         self.cap = None  # of bad nodes, how many the storm guard lets out; None: all
@@ -134,7 +134,8 @@ class Trial:
         log = self.c.log(self.log_from)
         self._records(counts, log)
         told = [re.sub(r"^\S+ (\S+ )?", "", line) for line in log.splitlines() if "error: " in line or "warn" in line]
-        if self.silent or self.tells and not told:
+        pattern = self.tells if isinstance(self.tells, str) else ""
+        if self.silent or self.tells and not any(re.search(pattern, line) for line in told):
             counts["untold"] = 1
         if self.wrong_value:
             counts["lost"] += 1
