@@ -54,7 +54,6 @@ class Trial:
         self.restarts = {}  # of a job, as slurmctld counts them
         self.wrong = {}  # healthy node -> state and reason
         self.undos = []
-        self.quotas = []
         self.log_from = cluster.log_size()
         self.tells = False  # the log has to have an error, or one that a pattern is found in
         self.silent = False  # a command failed without a word
@@ -78,7 +77,6 @@ class Trial:
     def slow(self, node, percent):
         """A CPU quota. A node at 70 % or less is bad."""
         self.c.tool("slow", node, str(percent))
-        self.quotas.append(node)
         if percent <= 70:
             self.bad.add(node)
 
