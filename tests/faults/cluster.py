@@ -24,15 +24,19 @@ class Failed(Exception):
     """The fault could not be done: neither good nor bad is known of it."""
 
 
+class Late(Failed):
+    """What was waited for did not come."""
+
+
 def wait(what, seconds, condition):
-    """Waits until condition() is true and returns what it is; Failed after so many seconds."""
+    """Waits until condition() is true and returns what it is; Late after so many seconds."""
     end = time.monotonic() + seconds
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise Failed("not within %g s: %s" % (seconds, what))
+            raise Late("not within %g s: %s" % (seconds, what))
         time.sleep(0.05)
 
 
