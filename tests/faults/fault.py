@@ -2,15 +2,9 @@
 
 from collections import namedtuple
 
-<<<<<<< HEAD
-# name: template, in which `words` stand; do(trial); tells: the log must have a line about it;
-# alone: do(bench) makes its own cluster and returns its row.
+# name: template, in which `words` stand; do(trial); tells: the log must have an error, or, a pattern, such
+# a one; alone: do(bench) makes its own cluster and returns its row.
 Fault = namedtuple("Fault", "group name do tells alone template words")
-=======
-# do(trial); tells: the log must have an error, or, a pattern, such a one; alone: do(bench) makes its own
-# cluster and returns its row.
-Fault = namedtuple("Fault", "group name do tells alone")
->>>>>>> rev-store
 
 
 def register(faults, group):

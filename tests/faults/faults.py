@@ -139,7 +139,6 @@ def do(bench, fault):
 
 
 def table(rows):
-<<<<<<< HEAD
     """A line for each template, its numbers summed."""
     lines = ["| fault | done | " + " | ".join(name.replace("_", " ") for name in COUNTS) + " | what the log says, of one |",
              "|---" * (len(COUNTS) + 3) + "|"]
@@ -150,17 +149,7 @@ def table(rows):
         told = next((row["told"][0] for row in done if row["told"]), "")
         told = re.sub(r"/\S*/(?=c/|store.db|dest)", ".../", told).replace("|", "/")
         lines.append("| %s | %d of %d | %s | %s |" % (template.format(*words), len(done), len(group),
-                     " | ".join(str(sum(row[name] for row in done)) for name in COUNTS), told[:160]))
-=======
-    lines = ["| fault | wrong | missed | held | late | lost | doubled | what the log says |", "|---|---|---|---|---|---|---|---|"]
-    for row in rows:
-        if "not_done" in row:
-            lines.append("| %s | not done: %s |" % (row["fault"], row["not_done"]))
-            continue
-        told = row["told"][0] if row["told"] else ""
-        told = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z? ?", "", told).replace("|", "/")
-        lines.append("| %s | %s | %s |" % (row["fault"], " | ".join(str(row.get(k, "")) for k in COUNTS[:6]), told[:160]))
->>>>>>> rev-store
+                     " | ".join(str(sum(row.get(name, 0) for row in done)) for name in COUNTS), told[:160]))
     return "\n".join(lines) + "\n"
 
 
