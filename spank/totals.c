@@ -77,6 +77,16 @@ static void merge_outer(struct totals *sum, const struct totals *more)
 	sum->outer_begin = more->outer_begin;
 }
 
+/* Who suspends a job stops all its steps. One step may be stopped by its user and the job goes on, so that the
+ * batch step's, which is there all the time, counts; else the longest. */
+static void merge_stopped(struct totals *sum, const struct totals *more)
+{
+	if (sum->sure == more->sure || sum->stopped_ms == CG_UNKNOWN)
+		sum->stopped_ms = cg_max(sum->stopped_ms, more->stopped_ms);
+	else if (more->sure && more->stopped_ms != CG_UNKNOWN)
+		sum->stopped_ms = more->stopped_ms;
+}
+
 static void merge_identity(struct totals *sum, const struct totals *more)
 {
 	bool better = more->sure && !sum->sure;
@@ -105,7 +115,7 @@ void totals_merge(struct totals *sum, const struct totals *more)
 	for (int i = 0; i < CG_FIELDS; i++)
 		merge_cell(&sum->job[i], &more->job[i], i == CG_MEMORY_PEAK_BYTES);
 	merge_outer(sum, more);
-	sum->stopped_ms = cg_max(sum->stopped_ms, more->stopped_ms);
+	merge_stopped(sum, more);
 	sum->energy_uj = cg_max(sum->energy_uj, more->energy_uj);
 	merge_identity(sum, more);
 }

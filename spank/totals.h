@@ -39,7 +39,7 @@ struct totals {
 	struct cg_cell outer;
 	uint64_t outer_begin;
 
-	uint64_t stopped_ms; /* all tasks were: of the step that was for longest; CG_UNKNOWN */
+	uint64_t stopped_ms; /* all tasks were: of the batch step, else of the one that was for longest; CG_UNKNOWN */
 	uint64_t energy_uj; /* of the node's packages, from the extern step; CG_UNKNOWN */
 
 	/* Who it was. */

@@ -463,6 +463,15 @@ wrong_blas() {
 	done
 }
 
+@test "kernels: what they lost is of the time that they worked, set-up left out" {
+	local k
+	for k in "${ALL[@]}"; do
+		run --separate-stderr "$K/$k" --seconds 0.5
+		[ "$(get 'r.worked_s > 0 and r.worked_s < r.seconds and r.lost_pct >= 0 and r.lost_pct <= 100')" = true ] ||
+			{ echo "$k: $output $stderr"; return 1; }
+	done
+}
+
 @test "kernels: --help and --version" {
 	local k
 	for k in "${ALL[@]}"; do

@@ -122,6 +122,22 @@ setup() {
 	grep -q 'policy: no copy of it can be kept: ' "$LOG"
 }
 
+@test "a policy or a baseline that is a pipe: nobody waits for its writer" {
+	local file
+	for file in policy.lua baseline.json; do
+		rm -f "$P/etc/syscheck/$file" "$COPY"
+		mkfifo -m 644 "$P/etc/syscheck/$file"
+		run prolog
+		[ "$status" -eq 0 ]
+		grep -q "${file%.*}: .*$file: is a fifo, not a file" "$LOG"
+		[ "$(record check '#r.problems')" = 1 ]
+		run timeout 20 "$P/bin/syscheck" config check
+		[ "$file" = baseline.json ] || [[ $status -eq 1 && $output == *"policy.lua: is a fifo, not a file" ]]
+		rm "$P/etc/syscheck/$file"
+		policy "$GOOD"
+	done
+}
+
 @test "config: bad files, what applies and which line says so" {
 	local text why
 	PATH=$P/bin:$PATH

@@ -207,7 +207,7 @@ store_group = "nosuchgroup",\nlock = "/no/dir/lock"'
 		syscheck: warn: $f:4: io_paths: /no/scratch: there is no such directory on this host: it is not measured
 		syscheck: warn: $f:4: io_paths: /etc/passwd: is no directory: it is not measured
 		syscheck: warn: $f:6: lock: /no/dir/: there is no such directory on this host: every check ends as unknown
-		syscheck: warn: $f:5: store_group: nosuchgroup: there is no such group on this host: its members cannot read the store
+		syscheck: warn: $f:5: store_group: nosuchgroup: no such group on this host: ingest does not run without it
 		syscheck: warn: $f:1: scontrol: /no/scontrol: ENOENT: no such file or directory: a bad node is not drained
 		syscheck: $f:2: store: a store is ...
 	LINES

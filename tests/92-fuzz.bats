@@ -20,13 +20,18 @@ teardown() {
 	[ "$(grep -o '"findings":0' "$P/fuzz.json" | wc -l)" -gt 25 ]
 }
 
-@test "fuzzers: an error and an endless loop are found, whatever catches errors" {
+@test "fuzzers: an error, one that does not come again, and an endless loop are found, whatever catches errors" {
 	mkdir -p "$P/tests/fuzz/parsers"
 	cp tests/fuzz/*.lua "$P/tests/fuzz/"
 	ln -s "$PWD/lua" "$P/lua"
 	cat >"$P/tests/fuzz/parsers/bad.lua" <<-'LUA'
+		local known = false
 		return {
 		   run = function(input)
+		      if input == "once" and not known then
+		         known = true
+		         error("only once")
+		      end
 		      if input:find("err", 1, true) then
 		         error("seen")
 		      end
@@ -35,7 +40,7 @@ teardown() {
 		      end)
 		   end,
 		   seeds = function()
-		      return { "er", "endless", "an error" }
+		      return { "er", "endless", "an error", "once" }
 		   end,
 		}
 	LUA
@@ -43,7 +48,8 @@ teardown() {
 	run lua5.4 tests/fuzz/fuzz.lua bad 50 1 out
 	echo "$output"
 	[ "$status" -eq 1 ]
-	[[ "$output" == *"FINDING tests/fuzz/parsers/bad.lua:4: seen"* ]]
+	[[ "$output" == *"FINDING tests/fuzz/parsers/bad.lua:9: seen"* ]]
+	[[ "$output" == *"FINDING tests/fuzz/parsers/bad.lua:6: only once"* ]]
 	[[ "$output" == *"instructions"* ]]
 	# The least that still shows it.
 	[[ "$output" == *'(3 bytes: "err")'* ]]

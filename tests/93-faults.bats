@@ -18,3 +18,7 @@ ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 	[ "${#lines[@]}" -ge 80 ]
 	[ "$(printf '%s\n' "${lines[@]}" | sort | uniq -d)" = "" ]
 }
+
+@test "faults: what they count they can find" {
+	run -0 python3 "$ROOT/tests/faults/test_trial.py"
+}

@@ -49,6 +49,7 @@ int kernel_finish(struct result *r, const struct topo *topo, double started)
 		result_number(r, "lost_pct", 100 * lost.share);
 		result_number(r, "lost_core_pct", 100 * lost.most);
 		result_integer(r, "lost_cpu", lost.cpu);
+		result_number(r, "worked_s", lost.seconds);
 	}
 	result_integer(r, "threads", topo->n);
 	result_string(r, "cpus", topo->cpus_text);

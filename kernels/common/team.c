@@ -19,7 +19,8 @@ struct crew {
 		int index;
 		pthread_t thread;
 		int64_t from, cpu_from; /* of this interval, ns: wall clock, CPU time */
-		int64_t worked, off;    /* since team_start: wall clock, and what of it was not CPU time */
+		int64_t worked, off;    /* from team_start to team_end: wall clock, and what of it was not CPU time */
+		bool over;
 	} members[];
 };
 
@@ -28,7 +29,7 @@ static struct team_lost lost = { .cpu = -1 };
 
 static int64_t read_ns(clockid_t clock)
 {
-	struct timespec t;
+	struct timespec t = { 0 };
 
 	clock_gettime(clock, &t);
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
@@ -45,6 +46,8 @@ static void come(struct member *m)
 {
 	const int64_t ran = read_ns(CLOCK_THREAD_CPUTIME_ID) - m->cpu_from, worked = read_ns(CLOCK_MONOTONIC) - m->from;
 
+	if (m->over)
+		return;
 	m->worked += worked;
 	m->off += worked > ran ? worked - ran : 0;
 }
@@ -52,17 +55,19 @@ static void come(struct member *m)
 /* Waiting for each other in meetings is not in it. */
 static void add_up(const struct team *team, const struct member *members, int n)
 {
-	double off = 0, worked = 0, most = -1;
+	double off = 0, worked = 0, most = -1, longest = 0;
 
 	for (int i = 0; i < n; i++) {
 		const double share = members[i].worked > 0 ? (double)members[i].off / (double)members[i].worked : 0;
 
 		off += (double)members[i].off;
 		worked += (double)members[i].worked;
+		longest = fmax(longest, (double)members[i].worked);
 		if (share > most)
 			lost = (struct team_lost){ .most = most = share, .cpu = team->topo->cpus[i] };
 	}
 	lost.share = worked > 0 ? off / worked : 0;
+	lost.seconds = longest * 1e-9;
 }
 
 /* Of those that are still at work: all since their threads began, meetings too. */
@@ -75,8 +80,9 @@ static void add_up_late(const struct crew *c, int n, int64_t began)
 		clockid_t clock;
 		double cpu;
 
+		/* One that has ended has no clock, and lost nothing while others were at work. */
 		if (pthread_getcpuclockid(c->members[i].thread, &clock) != 0)
-			return;
+			continue;
 		cpu = (double)read_ns(clock) / (double)wall;
 		ran = fmax(ran, cpu);
 		if (cpu < least) {
@@ -85,6 +91,7 @@ static void add_up_late(const struct crew *c, int n, int64_t began)
 		}
 	}
 	lost.share = fmax(1 - ran, 0);
+	lost.seconds = (double)wall * 1e-9;
 }
 
 /* The lock opens when all threads exist: then work, or end if one is missing. */
@@ -251,6 +258,12 @@ void team_meet(struct team *team)
 void team_start(struct team *team)
 {
 	meet(team, false);
+}
+
+void team_end(void)
+{
+	come(me);
+	me->over = true;
 }
 
 struct team_lost team_lost(void)

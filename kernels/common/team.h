@@ -32,14 +32,18 @@ void team_meet(struct team *team);
 /* The same; what team_lost says begins here. */
 void team_start(struct team *team);
 
+/* It ends here, of this member: what comes now is verified, analysed, given back. */
+void team_end(void);
+
 /*
  * What the last team lost while it worked because members were not running: something else
  * had their CPU, or a quota or a hypervisor held them. Shares from 0 to 1.
  */
 struct team_lost {
-	double share; /* of all members' time: of the rates that each keeps at its own pace */
-	double most;  /* of one member's time; */
-	int cpu;      /* its CPU, -1: there was no team */
+	double share;   /* of all members' time: of the rates that each keeps at its own pace */
+	double most;    /* of one member's time; */
+	int cpu;        /* its CPU, -1: there was no team */
+	double seconds; /* that the member which worked longest did */
 };
 
 struct team_lost team_lost(void);

@@ -265,6 +265,7 @@ static void work(struct team *team, int member, void *unused)
 				compare(core);
 			measure(core);
 		}
+		team_end();
 	}
 	tear_down(team, core);
 }

@@ -208,6 +208,7 @@ static void work(struct team *team, int member, void *shared)
 	else
 		detour_loop(s, core, false);
 	core->to = ticks_mark(s->counter);
+	team_end();
 	/* No core analyses while another still samples. */
 	team_meet(team);
 	if (core->no_memory || core->backwards)

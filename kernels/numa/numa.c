@@ -174,6 +174,7 @@ static void measure_latency(struct team *team, int member)
 		if (is_late(team, member, phase_from + cells * s.plan.rounds * s.plan.latency))
 			break;
 	}
+	team_end();
 }
 
 static void measure_caches(const struct topo *topo)

@@ -91,6 +91,7 @@ static void work(struct team *team, int member, void *shared)
 		}
 		team_meet(team);
 	}
+	team_end();
 	pool_verify(&s.pools.of[team->topo->node_of[member]], team->topo->cpus[member]);
 	team_meet(team);
 	pools_unmap(&s.pools, team->topo, member);

@@ -209,6 +209,7 @@ static void work(struct team *team, int member, void *shared)
 			divide(from);
 		team_start(team);
 		measure(team->topo, member, &w);
+		team_end();
 		team_meet(team);
 		if (member == 0)
 			s.huge_pct = memory_huge_pct();

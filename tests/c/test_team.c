@@ -7,9 +7,10 @@
 #include <cmocka.h>
 #include <time.h>
 
+#include "common/clock.h"
 #include "common/team.h"
 
-enum { BEFORE, WHILE, ONE_EARLY };
+enum { BEFORE, WHILE, ONE_EARLY, AFTER };
 
 static void wait_ms(long ms)
 {
@@ -40,6 +41,10 @@ static void work(struct team *team, int member, void *shared)
 		wait_ms(400);
 	if (when == ONE_EARLY && member > 0)
 		spin_ms(20);
+	team_end();
+	team_meet(team);
+	if (when == AFTER)
+		wait_ms(400);
 	team_meet(team);
 }
 
@@ -68,15 +73,54 @@ static void what_a_member_waits_is_lost(void **state)
 	/* With as many others: they work 2 ms. */
 	assert_true(lost.share > 0 && lost.share <= 1);
 	assert_true(lost.most > 0.9 && lost.cpu >= 0);
+	assert_true(lost.seconds >= 0.4);
+}
+
+static void not_outside(int when)
+{
+	struct team_lost lost;
+
+	for (int i = 0; i < 20; i++) {
+		lost = lost_by(when);
+		if (lost.share < 0.9 && lost.seconds < 0.4)
+			return;
+	}
+	fail();
 }
 
 static void not_what_was_before_the_start(void **state)
 {
 	(void)state;
-	for (int i = 0; i < 20; i++)
-		if (lost_by(BEFORE).share < 0.9)
-			return;
-	fail();
+	not_outside(BEFORE);
+}
+
+static void not_what_comes_after_the_end(void **state)
+{
+	(void)state;
+	not_outside(AFTER);
+}
+
+/* Members are at work when the time is over, one has ended. */
+static void late(struct team *team, int member, void *shared)
+{
+	(void)shared;
+	team_start(team);
+	if (member == 0)
+		wait_ms(400);
+}
+
+static void of_those_that_are_late(void **state)
+{
+	const double until = clock_now() + 0.1;
+	char error[ERROR_SIZE];
+	struct topo topo;
+
+	(void)state;
+	assert_true(topo_load(&topo, NULL, error));
+	assert_false(team_run_until(&topo, late, NULL, until));
+	assert_true(team_lost().share > 0.5 && team_lost().cpu == topo.cpus[0]);
+	/* It still uses all of this. */
+	wait_ms(600);
 }
 
 /* Who has less to do than others and comes early has lost nothing. */
@@ -99,7 +143,9 @@ int main(void)
 		cmocka_unit_test(no_team),
 		cmocka_unit_test(what_a_member_waits_is_lost),
 		cmocka_unit_test(not_what_was_before_the_start),
+		cmocka_unit_test(not_what_comes_after_the_end),
 		cmocka_unit_test(not_what_members_wait_for_each_other),
+		cmocka_unit_test(of_those_that_are_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,6 +107,37 @@ static void test_outer_quota(void **state)
 	assert_int_equal(a.outer.value - a.outer_begin + a.outer.past, 606);
 }
 
+static void stopped(bool sure, uint64_t ms)
+{
+	make_step(&b, 1, 1);
+	b.sure = sure;
+	b.stopped_ms = ms;
+	totals_merge(&a, &b);
+}
+
+/* A step that its user has stopped is no job that was suspended. */
+static void test_suspended(void **state)
+{
+	(void)state;
+	totals_clear(&a);
+	stopped(false, 3000);
+	stopped(false, CG_UNKNOWN);
+	stopped(false, 9000);
+	assert_int_equal(a.stopped_ms, 9000);
+	stopped(true, CG_UNKNOWN);
+	assert_int_equal(a.stopped_ms, 9000);
+	totals_clear(&a);
+	stopped(false, 9000);
+	stopped(true, 500);
+	assert_int_equal(a.stopped_ms, 500);
+	stopped(false, 7000);
+	assert_int_equal(a.stopped_ms, 500);
+	totals_clear(&a);
+	stopped(true, 0);
+	stopped(false, 7000);
+	assert_int_equal(a.stopped_ms, 0);
+}
+
 static void test_identity(void **state)
 {
 	(void)state;
@@ -428,6 +459,7 @@ int main(void)
 		cmocka_unit_test(test_steps_add_up),
 		cmocka_unit_test(test_job_group),
 		cmocka_unit_test(test_outer_quota),
+		cmocka_unit_test(test_suspended),
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_parse_refuses),

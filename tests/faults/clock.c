@@ -1,5 +1,5 @@
-/* A wall clock that is wrong by the seconds in a file: for /etc/ld.so.preload of one node, as
- * the machine's own clock is everybody's. Clocks of the boot go on as they are. */
+/* A wall clock that is wrong by the seconds in a file, also of processes that run when it is stepped: for
+ * /etc/ld.so.preload of one node, as the machine's own clock is everybody's. Clocks of the boot go on as they are. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,20 +13,18 @@
 #define CLOCK_FILE "/etc/syscheck-faults-clock"
 #endif
 
-/* Read each time: a clock is set while processes run. */
 static long long offset_s(void)
 {
 	char text[32] = "";
-	int saved = errno, fd = open(CLOCK_FILE, O_RDONLY | O_CLOEXEC);
-	long long offset = 0;
+	int before = errno, fd = open(CLOCK_FILE, O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0) {
-		if (read(fd, text, sizeof text - 1) > 0)
-			offset = atoll(text);
+		if (read(fd, text, sizeof text - 1) < 0)
+			text[0] = '\0';
 		close(fd);
 	}
-	errno = saved;
-	return offset;
+	errno = before;
+	return atoll(text);
 }
 
 int clock_gettime(clockid_t id, struct timespec *at)

@@ -24,15 +24,19 @@ class Failed(Exception):
     """The fault could not be done: neither good nor bad is known of it."""
 
 
+class Late(Failed):
+    """What was waited for did not come."""
+
+
 def wait(what, seconds, condition):
-    """Waits until condition() is true and returns what it is; Failed after so many seconds."""
+    """Waits until condition() is true and returns what it is; Late after so many seconds."""
     end = time.monotonic() + seconds
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise Failed("not within %g s: %s" % (seconds, what))
+            raise Late("not within %g s: %s" % (seconds, what))
         time.sleep(0.05)
 
 
@@ -220,6 +224,14 @@ class Cluster:
 
     def queue(self):
         return [int(i) for i in self.run("squeue", "-h", "-o", "%A").split()]
+
+    def saved(self, jobs):
+        """Waits until slurmctld has saved its state, at most once in 5 s: without that a kill loses what it knows
+        of jobs and nodes, which nothing on a node can help."""
+        for job in jobs:
+            self.run("scontrol", "update", "jobid=%d" % job, "comment=saved")
+        since = time.time()
+        wait("slurmctld has saved its state", 20, lambda: os.stat(self.dir + "/state/job_state").st_mtime > since)
 
     def is_queued(self, job):
         return int(job) in self.queue()

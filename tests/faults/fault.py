@@ -2,9 +2,9 @@
 
 from collections import namedtuple
 
-# do(trial); tells: the log must have a line about it; alone: do(bench) makes its own
-# cluster and returns its row.
-Fault = namedtuple("Fault", "group name do tells alone")
+# name: template, in which `words` stand; do(trial); tells: the log must have an error, or, a pattern, such
+# a one; alone: do(bench) makes its own cluster and returns its row.
+Fault = namedtuple("Fault", "group name do tells alone template words")
 
 
 def register(faults, group):
@@ -14,10 +14,11 @@ def register(faults, group):
         def take(function):
             for value in each:
                 if value is None:
-                    faults.append(Fault(group, name, function, tells, alone))
+                    faults.append(Fault(group, name, function, tells, alone, name, ()))
                 else:
                     words = value if isinstance(value, tuple) else (value,)
-                    faults.append(Fault(group, name.format(*words), lambda t, w=words: function(t, *w), tells, alone))
+                    faults.append(Fault(group, name.format(*words), lambda t, w=words: function(t, *w), tells, alone,
+                                        name, words))
             return function
 
         return take

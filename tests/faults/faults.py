@@ -139,14 +139,17 @@ def do(bench, fault):
 
 
 def table(rows):
-    lines = ["| fault | wrong | missed | held | late | lost | doubled | what the log says |", "|---|---|---|---|---|---|---|---|"]
-    for row in rows:
-        if "not_done" in row:
-            lines.append("| %s | not done: %s |" % (row["fault"], row["not_done"]))
-            continue
-        told = row["told"][0] if row["told"] else ""
-        told = re.sub(r"\d{4}-\d\d-\d\dT[0-9:.]+Z? ?", "", told).replace("|", "/")
-        lines.append("| %s | %s | %s |" % (row["fault"], " | ".join(str(row[k]) for k in COUNTS[:6]), told[:160]))
+    """A line for each template, its numbers summed."""
+    lines = ["| fault | done | " + " | ".join(name.replace("_", " ") for name in COUNTS) + " | what the log says, of one |",
+             "|---" * (len(COUNTS) + 3) + "|"]
+    for template in dict.fromkeys(row["template"] for row in rows):
+        group = [row for row in rows if row["template"] == template]
+        done = [row for row in group if "not_done" not in row]
+        words = [" / ".join(dict.fromkeys(place)) for place in zip(*(map(str, row["words"]) for row in group))]
+        told = next((row["told"][0] for row in done if row["told"]), "")
+        told = re.sub(r"/\S*/(?=c/|store.db|dest)", ".../", told).replace("|", "/")
+        lines.append("| %s | %d of %d | %s | %s |" % (template.format(*words), len(done), len(group),
+                     " | ".join(str(sum(row.get(name, 0) for row in done)) for name in COUNTS), told[:160]))
     return "\n".join(lines) + "\n"
 
 
@@ -169,11 +172,12 @@ def main():
     try:
         for i, fault in enumerate(chosen, 1):
             row = do(bench, fault)
+            row.update(template=fault.template, words=fault.words)
             rows.append(row)
             if "not_done" in row:
                 text = "NOT DONE: " + row["not_done"]
             else:
-                text = " ".join("%s %s" % (k, row[k]) for k in COUNTS if row[k]) or "as it should"
+                text = " ".join("%s %s" % (k, row[k]) for k in COUNTS if row.get(k)) or "as it should"
             print("%d/%d %-60s %6.1f s  %s" % (i, len(chosen), fault.name, row.get("seconds", 0), text), flush=True)
             for note in row.get("notes", []):
                 print("      " + note, flush=True)
@@ -181,7 +185,7 @@ def main():
         bench.broken()
     done = [r for r in rows if "not_done" not in r]
     result = {"faults": len(done), "not_done": len(rows) - len(done)}
-    result.update({k: sum(r[k] for r in done) for k in COUNTS})
+    result.update({k: sum(r.get(k, 0) for r in done) for k in COUNTS})
     result["cases"] = rows
     if args.json:
         os.makedirs(os.path.dirname(os.path.abspath(args.json)), exist_ok=True)

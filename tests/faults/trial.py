@@ -6,24 +6,41 @@ themselves is waited for, and counted:
   wrong_drains  healthy nodes that were out of service at any time, for whatever reason
   missed        bad nodes that are in service after their next checks
   held          jobs that did not end as they should: held, stuck, failed
-  late          jobs whose script began later than the prolog may last (its own limit)
-  lost          runs of jobs without a record in the store, and no line in the log that says so
-  doubled       runs of jobs on a node with more than one record
+  late          jobs whose script began later than the prolog may last (its own limit); agents that do not end
+  lost          runs of jobs whose script began, without a record in the store and without a line in the log by
+                which their own epilog says so
+  doubled       runs of jobs on a node with more than one record, by whatever restart count
   untold        1 where the fault had an effect that the log does not mention
 """
 
+import collections
+import glob
 import os
 import re
 import time
 
-from cluster import Failed, wait
+from cluster import Failed, Late, wait
 
 # What prolog/entry.sh gives the agent, and the shell after it, and slurmctld's own delays.
 PROLOG_S = 75 + 5 + 10
 # A job that has not ended so long after its fault was undone is stuck.
 STUCK_S = 240
+# No agent lasts longer: slurmd's own limit for a health program is 60 s.
+AGENT_S = 100
 # What a slow node may be told from: DESIGN asks for nodes 30 % slow or worse.
 COUNTS = ("wrong_drains", "missed", "held", "late", "lost", "doubled", "untold")
+# The job's record is lost, as its epilog, or the shell around that, says it.
+LOST = r"\bepilog: job %d: error: (job record lost|the agent )"
+
+
+def begin_file(out):
+    """What a job's script makes when it begins, one for each run; for the shell."""
+    return out + "/begin.$SLURM_JOB_ID.${SLURM_RESTART_COUNT:-0}"
+
+
+def begun(out, job):
+    """When each run of a job began, by the machine's clock: its node's may be wrong. In their order."""
+    return sorted(os.stat(path).st_mtime for path in glob.glob("%s/begin.%d.*" % (out, job)))
 
 
 class Trial:
@@ -33,12 +50,12 @@ class Trial:
         self.jobs = {}  # id -> states that are good ends
         self.bad = set()  # nodes that have to leave service
         self.excused = set()  # nodes that the fault itself takes out: a dead slurmd
-        self.not_recorded = set()  # jobs that may have no record: cancelled before their prolog
+        self.spared = collections.Counter()  # by job, runs that may have no record: their node lost its power
+        self.restarts = {}  # of a job, as slurmctld counts them
         self.wrong = {}  # healthy node -> state and reason
         self.undos = []
-        self.quotas = []
         self.log_from = cluster.log_size()
-        self.tells = False
+        self.tells = False  # the log has to have an error, or one that a pattern is found in
         self.silent = False  # a command failed without a word
         self.wrong_value = False  # a record holds what did not happen
         self.cap = None  # of bad nodes, how many the storm guard lets out; None: all
@@ -49,7 +66,7 @@ class Trial:
     def submit(self, *options, good=("COMPLETED",), sleep=0.3):
         """A job at level quick: its prolog measures. On n1, the first node, if options say nothing."""
         text = self.c.run("sbatch", "--parsable", "-o", "/dev/null", "-N1", "--syscheck=quick", *options, "--wrap",
-                          ": >%s/begin.$SLURM_JOB_ID; exec sleep %g" % (self.c.out, sleep))
+                          ": >%s; exec sleep %g" % (begin_file(self.c.out), sleep))
         job = int(text.strip().split(";")[0])
         self.jobs[job] = good
         return job
@@ -60,13 +77,15 @@ class Trial:
     def slow(self, node, percent):
         """A CPU quota. A node at 70 % or less is bad."""
         self.c.tool("slow", node, str(percent))
-        self.quotas.append(node)
         if percent <= 70:
             self.bad.add(node)
 
     def ends(self, *jobs, seconds=STUCK_S):
-        """Waits for jobs to end."""
-        wait("jobs end", seconds, lambda: self.watch() and not set(jobs or self.jobs) & set(self.c.queue()))
+        """Waits for jobs to end. One that does not is no fault that could not be done: end() counts it."""
+        try:
+            wait("jobs end", seconds, lambda: self.watch() and not set(jobs or self.jobs) & set(self.c.queue()))
+        except Late as late:
+            self.notes.append(str(late))
 
     def watch(self):
         """Looks for healthy nodes out of service. True, so that a wait can do it on its way."""
@@ -105,11 +124,18 @@ class Trial:
         counts["wrong_drains"] = len(self.wrong) + max(0, len(out) - cap)
         for node, state in self.wrong.items():
             self.notes.append("%s: %s" % (node, state))
-        wait("no agent runs", 100, lambda: not any(self.c.measures(n) for n in self.c.nodes))
+        if len(out) > cap:
+            self.notes += ["%s: %s" % one for one in self.c.out_of_service().items()]
+        try:
+            wait("no agent runs", AGENT_S, lambda: not any(self.c.measures(n) for n in self.c.nodes))
+        except Late as late:
+            counts["late"] += 1
+            self.notes.append(str(late))
         log = self.c.log(self.log_from)
         self._records(counts, log)
         told = [re.sub(r"^\S+ (\S+ )?", "", line) for line in log.splitlines() if "error: " in line or "warn" in line]
-        if self.silent or self.tells and not told:
+        pattern = self.tells if isinstance(self.tells, str) else ""
+        if self.silent or self.tells and not any(re.search(pattern, line) for line in told):
             counts["untold"] = 1
         if self.wrong_value:
             counts["lost"] += 1
@@ -123,19 +149,14 @@ class Trial:
                 counts["held"] += 1
                 self.notes.append("job %d: %s %s" % (job, state, info.get("Reason", "")))
                 self.c.run("scancel", str(job), check=False)
-            began = self._begun(job)
-            if began and state == "COMPLETED":
+            if info.get("Restarts", "").isdigit():
+                self.restarts[job] = int(info["Restarts"])
+            times = begun(self.c.out, job)
+            if times and state == "COMPLETED":
                 start = time.mktime(time.strptime(info["StartTime"], "%Y-%m-%dT%H:%M:%S"))
-                if began - start > PROLOG_S:
+                if times[-1] - start > PROLOG_S:
                     counts["late"] += 1
-                    self.notes.append("job %d: its script began %.0f s after its allocation" % (job, began - start))
-
-    def _begun(self, job):
-        """When the job's script began, by the machine's clock: its node's may be wrong."""
-        try:
-            return os.stat("%s/begin.%d" % (self.c.out, job)).st_mtime
-        except OSError:
-            return None
+                    self.notes.append("job %d: its script began %.0f s after its allocation" % (job, times[-1] - start))
 
     def _settle(self):
         """What the nodes' next checks settle: the health program, then a job's prolog."""
@@ -158,21 +179,29 @@ class Trial:
             self.watch()
 
     def _records(self, counts, log):
-        self.c.ship()
-        rows = self.c.rows("SELECT r.job_id, r.restart, n.name, count(*) FROM job_node j JOIN run r ON r.id = j.run "
-                           "JOIN node n ON n.id = j.node GROUP BY r.job_id, r.restart, n.name")
-        have = set()
+        rows = []
+        try:
+            self.c.ship()
+            rows = self.c.rows("SELECT r.job_id, r.restart, n.name, count(*) FROM job_node j JOIN run r ON r.id = j.run "
+                               "JOIN node n ON n.id = j.node GROUP BY r.job_id, r.restart, n.name")
+        except Failed as failure:
+            # Nothing disturbs it any more.
+            counts["lost"] += 1
+            self.notes.append(str(failure))
+        have, on_node = collections.Counter(), collections.Counter()
         for job, _, node, count in rows:
-            have.add(int(job))
+            have[int(job)] += count
+            on_node[int(job), node] += count
             if count > 1:
                 counts["doubled"] += count - 1
                 self.notes.append("job %d on %s: %d records" % (job, node, count))
+        for (job, node), count in on_node.items():
+            if count > self.restarts.get(job, count) + 1:
+                counts["doubled"] += 1
+                self.notes.append("job %d on %s: %d records, %d restarts" % (job, node, count, self.restarts[job]))
         for job in self.jobs:
-            if job in have or job in self.not_recorded or self._begun(job) is None:
-                continue
-            said = [line for line in log.splitlines() if "job %d" % job in line and "error: " in line]
-            if said:
-                self.notes.append("job %d: no record, and the log says so" % job)
-            else:
-                counts["lost"] += 1
-                self.notes.append("job %d: no record" % job)
+            missing = len(begun(self.c.out, job)) - have[job] - self.spared[job]
+            said = len(re.findall(LOST % job, log))
+            if missing > 0:
+                self.notes.append("job %d: %d runs without a record, of which the log names %d" % (job, missing, said))
+            counts["lost"] += max(0, missing - said)

@@ -32,7 +32,7 @@ end
 
 -- @return policy, function(key) -> its line, text; or nil and a list of messages
 local function read(file)
-   local text, err = files.read(file)
+   local text, err = files.regular(file)
    local good
    if text then
       good, err = files.trusted(file)

@@ -1,11 +1,11 @@
 --- syscheck ingest: records of spools into the store.
 local json = require("cjson").new()
 local clusters = require("syscheck.store.clusters")
+local group = require("syscheck.cmd.common.group")
 local uv = require("luv")
 local printable = require("syscheck.lib.printable")
 local ingest = require("syscheck.store.ingest")
 local paths = require("syscheck.lib.paths")
-local process = require("syscheck.lib.process")
 local records = require("syscheck.spool.records")
 local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
@@ -49,16 +49,14 @@ end
 
 -- @return id of a group; nil where none is wanted
 local function group_id(name)
-   if not name then
-      return nil
+   local id, err
+   if name then
+      id, err = group(name)
+      if not id then
+         report.stop(report.USAGE, "%s: %s", err, printable.safe(name))
+      end
    end
-   local got = process.run("getent", { "group", "--", name }, { timeout_ms = 10000 })
-   local found, id = ((got and got.code == 0 and got.out) or ""):match("^([^:]*):[^:]*:(%d+):")
-   -- Digits are a number to getent first; other names some directories know in other cases, too.
-   if not id or (name:match("^%d+$") and found ~= name) then
-      report.stop(report.USAGE, "no such group: %s", printable.safe(name))
-   end
-   return tonumber(id)
+   return id
 end
 
 local function bad_file(args, db)
@@ -113,8 +111,8 @@ end
 
 function command.run(args)
    local policy = spool.node(args).policy
-   local group, list = group_id(args.group or policy.store_group), files_of(args, policy)
-   local db, err = store.open(store.where(args.store, policy), { write = true, create = true, group = group,
+   local gid, list = group_id(args.group or policy.store_group), files_of(args, policy)
+   local db, err = store.open(store.where(args.store, policy), { write = true, create = true, group = gid,
       lazy = not args.remove })
    if not db then
       return report.error(report.UNKNOWN, "%s", err)

@@ -45,7 +45,7 @@ end
 
 local function from_spool(args)
    local host = spool.node(args)
-   local found = {}
+   local found, jobs = {}, {}
    -- A decoded line costs a hundred times a search in it.
    local needle = ("%d"):format(args.id.id)
    local records, where = spool.records(args, host, function(line)
@@ -53,7 +53,13 @@ local function from_spool(args)
    end)
    for record in records do
       if type(record.job) == "table" and jobid.matches(args.id, record.job) then
-         found[#found + 1] = record
+         found[#found + 1], jobs[#jobs + 1] = record, record.job
+      end
+   end
+   local believed = jobid.believed(args.id, jobs)
+   for i = believed and #found or 0, 1, -1 do
+      if not believed[found[i].job.id] then
+         table.remove(found, i)
       end
    end
    if #found == 0 then

@@ -30,6 +30,15 @@ function files.read(path, max)
    return text
 end
 
+--- The same of a regular file only: opening a pipe waits for its writer.
+function files.regular(path, max)
+   local stat = uv.fs_stat(path)
+   if stat and stat.type ~= "file" then
+      return nil, ("%s: is a %s, not a file"):format(path, stat.type)
+   end
+   return files.read(path, max)
+end
+
 -- First line of a file of /proc or /sys: one read(2), where asking for a number of
 -- bytes takes a second one for the end. A check reads hundreds of these.
 local function first_line(path)

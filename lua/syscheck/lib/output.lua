@@ -116,10 +116,10 @@ local PLAIN = { ["\u{A0}"] = " ", ["\u{3000}"] = " ", ["\u{FF1D}"] = "=", ["\u{F
    ["\u{FF20}"] = "@" }
 
 -- Puts a ' in front of what a spreadsheet would take for a formula: at the text's begin, and behind
--- each ; which parts cells where the decimal point is a comma.
+-- each ; which parts cells where the decimal point is a comma. Quotes before it would be that cell's own.
 local function defuse(text)
    return (text:gsub("[^;]+", function(part)
-      return part:gsub(utf8.charpattern, PLAIN):find("^ *[=+@-]") and "'" .. part
+      return part:gsub(utf8.charpattern, PLAIN):find('^[ "]*[=+@-]') and "'" .. part
    end))
 end
 

@@ -40,12 +40,13 @@ local function read_cpus(root)
    return cpus
 end
 
--- Directories of this process' cgroups that count what a quota took, up to the root.
+-- Files of this process' cgroups that count what a quota took, up to the root, which in a container is its own.
 local function quota_files(root)
    local list = {}
    for id, names, path in (files.read(root .. "/proc/self/cgroup") or ""):gmatch("(%d+):([^:\n]*):([^\n]*)\n") do
       local top = id == "0" and "/sys/fs/cgroup" or (names:find("%f[%w]cpu%f[^%w]") and "/sys/fs/cgroup/" .. names)
-      while top and path ~= "" and path ~= "/" and #list < LEVELS do
+      path = path ~= "/" and path or ""
+      while top and path and #list < LEVELS do
          list[#list + 1] = root .. top .. path .. "/cpu.stat"
          path = path:match("^(.*)/[^/]*$")
       end
@@ -83,9 +84,12 @@ end
 -- @param root of node.open
 -- @param watch whether to look at processes, too: it costs up to a quarter of a second
 function others.begin(root, watch)
-   local list = watch and processes.list(root) or nil
+   local list, at
+   if watch then
+      list, at = processes.list(root)
+   end
    local from = now(root)
-   from.root, from.list = root, list
+   from.root, from.list, from.list_at = root, list, at
    return from
 end
 
@@ -98,6 +102,12 @@ local function around(root, cpu, all)
    end
    local core = files.line(dir .. "topology/thread_siblings_list")
    return math.max(1, llc and #topology.parse_list(llc) or all), core ~= nil and #topology.parse_list(core) > 1
+end
+
+-- Seconds in which the kernel lost what it says. Older kernels do not say it.
+local function worked(result, seconds)
+   local s = result.worked_s
+   return type(s) == "number" and s > 0 and math.min(s, seconds) or seconds
 end
 
 -- What grew between two readings, of measured CPUs and of those beside them.
@@ -132,7 +142,7 @@ local function most_of(from, root, e)
       return nil
    end
    local used = e.measured + e.beside
-   local since = processes.since(from.list, processes.list(root), e.seconds * TICKS * e.all)
+   local since = processes.since(from.list, processes.list(root), e.seconds * TICKS * e.all, from.list_at)
    local most = processes.most(root, since, e.seconds, used)
    if e.interrupts >= 0.2 * used and e.interrupts > (most and most.cpus or 0) then
       return { kind = "interrupts", cpus = rounded(e.interrupts) }
@@ -158,6 +168,7 @@ function others.finish(from, result, state, when)
    if e.cpus == 0 then
       return nil
    end
+   e.worked = worked(result, e.seconds)
    e.quota = math.max(0, to.quota - from.quota) / e.cpus / e.seconds
    e.stalled = from.stalled and to.stalled and math.max(0, to.stalled - from.stalled) / 1e6 / e.seconds or 0
    e.neighbours, e.smt = around(root, measured[1], e.all)

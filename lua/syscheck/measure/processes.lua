@@ -9,12 +9,19 @@ local processes = {}
 local MOST_S = 0.25
 local TICKS = 100 -- a second, see counters/cpu.lua
 local KTHREAD = 0x200000 -- PF_KTHREAD of linux/sched.h
+-- Users' accounts begin here (login.defs, systemd): what they leave in a service's cgroup (slurmd's
+-- without proctrack/cgroup, cron's, sshd's) is no service of the node.
+local FIRST_USER = 1000
+-- Generations that end together and are looked through for who is left. A list is not read at one moment,
+-- so that parents may even be each other's.
+local GENERATIONS = 32
 -- A process is named that has this share of what all others used.
 local LEAST = 0.2
 
---- @return { [pid] = see process.parse }
+--- @return { [pid] = see process.parse }; when it was begun, in ticks since boot
 function processes.list(root)
    local until_ns, all = uv.hrtime() + MOST_S * 1e9, {}
+   local uptime = tonumber((files.read(root .. "/proc/uptime", 64) or ""):match("^[%d.]+")) or 0
    local scan, me = uv.fs_scandir(root .. "/proc"), uv.os_getpid()
    while scan and uv.hrtime() < until_ns do
       local name = uv.fs_scandir_next(scan)
@@ -26,22 +33,23 @@ function processes.list(root)
          all[pid] = process.parse(files.read(("%s/proc/%d/stat"):format(root, pid), 1024))
       end
    end
-   return all
+   return all, math.floor(uptime * TICKS)
 end
 
 --- CPU time of each since an earlier list, of children that ended meanwhile, too: theirs is
 -- their parent's.
 -- @param most ticks that there were on all CPUs
+-- @param at when the earlier list was begun: what is older and not in it was not reached then
 -- @return list of { pid, ticks, of = see process.parse }, most first
-function processes.since(before, after, most)
+function processes.since(before, after, most, at)
    local function lives(pid)
       return after[pid] and after[pid].start == before[pid].start
    end
    local ended = {} -- of who is left: ticks that what ended below it had at the first list
    for pid, was in pairs(before) do
       local heir = was.parent
-      while before[heir] and not lives(heir) and heir ~= pid do
-         heir = before[heir].parent
+      for _ = 1, GENERATIONS do
+         heir = before[heir] and not lives(heir) and before[heir].parent or heir
       end
       if not lives(pid) then
          ended[heir] = (ended[heir] or 0) + was.own + was.children
@@ -50,9 +58,10 @@ function processes.since(before, after, most)
    local list = {}
    for pid, now in pairs(after) do
       local was = before[pid]
-      was = was and was.start == now.start and was or { own = 0, children = 0 }
+      was = was and was.start == now.start and was or now.start >= at and { own = 0, children = 0 } or now
       -- More than there was CPU time: of a child that the first list did not reach.
-      local children = now.children - was.children - (ended[pid] or 0)
+      -- init's are whoever's parent has ended.
+      local children = pid == 1 and 0 or now.children - was.children - (ended[pid] or 0)
       local ticks = now.own - was.own + (children > 0 and children <= most and children or 0)
       if ticks > 0 then
          list[#list + 1] = { pid = pid, ticks = ticks, of = now }
@@ -66,15 +75,19 @@ end
 
 --- Whose a process is, by its cgroups.
 -- @param text of /proc/PID/cgroup, or nil
+-- @param uid its user, or nil
 -- @return "service" or nil, ID of the job
-function processes.of_cgroup(text)
+function processes.of_cgroup(text, uid)
    for line in (text or ""):gmatch("[^\n]+") do
       local job = line:match("/job_(%d+)%f[/\0]")
       if job then
          return nil, math.tointeger(tonumber(job))
       end
    end
-   return text and (text:find(":/system.slice/", 1, true) or text:find(":/init.scope", 1, true)) and "service" or nil
+   if not text or not uid or uid >= FIRST_USER then
+      return nil
+   end
+   return (text:find(":/system.slice/", 1, true) or text:find(":/init.scope", 1, true)) and "service" or nil
 end
 
 --- The one with the most, if it stands out.
@@ -89,13 +102,14 @@ function processes.most(root, list, seconds, cpus)
       return nil
    end
    local dir = ("%s/proc/%d"):format(root, first.pid)
-   local stat = uv.fs_stat(dir)
-   local out = { comm = (first.of.name:gsub("[^ -~]", "?")), pid = first.pid, uid = stat and stat.uid,
+   -- Its folder belongs to root where it may not be traced.
+   local uid = (files.read(dir .. "/status", 4096) or ""):match("\nUid:%s+(%d+)")
+   local out = { comm = (first.of.name:gsub("[^ -~]", "?")), pid = first.pid, uid = math.tointeger(tonumber(uid)),
       cpus = math.floor(1000 * used + 0.5) / 1000 }
    if (first.of.flags // KTHREAD) % 2 == 1 then
       out.kind = "kernel"
    else
-      out.kind, out.job = processes.of_cgroup(files.read(dir .. "/cgroup", 8192))
+      out.kind, out.job = processes.of_cgroup(files.read(dir .. "/cgroup", 8192), out.uid)
    end
    return out
 end

@@ -13,7 +13,7 @@ local MAX_FILE = 16777216
 --- Reads a baseline file.
 -- @return baseline; or nil and why ("absent" in the third value when there is none)
 function baseline_file.read(path)
-   local text, err = files.read(path, MAX_FILE)
+   local text, err = files.regular(path, MAX_FILE)
    if not text then
       -- One that is there and cannot be read, or is empty after a crash, is not absent.
       local _, _, code = uv.fs_stat(path)

@@ -9,7 +9,7 @@ local policy_file = {}
 
 -- @return text that root alone can have written; or nil and why
 local function read_trusted(file)
-   local text, err = files.read(file)
+   local text, err = files.regular(file)
    if not text then
       return nil, err
    end

@@ -5,6 +5,7 @@ local printable = require("syscheck.lib.printable")
 local jobid = {}
 
 local MAX = 4294967295 -- Slurm's are 32 bits
+local LONGEST = 32 -- two numbers need 21; ask takes what any user types
 local FORMS = "4711, 123_4 (array task) or 123+1 (component of a heterogeneous job)"
 
 local function number(digits)
@@ -15,8 +16,8 @@ end
 --- @return { kind = "job" | "array" | "het", id, part = task or offset, text = as Slurm
 --   writes it }; or nil and what would be right, without prefix
 function jobid.parse(text)
-   local id, mark, part = text:match("^(%d+)([_+]?)(%d*)$")
-   local n, p = id and number(id), part and part ~= "" and number(part) or nil
+   local id, mark, part = text:sub(1, LONGEST):match("^(%d+)([_+]?)(%d*)$")
+   local n, p = id and #text <= LONGEST and number(id), part and part ~= "" and number(part) or nil
    if n and mark == "" and part == "" then
       return { kind = "job", id = n, text = ("%d"):format(n) }
    elseif n and p and mark ~= "" then
@@ -40,6 +41,20 @@ function jobid.matches(id, job)
       return job.array_job_id == id.id and job.array_task_id == id.part
    end
    return job.het_job_id == id.id and job.het_offset == id.part
+end
+
+--- Of what claims to be a task of an array, what the batch step says it of: arrays are batch jobs, and any other
+-- step's array is what its user has set. All of it where no batch step's node is known.
+-- @param list of tables with `batch`, true or 1, and the job's number: records' `job`, or rows of runs()
+-- @return set of job numbers; nil: all
+function jobid.believed(id, list)
+   local known = {}
+   for _, job in ipairs(id.kind == "array" and list or {}) do
+      if job.batch == true or job.batch == 1 then
+         known[job.job_id or job.id] = true
+      end
+   end
+   return next(known) and known or nil
 end
 
 --- "4711", "123_4 (job 4711)", "123+1 (job 124)".
@@ -66,16 +81,16 @@ local function word(column)
    return ("(SELECT w.text FROM word w WHERE w.id = r.%s)"):format(column)
 end
 local RUNS = ([[SELECT r.id, r.job_id, r.restart, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset,
-   r.nodes, r.seen, r.begin_s, r.end_s, %s, %s, %s, %s, %s FROM run r WHERE ]]):format(word("cluster"), word("user"),
-   word("name"), word("account"), word("partition"))
+   r.nodes, r.seen, r.begin_s, r.end_s, r.batch, %s, %s, %s, %s, %s FROM run r WHERE ]]):format(word("cluster"),
+   word("user"), word("name"), word("account"), word("partition"))
 
 --- All runs of a job (a requeued job has several), oldest first.
 -- @param store from store.open
 -- @param id from parse
 -- @param only_user name: of nobody else's jobs
 -- @return list of { key (of table run), job_id, restart, array_job_id, array_task_id, het_job_id,
---   het_offset, nodes, seen, begin_s, end_s, cluster, user, name, account, partition }, as far
---   as known
+--   het_offset, nodes, seen, begin_s, end_s, batch, cluster, user, name, account, partition }, as
+--   far as known
 function jobid.runs(store, id, only_user)
    local values = { id.id, id.part }
    local sql = RUNS .. WHERE[id.kind]
@@ -87,9 +102,13 @@ function jobid.runs(store, id, only_user)
    for t in store:rows(sql .. " ORDER BY r.begin_s, r.id", table.unpack(values)) do
       list[#list + 1] = { key = t[1], job_id = t[2], restart = t[3], array_job_id = t[4], array_task_id = t[5],
          het_job_id = t[6], het_offset = t[7], nodes = t[8], seen = t[9], begin_s = t[10], end_s = t[11],
-         cluster = t[12], user = t[13], name = t[14], account = t[15], partition = t[16] }
+         batch = t[12], cluster = t[13], user = t[14], name = t[15], account = t[16], partition = t[17] }
    end
-   return list
+   local believed, out = jobid.believed(id, list), {}
+   for _, run in ipairs(list) do
+      out[#out + 1] = (not believed or believed[run.job_id]) and run or nil
+   end
+   return out
 end
 
 --- Why there is no run: one line, without prefix.

@@ -114,7 +114,8 @@ function messages.join(lines)
          local object = from and json.decode(line:sub(from))
          if type(object) == "table" and type(object.id) == "string" then
             local whole
-            if type(object.text) == "string" and object.part and object.of then
+            -- A record is one line; who can write to the log can write parts that are none.
+            if type(object.text) == "string" and object.part and object.of and object.text:find("^[^\n]+$") then
                whole = take(object)
             elseif type(object.kind) == "string" then
                whole = line:sub(from)

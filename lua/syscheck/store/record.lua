@@ -211,10 +211,11 @@ local READERS = {}
 
 function READERS.job(r, row)
    row.elapsed_s = number(r.elapsed_s, "elapsed_s", 0)
-   if row.elapsed_s and row.elapsed_s > row.time_s - FIRST_S then
+   if row.elapsed_s and row.elapsed_s > LAST_S - FIRST_S then
       bad("elapsed_s is out of range: %.14g", row.elapsed_s)
    end
-   row.begin_s = row.elapsed_s and row.time_s - math.floor(row.elapsed_s)
+   -- A clock that was set back to its first year meanwhile had no such begin.
+   row.begin_s = row.elapsed_s and math.max(FIRST_S, row.time_s - math.floor(row.elapsed_s))
    row.job = job_of(r, span_of(r, row))
    if not row.job then
       bad("no job in a job's record")

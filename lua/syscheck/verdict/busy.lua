@@ -7,6 +7,8 @@ local LEAST = 0.02
 -- A node is busy where every measurement of a check may have lost so much, or others had so
 -- many CPUs.
 local BUSY, BUSY_CPUS = 0.05, 0.5
+-- Less than this is not what keeps it busy: a hypervisor does, or a lack of memory. Never 0, which is no finding.
+local SOME_CPUS, LEAST_CPUS = 0.05, 0.01
 -- Busy stays: so many checks in a row, over so long.
 local CHECKS, STAYS_S = 3, 600
 
@@ -69,8 +71,9 @@ end
 -- The kernel says what it lost because threads were not running (lost_pct, the mean of the
 -- measured CPUs, as its rate is their sum); of that, what a quota of our own took is not others'
 -- doing, and others took no more than the CPU time that they got. What runs beside the measured
--- CPUs takes memory bandwidth or a part of a core.
--- @param evidence { seconds, measured, beside (CPUs' worth of time of others on the measured
+-- CPUs takes memory bandwidth or a part of a core. All of the time on measured CPUs may have been while
+-- the kernel worked, and none of it in its set-up, which takes up to half of the seconds.
+-- @param evidence { seconds, worked (s of them), measured, beside (CPUs' worth of time of others on the measured
 --   CPUs, and on each other one beyond what is normal there, summed), stolen (list of shares, by
 --   measured CPU), quota (share that cgroups' quotas took), stalled (share in which tasks
 --   waited for memory), cpus (measured), neighbours (CPUs of a last-level cache), smt, most }
@@ -86,12 +89,13 @@ function busy.loss(evidence, lost_pct, state, now)
    if is_own(e.most, state, now) then
       others = share(1 - e.most.cpus / math.max(e.measured + e.beside, e.most.cpus))
    end
-   local waited = math.min(lost_pct / 100 - e.quota, (e.measured / e.cpus + TICK_S / e.seconds) * others + e.stalled)
+   local then_all = e.seconds / e.worked
+   local waited = math.min(lost_pct / 100 - e.quota,
+      then_all * ((e.measured / e.cpus + TICK_S / e.seconds) * others + e.stalled))
    local beside = e.beside * others
-   local shared = GREED * beside / (e.neighbours + beside) * math.min(1, e.neighbours / e.cpus)
-   if e.smt then
-      shared = math.max(shared, SMT_LOSS * math.min(1, beside / e.cpus))
-   end
+   -- The other thread of a core draws on its core's share, no more; a core beside them has one of its own.
+   local shared = e.smt and SMT_LOSS * math.min(1, GREED * beside / e.cpus)
+      or GREED * beside / (e.neighbours + beside) * math.min(1, e.neighbours / e.cpus)
    -- Whom a hypervisor gives CPU time has a share of core and caches, too.
    shared = math.max(shared, math.min(SMT_LOSS, 2 * stolen))
    shared = math.max(shared, REFILL * share(waited))
@@ -159,7 +163,8 @@ function busy.follow(state, list, now)
       return nil
    end
    local before = known(state, most, now)
-   local new = { boot_id = now.boot_id, key = busy.key(most), cpus = seen.cpus, most = most,
+   local new = { boot_id = now.boot_id, key = busy.key(most), most = most,
+      cpus = math.max(seen.cpus, LEAST_CPUS),
       first_s = before and before.first_s or now.s, since = before and before.since or now.time,
       checks = before and before.checks + 1 or 1 }
    new.stays = stays(new.checks, new.first_s, now)
@@ -173,7 +178,8 @@ function busy.finding(state, alone)
    if not state then
       return nil
    end
-   local used = ("others use %.1f CPUs"):format(state.cpus)
+   local used = state.cpus >= SOME_CPUS and ("others use %.1f CPUs"):format(state.cpus)
+      or "held up by what uses no CPU time here (a hypervisor, a lack of memory)"
    if state.most and state.most.job and alone then
       return ("leftover processes of job %d: %s, most %s"):format(state.most.job, used, who(state.most))
    elseif state.stays then

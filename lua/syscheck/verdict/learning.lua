@@ -254,15 +254,15 @@ local function metric_of(nodes, name)
    end
    local kept, m, mad, dropped, room = without_outliers(list)
    sort(kept)
-   local lists, medians, n, inverse = {}, {}, 0, 0
+   local lists, medians, n, share = {}, {}, 0, 0
    for i, node in ipairs(kept) do
       lists[i], medians[i] = node.values, node.median
       n = n + #node.values
-      inverse = inverse + 1 / #node.values
+      share = share + spread.of_median(#node.values)
    end
    local within = spread.of_measurements(lists)
-   -- A node's median of a few measurements carries their noise, too (pi/2: of a median).
-   local noise = (within or 0) ^ 2 * math.pi / 2 * inverse / #kept
+   -- A node's median of a few measurements carries their noise, too.
+   local noise = (within or 0) ^ 2 * share / #kept
    -- Without outliers the deviation is known better than the MAD; the larger is taken.
    local between = math.sqrt(math.max(0, math.max(mad, deviation(kept, m)) ^ 2 - noise))
    local slower, apart = spread.split(medians)
@@ -272,7 +272,9 @@ local function metric_of(nodes, name)
       median = m,
       mad_pct = math.min(100, mad),
       run_pct = within and math.min(100, within),
-      tolerance_pct = spread.tolerance(between, within or 0, #kept),
+      -- Dips widen it as far as a limit may be at all: a node that is as slow has to be found.
+      tolerance_pct = math.max(spread.tolerance(between, within or 0, #kept),
+         math.min(spread.dips(lists, m, metrics.BY_NAME[name].better), 100 * baseline.MAX_TOLERANCE)),
       n = n,
       nodes = #kept,
       dropped = #dropped,

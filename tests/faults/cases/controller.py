@@ -1,6 +1,7 @@
 """slurmctld stopped, killed, restarted, refusing, slow, failing over; munge away."""
 
 import os
+import re
 import signal
 import time
 
@@ -17,11 +18,14 @@ SILENT_S = 50
 
 
 def answers(c):
-    return c.run("scontrol", "ping", check=False, timeout=30).find("is UP") >= 0
+    return re.search(r"\(primary\).* is UP", c.run("scontrol", "ping", check=False, timeout=30)) is not None
 
 
-def begin(t, at):
-    """Submits, and waits for the moment."""
+def begin(t, at, saved=False):
+    """Submits, and waits for the moment; `saved`: and until slurmctld will know of it after a kill."""
+    if saved:
+        t.c.policy(t.bench.policy().replace("dgemm = { quick = 0.5 }", "dgemm = { quick = 8 }"))
+        t.undo(lambda: t.c.policy(t.bench.policy()))
     if at == AT[1]:
         for node in t.c.nodes:
             t.slow(node, 25)
@@ -32,8 +36,10 @@ def begin(t, at):
         t.submit()
         t.c.at("n1", "kernel")
     else:
-        t.submit(sleep=3)
+        t.submit(sleep=12 if saved else 3)
         t.c.at("n1", "step")
+    if saved:
+        t.c.saved(t.jobs)
 
 
 def settled(t, at):
@@ -54,21 +60,25 @@ def stopped(t, at):
 
 @fault("slurmctld killed, back after 20 s {}", each=AT)
 def killed(t, at):
-    begin(t, at)
+    begin(t, at, saved=True)
     t.c.kill(t.c.daemon("slurmctld"))
     t.undo(lambda: (t.c.start_slurmctld(), wait("slurmctld answers", 60, lambda: answers(t.c))))
     time.sleep(20)
     settled(t, at)
 
 
+def restart(c):
+    pid = c.daemon("slurmctld")
+    c.kill(pid, signal.SIGTERM)
+    wait("slurmctld ends", 30, lambda: not os.path.exists("/proc/%d/exe" % pid) or gone(pid))
+    c.start_slurmctld()
+
+
 @fault("slurmctld restarted {}", each=AT)
 def restarted(t, at):
     begin(t, at)
-    pid = t.c.daemon("slurmctld")
-    t.c.kill(pid, signal.SIGTERM)
     t.undo(lambda: wait("slurmctld answers", 60, lambda: answers(t.c)))
-    wait("slurmctld ends", 30, lambda: not os.path.exists("/proc/%d/exe" % pid) or gone(pid))
-    t.c.start_slurmctld()
+    restart(t.c)
     settled(t, at)
 
 
@@ -168,6 +178,8 @@ def failover(t, at):
     # Slurm asks the second controller after SlurmctldTimeout.
     more = conf.replace("SlurmctldPort=", "SlurmctldHost=n3(%s)\nSlurmctldTimeout=5\nSlurmctldPort=" % address, 1)
     put(c.env["SLURM_CONF"], more)
+    restart(c)  # one that began alone writes no heartbeat, and its backup takes over at once
+    wait("slurmctld answers", 60, lambda: answers(c))
     c.run("scontrol", "reconfigure")
     backup = c.start_daemon("slurmctld.backup", "slurmctld", "-D", node="n3")
 
@@ -179,7 +191,7 @@ def failover(t, at):
         backup.wait(30)
         c.run("scontrol", "reconfigure")
 
-    begin(t, at)
+    begin(t, at, saved=True)
     c.kill(c.daemon("slurmctld"))
     t.undo(back)
     wait("the backup answers", 60, lambda: c.run("squeue", check=False, timeout=60) != "")

@@ -138,6 +138,7 @@ def reboot(t, node):
 @fault("the node reboots at the {}", each=STAGES)
 def reboots(t, stage):
     job = begin(t, stage, good=("COMPLETED", "NODE_FAIL", "FAILED"))
+    t.spared[job] += 1
     t.excused.add("n1")
     reboot(t, "n1")
     wait("n1 is registered", 60, lambda: t.c.node("n1")[0] not in ("unknown", "down*"))

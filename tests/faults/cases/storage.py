@@ -57,7 +57,8 @@ def break_it(t, path, how):
         wait("the file system is mounted", 20, lambda: "fuse" in c.inside("n1", "grep", " %s " % path, "/proc/mounts", check=False))
 
 
-@fault("{} is {}: a node that passes", each=[(w, h) for w in WHERE for h in HOW])
+# run lies in memory: what hangs there is the node, slurmstepd with it, which opens a file of ours there.
+@fault("{} is {}: a node that passes", each=[(w, h) for w in WHERE for h in HOW if (w, h) != ("run", "hanging")])
 def passes(t, where, how):
     t.submit()
     t.ends()

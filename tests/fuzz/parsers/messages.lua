@@ -10,6 +10,7 @@ local function seeds()
    return {
       'Nov 21 08:00:00 n1 syscheck: {"kind":"check","id":"ab"}\n',
       '{"id":"a","part":1,"of":2,"text":"{\\"x\\":"}\nx {"id":"a","part":2,"of":2,"text":"1}"}\n',
+      '{"id":"a","part":1,"of":1,"text":"b\\nc"}\n{"id":"a","part":1,"of":1,"text":""}\n',
       '{"id":"a","part":2,"of":3,"text":"b"}\n{"id":"a","part":1.5,"of":3,"text":"b"}\n{"id":"b","part":1,"of":4097,"text":"b"}\n',
       table.concat(messages.split(long, "0123456789abcdef0123456789abcdef"), "\n"),
    }
@@ -18,7 +19,7 @@ end
 local function run(input)
    local next_record, lacking = messages.join(iterator(input))
    for line in next_record do
-      assert(type(line) == "string" and not line:find("\n", 1, true) or #line > 0, "a record")
+      assert(type(line) == "string" and #line > 0 and not line:find("\n", 1, true), "a record of one line")
    end
    assert(math.type(lacking()) == "integer" and lacking() >= 0, "how many lack a part")
    -- There and back: no part is longer than a message, none is lost.

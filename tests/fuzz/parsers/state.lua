@@ -25,6 +25,7 @@ local function seeds()
          .. '{"/h":5},"blamed":{"corrected:mc0/dimm1":1}},"check":{"id":"ab","level":"quick","status":"pass"}}\n',
       "@@ /s/begin/5.run\nrun 0123456789abcdef0123456789abcdef " .. BOOT .. " 1763713414 -\n6\n7\n7\n@@ /s/begin/6.run\nrun ab "
          .. BOOT .. " 5 2\n@@ /s/ended/5\n5 0123456789abcdef0123456789abcdef 1763713414\n",
+      "@@ /s/ended/5\n5 0123456789abcdef0123456789abcdef " .. BOOT .. " 3\n",
       '@@ /s/drained.json\n{"reason":"syscheck: x","boot_id":"' .. BOOT .. '","passes":1,"fails":2,"next_s":5,"metrics":'
          .. '["triad_gbs"],"level":"quick","corrupt":false,"time":"2026-11-21T08:00:00Z"}\n@@ /scontrol\nNodeName=n1 '
          .. 'State=IDLE+DRAIN Reason=syscheck: x [root@2026-11-21T08:23:34]\n',
@@ -103,8 +104,8 @@ local function look_at_run(self)
          assert(math.type(other) == "integer" and other ~= 5, "who shared the node")
       end
    end
-   runs.is_recorded(self, 5, run)
-   runs.is_recorded(self, 5)
+   oracle.is("boolean", runs.is_recorded(self, 5, run, BOOT), "whether it is recorded")
+   oracle.is("boolean", runs.is_recorded(self, 5, nil, BOOT), "whether it is recorded")
 end
 
 local function look_at_marker(self)

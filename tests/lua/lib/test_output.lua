@@ -32,6 +32,7 @@ function TestOutput:test_csv()
    -- So where a ; parts cells, after spaces, and in the widths of East Asian keyboards.
    lu.assertEquals(output.csv({ "a;=b", ' "; @c', ";;-d", " =e", "k=l; m" }, {}),
       "a;'=b,\" \"\";' @c\",;;'-d,' =e,k=l; m\r\n")
+   lu.assertEquals(output.csv({ 'n;"=o', '""=p' }, {}), "\"n;'\"\"=o\",\"'\"\"\"\"=p\"\r\n")
    lu.assertEquals(output.csv({ "\u{FF1D}f", "g;\u{FF0B}1", "\u{FF0D}h", "\u{3000}\u{FF20}i" }, {}),
       "'\u{FF1D}f,g;'\u{FF0B}1,'\u{FF0D}h,'\u{3000}\u{FF20}i\r\n")
    local row = output.csv({ NASTY }, {})

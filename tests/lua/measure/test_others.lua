@@ -15,7 +15,8 @@ TestProcesses = {}
 
 function TestProcesses:test_names_hold_anything()
    local p = process.parse(stat(7, ") R 1 (x\n", 2, 0x200040, 40, 3, 99))
-   lu.assertEquals(p, { name = ") R 1 (x\n", state = "R", parent = 2, flags = 0x200040, own = 40, children = 3, start = 99 })
+   lu.assertEquals(p, { name = ") R 1 (x\n", state = "R", parent = 2, flags = 0x200040, own = 40, children = 3,
+      start = 99 })
    for _, bad in ipairs({ "", "7", "7 (a) R 1", "7 (a R 1 2 3" }) do
       lu.assertNil(process.parse(bad))
    end
@@ -37,11 +38,25 @@ function TestProcesses:test_time_since()
    local after = list({ [1] = stat(1, "init", 0, 0, 5, 1900, 1), [10] = stat(10, "make", 1, 0, 4, 190, 5),
       [12] = stat(12, "new", 1, 0, 2, 0, 50), [13] = stat(13, "cc", 10, 0, 30, 0, 51) })
    local found = {}
-   for i, one in ipairs(processes.since(before, after, 100)) do
+   for i, one in ipairs(processes.since(before, after, 100, 40)) do
       found[i] = { one.pid, one.ticks }
    end
    -- Of init's 900, it is not known when: 11's parent has it.
    lu.assertEquals(found, { { 13, 30 }, { 10, 21 }, { 12, 2 } })
+   -- Whose children init has waited for, nobody knows: it is no busy service.
+   lu.assertEquals(processes.since(list({ [1] = stat(1, "systemd", 0, 0, 5, 1000, 1) }),
+      list({ [1] = stat(1, "systemd", 0, 0, 5, 1090, 1) }), 100, 40), {})
+   -- A daemon that the first list did not reach has not used all of its life's time since.
+   lu.assertEquals(processes.since({}, list({ [3000] = stat(3000, "slurmd", 1, 0, 900000, 500, 39) }), 100, 40), {})
+end
+
+-- Whoever's processes they are, they cost a prolog no time: a long chain, and two that are each other's parents.
+function TestProcesses:test_who_is_left_is_not_looked_for_without_end()
+   local before = { [2] = process.parse(stat(2, "a", 3, 0, 1, 0, 1)), [3] = process.parse(stat(3, "b", 2, 0, 1, 0, 1)) }
+   for pid = 4, 5000 do
+      before[pid] = process.parse(stat(pid, "c", pid - 1, 0, 1, 0, 1))
+   end
+   lu.assertEquals(processes.since(before, {}, 100, 1), {})
 end
 
 function TestProcesses:test_whose_it_is()
@@ -54,10 +69,13 @@ function TestProcesses:test_whose_it_is()
       ["0::/user.slice/job_x\n"] = {},
       [""] = {},
    }) do
-      local kind, job = processes.of_cgroup(text)
+      local kind, job = processes.of_cgroup(text, 0)
       lu.assertEquals({ kind, job }, want, text)
+      -- A user's process in a service's cgroup (cron, sshd, slurmd without proctrack/cgroup) is no service.
+      lu.assertEquals({ processes.of_cgroup(text, 1000) }, { nil, want[2] }, text)
+      lu.assertEquals({ processes.of_cgroup(text, nil) }, { nil, want[2] }, text)
    end
-   lu.assertEquals({ processes.of_cgroup(nil) }, {})
+   lu.assertEquals({ processes.of_cgroup(nil, 0) }, {})
 end
 
 function TestProcesses:test_the_most_of_this_machine()
@@ -65,7 +83,21 @@ function TestProcesses:test_the_most_of_this_machine()
    lu.assertNotNil(before[1])
    lu.assertNil(before[require("luv").os_getpid()])
    -- Nobody stands out where nobody has a fifth.
-   lu.assertNil(processes.most(root, processes.since(before, before, 100), 1, 1))
+   lu.assertNil(processes.most(root, processes.since(before, before, 100, 0), 1, 1))
+end
+
+TestMost = { setUp = prepared.setUp, tearDown = prepared.tearDown }
+
+function TestMost:test_a_users_process_that_slurmd_s_service_holds()
+   prepared.put("/proc/77/cgroup", "0::/system.slice/slurmd.service\n")
+   prepared.put("/proc/77/stat", stat(77, "a.out", 1, 0, 200, 0, 9))
+   local function most(uid)
+      prepared.put("/proc/77/status", ("Name:\ta.out\nUid:\t%d\t0\t0\t0\n"):format(uid))
+      local one = processes.most(prepared.root, processes.since({}, processes.list(prepared.root), 400, 0), 2, 1)
+      return { one.uid, one.kind }
+   end
+   lu.assertEquals(most(1234), { 1234 })
+   lu.assertEquals(most(0), { 0, "service" })
 end
 
 TestOthers = { setUp = prepared.setUp, tearDown = prepared.tearDown }
@@ -98,6 +130,21 @@ function TestOthers:test_what_others_used()
    lu.assertEquals({ said.cpu, said.steal_pct }, { 1, 0 })
 end
 
+-- It lost that in half of the time, and others used no CPU in the other half.
+function TestOthers:test_all_of_it_while_the_kernel_worked()
+   local function share(worked_s)
+      proc_stat({ 100 }, { 100 })
+      local from = others.begin(prepared.root)
+      proc_stat({ 150 }, { 150 })
+      return (finish(from, { cpus = "0-1", lost_pct = 50, lost_core_pct = 50, lost_cpu = 1, worked_s = worked_s }, 2))
+   end
+   lu.assertTrue(share(1) > 0.5)
+   for _, unknown in ipairs({ false, 0, -1, 2.5, "1" }) do
+      local all = share(unknown)
+      lu.assertTrue(all > 0.25 and all < 0.35)
+   end
+end
+
 function TestOthers:test_nobody_used_it()
    proc_stat({ 100 }, { 100 }, { 0 }, { 0 })
    local calm = { cpus = "0-1", lost_pct = 0.5, lost_core_pct = 1, lost_cpu = 0 }
@@ -114,6 +161,17 @@ function TestOthers:test_a_quota_of_our_own()
    proc_stat({ 300 }, { 300 })
    prepared.put("/sys/fs/cgroup/cpu,cpuacct/a/cpu.stat", "nr_periods 1\nthrottled_time 1000000000\n")
    prepared.put("/sys/fs/cgroup/c/cpu.stat", "usage_usec 1\nthrottled_usec 980000\n")
+   lu.assertTrue((finish(from, RESULT, 2)) < 0.05)
+end
+
+-- Its cgroup is the root that it sees.
+function TestOthers:test_a_quota_of_a_container()
+   proc_stat({ 100 }, { 100 })
+   prepared.put("/proc/self/cgroup", "0::/\n")
+   prepared.put("/sys/fs/cgroup/cpu.stat", "usage_usec 1\nthrottled_usec 0\n")
+   local from = others.begin(prepared.root)
+   proc_stat({ 300 }, { 300 })
+   prepared.put("/sys/fs/cgroup/cpu.stat", "usage_usec 1\nthrottled_usec 1980000\n")
    lu.assertTrue((finish(from, RESULT, 2)) < 0.05)
 end
 

@@ -53,6 +53,21 @@ function TestJob:test_a_requeued_job_has_runs()
    lu.assertEquals(#job_records.answer(list), 2)
 end
 
+-- Where Slurm's first run has no count, the batch step's node alone knows that it is the first.
+function TestJob:test_one_node_knows_which_run_it_was()
+   local list = {}
+   local function add(node, hour, restart)
+      list[#list + 1] = { kind = "job", id = node .. hour, node = node, time = ("2026-11-21T0%d:00:00Z"):format(hour),
+         job = { id = 5, nodelist = "n[1-3]", restart = restart } }
+   end
+   add("n2", 6) add("n1", 6, 0) add("n3", 6)
+   local answer = job_records.answer(list)
+   lu.assertEquals({ #answer, #answer[1].rows, answer[1].restart }, { 1, 3, 0 })
+   add("n1", 7, 1) add("n2", 7, 1) add("n3", 7)
+   answer = job_records.answer(list)
+   lu.assertEquals({ #answer, #answer[1].rows, #answer[2].rows, answer[2].restart }, { 2, 3, 3, 1 })
+end
+
 function TestJob:test_the_batch_steps_identity_wins()
    for _, order in ipairs({ { "n1", "n2" }, { "n2", "n1" } }) do
       local list = {}

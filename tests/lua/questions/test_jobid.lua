@@ -1,5 +1,6 @@
 -- Job IDs as people type them.
-package.path = "lua/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+local cost = require("cost")
 local lu = require("luaunit")
 local jobid = require("syscheck.questions.jobid")
 
@@ -21,6 +22,45 @@ function TestJobId:test_anything_else()
       lu.assertNil(id, text)
       lu.assertStrMatches(err, "job ID must be one like 4711, [ -~]+")
    end
+end
+
+-- salloc and srun have the array that their user sets: no task of somebody else's.
+function TestJobId:test_a_task_of_an_array_is_a_batch_job()
+   local rows = {}
+   local store = {}
+   function store.rows()
+      local i = 0
+      return function()
+         i = i + 1
+         return rows[i]
+      end
+   end
+   local function run(key, job_id, batch)
+      rows[#rows + 1] = { key, job_id, nil, 123, 4, nil, nil, 1, 1, key, key, batch, "c", "u" }
+   end
+   local function found(text)
+      local out = {}
+      for i, one in ipairs(jobid.runs(store, jobid.parse(text))) do
+         out[i] = one.key
+      end
+      return out
+   end
+   run(1, 130)
+   run(2, 666)
+   -- Before the batch step's node was read nobody knows.
+   lu.assertEquals(found("123_4"), { 1, 2 })
+   run(3, 130, 1)
+   lu.assertEquals(found("123_4"), { 1, 3 })
+   lu.assertEquals(found("123"), { 1, 2, 3 })
+   lu.assertNil(jobid.believed(jobid.parse("123_4"), { { id = 5 } }))
+   lu.assertEquals(jobid.believed(jobid.parse("123_4"), { { id = 5 }, { id = 6, batch = true } }), { [6] = true })
+end
+
+-- Through sudo any user types it: 100 kB took a minute.
+function TestJobId:test_long_ones_cost_no_more_than_short_ones()
+   lu.assertNil(jobid.parse(("0"):rep(40) .. "1"))
+   local short, long = cost(jobid.parse, ("9"):rep(1000) .. "x"), cost(jobid.parse, ("9"):rep(64000) .. "x")
+   lu.assertTrue(long < 100 * math.max(short, 1e-5), ("%g, %g s"):format(short, long))
 end
 
 function TestJobId:test_labels_and_matches()

@@ -56,6 +56,25 @@ function TestNode:test_a_story()
    lu.assertEquals({ told.metrics[1].min, told.metrics[1].median, told.metrics[1].last }, { 61.3, 87, 87 })
 end
 
+-- Numbers differ at each check: they would leave no room for what happened before.
+function TestNode:test_a_node_that_stays_busy_is_one_event()
+   local tale = story.new(20)
+   local function unknown(i, text)
+      tale:check({ time = NOW + i, status = "unknown", text = text, metrics = {} })
+   end
+   tale:check({ time = NOW, status = "fail", text = "x", action = "drain", metrics = {} })
+   for i = 1, 30 do
+      unknown(i, ("busy, not rated: others used %d %% of CPU %d, most by sh (pid %d, uid 7); dgemm %.1f < 80.5"):format(
+         50 + i, i % 4, 100 + i, 40 + i / 10))
+   end
+   unknown(40, "no kernels here")
+   local told = tale:answer()
+   lu.assertEquals({ #told.events, told.events_total }, { 3, 3 })
+   lu.assertEquals(told.events[1].event, "drain")
+   lu.assertStrContains(told.events[2].text, "CPU 1, most by sh (pid 101,")
+   lu.assertEquals(told.events[3].text, "unknown: no kernels here")
+end
+
 -- As the epilog finds them: what EDAC could blame on no module is its controller's.
 function TestNode:test_errors_of_a_controller()
    local before = { boot_id = "b", sources = { memory_errors = { ["corrected:mc0"] = 3 } }, blamed = {} }

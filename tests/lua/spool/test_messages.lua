@@ -70,6 +70,12 @@ function TestMessages:test_forged_parts_do_no_harm()
    lu.assertEquals(out, {})
 end
 
+-- What the parts make is one line, or nothing.
+function TestMessages:test_a_part_of_several_lines_is_none()
+   local two = '{"id":"a","part":1,"of":1,"text":"{}\\n{}"}'
+   lu.assertEquals(joined({ two, '{"id":"b","part":1,"of":1,"text":""}' }), {})
+end
+
 -- Anybody on a node may write to its log.
 function TestMessages:test_parts_that_never_end_are_bounded()
    local text, n = ("x"):rep(16000), 0

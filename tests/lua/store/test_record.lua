@@ -63,6 +63,15 @@ function TestRecord:test_when_a_job_ran_is_by_one_clock()
    lu.assertEquals(span("2026-11-20T08:01:00Z", "yesterday", 60), { 0, 60, 0 })
 end
 
+-- A clock whose battery is empty begins with the year 2000; the elapsed time is another clock's.
+function TestRecord:test_a_job_in_which_the_clock_was_set_back_to_its_beginning()
+   local row = assert(record.read(line({ time = "2000-01-01T00:00:05Z", begin = { time = "2026-11-20T08:00:00Z" },
+      elapsed_s = 3600 })))
+   lu.assertEquals(row.elapsed_s, 3600)
+   lu.assertEquals({ row.job.begin_s - 1795161600, row.job.end_s - 1795161600 }, { 0, 3600 })
+   lu.assertEquals(select(2, record.read(line({ elapsed_s = 4e9 }))), "elapsed_s is out of range: 4000000000")
+end
+
 -- Suspended time is no run time, but it went by.
 function TestRecord:test_a_suspended_job()
    local row = assert(record.read(line({ elapsed_s = 60.5, cgroup = { suspended_ms = 20250 } })))

@@ -11,8 +11,8 @@ local STRESS = { comm = "stress-ng", pid = 4711, uid = 1000, cpus = 4 }
 
 -- A node of 8 CPUs that nobody else uses, all measured for 2 s.
 local function evidence(more)
-   local e = { seconds = 2, cpus = 8, measured = 0, beside = 0, stolen = {}, quota = 0, stalled = 0, neighbours = 8,
-      smt = false }
+   local e = { seconds = 2, worked = 2, cpus = 8, measured = 0, beside = 0, stolen = {}, quota = 0, stalled = 0,
+      neighbours = 8, smt = false }
    for i = 1, 8 do
       e.stolen[i] = 0
    end
@@ -36,6 +36,15 @@ end
 
 function TestLoss:test_a_thief_on_every_cpu()
    local share = loss({ measured = 4 }, 50)
+   lu.assertTrue(share >= 0.5 and share < 0.6)
+end
+
+-- All others' time was in the half of the seconds in which the kernel worked.
+function TestLoss:test_a_thief_that_comes_with_the_measurement()
+   local share = loss({ measured = 3.2, worked = 1 }, 80)
+   lu.assertTrue(share >= 0.8 and share < 0.9)
+   -- Of one that was there all the time, what the kernel lost is known.
+   share = loss({ measured = 4, worked = 1 }, 50)
    lu.assertTrue(share >= 0.5 and share < 0.6)
 end
 
@@ -65,6 +74,12 @@ function TestLoss:test_beside_the_measured_cpus()
    -- The other threads of all measured cores.
    lu.assertTrue(loss({ beside = 8, smt = true }, 0) > 0.6)
    lu.assertTrue(loss({ beside = 0.1, smt = true }, 0) < 0.1)
+   -- 8 stray processes on 64 cores with two threads each do not excuse a node that is 20 % slow, whatever
+   -- caches there are.
+   for _, neighbours in ipairs({ 16, 64, 128 }) do
+      local few = loss({ cpus = 64, beside = 8, smt = true, neighbours = neighbours }, 0)
+      lu.assertTrue(few > 2 / 3 * 8 / 64 and few < 0.2, neighbours)
+   end
 end
 
 function TestLoss:test_a_hypervisor()
@@ -193,6 +208,20 @@ function TestFollow:test_it_stays_after_three_checks_in_ten_minutes()
    -- Somebody else begins anew.
    lu.assertEquals(check(state, 700, { 0.4 }, { comm = "x", pid = 1, uid = 7, cpus = 1 }).checks, 1)
    lu.assertNil(busy.finding(nil, true))
+end
+
+-- A hypervisor's others use no CPU time of this machine.
+function TestFollow:test_what_a_hypervisor_keeps_busy_is_found_too()
+   local state
+   for s = 0, 1200, 400 do
+      state = busy.follow(state, { { loss = 0.3, others = { loss_pct = 30, cpus = 0, steal_pct = 20 } } },
+         { boot_id = "b", s = s, time = "t" .. s })
+   end
+   local text = busy.finding(state, true)
+   lu.assertEquals(text, "busy for 4 checks, since t0: held up by what uses no CPU time here (a hypervisor, "
+      .. "a lack of memory)")
+   lu.assertEquals(verdict.rate({ others_cpus = { value = state.cpus, text = text } },
+      verdict.limits(policy.default(), "c")).status, "warn")
 end
 
 function TestFollow:test_what_an_ended_job_left()

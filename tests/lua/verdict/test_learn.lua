@@ -105,6 +105,57 @@ function TestSpread:test_one_population_is_not_two()
    lu.assertNil(spread.split({ 100 }))
 end
 
+-- Right after its installation a site has two checks of a node: the tolerance is not the tighter for it.
+function TestSpread:test_few_checks_of_many_nodes()
+   math.randomseed(1)
+   local function normal()
+      return math.sqrt(-2 * math.log(1 - math.random())) * math.cos(2 * math.pi * math.random())
+   end
+   for n, want in ipairs({ 1, 0.5, 0.4487, 0.2982, 0.2868 }) do
+      lu.assertAlmostEquals(spread.of_median(n) / want, 1, 0.04)
+   end
+   for _, checks in ipairs({ 2, 3, 4 }) do
+      local list = {}
+      for i = 1, 300 do
+         local node = 100 + 2.5 * normal()
+         for _ = 1, checks do
+            list[#list + 1] = check("n" .. i, node + 5 * normal())
+         end
+      end
+      lu.assertTrue(triad_of(list).tolerance_pct > 0.97 * spread.tolerance(2.5, 5), checks)
+   end
+end
+
+-- Other guests of a host take a fifth of any node in one check of twenty, in both of its measurements.
+function TestSpread:test_dips_of_all_nodes_are_in_the_tolerance()
+   local function tolerance(nodes, checks, slow, dip)
+      local list = {}
+      for i = 1, nodes do
+         for j = 1, checks do
+            local off = ((i * 7 + j * 3) % 5 - 2) / 100
+            list[#list + 1] = check("n" .. i, 100 * (1 + off) * (i <= slow and (i + j) % 20 == 0 and dip or 1))
+         end
+      end
+      return triad_of(list).tolerance_pct
+   end
+   local calm = tolerance(20, 64, 0)
+   lu.assertTrue(calm < 10)
+   local noisy = tolerance(20, 64, 20, 0.8)
+   lu.assertTrue(noisy > 20 and noisy < 25)
+   -- A few nodes' own trouble, and what few checks show, widen nothing.
+   lu.assertEquals(tolerance(20, 64, 4, 0.8), calm)
+   lu.assertTrue(tolerance(20, 10, 20, 0.8) < 15)
+   -- A node that is 30 % slow has to be found, whatever others do.
+   lu.assertEquals(tolerance(20, 64, 20, 0.4), 30)
+   lu.assertTrue(baseline.limit({ median = 100, tolerance_pct = 30, mad_pct = 1 }, { better = "higher" }, 0.1) >= 70)
+   lu.assertEquals(spread.dips({ { 100, 100 } }, 100, "higher"), 0)
+   local latency = {}
+   for i = 1, 16 do
+      latency[i] = i == 9 and 125 or 90
+   end
+   lu.assertAlmostEquals(spread.dips({ latency }, 100, "lower"), 25, 1e-9)
+end
+
 function TestSpread:test_run_noise_is_told_from_offset_and_drift()
    local rising = {}
    for i = 1, 64 do

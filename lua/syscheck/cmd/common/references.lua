@@ -1,6 +1,7 @@
 --- What a policy names that is outside of it: directories, a group, a program, a store. The
 -- policy works without them, and not as its writer meant.
 local uv = require("luv")
+local group = require("syscheck.cmd.common.group")
 local hostlist = require("syscheck.slurm.hostlist")
 local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
@@ -62,10 +63,12 @@ function references.check(p, line_of)
    if p.lock then
       directory("lock", p.lock:match("^(.*)/[^/]*$") .. "/", "every check ends as unknown")
    end
-   local group = p.store_group and ask("getent", { "group", p.store_group })
-   if group and group.code ~= 0 then
-      say("warn", "store_group", "%s: there is no such group on this host: its members cannot read the store",
-         printable.safe(p.store_group))
+   if p.store_group then
+      local id, why = group(p.store_group)
+      if not id then
+         say("warn", "store_group", "%s: %s on this host: ingest does not run without it",
+            printable.safe(p.store_group), why)
+      end
    end
    local _, err = ask(p.scontrol, { "-V" })
    if err then

@@ -17,14 +17,12 @@ function probe.text(path, max)
    local stat, err = uv.fs_stat(path)
    if not stat then
       return nil, err
-   elseif stat.type ~= "file" then
-      return nil, ("%s: is a %s, not a file"):format(path, stat.type)
    elseif stat.size > (max or MAX_TEXT) then
       return nil, ("%s: %d MiB, too large to be what it should be"):format(path, stat.size // 1048576)
-   elseif stat.size == 0 then
+   elseif stat.size == 0 and stat.type == "file" then
       return ""
    end
-   return files.read(path, max or MAX_TEXT)
+   return files.regular(path, max or MAX_TEXT)
 end
 
 function probe.object(path)

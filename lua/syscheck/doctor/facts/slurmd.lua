@@ -2,12 +2,15 @@
 local cpus = require("syscheck.hardware.cpus")
 local files = require("syscheck.lib.files")
 local topology = require("syscheck.hardware.topology")
+local uv = require("luv")
 
--- Process ids of slurmd; of several (a cluster on one machine) those that -N names as this node.
+-- Process ids of slurmd; of several (a cluster on one machine) those that -N names as this node. Only root's: any
+-- user may call a process so, and make a read of its command line hang (see node/steps.jobs).
 local function pids(node)
    local all, named = {}, {}
    for _, pid in ipairs(files.list("/proc", "^%d+$")) do
-      if files.line("/proc/" .. pid .. "/comm") == "slurmd" then
+      local stat = uv.fs_stat("/proc/" .. pid)
+      if stat and stat.uid == 0 and files.line("/proc/" .. pid .. "/comm") == "slurmd" then
          all[#all + 1] = pid
          local line = (files.read("/proc/" .. pid .. "/cmdline") or ""):gsub("%z", " ")
          named[#named + 1] = line:match(" %-N *(%S+)") == node and pid or nil

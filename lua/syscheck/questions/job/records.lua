@@ -130,9 +130,18 @@ local function pair(list)
    return job_records.sort(rows)
 end
 
--- What distinguishes runs of a job: the nodes that Slurm chose, and its count where it has one.
-local function run_key(job, cluster)
-   return ("%s\0%s\0%s"):format(tostring(cluster), tostring(job.restart), tostring(job.nodelist))
+-- The run that a record is of, the latest that it can be: the nodes that Slurm chose are its own, its restart count
+-- is none other (only some records know it), and it has not this node: then the job came back to the same ones.
+local function find_run(runs, row)
+   local record = row.of
+   local restart = row.ended and row.ended.job.restart or record.job.restart
+   for i = #runs, 1, -1 do
+      local run = runs[i]
+      if run.cluster == record.cluster and run.on == record.job.nodelist and not run.has[row.node]
+         and (run.restart == nil or restart == nil or run.restart == restart) then
+         return run
+      end
+   end
 end
 
 -- Takes what a run lacks from a record's job.
@@ -155,15 +164,13 @@ end
 --- @param list records of one job
 -- @return answer
 function job_records.answer(list)
-   local runs, open = {}, {}
+   local runs = {}
    for _, row in ipairs(pair(list)) do
       local record = row.of
-      local key = run_key(record.job, record.cluster)
-      local run = open[key]
-      -- A node twice: the job came back to the same nodes.
-      if not run or run.has[row.node] then
-         run = { job_id = record.job.id, cluster = record.cluster, rows = {}, has = {} }
-         open[key], runs[#runs + 1] = run, run
+      local run = find_run(runs, row)
+      if not run then
+         run = { job_id = record.job.id, cluster = record.cluster, on = record.job.nodelist, rows = {}, has = {} }
+         runs[#runs + 1] = run
       end
       widen(run, record.job)
       widen(run, row.ended and row.ended.job)

@@ -10,8 +10,8 @@ local time = require("syscheck.lib.time")
 local show = {}
 
 local PARTS = 48
-local STYLES = { drain = "bad", storm = "bad", observed = "warn", resume = "good", throttle = "warn", memory = "bad",
-   machine = "bad", link = "warn", loss = "warn" }
+local STYLES = { drain = "bad", storm = "bad", undecided = "bad", observed = "warn", resume = "good", throttle = "warn",
+   memory = "bad", machine = "bad", link = "warn", loss = "warn" }
 
 local function shown(field, value)
    local m = metrics.BY_NAME[field.name]

@@ -53,6 +53,11 @@ end
 -- A check that only reads counters passes where one that measures is unrated: no news.
 local GOOD = { pass = true, unrated = true }
 
+-- A reason without its numbers: a node that stays busy is one story, by however much.
+local function kind_of(reason)
+   return reason and (reason:gsub("%d[%d.]*", "0"))
+end
+
 -- What a check did to the node, as event and text.
 local ACTIONS = {
    drain = function(c)
@@ -95,11 +100,11 @@ function story:check(c)
    elseif self.status and GOOD[self.status] ~= GOOD[status] then
       push(self.events[1], { time = c.time, event = "check", run = c.run,
          text = ("%s -> %s%s"):format(self.status, status, c.text and ": " .. c.text or "") })
-   elseif status == "unknown" and c.text and c.text ~= self.text then
+   elseif status == "unknown" and c.text and kind_of(c.text) ~= self.reason then
       -- Of a node on which no check ever found out anything, too.
       push(self.events[1], { time = c.time, event = "check", run = c.run, text = "unknown: " .. c.text })
    end
-   self.status, self.text = status, c.text
+   self.status, self.reason = status, kind_of(c.text)
 end
 
 -- Which part: "mc0 CPU0_DIMM_A1: corrected 12; mlx5_0/1: errors 4", of the kinds given.
