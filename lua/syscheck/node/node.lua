@@ -159,11 +159,7 @@ function node:slurm_conf()
 end
 
 local function conf_text(path)
-   local stat = uv.fs_stat(path)
-   if not stat or stat.type ~= "file" then
-      return nil, path .. ": no file"
-   end
-   return files.read(path, MAX_CONF)
+   return files.regular(path, MAX_CONF)
 end
 
 --- Slurm's configuration where this node knows it, parsed; or nil and why.
