@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <time.h>
@@ -60,4 +61,22 @@ time_t time(time_t *at)
 	if (at)
 		*at = now.tv_sec;
 	return now.tv_sec;
+}
+
+/* A time to wait for was made by the wrong clock, and the kernel's wakes. Conditions of this clock only, as Slurm's are. */
+int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
+			   const struct timespec *restrict until)
+{
+	static int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+	struct timespec then = *until;
+
+	if (!real)
+		/* dlsym finds x86-64's oldest, which is another. */
+		real = (int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))
+			dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+	if (!real)
+		real = (int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))
+			dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+	then.tv_sec -= offset_s();
+	return real(condition, mutex, &then);
 }

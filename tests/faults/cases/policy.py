@@ -64,7 +64,7 @@ def broken(t, path, how):
         replace(t, path, good + " " * (64 << 20))
 
 
-@fault("the policy is {}: good nodes", each=HOW, tells=True)
+@fault("the policy is {}: good nodes", each=HOW[:8], tells=True)
 def policy_good(t, how):
     t.submit()
     t.ends()
@@ -72,6 +72,11 @@ def policy_good(t, how):
     for node in t.c.nodes:
         t.submit("-w", node)
     t.ends()
+
+
+@fault("the policy is {}: good nodes", each=HOW[8:])
+def policy_long(t, how):
+    policy_good(t, how)
 
 
 @fault("the policy is {}: a bad node, found by the last good copy or afterwards", each=HOW[:3], tells=True)
