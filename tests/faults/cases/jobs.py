@@ -101,8 +101,8 @@ def slurmd_killed(t, stage):
     t.c.start_slurmd("n1")
     wait("n1 is registered", 60, lambda: t.c.node("n1")[0] not in ("unknown", "down*"))
     if stage in ("prolog", "kernel"):
-        # A job whose launch is lost is missed at a registration after BatchStartTimeout, which else may be half an hour later.
-        time.sleep(105)
+        # A job whose launch is lost is missed at a registration after BatchStartTimeout + 10 s, else maybe half an hour later.
+        time.sleep(120)
         pid = t.c.daemon("slurmd.n1")
         t.c.kill(pid, signal.SIGTERM)
         wait("slurmd ends", 30, lambda: not os.path.exists("/proc/%d/cwd" % pid))
