@@ -94,6 +94,16 @@ def preempt(t, stage):
     t.ends(job, urgent)
 
 
+def launch_missed(t):
+    """A job whose launch was lost with slurmd is missed at a registration after BatchStartTimeout + 10 s, which
+    without this may be half an hour later."""
+    time.sleep(120)
+    pid = t.c.daemon("slurmd.n1")
+    t.c.kill(pid, signal.SIGTERM)
+    wait("slurmd ends", 30, lambda: not os.path.exists("/proc/%d/cwd" % pid))
+    t.c.start_slurmd("n1")
+
+
 @fault("slurmd killed and restarted at the {}", each=STAGES)
 def slurmd_killed(t, stage):
     begin(t, stage, good=("COMPLETED", "NODE_FAIL", "FAILED"))
@@ -101,12 +111,7 @@ def slurmd_killed(t, stage):
     t.c.start_slurmd("n1")
     wait("n1 is registered", 60, lambda: t.c.node("n1")[0] not in ("unknown", "down*"))
     if stage in ("prolog", "kernel"):
-        # A job whose launch is lost is missed at a registration after BatchStartTimeout + 10 s, else maybe half an hour later.
-        time.sleep(120)
-        pid = t.c.daemon("slurmd.n1")
-        t.c.kill(pid, signal.SIGTERM)
-        wait("slurmd ends", 30, lambda: not os.path.exists("/proc/%d/cwd" % pid))
-        t.c.start_slurmd("n1")
+        launch_missed(t)
     t.ends()
 
 
@@ -117,6 +122,7 @@ def slurmd_drain(t):
     t.c.at("n1", "scontrol")
     t.c.kill(t.c.daemon("slurmd.n1"), signal.SIGKILL)
     t.c.start_slurmd("n1")
+    launch_missed(t)
     t.ends()
 
 
