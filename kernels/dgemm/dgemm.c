@@ -70,7 +70,6 @@ static double call(struct dgemm_core *core, double *c)
 	const double from = clock_now();
 	double seconds;
 
-	core->live.thread = gettid();
 	core->live.since = from;
 	core->live.begun++;
 	multiply(&core->shared->inputs, c);
@@ -136,7 +135,7 @@ static void probe(struct dgemm_core *core, char *memory)
 		best = fmin(best, now - from);
 		mean = (now - start) / ++n;
 	} while (now - start < (mean * PROBE_STEADY < best ? PROBE_SHARE : PROBE_MOST) * box);
-	core->flops = dgemm_flop(probe_size) / mean;
+	core->live.flops = dgemm_flop(probe_size) / mean;
 	core->touch *= mean / best;
 }
 
@@ -146,7 +145,7 @@ static struct dgemm_size choose_size(const struct topo *topo)
 	struct dgemm_room room = { .bytes = s.room, .cores = topo->n, .nodes = topo->n_nodes, .flops = INFINITY };
 
 	for (int i = 0; i < topo->n; i++) {
-		room.flops = fmin(room.flops, s.cores[i].flops);
+		room.flops = fmin(room.flops, s.cores[i].live.flops);
 		room.touch = fmax(room.touch, s.cores[i].touch);
 	}
 	room.seconds = s.end - clock_now();
@@ -240,6 +239,7 @@ static void work(struct team *team, int member, void *unused)
 	bool good;
 
 	(void)unused;
+	core->live.thread = gettid();
 	team_meet(team);
 	good = !s.no_memory; /* read once: a fast core may set it again below */
 	if (good)
@@ -290,11 +290,11 @@ static int run(const struct topo *topo, double started, double end)
 		if (errno != ETIME)
 			return kernel_fail("a thread cannot be started on its CPU: %s", strerror(errno));
 		/* Cores are still in OpenBLAS, which must not be closed under them. */
-		_exit(dgemm_report(topo, s.cores, s.size, started, true));
+		_exit(dgemm_report(topo, s.cores, s.size, started, end - started, true));
 	}
 	if (s.no_memory)
 		return kernel_fail("memory cannot be mapped: %s", strerror(ENOMEM));
-	return dgemm_report(topo, s.cores, s.size, started, false);
+	return dgemm_report(topo, s.cores, s.size, started, end - started, false);
 }
 
 const struct kernel kernel = {

@@ -20,7 +20,7 @@ struct dgemm_shared {
 struct dgemm_core {
 	struct dgemm_shared *shared;
 	double *c;
-	double flops, touch; /* of the probes; s/byte */
+	double touch;        /* of the probe; s/byte */
 	double busy;         /* seconds in counted calls */
 	long calls;
 	double mhz[DGEMM_SAMPLES]; /* after each of them */
@@ -32,6 +32,7 @@ struct dgemm_core {
 		_Atomic double seconds; /* in those that ended */
 		_Atomic double since;  /* clock_now when the one at work began; 0: none is */
 		atomic_int thread;     /* that works on it */
+		_Atomic double flops;  /* of the probe, FLOP/s; 0: it has not ended */
 		atomic_bool faulty;    /* `fault` is there */
 	} live;
 } __attribute__((aligned(128)));
@@ -41,6 +42,6 @@ struct dgemm_core {
  * at work: what they have begun counts as done, so that rates are the most that they can be.
  */
 int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size, double started,
-		 bool unfinished);
+		 double box, bool unfinished);
 
 #endif

@@ -42,39 +42,68 @@ static double rate_of(const struct dgemm_core *core, struct dgemm_size size)
 	return core->calls ? dgemm_flop(size) * (double)core->calls / core->busy * 1e-9 : NAN;
 }
 
-/* Nothing in a call waits for anything: one that sleeps hangs, however slow or often stopped a core is. */
-static bool sleeps(const struct dgemm_core *core)
+/* Of a core's thread, as proc(5) says it: R also where the core is slow, or stopped by others; 0: nobody knows. */
+static char state_of(const struct dgemm_core *core)
 {
 	char path[64], text[512], *state = NULL;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", core->live.thread);
-	f = core->live.since > 0 ? fopen(path, "re") : NULL;
+	f = core->live.thread > 0 ? fopen(path, "re") : NULL;
 	/* pid (comm) state */
 	if (f && fgets(text, sizeof(text), f))
 		state = strrchr(text, ')');
 	if (f)
 		fclose(f);
-	return state && strncmp(state, ") S", 3) == 0;
+	return state && state[1] == ' ' ? state[2] : '\0';
 }
 
-/* The most that it can be: the call at work, done now. */
-static double most_of(const struct dgemm_core *core, struct dgemm_size size, double now)
+/* A call as small as the probe's reaches half of the rate of large ones at least. */
+#define PROBE_LEAST 0.5
+
+/*
+ * The most that it can be: the call at work, done now. A core that has come to no call and does not wait was slower
+ * than one small call in all of the time, and as much to set it up; those that wait for it are what their probe says.
+ */
+static double most_of(const struct dgemm_core *core, struct dgemm_size size, double started, double now)
 {
 	const double since = core->live.since;
 
-	return dgemm_flop(size) * (double)core->live.begun / (core->live.seconds + (since > 0 ? now - since : 0)) * 1e-9;
+	if (core->live.begun > 0)
+		return dgemm_flop(size) * (double)core->live.begun /
+		       (core->live.seconds + (since > 0 ? now - since : 0)) * 1e-9;
+	if (state_of(core) != 'R')
+		return core->live.flops / PROBE_LEAST * 1e-9;
+	return 2 * dgemm_flop(dgemm_least()) / (now - started) * 1e-9;
+}
+
+/*
+ * A core that had so little of the box left after set-up at the least size measured a moment, in which a quota may
+ * have let it run at full speed: at most it is what it did in all of the time, the warm-up and as much for set-up.
+ */
+#define LEFT_LEAST 0.1
+
+static bool is_short(const struct dgemm_core *core, struct dgemm_size size, double box)
+{
+	return size.n <= dgemm_least().n && core->calls > 0 && core->busy < LEFT_LEAST * box;
+}
+
+static double all_of(const struct dgemm_core *core, struct dgemm_size size, double started, double now)
+{
+	return dgemm_flop(size) * (double)(core->calls + 2) / (now - started) * 1e-9;
 }
 
 static void report_cores(struct result *r, const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size,
-			 double *rates, double *clocks, bool unfinished)
+			 double *rates, double *clocks, double started, double box, bool unfinished)
 {
 	const double now = clock_now();
 	int slowest = 0, lowest = 0;
 	double sum = 0;
 
 	for (int i = 0; i < topo->n; i++) {
-		rates[i] = unfinished ? most_of(&cores[i], size, now) : rate_of(&cores[i], size);
+		rates[i] = unfinished				? most_of(&cores[i], size, started, now)
+			   : is_short(&cores[i], size, box)	? all_of(&cores[i], size, started, now)
+								: rate_of(&cores[i], size);
 		/* Samples are still written while the core is at work. */
 		clocks[i] = unfinished ? NAN : median_mhz(&cores[i]);
 		sum += rates[i];
@@ -102,28 +131,38 @@ static void report_cores(struct result *r, const struct topo *topo, struct dgemm
 	result_number(r, "clock_limit_mhz", clock_limit(topo));
 }
 
-/* What is at work bounds the rate: on every core a call that makes progress. Else an exit code. */
-static int check_unfinished(const struct topo *topo, const struct dgemm_core *cores)
+/*
+ * What is at work bounds the rate: on every core a call that makes progress, or its set-up at the least size, which no
+ * slow memory holds up for so long. Else an exit code.
+ */
+static int check_unfinished(const struct topo *topo, const struct dgemm_core *cores, struct dgemm_size size)
 {
+	const bool least = size.n <= dgemm_least().n;
+
 	for (int i = 0; i < topo->n; i++) {
-		if (cores[i].live.begun == 0)
-			return kernel_fail("cpu %d: nothing was measured within the time box", topo->cpus[i]);
-		if (sleeps(&cores[i]))
+		const bool begun = cores[i].live.begun > 0;
+		const char state = state_of(&cores[i]);
+
+		/* Nothing in a call waits for anything. */
+		if (begun && cores[i].live.since > 0 && state == 'S')
 			return kernel_fail("cpu %d: OpenBLAS hangs", topo->cpus[i]);
+		if (!begun && (!least || (state != 'R' && cores[i].live.flops <= 0)))
+			return kernel_fail("cpu %d: nothing was measured within the time box", topo->cpus[i]);
 	}
 	return EXIT_MEASURED;
 }
 
 int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size, double started,
-		 bool unfinished)
+		 double box, bool unfinished)
 {
 	double *rates, *clocks;
 	const struct dgemm_core *bad = NULL;
 	char error[200], what[160];
 	struct result r;
+	bool hurried = false;
 	long calls = 0;
 
-	if (unfinished && check_unfinished(topo, cores) != EXIT_MEASURED)
+	if (unfinished && check_unfinished(topo, cores, size) != EXIT_MEASURED)
 		return EXIT_COULD_NOT;
 	rates = calloc((size_t)topo->n, sizeof(double));
 	clocks = calloc((size_t)topo->n, sizeof(double));
@@ -135,6 +174,7 @@ int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm
 	for (int i = topo->n - 1; i >= 0; i--) {
 		calls += unfinished ? cores[i].live.begun : cores[i].calls;
 		bad = cores[i].live.faulty ? &cores[i] : bad;
+		hurried = hurried || (!unfinished && is_short(&cores[i], size, box));
 	}
 	if (bad) {
 		exact_describe(&bad->fault, what, sizeof(what));
@@ -143,7 +183,9 @@ int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm
 	kernel_begin(&r, bad ? error : NULL);
 	if (unfinished)
 		kernel_unfinished(&r, "calls were still at work at the end of the time box");
-	report_cores(&r, topo, cores, size, rates, clocks, unfinished);
+	else if (hurried)
+		kernel_unfinished(&r, "set-up left hardly any of the time box");
+	report_cores(&r, topo, cores, size, rates, clocks, started, box, unfinished);
 	result_integer(&r, "n", (long long)size.n);
 	result_integer(&r, "k", (long long)size.k);
 	result_integer(&r, "calls", calls);

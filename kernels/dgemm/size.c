@@ -51,6 +51,11 @@ static bool fits(struct dgemm_size size, const struct dgemm_room *room)
 	       (CALLS * dgemm_flop(size) + set_up_flop(size)) / room->flops + touched * room->touch <= room->seconds;
 }
 
+struct dgemm_size dgemm_least(void)
+{
+	return sizes[N_SIZES - 1];
+}
+
 struct dgemm_size dgemm_size(const struct dgemm_room *room)
 {
 	size_t i = 0;

@@ -23,6 +23,8 @@ double dgemm_flop(struct dgemm_size size);
 size_t dgemm_result(struct dgemm_size size);
 size_t dgemm_input(struct dgemm_size size);
 
+struct dgemm_size dgemm_least(void);
+
 /* The largest size that fits; the smallest if none does. */
 struct dgemm_size dgemm_size(const struct dgemm_room *room);
 
