@@ -504,13 +504,13 @@ wrong_blas() {
 
 @test "dgemm: a moment at full speed under a quota is not the rate of a node, nor is none at all" {
 	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
-	local free percent
+	local free try
 	run --separate-stderr "$K/dgemm" --seconds 1
 	free=$(get r.gflops)
-	for percent in 5 5 5 5 5 5 2 2 1; do
-		at_quota "$percent" 100000 "$K/dgemm" --seconds 1
-		[ "$status" -eq 0 ] || { echo "$percent %: status $status, $stderr"; return 1; }
-		[ "$(get "r.verified and r.gflops > 0 and r.gflops < 0.5 * $free")" = true ] || { echo "$percent %, free $free: $output"; return 1; }
+	for try in {1..8}; do
+		at_quota 5 100000 "$K/dgemm" --seconds 1
+		[ "$status" -eq 0 ] || { echo "try $try: status $status, $stderr"; return 1; }
+		[ "$(get "r.verified and r.gflops > 0 and r.gflops < 0.5 * $free")" = true ] || { echo "try $try, free $free: $output"; return 1; }
 	done
 }
 

@@ -55,7 +55,9 @@ static char state_of(const struct dgemm_core *core)
 		state = strrchr(text, ')');
 	if (f)
 		fclose(f);
-	return state && state[1] == ' ' ? state[2] : '\0';
+	if (!state || state[1] == '\0')
+		return '\0';
+	return state[2];
 }
 
 /* A call as small as the probe's reaches half of the rate of large ones at least. */
