@@ -32,12 +32,8 @@ end
 
 -- @return policy, function(key) -> its line, text; or nil and a list of messages
 local function read(file)
-   local text, err = files.regular(file)
-   local good
-   if text then
-      good, err = files.trusted(file)
-   end
-   if not good then
+   local text, err = files.read_trusted(file)
+   if not text then
       return nil, { err }
    end
    local parsed, _, line_of = policy.parse(text, file)

@@ -220,4 +220,15 @@ function files.trusted(path)
    return true
 end
 
+--- Text of a regular file that root alone can change; or nil and why.
+function files.read_trusted(path)
+   local text, err = files.regular(path)
+   if not text then
+      return nil, err
+   end
+   local trusted
+   trusted, err = files.trusted(path)
+   return trusted and text or nil, err
+end
+
 return files

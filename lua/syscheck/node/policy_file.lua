@@ -7,20 +7,9 @@ local time = require("syscheck.lib.time")
 
 local policy_file = {}
 
--- @return text that root alone can have written; or nil and why
-local function read_trusted(file)
-   local text, err = files.regular(file)
-   if not text then
-      return nil, err
-   end
-   local trusted
-   trusted, err = files.trusted(file)
-   return trusted and text or nil, err
-end
-
 -- @return text, policy; or nil and why
 local function read_good(file)
-   local text, err = read_trusted(file)
+   local text, err = files.read_trusted(file)
    local parsed
    if text then
       parsed, err = policy.parse(text, file)
@@ -30,7 +19,7 @@ end
 
 -- @return policy, when it was taken; or nil and why not
 local function from_copy(copy)
-   local content, err = read_trusted(copy)
+   local content, err = files.read_trusted(copy)
    if not content then
       return nil, err
    end
