@@ -174,6 +174,12 @@ class Cluster:
         except ProcessLookupError:
             raise Failed("process %d had ended before the signal" % pid)
 
+    def end_daemon(self, name):
+        """Ends a daemon by SIGTERM, and waits until it has: what is left of it then has no executable."""
+        pid = self.daemon(name)
+        self.kill(pid, signal.SIGTERM)
+        wait(name + " ends", 30, lambda: not os.path.exists("/proc/%d/exe" % pid))
+
     def find(self, node, stage):
         """The process of a stage on a node, or 0. Stages: prolog, epilog, health (the agent), kernel (of
         the check), scontrol (that an agent called), step (what the job runs)."""

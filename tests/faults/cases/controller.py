@@ -68,9 +68,7 @@ def killed(t, at):
 
 
 def restart(c):
-    pid = c.daemon("slurmctld")
-    c.kill(pid, signal.SIGTERM)
-    wait("slurmctld ends", 30, lambda: not os.path.exists("/proc/%d/exe" % pid) or gone(pid))
+    c.end_daemon("slurmctld")
     c.start_slurmctld()
 
 
@@ -80,14 +78,6 @@ def restarted(t, at):
     t.undo(lambda: wait("slurmctld answers", 60, lambda: answers(t.c)))
     restart(t.c)
     settled(t, at)
-
-
-def gone(pid):
-    try:
-        with open("/proc/%d/stat" % pid) as file:
-            return file.read().rsplit(")", 1)[1].split()[0] == "Z"
-    except OSError:
-        return True
 
 
 @fault("slurmctld refuses updates, lists work {}", each=AT[1:2], tells=True)

@@ -98,9 +98,7 @@ def launch_missed(t):
     """A job whose launch was lost with slurmd is missed at a registration after BatchStartTimeout + 10 s, which
     without this may be half an hour later."""
     time.sleep(120)
-    pid = t.c.daemon("slurmd.n1")
-    t.c.kill(pid, signal.SIGTERM)
-    wait("slurmd ends", 30, lambda: not os.path.exists("/proc/%d/cwd" % pid))
+    t.c.end_daemon("slurmd.n1")
     t.c.start_slurmd("n1")
 
 
