@@ -216,7 +216,7 @@ end
 -- deadline, disturbed), it is neither confirmed nor excused: unknown, with what was found.
 -- @param rated of the second measurement; changed
 -- @param first { metric = what the first one was rated }, of those that were measured twice
--- @return the first one's sentence, where it is neither confirmed nor excused
+-- @return the sentence of the first metric of which one measurement fails, where it is neither confirmed nor excused
 function verdict.settle(rated, first)
    local open
    for _, r in ipairs(rated.metrics) do
@@ -231,6 +231,7 @@ function verdict.settle(rated, first)
       elseif before and before.busy and r.status == "fail" and not r.corrupt then
          r.status, r.busy = "unknown", true
          r.text = ("%s; then %s"):format(before.text, r.text)
+         open = open or r.text
       end
    end
    rated.status = status_of(rated.metrics)
