@@ -6,6 +6,7 @@
 local command = require("syscheck.slurm.command")
 local log = require("syscheck.lib.log")
 local policy = require("syscheck.policy.policy")
+local storm = require("syscheck.slurm.storm")
 local time = require("syscheck.lib.time")
 local verdict = require("syscheck.verdict.rating")
 
@@ -142,17 +143,14 @@ local function standing(node, reason)
    if not shown then
       return nil, err
    end
-   local state = (" " .. shown):match(" State=(%S+)")
-   if not state or (" " .. shown):match(" NodeName=(%S+)") ~= node.name then
+   local _, by_name = storm.parse(shown)
+   local now = by_name[node.name]
+   if not now then
       return nil, "scontrol show: not a node: " .. shown:sub(1, 100)
-   end
-   local from, to = shown:find(" Reason=" .. reason, 1, true)
-   -- scontrol adds who and when, and there may be a comment behind.
-   if not from or not (shown:find("^ %[[^%]]*%]", to + 1) or shown:find("^%s*$", to + 1))
-      or not ("+" .. state):find("+DRAIN", 1, true) then
+   elseif now.reason ~= reason or not ("+" .. now.state):find("+DRAIN", 1, true) then
       return "other"
    end
-   for flag in state:gmatch("[^+]+") do
+   for flag in now.state:gmatch("[^+]+") do
       if not MAY_RESUME[flag] then
          return "wait"
       end

@@ -16,6 +16,8 @@ local MAX_REASON = 250
 -- double quotes (scontrol takes them off), prefixed, at most 250 bytes.
 function storm.reason(text)
    text = text:gsub('"', "'"):gsub("[\xC2-\xF4][\x80-\xBF]+", "?"):gsub("[^ -~]", "?")
+   -- Slurm puts " [who@when]" behind it: a process' name in it must not look like that.
+   text = text:gsub("@", "?")
    return printable.trimmed((storm.PREFIX .. " " .. printable.trimmed(text)):sub(1, MAX_REASON))
 end
 
