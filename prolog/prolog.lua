@@ -30,16 +30,16 @@ local prolog = {}
 prolog.NODE_BAD = 99
 prolog.GO = 0
 
--- The shell entry's bound is 75 s from its start. Less what it takes to start Lua, to
--- write the record and the begin snapshot, and to exit.
-local CALLS_END_S = 72
+-- The shell entry ends it after 74 s. Less what it takes to start Lua, to write the record and the begin
+-- snapshot, and to exit.
+local ENDS_S = 72
 -- The same of Slurm's own time-outs. More, as Slurm drains a node whose prolog outlives them,
 -- whatever the storm guard says.
 local LEAVES_S = 5
 
--- When the last call of Slurm ends, in seconds from the start.
-local function calls_end_s(node)
-   local least = CALLS_END_S
+-- When kernels and calls of Slurm end at the latest, in seconds from the start.
+local function ends_s(node)
+   local least = ENDS_S
    local conf = node:read_slurm_conf()
    for _, key in ipairs(conf and { "PrologEpilogTimeout", "PrologTimeout" } or {}) do
       least = math.min(least, (slurmconf.seconds(conf, key) or math.huge) - LEAVES_S)
@@ -148,6 +148,8 @@ function prolog.main(get, options)
    local lvl, note, l, by_user = decide(node, job, asked, whole, from.boot_id, begin_s, m)
    note = forged or note
    node.alone = not node.lock -- on a machine of several nodes a job's process may be another node's
+   -- slurm.conf is read where it may matter: a passive check that finds nothing does without.
+   node.until_s = level.is_active(lvl) and started / 1e9 + ends_s(node) or nil
 
    local result = check.run(lvl, node, hardware, from)
    stage.log_failures(result)
@@ -169,7 +171,7 @@ function prolog.main(get, options)
       -- it if this agent does not come that far. The same id: one check, one record.
       record.note = note
       jobs.keep_record(node, job.id, from, record)
-      local until_s = started / 1e9 + calls_end_s(node)
+      local until_s = node.until_s or started / 1e9 + ends_s(node)
       action, record.drain = stage.drain(node, found, m, from.boot_id, { until_s = until_s, job = job })
       if action ~= "drain" then
          note = join_notes(note, action == "storm" and "storm guard: not drained" or "undecided: not drained")

@@ -164,6 +164,12 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 	run prolog
 	assert_unknown
 	[[ "$(record check 'r.runs[1].reason')" == "stream: not started, the deadline is too near" ]]
+	# Slurm drains a node whose prolog outlives its time-out.
+	echo 'PrologEpilogTimeout=9' >"$P/slurm.conf"
+	policy 'mode = "enforce", deadline = { quick = 30 }, kernels = { stream = { quick = 0.3 }, dgemm = { quick = 5 } }'
+	run prolog SLURM_CONF="$P/slurm.conf"
+	assert_unknown
+	[[ "$(record check 'r.runs[2].reason')" == "dgemm: not started, the deadline is too near" ]]
 }
 
 @test "policy with a syntax error, an unknown key, wrong owner, a loop: unknown, file and line in the log" {

@@ -172,7 +172,8 @@ end
 
 --- Runs a check.
 -- @param lvl level that was decided
--- @param node from node.open; its `alone`: a process of a job is one that its job has left
+-- @param node from node.open; its `alone`: a process of a job is one that its job has left; its `until_s`, or
+--   nil: when the check ends at the latest, whatever its level's deadline (node.now_s)
 -- @param inventory from inventory.read
 -- @param from counters.snapshot at the begin
 -- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
@@ -191,7 +192,7 @@ function check.run(lvl, node, inventory, from)
    out.from = { boot_id = from.boot_id, s = started, time = time.show(os.time()) }
    if level.is_active(lvl) then
       out.busy_before = node:read_state(busy.FILE)
-      active(out, lvl, node, limits, started + p.deadline[lvl])
+      active(out, lvl, node, limits, math.min(started + p.deadline[lvl], node.until_s or math.huge))
       follow(out, node)
    end
    out.after = level.is_active(lvl) and counters.snapshot(node.root) or from

@@ -182,7 +182,7 @@ schema.KEYS = {
       recheck = number(1, 86400) },
    kernels = kernels,
    io_paths = list_of(path, 8, "absolute paths"),
-   -- The prolog entry's own bound is 75 s; what a deadline leaves is for scontrol.
+   -- The prolog entry's own bound is 74 s; what a deadline leaves is for scontrol.
    deadline = { quick = number(1, 60), full = number(1, 60) },
    baseline = path,
    store = store,

@@ -15,18 +15,18 @@ TestTimes = {}
 function TestTimes:test_of_the_policy()
    local p = policy.default()
    lu.assertEquals(times.of(p, "quick"), { level = "quick", once_s = 3.5, confirmed_s = 7, deadline_s = 15,
-      longest_s = 75 })
+      longest_s = 81 })
    p.io_paths = { "/a", "/b" }
    lu.assertEquals(times.of(p, "full").once_s, 2 + 5 + 2 + 5 + 5 + 6)
    lu.assertEquals(times.of(p, "full").confirmed_s, 2 * 19 + 6)
    lu.assertNil(times.of(p, "passive"))
-   lu.assertEquals({ times.needed(p) }, { 75, 100 })
+   lu.assertEquals({ times.needed(p) }, { 81, 100 })
    p.partitions = { ["*"] = { ceiling = "quick" } }
-   lu.assertEquals({ times.needed(p) }, { 75, 100 })
+   lu.assertEquals({ times.needed(p) }, { 81, 100 })
    p.partitions = { ["*"] = { ceiling = "passive" }, main = { ceiling = "quick" } }
-   lu.assertEquals({ times.needed(p) }, { 75, 100 })
+   lu.assertEquals({ times.needed(p) }, { 81, 100 })
    p.partitions = { ["*"] = { ceiling = "quick" }, gpu = { ceiling = "full" } }
-   lu.assertEquals({ times.needed(p) }, { 75, 100 })
+   lu.assertEquals({ times.needed(p) }, { 81, 100 })
    p.partitions = { ["*"] = { ceiling = "passive" } }
    lu.assertEquals(#times.reachable(p), 0)
    lu.assertNil(times.needed(p))
