@@ -223,7 +223,12 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 	[ "$status" -eq 1 ]
 	[ "$(grep state=drain "$P/calls")" = "update nodename=t1 state=drain reason=syscheck: triad 61.3 < 77.4 GB/s (class $class, median 86.0)" ]
 	rm "$P/calls"
-	for text in '{"v":1,"classes":' '{"v":3,"classes":{}}' "{\"v\":1,\"classes\":{\"$class\":{\"triad_gbs\":{\"median\":-86,\"mad_pct\":1}}}}"; do
+	# In another time box it is another quantity.
+	echo "{\"v\":1,\"classes\":{\"$class\":{\"triad_gbs\":{\"median\":86,\"mad_pct\":1,\"box_s\":7}}}}" >"$P/etc/syscheck/baseline.json"
+	run prolog
+	[ "$(record check 'r.status')" = unrated ]
+	[ ! -e "$P/calls" ]
+	for text in '{"v":1,"classes":' '{"v":3,"classes":{}}' "{\"v\":1,\"classes\":{\"$class\":{\"triad_gbs\":{\"median\":86,\"mad_pct\":1,\"box_s\":\"x\"}}}}" "{\"v\":1,\"classes\":{\"$class\":{\"triad_gbs\":{\"median\":-86,\"mad_pct\":1}}}}"; do
 		echo "$text" >"$P/etc/syscheck/baseline.json"
 		run prolog
 		assert_unknown

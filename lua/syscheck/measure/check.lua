@@ -187,7 +187,7 @@ end
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy
-   local limits = verdict.limits(p, inventory.class, node.baseline, inventory.class_before)
+   local limits = verdict.limits(p, inventory.class, node.baseline, inventory.class_before, lvl)
    local out = { level = lvl, results = {}, runs = {}, first = {} }
    out.from = { boot_id = from.boot_id, s = started, time = time.show(os.time()) }
    if level.is_active(lvl) then

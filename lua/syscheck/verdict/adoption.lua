@@ -44,6 +44,14 @@ local function doubt(c, m, measured)
    end
 end
 
+local function box_words(box_s)
+   return box_s > 0 and ("in a time box of %g s"):format(box_s) or "in a time box that the record does not say"
+end
+
+-- Whether two medians of a metric are of the same time box; older ones do not say it.
+local function same_box(a, b)
+   return not a.box_s or not b.box_s or a.box_s == b.box_s
+end
 
 -- By which share of the old one a median is worse; below 0 it is better.
 local function dip(m, old, new)
@@ -61,7 +69,7 @@ function choose.dips(old, new)
       for _, name in ipairs(before and cpus.alike(before, new.classes[class]) and sorted(new.classes[class].metrics)
          or {}) do
          local m, b, c = metrics.BY_NAME[name], before.metrics[name], new.classes[class].metrics[name]
-         if m and b and m.kernel and not m.static then
+         if m and b and m.kernel and not m.static and same_box(b, c) then
             local reference = b.reference or b.median
             local worse = dip(m, reference, c.median)
             if worse > baseline.MAX_DIP then
@@ -82,7 +90,7 @@ function choose.set_references(old, new, forced)
          local m = metrics.BY_NAME[name]
          local before = old and old.classes[class] and cpus.alike(old.classes[class], c)
             and old.classes[class].metrics[name]
-         local reference = before and not forced and (before.reference or before.median)
+         local reference = before and not forced and same_box(before, b) and (before.reference or before.median)
          b.reference = reference and m and m.kernel and dip(m, reference, b.median) > 0 and reference or nil
       end
    end
@@ -131,7 +139,11 @@ function choose.from(learned, old, force)
       for _, name in ipairs(sorted(c.metrics)) do
          local metric, m = c.metrics[name], metrics.BY_NAME[name]
          local why = doubt(metric, m, measured)
-         metric.unlike, metric.group = nil, nil
+         for _, other in ipairs(metric.boxes or {}) do
+            say(class, name, ("%d checks left out: measured %s, learned %s"):format(other.checks, box_words(other.box_s),
+               box_words(metric.box_s or 0)))
+         end
+         metric.unlike, metric.group, metric.boxes = nil, nil, nil
          if metric.split then
             metric.split.names = nil
          end

@@ -54,8 +54,9 @@ end
 
 -- What is wrong with one metric of a class, or nil.
 local function wrong_metric(b, v, forced)
-   if type(b) ~= "table" or not positive(b.median) or not percent(b.mad_pct) then
-      return "wants median > 0 and mad_pct from 0 to 100"
+   if type(b) ~= "table" or not positive(b.median) or not percent(b.mad_pct)
+      or not (b.box_s == nil or positive(b.box_s)) then
+      return "wants median > 0, mad_pct from 0 to 100, box_s > 0"
    elseif v == 1 then
       return nil
    elseif not percent(b.tolerance_pct) or not count(b.nodes) or not count(b.n)
@@ -141,8 +142,12 @@ end
 -- @param b { median, tolerance_pct (v 1: mad_pct) } of the class and metric
 -- @param metric from metrics.LIST
 -- @param tolerance share of the median, e.g. 0.10; widened to what the spread allows
+-- @param box_s time box of what is to be rated, or nil: whatever it was
 -- @return the limit, in the metric's unit; or nil and why there is none
-function baseline.limit(b, metric, tolerance)
+function baseline.limit(b, metric, tolerance, box_s)
+   if box_s and b.box_s and box_s ~= b.box_s then
+      return nil, ("its class was measured in a time box of %g s, this in %g s"):format(b.box_s, box_s)
+   end
    local supported = (b.tolerance_pct or spread.OLD_FACTOR * b.mad_pct) / 100
    local room = math.max(tolerance, supported)
    if room > baseline.MAX_TOLERANCE then

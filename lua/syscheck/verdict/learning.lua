@@ -48,7 +48,13 @@ local function is_old(record)
    return noise ~= nil and noise > MAX_NOISE
 end
 
--- Measured values of a check: of each kernel's first measurement, as a second one is there
+-- A metric and the time box that it was measured in are what one median can be of: in a longer one dgemm's
+-- matrices are larger and the clock under load another.
+local function key_of(name, box_s)
+   return ("%s@%.14g"):format(name, type(box_s) == "number" and box_s > 0 and box_s <= baseline.MAX_VALUE and box_s or 0)
+end
+
+-- Measured values of a check, by key_of: of each kernel's first measurement, as a second one is there
 -- because the first was bad.
 -- @return values, of which none was taken while others used the node; whether some were
 local function values_of(record)
@@ -61,9 +67,10 @@ local function values_of(record)
          busy = true
       elseif type(one) == "table" and one.state == "ok" and not one.path and type(one.result) == "table" then
          for _, m in ipairs(metrics.LIST) do
-            if m.kernel and m.kernel == one.kernel and one.attempt ~= 2 and not values[m.name] then
+            local key = key_of(m.name, one.box_s)
+            if m.kernel and m.kernel == one.kernel and one.attempt ~= 2 and not values[key] then
                local value = metrics.measured(m, one.result)
-               values[m.name] = value and value > 0 and value <= baseline.MAX_VALUE and value or nil
+               values[key] = value and value > 0 and value <= baseline.MAX_VALUE and value or nil
             end
          end
       end
@@ -138,11 +145,11 @@ local function take(seen, record, left)
       set.known[set.ids[set.at]] = nil
    end
    set.ids[set.at], set.known[id] = id, true
-   for name in pairs(values) do
-      child(set.values, name)
+   for key in pairs(values) do
+      child(set.values, key)
    end
-   for name, list in pairs(set.values) do
-      list[set.at] = values[name] or false
+   for key, list in pairs(set.values) do
+      list[set.at] = values[key] or false
    end
 end
 
@@ -173,9 +180,9 @@ local function by_cpus(nodes)
    return list
 end
 
--- A node's values of one metric, the oldest first.
-local function in_order(node, name)
-   local list, out = node.values[name], {}
+-- A node's values of one metric in one box, the oldest first.
+local function in_order(node, key)
+   local list, out = node.values[key], {}
    for i = 1, list and node.n or 0 do
       local value = list[(node.at + i - 1) % node.n + 1]
       if value then
@@ -240,11 +247,37 @@ local function names(nodes, from, to)
    return out
 end
 
+-- The time boxes that a metric was measured in.
 -- @param nodes name -> values on the CPUs that are learned
+-- @return list of { key, box_s (0: older records do not say), checks }, the one of most checks first
+local function boxes_of(nodes, name)
+   local by, list = {}, {}
+   for _, set in pairs(nodes) do
+      for key in pairs(set.values) do
+         local of, box_s = key:match("^(.-)@(.+)$")
+         if of == name then
+            if not by[key] then
+               by[key] = { key = key, box_s = tonumber(box_s), checks = 0 }
+               list[#list + 1] = by[key]
+            end
+            by[key].checks = by[key].checks + #in_order(set, key)
+         end
+      end
+   end
+   table.sort(list, function(a, b)
+      if a.checks ~= b.checks then
+         return a.checks > b.checks
+      end
+      return a.box_s < b.box_s
+   end)
+   return list
+end
+
+-- What is learned of a metric: in one time box, as a limit is of one.
 local function metric_of(nodes, name)
-   local list = {}
+   local list, boxes = {}, boxes_of(nodes, name)
    for node, set in pairs(nodes) do
-      local values = in_order(set, name)
+      local values = boxes[1] and in_order(set, boxes[1].key) or {}
       if #values > 0 then
          list[#list + 1] = { name = node, median = statistics.median(values), values = values }
       end
@@ -275,12 +308,14 @@ local function metric_of(nodes, name)
       -- Dips widen it as far as a limit may be at all: a node that is as slow has to be found.
       tolerance_pct = math.max(spread.tolerance(between, within or 0, #kept),
          math.min(spread.dips(lists, m, metrics.BY_NAME[name].better), 100 * baseline.MAX_TOLERANCE)),
+      box_s = boxes[1].box_s > 0 and boxes[1].box_s or nil,
       n = n,
       nodes = #kept,
       dropped = #dropped,
       split = slower and { nodes = slower, apart_pct = apart,
          names = smaller and names(kept, 1, slower) or names(kept, slower + 1, #kept) },
       -- For the remarks of `choose` only.
+      boxes = table.move(boxes, 2, #boxes, 1, {}),
       unlike = names(dropped, 1, #dropped),
       group = first and { names = names(dropped, first, last), of = #list,
          pct = 100 * (dropped[(first + last) // 2].median / m - 1) },

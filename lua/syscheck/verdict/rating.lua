@@ -26,11 +26,12 @@ end
 --- The limits of one class: static from policy, the rest from the baseline.
 -- @param p policy
 -- @param class hardware class
--- @param before its name in older versions, or nil
 -- @param learned baseline, or nil
+-- @param before its name in older versions, or nil
+-- @param lvl of the check, or nil: in whatever time boxes
 -- @return { metric = { { bound, op = "<" or ">", source, action, cpus = that the baseline is of } } }; what is
 --   expected has op "=" and `among`, the list of right values; a metric's `none` says why the baseline sets no limit
-function verdict.limits(p, class, learned, before)
+function verdict.limits(p, class, learned, before, lvl)
    local limits = {}
    local wanted = expect.of(p.expect, class, before)
    local rated_as, close, of_class = nil, nil, { metrics = {} }
@@ -58,7 +59,7 @@ function verdict.limits(p, class, learned, before)
          -- Noise varies by more than its own size from hour to hour: a median says
          -- little about what is too much. Only a static limit rates it.
          if b and not m.static then
-            local bound, none = baseline.limit(b, m, rule.tolerance or p.tolerance)
+            local bound, none = baseline.limit(b, m, rule.tolerance or p.tolerance, p.kernels[m.kernel][lvl])
             list.none = none
             list[#list + 1] = bound and {
                bound = bound,

@@ -17,8 +17,8 @@ function TestTimes:test_of_the_policy()
    lu.assertEquals(times.of(p, "quick"), { level = "quick", once_s = 3.5, confirmed_s = 7, deadline_s = 15,
       longest_s = 81 })
    p.io_paths = { "/a", "/b" }
-   lu.assertEquals(times.of(p, "full").once_s, 2 + 5 + 2 + 5 + 5 + 6)
-   lu.assertEquals(times.of(p, "full").confirmed_s, 2 * 19 + 6)
+   lu.assertEquals(times.of(p, "full").once_s, 2 + 1 + 2 + 5 + 5 + 6)
+   lu.assertEquals(times.of(p, "full").confirmed_s, 2 * 15 + 6)
    lu.assertNil(times.of(p, "passive"))
    lu.assertEquals({ times.needed(p) }, { 81, 100 })
    p.partitions = { ["*"] = { ceiling = "quick" } }
@@ -179,6 +179,8 @@ local CASES = {
    { set("policy.value.mode", "observe"), "policy", "info", 'mode = "enforce"' },
    { set("policy.value.kernels.stream", { quick = 9, full = 2 }), "boxes", "warn", "deadline is 15 s" },
    { set("policy.value.kernels.stream", { quick = 20, full = 2 }), "boxes", "error", "never run" },
+   { set("policy.value.kernels.dgemm", { quick = 1, full = 5 }), "boxes", "warn",
+      "dgemm runs for 1 s at level quick, for 5 s at full [/p.lua]: a baseline is learned from the one" },
    { set("baseline", { file = "/b", absent = true }), "baseline", "warn", "no baseline" },
    { set("baseline.err", "bad"), "baseline", "error", "bad" },
    { set("class", "other"), "baseline", "warn", "no class other" },

@@ -445,6 +445,34 @@ function TestChoose:test_a_wide_tolerance_is_refused_and_forced_it_is_none()
    lu.assertNil((baseline.limit(b.classes[CLASS].metrics.triad_gbs, { better = "higher" }, 0.1)))
 end
 
+-- dgemm of 5 s is not dgemm of 1 s: other matrices, another clock.
+function TestChoose:test_one_time_box_is_learned_and_rates_no_other()
+   local function of(box_s, value)
+      return { runs = { { kernel = "stream", state = "ok", box_s = box_s, result = { triad_gbs = value } } } }
+   end
+   local list = append(append(fleet(6, 5, 0, of(1, 100)), fleet(6, 2, 0, of(5, 80))), fleet(6, 1, 0, of(nil, 70)))
+   local b, text = chosen(list)
+   local m = b.classes[CLASS].metrics.triad_gbs
+   lu.assertEquals({ m.median, m.box_s, m.n }, { 100, 1, 30 })
+   lu.assertStrContains(text, "12 checks left out: measured in a time box of 5 s, learned in a time box of 1 s")
+   lu.assertStrContains(text, "6 checks left out: measured in a time box that the record does not say")
+   lu.assertNotNil(baseline.accept(json.decode(json.encode(b))))
+   local metric = { better = "higher" }
+   lu.assertAlmostEquals(baseline.limit(m, metric, 0.1, 1), 90, 1e-9)
+   lu.assertAlmostEquals(baseline.limit(m, metric, 0.1), 90, 1e-9)
+   local limit, why = baseline.limit(m, metric, 0.1, 5)
+   lu.assertNil(limit)
+   lu.assertEquals(why, "its class was measured in a time box of 1 s, this in 5 s")
+   -- The policy's boxes have changed: nothing to compare with, and no dip.
+   local longer, said = chosen(fleet(6, 5, 0, of(5, 80)), b)
+   lu.assertEquals({ longer.classes[CLASS].metrics.triad_gbs.box_s, said }, { 5, "" })
+   -- What older versions learned says no box, and rates all.
+   m.box_s = nil
+   lu.assertAlmostEquals(baseline.limit(m, metric, 0.1, 5), 90, 1e-9)
+   m.box_s = -1
+   lu.assertNil(baseline.accept(b))
+end
+
 function TestChoose:test_a_fleet_does_not_teach_itself_to_be_slow()
    local old = chosen(fleet(6, 5, 100))
    lu.assertNotNil(chosen(fleet(6, 5, 96), old))

@@ -2,6 +2,7 @@
 -- runs with what the file says. See doctor/rules.lua for their form.
 local baselines = require("syscheck.verdict.baseline")
 local cpus = require("syscheck.verdict.cpus")
+local metrics = require("syscheck.catalogue.metrics")
 local printable = require("syscheck.lib.printable")
 local slurmconf = require("syscheck.slurm.conf")
 local times = require("syscheck.doctor.rules.times")
@@ -80,6 +81,15 @@ local function boxes(facts, say)
             why = "a failure may not be confirmed in time, and then does not drain",
             add = ("kernels with shorter boxes, or deadline = { %s = %g }"):format(t.level,
                math.min(60, math.ceil(t.confirmed_s * 1.25))) })
+      end
+   end
+   for _, m in ipairs(metrics.LIST) do
+      local box = facts.policy.value.kernels[m.kernel] or {}
+      if not m.static and (box.quick or 0) > 0 and (box.full or 0) > 0 and box.quick ~= box.full then
+         say("warn", { file = facts.policy.file, text = ("%s runs for %g s at level quick, for %g s at full"):format(
+            m.kernel, box.quick, box.full),
+            why = "a baseline is learned from the one that is there more often, and does not rate the other",
+            add = ("kernels with %s = { quick = %g, full = %g }"):format(m.kernel, box.quick, box.quick) })
       end
    end
 end
