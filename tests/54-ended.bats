@@ -229,6 +229,19 @@ slurmd() {
 	[ "$(record check 'r.level')" = quick ]
 }
 
+@test "the epilog's agent and its second try are killed while they write: the job is over all the same" {
+	local file=$P/share/syscheck/lua/syscheck/spool/records.lua
+	prolog SLURM_JOB_ID=4714
+	cp "$file" "$P/records.keep"
+	sed -i "s/^return records\$/if arg[1] ~= \"prolog\" then records.append = function() $KILL end end return records/" "$file"
+	run -0 epilog SLURM_JOB_ID=4714
+	cp "$P/records.keep" "$file"
+	grep -q ' t1 epilog: job 4714: error: the agent was killed' "$LOG"
+	prolog SLURM_JOB_ID=4715
+	[ "$(record check 'r.level')" = quick ]
+	epilog SLURM_JOB_ID=4715
+}
+
 @test "the health program's agent is killed each time: one record, a log line each" {
 	dies_in health "$KILL"
 	run -0 health

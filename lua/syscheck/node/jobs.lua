@@ -1,5 +1,6 @@
 --- What runs on this node: the begins that prologs leave for their epilogs, in the state
 -- directory, and the steps' processes. Nobody else is asked.
+local uv = require("luv")
 local files = require("syscheck.lib.files")
 local log = require("syscheck.lib.log")
 local runs = require("syscheck.node.runs")
@@ -11,6 +12,11 @@ local function begin_name(job_id)
    return ("begin/%d.json"):format(job_id)
 end
 
+-- The same once its epilog is at work.
+local function over_name(job_id)
+   return ("begin/%d.over"):format(job_id)
+end
+
 --- Keeps what the epilog needs of a job's begin.
 -- @param value { snapshot = counters, check = of this job, record = see keep_record }
 -- @return true, or nil and why
@@ -19,11 +25,18 @@ function jobs.write_begin(node, job_id, value)
 end
 
 function jobs.read_begin(node, job_id)
-   return node:read_state(begin_name(job_id))
+   return node:read_state(begin_name(job_id)) or node:read_state(over_name(job_id))
+end
+
+--- Before all that an epilog does: whatever becomes of it (a disk that hangs may take it and its second try),
+-- the job runs here no more.
+function jobs.is_over(node, job_id)
+   uv.fs_rename(node.state .. "/" .. begin_name(job_id), node.state .. "/" .. over_name(job_id))
 end
 
 function jobs.forget_begin(node, job_id)
    node:forget_state(begin_name(job_id))
+   node:forget_state(over_name(job_id))
    runs.forget(node, job_id)
 end
 
@@ -52,19 +65,20 @@ function jobs.check_of(record)
       status = record.status, reason = record.reason, action = record.action } or nil
 end
 
--- A job other than `but` whose begin is here and that has a step, or began within a day: one
--- of several nodes may start its first step here after hours. Forgets those that went down
--- with an earlier boot.
+-- A job other than `but` whose begin is here, whose epilog has not begun, and that has a step or began within a
+-- day: one of several nodes may start its first step here after hours. Forgets those that went down with an
+-- earlier boot.
 local function find(node, boot_id, but)
    local with_steps
    for _, name in ipairs(files.list(node.state .. "/begin")) do
-      local id = tonumber(name:match("^(%d+)%.json$"))
+      local id, kind = name:match("^(%d+)%.(%a+)$")
+      id = (kind == "json" or kind == "over") and tonumber(id)
       local begin = id and id ~= but and jobs.read_begin(node, id)
       local snapshot = begin and type(begin.snapshot) == "table" and begin.snapshot or {}
       if begin and snapshot.boot_id and snapshot.boot_id ~= boot_id then
          jobs.append_kept(node, begin)
          jobs.forget_begin(node, id)
-      elseif begin then
+      elseif begin and kind == "json" then
          local began = type(snapshot.uptime_s) == "number" and snapshot.uptime_s or -math.huge
          with_steps = with_steps or steps.jobs()
          if with_steps[id] or node.now_s() - began < runs.STALE_S then
