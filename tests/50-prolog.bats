@@ -159,6 +159,7 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 	run prolog
 	assert_unknown
 	[[ "$(record check 'r.runs[2].reason')" == *"the deadline is too near"* ]]
+	[ "$(record check 'r.runs[1].box_s')" = 0.3 ]
 	# Its box alone would fit, its start and end would not.
 	policy 'mode = "enforce", deadline = { quick = 1 }, kernels = { stream = { quick = 0.7 }, dgemm = { quick = 0 } }'
 	run prolog

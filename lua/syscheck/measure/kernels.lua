@@ -11,7 +11,7 @@ local kernels = {}
 
 local GRACE_S = 1.5 -- beyond its time box: start, set-up on a large machine
 local START_S = 0.5 -- a box that ends later than so long before the deadline is not begun: it would be killed in it
-local MAX_OUTPUT = 131072 -- six of these still fit a record
+local MAX_OUTPUT = 131072 -- of a record too long its lists are left out
 -- OpenBLAS would start a thread for every CPU when it is loaded, and then
 -- use none of them.
 local ENV = "OPENBLAS_NUM_THREADS=1"

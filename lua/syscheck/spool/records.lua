@@ -78,7 +78,7 @@ local function measurements(result)
          end
       end
       list[i] = { result = measurement.result and kept }
-      for _, field in ipairs({ "kernel", "path", "attempt", "state", "reason", "seconds", "others" }) do
+      for _, field in ipairs({ "kernel", "path", "attempt", "state", "reason", "seconds", "box_s", "others" }) do
          list[i][field] = measurement[field]
       end
    end
@@ -117,11 +117,26 @@ local function loss_line(record, id, lost_records, lost_bytes, reason)
    }))
 end
 
---- Appends a record durably: acknowledged is on disk.
+-- A node of many cores and directories where all went wrong: what its kernels say without their lists.
+local function shorten(record)
+   for _, one in ipairs(record.runs or {}) do
+      for key, value in pairs(one.result or {}) do
+         one.result[key] = type(value) ~= "table" and value or nil
+      end
+   end
+   record.problems = table.move(record.problems or {}, 1, #(record.problems or {}), 1, {})
+   table.insert(record.problems, "the kernels' lists are left out, the record would have been too long")
+   return json.encode(record)
+end
+
+--- Appends a record durably: acknowledged is on disk. One that is too long loses its kernels' lists.
 -- @param limits policy, for the sizes of the spool; nil: the defaults
 -- @return true; or nil and why
 function records.append(spool, record, limits)
    local line, err = json.encode(record)
+   if line and #line > lines.MAX then
+      line, err = shorten(record)
+   end
    if not line then
       return nil, "record not encoded: " .. tostring(err)
    elseif #line > lines.MAX then

@@ -46,6 +46,22 @@ function TestRecords:test_append_and_read()
    lu.assertEquals(self.bad, {})
 end
 
+-- What kernels may print is bounded, what a check of many of them may be was not: it was lost.
+function TestRecords:test_a_long_record_loses_its_lists_only()
+   local long = record("a")
+   long.kind, long.problems, long.runs = "check", { "one" }, {}
+   for i = 1, 12 do
+      long.runs[i] = { kernel = "dgemm", state = "ok", result = { gflops = i, cores = { ("x"):rep(1e5) } } }
+   end
+   lu.assertTrue(records.append(self.dir, long))
+   local got = records.read({ self.dir }, error)()
+   lu.assertEquals({ got.runs[12].result.gflops, got.runs[12].result.cores, #got.problems }, { 12, nil, 2 })
+   long.runs[1].reason = ("x"):rep(2e6)
+   local ok, why = records.append(self.dir, long)
+   lu.assertNil(ok)
+   lu.assertStrContains(why, "more than readers take")
+end
+
 function TestRecords:test_a_torn_line_spoils_no_other()
    lu.assertTrue(records.append(self.dir, record("a")))
    self:raw('{"v":1,"kind":"jo')
