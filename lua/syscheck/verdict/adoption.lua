@@ -140,8 +140,8 @@ function choose.from(learned, old, force)
          local metric, m = c.metrics[name], metrics.BY_NAME[name]
          local why = doubt(metric, m, measured)
          for _, other in ipairs(metric.boxes or {}) do
-            say(class, name, ("%d checks left out: measured %s, learned %s"):format(other.checks, box_words(other.box_s),
-               box_words(metric.box_s or 0)))
+            say(class, name, ("%d checks left out: measured %s, learned %s"):format(other.checks,
+               box_words(other.box_s), box_words(metric.box_s or 0)))
          end
          metric.unlike, metric.group, metric.boxes = nil, nil, nil
          if metric.split then

@@ -51,7 +51,8 @@ end
 -- A metric and the time box that it was measured in are what one median can be of: in a longer one dgemm's
 -- matrices are larger and the clock under load another.
 local function key_of(name, box_s)
-   return ("%s@%.14g"):format(name, type(box_s) == "number" and box_s > 0 and box_s <= baseline.MAX_VALUE and box_s or 0)
+   local known = type(box_s) == "number" and box_s > 0 and box_s <= baseline.MAX_VALUE
+   return ("%s@%.14g"):format(name, known and box_s or 0)
 end
 
 -- Measured values of a check, by key_of: of each kernel's first measurement, as a second one is there

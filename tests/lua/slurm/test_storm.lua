@@ -29,7 +29,8 @@ function TestStorm:test_reason_is_what_slurm_shows()
    lu.assertEquals(storm.reason("ends with spaces   "), "syscheck: ends with spaces")
    -- A user may call his process so, and it is named.
    local hostile = storm.reason("triad 1 < 2, most by x [a@1] (pid 7)")
-   local nodes = storm.parse(("NodeName=n1 State=IDLE+DRAIN Partitions=p Reason=%s [root@2026-11-22T10:00:00]"):format(hostile))
+   local nodes = storm.parse(
+      ("NodeName=n1 State=IDLE+DRAIN Partitions=p Reason=%s [root@2026-11-22T10:00:00]"):format(hostile))
    lu.assertEquals(nodes[1].reason, hostile)
    lu.assertEquals(nodes[1].time, storm.time("2026-11-22T10:00:00"))
 end

@@ -171,7 +171,7 @@ function TestRate:test_both_measurements_count()
    end
    local disturbed = rate({ triad_gbs = { value = 50, loss = 0.5 } })
    lu.assertEquals(settled(calm, 50, 0), "fail")
-   lu.assertEquals({ settled(disturbed, 50, 0) }, { "unknown", true }) -- the next check is due at once, either way round
+   lu.assertEquals({ settled(disturbed, 50, 0) }, { "unknown", true }) -- due at once, either way round
    lu.assertEquals({ settled(calm, 50, 0.5) }, { "unknown", true })
    lu.assertEquals({ settled(disturbed, 50, 0.5) }, { "unknown", false })
    lu.assertEquals(settled(disturbed, 90, 0), "pass")
