@@ -171,7 +171,9 @@ def failover(t, at):
     restart(c)  # one that began alone writes no heartbeat, and its backup takes over at once
     wait("slurmctld answers", 60, lambda: answers(c))
     c.run("scontrol", "reconfigure")
-    backup = c.start_daemon("slurmctld.backup", "slurmctld", "-D", node="n3")
+    # On one machine with the first, whose process a second one with the same file would end.
+    put(c.dir + "/etc/backup.conf", re.sub(r"(?m)^SlurmctldPidFile=.*", r"\g<0>.backup", more))
+    backup = c.start_daemon("slurmctld.backup", "slurmctld", "-D", "-f", c.dir + "/etc/backup.conf", node="n3")
 
     def back():
         c.start_slurmctld()

@@ -149,6 +149,8 @@ def reboots(t, stage):
     t.excused.add("n1")
     reboot(t, "n1")
     wait("n1 is registered", 60, lambda: t.c.node("n1")[0] not in ("unknown", "down*"))
+    if stage in ("prolog", "kernel"):
+        launch_missed(t)
     t.ends(job)
     t.excused.discard("n1")
 
@@ -159,4 +161,5 @@ def reboots_drain(t):
     t.submit(good=("COMPLETED", "NODE_FAIL", "FAILED"))
     t.c.at("n1", "scontrol")
     reboot(t, "n1")
+    launch_missed(t)
     t.ends()
