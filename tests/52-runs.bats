@@ -225,6 +225,23 @@ at() {
 	[ "$(record job '("%s %d"):format(r.delta, r.cgroup.steps)')" = "nil 1" ]
 }
 
+@test "the node reboots under a job: its late epilog is that of the run that began, not of the next one" {
+	run prolog SLURM_JOB_RESTART_COUNT=0
+	sed -i -E 's/"boot_id":"[^"]*"/"boot_id":"before"/' "$STATE/begin/4711.json"
+	sed -i -E '1s/^(run [0-9a-f]+) [^ ]+/\1 before/' "$STATE/begin/4711.run"
+	run prolog SLURM_JOB_ID=4799
+	run epilog SLURM_JOB_ID=4799
+	[ ! -e "$STATE/begin/4711.json" ]
+	# Slurm counts a restart before it sends the epilog of what it ends.
+	run epilog SLURM_JOB_RESTART_COUNT=1
+	[ "$(record job 'r.job.restart')" = 0 ]
+	run prolog SLURM_JOB_RESTART_COUNT=1
+	run epilog SLURM_JOB_RESTART_COUNT=1
+	[ "$(record job 'r.job.restart')" = 1 ]
+	[ "$(grep -c '"kind":"job"' "$SPOOL")" = 3 ]
+	[ -z "$(ls "$STATE/begin")" ]
+}
+
 @test "a file of steps that root did not write, or that is damaged: logged, the record is written" {
 	local bad
 	while IFS='|' read -r bad _; do

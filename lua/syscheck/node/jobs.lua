@@ -34,9 +34,13 @@ function jobs.is_over(node, job_id)
    uv.fs_rename(node.state .. "/" .. begin_name(job_id), node.state .. "/" .. over_name(job_id))
 end
 
-function jobs.forget_begin(node, job_id)
+local function forget_state(node, job_id)
    node:forget_state(begin_name(job_id))
    node:forget_state(over_name(job_id))
+end
+
+function jobs.forget_begin(node, job_id)
+   forget_state(node, job_id)
    runs.forget(node, job_id)
 end
 
@@ -72,12 +76,16 @@ local function find(node, boot_id, but)
    local with_steps
    for _, name in ipairs(files.list(node.state .. "/begin")) do
       local id, kind = name:match("^(%d+)%.(%a+)$")
+      if kind == "run" then
+         runs.tidy(node, tonumber(id), boot_id)
+      end
       id = (kind == "json" or kind == "over") and tonumber(id)
       local begin = id and id ~= but and jobs.read_begin(node, id)
       local snapshot = begin and type(begin.snapshot) == "table" and begin.snapshot or {}
       if begin and snapshot.boot_id and snapshot.boot_id ~= boot_id then
          jobs.append_kept(node, begin)
-         jobs.forget_begin(node, id)
+         -- Which run it was stays: its epilog is still to come.
+         forget_state(node, id)
       elseif begin and kind == "json" then
          local began = type(snapshot.uptime_s) == "number" and snapshot.uptime_s or -math.huge
          with_steps = with_steps or steps.jobs()

@@ -172,7 +172,15 @@ function runs.join(record, run)
    end
 end
 
---- Forgets a job whose record is written, or that went down with an earlier boot.
+--- Forgets a run of an earlier boot whose epilog never came, a day after this one.
+function runs.tidy(node, job_id, boot_id)
+   local _, boot = head_of(files.read(run_path(node, job_id), HEAD_MAX))
+   if uptime_s() > runs.STALE_S and boot ~= boot_id then
+      runs.forget(node, job_id)
+   end
+end
+
+--- Forgets a job whose record is written.
 function runs.forget(node, job_id)
    uv.fs_unlink(run_path(node, job_id))
 end
