@@ -155,7 +155,7 @@ local function examine(node, alone, started)
          ledger.make_due(node, l, "resumed")
       end
    elseif not settled and answers ~= false then
-      local found = mark.finding(node, m, result, record.id, begin_s)
+      local found = mark.finding(node, m, result, begin_s)
       action, drained = act(node, result, found, m, last, from.boot_id, begin_s, started)
    end
    -- What counters and inventory show is recorded once, and not every few minutes.

@@ -163,7 +163,7 @@ function prolog.main(get, options)
       return prolog.GO
    end
    mark.checked(node, m, result, begin_s)
-   local found = mark.finding(node, m, result, record.id, begin_s)
+   local found = mark.finding(node, m, result, begin_s)
    if found then
       -- Kept before Slurm is asked: the epilog, or the next prolog after a crash, appends
       -- it if this agent does not come that far. The same id: one check, one record.

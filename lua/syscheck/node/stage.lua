@@ -192,9 +192,7 @@ function stage.remember(node, l, result, begin_s, asked)
       node:forget_state(busy.FILE)
    end
    local saved = node:save_state("last.json", result.after)
-   if saved and result.interrupted then
-      ledger.restore(node, l) -- it is as due as it was
-   elseif saved and level.is_active(result.level) then
+   if saved and level.is_active(result.level) then
       ledger.pay(node, l, result, begin_s, asked)
    end
 end

@@ -80,8 +80,7 @@ end
 -- also where Slurm is not asked again yet, it is what the next check settles.
 local function enter(node, m, found)
    if found.corrupt and not m.corrupt or m.action == "passed" then
-      m.reason, m.corrupt, m.level, m.metrics, m.check = found.reason, found.corrupt, found.level, found.metrics,
-         found.check
+      m.reason, m.corrupt, m.level, m.metrics = found.reason, found.corrupt, found.level, found.metrics
       m.action = m.action == "passed" and "undecided" or m.action
       node:save_state(FILE, m)
    end
@@ -90,8 +89,8 @@ end
 --- What is to be drained for: what a check found, or a wrong result that an earlier one found.
 -- Measuring right once takes back no wrong result, and a low rate is the lesser finding.
 -- @param m from read, or nil
--- @return { reason, corrupt, level, metrics = list of { name, value, limit }, check = its id }; or nil
-function mark.finding(node, m, result, id, now_s)
+-- @return { reason, corrupt, level, metrics = list of { name } }; or nil
+function mark.finding(node, m, result, now_s)
    local drains = result.confirmed and result.enforced
    if m and m.corrupt and node.policy.mode == "enforce" and not (drains and result.corrupt) then
       local owed = (m.action == "undecided" or m.action == "storm") and not node.inconclusive
@@ -100,10 +99,10 @@ function mark.finding(node, m, result, id, now_s)
    elseif not drains then
       return nil
    end
-   local found = { reason = result.reason, corrupt = result.corrupt, level = result.level, metrics = {}, check = id }
+   local found = { reason = result.reason, corrupt = result.corrupt, level = result.level, metrics = {} }
    for _, r in ipairs(result.metrics) do
       if r.status == "fail" then
-         table.insert(found.metrics, { name = r.name, value = r.value, limit = r.limit })
+         table.insert(found.metrics, { name = r.name })
       end
    end
    if m then
@@ -117,9 +116,8 @@ end
 -- @param m from read, or nil
 -- @return the mark as it now is
 function mark.begin(node, found, m, boot_id, now_s)
-   local new = { boot_id = boot_id, sent = m and m.sent, tries = (m and m.tries or 0) + 1, time = time.show(os.time()),
-      reason = found.reason, corrupt = found.corrupt, level = found.level, metrics = found.metrics, check = found.check,
-      error = "ended before Slurm had answered" }
+   local new = { boot_id = boot_id, sent = m and m.sent, tries = (m and m.tries or 0) + 1, reason = found.reason,
+      corrupt = found.corrupt, level = found.level, metrics = found.metrics, error = "ended before Slurm had answered" }
    return asked(node, new, "undecided", now_s)
 end
 

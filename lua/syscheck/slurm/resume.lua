@@ -6,7 +6,6 @@
 local command = require("syscheck.slurm.command")
 local log = require("syscheck.lib.log")
 local policy = require("syscheck.policy.policy")
-local time = require("syscheck.lib.time")
 local verdict = require("syscheck.verdict.rating")
 
 local resume = {}
@@ -35,7 +34,6 @@ function resume.drained(node, reason, found, boot_id)
    end
    node:save_state(MARKER, {
       reason = reason,
-      time = time.show(os.time()),
       corrupt = is_corrupt(reason, found),
       metrics = failed,
       level = found.level,

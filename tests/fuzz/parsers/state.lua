@@ -131,7 +131,7 @@ local function look_at_mark(self)
       mark.is_sent(self, m, 100)
       mark.is_open(self, m, 100)
       mark.checked(self, m, result, 100)
-      local found = mark.finding(self, m, result, "cd", 100)
+      local found = mark.finding(self, m, result, 100)
       assert(found or result == PASS, "a finding that is lost")
       if found then
          m = mark.begin(self, found, mark.read(self, BOOT), BOOT, 100)
