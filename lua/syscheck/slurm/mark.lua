@@ -161,7 +161,7 @@ local function is_well(m, result)
          return false
       end
    end
-   return result.status ~= "fail" and result.status ~= "unknown"
+   return result.node_status ~= "fail" and result.node_status ~= "unknown"
 end
 
 --- After a check: what is well again needs no drain; what could not be measured is not tried

@@ -105,7 +105,7 @@ end
 -- else keeps no node out of service.
 -- @return true; or false and what was missing, when it was not measured at all
 local function is_repaired(marker, result)
-   if result.status ~= "pass" and result.status ~= "warn" then
+   if result.node_status ~= "pass" and result.node_status ~= "warn" then
       return false
    end
    local status = {}

@@ -114,7 +114,7 @@ local function look_at_marker(self)
    if marker then
       resume.begins(self, marker, 100)
       for _, status in ipairs({ "pass", "fail" }) do
-         local done = resume.after(self, marker, { status = status, metrics = { { name = "triad_gbs", status = status } } }, 100)
+         local done = resume.after(self, marker, { status = status, node_status = status, metrics = { { name = "triad_gbs", status = status } } }, 100)
          assert(done == "resume" or done == "none", "what was done")
       end
       assert(marker.next_s == marker.next_s and marker.next_s < math.huge, "when it is due again")
@@ -123,7 +123,7 @@ end
 
 local FAIL = { confirmed = true, enforced = true, reason = "x", level = "quick", status = "fail", runs = { {} },
    metrics = { { name = "triad_gbs", status = "fail", value = 1, limit = 2 } } }
-local PASS = { status = "pass", runs = { {} }, metrics = { { name = "triad_gbs", status = "pass" } } }
+local PASS = { node_status = "pass", runs = { {} }, metrics = { { name = "triad_gbs", status = "pass" } } }
 
 local function look_at_mark(self)
    for _, result in ipairs({ FAIL, PASS }) do

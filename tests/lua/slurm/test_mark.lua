@@ -12,7 +12,7 @@ local RESULT = { confirmed = true, enforced = true, reason = "triad 1 < 2 GB/s (
 local WRONG = { confirmed = true, enforced = true, corrupt = true, reason = "dgemm: WRONG RESULT", level = "quick",
    status = "fail", runs = { {} }, metrics = { { name = "gflops", status = "fail" } } }
 local GOOD = { metrics = { { name = "gflops", status = "pass" }, { name = "triad_gbs", status = "pass" } },
-   status = "pass", runs = { {} } }
+   status = "pass", node_status = "pass", runs = { {} } }
 local STORM = { action = "storm", done = false, full = { name = "p", total = 9, taken = 1, cap = 1 } }
 local UNDECIDED = { action = "undecided", done = false }
 
@@ -101,7 +101,7 @@ function TestMark:test_well_again()
    }) do
       local node = new_node()
       local m = try(node, UNDECIDED, 0)
-      mark.checked(node, m, { metrics = case[1], status = case[2], runs = {} }, 0)
+      mark.checked(node, m, { metrics = case[1], node_status = case[2], runs = {} }, 0)
       lu.assertEquals(node.files[FILE] == nil, case[3], case[2])
    end
 end
@@ -123,7 +123,7 @@ function TestMark:test_not_measured_is_not_tried_at_once()
    local node = new_node()
    local m = try(node, UNDECIDED, 0)
    lu.assertTrue(mark.is_open(node, m, 0))
-   local result = { metrics = { { name = "triad_gbs", status = "unknown" } }, status = "unknown", runs = { {} } }
+   local result = { metrics = { { name = "triad_gbs", status = "unknown" } }, node_status = "unknown", runs = { {} } }
    mark.checked(node, m, result, 0)
    lu.assertFalse(mark.is_open(node, mark.read(node, "b"), 0))
 end
@@ -133,7 +133,7 @@ function TestMark:test_a_drain_that_may_stand_is_looked_for()
    local m = try(node, { action = "undecided", done = false, open = true }, 0, true)
    lu.assertTrue(mark.is_sent(node, m, 0))
    -- Well, which Slurm does not know.
-   mark.checked(node, m, { metrics = { { name = "triad_gbs", status = "pass" } }, status = "pass", runs = {} }, 0)
+   mark.checked(node, m, GOOD, 0)
    m = mark.read(node, "b")
    lu.assertTrue(mark.is_sent(node, m, 0))
    lu.assertFalse(mark.is_open(node, m, 0))
