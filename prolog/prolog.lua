@@ -69,6 +69,7 @@ local function decide(node, job, asked, whole, boot_id, begin_s, m)
    if resume.job_starts(node) then
       ledger.make_due(node, l, "resumed")
    end
+   mark.job_starts(node, m)
    local open = mark.is_open(node, m, begin_s)
    if open then
       ledger.make_due(node, l, "undecided")

@@ -4,8 +4,8 @@
 --
 -- The mark is written before Slurm is asked, so it is there when a check is killed meanwhile.
 -- Its `action` is what came of asking ("undecided", "storm"; "kept": somebody else drained
--- the node). With `sent`, slurmctld may have drained the node, or may do it yet, without that
--- this node was counted.
+-- the node, and no job has started since). With `sent`, slurmctld may have drained the node, or may
+-- do it yet, without that this node was counted.
 local policy = require("syscheck.policy.policy")
 local storm = require("syscheck.slurm.storm")
 local time = require("syscheck.lib.time")
@@ -63,6 +63,15 @@ function mark.is_due(node, m, now_s)
    local wait = m.next_s - now_s
    -- A time further off than any that is set here is damage.
    return wait <= 0 or wait > 1.5 * math.max(MAX_WAIT_S, node.policy.health.recheck)
+end
+
+--- For a prolog: what somebody else had drained the node for is over, as a job starts here. What was
+-- found meanwhile is open again.
+function mark.job_starts(node, m)
+   if m and m.action == "kept" then
+      m.action, m.tries, m.next_s = "undecided", 0, 0
+      node:save_state(FILE, m)
+   end
 end
 
 --- Whether there is something to settle now, by measuring it again.

@@ -2,6 +2,7 @@
 -- themselves, with a check that finds what the test says and a slurmctld in memory.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local budget = require("syscheck.node.budget")
 local check = require("syscheck.measure.check")
 local command = require("syscheck.slurm.command")
 local health = dofile("prolog/health.lua")
@@ -113,6 +114,12 @@ local function idle()
    health.main(get)
 end
 
+local function unpaid()
+   local l = budget.open({ boot_id = "1b4e28ba-2fa1-11d2-883f-0016d3cca427" }, "1b4e28ba-2fa1-11d2-883f-0016d3cca427")
+   l.next_s = node.now_s() + 3600
+   node:save_state("last_pass.json", l)
+end
+
 function TestDrained:test_what_full_found_is_not_resumed_by_quick()
    ENV.SPANK_SYSCHECK, bad = "full", { triad_gbs = true }
    lu.assertEquals(job(), prolog.NODE_BAD)
@@ -141,6 +148,25 @@ function TestDrained:test_a_value_that_only_full_measures_resumes()
    lu.assertNotNil(slurm.reason)
    idle()
    lu.assertNil(slurm.reason)
+end
+
+-- The health program finds it while an admin has it drained; who resumes it without a reboot.
+function TestDrained:test_found_bad_while_an_admin_had_it_drained()
+   for _, what in ipairs({ "triad_gbs", "wrong" }) do
+      slurm.reason, slurm.time, bad = "fan broken", "2026-11-21T08:00:00", { [what] = true }
+      node:forget_state("last_pass.json")
+      idle()
+      lu.assertEquals({ slurm.reason, node:read_state("bad.json").action }, { "fan broken", "kept" })
+      slurm.reason, levels = nil, {}
+      unpaid()
+      if what == "wrong" then
+         bad = {} -- every other time
+      end
+      lu.assertEquals(job(), prolog.NODE_BAD)
+      lu.assertEquals(levels, { "quick" })
+      lu.assertStrMatches(slurm.reason, what == "wrong" and "syscheck: dgemm: WRONG.*" or "syscheck: triad 61 .*")
+      node:forget_state("drained.json")
+   end
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

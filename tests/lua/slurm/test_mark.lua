@@ -90,6 +90,18 @@ function TestMark:test_settled_is_forgotten()
    lu.assertFalse(mark.is_open(node, m, 1e9))
 end
 
+-- Drained by somebody else, until a job starts.
+function TestMark:test_a_job_starts()
+   local node = new_node()
+   mark.job_starts(node, nil)
+   for _, out in ipairs({ STORM, { action = "drain", done = false, kept = "fan broken" } }) do
+      local m = try(node, out, 100)
+      mark.job_starts(node, m)
+      lu.assertEquals(mark.is_open(node, m, 100), out ~= STORM)
+      lu.assertEquals(node.files[FILE].action, out == STORM and "storm" or "undecided")
+   end
+end
+
 function TestMark:test_well_again()
    for _, case in ipairs({
       { { { name = "triad_gbs", status = "pass" } }, "pass", true },
