@@ -95,13 +95,24 @@ local function enter(node, m, found)
    end
 end
 
+-- Whether it holds a wrong result that the policy drains for, as verdict.set_modes has it. An older
+-- version did not write down whose result it was.
+local function is_owed(p, m)
+   local enforced = p.mode == "enforce"
+   for _, metric in ipairs(m.metrics) do
+      local rule = metric.corrupt and p.limits[metric.name]
+      enforced = enforced or rule and rule.mode == "enforce"
+   end
+   return m.corrupt and enforced
+end
+
 --- What is to be drained for: what a check found, or a wrong result that an earlier one found.
 -- Measuring right once takes back no wrong result, and a low rate is the lesser finding.
 -- @param m from read, or nil
--- @return { reason, corrupt, level, metrics = list of { name } }; or nil
+-- @return { reason, corrupt, level, metrics = list of { name, corrupt } }; or nil
 function mark.finding(node, m, result, now_s)
    local drains = result.confirmed and result.enforced
-   if m and m.corrupt and node.policy.mode == "enforce" and not (drains and result.corrupt) then
+   if m and is_owed(node.policy, m) and not (drains and result.corrupt) then
       local owed = (m.action == "undecided" or m.action == "storm") and not node.inconclusive
          and mark.is_due(node, m, now_s)
       return (drains or owed) and m or nil
@@ -111,7 +122,7 @@ function mark.finding(node, m, result, now_s)
    local found = { reason = result.reason, corrupt = result.corrupt, level = result.level, metrics = {} }
    for _, r in ipairs(result.metrics) do
       if r.status == "fail" then
-         table.insert(found.metrics, { name = r.name })
+         table.insert(found.metrics, { name = r.name, corrupt = r.corrupt })
       end
    end
    if m then
@@ -173,13 +184,13 @@ local function is_well(m, result)
    return result.node_status ~= "fail" and result.node_status ~= "unknown"
 end
 
---- After a check: what is well again needs no drain; what could not be measured is not tried
--- before every job.
+--- After a check: what is well again needs no drain; what could not be measured, or is only observed
+-- by now, is not tried before every job.
 function mark.checked(node, m, result, now_s)
-   if not m or m.corrupt then
+   if not m or is_owed(node.policy, m) then
       return
-   elseif not is_well(m, result) then
-      if mark.is_open(node, m, now_s) and not result.confirmed and #result.runs > 0 then
+   elseif m.corrupt or not is_well(m, result) then
+      if mark.is_open(node, m, now_s) and not (result.confirmed and result.enforced) and #result.runs > 0 then
          m.tries = m.tries + 1
          asked(node, m, m.action, now_s)
       end

@@ -10,7 +10,7 @@ local RESULT = { confirmed = true, enforced = true, reason = "triad 1 < 2 GB/s (
    status = "fail", runs = { {} }, metrics = { { name = "triad_gbs", status = "fail", value = 1, limit = 2 },
       { name = "gflops", status = "pass" } } }
 local WRONG = { confirmed = true, enforced = true, corrupt = true, reason = "dgemm: WRONG RESULT", level = "quick",
-   status = "fail", runs = { {} }, metrics = { { name = "gflops", status = "fail" } } }
+   status = "fail", runs = { {} }, metrics = { { name = "gflops", status = "fail", corrupt = true } } }
 local GOOD = { metrics = { { name = "gflops", status = "pass" }, { name = "triad_gbs", status = "pass" } },
    status = "pass", node_status = "pass", runs = { {} } }
 local STORM = { action = "storm", done = false, full = { name = "p", total = 9, taken = 1, cap = 1 } }
@@ -140,6 +140,22 @@ function TestMark:test_not_measured_is_not_tried_at_once()
    lu.assertFalse(mark.is_open(node, mark.read(node, "b"), 0))
 end
 
+-- Bad, and only observed by now: nor is that tried before every job.
+function TestMark:test_observed_by_now_is_not_tried_at_once()
+   for _, was in ipairs({ RESULT, WRONG }) do
+      local node = new_node()
+      mark.begin(node, mark.finding(node, nil, was, 0), nil, "b", 0)
+      node.policy.mode, node.policy.limits.noise_pct = "observe", { mode = "enforce" }
+      local m = mark.read(node, "b")
+      lu.assertTrue(mark.is_open(node, m, 0))
+      local now = { confirmed = true, enforced = false, metrics = was.metrics, corrupt = was.corrupt,
+         node_status = "fail", runs = { {} } }
+      mark.checked(node, m, now, 0)
+      lu.assertNil(mark.finding(node, m, now, 0))
+      lu.assertFalse(mark.is_open(node, mark.read(node, "b"), 0))
+   end
+end
+
 function TestMark:test_a_drain_that_may_stand_is_looked_for()
    local node = new_node()
    local m = try(node, { action = "undecided", done = false, open = true }, 0, true)
@@ -166,10 +182,17 @@ function TestMark:test_a_wrong_result_stays_within_its_boot()
    lu.assertEquals(mark.finding(node, mark.read(node, "b"), good, 0).reason, "dgemm: WRONG RESULT")
    node.policy.mode = "observe"
    lu.assertNil(mark.finding(node, mark.read(node, "b"), good, 0))
-   node.policy.limits.gflops = { min = 1, mode = "enforce" } -- a rate, of which a wrong result is none
+   node.policy.limits.triad_gbs = { mode = "enforce" }
    lu.assertNil(mark.finding(node, mark.read(node, "b"), good, 0))
-   node.policy.limits.gflops = nil
-   node.policy.mode = "enforce"
+   -- Its own metric's mode, as when it was found: see verdict.set_modes.
+   node.policy.limits = { gflops = { mode = "enforce" } }
+   mark.checked(node, m, good, 0)
+   lu.assertEquals(mark.finding(node, mark.read(node, "b"), good, 0).reason, "dgemm: WRONG RESULT")
+   node.policy.limits, node.policy.mode = {}, "enforce"
+   -- As older versions wrote it.
+   node.files[FILE].metrics = { { name = "gflops", value = 1, limit = 2 } }
+   node.files[FILE].check, node.files[FILE].time = "id", "2026-11-21T08:00:00Z"
+   lu.assertNotNil(mark.finding(node, mark.read(node, "b"), good, 0))
    -- Another boot: measured again at once, and what it finds counts.
    m = mark.read(node, "other")
    lu.assertTrue(mark.is_open(node, m, 0))
@@ -187,7 +210,7 @@ function TestMark:test_a_wrong_result_beside_another_finding_is_kept()
    lu.assertEquals(mark.finding(node, m, WRONG, 1).reason, WRONG.reason)
    m = mark.read(node, "b")
    lu.assertEquals({ m.reason, m.corrupt, m.action, m.next_s, m.metrics },
-      { WRONG.reason, true, "storm", next_s, { { name = "gflops" } } })
+      { WRONG.reason, true, "storm", next_s, { { name = "gflops", corrupt = true } } })
    mark.checked(node, m, GOOD, 2)
    lu.assertNotNil(mark.read(node, "b"))
    lu.assertNil(mark.finding(node, m, GOOD, 2))
