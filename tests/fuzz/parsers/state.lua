@@ -29,6 +29,8 @@ local function seeds()
       '@@ /s/drained.json\n{"reason":"syscheck: x","boot_id":"' .. BOOT .. '","passes":1,"fails":2,"next_s":5,"metrics":'
          .. '["triad_gbs"],"level":"quick","corrupt":false,"time":"2026-11-21T08:00:00Z"}\n@@ /scontrol\nNodeName=n1 '
          .. 'State=IDLE+DRAIN Reason=syscheck: x [root@2026-11-21T08:23:34]\n',
+      '@@ /s/drained.json\n{"reason":"syscheck: x","boot_id":"b","job":true,"level":"full","metrics":[]}\n@@ /scontrol\n'
+         .. 'NodeName=n1 State=MIXED+DRAIN Reason=syscheck: x [root@2026-11-21T08:23:34]\n',
       '@@ /s/bad.json\n{"reason":"triad 1 < 2 GB/s","boot_id":"' .. BOOT .. '","action":"undecided","sent":true,"tries":2,'
          .. '"next_s":5,"level":"quick","check":"ab","metrics":[{"name":"triad_gbs","value":1,"limit":2}],"asked":'
          .. '"2026-11-21T08:00:00Z","error":"x","full":{"name":"p","total":9,"taken":1,"cap":1},"corrupt":true}\n',

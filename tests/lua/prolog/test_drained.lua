@@ -11,6 +11,7 @@ local nodes = require("syscheck.node.node")
 local policy = require("syscheck.policy.policy")
 local prepared = require("prepared")
 local prolog = dofile("prolog/prolog.lua")
+local resume = require("syscheck.slurm.resume")
 local tree = require("tree")
 local uv = require("luv")
 
@@ -22,12 +23,15 @@ local LIMIT = { triad_gbs = "triad 61 < 80 GB/s (policy)", latency_ns = "latency
 
 local node -- under test
 local slurm -- { reason = of the drain that stands, or nil; calls = list; away = the call that gets no answer }
-local bad -- what the next checks find: { metric = true, wrong = true, directory = it hangs }
+local bad -- what the next checks find: { metric = true, wrong = true, directory = it hangs, meanwhile = function }
 local levels -- of the checks that ran
 
 -- As check.run with kernels that find what is bad; latency is measured by level full only.
 local function run_check(lvl, self, _, from)
    levels[#levels + 1] = lvl
+   if bad.meanwhile then
+      bad.meanwhile(self)
+   end
    local out = { level = lvl, status = "pass", metrics = {}, runs = {}, after = from, text = "", duration_s = 1,
       kernel_s = 1, box_s = 1 }
    for _, name in ipairs({ "triad_gbs", "gflops", "latency_ns" }) do
@@ -166,6 +170,50 @@ function TestDrained:test_found_bad_while_an_admin_had_it_drained()
       lu.assertEquals(levels, { "quick" })
       lu.assertStrMatches(slurm.reason, what == "wrong" and "syscheck: dgemm: WRONG.*" or "syscheck: triad 61 .*")
       node:forget_state("drained.json")
+   end
+end
+
+-- Slurm had chosen the node just before the drain, and the job's own check passes.
+function TestDrained:test_a_job_that_slurm_placed_before_the_drain()
+   bad = { triad_gbs = true }
+   idle()
+   lu.assertStrMatches(slurm.reason, "syscheck: triad .*")
+   bad, levels = {}, {}
+   lu.assertEquals({ job(), job(), levels }, { prolog.GO, prolog.GO, { "quick", "passive" } })
+   idle()
+   -- One more, when the health program has measured already: it is asked for that one, too.
+   bad = { meanwhile = resume.job_starts }
+   idle()
+   lu.assertNotNil(slurm.reason)
+   lu.assertTrue(node:read_state("drained.json").job)
+   bad = {}
+   idle()
+   lu.assertNil(slurm.reason)
+   lu.assertNil(node:read_state("drained.json"))
+end
+
+function TestDrained:test_a_job_on_a_node_that_is_back()
+   bad = { triad_gbs = true }
+   idle()
+   bad, slurm.reason = {}, nil
+   job()
+   -- slurmctld is asked once; without an answer again.
+   slurm.away, slurm.calls = "show", {}
+   idle()
+   lu.assertEquals(slurm.calls, { "show" })
+   slurm.away = nil
+   idle()
+   idle()
+   lu.assertEquals(slurm.calls, { "show", "show" })
+   lu.assertNil(node:read_state("drained.json"))
+   -- Bad again before that is known: drained all the same.
+   for _, away in ipairs({ "none", "show" }) do
+      slurm.reason, slurm.away, bad = nil, away, {}
+      job()
+      bad = { triad_gbs = true }
+      node:forget_state("last_pass.json")
+      idle()
+      lu.assertNotNil(slurm.reason)
    end
 end
 
