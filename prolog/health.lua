@@ -43,6 +43,11 @@ local function own(node, boot_id)
    return true
 end
 
+-- The level that found it, where that is the higher one: a lower one may not see what is bad.
+local function raised(at, found)
+   return found and level.is_valid(found.level) and level.at_least(found.level, at) and found.level or at
+end
+
 -- @param alone whether no other health program runs here
 -- @param m mark of the node, or nil
 -- @return level, ledger, marker of a node that is to be measured for its resume
@@ -55,14 +60,11 @@ local function decide(node, boot_id, now_s, alone, m)
       return least, l
    end
    local marker = resume.due(node, boot_id, now_s)
-   local at = level.is_active(wanted.level) and wanted.level or "quick"
-   local open = mark.is_open(node, m, now_s) and m.level
-   if open and level.is_valid(open) and level.at_least(open, at) then
-      at = open
-   end
+   local open = mark.is_open(node, m, now_s) and m
+   local at = raised(raised(level.is_active(wanted.level) and wanted.level or "quick", open), marker)
    -- A drained node's time is nobody's: the budget is not asked. Nor is it for what an
    -- earlier check could not settle.
-   local must = marker or open and level.is_valid(open) and level.is_active(open)
+   local must = marker or open and level.is_active(raised("none", open))
    if not must and not (level.is_active(wanted.level) and budget.is_stale(l, wanted.every, at, now_s)
       and budget.affords(l, node.policy.budget, now_s)) then
       return least, l
@@ -155,7 +157,7 @@ local function examine(node, alone, started)
          ledger.make_due(node, l, "resumed")
       end
    elseif not settled and answers ~= false then
-      local found = mark.finding(node, m, result, record.id, begin_s)
+      local found = mark.finding(node, m, result, begin_s)
       action, drained = act(node, result, found, m, last, from.boot_id, begin_s, started)
    end
    -- What counters and inventory show is recorded once, and not every few minutes.

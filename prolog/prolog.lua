@@ -69,6 +69,7 @@ local function decide(node, job, asked, whole, boot_id, begin_s, m)
    if resume.job_starts(node) then
       ledger.make_due(node, l, "resumed")
    end
+   mark.job_starts(node, m)
    local open = mark.is_open(node, m, begin_s)
    if open then
       ledger.make_due(node, l, "undecided")
@@ -165,7 +166,7 @@ function prolog.main(get, options)
       return prolog.GO
    end
    mark.checked(node, m, result, begin_s)
-   local found = mark.finding(node, m, result, record.id, begin_s)
+   local found = mark.finding(node, m, result, begin_s)
    if found then
       -- Kept before Slurm is asked: the epilog, or the next prolog after a crash, appends
       -- it if this agent does not come that far. The same id: one check, one record.

@@ -557,7 +557,7 @@ update nodename=t1 state=resume" ]
 	[ ! -e "$STATE/drained.json" ]
 }
 
-@test "a job that runs here proves that the node is back: the marker goes, its check is not skipped" {
+@test "a job starts on a node that was drained: its check is not skipped, and one question says whether it is back" {
 	policy "$base, partitions = { main = { default = 'quick' } }, budget = 0.0001"
 	repair
 	prolog
@@ -566,10 +566,16 @@ update nodename=t1 state=resume" ]
 	repair
 	unasked_prolog
 	[ "$(record check 'r.level')" = quick ]
-	[ ! -e "$STATE/drained.json" ]
 	epilog
-	health
+	unasked_prolog
+	[ "$(record check 'r.level')" = passive ]
+	epilog
 	[ ! -e "$P/calls" ]
+	scontrol 'echo "NodeName=t1 State=IDLE Partitions=main"'
+	health
+	[ ! -e "$STATE/drained.json" ]
+	health
+	[ "$(<"$P/calls")" = "show node --oneliner t1" ]
 }
 
 @test "a drain that did not happen leaves no marker; a damaged marker resumes nothing" {

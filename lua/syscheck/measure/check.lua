@@ -176,8 +176,8 @@ end
 --   nil: when the check ends at the latest, whatever its level's deadline (node.now_s)
 -- @param inventory from inventory.read
 -- @param from counters.snapshot at the begin
--- @return { level, status, corrupt, confirmed = a fail that may drain, enforced = the
---   policy says that it does (for one failing metric at least), metrics (see
+-- @return { level, status, node_status = the same without its directories, corrupt, confirmed = a fail that may
+--   drain, enforced = the policy says that it does (for one failing metric at least), metrics (see
 --   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,
 --   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
 --   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end,
@@ -204,7 +204,6 @@ function check.run(lvl, node, inventory, from)
    -- Kept with the snapshot: the next check reports a node that has become another.
    out.after.class = inventory.class
    local rated = rate_all(out, lvl ~= "none" and inventory, limits, node.root, last)
-   rated.status = verdict.with_paths(rated.status, out.runs)
    -- The next job may run here by now: nothing that was found is confirmed.
    local gone = node.give_up and node.give_up()
    if gone then
@@ -214,6 +213,8 @@ function check.run(lvl, node, inventory, from)
    if node.inconclusive and rated.status ~= "fail" then
       rated.status = "unknown"
    end
+   out.node_status = rated.status
+   rated.status = verdict.with_paths(rated.status, out.runs)
    out.status, out.metrics, out.corrupt = rated.status, rated.metrics, rated.corrupt
    out.enforced = verdict.set_modes(rated, p, inventory.class, inventory.class_before)
    out.reason, out.text = verdict.reason(rated), verdict.sentence(rated)

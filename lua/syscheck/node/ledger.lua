@@ -28,19 +28,16 @@ function ledger.pay_ahead(node, l, lvl, begin_s)
    return node:write_state(FILE, paid)
 end
 
---- Writes it as it was before pay_ahead: of a check that could not measure.
-function ledger.restore(node, l)
-   node:save_state(FILE, l)
-end
-
---- Enters a check that ran, and writes.
+--- Enters a check that ran, and writes. One that could not measure leaves it as due as it was.
 -- @param l as it was before pay_ahead
 -- @param asked true: somebody asked, the budget does not pay
 function ledger.pay(node, l, result, begin_s, asked)
-   budget.charge(l, node.policy.budget, begin_s, result.duration_s, asked)
-   budget.done(l, PASSED[result.status], result.level, begin_s)
-   if result.unconfirmed then
-      budget.make_due(l, "a failure was neither confirmed nor excused")
+   if not result.interrupted then
+      budget.charge(l, node.policy.budget, begin_s, result.duration_s, asked)
+      budget.done(l, PASSED[result.status], result.level, begin_s)
+      if result.unconfirmed then
+         budget.make_due(l, "a failure was neither confirmed nor excused")
+      end
    end
    node:save_state(FILE, l)
 end

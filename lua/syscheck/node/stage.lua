@@ -144,8 +144,7 @@ end
 -- @return action, drain details, both for the record
 function stage.drain(node, found, m, boot_id, options)
    local action, drained, err
-   -- A node that somebody else had drained: this job is the proof that it is back.
-   if options.job and m and m.action ~= "kept" and not mark.is_due(node, m, node.now_s()) then
+   if options.job and m and not mark.is_due(node, m, node.now_s()) then
       action, drained = mark.standing(m, found.reason)
    else
       drained, err = ask(node, found.reason, boot_id, options, function()
@@ -192,9 +191,7 @@ function stage.remember(node, l, result, begin_s, asked)
       node:forget_state(busy.FILE)
    end
    local saved = node:save_state("last.json", result.after)
-   if saved and result.interrupted then
-      ledger.restore(node, l) -- it is as due as it was
-   elseif saved and level.is_active(result.level) then
+   if saved and level.is_active(result.level) then
       ledger.pay(node, l, result, begin_s, asked)
    end
 end

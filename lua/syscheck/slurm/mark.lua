@@ -4,8 +4,8 @@
 --
 -- The mark is written before Slurm is asked, so it is there when a check is killed meanwhile.
 -- Its `action` is what came of asking ("undecided", "storm"; "kept": somebody else drained
--- the node). With `sent`, slurmctld may have drained the node, or may do it yet, without that
--- this node was counted.
+-- the node, and no job has started since). With `sent`, slurmctld may have drained the node, or may
+-- do it yet, without that this node was counted.
 local policy = require("syscheck.policy.policy")
 local storm = require("syscheck.slurm.storm")
 local time = require("syscheck.lib.time")
@@ -65,6 +65,15 @@ function mark.is_due(node, m, now_s)
    return wait <= 0 or wait > 1.5 * math.max(MAX_WAIT_S, node.policy.health.recheck)
 end
 
+--- For a prolog: what somebody else had drained the node for is over, as a job starts here. What was
+-- found meanwhile is open again.
+function mark.job_starts(node, m)
+   if m and m.action == "kept" then
+      m.action, m.tries, m.next_s = "undecided", 0, 0
+      node:save_state(FILE, m)
+   end
+end
+
 --- Whether there is something to settle now, by measuring it again.
 function mark.is_open(node, m, now_s)
    return m ~= nil and m.action == "undecided" and policy.enforces(node.policy) and not node.inconclusive
@@ -80,30 +89,40 @@ end
 -- also where Slurm is not asked again yet, it is what the next check settles.
 local function enter(node, m, found)
    if found.corrupt and not m.corrupt or m.action == "passed" then
-      m.reason, m.corrupt, m.level, m.metrics, m.check = found.reason, found.corrupt, found.level, found.metrics,
-         found.check
+      m.reason, m.corrupt, m.level, m.metrics = found.reason, found.corrupt, found.level, found.metrics
       m.action = m.action == "passed" and "undecided" or m.action
       node:save_state(FILE, m)
    end
 end
 
+-- Whether it holds a wrong result that the policy drains for, as verdict.set_modes has it. An older
+-- version did not write down whose result it was.
+local function is_owed(p, m)
+   local enforced = p.mode == "enforce"
+   for _, metric in ipairs(m.metrics) do
+      local rule = metric.corrupt and p.limits[metric.name]
+      enforced = enforced or rule and rule.mode == "enforce"
+   end
+   return m.corrupt and enforced
+end
+
 --- What is to be drained for: what a check found, or a wrong result that an earlier one found.
 -- Measuring right once takes back no wrong result, and a low rate is the lesser finding.
 -- @param m from read, or nil
--- @return { reason, corrupt, level, metrics = list of { name, value, limit }, check = its id }; or nil
-function mark.finding(node, m, result, id, now_s)
+-- @return { reason, corrupt, level, metrics = list of { name, corrupt } }; or nil
+function mark.finding(node, m, result, now_s)
    local drains = result.confirmed and result.enforced
-   if m and m.corrupt and node.policy.mode == "enforce" and not (drains and result.corrupt) then
+   if m and is_owed(node.policy, m) and not (drains and result.corrupt) then
       local owed = (m.action == "undecided" or m.action == "storm") and not node.inconclusive
          and mark.is_due(node, m, now_s)
       return (drains or owed) and m or nil
    elseif not drains then
       return nil
    end
-   local found = { reason = result.reason, corrupt = result.corrupt, level = result.level, metrics = {}, check = id }
+   local found = { reason = result.reason, corrupt = result.corrupt, level = result.level, metrics = {} }
    for _, r in ipairs(result.metrics) do
       if r.status == "fail" then
-         table.insert(found.metrics, { name = r.name, value = r.value, limit = r.limit })
+         table.insert(found.metrics, { name = r.name, corrupt = r.corrupt })
       end
    end
    if m then
@@ -117,9 +136,8 @@ end
 -- @param m from read, or nil
 -- @return the mark as it now is
 function mark.begin(node, found, m, boot_id, now_s)
-   local new = { boot_id = boot_id, sent = m and m.sent, tries = (m and m.tries or 0) + 1, time = time.show(os.time()),
-      reason = found.reason, corrupt = found.corrupt, level = found.level, metrics = found.metrics, check = found.check,
-      error = "ended before Slurm had answered" }
+   local new = { boot_id = boot_id, sent = m and m.sent, tries = (m and m.tries or 0) + 1, reason = found.reason,
+      corrupt = found.corrupt, level = found.level, metrics = found.metrics, error = "ended before Slurm had answered" }
    return asked(node, new, "undecided", now_s)
 end
 
@@ -163,16 +181,16 @@ local function is_well(m, result)
          return false
       end
    end
-   return result.status ~= "fail" and result.status ~= "unknown"
+   return result.node_status ~= "fail" and result.node_status ~= "unknown"
 end
 
---- After a check: what is well again needs no drain; what could not be measured is not tried
--- before every job.
+--- After a check: what is well again needs no drain; what could not be measured, or is only observed
+-- by now, is not tried before every job.
 function mark.checked(node, m, result, now_s)
-   if not m or m.corrupt then
+   if not m or is_owed(node.policy, m) then
       return
-   elseif not is_well(m, result) then
-      if mark.is_open(node, m, now_s) and not result.confirmed and #result.runs > 0 then
+   elseif m.corrupt or not is_well(m, result) then
+      if mark.is_open(node, m, now_s) and not (result.confirmed and result.enforced) and #result.runs > 0 then
          m.tries = m.tries + 1
          asked(node, m, m.action, now_s)
       end

@@ -1,13 +1,12 @@
 --- Back into service: what syscheck drained, after resume_after passing checks in a row.
 --
 -- A node knows that it is drained by a marker that the draining check left here, so a
--- health check that has nothing to do asks nobody. slurmctld is asked when a resume is
--- due, and has the last word: it must hold exactly our reason.
+-- health check that has nothing to do asks nobody. slurmctld is asked when a resume is due, or
+-- a job has started here, and has the last word: it must hold exactly our reason.
 local command = require("syscheck.slurm.command")
 local log = require("syscheck.lib.log")
 local policy = require("syscheck.policy.policy")
 local storm = require("syscheck.slurm.storm")
-local time = require("syscheck.lib.time")
 local verdict = require("syscheck.verdict.rating")
 
 local resume = {}
@@ -36,7 +35,6 @@ function resume.drained(node, reason, found, boot_id)
    end
    node:save_state(MARKER, {
       reason = reason,
-      time = time.show(os.time()),
       corrupt = is_corrupt(reason, found),
       metrics = failed,
       level = found.level,
@@ -46,19 +44,23 @@ function resume.drained(node, reason, found, boot_id)
    })
 end
 
---- For a prolog: a job that starts here proves that somebody put the node back.
--- @return true if it had been drained by us
+--- For a prolog: a job starts here. Somebody put the node back, or Slurm had chosen it just before the
+-- drain: due() asks.
+-- @return true for the first job on a node that had been drained by us
 function resume.job_starts(node)
-   local was = node:read_state(MARKER) ~= nil
-   if was then
-      node:forget_state(MARKER)
+   local marker = node:read_state(MARKER)
+   if not marker or marker.job then
+      return false
    end
-   return was
+   marker.job = true
+   node:save_state(MARKER, marker)
+   return true
 end
 
 --- Whether this node is out of service by our own drain, as far as it knows.
 function resume.is_ours(node)
-   return node:read_state(MARKER) ~= nil
+   local marker = node:read_state(MARKER)
+   return marker ~= nil and not marker.job
 end
 
 -- Once for each drain, and not every few minutes.
@@ -70,45 +72,11 @@ local function log_once(node, marker, text)
    end
 end
 
---- The marker, if this node is to be measured again.
--- @param now_s monotonic seconds
--- @return marker; or nil
-function resume.due(node, boot_id, now_s)
-   local marker = node:read_state(MARKER)
-   if not marker or type(marker.reason) ~= "string" or not policy.enforces(node.policy) then
-      return nil
-   end
-   if marker.corrupt or is_corrupt(marker.reason) then
-      log_once(node, marker, "wrong results: stays drained until an admin resumes it")
-      return nil
-   elseif node.policy.resume_after <= 0 then
-      return nil
-   end
-   if marker.boot_id ~= boot_id then
-      -- What a reboot repaired shows in new checks; what an old one found counts no more.
-      marker.boot_id, marker.passes, marker.fails, marker.next_s = boot_id, 0, 0, nil
-   end
-   for _, field in ipairs({ "passes", "fails", "next_s" }) do
-      marker[field] = type(marker[field]) == "number" and marker[field] or 0
-   end
-   -- A time further off than any that is set here is damage.
-   if now_s < marker.next_s and marker.next_s - now_s <= math.max(MAX_WAIT_S, node.policy.health.recheck) then
-      return nil
-   end
-   return marker
-end
-
---- Enters that a check begins, so that one that is killed is not begun at once again.
-function resume.begins(node, marker, now_s)
-   marker.next_s = now_s + node.policy.health.recheck
-   node:save_state(MARKER, marker)
-end
-
 -- What the node was drained for has to be measured and good. A warning about something
 -- else keeps no node out of service.
 -- @return true; or false and what was missing, when it was not measured at all
 local function is_repaired(marker, result)
-   if result.status ~= "pass" and result.status ~= "warn" then
+   if result.node_status ~= "pass" and result.node_status ~= "warn" then
       return false
    end
    local status = {}
@@ -158,34 +126,83 @@ local function standing(node, reason)
    return "drained"
 end
 
--- Asks slurmctld, and resumes the node if that is due.
--- @return "resume" if the node is back
-local function ask(node, marker)
+-- Asks slurmctld, and forgets a drain that is over.
+-- @return as standing
+local function look(node, marker)
    local held, err = standing(node, marker.reason)
    if held == "other" then
       log.info("in service, or out of it for another reason; no longer ours to resume: %s", marker.reason)
       node:forget_state(MARKER)
-   elseif held == "drained" and marker.passes >= node.policy.resume_after then
-      local ok
-      ok, err = command.run(node.policy.scontrol, { "update", "nodename=" .. node.name, "state=resume" }, CALL_S)
-      if ok then
-         log.info("resumed after %d passing checks; was drained for: %s", marker.passes, marker.reason)
-         node:forget_state(MARKER)
-         return "resume"
-      end
-   end
-   if err then
+   elseif not held then
       log.error("resume: %s", err)
    end
-   return nil
+   return held
+end
+
+-- Asks slurmctld, and resumes the node if that is due.
+-- @return "resume" if the node is back
+local function ask(node, marker)
+   if look(node, marker) ~= "drained" or marker.passes < node.policy.resume_after then
+      return nil
+   end
+   local ok, err = command.run(node.policy.scontrol, { "update", "nodename=" .. node.name, "state=resume" }, CALL_S)
+   if not ok then
+      log.error("resume: %s", err)
+      return nil
+   end
+   log.info("resumed after %d passing checks; was drained for: %s", marker.passes, marker.reason)
+   node:forget_state(MARKER)
+   return "resume"
+end
+
+--- The marker, if this node is to be measured again.
+-- @param now_s monotonic seconds
+-- @return marker; or nil
+function resume.due(node, boot_id, now_s)
+   local marker = node:read_state(MARKER)
+   if not marker or type(marker.reason) ~= "string" or not policy.enforces(node.policy) then
+      return nil
+   end
+   if marker.job then
+      local held = look(node, marker)
+      if not held or held == "other" then
+         return nil
+      end
+      marker.job = nil
+      node:save_state(MARKER, marker)
+   end
+   if marker.corrupt or is_corrupt(marker.reason) then
+      log_once(node, marker, "wrong results: stays drained until an admin resumes it")
+      return nil
+   elseif node.policy.resume_after <= 0 then
+      return nil
+   end
+   if marker.boot_id ~= boot_id then
+      -- What a reboot repaired shows in new checks; what an old one found counts no more.
+      marker.boot_id, marker.passes, marker.fails, marker.next_s = boot_id, 0, 0, nil
+   end
+   for _, field in ipairs({ "passes", "fails", "next_s" }) do
+      marker[field] = type(marker[field]) == "number" and marker[field] or 0
+   end
+   -- A time further off than any that is set here is damage.
+   if now_s < marker.next_s and marker.next_s - now_s <= math.max(MAX_WAIT_S, node.policy.health.recheck) then
+      return nil
+   end
+   return marker
+end
+
+--- Enters that a check begins, so that one that is killed is not begun at once again.
+function resume.begins(node, marker, now_s)
+   marker.next_s = now_s + node.policy.health.recheck
+   node:save_state(MARKER, marker)
 end
 
 --- Counts a check of a drained node, and resumes the node when it is due.
 -- @param marker from due()
 -- @return "resume" if the node is back in service, else "none"
 function resume.after(node, marker, result, now_s)
-   -- A job that began meanwhile, or an admin's, has taken the marker away.
-   if not node:read_state(MARKER) then
+   -- A job began meanwhile.
+   if not resume.is_ours(node) then
       return "none"
    end
    local repaired, missing = is_repaired(marker, result)

@@ -29,6 +29,8 @@ local function seeds()
       '@@ /s/drained.json\n{"reason":"syscheck: x","boot_id":"' .. BOOT .. '","passes":1,"fails":2,"next_s":5,"metrics":'
          .. '["triad_gbs"],"level":"quick","corrupt":false,"time":"2026-11-21T08:00:00Z"}\n@@ /scontrol\nNodeName=n1 '
          .. 'State=IDLE+DRAIN Reason=syscheck: x [root@2026-11-21T08:23:34]\n',
+      '@@ /s/drained.json\n{"reason":"syscheck: x","boot_id":"b","job":true,"level":"full","metrics":[]}\n@@ /scontrol\n'
+         .. 'NodeName=n1 State=MIXED+DRAIN Reason=syscheck: x [root@2026-11-21T08:23:34]\n',
       '@@ /s/bad.json\n{"reason":"triad 1 < 2 GB/s","boot_id":"' .. BOOT .. '","action":"undecided","sent":true,"tries":2,'
          .. '"next_s":5,"level":"quick","check":"ab","metrics":[{"name":"triad_gbs","value":1,"limit":2}],"asked":'
          .. '"2026-11-21T08:00:00Z","error":"x","full":{"name":"p","total":9,"taken":1,"cap":1},"corrupt":true}\n',
@@ -114,7 +116,7 @@ local function look_at_marker(self)
    if marker then
       resume.begins(self, marker, 100)
       for _, status in ipairs({ "pass", "fail" }) do
-         local done = resume.after(self, marker, { status = status, metrics = { { name = "triad_gbs", status = status } } }, 100)
+         local done = resume.after(self, marker, { status = status, node_status = status, metrics = { { name = "triad_gbs", status = status } } }, 100)
          assert(done == "resume" or done == "none", "what was done")
       end
       assert(marker.next_s == marker.next_s and marker.next_s < math.huge, "when it is due again")
@@ -123,7 +125,7 @@ end
 
 local FAIL = { confirmed = true, enforced = true, reason = "x", level = "quick", status = "fail", runs = { {} },
    metrics = { { name = "triad_gbs", status = "fail", value = 1, limit = 2 } } }
-local PASS = { status = "pass", runs = { {} }, metrics = { { name = "triad_gbs", status = "pass" } } }
+local PASS = { node_status = "pass", runs = { {} }, metrics = { { name = "triad_gbs", status = "pass" } } }
 
 local function look_at_mark(self)
    for _, result in ipairs({ FAIL, PASS }) do
@@ -131,7 +133,7 @@ local function look_at_mark(self)
       mark.is_sent(self, m, 100)
       mark.is_open(self, m, 100)
       mark.checked(self, m, result, 100)
-      local found = mark.finding(self, m, result, "cd", 100)
+      local found = mark.finding(self, m, result, 100)
       assert(found or result == PASS, "a finding that is lost")
       if found then
          m = mark.begin(self, found, mark.read(self, BOOT), BOOT, 100)

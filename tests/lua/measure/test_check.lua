@@ -3,6 +3,7 @@ package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local check = require("syscheck.measure.check")
 local counters = require("syscheck.hardware.snapshot")
+local nodes = require("syscheck.node.node")
 local policy = require("syscheck.policy.policy")
 local prepared = require("prepared")
 local tree = require("tree")
@@ -37,6 +38,17 @@ function TestConfirm:test_level_none_looks_at_nothing()
       problems = {}, root = prepared.root, read_state = function() end }
    local result = check.run("none", node, { class = "c", memory_gib = 1 }, counters.snapshot(prepared.root))
    lu.assertEquals(result.metrics, {})
+end
+
+function TestConfirm:test_a_directory_is_no_part_of_the_node()
+   tree.system(prepared.root, 768 * GIB)
+   local text = 'return { expect = { ["*"] = { memory_gib = 768 } }, io_paths = { "/nowhere" }, kernels = { '
+      .. "stream = { full = 0 }, dgemm = { full = 0 }, noise = { full = 0 }, numa = { full = 0 }, "
+      .. "scaling = { full = 0 } } }"
+   local node = setmetatable({ name = "n1", policy = assert(policy.parse(text, "p")), problems = {},
+      root = prepared.root, state = prepared.root, run_dir = prepared.root }, nodes)
+   local result = check.run("full", node, { class = "c", memory_gib = 768 }, counters.snapshot(prepared.root))
+   lu.assertEquals({ result.runs[1].path, result.status, result.node_status }, { "/nowhere", "unknown", "pass" })
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -10,9 +10,9 @@ local RESULT = { confirmed = true, enforced = true, reason = "triad 1 < 2 GB/s (
    status = "fail", runs = { {} }, metrics = { { name = "triad_gbs", status = "fail", value = 1, limit = 2 },
       { name = "gflops", status = "pass" } } }
 local WRONG = { confirmed = true, enforced = true, corrupt = true, reason = "dgemm: WRONG RESULT", level = "quick",
-   status = "fail", runs = { {} }, metrics = { { name = "gflops", status = "fail" } } }
+   status = "fail", runs = { {} }, metrics = { { name = "gflops", status = "fail", corrupt = true } } }
 local GOOD = { metrics = { { name = "gflops", status = "pass" }, { name = "triad_gbs", status = "pass" } },
-   status = "pass", runs = { {} } }
+   status = "pass", node_status = "pass", runs = { {} } }
 local STORM = { action = "storm", done = false, full = { name = "p", total = 9, taken = 1, cap = 1 } }
 local UNDECIDED = { action = "undecided", done = false }
 
@@ -34,7 +34,7 @@ end
 
 -- One try to drain at a time, and what came of it. @return the mark, or nil
 local function try(node, out, now, sent)
-   local m = mark.begin(node, mark.finding(node, nil, RESULT, "id", now), mark.read(node, "b"), "b", now)
+   local m = mark.begin(node, mark.finding(node, nil, RESULT, now), mark.read(node, "b"), "b", now)
    if sent then
       mark.sending(node, m)
    end
@@ -45,10 +45,9 @@ end
 function TestMark:test_what_is_kept()
    local node = new_node()
    local m = try(node, UNDECIDED, 1000)
-   lu.assertEquals(m.metrics, { { name = "triad_gbs", value = 1, limit = 2 } })
-   lu.assertEquals({ m.reason, m.level, m.check, m.action, m.boot_id, m.sent },
-      { RESULT.reason, "quick", "id", "undecided", "b" })
-   lu.assertStrMatches(m.time, "%d+%-%d+%-%d+T.*Z")
+   lu.assertEquals(m.metrics, { { name = "triad_gbs" } })
+   lu.assertEquals({ m.reason, m.level, m.action, m.boot_id, m.sent }, { RESULT.reason, "quick", "undecided", "b" })
+   lu.assertStrMatches(m.asked, "%d+%-%d+%-%d+T.*Z")
 end
 
 function TestMark:test_undecided_at_once_then_later_and_later()
@@ -91,6 +90,18 @@ function TestMark:test_settled_is_forgotten()
    lu.assertFalse(mark.is_open(node, m, 1e9))
 end
 
+-- Drained by somebody else, until a job starts.
+function TestMark:test_a_job_starts()
+   local node = new_node()
+   mark.job_starts(node, nil)
+   for _, out in ipairs({ STORM, { action = "drain", done = false, kept = "fan broken" } }) do
+      local m = try(node, out, 100)
+      mark.job_starts(node, m)
+      lu.assertEquals(mark.is_open(node, m, 100), out ~= STORM)
+      lu.assertEquals(node.files[FILE].action, out == STORM and "storm" or "undecided")
+   end
+end
+
 function TestMark:test_well_again()
    for _, case in ipairs({
       { { { name = "triad_gbs", status = "pass" } }, "pass", true },
@@ -102,7 +113,7 @@ function TestMark:test_well_again()
    }) do
       local node = new_node()
       local m = try(node, UNDECIDED, 0)
-      mark.checked(node, m, { metrics = case[1], status = case[2], runs = {} }, 0)
+      mark.checked(node, m, { metrics = case[1], node_status = case[2], runs = {} }, 0)
       lu.assertEquals(node.files[FILE] == nil, case[3], case[2])
    end
 end
@@ -124,9 +135,25 @@ function TestMark:test_not_measured_is_not_tried_at_once()
    local node = new_node()
    local m = try(node, UNDECIDED, 0)
    lu.assertTrue(mark.is_open(node, m, 0))
-   local result = { metrics = { { name = "triad_gbs", status = "unknown" } }, status = "unknown", runs = { {} } }
+   local result = { metrics = { { name = "triad_gbs", status = "unknown" } }, node_status = "unknown", runs = { {} } }
    mark.checked(node, m, result, 0)
    lu.assertFalse(mark.is_open(node, mark.read(node, "b"), 0))
+end
+
+-- Bad, and only observed by now: nor is that tried before every job.
+function TestMark:test_observed_by_now_is_not_tried_at_once()
+   for _, was in ipairs({ RESULT, WRONG }) do
+      local node = new_node()
+      mark.begin(node, mark.finding(node, nil, was, 0), nil, "b", 0)
+      node.policy.mode, node.policy.limits.noise_pct = "observe", { mode = "enforce" }
+      local m = mark.read(node, "b")
+      lu.assertTrue(mark.is_open(node, m, 0))
+      local now = { confirmed = true, enforced = false, metrics = was.metrics, corrupt = was.corrupt,
+         node_status = "fail", runs = { {} } }
+      mark.checked(node, m, now, 0)
+      lu.assertNil(mark.finding(node, m, now, 0))
+      lu.assertFalse(mark.is_open(node, mark.read(node, "b"), 0))
+   end
 end
 
 function TestMark:test_a_drain_that_may_stand_is_looked_for()
@@ -134,7 +161,7 @@ function TestMark:test_a_drain_that_may_stand_is_looked_for()
    local m = try(node, { action = "undecided", done = false, open = true }, 0, true)
    lu.assertTrue(mark.is_sent(node, m, 0))
    -- Well, which Slurm does not know.
-   mark.checked(node, m, { metrics = { { name = "triad_gbs", status = "pass" } }, status = "pass", runs = {} }, 0)
+   mark.checked(node, m, GOOD, 0)
    m = mark.read(node, "b")
    lu.assertTrue(mark.is_sent(node, m, 0))
    lu.assertFalse(mark.is_open(node, m, 0))
@@ -149,20 +176,27 @@ end
 
 function TestMark:test_a_wrong_result_stays_within_its_boot()
    local good, node = GOOD, new_node()
-   mark.begin(node, mark.finding(node, nil, WRONG, "id", 0), nil, "b", 0)
+   mark.begin(node, mark.finding(node, nil, WRONG, 0), nil, "b", 0)
    local m = mark.read(node, "b")
    mark.checked(node, m, good, 0)
-   lu.assertEquals(mark.finding(node, mark.read(node, "b"), good, "id2", 0).reason, "dgemm: WRONG RESULT")
+   lu.assertEquals(mark.finding(node, mark.read(node, "b"), good, 0).reason, "dgemm: WRONG RESULT")
    node.policy.mode = "observe"
-   lu.assertNil(mark.finding(node, mark.read(node, "b"), good, "id2", 0))
-   node.policy.limits.gflops = { min = 1, mode = "enforce" } -- a rate, of which a wrong result is none
-   lu.assertNil(mark.finding(node, mark.read(node, "b"), good, "id2", 0))
-   node.policy.limits.gflops = nil
-   node.policy.mode = "enforce"
+   lu.assertNil(mark.finding(node, mark.read(node, "b"), good, 0))
+   node.policy.limits.triad_gbs = { mode = "enforce" }
+   lu.assertNil(mark.finding(node, mark.read(node, "b"), good, 0))
+   -- Its own metric's mode, as when it was found: see verdict.set_modes.
+   node.policy.limits = { gflops = { mode = "enforce" } }
+   mark.checked(node, m, good, 0)
+   lu.assertEquals(mark.finding(node, mark.read(node, "b"), good, 0).reason, "dgemm: WRONG RESULT")
+   node.policy.limits, node.policy.mode = {}, "enforce"
+   -- As older versions wrote it.
+   node.files[FILE].metrics = { { name = "gflops", value = 1, limit = 2 } }
+   node.files[FILE].check, node.files[FILE].time = "id", "2026-11-21T08:00:00Z"
+   lu.assertNotNil(mark.finding(node, mark.read(node, "b"), good, 0))
    -- Another boot: measured again at once, and what it finds counts.
    m = mark.read(node, "other")
    lu.assertTrue(mark.is_open(node, m, 0))
-   lu.assertNil(mark.finding(node, m, good, "id2", 0))
+   lu.assertNil(mark.finding(node, m, good, 0))
    mark.checked(node, m, good, 0)
    lu.assertNil(mark.read(node, "other"))
 end
@@ -173,30 +207,30 @@ function TestMark:test_a_wrong_result_beside_another_finding_is_kept()
    local m = try(node, STORM, 0)
    local next_s = m.next_s
    mark.checked(node, m, WRONG, 1)
-   lu.assertEquals(mark.finding(node, m, WRONG, "id2", 1).reason, WRONG.reason)
+   lu.assertEquals(mark.finding(node, m, WRONG, 1).reason, WRONG.reason)
    m = mark.read(node, "b")
-   lu.assertEquals({ m.reason, m.corrupt, m.check, m.action, m.next_s, m.metrics[1].name },
-      { WRONG.reason, true, "id2", "storm", next_s, "gflops" })
+   lu.assertEquals({ m.reason, m.corrupt, m.action, m.next_s, m.metrics },
+      { WRONG.reason, true, "storm", next_s, { { name = "gflops", corrupt = true } } })
    mark.checked(node, m, GOOD, 2)
    lu.assertNotNil(mark.read(node, "b"))
-   lu.assertNil(mark.finding(node, m, GOOD, "id3", 2))
+   lu.assertNil(mark.finding(node, m, GOOD, 2))
    -- The cap had no room for it: when it is time to ask again it is what is drained for.
-   lu.assertEquals(mark.finding(node, m, GOOD, "id4", next_s).reason, WRONG.reason)
+   lu.assertEquals(mark.finding(node, m, GOOD, next_s).reason, WRONG.reason)
    node.inconclusive = true
-   lu.assertNil(mark.finding(node, m, GOOD, "id4", next_s))
+   lu.assertNil(mark.finding(node, m, GOOD, next_s))
 end
 
 -- Or its drain would be taken back after some passing checks.
 function TestMark:test_a_low_rate_is_not_drained_for_where_a_wrong_result_is_open()
    local node = new_node()
-   mark.begin(node, mark.finding(node, nil, WRONG, "id", 0), nil, "b", 0)
+   mark.begin(node, mark.finding(node, nil, WRONG, 0), nil, "b", 0)
    local m = mark.read(node, "b")
-   local found = mark.finding(node, m, RESULT, "id2", 0)
-   lu.assertEquals({ found.reason, found.corrupt, found.check }, { WRONG.reason, true, "id" })
+   local found = mark.finding(node, m, RESULT, 0)
+   lu.assertEquals({ found.reason, found.corrupt }, { WRONG.reason, true })
    -- Nor is one forgotten beside a limit that is only observed.
    local observed = { confirmed = true, enforced = false, metrics = RESULT.metrics, status = "fail", runs = { {} } }
-   lu.assertEquals(mark.finding(node, m, observed, "id3", 0).reason, WRONG.reason)
-   lu.assertNil(mark.finding(node, nil, observed, "id3", 0))
+   lu.assertEquals(mark.finding(node, m, observed, 0).reason, WRONG.reason)
+   lu.assertNil(mark.finding(node, nil, observed, 0))
 end
 
 -- Well, while a drain might still have stood, and bad again before Slurm could be asked.
@@ -207,9 +241,9 @@ function TestMark:test_bad_again()
    m = mark.read(node, "b")
    lu.assertEquals(m.action, "passed")
    mark.checked(node, m, RESULT, 1)
-   lu.assertNotNil(mark.finding(node, m, RESULT, "id2", 1))
+   lu.assertNotNil(mark.finding(node, m, RESULT, 1))
    m = mark.read(node, "b")
-   lu.assertEquals({ m.action, m.check, m.sent }, { "undecided", "id2", true })
+   lu.assertEquals({ m.action, m.sent }, { "undecided", true })
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))
