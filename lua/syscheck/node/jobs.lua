@@ -75,11 +75,12 @@ end
 local function find(node, boot_id, but)
    local with_steps
    for _, name in ipairs(files.list(node.state .. "/begin")) do
-      local id, kind = name:match("^(%d+)%.(%a+)$")
-      if kind == "run" then
-         runs.tidy(node, tonumber(id), boot_id)
+      local digits, kind = name:match("^(%d+)%.(%a+)$")
+      local id = math.tointeger(tonumber(digits))
+      if id and kind == "run" then
+         runs.tidy(node, id, boot_id)
       end
-      id = (kind == "json" or kind == "over") and tonumber(id)
+      id = (kind == "json" or kind == "over") and id
       local begin = id and id ~= but and jobs.read_begin(node, id)
       local snapshot = begin and type(begin.snapshot) == "table" and begin.snapshot or {}
       if begin and snapshot.boot_id and snapshot.boot_id ~= boot_id then

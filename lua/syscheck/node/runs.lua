@@ -125,10 +125,11 @@ function runs.read(node, job_id)
       end
    end
    table.sort(others)
+   restart = math.tointeger(tonumber(restart))
    local more = math.max(0, #others - OTHERS_MAX)
    return {
       id = id,
-      restart = math.tointeger(tonumber(restart)),
+      restart = restart and restart >= 0 and restart or nil,
       others = table.move(others, 1, math.min(#others, OTHERS_MAX), 1, {}),
       more = more,
    }
