@@ -305,14 +305,12 @@ static void report_nodes(struct result *r, const struct topo *topo)
 	result_list_end(r);
 }
 
-static double max_memory_mb;
 static const char *isa;
 
 static int report(const struct topo *topo, double started)
 {
 	struct result r;
 	char error[ERROR_SIZE];
-	int worst;
 
 	kernel_begin(&r, pools_wrong(&s.pools, topo, error) ? error : NULL);
 	report_ops(&r, topo, topo->n_nodes);
@@ -324,7 +322,7 @@ static int report(const struct topo *topo, double started)
 	result_string(&r, "isa", s.ops->isa);
 	result_string(&r, "stores", s.ops->stores);
 	result_number(&r, "huge_pages_pct", s.huge_pct);
-	result_number(&r, "misplaced_pct", pools_misplaced(&s.pools, topo, &worst));
+	result_number(&r, "misplaced_pct", pools_misplaced(&s.pools, topo));
 	report_nodes(&r, topo);
 	return kernel_finish(&r, topo, started);
 }
@@ -346,7 +344,7 @@ static int run(const struct topo *topo, double started, double end)
 	s.ops = ops_choose(isa);
 	if (!s.ops)
 		return kernel_fail("--isa: this CPU has no %s", isa);
-	if (!pools_map(&s.pools, topo, max_memory_mb, STREAM_BLOCK, error))
+	if (!pools_map(&s.pools, topo, STREAM_BLOCK, error))
 		return kernel_fail("%s", error);
 	if (!allocate(topo))
 		return kernel_fail("out of memory");
@@ -361,8 +359,7 @@ static int run(const struct topo *topo, double started, double end)
 }
 
 static const struct opts_extra extra[] = {
-	{ .name = "--max-memory", .help = "MB for all arrays (default: half of what is available)",
-	  .low = 1, .high = 1e9, .value = &max_memory_mb },
+	MEMORY_OPTION,
 	{ .name = "--isa", .help = "instruction set (default auto: the widest that there is)",
 	  .choices = ops_isas, .text = &isa },
 	{ 0 },
