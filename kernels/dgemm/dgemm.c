@@ -236,16 +236,14 @@ static void work(struct team *team, int member, void *unused)
 {
 	struct dgemm_core *core = &s.cores[member];
 	char *small = map(PROBES * PROBE_BYTES);
-	bool good;
 
 	(void)unused;
 	core->live.thread = gettid();
 	team_meet(team);
-	good = !s.no_memory; /* read once: a fast core may set it again below */
-	if (good)
+	if (!s.no_memory)
 		probe(core, small);
 	unmap(small, PROBES * PROBE_BYTES);
-	if (!good)
+	if (s.no_memory)
 		return;
 	team_meet(team);
 	if (member == 0)
