@@ -23,7 +23,7 @@ gone() {
 status=pass
 asked=1
 line=syscheck: t1 quick pass  triad 100.0 GB/s  dgemm 50.0 GFLOP/s  noise 1.0 %" ]
-	[ "$(stat -c %a "$P/run/4711" "$SPOOL")" = $'644\n640' ]
+	[ "$(stat -c %a "$P/run/4711" "$SPOOL" "$LOG")" = $'644\n640\n640' ]
 }
 
 @test "fail, confirmed: drained with value and limit, exit 1, both runs recorded" {
