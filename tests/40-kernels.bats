@@ -274,23 +274,24 @@ loading() {
 
 @test "stream: in a memory cgroup smaller than its arrays it shrinks and says so" {
 	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
-	local group limit=134217728
-	if [ -d /sys/fs/cgroup/memory ]; then
-		group=/sys/fs/cgroup/memory/syscheck-test-$$
-		mkdir "$group" || skip "no memory cgroup can be made"
-		echo "$limit" >"$group/memory.limit_in_bytes"
-	else
-		group=/sys/fs/cgroup/syscheck-test-$$
-		mkdir "$group" || skip "no memory cgroup can be made"
-		[ -f "$group/memory.max" ] || { rmdir "$group"; skip "the memory controller is not enabled here"; }
-		echo "$limit" >"$group/memory.max"
-	fi
-	run --separate-stderr bash -c "echo \$\$ >'$group/cgroup.procs' && exec '$K/stream' --seconds 0.5"
-	sleep 0.1
-	rmdir "$group"
+	in_memory 134217728 "$K/stream" --seconds 0.5
 	[ "$status" -eq 0 ]
 	[ "$(get 'r.array_limit')" = memory ]
 	[ "$(get '3 * r.array_mb <= 67.2')" = true ]
+}
+
+@test "dgemm: in a memory cgroup too small for its matrices they are smaller and it says so" {
+	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
+	local cpu
+	cpu=$(allowed_cpu)
+	# One core needs 79 MB of results and inputs for n = 2304, and there is half of what is free.
+	in_memory 134217728 "$K/dgemm" --seconds 2 --cpus "$cpu"
+	[ "$status" -eq 0 ]
+	[ "$(get 'r.verified and r.n <= 1152')" = true ]
+	[ "$(get 'r.size_limit')" = memory ]
+	# Cut by time alone.
+	run --separate-stderr "$K/dgemm" --seconds 0.3 --cpus "$cpu"
+	[ "$(get 'r.n <= 2304 and r.size_limit == nil')" = true ]
 }
 
 # shim NAME C: a library for LD_PRELOAD, into $SHIM

@@ -550,6 +550,17 @@ stand_in() {
 	[ "$(record check 'r.status')" = pass ]
 }
 
+@test "dgemm of small matrices, for want of memory, neither passes nor fails: unknown" {
+	local gflops
+	policy 'mode = "enforce", limits = { gflops = { min = 80 } }'
+	for gflops in 79 90; do
+		kernel dgemm "$(says dgemm "\"gflops\":$gflops,\"n\":384,\"size_limit\":\"memory\"")"
+		run prolog
+		assert_unknown
+		[ "$(record check 'r.text')" = "dgemm: not measured: dgemm: memory for n = 384 only" ]
+	done
+}
+
 @test "scaling from the caches, and latency where lines cannot be flushed from them: unknown" {
 	local text
 	policy 'mode = "enforce", limits = { best_gbs = { min = 80, action = "fail" }, latency_ns = { max = 200 } }'

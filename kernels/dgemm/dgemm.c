@@ -24,7 +24,7 @@
 #include "rate.h"
 #include "size.h"
 
-static const struct dgemm_size probe_size = { 256, 256 }; /* 34 MFLOP: how fast is a core? */
+static const struct dgemm_size probe_size = { .n = 256, .k = 256 }; /* 34 MFLOP: how fast is a core? */
 #define PROBES 3
 #define PROBE_BYTES ((size_t)2 << 20) /* for each matrix: a huge page, so that touching one is seen */
 #define TOUCH_SHARE 0.1               /* of the box, for probes of touching, or one */

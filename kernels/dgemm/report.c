@@ -185,6 +185,8 @@ int dgemm_report(const struct dgemm_run *run)
 	report_cores(&r, run, rates, rates + n);
 	result_integer(&r, "n", (long long)run->size.n);
 	result_integer(&r, "k", (long long)run->size.k);
+	if (run->size.short_of_memory)
+		result_string(&r, "size_limit", "memory");
 	result_integer(&r, "calls", calls);
 	result_string(&r, "blas", openblas_get_config());
 	code = kernel_finish(&r, run->topo, run->started);
