@@ -14,7 +14,7 @@ STAGE=@STAGE@
 NODE_BAD=99
 LOG='@LOCALSTATEDIR@/log/syscheck.log'
 
-# Seconds that the agent may take; to end it, and to record that, takes 6 more at most.
+# Seconds that the agent may take; to end it, and to record that, takes 7 more at most.
 case $STAGE in
 prolog) LIMIT=74 ;; # longer than any deadline the policy may set
 health) LIMIT=52 ;; # Slurm kills it after 60
@@ -26,9 +26,15 @@ CODE=      # of the agent; empty: it could not be ended
 OOM_SCORE= # as it was
 UPTIME=
 
-# Whether the log can be appended to. A FIFO would block.
+# Whether the log can be appended to; it is made as logrotate makes it. A FIFO would block.
 has_log() {
-	{ [ -f "$LOG" ] || [ ! -e "$LOG" ]; } && { : >>"$LOG"; } 2>/dev/null
+	local code
+	[ -f "$LOG" ] || [ ! -e "$LOG" ] || return
+	umask 027
+	{ : >>"$LOG"; } 2>/dev/null
+	code=$?
+	umask 022
+	return "$code"
 }
 
 # agent SECONDS ARGUMENT...: prints its process (a group's leader), then its exit code.

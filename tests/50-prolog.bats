@@ -23,7 +23,7 @@ gone() {
 status=pass
 asked=1
 line=syscheck: t1 quick pass  triad 100.0 GB/s  dgemm 50.0 GFLOP/s  noise 1.0 %" ]
-	[ "$(stat -c %a "$P/run/4711" "$SPOOL")" = $'644\n640' ]
+	[ "$(stat -c %a "$P/run/4711" "$SPOOL" "$LOG")" = $'644\n640\n640' ]
 }
 
 @test "fail, confirmed: drained with value and limit, exit 1, both runs recorded" {
@@ -560,6 +560,17 @@ stand_in() {
 	kernel stream "$(says stream '"triad_gbs":100,"array_limit":"memory","array_mb":200,"llc_mb":500')"
 	run prolog
 	[ "$(record check 'r.status')" = pass ]
+}
+
+@test "dgemm of small matrices, for want of memory, neither passes nor fails: unknown" {
+	local gflops
+	policy 'mode = "enforce", limits = { gflops = { min = 80 } }'
+	for gflops in 79 90; do
+		kernel dgemm "$(says dgemm "\"gflops\":$gflops,\"n\":384,\"size_limit\":\"memory\"")"
+		run prolog
+		assert_unknown
+		[ "$(record check 'r.text')" = "dgemm: not measured: dgemm: memory for n = 384 only" ]
+	done
 }
 
 @test "scaling from the caches, and latency where lines cannot be flushed from them: unknown" {

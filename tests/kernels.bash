@@ -35,6 +35,23 @@ allowed_cpu() {
 	}'
 }
 
+# in_memory BYTES COMMAND...: runs it in a memory cgroup of that size
+in_memory() {
+	local group=/sys/fs/cgroup/syscheck-test-$$ limit=$1
+	shift
+	if [ -d /sys/fs/cgroup/memory ]; then
+		group=/sys/fs/cgroup/memory/syscheck-test-$$
+		mkdir "$group" || skip "no memory cgroup can be made"
+		echo "$limit" >"$group/memory.limit_in_bytes"
+	else
+		mkdir "$group" || skip "no memory cgroup can be made"
+		[ -f "$group/memory.max" ] || { rmdir "$group"; skip "the memory controller is not enabled here"; }
+		echo "$limit" >"$group/memory.max"
+	fi
+	run --separate-stderr bash -c "echo \$\$ >'$group/cgroup.procs' && exec \"\$@\"" - "$@"
+	until rmdir "$group" 2>/dev/null; do sleep 0.1; done
+}
+
 # at_quota PERCENT PERIOD_US COMMAND...: runs it in a cpu cgroup with so much of one CPU
 at_quota() {
 	local group=/sys/fs/cgroup/syscheck-quota-$$ quota=$(($1 * $2 / 100)) period=$2

@@ -40,6 +40,14 @@ void kernel_unfinished(struct result *r, const char *what)
 	result_string(r, "unfinished", what);
 }
 
+#define STOPPED_LEAST 0.5
+
+bool kernel_stopped(void)
+{
+	team_lost_in_all();
+	return team_lost().share >= STOPPED_LEAST;
+}
+
 int kernel_finish(struct result *r, const struct topo *topo, double started)
 {
 	const struct team_lost lost = team_lost();

@@ -40,6 +40,20 @@ void kernel_begin(struct result *r, const char *error);
 void kernel_unfinished(struct result *r, const char *what);
 
 /*
+ * Where set-up left less of the time box than this share, what was counted is a moment: a quota, some milliseconds
+ * of every 100, may have let it run at full speed. Then the most that a rate can be is what was done in all of the
+ * time, set-up too, over that time, but only if kernel_stopped: set-up may as well have been long.
+ */
+#define KERNEL_LEFT_LEAST 0.1
+#define KERNEL_HARDLY_ANY "set-up left hardly any of the time box"
+
+/*
+ * The team was stopped for at least half of the time since its threads began: that made it late, more than anything
+ * else. From now on the result says what was lost in all of that time, as the bound is of it: see team_lost_in_all.
+ */
+bool kernel_stopped(void);
+
+/*
  * Adds what all results end with, writes it. Returns the exit code: EXIT_MEASURED or,
  * begun with an error, EXIT_WRONG; EXIT_COULD_NOT if stdout fails.
  */

@@ -97,6 +97,13 @@ size_t memory_available(void)
 	return group / 1024 < kib ? group : kib * 1024;
 }
 
+double memory_most_mb;
+
+size_t memory_most(void)
+{
+	return memory_most_mb > 0 ? (size_t)(memory_most_mb * 1e6) : SIZE_MAX;
+}
+
 double memory_huge_pct(void)
 {
 	static const char rollup[] = "/proc/self/smaps_rollup";

@@ -17,6 +17,13 @@ size_t memory_available(void);
  */
 size_t memory_group_room(const char *root);
 
+/* Of a kernel's options (struct opts_extra), and what it says in bytes: SIZE_MAX without it. */
+#define MEMORY_OPTION                                                                                       \
+	{ .name = "--max-memory", .help = "MB on all nodes together (default: half of what is available)",  \
+	  .low = 1, .high = 1e9, .value = &memory_most_mb }
+extern double memory_most_mb;
+size_t memory_most(void);
+
 #define MEMORY_HUGE ((size_t)2 << 20)
 
 /*

@@ -6,8 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "read.h"
 
 #define PAGES 1024
 
@@ -34,25 +35,18 @@ bool nodes_load(struct nodes *nodes, const struct topo *topo)
 
 size_t nodes_available(int id)
 {
-	char path[80], line[256];
-	size_t sum = 0;
+	static const char *const names[] = { "MemFree", "Inactive(file)" };
+	size_t kib, sum = 0;
 	bool found = false;
-	FILE *f;
+	char word[40];
 
-	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", id);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return SIZE_MAX;
-	/* "Node 0 MemFree:  123 kB" */
-	while (fgets(line, sizeof(line), f) != NULL) {
-		const char *value = strchr(line, ':');
-
-		if (value && (strstr(line, " MemFree:") || strstr(line, " Inactive(file):"))) {
-			sum += strtoull(value + 1, NULL, 10) * 1024;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(word, sizeof(word), "Node %d %s", id, names[i]);
+		if (read_number(&kib, word, "/sys/devices/system/node/node%d/meminfo", id)) {
+			sum += kib * 1024;
 			found = true;
 		}
 	}
-	fclose(f);
 	return found ? sum : SIZE_MAX;
 }
 

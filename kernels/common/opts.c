@@ -9,7 +9,7 @@
 #define SECONDS_HIGH 600.0
 
 /* A decimal number from low to high and nothing else; false otherwise. */
-static bool read_number(const char *text, double low, double high, double *value)
+static bool parse_number(const char *text, double low, double high, double *value)
 {
 	char *end;
 	double v;
@@ -41,7 +41,7 @@ static bool take_number(const char *name, const char *text, double low, double h
 {
 	char shown[40];
 
-	if (read_number(text, low, high, value))
+	if (parse_number(text, low, high, value))
 		return true;
 	opts_show(shown, sizeof(shown), text);
 	snprintf(error, ERROR_SIZE, "%s: want a number from %g to %g, not \"%s\"", name, low, high, shown);

@@ -9,11 +9,11 @@
 #include "memory.h"
 #include "nodes.h"
 
-bool pools_map(struct pools *p, const struct topo *topo, double max_mb, size_t elements, char error[ERROR_SIZE])
+bool pools_map(struct pools *p, const struct topo *topo, size_t elements, char error[ERROR_SIZE])
 {
-	const size_t n = (size_t)topo->n, max = max_mb > 0 ? (size_t)(max_mb * 1e6) : SIZE_MAX;
+	const size_t n = (size_t)topo->n;
 
-	p->size = stream_size(topo->llc, memory_available(), max, topo->n);
+	p->size = stream_size(topo->llc, memory_available(), memory_most(), topo->n);
 	p->of = calloc((size_t)topo->n_nodes, sizeof(*p->of));
 	p->misplaced = calloc(n, sizeof(*p->misplaced));
 	if (!p->of || !p->misplaced) {
@@ -78,7 +78,6 @@ bool pools_touch(struct pools *p, struct team *team, int member)
 	const int node = topo->node_of[member];
 	struct pool *pool = &p->of[node];
 	const size_t cores = (size_t)topo->cores[node], least = (p->size.least * cores + pool->elements - 1) / pool->elements;
-	int worst;
 
 	pool_touch(pool, cores, SIZE_MAX, p->until);
 	pool_touch(pool, cores, least, p->latest);
@@ -88,26 +87,29 @@ bool pools_touch(struct pools *p, struct team *team, int member)
 	team_meet(team);
 	p->misplaced[member] = misplaced(p, topo, member);
 	team_meet(team);
-	return !(pools_misplaced(p, topo, &worst) > NODES_MISPLACED_MOST);
+	return !(pools_misplaced(p, topo) > NODES_MISPLACED_MOST);
 }
 
-double pools_misplaced(const struct pools *p, const struct topo *topo, int *member)
+/* The member of whose share most is misplaced. */
+static int worst_placed(const struct pools *p, const struct topo *topo)
 {
-	double most = p->misplaced[0];
+	int worst = 0;
 
-	*member = 0;
 	for (int i = 1; i < topo->n; i++)
-		if (isnan(most) || p->misplaced[i] > most) {
-			most = p->misplaced[i];
-			*member = i;
-		}
-	return most;
+		if (isnan(p->misplaced[worst]) || p->misplaced[i] > p->misplaced[worst])
+			worst = i;
+	return worst;
+}
+
+double pools_misplaced(const struct pools *p, const struct topo *topo)
+{
+	return p->misplaced[worst_placed(p, topo)];
 }
 
 bool pools_placed(const struct pools *p, const struct topo *topo, char error[ERROR_SIZE])
 {
-	int worst;
-	const double most = pools_misplaced(p, topo, &worst);
+	const int worst = worst_placed(p, topo);
+	const double most = p->misplaced[worst];
 
 	if (!(most > NODES_MISPLACED_MOST))
 		return true;

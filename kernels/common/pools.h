@@ -21,11 +21,8 @@ struct pools {
 	double until, latest;    /* of touching, clock_now; the latter where all together would fit the caches */
 };
 
-/*
- * Maps all, in blocks of arrays of `elements`, `max_mb` at most (10^6 bytes; 0: no limit
- * of its own). False, and one line in `error`.
- */
-bool pools_map(struct pools *p, const struct topo *topo, double max_mb, size_t elements, char error[ERROR_SIZE]);
+/* Maps all, memory_most at most, in blocks of arrays of `elements`. False, and one line in `error`. */
+bool pools_map(struct pools *p, const struct topo *topo, size_t elements, char error[ERROR_SIZE]);
 
 /*
  * Every member: touches until all is, or the time is over; what is touched then is used.
@@ -36,8 +33,8 @@ bool pools_touch(struct pools *p, struct team *team, int member);
 /* The member's first block in its node's pool. */
 size_t pools_first(const struct pools *p, const struct topo *topo, int member);
 
-/* After that: the largest misplaced share in % of a member's, and whose; NaN where it cannot be read. */
-double pools_misplaced(const struct pools *p, const struct topo *topo, int *member);
+/* After that: the largest misplaced share in % of a member's; NaN where it cannot be read. */
+double pools_misplaced(const struct pools *p, const struct topo *topo);
 
 /* False, and one line in `error`, where that is more than NODES_MISPLACED_MOST. */
 bool pools_placed(const struct pools *p, const struct topo *topo, char error[ERROR_SIZE]);

@@ -11,12 +11,6 @@ void tally_add(struct tally *t, double work, double seconds)
 	t->n += seconds > 0;
 }
 
-void tally_clear(struct tally *t)
-{
-	t->work = t->seconds = 0;
-	t->n = 0;
-}
-
 double tally_rate(const struct tally *t)
 {
 	return t->seconds > 0 ? t->work / t->seconds : 0;

@@ -14,7 +14,6 @@ struct tally {
 };
 
 void tally_add(struct tally *t, double work, double seconds);
-void tally_clear(struct tally *t);
 
 /*
  * All work over all time. The median of short pieces would hide a core that is stopped

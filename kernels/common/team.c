@@ -19,13 +19,15 @@ struct crew {
 		int index;
 		pthread_t thread;
 		int64_t from, cpu_from; /* of this interval, ns: wall clock, CPU time */
-		int64_t worked, off;    /* from team_start to team_end: wall clock, and what of it was not CPU time */
+		struct spent {
+			int64_t worked, off; /* wall clock, and what of it was not CPU time */
+		} all, before;          /* since its thread began, until team_end; of that, before team_start */
 		bool over;
 	} members[];
 };
 
 static _Thread_local struct member *me;
-static struct team_lost lost = { .cpu = -1 };
+static struct team_lost lost = { .cpu = -1 }, lost_in_all = { .cpu = -1 };
 
 static int64_t read_ns(clockid_t clock)
 {
@@ -48,26 +50,31 @@ static void come(struct member *m)
 
 	if (m->over)
 		return;
-	m->worked += worked;
-	m->off += worked > ran ? worked - ran : 0;
+	m->all.worked += worked;
+	m->all.off += worked > ran ? worked - ran : 0;
 }
 
-/* Waiting for each other in meetings is not in it. */
-static void add_up(const struct team *team, const struct member *members, int n)
+/* Since the threads began, or since team_start. Waiting for each other in meetings is not in it. */
+static struct team_lost add_up(const struct team *team, const struct member *members, int n, bool since_begin)
 {
-	double off = 0, worked = 0, most = -1, longest = 0;
+	struct team_lost sum = { .most = -1 };
+	double off = 0, worked = 0;
 
 	for (int i = 0; i < n; i++) {
-		const double share = members[i].worked > 0 ? (double)members[i].off / (double)members[i].worked : 0;
+		const struct spent all = members[i].all, before = since_begin ? (struct spent){ 0 } : members[i].before;
+		const double one = (double)(all.worked - before.worked), waited = (double)(all.off - before.off);
+		const double share = one > 0 ? waited / one : 0;
 
-		off += (double)members[i].off;
-		worked += (double)members[i].worked;
-		longest = fmax(longest, (double)members[i].worked);
-		if (share > most)
-			lost = (struct team_lost){ .most = most = share, .cpu = team->topo->cpus[i] };
+		off += waited;
+		worked += one;
+		sum.seconds = fmax(sum.seconds, one * 1e-9);
+		if (share > sum.most) {
+			sum.most = share;
+			sum.cpu = team->topo->cpus[i];
+		}
 	}
-	lost.share = worked > 0 ? off / worked : 0;
-	lost.seconds = longest * 1e-9;
+	sum.share = worked > 0 ? off / worked : 0;
+	return sum;
 }
 
 /* Of those that are still at work: all since their threads began, meetings too. */
@@ -92,6 +99,7 @@ static void add_up_late(const struct crew *c, int n, int64_t began)
 	}
 	lost.share = fmax(1 - ran, 0);
 	lost.seconds = (double)wall * 1e-9;
+	lost_in_all = lost;
 }
 
 /* The lock opens when all threads exist: then work, or end if one is missing. */
@@ -225,8 +233,10 @@ bool team_run_until(const struct topo *topo, void (*work)(struct team *, int, vo
 	}
 	for (int i = 0; i < n; i++)
 		pthread_join(c->members[i].thread, NULL);
-	if (c->go)
-		add_up(&c->team, c->members, n);
+	if (c->go) {
+		lost = add_up(&c->team, c->members, n, false);
+		lost_in_all = add_up(&c->team, c->members, n, true);
+	}
 	pthread_barrier_destroy(&c->team.barrier);
 end:
 	dismiss(c);
@@ -239,25 +249,17 @@ bool team_run(const struct topo *topo, void (*work)(struct team *, int, void *),
 	return team_run_until(topo, work, shared, INFINITY);
 }
 
-static void meet(struct team *team, bool counts)
-{
-	struct member *m = me;
-
-	come(m);
-	pthread_barrier_wait(&team->barrier);
-	m->worked = counts ? m->worked : 0;
-	m->off = counts ? m->off : 0;
-	go_on(m);
-}
-
 void team_meet(struct team *team)
 {
-	meet(team, true);
+	come(me);
+	pthread_barrier_wait(&team->barrier);
+	go_on(me);
 }
 
 void team_start(struct team *team)
 {
-	meet(team, false);
+	team_meet(team);
+	me->before = me->all;
 }
 
 void team_end(void)
@@ -269,4 +271,9 @@ void team_end(void)
 struct team_lost team_lost(void)
 {
 	return lost;
+}
+
+void team_lost_in_all(void)
+{
+	lost = lost_in_all;
 }

@@ -40,12 +40,22 @@ void team_end(void);
  * had their CPU, or a quota or a hypervisor held them. Shares from 0 to 1.
  */
 struct team_lost {
-	double share;   /* of all members' time: of the rates that each keeps at its own pace */
+	/*
+	 * Of all members' time: of the rates that each keeps at its own pace. After ETIME what the member lost
+	 * that lost least, as waiting for others is in it: all were stopped for that long (see kernel_stopped).
+	 */
+	double share;
 	double most;    /* of one member's time; */
 	int cpu;        /* its CPU, -1: there was no team */
 	double seconds; /* that the member which worked longest did */
 };
 
 struct team_lost team_lost(void);
+
+/*
+ * From now on team_lost says it of all the time since the threads began, not since team_start:
+ * for a result that is of all that time. After ETIME it does anyway.
+ */
+void team_lost_in_all(void);
 
 #endif

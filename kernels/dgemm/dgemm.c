@@ -21,9 +21,10 @@
 #include "common/team.h"
 #include "dgemm.h"
 #include "exact.h"
+#include "rate.h"
 #include "size.h"
 
-static const struct dgemm_size probe_size = { 256, 256 }; /* 34 MFLOP: how fast is a core? */
+static const struct dgemm_size probe_size = { .n = 256, .k = 256 }; /* 34 MFLOP: how fast is a core? */
 #define PROBES 3
 #define PROBE_BYTES ((size_t)2 << 20) /* for each matrix: a huge page, so that touching one is seen */
 #define TOUCH_SHARE 0.1               /* of the box, for probes of touching, or one */
@@ -70,12 +71,13 @@ static double call(struct dgemm_core *core, double *c)
 	const double from = clock_now();
 	double seconds;
 
-	core->live.since = from;
+	/* Who looks in between sees too high a rate, never too low a one: see done_by. */
 	core->live.begun++;
+	core->live.since = from;
 	multiply(&core->shared->inputs, c);
 	seconds = clock_now() - from;
-	core->live.seconds = core->live.seconds + seconds;
 	core->live.since = 0;
+	core->live.seconds = core->live.seconds + seconds;
 	return seconds;
 }
 
@@ -236,16 +238,14 @@ static void work(struct team *team, int member, void *unused)
 {
 	struct dgemm_core *core = &s.cores[member];
 	char *small = map(PROBES * PROBE_BYTES);
-	bool good;
 
 	(void)unused;
 	core->live.thread = gettid();
 	team_meet(team);
-	good = !s.no_memory; /* read once: a fast core may set it again below */
-	if (good)
+	if (!s.no_memory)
 		probe(core, small);
 	unmap(small, PROBES * PROBE_BYTES);
-	if (!good)
+	if (s.no_memory)
 		return;
 	team_meet(team);
 	if (member == 0)
@@ -272,6 +272,9 @@ static void work(struct team *team, int member, void *unused)
 
 static int run(const struct topo *topo, double started, double end)
 {
+	struct dgemm_run ran;
+	bool late;
+
 	/* Debian's OpenBLAS has threads of its own; the team is the only one here. */
 	openblas_set_num_threads(1);
 	s.started = started;
@@ -286,15 +289,17 @@ static int run(const struct topo *topo, double started, double end)
 		s.cores[i].leads = topo->rank[i] == 0;
 		s.cores[i].shared = &s.nodes[topo->node_of[i]];
 	}
-	if (!team_run_until(topo, work, NULL, end + LATE_SHARE * (end - started))) {
-		if (errno != ETIME)
-			return kernel_fail("a thread cannot be started on its CPU: %s", strerror(errno));
-		/* Cores are still in OpenBLAS, which must not be closed under them. */
-		_exit(dgemm_report(topo, s.cores, s.size, started, end - started, true));
-	}
-	if (s.no_memory)
+	late = !team_run_until(topo, work, NULL, end + LATE_SHARE * (end - started));
+	if (late && errno != ETIME)
+		return kernel_fail("a thread cannot be started on its CPU: %s", strerror(errno));
+	if (!late && s.no_memory)
 		return kernel_fail("memory cannot be mapped: %s", strerror(ENOMEM));
-	return dgemm_report(topo, s.cores, s.size, started, end - started, false);
+	ran = (struct dgemm_run){ .topo = topo, .cores = s.cores, .size = s.size, .started = started, .now = clock_now() };
+	ran.time = (struct dgemm_time){ .box = end - started, .all = ran.now - started, .late = late };
+	/* Cores are still in OpenBLAS, which must not be closed under them. */
+	if (late)
+		_exit(dgemm_report(&ran));
+	return dgemm_report(&ran);
 }
 
 const struct kernel kernel = {

@@ -7,7 +7,7 @@
 
 #include "common/topo.h"
 #include "exact.h"
-#include "size.h"
+#include "rate.h"
 
 #define DGEMM_SAMPLES 1024 /* of the clock, on each core: the latest */
 
@@ -37,11 +37,16 @@ struct dgemm_core {
 	} live;
 } __attribute__((aligned(128)));
 
-/*
- * Prints what the cores found. Returns the exit code. With `unfinished`, cores are still
- * at work: what they have begun counts as done, so that rates are the most that they can be.
- */
-int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size, double started,
-		 double box, bool unfinished);
+/* What is reported; `time.late`: cores are still at work. */
+struct dgemm_run {
+	const struct topo *topo;
+	struct dgemm_core *cores;
+	struct dgemm_size size;
+	double started, now; /* clock_now */
+	struct dgemm_time time;
+};
+
+/* Prints what the cores found: first of all whether something is wrong. Returns the exit code. */
+int dgemm_report(const struct dgemm_run *run);
 
 #endif

@@ -9,10 +9,8 @@
 #include <cblas.h>
 
 #include "chain.h"
-#include "common/clock.h"
 #include "common/kernel.h"
 #include "common/stats.h"
-#include "common/team.h"
 
 static double median_mhz(struct dgemm_core *core)
 {
@@ -34,15 +32,6 @@ static double clock_limit(const struct topo *topo)
 	return lowest;
 }
 
-/*
- * All work over all time, no median: a core that is stopped for a part of every 10 ms does
- * most short calls undisturbed. NaN: no calls, where a first result was wrong.
- */
-static double rate_of(const struct dgemm_core *core, struct dgemm_size size)
-{
-	return core->calls ? dgemm_flop(size) * (double)core->calls / core->busy * 1e-9 : NAN;
-}
-
 /* Of a core's thread, as proc(5) says it: R also where the core is slow, or stopped by others; 0: nobody knows. */
 static char state_of(const struct dgemm_core *core)
 {
@@ -61,54 +50,78 @@ static char state_of(const struct dgemm_core *core)
 	return state[2];
 }
 
-/* A call as small as the probe's reaches half of the rate of large ones at least. */
-#define PROBE_LEAST 0.5
-
-/*
- * The most that it can be: the call at work, done now. A core that has come to no call and does not wait was slower
- * than one small call in all of the time, and as much to set it up; those that wait for it are what their probe says.
- */
-static double most_of(const struct dgemm_core *core, struct dgemm_size size, double started, double now)
+/* A late core goes on meanwhile. `hangs`: OpenBLAS without memory sleeps for ever, and nothing in a call waits. */
+static struct dgemm_done done_by(const struct dgemm_run *run, const struct dgemm_core *core, bool *hangs)
 {
-	const double since = core->live.since;
+	struct dgemm_done done = { .begun = core->live.begun, .counted = core->calls, .seconds = core->busy,
+				   .probe = core->live.flops };
+	double since;
+	char state;
 
-	if (core->live.begun > 0)
-		return dgemm_flop(size) * (double)core->live.begun /
-		       (core->live.seconds + (since > 0 ? now - since : 0)) * 1e-9;
-	if (state_of(core) != 'R')
-		return core->live.flops / PROBE_LEAST * 1e-9;
-	return 2 * dgemm_flop(dgemm_least()) / (now - started) * 1e-9;
+	*hangs = false;
+	if (!run->time.late)
+		return done;
+	/* In this order no call is in `seconds` twice, and each that is in it has begun. */
+	done.seconds = core->live.seconds;
+	since = core->live.since;
+	done.begun = core->live.begun;
+	if (since > 0)
+		done.seconds += fmax(run->now - since, 0);
+	state = state_of(core);
+	*hangs = since > 0 && state == 'S' && core->live.since == since;
+	done.waits = since <= 0 && state != 'R';
+	return done;
+}
+
+static int no_rate(int cpu, bool begun, bool hangs)
+{
+	const char *why = begun ? KERNEL_HARDLY_ANY : "nothing was measured within the time box";
+
+	return kernel_fail("cpu %d: %s", cpu, hangs ? "OpenBLAS hangs" : why);
 }
 
 /*
- * A core that had so little of the box left after set-up at the least size measured a moment, in which a quota may
- * have let it run at full speed: at most it is what it did in all of the time, the warm-up and as much for set-up.
+ * Of every core, in GFLOP/s. Without a rate of each there is no result, but where something is `wrong`: then it is
+ * NaN. `most`: some are the most that they can be. Returns an exit code.
  */
-#define LEFT_LEAST 0.1
-
-static bool is_short(const struct dgemm_core *core, struct dgemm_size size, double box)
+static int rate_cores(const struct dgemm_run *run, bool wrong, double *rates, bool *most)
 {
-	return size.n <= dgemm_least().n && core->calls > 0 && core->busy < LEFT_LEAST * box;
+	for (int i = 0; i < run->topo->n; i++) {
+		const struct dgemm_core *core = &run->cores[i];
+		bool hangs;
+		const struct dgemm_done done = done_by(run, core, &hangs);
+		enum dgemm_basis basis = dgemm_rate(&done, run->size, run->time, &rates[i]);
+
+		/* Without memory it may also be at work for ever, with a core to itself. */
+		if (hangs || (basis == DGEMM_SHORT && !kernel_stopped()))
+			basis = DGEMM_NOTHING;
+		if (basis == DGEMM_NOTHING && !wrong)
+			return no_rate(run->topo->cpus[i], done.begun > 0, hangs);
+		rates[i] = basis == DGEMM_NOTHING ? NAN : rates[i] * 1e-9;
+		*most = *most || basis == DGEMM_MOST || basis == DGEMM_SHORT;
+	}
+	return EXIT_MEASURED;
 }
 
-static double all_of(const struct dgemm_core *core, struct dgemm_size size, double started, double now)
+/* Of some that may be unknown; sorts them. */
+static double median(double *values, int n)
 {
-	return dgemm_flop(size) * (double)(core->calls + 2) / (now - started) * 1e-9;
+	for (int i = 0; i < n; i++)
+		if (isnan(values[i]))
+			return NAN;
+	stats_sort(values, (size_t)n);
+	return stats_quantile(values, (size_t)n, 0.5);
 }
 
-static void report_cores(struct result *r, const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size,
-			 double *rates, double *clocks, double started, double box, bool unfinished)
+static void report_cores(struct result *r, const struct dgemm_run *run, double *rates, double *clocks)
 {
-	const double now = clock_now();
+	const struct topo *topo = run->topo;
 	int slowest = 0, lowest = 0;
 	double sum = 0;
 
 	for (int i = 0; i < topo->n; i++) {
-		rates[i] = unfinished				? most_of(&cores[i], size, started, now)
-			   : is_short(&cores[i], size, box)	? all_of(&cores[i], size, started, now)
-								: rate_of(&cores[i], size);
 		/* Samples are still written while the core is at work. */
-		clocks[i] = unfinished ? NAN : median_mhz(&cores[i]);
+		clocks[i] = run->time.late ? NAN : median_mhz(&run->cores[i]);
 		sum += rates[i];
 		slowest = rates[i] < rates[slowest] ? i : slowest;
 		lowest = clocks[i] < clocks[lowest] ? i : lowest;
@@ -127,76 +140,57 @@ static void report_cores(struct result *r, const struct topo *topo, struct dgemm
 		result_object_end(r);
 	}
 	result_list_end(r);
-	stats_sort(rates, (size_t)topo->n);
-	stats_sort(clocks, (size_t)topo->n);
-	result_number(r, "gflops_core_median", stats_quantile(rates, (size_t)topo->n, 0.5));
-	result_number(r, "clock_mhz", stats_quantile(clocks, (size_t)topo->n, 0.5));
+	result_number(r, "gflops_core_median", median(rates, topo->n));
+	result_number(r, "clock_mhz", median(clocks, topo->n));
 	result_number(r, "clock_limit_mhz", clock_limit(topo));
 }
 
-/*
- * What is at work bounds the rate: on every core a call that makes progress, or its set-up at the least size, which no
- * slow memory holds up for so long, where the cores were stopped for most of the time. OpenBLAS without memory waits
- * for ever with a core to itself. Else an exit code.
- */
-#define STOPPED_LEAST 0.5
-
-static int check_unfinished(const struct topo *topo, const struct dgemm_core *cores, struct dgemm_size size)
+/* The first core whose result is wrong, and of what; false: none. */
+static bool find_wrong(const struct dgemm_run *run, char error[200])
 {
-	const bool least = size.n <= dgemm_least().n, stopped = team_lost().share >= STOPPED_LEAST;
+	char what[160];
 
-	for (int i = 0; i < topo->n; i++) {
-		const bool begun = cores[i].live.begun > 0;
-		const char state = state_of(&cores[i]);
-
-		/* Nothing in a call waits for anything. */
-		if (begun && cores[i].live.since > 0 && state == 'S')
-			return kernel_fail("cpu %d: OpenBLAS hangs", topo->cpus[i]);
-		if (!begun && (!least || !stopped || (state != 'R' && cores[i].live.flops <= 0)))
-			return kernel_fail("cpu %d: nothing was measured within the time box", topo->cpus[i]);
+	for (int i = 0; i < run->topo->n; i++) {
+		if (!run->cores[i].live.faulty)
+			continue;
+		exact_describe(&run->cores[i].fault, what, sizeof(what));
+		snprintf(error, 200, "cpu %d: %s", run->topo->cpus[i], what);
+		return true;
 	}
-	return EXIT_MEASURED;
+	return false;
 }
 
-int dgemm_report(const struct topo *topo, struct dgemm_core *cores, struct dgemm_size size, double started,
-		 double box, bool unfinished)
+int dgemm_report(const struct dgemm_run *run)
 {
-	double *rates, *clocks;
-	const struct dgemm_core *bad = NULL;
-	char error[200], what[160];
+	const size_t n = (size_t)run->topo->n;
+	double *rates = calloc(2 * n, sizeof(*rates));
+	char error[200];
+	const bool wrong = find_wrong(run, error);
 	struct result r;
-	bool hurried = false;
+	bool most = false;
 	long calls = 0;
+	int code;
 
-	if (unfinished && check_unfinished(topo, cores, size) != EXIT_MEASURED)
-		return EXIT_COULD_NOT;
-	rates = calloc((size_t)topo->n, sizeof(double));
-	clocks = calloc((size_t)topo->n, sizeof(double));
-	if (!rates || !clocks) {
-		free(rates);
-		free(clocks);
+	if (!rates)
 		return kernel_fail("out of memory");
-	}
-	for (int i = topo->n - 1; i >= 0; i--) {
-		calls += unfinished ? cores[i].live.begun : cores[i].calls;
-		bad = cores[i].live.faulty ? &cores[i] : bad;
-		hurried = hurried || (!unfinished && is_short(&cores[i], size, box));
-	}
-	if (bad) {
-		exact_describe(&bad->fault, what, sizeof(what));
-		snprintf(error, sizeof(error), "cpu %d: %s", topo->cpus[bad - cores], what);
-	}
-	kernel_begin(&r, bad ? error : NULL);
-	if (unfinished)
-		kernel_unfinished(&r, "calls were still at work at the end of the time box");
-	else if (hurried)
-		kernel_unfinished(&r, "set-up left hardly any of the time box");
-	report_cores(&r, topo, cores, size, rates, clocks, started, box, unfinished);
-	result_integer(&r, "n", (long long)size.n);
-	result_integer(&r, "k", (long long)size.k);
+	code = rate_cores(run, wrong, rates, &most);
+	if (code != EXIT_MEASURED)
+		goto end;
+	for (int i = 0; i < run->topo->n; i++)
+		calls += run->time.late ? run->cores[i].live.begun : run->cores[i].calls;
+	kernel_begin(&r, wrong ? error : NULL);
+	if (most)
+		kernel_unfinished(&r, run->time.late ? "calls were still at work at the end of the time box"
+						     : KERNEL_HARDLY_ANY);
+	report_cores(&r, run, rates, rates + n);
+	result_integer(&r, "n", (long long)run->size.n);
+	result_integer(&r, "k", (long long)run->size.k);
+	if (run->size.short_of_memory)
+		result_string(&r, "size_limit", "memory");
 	result_integer(&r, "calls", calls);
 	result_string(&r, "blas", openblas_get_config());
+	code = kernel_finish(&r, run->topo, run->started);
+end:
 	free(rates);
-	free(clocks);
-	return kernel_finish(&r, topo, started);
+	return code;
 }

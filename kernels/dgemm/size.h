@@ -2,10 +2,12 @@
 #ifndef SYSCHECK_DGEMM_SIZE_H
 #define SYSCHECK_DGEMM_SIZE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct dgemm_size {
 	size_t n, k;
+	bool short_of_memory; /* there is time for a larger one */
 };
 
 /* What the size has to fit into. */

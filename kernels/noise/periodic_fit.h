@@ -5,7 +5,7 @@
 #include "periodic.h"
 
 /* Differences between events, from 20 us on, fall into loghist's bins (of ns). */
-#define FIT_BINS 1280 /* to 1,000 s */
+#define FIT_BINS 1280 /* to 17,600 s */
 #define FIT_STARTS 16
 #define FIT_WIDTHS 4
 

@@ -66,12 +66,11 @@ static bool map(struct numa_memory *m, int column, size_t room, char error[ERROR
 	return true;
 }
 
-bool numa_memory_map(struct numa_memory *m, const struct topo *topo, size_t max, char error[ERROR_SIZE])
+bool numa_memory_map(struct numa_memory *m, const struct topo *topo, char error[ERROR_SIZE])
 {
-	size_t all = memory_available() / 2;
+	const size_t half = memory_available() / 2, most = memory_most(), all = half < most ? half : most;
 
 	*m = (struct numa_memory){ .llc = cache_of_node(topo), .limit = STREAM_LIMIT_LLC };
-	all = all < max ? all : max;
 	if (!nodes_load(&m->nodes, topo)) {
 		snprintf(error, ERROR_SIZE, "no node whose memory may be used");
 		return false;
@@ -91,7 +90,7 @@ bool numa_memory_map(struct numa_memory *m, const struct topo *topo, size_t max,
 	return true;
 }
 
-bool numa_memory_touched(struct numa_memory *m, char error[ERROR_SIZE])
+void numa_memory_touched(struct numa_memory *m, char error[ERROR_SIZE])
 {
 	for (int c = 0; c < m->nodes.n; c++) {
 		struct pool *p = &m->pools[c];
@@ -108,5 +107,4 @@ bool numa_memory_touched(struct numa_memory *m, char error[ERROR_SIZE])
 		else if (misplaced > 0)
 			snprintf(error, ERROR_SIZE, "memory bound to node %d lies on another", m->nodes.ids[c]);
 	}
-	return error[0] == '\0';
 }

@@ -20,10 +20,10 @@ struct numa_memory {
 	enum stream_limit limit;
 };
 
-/* Maps and binds, `max` bytes at most. False, and one line in `error`. */
-bool numa_memory_map(struct numa_memory *m, const struct topo *topo, size_t max, char error[ERROR_SIZE]);
+/* Maps and binds, memory_most at most. False, and one line in `error`. */
+bool numa_memory_map(struct numa_memory *m, const struct topo *topo, char error[ERROR_SIZE]);
 
-/* One thread, when all have touched: false, and one line in `error`, where a page is not on its node. */
-bool numa_memory_touched(struct numa_memory *m, char error[ERROR_SIZE]);
+/* One thread, when all have touched: one line in `error` where a page is not on its node. */
+void numa_memory_touched(struct numa_memory *m, char error[ERROR_SIZE]);
 
 #endif

@@ -75,7 +75,7 @@ static void touch(int row)
 
 static void touched(void)
 {
-	(void)numa_memory_touched(&s.memory, s.error);
+	numa_memory_touched(&s.memory, s.error);
 	s.plan.bandwidth = plan_bandwidth_now(s.plan.bandwidth, s.end - clock_now(),
 					      s.rows * s.memory.nodes.n * s.plan.rounds);
 }
@@ -270,8 +270,6 @@ static int report(const struct topo *topo, double started)
 	return kernel_finish(&r, topo, started);
 }
 
-static double max_memory_mb;
-
 /* Where each row's own memory is. */
 static bool ready_rows(const struct topo *topo)
 {
@@ -303,10 +301,8 @@ static bool ready_cells(void)
 
 static int run(const struct topo *topo, double started, double end)
 {
-	size_t max = max_memory_mb > 0 ? (size_t)(max_memory_mb * 1e6) : SIZE_MAX;
-
 	s.ops = ops_choose(NULL);
-	if (!numa_memory_map(&s.memory, topo, max, s.error))
+	if (!numa_memory_map(&s.memory, topo, s.error))
 		return kernel_fail("%s", s.error);
 	s.touch_from = clock_now();
 	s.end = end;
@@ -321,8 +317,7 @@ static int run(const struct topo *topo, double started, double end)
 }
 
 static const struct opts_extra extra[] = {
-	{ .name = "--max-memory", .help = "MB in all nodes together (default: half of what is available)",
-	  .low = 1, .high = 1e9, .value = &max_memory_mb },
+	MEMORY_OPTION,
 	{ 0 },
 };
 

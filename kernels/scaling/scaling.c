@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/kernel.h"
+#include "common/memory.h"
 #include "common/pools.h"
 #include "common/tally.h"
 #include "common/team.h"
@@ -138,7 +139,6 @@ static int report(const struct topo *topo, double started)
 	struct result r;
 	char error[ERROR_SIZE];
 	double bytes = 0;
-	int worst;
 
 	for (int node = 0; node < topo->n_nodes; node++)
 		bytes += (double)pool_bytes(&s.pools.of[node]);
@@ -157,12 +157,10 @@ static int report(const struct topo *topo, double started)
 	result_number(&r, "array_mb", bytes / 3e6);
 	result_number(&r, "llc_mb", (double)topo->llc / 1e6);
 	result_string(&r, "limit", stream_limit_name(s.pools.size.limit));
-	result_number(&r, "misplaced_pct", pools_misplaced(&s.pools, topo, &worst));
+	result_number(&r, "misplaced_pct", pools_misplaced(&s.pools, topo));
 	result_string(&r, "isa", s.ops->isa);
 	return kernel_finish(&r, topo, started);
 }
-
-static double max_memory_mb;
 
 static bool ready_points(const struct topo *topo)
 {
@@ -185,7 +183,7 @@ static int run(const struct topo *topo, double started, double end)
 	char error[ERROR_SIZE];
 	double now;
 
-	if (!pools_map(&s.pools, topo, max_memory_mb, POOL_ELEMENTS, error))
+	if (!pools_map(&s.pools, topo, POOL_ELEMENTS, error))
 		return kernel_fail("%s", error);
 	s.ops = ops_choose(NULL);
 	if (!ready_points(topo))
@@ -209,8 +207,7 @@ static int run(const struct topo *topo, double started, double end)
 }
 
 static const struct opts_extra extra[] = {
-	{ .name = "--max-memory", .help = "MB for all arrays (default: half of what is available)",
-	  .low = 1, .high = 1e9, .value = &max_memory_mb },
+	MEMORY_OPTION,
 	{ 0 },
 };
 

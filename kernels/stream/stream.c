@@ -56,6 +56,7 @@ static struct {
 	struct factors *factors;  /* of each block, one pool's after the other's */
 	struct windows windows;
 	struct pool_work *work;   /* [window][member] */
+	struct pool_work *all;    /* of each member: all that it touched and moved, since it began to touch */
 	struct pool_work *sums;   /* for rates_of: of each member, in all windows and in one */
 	double rates[WINDOWS_MOST];
 	double end;
@@ -210,6 +211,7 @@ static void work(struct team *team, int member, void *shared)
 		team_start(team);
 		measure(team->topo, member, &w);
 		team_end();
+		s.all[member] = (struct pool_work){ (double)pool_bytes(w.pool) / team->topo->cores[node] + w.bytes, w.now - from };
 		team_meet(team);
 		if (member == 0)
 			s.huge_pct = memory_huge_pct();
@@ -230,7 +232,23 @@ struct rates {
 	double rate, median, best, spread_pct;
 };
 
-/* Of an operation on a NUMA node, or on all of them (node n_nodes). */
+/* On a NUMA node, or all of them (node n_nodes). */
+static bool is_on(const struct topo *topo, size_t member, int node)
+{
+	return node == topo->n_nodes || topo->node_of[member] == node;
+}
+
+/* Of any operation, where hardly anything was measured: see KERNEL_LEFT_LEAST. */
+static struct rates most_of(const struct topo *topo, int node)
+{
+	double rate = 0;
+
+	for (size_t i = 0; i < (size_t)topo->n; i++)
+		rate += is_on(topo, i, node) ? s.all[i].bytes / s.all[i].seconds : 0;
+	return (struct rates){ .rate = rate, .median = rate, .best = rate, .spread_pct = NAN };
+}
+
+/* Of an operation. */
 static struct rates rates_of(const struct topo *topo, int node, int op)
 {
 	const size_t n = (size_t)topo->n;
@@ -245,7 +263,7 @@ static struct rates rates_of(const struct topo *topo, int node, int op)
 		if (!whole)
 			continue;
 		for (size_t i = 0; i < n; i++) {
-			const bool in = node == topo->n_nodes || topo->node_of[i] == node;
+			const bool in = is_on(topo, i, node);
 
 			here[i] = in ? s.work[(size_t)window * n + i] : (struct pool_work){ 0 };
 			add(&sums[i], here[i]);
@@ -263,12 +281,12 @@ static struct rates rates_of(const struct topo *topo, int node, int op)
 			       .spread_pct = 100 * (spread.p90 - spread.p10) / spread.median };
 }
 
-static void report_ops(struct result *r, const struct topo *topo, int node)
+static void report_ops(struct result *r, const struct topo *topo, int node, bool most)
 {
 	char key[32];
 
 	for (int op = STREAM_OPS - 1; op >= 0; op--) {
-		const struct rates rates = rates_of(topo, node, op);
+		const struct rates rates = most ? most_of(topo, node) : rates_of(topo, node, op);
 
 		snprintf(key, sizeof(key), "%s_gbs", op_names[op]);
 		result_number(r, key, rates.rate * 1e-9);
@@ -281,41 +299,56 @@ static void report_ops(struct result *r, const struct topo *topo, int node)
 	}
 }
 
-/* How often the triad went over all of its memory. */
-static long long passes(const struct topo *topo)
+/* Of all members. */
+static struct pool_work triads(const struct topo *topo)
 {
-	double bytes = 0;
+	struct pool_work sum = { 0 };
 
 	for (int window = 0; window < s.windows.n; window++)
 		for (int i = 0; windows_op(window) == STREAM_TRIAD && i < topo->n; i++)
-			bytes += s.work[window * topo->n + i].bytes;
-	return (long long)(bytes / (op_arrays[STREAM_TRIAD] * array_bytes(topo)));
+			add(&sum, s.work[window * topo->n + i]);
+	return sum;
 }
 
-static void report_nodes(struct result *r, const struct topo *topo)
+/* The mean of the cores, as a rate is bytes over that. One that once was stopped may have counted little. */
+static bool is_moment(const struct topo *topo, double box)
+{
+	return triads(topo).seconds / topo->n < WINDOWS_TRIAD * KERNEL_LEFT_LEAST * box;
+}
+
+/* How often the triad went over all of its memory. */
+static long long passes(const struct topo *topo)
+{
+	return (long long)(triads(topo).bytes / (op_arrays[STREAM_TRIAD] * array_bytes(topo)));
+}
+
+static void report_nodes(struct result *r, const struct topo *topo, bool most)
 {
 	result_list_begin(r, "numa");
 	for (int node = 0; node < topo->n_nodes; node++) {
 		result_object_begin(r);
 		result_integer(r, "node", topo->nodes[node]);
 		result_integer(r, "cores", topo->cores[node]);
-		report_ops(r, topo, node);
+		report_ops(r, topo, node, most);
 		result_object_end(r);
 	}
 	result_list_end(r);
 }
 
-static double max_memory_mb;
 static const char *isa;
 
-static int report(const struct topo *topo, double started)
+static int report(const struct topo *topo, double started, double box)
 {
-	struct result r;
 	char error[ERROR_SIZE];
-	int worst;
+	const bool wrong = pools_wrong(&s.pools, topo, error), most = is_moment(topo, box);
+	struct result r;
 
-	kernel_begin(&r, pools_wrong(&s.pools, topo, error) ? error : NULL);
-	report_ops(&r, topo, topo->n_nodes);
+	if (most && !kernel_stopped() && !wrong)
+		return kernel_fail(KERNEL_HARDLY_ANY);
+	kernel_begin(&r, wrong ? error : NULL);
+	if (most)
+		kernel_unfinished(&r, KERNEL_HARDLY_ANY);
+	report_ops(&r, topo, topo->n_nodes, most);
 	result_integer(&r, "passes", passes(topo));
 	result_number(&r, "array_mb", array_bytes(topo) / 1e6);
 	result_number(&r, "llc_mb", (double)topo->llc / 1e6);
@@ -324,8 +357,8 @@ static int report(const struct topo *topo, double started)
 	result_string(&r, "isa", s.ops->isa);
 	result_string(&r, "stores", s.ops->stores);
 	result_number(&r, "huge_pages_pct", s.huge_pct);
-	result_number(&r, "misplaced_pct", pools_misplaced(&s.pools, topo, &worst));
-	report_nodes(&r, topo);
+	result_number(&r, "misplaced_pct", pools_misplaced(&s.pools, topo));
+	report_nodes(&r, topo, most);
 	return kernel_finish(&r, topo, started);
 }
 
@@ -333,9 +366,10 @@ static int report(const struct topo *topo, double started)
 static bool allocate(const struct topo *topo)
 {
 	s.work = calloc((size_t)topo->n * WINDOWS_MOST, sizeof(*s.work));
+	s.all = calloc((size_t)topo->n, sizeof(*s.all));
 	s.sums = calloc(2 * (size_t)topo->n, sizeof(*s.sums));
 	s.factors = calloc(blocks_before(topo->n_nodes) + 1, sizeof(*s.factors));
-	return s.work && s.sums && s.factors;
+	return s.work && s.all && s.sums && s.factors;
 }
 
 static int run(const struct topo *topo, double started, double end)
@@ -346,7 +380,7 @@ static int run(const struct topo *topo, double started, double end)
 	s.ops = ops_choose(isa);
 	if (!s.ops)
 		return kernel_fail("--isa: this CPU has no %s", isa);
-	if (!pools_map(&s.pools, topo, max_memory_mb, STREAM_BLOCK, error))
+	if (!pools_map(&s.pools, topo, STREAM_BLOCK, error))
 		return kernel_fail("%s", error);
 	if (!allocate(topo))
 		return kernel_fail("out of memory");
@@ -357,12 +391,11 @@ static int run(const struct topo *topo, double started, double end)
 		return kernel_fail("a thread cannot be started on its CPU: %s", strerror(errno));
 	if (!pools_placed(&s.pools, topo, error))
 		return kernel_fail("%s", error);
-	return report(topo, started);
+	return report(topo, started, box);
 }
 
 static const struct opts_extra extra[] = {
-	{ .name = "--max-memory", .help = "MB for all arrays (default: half of what is available)",
-	  .low = 1, .high = 1e9, .value = &max_memory_mb },
+	MEMORY_OPTION,
 	{ .name = "--isa", .help = "instruction set (default auto: the widest that there is)",
 	  .choices = ops_isas, .text = &isa },
 	{ 0 },

@@ -6,6 +6,7 @@ enum { STREAM_COPY, STREAM_SCALE, STREAM_ADD, STREAM_TRIAD, STREAM_OPS };
 
 /* Windows until all operations had theirs; every second is the triad's, the one that is rated. */
 #define WINDOWS_TURN 6
+#define WINDOWS_TRIAD 0.5 /* of all */
 
 #define WINDOWS_MOST 1200
 

@@ -94,6 +94,17 @@ static void not_what_was_before_the_start(void **state)
 	not_outside(BEFORE);
 }
 
+static void in_all_what_was_before_the_start(void **state)
+{
+	(void)state;
+	(void)lost_by(BEFORE);
+	team_lost_in_all();
+	assert_true(team_lost().share > 0.9 && team_lost().most > 0.9 && team_lost().cpu >= 0);
+	assert_true(team_lost().seconds >= 0.4);
+	/* Of the last team only. */
+	not_outside(BEFORE);
+}
+
 static void not_what_comes_after_the_end(void **state)
 {
 	(void)state;
@@ -143,6 +154,7 @@ int main(void)
 		cmocka_unit_test(no_team),
 		cmocka_unit_test(what_a_member_waits_is_lost),
 		cmocka_unit_test(not_what_was_before_the_start),
+		cmocka_unit_test(in_all_what_was_before_the_start),
 		cmocka_unit_test(not_what_comes_after_the_end),
 		cmocka_unit_test(not_what_members_wait_for_each_other),
 		cmocka_unit_test(of_those_that_are_late),

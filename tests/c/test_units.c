@@ -42,17 +42,22 @@ static void dgemm_sizes(void **state)
 		size_t gib;
 		int cores;
 		size_t n, k;
+		bool short_of_memory;
 	} rows[] = {
-		{ 84, 10, 0.85, 64, 64, 3072, 768 },
-		{ 50, 10, 0.85, 64, 64, 2304, 768 }, /* three of the largest take 0.87 s */
-		{ 50, 10, 0.3, 64, 64, 1152, 384 },  /* three calls take 0.49 s */
-		{ 5, 10, 1, 64, 64, 1152, 384 },     /* the slowest core is slow */
-		{ 0.1, 10, 0.1, 64, 64, 384, 384 },  /* none fits: the smallest */
-		{ 50, 10, 1, 10, 256, 1152, 384 },   /* 256 results of 42 MB are 10.9 GB */
-		{ 84, 10, 1, 11, 256, 2304, 768 },
-		{ 84, 10, 1, 19, 256, 3072, 768 },
-		{ 50, 0.1, 1, 64, 64, 1152, 384 },   /* pages come slowly: 1.1 s for the first core's 113 MB */
-		{ 50, 10, 1, 0, 64, 384, 384 },
+		{ 84, 10, 0.85, 64, 64, 3072, 768, false },
+		{ 50, 10, 0.85, 64, 64, 2304, 768, false }, /* three of the largest take 0.87 s */
+		{ 50, 10, 0.3, 64, 64, 1152, 384, false }, /* three calls take 0.49 s */
+		{ 5, 10, 1, 64, 64, 1152, 384, false }, /* the slowest core is slow */
+		{ 0.1, 10, 0.1, 64, 64, 384, 384, false }, /* none fits: the smallest */
+		{ 50, 10, 1, 10, 256, 1152, 384, true }, /* 256 results of 42 MB are 10.9 GB */
+		{ 84, 10, 1, 11, 256, 2304, 768, true },
+		{ 50, 10, 0.85, 11, 256, 2304, 768, false }, /* no time for the largest either */
+		{ 50, 10, 0.3, 10, 256, 1152, 384, false },
+		{ 50, 10, 0.3, 1, 256, 384, 384, true },
+		{ 0.1, 10, 0.1, 0, 64, 384, 384, false },
+		{ 84, 10, 1, 19, 256, 3072, 768, false },
+		{ 50, 0.1, 1, 64, 64, 1152, 384, false }, /* pages come slowly: 1.1 s for the first core's 113 MB */
+		{ 50, 10, 1, 0, 64, 384, 384, true },
 	};
 
 	(void)state;
@@ -62,8 +67,8 @@ static void dgemm_sizes(void **state)
 					   .seconds = rows[i].seconds };
 		struct dgemm_size size = dgemm_size(&room);
 
-		if (size.n != rows[i].n || size.k != rows[i].k)
-			fail_msg("row %zu: n %zu, k %zu", i, size.n, size.k);
+		if (size.n != rows[i].n || size.k != rows[i].k || size.short_of_memory != rows[i].short_of_memory)
+			fail_msg("row %zu: n %zu, k %zu, short of memory: %d", i, size.n, size.k, size.short_of_memory);
 	}
 }
 
@@ -133,7 +138,7 @@ static void tallies(void **state)
 	assert_true(fabs(s.median - 1000) < 1e-6);
 	assert_true(fabs(s.best - 1000) < 1e-6);
 	assert_true(s.p10 <= s.p90);
-	tally_clear(&t);
+	t = (struct tally){ .rates = rates };
 	tally_add(&t, 6, 2);
 	s = tally_spread(&t);
 	assert_true(tally_rate(&t) == 3);

@@ -27,6 +27,13 @@ local function of_chase(r)
    return r.flushed == false and type(r.chase_mb) == "number" and r.chase_mb, r.limit
 end
 
+-- A few % slower than what the node reaches: neither its rate nor the best that it can be.
+local function of_matrices(r)
+   if r.size_limit == "memory" then
+      return ("memory for n = %s only"):format(type(r.n) == "number" and ("%.0f"):format(r.n) or "?")
+   end
+end
+
 --- In the order of the user's line. Those that no `expected` marks are columns of the
 -- store's table check_node, too; of those that have a kernel, a baseline learns.
 --   name     key in a kernel's JSON (or of a counter), in limits and baselines
@@ -40,6 +47,7 @@ end
 --   cause    what it speaks for when a job was slow: a group of questions/why/causes.lua
 --   measured_in function(result) -> MB that it was measured in, and what cut them; nil: no
 --            memory bandwidth
+--   unlike   function(result) -> why it compares with no other node's; nil: it does
 --   expected of the inventory (a field of inventory.read): compared with policy.expect,
 --            else with what most nodes of the class have
 --   setting  of the inventory, too, but no number of parts: reported when it differs
@@ -47,7 +55,7 @@ metrics.LIST = {
    { name = "triad_gbs", label = "triad", unit = "GB/s", kernel = "stream", better = "higher", digits = 1,
       cause = "memory", measured_in = of_three_arrays },
    { name = "gflops", label = "dgemm", unit = "GFLOP/s", kernel = "dgemm", better = "higher",
-      cause = "clock" },
+      cause = "clock", unlike = of_matrices },
    { name = "noise_pct", label = "noise", unit = "%", kernel = "noise", better = "lower", digits = 1, static = true,
       limit = { action = "warn" }, cause = "daemon" },
    { name = "latency_ns", label = "latency", long = "memory latency", unit = "ns", kernel = "numa", better = "lower",
@@ -130,6 +138,10 @@ end
 -- @return number; or nil, why not, and where the time box (or memory) was too short for a measurement the best
 --   that the value can be: a rate is at most this, a latency at least
 function metrics.measured(metric, r)
+   local unlike = metric.unlike and metric.unlike(r)
+   if unlike then
+      return nil, ("%s: %s"):format(metric.kernel, unlike)
+   end
    local value, why = r[metric.name], why_bound(metric, r)
    if type(value) ~= "number" or value ~= value or value == math.huge or value < 0
       or (metric.better == "higher" and value == 0) then

@@ -93,11 +93,17 @@ local function tighter(a, b)
    return a
 end
 
+-- What was done in all of a time box, set-up too, is divided by all of its time where threads were stopped for
+-- half of that, see kernel_stopped in kernels/common/kernel.h. Where others explain that half, it says nothing
+-- of the node: most of its work was set-up, which is in no rate.
+local BOUND_LOSS = 0.5
+
 -- A value beyond its limit while others used the node: what they explain at most is no fail.
 local function judge_disturbed(m, out, result, limits)
    local best, words = busy.credit(m, out.value, result.loss), busy.words(result.others)
+   local explained = out.bound and result.loss >= BOUND_LOSS
    for _, limit in ipairs(limits) do
-      if limit.action == "fail" and cpus.fit(result.cpus, limit) and beyond(best, limit) then
+      if not explained and limit.action == "fail" and cpus.fit(result.cpus, limit) and beyond(best, limit) then
          out.text = ("%s; %s"):format(out.text, words)
          return
       end

@@ -145,6 +145,15 @@ function TestRate:test_slower_than_others_explain()
       .. "stress-ng (pid 4711, uid 1000)")
 end
 
+-- What was done in all of the time holds set-up, too: others' share of it cannot be given back.
+function TestRate:test_a_bound_of_a_time_of_which_others_had_half()
+   local rated = rate({ triad_gbs = { unknown = "x", bound = 1, loss = 0.5 } })
+   lu.assertEquals({ rated.status, rated.metrics[1].busy }, { "unknown", true })
+   lu.assertEquals(rate({ triad_gbs = { unknown = "x", bound = 1, loss = 0.49 } }).status, "fail")
+   -- Stopped by a quota of its own.
+   lu.assertEquals(rate({ triad_gbs = { unknown = "x", bound = 1, loss = 0 } }).status, "fail")
+end
+
 function TestRate:test_good_in_spite_of_others()
    local rated = rate({ triad_gbs = { value = 81, loss = 0.5 } })
    lu.assertEquals({ rated.status, rated.metrics[1].busy }, { "pass" })

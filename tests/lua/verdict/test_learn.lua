@@ -199,6 +199,17 @@ function TestLearn:test_what_teaches_nothing()
    lu.assertEquals({ c.median, c.n }, { 100, 1 })
 end
 
+-- Matrices for which memory was short are no node's rate.
+function TestLearn:test_small_matrices_teach_nothing()
+   local function gflops_of(size_limit)
+      local runs = { { kernel = "stream", state = "ok", result = { triad_gbs = 100 } },
+         { kernel = "dgemm", state = "ok", result = { gflops = 7, n = 384, size_limit = size_limit } } }
+      return learn.from(each(fleet(3, 3, 100, { runs = runs }))).classes[CLASS].metrics.gflops
+   end
+   lu.assertEquals(gflops_of(nil).median, 7)
+   lu.assertNil(gflops_of("memory"))
+end
+
 function TestLearn:test_the_second_run_of_a_failed_one_is_not_taken()
    local c = triad_of({ check("a", 0, { runs = {
       { kernel = "stream", attempt = 1, state = "ok", result = { triad_gbs = 70 } },

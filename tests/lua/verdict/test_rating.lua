@@ -75,6 +75,14 @@ function TestVerdict:test_what_is_a_bound()
    lu.assertEquals({ metrics.measured(g, { gflops = 0, unfinished = "calls" }) },
       { nil, "dgemm: too slow for its time box" })
    lu.assertEquals({ metrics.measured(g, { gflops = 20, unfinished = false }) }, { 20 })
+   -- Small matrices are a few % slower only: no bound either.
+   for _, unfinished in ipairs({ false, "calls" }) do
+      lu.assertEquals({ metrics.measured(g, { gflops = 20, n = 384, size_limit = "memory", unfinished = unfinished }) },
+         { nil, "dgemm: memory for n = 384 only" })
+   end
+   lu.assertEquals({ metrics.measured(g, { gflops = 20, n = {}, size_limit = "memory" }) },
+      { nil, "dgemm: memory for n = ? only" })
+   lu.assertEquals({ metrics.measured(g, { gflops = 20, n = 384, size_limit = "time" }) }, { 20 })
 end
 
 function TestVerdict:test_tolerance_is_never_tighter_than_the_spread()
