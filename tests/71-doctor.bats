@@ -102,7 +102,7 @@ finds() {
 	finds error "no Epilog" "add: Epilog=$P/libexec/syscheck/epilog"
 	finds error "add: PrologFlags=Alloc"
 	finds error "add: SchedulerParameters=nohold_on_prolog_fail"
-	finds warn "MessageTimeout is not set" "full takes 19 s, 38 s with its second run" "add: MessageTimeout=100"
+	finds warn "MessageTimeout is not set" "full takes 15 s, 30 s with its second run" "add: MessageTimeout=100"
 	finds warn "add: BatchStartTimeout=100"
 	finds error "no plugstack.conf" "add: include $P/etc/slurm/plugstack.conf.d/*.conf"
 	[[ ${lines[-1]} == error* ]]

@@ -17,7 +17,7 @@ return {
    -- scaling are unknown.
    kernels = {
       stream = { quick = 1.5, full = 1.5 },
-      dgemm = { quick = 0.5, full = 1 },
+      dgemm = { quick = 0.5, full = 0.5 },
       noise = { quick = 0.3, full = 0.5 },
       numa = { full = 0.6 },
       scaling = { full = 1 },
