@@ -48,16 +48,16 @@ local function is_old(record)
    return noise ~= nil and noise > MAX_NOISE
 end
 
--- A metric and the time box that it was measured in are what one median can be of: in a longer one dgemm's
--- matrices are larger and the clock under load another.
-local function key_of(name, box_s)
-   local known = type(box_s) == "number" and box_s > 0 and box_s <= baseline.MAX_VALUE
-   return ("%s@%.14g"):format(name, known and box_s or 0)
+-- A median is of one time box: in a longer one dgemm's matrices are larger and the clock under load another.
+-- @return seconds; 0 where the record does not say it
+local function box_of(one)
+   local known = type(one.box_s) == "number" and one.box_s > 0 and one.box_s <= baseline.MAX_VALUE
+   return known and one.box_s or 0
 end
 
--- Measured values of a check, by key_of: of each kernel's first measurement, as a second one is there
+-- Measured values of a check: of each kernel's first measurement, as a second one is there
 -- because the first was bad.
--- @return values, of which none was taken while others used the node; whether some were
+-- @return { metric = { value, box_s } }, of which none was taken while others used the node; whether some were
 local function values_of(record)
    local values, busy = {}, type(record.runs) == "table" and is_old(record)
    if busy then
@@ -68,10 +68,10 @@ local function values_of(record)
          busy = true
       elseif type(one) == "table" and one.state == "ok" and not one.path and type(one.result) == "table" then
          for _, m in ipairs(metrics.LIST) do
-            local key = key_of(m.name, one.box_s)
-            if m.kernel and m.kernel == one.kernel and one.attempt ~= 2 and not values[key] then
+            if m.kernel and m.kernel == one.kernel and one.attempt ~= 2 and not values[m.name] then
                local value = metrics.measured(m, one.result)
-               values[key] = value and value > 0 and value <= baseline.MAX_VALUE and value or nil
+               values[m.name] = value and value > 0 and value <= baseline.MAX_VALUE
+                  and { value = value, box_s = box_of(one) } or nil
             end
          end
       end
@@ -146,11 +146,14 @@ local function take(seen, record, left)
       set.known[set.ids[set.at]] = nil
    end
    set.ids[set.at], set.known[id] = id, true
-   for key in pairs(values) do
-      child(set.values, key)
+   for name, one in pairs(values) do
+      child(child(set.values, name), one.box_s)
    end
-   for key, list in pairs(set.values) do
-      list[set.at] = values[key] or false
+   for name, boxes in pairs(set.values) do
+      local one = values[name]
+      for box_s, list in pairs(boxes) do
+         list[set.at] = one and one.box_s == box_s and one.value or false
+      end
    end
 end
 
@@ -182,9 +185,9 @@ local function by_cpus(nodes)
 end
 
 -- A node's values of one metric in one box, the oldest first.
-local function in_order(node, key)
-   local list, out = node.values[key], {}
-   for i = 1, list and node.n or 0 do
+local function in_order(node, list)
+   local out = {}
+   for i = 1, node.n do
       local value = list[(node.at + i - 1) % node.n + 1]
       if value then
          out[#out + 1] = value
@@ -250,18 +253,21 @@ end
 
 -- The time boxes that a metric was measured in.
 -- @param nodes name -> values on the CPUs that are learned
--- @return list of { key, box_s (0: older records do not say), checks }, the one of most checks first
+-- @return list of { box_s (0: older records do not say), checks, nodes = list of { name, median, values } }, the one
+--   of most checks first
 local function boxes_of(nodes, name)
    local by, list = {}, {}
-   for _, set in pairs(nodes) do
-      for key in pairs(set.values) do
-         local of, box_s = key:match("^(.-)@(.+)$")
-         if of == name then
-            if not by[key] then
-               by[key] = { key = key, box_s = tonumber(box_s), checks = 0 }
-               list[#list + 1] = by[key]
+   for node, set in pairs(nodes) do
+      for box_s, kept in pairs(set.values[name] or {}) do
+         local values = in_order(set, kept)
+         if #values > 0 then
+            if not by[box_s] then
+               by[box_s] = { box_s = box_s, checks = 0, nodes = {} }
+               list[#list + 1] = by[box_s]
             end
-            by[key].checks = by[key].checks + #in_order(set, key)
+            local box = by[box_s]
+            box.checks = box.checks + #values
+            box.nodes[#box.nodes + 1] = { name = node, median = statistics.median(values), values = values }
          end
       end
    end
@@ -276,16 +282,11 @@ end
 
 -- What is learned of a metric: in one time box, as a limit is of one.
 local function metric_of(nodes, name)
-   local list, boxes = {}, boxes_of(nodes, name)
-   for node, set in pairs(nodes) do
-      local values = boxes[1] and in_order(set, boxes[1].key) or {}
-      if #values > 0 then
-         list[#list + 1] = { name = node, median = statistics.median(values), values = values }
-      end
-   end
-   if #list == 0 then
+   local boxes = boxes_of(nodes, name)
+   if #boxes == 0 then
       return nil
    end
+   local list = boxes[1].nodes
    local kept, m, mad, dropped, room = without_outliers(list)
    sort(kept)
    local lists, medians, n, share = {}, {}, 0, 0
