@@ -9,6 +9,7 @@
 local policy = require("syscheck.policy.policy")
 local storm = require("syscheck.slurm.storm")
 local time = require("syscheck.lib.time")
+local verdict = require("syscheck.verdict.rating")
 
 local mark = {}
 
@@ -95,13 +96,12 @@ local function enter(node, m, found)
    end
 end
 
--- Whether it holds a wrong result that the policy drains for, as verdict.set_modes has it. An older
--- version did not write down whose result it was.
+-- Whether it holds a wrong result that the policy drains for. An older version did not write down whose
+-- result it was: then the policy's own mode holds.
 local function is_owed(p, m)
    local enforced = p.mode == "enforce"
    for _, metric in ipairs(m.metrics) do
-      local rule = metric.corrupt and p.limits[metric.name]
-      enforced = enforced or rule and rule.mode == "enforce"
+      enforced = enforced or metric.corrupt and verdict.mode(p, p.limits[metric.name], true) == "enforce"
    end
    return m.corrupt and enforced
 end

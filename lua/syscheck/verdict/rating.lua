@@ -283,18 +283,24 @@ function verdict.with_paths(status, measurements)
    return worst_of(seen)
 end
 
---- Says of each metric that failed whether it drains: its limit's own mode, else the
--- policy's. A wrong result is beyond no limit: a limit's "observe" does not excuse it.
+--- What a failed metric is followed by: its limit's own mode, else the policy's. A wrong result is beyond no
+-- limit: a limit's "observe" does not excuse it.
+-- @param rule of the policy for the metric, or nil
+function verdict.mode(p, rule, corrupt)
+   if corrupt and p.mode == "enforce" then
+      return p.mode
+   end
+   return rule and rule.mode or p.mode
+end
+
+--- Says of each metric that failed whether it drains: see verdict.mode.
 -- @return true when at least one of them drains
 function verdict.set_modes(rated, p, class, before)
    local enforced = false
    for _, r in ipairs(rated.metrics) do
       if r.status == "fail" then
          local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class, before) or p.limits[r.name]
-         r.mode = rule and rule.mode or p.mode
-         if r.corrupt and p.mode == "enforce" then
-            r.mode = "enforce"
-         end
+         r.mode = verdict.mode(p, rule, r.corrupt)
          enforced = enforced or r.mode == "enforce"
       end
    end
