@@ -54,7 +54,7 @@ function epilog.main(get, options, again)
    if not job then
       return
    end
-   jobs.is_over(node, job.id)
+   jobs.ends(node, job.id)
    local to = counters.snapshot(node.root)
    local run = runs.read(node, job.id)
    if runs.is_recorded(node, job.id, run, to.boot_id) then

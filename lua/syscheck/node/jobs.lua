@@ -30,7 +30,7 @@ end
 
 --- Before all that an epilog does: whatever becomes of it (a disk that hangs may take it and its second try),
 -- the job runs here no more.
-function jobs.is_over(node, job_id)
+function jobs.ends(node, job_id)
    uv.fs_rename(node.state .. "/" .. begin_name(job_id), node.state .. "/" .. over_name(job_id))
 end
 
@@ -77,9 +77,6 @@ local function find(node, boot_id, but)
    for _, name in ipairs(files.list(node.state .. "/begin")) do
       local digits, kind = name:match("^(%d+)%.(%a+)$")
       local id = math.tointeger(tonumber(digits))
-      if id and kind == "run" then
-         runs.tidy(node, id, boot_id)
-      end
       id = (kind == "json" or kind == "over") and id
       local begin = id and id ~= but and jobs.read_begin(node, id)
       local snapshot = begin and type(begin.snapshot) == "table" and begin.snapshot or {}

@@ -88,8 +88,11 @@ function runs.begin(node, job, boot_id)
    for _, name in ipairs(files.list(node.state .. "/begin")) do
       local other = name:match("^(%d+)%.run$")
       local path = other and tonumber(other) ~= job_id and node.state .. "/begin/" .. name
-      if path and select(2, head_of(files.read(path, HEAD_MAX))) == boot_id and note(path, tostring(job_id)) then
-         met[#met + 1] = other
+      local boot = path and select(2, head_of(files.read(path, HEAD_MAX)))
+      if path and boot == boot_id then
+         met[#met + 1] = note(path, tostring(job_id)) and other or nil
+      elseif path and uptime_s() > runs.STALE_S then
+         uv.fs_unlink(path) -- of an earlier boot, and its epilog never came
       end
    end
    if #met > 0 then
@@ -170,14 +173,6 @@ function runs.join(record, run)
       record.job.restart = run.restart or record.job.restart
       record.others = #run.others > 0 and run.others or nil
       record.others_more = run.more > 0 and run.more or nil
-   end
-end
-
---- Forgets a run of an earlier boot whose epilog never came, a day after this one.
-function runs.tidy(node, job_id, boot_id)
-   local _, boot = head_of(files.read(run_path(node, job_id), HEAD_MAX))
-   if uptime_s() > runs.STALE_S and boot ~= boot_id then
-      runs.forget(node, job_id)
    end
 end
 
