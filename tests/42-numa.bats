@@ -84,27 +84,11 @@ BOTH=(numa scaling)
 	[ "$(nproc)" -lt 2 ] || [ "$status" -eq 2 ]
 }
 
-# in_group BYTES COMMAND...: in a memory cgroup of that size
-in_group() {
-	local group file=memory.max limit=$1
-	shift
-	group=/sys/fs/cgroup/syscheck-test-$$
-	if [ -d /sys/fs/cgroup/memory ]; then
-		group=/sys/fs/cgroup/memory/syscheck-test-$$ file=memory.limit_in_bytes
-	fi
-	mkdir "$group" || skip "no memory cgroup can be made"
-	[ -f "$group/$file" ] || { rmdir "$group"; skip "the memory controller is not enabled here"; }
-	echo "$limit" >"$group/$file"
-	run --separate-stderr bash -c "echo \$\$ >'$group/cgroup.procs' && exec \"\$@\"" - "$@"
-	sleep 0.1
-	rmdir "$group"
-}
-
 @test "numa, scaling: in a memory cgroup smaller than wanted they shrink and say so" {
 	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
 	local k
 	for k in "${BOTH[@]}"; do
-		in_group 67108864 "$K/$k" --seconds 0.5
+		in_memory 67108864 "$K/$k" --seconds 0.5
 		[ "$status" -eq 0 ]
 		[ "$(get 'r.limit')" = memory ]
 		[ "$(get '(r.memory_mb or 3 * r.array_mb) <= 33.6')" = true ]

@@ -35,37 +35,29 @@ allowed_cpu() {
 	}'
 }
 
-# in_memory BYTES COMMAND...: runs it in a memory cgroup of that size
-in_memory() {
-	local group=/sys/fs/cgroup/syscheck-test-$$ limit=$1
-	shift
-	if [ -d /sys/fs/cgroup/memory ]; then
-		group=/sys/fs/cgroup/memory/syscheck-test-$$
-		mkdir "$group" || skip "no memory cgroup can be made"
-		echo "$limit" >"$group/memory.limit_in_bytes"
-	else
-		mkdir "$group" || skip "no memory cgroup can be made"
-		[ -f "$group/memory.max" ] || { rmdir "$group"; skip "the memory controller is not enabled here"; }
-		echo "$limit" >"$group/memory.max"
+# in_group CONTROLLER V1 V2 COMMAND...: runs it in a cgroup with these settings, a "FILE VALUE" on each line
+in_group() {
+	local group=/sys/fs/cgroup/syscheck-test-$$ controller=$1 settings=$3 file value
+	if [ -d "/sys/fs/cgroup/$controller" ]; then
+		group=/sys/fs/cgroup/$controller/syscheck-test-$$ settings=$2
 	fi
+	shift 3
+	mkdir "$group" || skip "no $controller cgroup can be made"
+	while read -r file value; do
+		[ -f "$group/$file" ] || { rmdir "$group"; skip "the $controller controller is not enabled here"; }
+		echo "$value" >"$group/$file"
+	done <<<"$settings"
 	run --separate-stderr bash -c "echo \$\$ >'$group/cgroup.procs' && exec \"\$@\"" - "$@"
 	until rmdir "$group" 2>/dev/null; do sleep 0.1; done
 }
 
+# in_memory BYTES COMMAND...: runs it in a memory cgroup of that size
+in_memory() {
+	in_group memory "memory.limit_in_bytes $1" "memory.max $1" "${@:2}"
+}
+
 # at_quota PERCENT PERIOD_US COMMAND...: runs it in a cpu cgroup with so much of one CPU
 at_quota() {
-	local group=/sys/fs/cgroup/syscheck-quota-$$ quota=$(($1 * $2 / 100)) period=$2
-	shift 2
-	if [ -d /sys/fs/cgroup/cpu ]; then
-		group=/sys/fs/cgroup/cpu/syscheck-quota-$$
-		mkdir "$group" || skip "no cpu cgroup can be made"
-		echo "$period" >"$group/cpu.cfs_period_us"
-		echo "$quota" >"$group/cpu.cfs_quota_us"
-	else
-		mkdir "$group" || skip "no cpu cgroup can be made"
-		[ -f "$group/cpu.max" ] || { rmdir "$group"; skip "the cpu controller is not enabled here"; }
-		echo "$quota $period" >"$group/cpu.max"
-	fi
-	run --separate-stderr bash -c "echo \$\$ >'$group/cgroup.procs' && exec \"\$@\"" - "$@"
-	until rmdir "$group" 2>/dev/null; do sleep 0.1; done
+	local period=$2 quota=$(($1 * $2 / 100))
+	in_group cpu "cpu.cfs_period_us $period"$'\n'"cpu.cfs_quota_us $quota" "cpu.max $quota $period" "${@:3}"
 }
