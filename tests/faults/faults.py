@@ -153,6 +153,21 @@ def table(rows):
     return "\n".join(lines) + "\n"
 
 
+def save(args, rows):
+    """Writes what is done so far: an hour's work is not lost with its last minute. Returns the sums."""
+    done = [r for r in rows if "not_done" not in r]
+    result = {"faults": len(done), "not_done": len(rows) - len(done)}
+    result.update({k: sum(r.get(k, 0) for r in done) for k in COUNTS})
+    texts = ((args.json, json.dumps(dict(result, cases=rows), indent=1)), (args.table, table(rows)))
+    for path, text in texts:
+        if path:
+            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+            with open(path + ".new", "w") as file:
+                file.write(text)
+            os.rename(path + ".new", path)
+    return result
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="names of the faults")
@@ -174,6 +189,7 @@ def main():
             row = do(bench, fault)
             row.update(template=fault.template, words=fault.words)
             rows.append(row)
+            save(args, rows)
             if "not_done" in row:
                 text = "NOT DONE: " + row["not_done"]
             else:
@@ -183,18 +199,7 @@ def main():
                 print("      " + note, flush=True)
     finally:
         bench.broken()
-    done = [r for r in rows if "not_done" not in r]
-    result = {"faults": len(done), "not_done": len(rows) - len(done)}
-    result.update({k: sum(r.get(k, 0) for r in done) for k in COUNTS})
-    result["cases"] = rows
-    if args.json:
-        os.makedirs(os.path.dirname(os.path.abspath(args.json)), exist_ok=True)
-        with open(args.json + ".new", "w") as file:
-            json.dump(result, file, indent=1)
-        os.rename(args.json + ".new", args.json)
-    if args.table:
-        with open(args.table, "w") as file:
-            file.write(table(rows))
+    result = save(args, rows)
     print("%d faults done, %d not done; %s" % (result["faults"], result["not_done"],
                                                ", ".join("%s %d" % (k, result[k]) for k in COUNTS)))
     return 1 if result["not_done"] or any(result[k] for k in COUNTS) else 0
