@@ -238,12 +238,15 @@ at() {
 	run prolog SLURM_JOB_RESTART_COUNT=1
 	run epilog SLURM_JOB_RESTART_COUNT=1
 	[ "$(record job 'r.job.restart')" = 1 ]
+	# A prolog that was ended at once left nothing: then it is not known which run ended.
+	run epilog SLURM_JOB_ID=4712 SLURM_JOB_RESTART_COUNT=1
+	[ "$(record job '("%d "):format(r.job.id) .. tostring(r.job.restart)')" = "4712 nil" ]
 	# Nor does what nobody has written stop anything.
 	: >"$STATE/begin/99999999999999999999.json"
 	run prolog SLURM_JOB_ID=4799
 	run epilog SLURM_JOB_ID=4799
 	rm "$STATE/begin/99999999999999999999.json"
-	[ "$(grep -c '"kind":"job"' "$SPOOL")" = 4 ]
+	[ "$(grep -c '"kind":"job"' "$SPOOL")" = 5 ]
 	[ -z "$(ls "$STATE/begin")" ]
 }
 

@@ -305,6 +305,15 @@ stores_once() {
 		[ "$(q 'SELECT job_id, seen, begin_s, end_s FROM run WHERE job_id = 6' | sed 's/\.0//g')" = '6|1|1795161600|1795165600' ]
 		[ "$(q 'SELECT COUNT(DISTINCT run) FROM check_node WHERE run IN (SELECT id FROM run WHERE job_id = 6)')" = 1 ]
 		[ "$(q 'SELECT seen FROM run WHERE job_id = 4711 ORDER BY begin_s' | sed 's/\.0//')" = $'1\n2' ]
+		# A node reboots in a prolog: its epilog knows of no run, and the next begins seconds later. A run has one record
+		# of a node; read again, nothing changes.
+		lines 'job { job = { id = 7 }, time = at(100) }' 'job { job = { id = 7, restart = 1 }, time = at(112), elapsed_s = 8 }' \
+			'job { node = "n2", job = { id = 7, restart = 1 }, time = at(113), elapsed_s = 10 }' >"$D/records-7.jsonl"
+		ingest "$D"
+		cp "$D/records-7.jsonl" "$D/records-8.jsonl"
+		ingest "$D"
+		[ "$(q 'SELECT COALESCE(restart, -1), seen FROM run WHERE job_id = 7 ORDER BY seen' | sed 's/\.0//g')" = $'-1|1\n1|2' ]
+		rm "$D"/records-[78].jsonl
 	}
 	everywhere several_runs
 }
@@ -313,7 +322,7 @@ stores_once() {
 	compete() {
 		local i pids
 		for i in 1 2 3 4; do
-			lines "for k = 1, 3000 do job { node = 'n' .. k % 7, job = { id = k // 9 + 1 }, time = at(k), elapsed_s = 5 } end" >"$D/records-$i.jsonl"
+			lines "for k = 1, 3000 do job { node = 'n' .. $i * 9 + k % 9, job = { id = k // 9 + 1 }, time = at(k), elapsed_s = 5 } end" >"$D/records-$i.jsonl"
 		done
 		[ "$(cat "$D"/*.jsonl | grep -o '"id":"[0-9a-f]*"' | sort -u | wc -l)" = 12000 ]
 		for i in {1..12}; do

@@ -167,10 +167,10 @@ end
 --- Adds to a record which run it is and which jobs shared the node.
 -- @param run from read, or nil
 function runs.join(record, run)
+   -- Slurm's count in the epilog of a run that is requeued is the next run's already.
+   record.job.restart = run and run.restart or nil
    if run then
       record.id = run.id
-      -- Slurm's count in the epilog of a run that is requeued is the next run's already.
-      record.job.restart = run.restart or record.job.restart
       record.others = #run.others > 0 and run.others or nil
       record.others_more = run.more > 0 and run.more or nil
    end

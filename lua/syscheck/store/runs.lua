@@ -4,8 +4,8 @@
 -- anew: what is another user's, or of another season, is another run.
 local runs = {}
 
--- Clocks of nodes differ, and a check ends before the job begins; a requeued job starts
--- later than this after the run before (Slurm waits 30 s or more).
+-- Clocks of nodes differ, and a check ends before the job begins; a requeued job mostly starts
+-- later than this after the run before (one whose launch was lost with its node: after 6 s).
 local SLACK_S = 20
 -- A check is recorded at a job's begin, a record without a begin at its end: no job takes longer.
 local AGREE_S = 60 * 86400
@@ -25,21 +25,24 @@ end
 
 --- @param list runs of the job: { restart, user, begin_s, end_s }
 -- @param job of a record: the same; user_id where its user is a name
+-- @param has function(run) -> whether it has another record of this one's node, of which each run has one; nil: not
 -- @return the run, or nil; and those that turn out to be parts of it
-function runs.find(list, job)
+function runs.find(list, job, has)
    local found, parts
    for _, run in ipairs(list) do
-      if not contradicts(run, job) and (agrees(run, job) or overlaps(run, job, SLACK_S)) then
+      local same = agrees(run, job)
+      if not contradicts(run, job) and (same or overlaps(run, job, SLACK_S) and not (has and has(run))) then
          if not found then
             found = run
          elseif contradicts(found, run) then
             -- A record without a count touches two runs that are known to be two: the one
             -- of its own count, else the later.
-            found = agrees(run, job) and run or agrees(found, job) and found
-               or run.begin_s > found.begin_s and run or found
+            found = same and run or agrees(found, job) and found or run.begin_s > found.begin_s and run or found
          else
+            -- Of two that may be one that which is surely the record's.
             parts = parts or {}
-            parts[#parts + 1] = run
+            parts[#parts + 1] = same and not agrees(found, job) and found or run
+            found = parts[#parts] == found and run or found
          end
       end
    end

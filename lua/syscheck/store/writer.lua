@@ -12,6 +12,8 @@ writer.__index = writer
 
 local WORDS, NODES, RUNS, CHECKS = 20000, 20000, 20000, 20000 -- kept in memory, at least
 local SEEN_S = 86400 -- a node's row says this well when it was seen last
+local IDS = 1024 -- of a run's records, kept in memory; of a larger one the store is asked
+local LATE_S = 86400 -- a record is written so long after its run, at most
 local CHECK_S = 86400 -- a check is looked for this long before its job's begin
 
 local RUN_NUMBERS = { "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "nodes" }
@@ -59,6 +61,8 @@ function writer.new(store)
       new_run = ("INSERT INTO run (%s) VALUES (%s)"):format(table.concat(RUN_COLUMNS, ", "),
          ("?, "):rep(#RUN_COLUMNS - 1) .. "?"),
       set_run = ("UPDATE run SET %s WHERE id = ?"):format(table.concat(set, ", ")),
+      find_job = ("SELECT %s FROM job_node WHERE node = ? AND key >= %s AND key < %s AND run = ?"):format(
+         driver.ID_OUT:format("id"), driver.KEY_IN, driver.KEY_IN),
       find_check = ("SELECT %s FROM check_node WHERE node = ? AND key >= %s AND key < %s AND id = %s"):format(
          driver.KEY_OUT:format("key"), driver.KEY_IN, driver.KEY_IN, driver.ID_IN),
    }, writer)
@@ -194,7 +198,7 @@ local function merge(self, list, run, parts)
       runs.identify(run, part)
       runs.widen(run, part, RUN_NUMBERS)
       runs.widen(run, part, RUN_WORDS)
-      run.seen = run.seen + part.seen
+      run.seen, run.ids = run.seen + part.seen, nil
       for i, other in ipairs(list) do
          if other == part then
             table.remove(list, i)
@@ -212,16 +216,44 @@ end
 
 local RUN_PRIVATE = { user = PERSON, name = JOB_NAME, account = PERSON }
 
-local function run_of(self, cluster, job)
+-- ID of a node's record in a run.
+local function record_in(self, run, node)
+   if run.ids then
+      return run.ids[node]
+   end
+   -- Some of its nodes came before this process.
+   self.job:flush()
+   local found = self.store:row(self.find_job, node, ("%d"):format(schema.key(math.floor(run.begin_s))),
+      ("%d"):format(schema.key(math.floor(run.end_s) + LATE_S)), run.id)
+   return found and found[1]
+end
+
+-- Whether two runs have records of one node: then they are two.
+local function share_a_node(self, run, part)
+   self.job:flush()
+   return self.store:row("SELECT a.node FROM job_node a, job_node b WHERE a.run = ? AND b.run = ? AND b.node = a.node "
+      .. "LIMIT 1", run.id, part.id) ~= nil
+end
+
+-- @param node, id of a job's record; nil: of a check's, of which a run may have several
+local function run_of(self, cluster, job, node, id)
    local list = runs_of(self, cluster, job.id)
    job.user_id = word(self, job.user, PERSON)
-   local run, parts = runs.find(list, job)
+   local run, parts = runs.find(list, job, node and function(one)
+      local other = record_in(self, one, node)
+      return other ~= nil and other ~= id
+   end)
+   for i = #(parts or {}), 1, -1 do
+      if share_a_node(self, run, parts[i]) then
+         table.remove(parts, i)
+      end
+   end
    if not run then
       run = { id = next_id(self, "run"), cluster = cluster, job_id = job.id, seen = 0, begin_s = job.begin_s,
-         end_s = job.end_s, new = true }
+         end_s = job.end_s, ids = {}, new = true }
       list[#list + 1] = run
       self.dirty[run] = true
-   elseif parts then
+   elseif parts and parts[1] then
       merge(self, list, run, parts)
    end
    local batch = run.batch
@@ -260,7 +292,7 @@ end
 local PUT = {}
 
 function PUT.job(self, row, node, class, config, cluster)
-   local run = run_of(self, cluster, row.job)
+   local run = run_of(self, cluster, row.job, node, row.id)
    local v = row.values
    v[3], v[4], v[5], v[6], v[7] = node, run.id, check_of(self, row, node), row.begin_s, row.elapsed_s
    v[8], v[9], v[10] = class, config, word(self, row.boot)
@@ -268,6 +300,11 @@ function PUT.job(self, row, node, class, config, cluster)
    local key = self.job:put(row, v)
    if key then
       run.seen = run.seen + 1
+      if run.ids and run.seen <= IDS then
+         run.ids[node] = row.id
+      else
+         run.ids = nil
+      end
       self.dirty[run] = true
    end
    return key

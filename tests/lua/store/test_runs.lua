@@ -34,6 +34,24 @@ function TestRuns:test_numbers_that_come_again()
    lu.assertNil(runs.find({ old }, run(0, 300 * 86400, 301 * 86400)))
 end
 
+-- A node's reboot in a prolog leaves an epilog that knows no run of its job, seconds before the next run begins.
+function TestRuns:test_a_run_has_one_record_of_a_node()
+   local lost, second = run(nil, 100, 100), run(1, 105, 110)
+   local function has(one)
+      return one == lost
+   end
+   lu.assertIs(runs.find({ lost }, run(nil, 100, 100)), lost)
+   lu.assertNil(runs.find({ lost }, run(1, 105, 110), has))
+   lu.assertNil(runs.find({ lost }, run(nil, 105, 110), has))
+   local found, parts = runs.find({ lost, second }, run(1, 106, 111), has)
+   lu.assertIs(found, second)
+   lu.assertNil(parts)
+   -- Another node's record of the second run: that is the one that is surely its run.
+   found, parts = runs.find({ lost, second }, run(1, 106, 111))
+   lu.assertIs(found, second)
+   lu.assertEquals(parts, { lost })
+end
+
 function TestRuns:test_join()
    local a, b, c = run(nil, 0, 0), run(nil, 600, 600), run(nil, 5000, 5000)
    local found, parts = runs.find({ a, b, c }, run(nil, 0, 3600))
