@@ -53,6 +53,23 @@ local function spread(values)
    return 100 * (quantile(values, 0.9) - quantile(values, 0.1)) / median(values)
 end
 
+local RESAMPLES = 2000
+
+-- How sure the ratio of two spreads is: of pairs drawn again from those that were measured (bootstrap), from the 5th
+-- to the 95th percentile.
+local function spread_ratio(ours, theirs)
+   local ratios = {}
+   for i = 1, #ours == #theirs and RESAMPLES or 0 do
+      local a, b = {}, {}
+      for j = 1, #ours do
+         local k = math.random(#ours)
+         a[j], b[j] = ours[k], theirs[k]
+      end
+      ratios[i] = spread(a) / spread(b)
+   end
+   return spread(ours) / spread(theirs), ratios[1] and quantile(ratios, 0.05), ratios[1] and quantile(ratios, 0.95)
+end
+
 -- Of stream and likwid-bench in a round: a spread of 7 values is known to a factor of 2, the ratio of
 -- two to one of 3.
 local PAIRS = 5
@@ -142,7 +159,10 @@ local function triad()
    run("rm", { "-r", dir })
    local best = median(raw[peer]) >= median(raw["hpcc StarSTREAM triad"]) and peer or "hpcc StarSTREAM triad"
    figures.triad_vs_peer = median(raw["stream triad"]) / median(raw[best])
-   figures.triad_spread_vs_peer = ROUNDS > 1 and spread(raw["stream triad"]) / spread(raw[best]) or nil -- of one: 0 / 0
+   if ROUNDS > 1 then -- of one: 0 / 0
+      figures.triad_spread_vs_peer, figures.triad_spread_vs_peer_low, figures.triad_spread_vs_peer_high =
+         spread_ratio(raw["stream triad"], raw[best])
+   end
    show("stream triad", "GB/s", best)
    show(peer, "GB/s", best)
    show("hpcc StarSTREAM triad", "GB/s", best)
@@ -254,5 +274,7 @@ print("  load after: " .. first_line("/proc/loadavg"):match("^%S+ %S+ %S+"))
 for _, key in ipairs({ "triad_vs_peer", "triad_spread_vs_peer", "dgemm_vs_openblas", "noise_min_loop_ns",
    "noise_found_pct", "noise_hidden_pct", "noise_period_err_pct", "noise_length_err_pct", "bitflip_found_pct",
    "passive_cpu_ms", "quick_overhead_s" }) do
-   print(("  %-24s %s"):format(key, figures[key] and ("%.4g"):format(figures[key]) or "missing"))
+   local low, high = figures[key .. "_low"], figures[key .. "_high"]
+   print(("  %-24s %s%s"):format(key, figures[key] and ("%.4g"):format(figures[key]) or "missing",
+      low and (" (%.2f to %.2f)"):format(low, high) or ""))
 end
