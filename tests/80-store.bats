@@ -307,12 +307,13 @@ stores_once() {
 		[ "$(q 'SELECT seen FROM run WHERE job_id = 4711 ORDER BY begin_s' | sed 's/\.0//')" = $'1\n2' ]
 		# A node reboots in a prolog: its epilog knows of no run, and the next begins seconds later. A run has one record
 		# of a node; read again, nothing changes.
-		lines 'job { job = { id = 7 }, time = at(100) }' 'job { job = { id = 7, restart = 1 }, time = at(112), elapsed_s = 8 }' \
+		lines 'job { job = { id = 7 }, time = at(100) }' 'check { job = { id = 7, restart = 1 }, time = at(104) }' 'job { job = { id = 7, restart = 1 }, time = at(112), elapsed_s = 8 }' \
 			'job { node = "n2", job = { id = 7, restart = 1 }, time = at(113), elapsed_s = 10 }' >"$D/records-7.jsonl"
 		ingest "$D"
 		cp "$D/records-7.jsonl" "$D/records-8.jsonl"
 		ingest "$D"
 		[ "$(q 'SELECT COALESCE(restart, -1), seen FROM run WHERE job_id = 7 ORDER BY seen' | sed 's/\.0//g')" = $'-1|1\n1|2' ]
+		[ "$(q 'SELECT r.seen FROM run r, check_node c WHERE r.job_id = 7 AND c.run = r.id' | sed 's/\.0//g')" = 2 ]
 		rm "$D"/records-[78].jsonl
 	}
 	everywhere several_runs

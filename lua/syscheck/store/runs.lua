@@ -25,7 +25,7 @@ end
 
 --- @param list runs of the job: { restart, user, begin_s, end_s }
 -- @param job of a record: the same; user_id where its user is a name
--- @param has function(run) -> whether it has another record of this one's node, of which each run has one; nil: not
+-- @param has function(run) -> whether it has another job record of this one's node, of which each run has one; nil: not
 -- @return the run, or nil; and those that turn out to be parts of it
 function runs.find(list, job, has)
    local found, parts

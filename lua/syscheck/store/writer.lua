@@ -12,7 +12,7 @@ writer.__index = writer
 
 local WORDS, NODES, RUNS, CHECKS = 20000, 20000, 20000, 20000 -- kept in memory, at least
 local SEEN_S = 86400 -- a node's row says this well when it was seen last
-local IDS = 1024 -- of a run's records, kept in memory; of a larger one the store is asked
+local ENDED = 1024 -- of a run's records, kept in memory; of a larger one the store is asked
 local LATE_S = 86400 -- a record is written so long after its run, at most
 local CHECK_S = 86400 -- a check is looked for this long before its job's begin
 
@@ -61,7 +61,7 @@ function writer.new(store)
       new_run = ("INSERT INTO run (%s) VALUES (%s)"):format(table.concat(RUN_COLUMNS, ", "),
          ("?, "):rep(#RUN_COLUMNS - 1) .. "?"),
       set_run = ("UPDATE run SET %s WHERE id = ?"):format(table.concat(set, ", ")),
-      find_job = ("SELECT %s FROM job_node WHERE node = ? AND key >= %s AND key < %s AND run = ?"):format(
+      find_job = ("SELECT %s, key >> 30 FROM job_node WHERE node = ? AND key >= %s AND key < %s AND run = ?"):format(
          driver.ID_OUT:format("id"), driver.KEY_IN, driver.KEY_IN),
       find_check = ("SELECT %s FROM check_node WHERE node = ? AND key >= %s AND key < %s AND id = %s"):format(
          driver.KEY_OUT:format("key"), driver.KEY_IN, driver.KEY_IN, driver.ID_IN),
@@ -198,7 +198,7 @@ local function merge(self, list, run, parts)
       runs.identify(run, part)
       runs.widen(run, part, RUN_NUMBERS)
       runs.widen(run, part, RUN_WORDS)
-      run.seen, run.ids = run.seen + part.seen, nil
+      run.seen, run.ended = run.seen + part.seen, nil
       for i, other in ipairs(list) do
          if other == part then
             table.remove(list, i)
@@ -216,16 +216,23 @@ end
 
 local RUN_PRIVATE = { user = PERSON, name = JOB_NAME, account = PERSON }
 
--- ID of a node's record in a run.
+-- A node's job record in a run. @return { id, time_s }, or nil
 local function record_in(self, run, node)
-   if run.ids then
-      return run.ids[node]
+   if run.ended then
+      return run.ended[node]
    end
    -- Some of its nodes came before this process.
    self.job:flush()
    local found = self.store:row(self.find_job, node, ("%d"):format(schema.key(math.floor(run.begin_s))),
       ("%d"):format(schema.key(math.floor(run.end_s) + LATE_S)), run.id)
-   return found and found[1]
+   return found and { id = found[1], time_s = found[2] }
+end
+
+-- Whether a record cannot be of a run, as that has another job record of its node; a check comes before it.
+local function is_another(self, run, node, row)
+   local known = record_in(self, run, node)
+   return known ~= nil and (row.kind == "job" and known.id ~= row.id
+      or row.kind == "check" and known.time_s < row.time_s)
 end
 
 -- Whether two runs have records of one node: then they are two.
@@ -235,13 +242,12 @@ local function share_a_node(self, run, part)
       .. "LIMIT 1", run.id, part.id) ~= nil
 end
 
--- @param node, id of a job's record; nil: of a check's, of which a run may have several
-local function run_of(self, cluster, job, node, id)
+local function run_of(self, cluster, node, row)
+   local job = row.job
    local list = runs_of(self, cluster, job.id)
    job.user_id = word(self, job.user, PERSON)
-   local run, parts = runs.find(list, job, node and function(one)
-      local other = record_in(self, one, node)
-      return other ~= nil and other ~= id
+   local run, parts = runs.find(list, job, function(one)
+      return is_another(self, one, node, row)
    end)
    for i = #(parts or {}), 1, -1 do
       if share_a_node(self, run, parts[i]) then
@@ -250,7 +256,7 @@ local function run_of(self, cluster, job, node, id)
    end
    if not run then
       run = { id = next_id(self, "run"), cluster = cluster, job_id = job.id, seen = 0, begin_s = job.begin_s,
-         end_s = job.end_s, ids = {}, new = true }
+         end_s = job.end_s, ended = {}, new = true }
       list[#list + 1] = run
       self.dirty[run] = true
    elseif parts and parts[1] then
@@ -292,7 +298,7 @@ end
 local PUT = {}
 
 function PUT.job(self, row, node, class, config, cluster)
-   local run = run_of(self, cluster, row.job, node, row.id)
+   local run = run_of(self, cluster, node, row)
    local v = row.values
    v[3], v[4], v[5], v[6], v[7] = node, run.id, check_of(self, row, node), row.begin_s, row.elapsed_s
    v[8], v[9], v[10] = class, config, word(self, row.boot)
@@ -300,10 +306,10 @@ function PUT.job(self, row, node, class, config, cluster)
    local key = self.job:put(row, v)
    if key then
       run.seen = run.seen + 1
-      if run.ids and run.seen <= IDS then
-         run.ids[node] = row.id
+      if run.ended and run.seen <= ENDED then
+         run.ended[node] = { id = row.id, time_s = row.time_s }
       else
-         run.ids = nil
+         run.ended = nil
       end
       self.dirty[run] = true
    end
@@ -311,7 +317,7 @@ function PUT.job(self, row, node, class, config, cluster)
 end
 
 function PUT.check(self, row, node, class, config, cluster)
-   local run = row.job and run_of(self, cluster, row.job).id
+   local run = row.job and run_of(self, cluster, node, row).id
    local v = row.values
    v[3], v[4], v[5], v[6], v[7], v[8] = node, run, class, config, word(self, row.boot), word(self, row.trigger)
    v[9], v[10], v[11], v[12] = word(self, row.level), word(self, row.asked), word(self, row.status),
