@@ -221,8 +221,7 @@ local function record_in(self, run, node)
    if run.ended then
       return run.ended[node]
    end
-   -- Some of its nodes came before this process.
-   self.job:flush()
+   self.job:flush() -- some of its nodes came before this process
    local found = self.store:row(self.find_job, node, ("%d"):format(schema.key(math.floor(run.begin_s))),
       ("%d"):format(schema.key(math.floor(run.end_s) + LATE_S)), run.id)
    return found and { id = found[1], time_s = found[2] }
@@ -306,10 +305,9 @@ function PUT.job(self, row, node, class, config, cluster)
    local key = self.job:put(row, v)
    if key then
       run.seen = run.seen + 1
-      if run.ended and run.seen <= ENDED then
+      run.ended = run.seen <= ENDED and run.ended or nil
+      if run.ended then
          run.ended[node] = { id = row.id, time_s = row.time_s }
-      else
-         run.ended = nil
       end
       self.dirty[run] = true
    end
