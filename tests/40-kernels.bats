@@ -224,6 +224,11 @@ ALL=(stream dgemm noise numa scaling)
 @test "kernels: one that hangs gives up by itself" {
 	# OpenBLAS waits for ever for memory that it does not get.
 	run --separate-stderr timeout -s KILL 60 bash -c "ulimit -v 150000; exec '$K/dgemm' --seconds 0.2"
+	# Where others have the CPUs it may have been stopped for most of the time, and says that.
+	if [ "$status" -eq 0 ]; then
+		[ "$(get '#r.unfinished > 0 and r.lost_pct > 50')" = true ] || { echo "$output"; return 1; }
+		return 0
+	fi
 	[ "$status" -eq 2 ]
 	[ -z "$output" ]
 	[[ $stderr == *"dgemm: "* ]]
@@ -555,6 +560,11 @@ delayed() {
 		}'
 }
 
+# Set-up that needs most of a box needs all of it where others have the CPU, too.
+left_no_time() {
+	[[ $stderr == *"set-up left hardly any of the time box" || $stderr == *"nothing was measured within the time box" ]]
+}
+
 @test "stream: what set-up leaves hardly any time for is not measured; stopped for most of it, at most what it did" {
 	local cpu free try
 	cpu=$(allowed_cpu)
@@ -575,7 +585,7 @@ delayed() {
 		[ "$status" -ne 2 ] || break
 	done
 	quiet_failure stream
-	[[ $stderr == *"set-up left hardly any of the time box" ]]
+	left_no_time
 }
 
 # Set-up, in the first probe, takes most of the time box, by sleeping or at work.
@@ -608,7 +618,7 @@ late_blas() {
 		[ "$status" -ne 2 ] || break
 	done
 	quiet_failure dgemm
-	[[ $stderr == *"set-up left hardly any of the time box" ]]
+	left_no_time
 }
 
 @test "dgemm: a wrong result is reported whatever another core does" {
