@@ -76,8 +76,7 @@ local function find(node, boot_id, but)
    local with_steps
    for _, name in ipairs(files.list(node.state .. "/begin")) do
       local digits, kind = name:match("^(%d+)%.(%a+)$")
-      local id = math.tointeger(tonumber(digits))
-      id = (kind == "json" or kind == "over") and id
+      local id = (kind == "json" or kind == "over") and math.tointeger(tonumber(digits))
       local begin = id and id ~= but and jobs.read_begin(node, id)
       local snapshot = begin and type(begin.snapshot) == "table" and begin.snapshot or {}
       if begin and snapshot.boot_id and snapshot.boot_id ~= boot_id then

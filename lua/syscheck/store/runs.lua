@@ -40,9 +40,11 @@ function runs.find(list, job, has)
             found = same and run or agrees(found, job) and found or run.begin_s > found.begin_s and run or found
          else
             -- Of two that may be one that which is surely the record's.
+            if same and not agrees(found, job) then
+               found, run = run, found
+            end
             parts = parts or {}
-            parts[#parts + 1] = same and not agrees(found, job) and found or run
-            found = parts[#parts] == found and run or found
+            parts[#parts + 1] = run
          end
       end
    end
