@@ -1,5 +1,6 @@
 --- What `why` answers about a job, for `why` and for `job`.
 local data = require("syscheck.questions.why.read")
+local times = require("syscheck.questions.why.times")
 local why = require("syscheck.questions.why.logic")
 local why_show = require("syscheck.questions.why.show")
 
@@ -16,16 +17,16 @@ function answer.of(store, runs)
    return out
 end
 
---- What `why` says where it blames something, so that `job` is not silent about it.
--- @param rows of the last run: list of { elapsed_s }
+--- What `why` says where it names something, so that `job` is not silent about it.
 -- @return its sentence, or nil
-function answer.blame(store, runs, rows)
-   -- Most jobs were not slow, and nothing is blamed for that: all else takes ten times as long.
-   if why.slow(why.elapsed(rows), data.like_times(store, runs[#runs].key)).verdict == "no" then
+function answer.blame(store, runs)
+   -- Most jobs were not slow, and nothing is named for that: all else takes ten times as long.
+   local run = times.new(store):of(runs[#runs].key)
+   if why.slow(run.elapsed_s, run.e, #run.like).verdict == "no" then
       return nil
    end
    local out = answer.of(store, runs)
-   return out.blamed[1] and why_show.conclusion(out)
+   return out.named and why_show.conclusion(out)
 end
 
 return answer

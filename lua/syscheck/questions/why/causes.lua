@@ -12,11 +12,32 @@ causes.GROUPS = {
    memory = "slow or failing memory",
    shortage = "too little memory",
    link = "a bad link",
+   neighbour = "another job on the node",
+   input = "more work than like runs",
+   unknown = "something that was not recorded",
+   nothing = "chance: its kind varies as much",
+}
+
+-- What a number of milliseconds is, as no job loses more than wall time and one CPU is enough to hold it up:
+--   unit  of one CPU, core or package: wall time
+--   sum   over CPUs, cores or operations in flight: all of it may have been one's after the other
+--   mean  over CPUs (PSI): one CPU of 128 that starves shows as 1/128
+local OVER = {
+   iowait_ms = "sum", steal_ms = "sum", throttle_core_ms = "sum", throttle_package_ms = "sum", nfs_op_ms = "sum",
+   lustre_op_us = "sum", disk_op_ms = "sum", cg_throttled_us = "sum", wait_ms = "sum", disk_busy_ms = "sum",
+   cpu_some_us = "mean", io_some_us = "mean", io_full_us = "mean", memory_some_us = "mean", memory_full_us = "mean",
+   cg_io_some_us = "mean",
+}
+
+--- How far below and above what a condition may cost at most a loss lies: `most / wide` to `most * beyond`.
+local RANGE = {
+   unit = { wide = 20, beyond = 1.2 }, sum = { wide = 200, beyond = 1 }, mean = { wide = 200, beyond = 1 },
+   count = { wide = 300, beyond = 1 }, value = { wide = 10, beyond = 1.5 },
 }
 
 -- Scales on which values are compared: higher is worse, a difference is a ratio.
---   value(item, v, elapsed) -> scaled, or nil
---   cost(item, v, usual, elapsed) -> seconds that it may have cost at most, beyond the usual
+--   value(item, v, row) -> scaled, or nil
+--   cost(item, v, usual, row) -> seconds that it may have cost at most, beyond the usual
 --   back(x) -> the value, of those that have no elapsed time
 --   prior: see stats.exceeds
 local SCALES = {}
@@ -25,14 +46,18 @@ local SCALES = {}
 -- below is all alike. Without it, one event instead of none would be an infinite ratio.
 local FLOOR = 0.02
 
--- What it cost at most, as a share of the elapsed time, since longer jobs gather more.
+local function share(item, v, row)
+   return v * item.each_s / row.elapsed_s * (item.over == "mean" and row.cores or 1)
+end
+
+-- As a share of the elapsed time, since longer jobs gather more.
 SCALES.time = {
    prior = 0.5,
-   value = function(item, v, elapsed)
-      return math.log(v * item.each_s / elapsed + FLOOR)
+   value = function(item, v, row)
+      return math.log(share(item, v, row) + FLOOR)
    end,
-   cost = function(item, v, usual, elapsed)
-      return v * item.each_s - math.max(0, (math.exp(usual) - FLOOR) * elapsed)
+   cost = function(item, v, usual, row)
+      return math.min(1, share(item, v, row) - math.max(0, math.exp(usual) - FLOOR)) * row.elapsed_s
    end,
 }
 SCALES.count = SCALES.time
@@ -45,8 +70,11 @@ SCALES.share = {
    value = function(_, v)
       return math.log(SLOWEST_CORE * v / 100 + FLOOR)
    end,
-   cost = function(_, v, usual, elapsed)
-      return (SLOWEST_CORE * v / 100 - math.exp(usual) + FLOOR) * elapsed
+   cost = function(_, v, usual, row)
+      return math.min(1, SLOWEST_CORE * v / 100 - math.exp(usual) + FLOOR) * row.elapsed_s
+   end,
+   lost = function(usual, level)
+      return math.exp(usual + level) - math.exp(usual)
    end,
    back = function(x)
       return 100 * math.max(0, math.exp(x) - FLOOR) / SLOWEST_CORE
@@ -59,8 +87,11 @@ SCALES.rate = {
    value = function(_, v)
       return v > 0 and -math.log(v) or nil
    end,
-   cost = function(_, v, usual, elapsed)
-      return elapsed * (1 - v / math.exp(-usual))
+   cost = function(_, v, usual, row)
+      return row.elapsed_s * (1 - v / math.exp(-usual))
+   end,
+   lost = function(_, level)
+      return 1 - math.exp(-level)
    end,
    back = function(x)
       return math.exp(-x)
@@ -73,8 +104,23 @@ SCALES.duration = {
    value = function(_, v)
       return v > 0 and math.log(v) or nil
    end,
-   cost = function(_, v, usual, elapsed)
-      return elapsed * (1 - math.exp(usual) / v)
+   cost = function(_, v, usual, row)
+      return row.elapsed_s * (1 - math.exp(usual) / v)
+   end,
+   lost = function(_, level)
+      return 1 - math.exp(-level)
+   end,
+   back = math.exp,
+}
+
+-- The mean time of an operation: what is longer may have cost its share of the time in operations.
+SCALES.latency = {
+   prior = 0.3,
+   value = function(_, v)
+      return v > 0 and math.log(v) or nil
+   end,
+   cost = function(item, v, usual, row)
+      return math.min(1, (row[item.time] or 0) * item.each_s / row.elapsed_s) * (1 - math.exp(usual) / v) * row.elapsed_s
    end,
    back = math.exp,
 }
@@ -88,9 +134,10 @@ local function items(list, source, kind_of)
    local out = {}
    for _, field in ipairs(list) do
       local kind = kind_of(field)
+      local over = kind == "time" and (OVER[field.name] or "unit") or nil
       out[#out + 1] = field.cause and { name = field.name, group = field.cause, kind = kind, scale = SCALES[kind],
          source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, unit = field.unit,
-         label = field.label } or nil
+         label = field.label, over = over, range = RANGE[over or kind] or RANGE.value } or nil
    end
    return out
 end
@@ -103,6 +150,34 @@ causes.CHECK = items(fields.CHECK, "check", function(field)
    return field.better == "higher" and "rate" or field.unit == "%" and "share" or "duration"
 end)
 
+-- Mean time of an operation, where there were enough to have one.
+local LEAST_OPS = 20
+local LATENCIES = {
+   { name = "nfs_latency_ms", ops = "nfs_ops", time = "nfs_op_ms", unit = "ms", label = "NFS time per operation" },
+   { name = "lustre_latency_us", ops = "lustre_ops", time = "lustre_op_us", unit = "us",
+      label = "Lustre time per operation" },
+   { name = "disk_latency_ms", ops = "disk_ops", time = "disk_op_ms", unit = "ms", label = "disk time per operation" },
+}
+for _, one in ipairs(LATENCIES) do
+   one.group, one.kind, one.scale, one.source = "storage", "latency", SCALES.latency, "job"
+   one.each_s, one.over, one.range = SECONDS[one.unit], "sum", RANGE.sum
+   causes.JOB[#causes.JOB + 1] = one
+end
+
+--- Fields without a cause of their own that these, or neighbours, are made of.
+causes.PARTS = { traffic_bytes = true, throttle_events = true }
+for _, one in ipairs(LATENCIES) do
+   causes.PARTS[one.ops], causes.PARTS[one.time] = true, true
+end
+
+--- Fills in a row's numbers that are made of others.
+function causes.add_parts(row)
+   for _, one in ipairs(LATENCIES) do
+      local ops, time = row[one.ops], row[one.time]
+      row[one.name] = ops and time and ops >= LEAST_OPS and time / ops or nil
+   end
+end
+
 --- What the job itself did: never blamed, named where nothing else explains; its own numbers first.
 causes.WORK = {}
 for _, own in ipairs({ true, false }) do
@@ -111,11 +186,26 @@ for _, own in ipairs({ true, false }) do
    end
 end
 
+--- How many cores a node of a class has: "epyc-9654-2s192c-768g"; 1 where its name does not say.
+function causes.cores(class)
+   return tonumber((class or ""):match("%d+s(%d+)c")) or 1
+end
+
 --- A value on its scale; nil where there is none.
-function causes.scaled(item, v, elapsed)
+-- @param row { elapsed_s, cores }; not of a check
+function causes.scaled(item, v, row)
    local usable = type(v) == "number" and v >= 0 and v < math.huge
-      and (item.source == "check" or (type(elapsed) == "number" and elapsed > 0))
-   return usable and item.scale.value(item, v, elapsed) or nil
+      and (item.source == "check" or (type(row.elapsed_s) == "number" and row.elapsed_s > 0))
+   return usable and item.scale.value(item, v, row) or nil
+end
+
+--- What a row's value may have cost at most, as a share of its time; nil where there is none.
+function causes.share(item, row, usual)
+   local v = row[item.name]
+   for _, other in ipairs(item.unless or {}) do
+      v = not row[other] and v or nil
+   end
+   return v and causes.scaled(item, v, row) and math.max(0, item.scale.cost(item, v, usual, row) / row.elapsed_s) or nil
 end
 
 return causes

@@ -19,7 +19,7 @@ local MIN_RUNS = 5 -- like runs, to know what is normal for a job of this kind
 local function scaled(item, rows)
    local list, sorted = {}, {}
    for _, row in ipairs(rows) do
-      local x = causes.scaled(item, row[item.name], row.elapsed_s)
+      local x = causes.scaled(item, row[item.name], row)
       for _, other in ipairs(item.unless or {}) do
          x = not row[other] and x or nil
       end
@@ -162,7 +162,7 @@ local function add_nodes(state, item, own, own_sorted, back)
          item = item, value = value, elapsed_s = one.row.elapsed_s, compared = n, p_like = p_like,
          times = math.exp(one.over),
          p = p_like and stats.together({ p, p_like }, 2) or math.min(1, p),
-         cost_s = item.scale.cost(item, value, one.usual, one.row.elapsed_s) }
+         cost_s = item.scale.cost(item, value, one.usual, one.row), usual = one.usual }
    end
 end
 
@@ -184,7 +184,8 @@ local function add_job(state, item, own_sorted, back)
    local value = conditions.typical(item, state.rows, state.elapsed)
    state.jobs[#state.jobs + 1] = { where = "all", item = item, value = value, elapsed_s = state.elapsed,
       p = reference.p(level - usual, reference.of(list), nil, item.scale.prior), compared = #list,
-      times = math.exp(level - usual), cost_s = item.scale.cost(item, value, usual, state.elapsed) }
+      times = math.exp(level - usual), usual = usual, cost_s = item.scale.cost(item, value, usual,
+         { elapsed_s = state.elapsed, cores = state.rows[1].cores }) }
 end
 
 -- Whether it happened in a run. @return bool; whether the run has the metric
@@ -253,6 +254,25 @@ function conditions.typical(item, rows, elapsed, without)
       end
    end
    return statistics.median(values)
+end
+
+--- Medians that a reader compares an evidence's value with.
+-- @param e evidence, filled in
+-- @param like, other rows of like runs, of anybody's
+function conditions.describe(e, state, like, other)
+   if e.item.source ~= "job" then
+      return
+   end
+   e.peers = e.where == "node" and conditions.typical(e.item, state.rows, e.elapsed_s, e.node) or nil
+   e.like = conditions.typical(e.item, like, e.elapsed_s)
+   e.class = conditions.typical(e.item, other, e.elapsed_s, e.node)
+   e.events = e.row and e.name:find("^throttle_.*_ms$") and e.row.throttle_events or nil
+   e.row = nil
+   if e.item.each_s then
+      -- On its scale a multiple of next to nothing is small; people want the plain one.
+      local usual = e.peers or e.like or e.class
+      e.times = usual and usual > 0 and e.value / usual or nil
+   end
 end
 
 return conditions

@@ -1,73 +1,255 @@
---- Why was a job slow: against like runs, and which node condition goes with it. Pure;
--- docs/decisions.md (Why) has the statistics and the reasons.
+--- Why was a job slow: every explanation weighed against every other. Pure; docs/decisions.md (Why) has the
+-- statistics and the reasons.
 --
--- A row is what one node went through in one run: { node, class, elapsed_s, <name of
--- fields.JOB> = value ..., checks = list of { when = "before" or "after", <name of fields.CHECK> =
--- value ... }, the nearest ones }; absent is not known.
+-- A row is what one node went through in one run: { run, node, class, elapsed_s, cores, <name of
+-- fields.JOB> = value ..., checks (see checks.lua), others = list of job IDs }; absent is not known.
 local causes = require("syscheck.questions.why.causes")
 local checks = require("syscheck.questions.why.checks")
 local conditions = require("syscheck.questions.why.conditions")
-local statistics = require("syscheck.lib.statistics")
+local expected = require("syscheck.questions.why.expected")
+local odds = require("syscheck.questions.why.odds")
 local stats = require("syscheck.questions.why.stats")
+local work = require("syscheck.questions.why.work")
 
 local why = {}
 
---- What is believed, and named.
-why.MIN_LIKE = 3 -- like runs, to say anything about the time; how surely is in its p
-why.SLOW = 1.05 -- of the median: less is not called slow, whatever its p
-why.ALPHA = 0.05 -- corrected p up to which a condition is called out of line
-why.NAMED = 0.20 -- up to which it is still named, as perhaps
-why.PERHAPS = 0.25 -- p of the time up to which a job is called perhaps slow
-why.ACCOUNTS = 0.5 -- a cause must be able to account for this share of the lost time
-why.NORMAL = 1.1 -- like runs up to here, of the median, are the measure for conditions
+--- What is said.
+why.MIN_LIKE = expected.MIN
+why.SLOW = 1.05 -- of what was expected: less is not called slow, whatever its p
+why.ALPHA = 0.05 -- p of the time up to which a job is called slow
+why.PERHAPS = 0.25 -- and perhaps slow
+why.NAMED = 0.5 -- probability from which an explanation is named
+why.SURE = 0.9 -- and from which without "probably"
+why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure for conditions
 
-local ELAPSED_SD = 0.01 -- like runs that agree better than 1 % do so by luck
-local KEEP = 10 -- conditions in an answer
-local ASSUMED_LOSS = 0.13 -- without like runs to compare with: the share that 1.15x has lost
+-- How often a node-hour has a trouble that slows a job by 5 % and more, and a slow job another reason.
+local PRIOR = { clock = 0.004, daemon = 0.004, storage = 0.004, memory = 0.003, link = 0.003, shortage = 0.002,
+   quota = 0.003 }
+local NODES_MOST = 0.05 -- of all nodes of a job together
+local ALL, ALL_STORAGE, SEVERAL, UNKNOWN, INPUT = 0.002, 0.01, 0.001, 0.03, 0.03
+local UNKNOWN_RANGE = { most = 0.9, wide = 30, beyond = 1 }
+local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
+local CLOSE_LOOKS = 6 -- explanations whose history is read
+local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
+local SEVERAL_P = 0.05
+local KEEP = 10 -- explanations in an answer
 
---- A run's time: the median of its nodes', as one late epilog is not the job. Each by its own
--- clock: from the first begin to the last end would add what clocks differ by.
--- @param rows list of { elapsed_s }
--- @return seconds; nil where no node knows it
-function why.elapsed(rows)
-   local values = {}
-   for _, row in ipairs(rows) do
-      if type(row.elapsed_s) == "number" and row.elapsed_s > 0 then
-         values[#values + 1] = row.elapsed_s
-      end
-   end
-   return statistics.median(values)
-end
-
---- Is it slow? Ratios, so on logarithms.
+--- Is it slow?
 -- @param elapsed seconds, or nil
--- @param like list of seconds of like runs
--- @return { count, median_s, low, high, ratio, p, p_rank, verdict, lost_s };
---   verdict "slow", "perhaps", "no", "unknown"
-function why.slow(elapsed, like)
-   local out = { count = #like, wanted = why.MIN_LIKE, verdict = "unknown" }
-   if #like == 0 then
+-- @param e from expected.of, or nil
+-- @param count like runs there are
+-- @return { count, wanted, median_s, low, high, ratio, p, verdict, lost_s, seen_from (a ratio that would be called slow),
+--   slope, modes }; verdict "slow", "perhaps", "no", "unknown"
+function why.slow(elapsed, e, count)
+   local out = { count = count, wanted = why.MIN_LIKE, verdict = "unknown" }
+   if not e then
       return out
    end
-   local logs, low, high = {}, math.huge, 0
-   for i, t in ipairs(like) do
-      logs[i] = math.log(t)
-      low, high = math.min(low, t), math.max(high, t)
-   end
-   out.median_s = math.exp((statistics.robust(logs)))
+   out.median_s, out.low, out.high, out.slope, out.modes = e.median_s, e.low, e.high, e.slope, #e.modes
    if not elapsed then
       return out -- no begin snapshot on any node
    end
-   out.low, out.high, out.ratio = low / out.median_s, high / out.median_s, elapsed / out.median_s
-   if #like < why.MIN_LIKE then
-      return out
-   end
-   -- Times are whole seconds.
-   out.p = stats.new_value(math.log(elapsed), logs, math.max(ELAPSED_SD, 0.5 / elapsed))
-   out.p_rank = stats.rank(elapsed, like)
-   out.lost_s = math.max(0, elapsed - out.median_s)
+   local y = math.log(elapsed)
+   out.ratio, out.p = elapsed / e.median_s, expected.tail(e, y)
+   out.lost_s = math.max(0, elapsed - e.median_s)
+   out.seen_from = math.max(why.SLOW, math.exp(expected.quantile(e, why.ALPHA)) / e.median_s)
    out.verdict = (out.ratio < why.SLOW or out.p > why.PERHAPS) and "no" or out.p <= why.ALPHA and "slow" or "perhaps"
    return out
+end
+
+-- Evidence of a node and group together: list of { where, node, group, evidence }.
+local function grouped(found)
+   local list, by = {}, {}
+   for _, e in ipairs(found) do
+      local key = e.item.group .. " " .. tostring(e.node)
+      local h = by[key]
+      if not h then
+         h = { where = e.where, node = e.node, group = e.item.group, evidence = {} }
+         by[key], list[#list + 1] = h, h
+      end
+      e.name, e.label, e.unit = e.item.name, e.item.label, e.item.unit
+      table.insert(h.evidence, e)
+   end
+   return list
+end
+
+-- What the evidence of one explanation is worth: rarity, fit, most (share of the time that it may have cost).
+local function weigh(h, state, metrics)
+   local ps, best = {}, nil
+   h.rarity, h.fit, h.most = 1, 1, 0
+   for _, e in ipairs(h.evidence) do
+      if e.check then
+         h.rarity = h.rarity * e.bf
+         e.strength = e.bf
+      else
+         ps[#ps + 1] = e.p
+         e.most = math.max(0, math.min(1, e.cost_s / e.elapsed_s))
+         e.fit = state.e and odds.fit(state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond) or 1
+         e.shows = e.p <= EVIDENCE
+         e.strength = odds.rarity(e.p)
+      end
+      if e.shows and (not best or e.fit > best.fit) then
+         best = e
+      end
+   end
+   h.p = #ps > 0 and stats.together(ps, math.max(#ps, metrics[h.group] or 1)) or nil
+   h.rarity = h.rarity * (h.p and odds.rarity(h.p) or 1)
+   if best then
+      h.fit, h.most = best.fit, best.most
+   end
+   h.best = best
+   table.sort(h.evidence, function(a, b)
+      if a.shows ~= b.shows then
+         return a.shows
+      end
+      return a.strength * a.fit > b.strength * b.fit
+   end)
+   h.weight = h.prior * h.rarity * h.fit
+end
+
+-- Most a row may have lost to the condition of an explanation, as a share of its time; nil: the row does not know.
+local function share_of(h, row)
+   local most
+   for _, e in ipairs(h.evidence) do
+      if e.shows and not e.check then
+         local share = causes.share(e.item, row, e.usual)
+         most = share and math.max(most or 0, share) or most
+      end
+   end
+   return most
+end
+
+local NEAR_DAYS = 3 -- a check's condition is taken to last so long
+
+-- Other runs on the node under the same condition: did they lose time?
+local function add_harm(h, state)
+   local fits, slower = {}, {}
+   h.runs = 0
+   for _, one in ipairs(state.history(h.node)) do
+      local share = share_of(h, one.row)
+      if not share and h.best and h.best.check and math.abs(one.days) <= NEAR_DAYS then
+         share = h.best.most
+      end
+      if share and one.e and share >= SAME * h.most then
+         local range = h.best.item.range
+         fits[#fits + 1] = odds.fit(one.e, one.y, math.min(share, OTHER * h.most), range.wide, range.beyond)
+         slower[#slower + 1] = one.y - math.log(one.e.median_s)
+      end
+   end
+   h.runs = #fits
+   h.harm = #fits > 0 and odds.harm(fits) or 1
+   if #slower > 0 then
+      table.sort(slower)
+      h.usually = math.exp(slower[(#slower + 1) // 2])
+   end
+   h.weight = h.weight * h.harm
+end
+
+-- Several nodes with the same trouble at once: a leaf's, a class's, or just these.
+local function several(state, list)
+   local groups, out = {}, {}
+   for _, h in ipairs(list) do
+      if h.where == "node" and h.p and h.p / #state.rows <= SEVERAL_P and h.best then
+         groups[h.group] = groups[h.group] or {}
+         table.insert(groups[h.group], h)
+      end
+   end
+   local leaves = {}
+   for _, row in ipairs(state.rows) do
+      local leaf = state.leaf and state.leaf(row.node)
+      row.leaf = leaf
+      if leaf then
+         leaves[leaf] = (leaves[leaf] or 0) + 1
+      end
+   end
+   for group, members in pairs(groups) do
+      if #members >= 2 then
+         local nodes, of, one_leaf = {}, #state.rows, nil
+         for i, h in ipairs(members) do
+            nodes[i] = h.node
+         end
+         for _, row in ipairs(state.rows) do
+            for _, node in ipairs(nodes) do
+               if row.node == node then
+                  one_leaf = one_leaf == nil and (row.leaf or false) or one_leaf == row.leaf and one_leaf
+               end
+            end
+         end
+         of = one_leaf and leaves[one_leaf] or of
+         local first = members[1]
+         for _, h in ipairs(members) do
+            first = h.fit > first.fit and h or first
+         end
+         local p = stats.binomial(#members, math.max(of, #members), SEVERAL_P)
+         out[#out + 1] = { where = "several", nodes = nodes, leaf = one_leaf or nil, of = of, group = group,
+            evidence = first.evidence, best = first.best, most = first.most, fit = first.fit, p = p,
+            rarity = odds.rarity(p) * first.rarity, prior = SEVERAL, harm = first.harm,
+            weight = SEVERAL * odds.rarity(p) * first.rarity * first.fit * (first.harm or 1) }
+      end
+   end
+   return out
+end
+
+-- Everything that ran then: was it slow, too?
+local function add_meanwhile(h, state)
+   local fits = {}
+   for _, one in ipairs(state.meanwhile()) do
+      if one.e then
+         fits[#fits + 1] = odds.fit(one.e, one.y, UNKNOWN_RANGE.most, UNKNOWN_RANGE.wide, UNKNOWN_RANGE.beyond)
+      end
+   end
+   h.runs, h.harm = #fits, #fits > 0 and odds.harm(fits) or 1
+   h.weight = h.weight * h.harm
+end
+
+local function alls(state)
+   local list = grouped(state.jobs)
+   for _, h in ipairs(list) do
+      h.prior = h.group == "storage" and ALL_STORAGE or ALL
+      weigh(h, state, state.job_metrics)
+      if h.best then
+         add_meanwhile(h, state)
+      end
+   end
+   return list
+end
+
+-- Explanations that are no node's.
+local function others(state)
+   local fit = odds.fit(state.e, state.y, UNKNOWN_RANGE.most, UNKNOWN_RANGE.wide, UNKNOWN_RANGE.beyond)
+   local list = { { where = "nobody", group = "nothing", weight = 1, evidence = {} },
+      { where = "nobody", group = "unknown", weight = UNKNOWN * fit, fit = fit, evidence = {} } }
+   local did = work.more(state)
+   local first = did[1]
+   if first and first.ratio > 1 then
+      local most = math.min(0.9, 1 - 1 / first.ratio)
+      local input = odds.fit(state.e, state.y, most, 10, 1.2)
+      list[3] = { where = "nobody", group = "input", weight = INPUT * odds.rarity(first.p) * input, fit = input,
+         rarity = odds.rarity(first.p), evidence = {}, work = first }
+   end
+   return list, did
+end
+
+-- Somebody else's job on a shared node, where the trouble may be that job's.
+local NEIGHBOUR = 0.6
+local SHARED = { daemon = true, storage = true, memory = true, shortage = true, clock = true }
+local function split_neighbours(state, list)
+   local shared = {}
+   for _, row in ipairs(state.rows) do
+      shared[row.node] = row.others and row.others[1] and row.others or nil
+   end
+   for i = 1, #list do
+      local h = list[i]
+      if h.node and shared[h.node] and SHARED[h.group] and not (h.best and h.best.check) then
+         local copy = {}
+         for k, v in pairs(h) do
+            copy[k] = v
+         end
+         copy.through, copy.group, copy.jobs = h.group, "neighbour", shared[h.node]
+         copy.weight, h.weight = h.weight * NEIGHBOUR, h.weight * (1 - NEIGHBOUR)
+         list[#list + 1] = copy
+      end
+   end
 end
 
 local function flat(runs)
@@ -78,167 +260,115 @@ local function flat(runs)
    return out
 end
 
-local function by_p(list)
+local function by_weight(list)
    table.sort(list, function(a, b)
-      if a.p ~= b.p then
-         return a.p < b.p
-      elseif a.cost_s ~= b.cost_s then
-         return a.cost_s > b.cost_s
+      if a.weight ~= b.weight then
+         return a.weight > b.weight
       end
-      return (a.node or "") < (b.node or "")
+      return tostring(a.node) .. a.group < tostring(b.node) .. b.group
    end)
 end
 
--- One condition for each node and group of metrics that the same trouble shows in, corrected for
--- the groups that were looked at.
--- @param found list of evidence
--- @param metrics how many were looked at, by group
-local function conditions_of(found, metrics)
-   local list, by, groups = {}, {}, 0
-   for _, e in ipairs(found) do
-      local key = e.item.group .. " " .. tostring(e.node)
-      local c = by[key]
-      if not c then
-         c = { where = e.where, node = e.node, group = e.item.group, evidence = {}, ps = {} }
-         by[key], list[#list + 1] = c, c
-      end
-      e.name, e.label, e.unit, e.cost_s = e.item.name, e.item.label, e.item.unit, math.max(0, e.cost_s)
-      table.insert(c.evidence, e)
-      table.insert(c.ps, e.p)
+-- Which explanation is named: where the shares of one node add up first, then what of it.
+local function choose(out)
+   local of = {}
+   for _, h in ipairs(out.explanations) do
+      local key = h.where == "nobody" and h.group or h.where == "all" and "all" or h.node
+         or table.concat(h.nodes, " ")
+      of[key] = of[key] or { share = 0 }
+      of[key].share = of[key].share + h.probability
+      of[key].first = of[key].first or h
    end
-   for _ in pairs(metrics) do
-      groups = groups + 1
-   end
-   for _, c in ipairs(list) do
-      by_p(c.evidence)
-      c.p, c.cost_s = stats.together(c.ps, metrics[c.group]), c.evidence[1].cost_s
-      c.ps = nil
-      for _, e in ipairs(c.evidence) do
-         c.cost_s = math.max(c.cost_s, e.p <= why.ALPHA and e.cost_s or 0)
+   local best
+   for _, one in pairs(of) do
+      if not best or one.share > best.share or (one.share == best.share and one.first.weight > best.first.weight) then
+         best = one
       end
    end
-   by_p(list)
-   stats.holm(list, groups)
-   return list
-end
-
--- What the job did more of than like runs.
-local function work(state)
-   local out = {}
-   for _, field in ipairs(causes.WORK) do
-      local function total(rows)
-         local sum, n = 0, 0
-         for _, row in ipairs(rows) do
-            if type(row[field.name]) == "number" then
-               sum, n = sum + row[field.name], n + 1
-            end
-         end
-         return n > 0 and sum / n or nil
-      end
-      local now, before = total(state.rows), {}
-      for _, rows in ipairs(state.like) do
-         before[#before + 1] = total(rows)
-      end
-      if now and #before >= why.MIN_LIKE then
-         local usual = statistics.median(before)
-         if usual > 0 then
-            out[#out + 1] = { name = field.name, label = field.label, ratio = now / usual,
-               p_rank = stats.rank(now, before) }
-         end
-      end
-   end
-   return out
-end
-
--- Medians that a reader compares an evidence's value with.
-local function fill_in(e, state, like_rows, other_rows)
-   if e.item.source == "job" then
-      e.peers = e.where == "node" and conditions.typical(e.item, state.rows, e.elapsed_s, e.node) or nil
-      e.like = conditions.typical(e.item, like_rows, e.elapsed_s)
-      e.class = conditions.typical(e.item, other_rows, e.elapsed_s, e.node)
-      e.events = e.row and e.name:find("^throttle_.*_ms$") and e.row.throttle_events or nil
-      e.row = nil
-      if e.item.each_s then
-         -- On its scale a multiple of next to nothing is small; people want the plain one.
-         local usual = e.peers or e.like or e.class
-         e.times = usual and usual > 0 and e.value / usual or nil
-      end
+   if best and best.share >= why.NAMED and best.first.where ~= "nobody" and out.slow.verdict ~= "no"
+      and out.slow.verdict ~= "unknown" then
+      best.first.named, best.first.together = true, best.share
+      return best.first
    end
 end
 
 local function state_of(input)
    local state = { rows = input.rows, like = {}, others = {}, checks = input.checks or {}, nodes = {}, jobs = {},
-      metrics = {}, job_metrics = {}, looked = 0, elapsed = why.elapsed(input.rows) }
-   local times, kept = {}, {}
+      metrics = {}, job_metrics = {}, looked = 0, elapsed = input.elapsed_s, e = input.e,
+      y = input.elapsed_s and math.log(input.elapsed_s), history = input.history, meanwhile = input.meanwhile,
+      leaf = input.leaf }
+   if not state.y then
+      state.e = nil
+   end
    for _, run in ipairs(input.like or {}) do
-      local t = why.elapsed(run.rows)
-      if t then
-         times[#times + 1], kept[#kept + 1] = t, run.rows
+      -- Conditions under which the job ran as fast as ever are the measure.
+      if not input.e or (run.elapsed_s or 0) <= why.NORMAL * input.e.median_s then
+         state.like[#state.like + 1] = run.rows
       end
    end
-   local slow = why.slow(state.elapsed, times)
-   -- Conditions under which the job ran as fast as ever are the measure.
-   for i, rows in ipairs(kept) do
-      if times[i] <= why.NORMAL * slow.median_s then
-         state.like[#state.like + 1] = rows
-      end
-   end
-   slow.normal = #state.like
    for _, run in ipairs(input.others or {}) do
       state.others[#state.others + 1] = run.rows
    end
-   return state, slow
+   return state
 end
 
---- @param input { rows; like = list of { rows }, newest first; others = list of { rows }: runs of
---   anybody on nodes of the same class; checks = { [class] = { [name] = list of { node, value } } };
---   keep = how many conditions at most }
--- @return { elapsed_s; slow = see why.slow; conditions = list, the likeliest first, of { where = "node",
---   "only" (it has no peers) or "all"; node, group, p, p_corrected, cost_s (what it may have cost at most),
---   accounts (as a share of the lost time), out_of_line, blamed, evidence = list of { name, label,
---   unit, when, checks (how many there are), value, peers, like, class, times (nil: of nothing), cost_s, p } };
---   blamed = list of conditions; work = what the job did more of; looked = how many values }
+--- @param input { rows; elapsed_s; e = of expected.of or nil; count = like runs; like = list of { rows, elapsed_s };
+--   others = list of { rows }: runs of anybody on nodes of the same class; checks = { [class] = { [name] = list of
+--   { node, value } } }; history = function(node) -> its other runs, list of { row, days, e, y }; meanwhile =
+--   function() -> other runs of that time, list of { e, y }; leaf = function(node) -> its leaf switch or nil }
+-- @return { elapsed_s; slow = see why.slow; explanations = list, the likeliest first, of { where = "node", "only" (it has
+--   no peers), "several", "all" or "nobody"; node, nodes, group, probability, rarity, fit, harm, runs (others under the
+--   condition), most, named, evidence }; named = the one, or nil; work = what the job did more of; looked }
 function why.analyse(input)
-   local state, slow = state_of(input)
+   local state = state_of(input)
    for _, item in ipairs(causes.JOB) do
       conditions.of_job(state, item)
    end
    for _, item in ipairs(causes.CHECK) do
       checks.of(state, item)
    end
-   local lost = slow.lost_s or ASSUMED_LOSS * (state.elapsed or 0)
-   local out = { slow = slow, elapsed_s = state.elapsed, conditions = {}, blamed = {}, looked = state.looked,
-      work = work(state) }
-   for _, list in ipairs({ conditions_of(state.nodes, state.metrics), conditions_of(state.jobs, state.job_metrics) }) do
-      for _, c in ipairs(list) do
-         c.accounts = lost > 0 and c.cost_s / lost or nil
-         c.out_of_line = c.p_corrected <= why.NAMED
-         c.blamed = c.out_of_line and slow.verdict ~= "no" and (c.accounts or 0) >= why.ACCOUNTS
-         c.perhaps = c.p_corrected > why.ALPHA or nil
-         out.conditions[#out.conditions + 1] = c
-      end
+   local out = { slow = why.slow(state.elapsed, state.e, input.count or #(input.like or {})), elapsed_s = state.elapsed,
+      looked = state.looked }
+   local list, no_one = grouped(state.nodes), {}
+   for _, h in ipairs(list) do
+      h.prior = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows)
+      weigh(h, state, state.metrics)
    end
-   table.sort(out.conditions, function(a, b)
-      if a.blamed ~= b.blamed then
-         return a.blamed
-      elseif a.out_of_line ~= b.out_of_line then
-         return a.out_of_line
-      elseif a.p_corrected ~= b.p_corrected then
-         return a.p_corrected < b.p_corrected
-      elseif a.p ~= b.p then
-         return a.p < b.p
+   if state.e then
+      by_weight(list)
+      for i = 1, math.min(CLOSE_LOOKS, #list) do
+         if list[i].best and state.history then
+            add_harm(list[i], state)
+         end
       end
-      return a.cost_s > b.cost_s
-   end)
-   for i = #out.conditions, (input.keep or KEEP) + 1, -1 do
-      out.conditions[i] = nil
+      for _, h in ipairs(several(state, list)) do
+         list[#list + 1] = h
+      end
+      split_neighbours(state, list)
+      local of_all = alls(state)
+      table.move(of_all, 1, #of_all, #list + 1, list)
+      no_one, out.work = others(state)
+      table.move(no_one, 1, #no_one, #list + 1, list)
    end
-   local like_rows, other_rows = flat(state.like), flat(state.others)
-   for _, c in ipairs(out.conditions) do
-      for _, e in ipairs(c.evidence) do
-         fill_in(e, state, like_rows, other_rows)
+   out.work = out.work or work.more(state)
+   local sum = 0
+   for _, h in ipairs(list) do
+      sum = sum + h.weight
+   end
+   for _, h in ipairs(list) do
+      h.probability = state.e and h.weight / sum or nil
+   end
+   by_weight(list)
+   out.explanations = table.move(list, 1, math.min(#list, input.keep or KEEP), 1, {})
+   if state.e then
+      out.named = choose(out)
+   end
+   local like, other, done = flat(state.like), flat(state.others), {}
+   for _, h in ipairs(out.explanations) do
+      for _, e in ipairs(done[h.evidence] and {} or h.evidence) do
+         conditions.describe(e, state, like, other)
       end
-      out.blamed[#out.blamed + 1] = c.blamed and c or nil
+      done[h.evidence] = true
    end
    return out
 end

@@ -1,11 +1,13 @@
 --- An answer of logic.lua in words. Pure.
+local causes = require("syscheck.questions.why.causes")
 local metrics = require("syscheck.catalogue.metrics")
 local units = require("syscheck.lib.units")
 
 local words = {}
 
-local MOST_NAMED = 3 -- causes in the sentence
-local MORE_WORK = 1.1
+local MORE_WORK, MORE_P = 1.1, 0.1
+-- How sure, in words: how often each is right is measured, see docs/performance.md.
+local SURE, LIKELY = 0.9, 0.65
 
 --- 1204 -> "1,204"
 function words.count(value)
@@ -49,7 +51,7 @@ end
 -- "its peers never", "like runs 12.1 s"
 local function against(e)
    local what, usual = "its class", e.class
-   if e.item.source == "job" and e.where == "node" then
+   if e.item.source == "job" and e.where == "node" and e.peers then
       what, usual = "its peers", e.peers
    elseif e.item.source == "job" and e.like then
       what, usual = "like runs", e.like
@@ -62,17 +64,28 @@ local function against(e)
    return (", %s %s"):format(what, words.value(e, usual))
 end
 
-local WHEN = { before = " before it", after = " after it" }
+local function days(d)
+   return d < 1 / 24 and ("%.0f min"):format(d * 1440) or d < 2 and ("%.0f h"):format(d * 24) or ("%.0f days"):format(d)
+end
 
---- What was measured, and when.
-function words.label(e)
-   return e.label .. (WHEN[e.when] or "")
+-- "61.3 GB/s 2 h before it, 62.0 GB/s 3 days after it"
+local function of_checks(e)
+   local parts = {}
+   if e.before then
+      parts[1] = ("%s %s before it"):format(words.value(e, e.before.value), days(e.before.days))
+   end
+   if e.after then
+      parts[#parts + 1] = ("%s %s after it"):format(words.value(e, e.after.value), days(e.after.days))
+   end
+   return e.label .. " " .. table.concat(parts, ", ")
 end
 
 --- "throttled 1,204 times (312 s) during it, its peers never"
 function words.evidence(e)
    local what
-   if e.name == "throttle_events" then
+   if e.check then
+      what = of_checks(e)
+   elseif e.name == "throttle_events" then
       what = ("throttled %s times during it"):format(words.count(e.value))
    elseif e.events and e.events > 0 then
       what = ("throttled %s times (%s) during it"):format(words.count(e.events), words.value(e, e.value))
@@ -81,18 +94,41 @@ function words.evidence(e)
    elseif e.item.kind == "time" then
       what = ("%s %s of %.0f s"):format(e.label, words.value(e, e.value), e.elapsed_s)
    else
-      what = ("%s %s%s"):format(e.label, words.value(e, e.value), WHEN[e.when] or "")
+      what = ("%s %s"):format(e.label, words.value(e, e.value))
    end
    return what .. against(e)
 end
 
---- A condition, as part of a sentence.
+--- Who is meant.
 -- @param name function(node) -> its name, safe to print
 -- @param nodes how many the job has
-function words.condition(c, name, nodes)
-   local e = c.evidence[1]
-   local subject = c.where == "all" and ("all %d nodes"):format(nodes) or name(c.node)
-   return ("%s%s: %s"):format(c.perhaps and "perhaps " or "", subject, words.evidence(e))
+function words.subject(h, name, nodes)
+   if h.where == "all" then
+      return ("all %d nodes"):format(nodes)
+   elseif h.where == "several" then
+      local list = {}
+      for i, node in ipairs(h.nodes) do
+         list[i] = i <= 4 and name(node) or nil
+      end
+      return ("%s%s (%d of %d%s)"):format(table.concat(list, ", "), #h.nodes > 4 and ", ..." or "", #h.nodes, h.of,
+         h.leaf and " on one leaf switch" or "")
+   end
+   return name(h.node)
+end
+
+--- "very likely", by a probability.
+function words.sure(p)
+   return p >= SURE and "very likely" or p >= LIKELY and "probably" or "perhaps"
+end
+
+--- An explanation, as part of a sentence.
+function words.explanation(h, name, nodes)
+   local e = h.best or h.evidence[1]
+   local what = ("%s: %s"):format(words.subject(h, name, nodes), words.evidence(e))
+   if h.group == "neighbour" then
+      return ("another job on %s (%s)"):format(what, h.jobs_shown or "shared")
+   end
+   return what
 end
 
 --- Is it slow, in words.
@@ -103,52 +139,60 @@ function words.slow(label, slow)
       return ("cannot tell whether job %s was slow: %s%s, %d are wanted"):format(label, like,
          slow.ratio and (" (it took %s)"):format(words.times(slow.ratio)) or "", slow.wanted)
    end
-   return ("job %s took %s the median of its %s (these %s to %s; by chance p %s)%s"):format(label,
-      words.times(slow.ratio), like, words.times(slow.low), words.times(slow.high), words.p(slow.p),
-      slow.verdict == "no" and ": not slow" or slow.verdict == "perhaps" and ": perhaps slow" or "")
+   return ("job %s took %s what %s took (these %s to %s%s; by chance p %s)%s"):format(label,
+      words.times(slow.ratio), like, words.times(slow.low), words.times(slow.high),
+      slow.modes == 2 and ", of two kinds" or slow.slope ~= 0 and (", %+.1f %% a day"):format(100 * slow.slope) or "",
+      words.p(slow.p),
+      slow.verdict == "no" and (": not slow (from %s it would be)"):format(words.times(slow.seen_from))
+      or slow.verdict == "perhaps" and ": perhaps slow" or ": slow")
 end
 
--- "read by the job 1.58x of like runs'"
-local function more_work(work)
-   local list = {}
-   for _, w in ipairs(work) do
-      if w.ratio >= MORE_WORK and w.p_rank <= 0.2 then
-         list[#list + 1] = ("%s %s of like runs"):format(w.label, words.times(w.ratio))
+--- "read by the job 1.58x of like runs'", where the job did more than usual.
+function words.work(list)
+   for _, w in ipairs(list) do
+      if w.ratio >= MORE_WORK and w.p <= MORE_P then
+         return ("%s %s of like runs"):format(w.label, words.times(w.ratio))
       end
    end
-   return table.concat(list, ", ", 1, math.min(MOST_NAMED, #list))
+end
+
+--- Why an explanation is not named; nil where nothing speaks for it.
+-- @param lost share of the job's time
+function words.dropped(h, name, nodes, lost)
+   if not h.best or h.where == "nobody" then
+      return nil
+   end
+   local reason
+   if h.runs and h.runs >= 3 and h.harm < 0.5 then
+      reason = ("in %d other runs %s, in the median %s what they usually take"):format(h.runs,
+         h.where == "all" and "of that time" or "there under the same", words.times(h.usually or 1))
+   elseif lost > 0 and h.most < lost then
+      reason = ("it can have cost %.0f %% at most, %.0f %% are lost"):format(100 * h.most, 100 * lost)
+   elseif h.rarity < 20 then
+      reason = "as much is common"
+   else
+      reason = ("less likely (%.0f %%)"):format(100 * (h.probability or 0))
+   end
+   return ("%s: %s"):format(words.explanation(h, name, nodes), reason)
 end
 
 --- The answer in one or two sentences.
 -- @param answer of why.analyse
 -- @param job { label, nodes }
 function words.conclusion(answer, job, name)
-   local first = words.slow(job.label, answer.slow)
-   local parts, all = {}, false
-   for i, c in ipairs(answer.blamed) do
-      if i <= MOST_NAMED then
-         parts[#parts + 1] = words.condition(c, name, job.nodes)
-         all = all or c.where == "all"
-      end
-   end
-   local left = #answer.blamed - #parts
-   if left > 0 then
-      parts[#parts + 1] = ("%d more below"):format(left)
-   end
-   if parts[1] then
-      local only = answer.blamed[1].where == "only"
+   local first, h = words.slow(job.label, answer.slow), answer.named
+   if answer.slow.verdict == "no" or answer.slow.verdict == "unknown" then
+      return first
+   elseif h then
+      local only = h.where == "only" and h.group == "storage"
          and "; it ran on one node, so whether that node is slow or what it shares, this job cannot tell" or ""
-      return ("%s; %s%s"):format(first, table.concat(parts, "; "), all and "; that is not one node"
-         or answer.blamed[1].group == "storage" and only or "")
+      return ("%s; %s %s (%s)%s%s"):format(first, words.sure(h.together),
+         words.explanation(h, name, job.nodes), causes.GROUPS[h.group], h.where == "all" and "; that is not one node" or "",
+         only)
    end
-   local odd = answer.conditions[1] and answer.conditions[1].out_of_line and answer.conditions[1]
-   if answer.slow.verdict == "no" then
-      return first .. (odd and "; out of line all the same: " .. words.condition(odd, name, job.nodes) or "")
-   end
-   local work = more_work(answer.work)
-   local nothing = ("nothing that was recorded explains it (%s values looked at)"):format(words.count(answer.looked))
-   return ("%s; %s%s%s"):format(first, nothing, work ~= "" and "; the job did more: " .. work or "",
-      odd and ("; out of line, but too small to be the cause: " .. words.condition(odd, name, job.nodes)) or "")
+   local did = words.work(answer.work)
+   return ("%s; nothing that was recorded explains it (%s values looked at)%s"):format(first, words.count(answer.looked),
+      did and "; the job did more: " .. did or "")
 end
 
 return words
