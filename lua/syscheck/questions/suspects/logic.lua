@@ -1,86 +1,90 @@
---- Nodes over-represented in slow jobs. Pure; docs/decisions.md (Why) has the reasons.
-local statistics = require("syscheck.lib.statistics")
-local stats = require("syscheck.questions.why.stats")
+--- Nodes whose jobs were slow for a time. Pure; docs/decisions.md (Why) has the reasons.
+local odds = require("syscheck.questions.why.odds")
 
 local suspects = {}
 
-suspects.MIN_RUNS = 5 -- runs alike, to know which of them were slow
-suspects.SLOW = 1.10 -- of their median
 suspects.ALPHA = 0.05
-suspects.MIN_SLOW = 3 -- slow runs of a node
-local SIGMAS, LEAST_SD = 3, 0.01 -- and beyond what runs alike differ by
-local MOST = 20
+suspects.MIN_SLOW = 3 -- runs of a spell that speak for it
+suspects.SLOW = 1.1 -- of what was expected: what the text calls slow
+-- What a bad node costs a run that feels it, and how many do.
+local MOST, WIDE, FELT = 0.6, 12, 0.6
+local SPEAKS = 0.5 -- score from which a run speaks for a bad node
+local LEAST = -1.5 -- and what it says against one at most: one run may not be felt for its own reasons
+local MOST_FOUND = 20
 
---- Which of a list of runs that are alike (user, name, node count) were slow.
--- @param runs list of { elapsed_s }
--- @return list of those that were, each with `ratio` set; share of them; empty where there are
---   too few runs
-function suspects.slow(runs)
-   local logs, slow = {}, {}
-   if #runs < suspects.MIN_RUNS then
-      return slow, 0
-   end
-   for i, run in ipairs(runs) do
-      logs[i] = math.log(run.elapsed_s)
-   end
-   local median, sd = statistics.robust(logs)
-   local limit = math.max(math.log(suspects.SLOW), SIGMAS * math.max(sd, LEAST_SD))
-   for i, run in ipairs(runs) do
-      if logs[i] - median > limit then
-         run.ratio = math.exp(logs[i] - median)
-         slow[#slow + 1] = run
-      end
-   end
-   return slow, #slow / #runs
+--- How much more likely a run's time is on a bad node, as a logarithm.
+-- @param e of expected.of
+-- @param y log of its time
+function suspects.score(e, y)
+   return math.max(LEAST, math.log(1 - FELT + FELT * odds.fit(e, y, MOST, WIDE, 1)))
 end
 
--- Slow runs of each node that no suspect explains yet.
-local function count(slow, explained)
-   local of = {}
-   for _, run in ipairs(slow) do
-      if not explained[run] then
-         for _, node in ipairs(run.nodes) do
-            of[node] = of[node] or {}
-            table.insert(of[node], run)
-         end
+-- The part of a node's runs, in order of time, with the largest sum of scores (Kadane).
+-- @param worth function(run) -> score
+local function spell(runs, worth)
+   local best, sum, from = nil, 0, 1
+   for i, run in ipairs(runs) do
+      if sum <= 0 then
+         sum, from = 0, i
+      end
+      sum = sum + worth(run)
+      if not best or sum > best.score then
+         best = { score = sum, from = from, to = i }
       end
    end
-   return of
+   return best
 end
 
---- A node takes part in runs that would be slow at some rate without it: the share of slow ones
--- among runs alike. Its slow runs are then a sum of such chances, whose tail the Poisson
--- distribution of the same mean bounds (Hoeffding 1956). The worst node is taken out together with
--- its slow runs, which explains those to its companions, and all is counted again.
--- @param slow list of { nodes = list }
--- @param exposure by node: { runs = how many it took part in, expected = slow ones among them }
--- @return list of { node, runs, slow = list of its slow runs, expected, times, p, p_corrected }
-function suspects.find(slow, exposure)
-   local found, explained, taken, nodes = {}, {}, {}, 0
-   for _ in pairs(exposure) do
-      nodes = nodes + 1
+--- Nodes with a spell of slow runs that chance does not explain. Scores are log likelihood ratios, so that of all N places
+-- where one may begin the best reaches s by chance with probability N exp(-s) at most (Karlin and Altschul
+-- 1990, lambda = 1). The worst node's slow runs are explained by it, and all is sought again, or its companions
+-- would be suspects.
+-- @param of by node: list of { score, begin_s, ratio, ... } in order of time, the same table for all nodes of a run
+-- @return list of { node, runs (in the spell), slow = list of those that speak for it, from_s, to_s, score, p, cost (median
+--   ratio of the spell's runs) }
+function suspects.find(of)
+   local explained, found, taken, places = {}, {}, {}, 0
+   for _, runs in pairs(of) do
+      places = places + #runs
    end
-   while #found < MOST do
+   local function worth(run)
+      return explained[run] and math.min(0, run.score) or run.score
+   end
+   local spells = {}
+   for node, runs in pairs(of) do
+      spells[node] = spell(runs, worth)
+   end
+   while #found < MOST_FOUND do
       local worst
-      for node, runs in pairs(count(slow, explained)) do
-         local e = exposure[node]
-         if e and not taken[node] and #runs >= suspects.MIN_SLOW then
-            local p = stats.poisson(#runs, e.expected)
-            if not worst or p < worst.p or (p == worst.p and node < worst.node) then
-               worst = { node = node, runs = e.runs, slow = runs, expected = e.expected, p = p }
-            end
+      for node, one in pairs(spells) do
+         if not taken[node] and (not worst or one.score > worst.score or one.score == worst.score and node < worst.node) then
+            worst = { node = node, score = one.score, from = one.from, to = one.to }
          end
       end
-      -- Holm: the first against all nodes, the next against those that are left.
-      local corrected = worst and math.min(1, worst.p * (nodes - #found))
-      if not worst or corrected > suspects.ALPHA then
+      local p = worst and math.min(1, places * math.exp(-worst.score))
+      if not worst or p > suspects.ALPHA then
          break
       end
-      worst.p_corrected = math.max(corrected, found[1] and found[#found].p_corrected or 0)
-      worst.times = worst.expected > 0 and #worst.slow / worst.expected or nil
-      found[#found + 1], taken[worst.node] = worst, true
-      for _, run in ipairs(worst.slow) do
-         explained[run] = true
+      -- Others' explanations may have taken of it since.
+      local again = spell(of[worst.node], worth)
+      if again.score < worst.score then
+         spells[worst.node] = again
+      else
+         taken[worst.node] = true
+         local list, slow, ratios = of[worst.node], {}, {}
+         for i = worst.from, worst.to do
+            local run = list[i]
+            ratios[#ratios + 1] = run.ratio
+            if run.score > SPEAKS and not explained[run] then
+               slow[#slow + 1] = run
+               explained[run] = true
+            end
+         end
+         if #slow >= suspects.MIN_SLOW then
+            table.sort(ratios)
+            found[#found + 1] = { node = worst.node, runs = #ratios, slow = slow, score = worst.score, p = p,
+               from_s = list[worst.from].begin_s, to_s = list[worst.to].begin_s, cost = ratios[(#ratios + 1) // 2] }
+         end
       end
    end
    return found

@@ -1,13 +1,12 @@
 --- An answer of logic.lua for people, programs and spreadsheets. Besides what why.analyse returns it
 -- has `run` (of jobid.runs), `runs` (how many the job has), `name` (function(node) -> its name),
 -- `nodes` (of the job), `recorded` (how many of them), `comparable` (whether user, name and node count
--- are known) and `more` (nodes that were left out).
+-- are known), `more` (nodes that were left out) and `explain` (true: the whole reasoning is wanted).
 local causes = require("syscheck.questions.why.causes")
 local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
 local time = require("syscheck.lib.time")
-local why = require("syscheck.questions.why.logic")
 local words = require("syscheck.questions.why.words")
 
 local show = {}
@@ -122,10 +121,9 @@ local function explanations_table(answer, color, all)
    return #rows > 1 and output.table(rows, color) or nil
 end
 
---- Text for a terminal.
--- @param explain true: the whole reasoning
-function show.table(answer, color, explain)
-   local run = answer.run
+--- Text for a terminal; with answer.explain the whole reasoning.
+function show.table(answer, color)
+   local run, explain = answer.run, answer.explain
    local parts = { show.conclusion(answer) .. ".", "",
       ("job %s  user %s  name %s  nodes %d (%d recorded)  %s to %s  %s s"):format(jobid.label(run),
          output.name(run.user), output.name(run.name), answer.nodes, answer.recorded, time.show(run.begin_s),
