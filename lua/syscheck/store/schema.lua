@@ -126,8 +126,8 @@ local function has(store, name, list)
 end
 
 -- Columns that may be younger than a store; those of fields are numbers.
-local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, loss = { "boot" }, run = { "batch" } }
-local TYPE = { boot = "$int" }
+local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, loss = { "boot" }, run = { "batch", "elapsed_s" }, node = { "leaf" } }
+local TYPE = { boot = "$int", leaf = "$word" }
 for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK }) do
    for _, field in ipairs(list) do
       table.insert(YOUNGER[name], field.name)

@@ -121,28 +121,30 @@ end
 
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
 
--- Other runs on the node under the same condition: did they lose time?
-local function add_harm(h, state)
-   local fits, slower = {}, {}
-   h.runs = 0
-   for _, one in ipairs(state.history(h.node)) do
-      local share = share_of(h, one.row)
-      if not share and h.best and h.best.check and math.abs(one.days) <= NEAR_DAYS then
-         share = h.best.most
-      end
-      if share and one.e and share >= SAME * h.most then
-         local range = h.best.item.range
-         fits[#fits + 1] = odds.fit(one.e, one.y, math.min(share, OTHER * h.most), range.wide, range.beyond)
+-- Did other runs under the same condition lose time?
+-- @param share function(run) -> what it may have lost to it, as a share; nil: not known
+local function add_runs(h, runs, share)
+   local fits, slower, range = {}, {}, h.best.item.range
+   for _, one in ipairs(runs) do
+      local lost = one.e and share(one)
+      if lost and lost >= SAME * h.most then
+         fits[#fits + 1] = odds.fit(one.e, one.y, math.min(lost, OTHER * h.most), range.wide, range.beyond)
          slower[#slower + 1] = one.y - math.log(one.e.median_s)
       end
    end
-   h.runs = #fits
-   h.harm = #fits > 0 and odds.harm(fits) or 1
+   h.runs, h.harm = #fits, #fits > 0 and odds.harm(fits) or 1
    if #slower > 0 then
       table.sort(slower)
       h.usually = math.exp(slower[(#slower + 1) // 2])
    end
    h.weight = h.weight * h.harm
+end
+
+-- Of a node: its other runs.
+local function add_harm(h, state)
+   add_runs(h, state.history(h.node), function(one)
+      return share_of(h, one.row) or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
+   end)
 end
 
 -- Several nodes with the same trouble at once: a leaf's, a class's, or just these.
@@ -190,16 +192,11 @@ local function several(state, list)
    return out
 end
 
--- Everything that ran then: was it slow, too?
+-- What ran then and had as much of it: was it slow, too?
 local function add_meanwhile(h, state)
-   local fits = {}
-   for _, one in ipairs(state.meanwhile()) do
-      if one.e then
-         fits[#fits + 1] = odds.fit(one.e, one.y, UNKNOWN_RANGE.most, UNKNOWN_RANGE.wide, UNKNOWN_RANGE.beyond)
-      end
-   end
-   h.runs, h.harm = #fits, #fits > 0 and odds.harm(fits) or 1
-   h.weight = h.weight * h.harm
+   add_runs(h, state.meanwhile(), function(one)
+      return share_of(h, one.row)
+   end)
 end
 
 local function alls(state)
@@ -285,8 +282,9 @@ local function choose(out)
          best = one
       end
    end
-   if best and best.share >= why.NAMED and best.first.where ~= "nobody" and out.slow.verdict ~= "no"
-      and out.slow.verdict ~= "unknown" then
+   if best and best.share >= why.NAMED and best.first.where ~= "nobody" and out.slow.ratio >= why.SLOW then
+      -- That others were slow by it says more of this one than its own time does.
+      out.slow.verdict = out.slow.verdict == "no" and "perhaps" or out.slow.verdict
       best.first.named, best.first.together = true, best.share
       return best.first
    end

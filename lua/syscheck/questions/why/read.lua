@@ -31,7 +31,7 @@ local BEFORE = NEAREST:format("c.key < ? AND c.key >= ?", " DESC", " DESC")
 local AFTER = NEAREST:format("c.key >= ? AND c.key < ?", "", "")
 local CHECKS_OF_RUN = CHECKS .. "c.run = ? AND " .. MEASURED
 local CLASS_CHECKS = CHECKS .. "c.key >= ? AND c.key < ? ORDER BY c.key LIMIT " .. CLASS_ROWS
-local OVERLAPPING = "SELECT r.id FROM run r WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
+local OVERLAPPING = "SELECT r.id, r.seen FROM run r WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
 local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
 local LEAF = "SELECT n.leaf FROM node n WHERE n.id = ?"
 
@@ -182,16 +182,17 @@ function data.history(reader, known, node, run)
 end
 
 -- Other runs that overlapped a job in time.
-local function meanwhile(store, known, run)
+local function meanwhile(store, reader, known, run)
    local out, found = {}, {}
    for t in store:rows(OVERLAPPING, run.key - MEANWHILE_SPAN, run.key + MEANWHILE_SPAN, run.end_s, run.begin_s) do
-      found[#found + 1] = t[1] ~= run.key and t[1] or nil
+      found[#found + 1] = t[1] ~= run.key and { key = t[1], seen = t[2] or 0 } or nil
    end
    local step = math.max(1, #found / MEANWHILE)
    for i = 1, math.min(MEANWHILE, #found) do
-      local other = known:of(found[math.floor(1 + (i - 1) * step)], true)
-      if other.e and other.y and other.kind ~= run.kind then
-         out[#out + 1] = { e = other.e, y = other.y, key = other.key }
+      local one = found[math.floor(1 + (i - 1) * step)]
+      local other = known:of(one.key, true)
+      if other.e and other.y then
+         out[#out + 1] = { row = reader:some(one.key, one.seen, 4)[1], e = other.e, y = other.y, key = other.key }
       end
    end
    return out
@@ -240,7 +241,7 @@ function data.read(store, run)
          return data.history(reader, known, node, span)
       end),
       meanwhile = once(function()
-         return meanwhile(store, known, span)
+         return meanwhile(store, reader, known, span)
       end),
       leaf = once(function(node)
          local t = store:row(LEAF, node)
