@@ -14,6 +14,7 @@ causes.GROUPS = {
    link = "a bad link",
    neighbour = "another job on the node",
    input = "more work than like runs",
+   unrecorded = "its jobs were slow, too",
    unknown = "something that was not recorded",
    nothing = "chance: its kind varies as much",
 }

@@ -32,6 +32,9 @@ local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local CLOSE_LOOKS = 6 -- explanations whose history is read
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
 local SEVERAL_P = 0.05
+local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
+local NODE = 0.001 -- a node is slow by something that is not recorded
+local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
 local KEEP = 10 -- explanations in an answer
 
 --- Is it slow?
@@ -73,38 +76,44 @@ local function grouped(found)
    return list
 end
 
--- What the evidence of one explanation is worth: rarity, fit, most (share of the time that it may have cost).
+-- What the evidence of one explanation is worth: rarity, fit, most (share of the time that it may have cost). What
+-- fits the loss counts; that something else of the same kind is odd, too, but far too small, does not.
 local function weigh(h, state, metrics)
-   local ps, best = {}, nil
-   h.rarity, h.fit, h.most = 1, 1, 0
+   local best
    for _, e in ipairs(h.evidence) do
       if e.check then
-         h.rarity = h.rarity * e.bf
          e.strength = e.bf
       else
-         ps[#ps + 1] = e.p
          e.most = math.max(0, math.min(1, e.cost_s / e.elapsed_s))
          e.fit = state.e and odds.fit(state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond) or 1
          e.shows = e.p <= EVIDENCE
          e.strength = odds.rarity(e.p)
       end
-      if e.shows and (not best or e.fit > best.fit) then
+      if e.shows and (not best or e.strength * e.fit > best.strength * best.fit) then
          best = e
+      end
+   end
+   h.best, h.rarity, h.fit, h.most = best, 1, best and best.fit or 1, best and best.most or 0
+   local ps = {}
+   for _, e in ipairs(h.evidence) do
+      if best and e.fit >= ALIKE * best.fit then
+         ps[#ps + 1] = e.p
+         h.rarity = h.rarity * (e.bf or 1)
+      elseif e.check then
+         h.rarity = h.rarity * math.min(1, e.bf)
       end
    end
    h.p = #ps > 0 and stats.together(ps, math.max(#ps, metrics[h.group] or 1)) or nil
    h.rarity = h.rarity * (h.p and odds.rarity(h.p) or 1)
-   if best then
-      h.fit, h.most = best.fit, best.most
-   end
-   h.best = best
-   table.sort(h.evidence, function(a, b)
-      if a.shows ~= b.shows then
-         return a.shows
+   table.sort(h.evidence, function(x, y)
+      if x.shows ~= y.shows then
+         return x.shows
       end
-      return a.strength * a.fit > b.strength * b.fit
+      return x.strength * x.fit > y.strength * y.fit
    end)
-   h.weight = h.prior * h.rarity * h.fit
+   -- Harmless oddities are as common as harmful ones: what is rare beyond doubt is there, and no more guilty.
+   local there = h.prior * h.rarity
+   h.weight = there / (1 + there) * h.fit
 end
 
 -- Most a row may have lost to the condition of an explanation, as a share of its time; nil: the row does not know.
@@ -132,7 +141,8 @@ local function add_runs(h, runs, share)
          slower[#slower + 1] = one.y - math.log(one.e.median_s)
       end
    end
-   h.runs, h.harm = #fits, #fits > 0 and odds.harm(fits) or 1
+   -- Where most runs have as much of it, that they were slow says something of the node and nothing of this.
+   h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits), h.rarity * h.rarity) or 1
    if #slower > 0 then
       table.sort(slower)
       h.usually = math.exp(slower[(#slower + 1) // 2])
@@ -145,6 +155,29 @@ local function add_harm(h, state)
    add_runs(h, state.history(h.node), function(one)
       return share_of(h, one.row) or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
    end)
+end
+
+-- A node whose jobs were slow around this one, whatever it is.
+local function unrecorded(state, node)
+   local list, best, log = {}, 0, 0
+   for _, one in ipairs(state.history(node)) do
+      list[#list + 1] = one.e and one or nil
+   end
+   table.sort(list, function(a, b)
+      return math.abs(a.days) < math.abs(b.days)
+   end)
+   local runs = 0
+   for i, one in ipairs(list) do
+      log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * odds.fit(one.e, one.y, SLOW_NODE.most, SLOW_NODE.wide, 1))
+      if log > best then
+         best, runs = log, i
+      end
+   end
+   local harm = math.min(1e4, math.exp(best) / math.max(1, #list))
+   local fit = odds.fit(state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
+   local prior = math.min(NODES_MOST, NODE * #state.rows)
+   return { where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {}, prior = prior,
+      rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most, weight = prior * fit * harm }
 end
 
 -- Several nodes with the same trouble at once: a leaf's, a class's, or just these.
@@ -334,9 +367,14 @@ function why.analyse(input)
    end
    if state.e then
       by_weight(list)
-      for i = 1, math.min(CLOSE_LOOKS, #list) do
-         if list[i].best and state.history then
-            add_harm(list[i], state)
+      local looked = {}
+      for i = 1, state.history and math.min(CLOSE_LOOKS, #list) or 0 do
+         local h = list[i]
+         if h.best then
+            add_harm(h, state)
+         end
+         if not looked[h.node] then
+            looked[h.node], list[#list + 1] = true, unrecorded(state, h.node)
          end
       end
       for _, h in ipairs(several(state, list)) do

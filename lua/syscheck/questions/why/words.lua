@@ -124,6 +124,9 @@ end
 --- An explanation, as part of a sentence.
 function words.explanation(h, name, nodes)
    local e = h.best or h.evidence[1]
+   if not e then
+      return ("%s: its %d runs nearest to this one were slow, too"):format(words.subject(h, name, nodes), h.runs or 0)
+   end
    local what = ("%s: %s"):format(words.subject(h, name, nodes), words.evidence(e))
    if h.group == "neighbour" then
       return ("another job on %s (%s)"):format(what, h.jobs_shown or "shared")
