@@ -33,7 +33,7 @@ local CLOSE_LOOKS = 6 -- explanations whose history is read
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
 local SEVERAL_P = 0.05
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
-local NODE = 0.001 -- a node is slow by something that is not recorded
+local NODE = 0.0003 -- a node is slow by something that is not recorded
 local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
 local KEEP = 10 -- explanations in an answer
 
@@ -130,19 +130,27 @@ end
 
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
 
+-- How much likelier another run's time is with such a loss: it may be slow for a reason of its own, too.
+local function fit_of(one, most, wide, beyond)
+   one.own = one.own or 1 - UNKNOWN + UNKNOWN * odds.fit(one.e, one.y, UNKNOWN_RANGE.most, UNKNOWN_RANGE.wide,
+      UNKNOWN_RANGE.beyond)
+   return odds.fit(one.e, one.y, most, wide, beyond) / one.own
+end
+
 -- Did other runs under the same condition lose time?
 -- @param share function(run) -> what it may have lost to it, as a share; nil: not known
-local function add_runs(h, runs, share)
+-- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
+--   node and nothing of this
+local function add_runs(h, runs, share, most)
    local fits, slower, range = {}, {}, h.best.item.range
    for _, one in ipairs(runs) do
       local lost = one.e and share(one)
       if lost and lost >= SAME * h.most then
-         fits[#fits + 1] = odds.fit(one.e, one.y, math.min(lost, OTHER * h.most), range.wide, range.beyond)
+         fits[#fits + 1] = fit_of(one, math.min(lost, OTHER * h.most), range.wide, range.beyond)
          slower[#slower + 1] = one.y - math.log(one.e.median_s)
       end
    end
-   -- Where most runs have as much of it, that they were slow says something of the node and nothing of this.
-   h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits), h.rarity * h.rarity) or 1
+   h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits), most) or 1
    if #slower > 0 then
       table.sort(slower)
       h.usually = math.exp(slower[(#slower + 1) // 2])
@@ -151,10 +159,11 @@ local function add_runs(h, runs, share)
 end
 
 -- Of a node: its other runs.
-local function add_harm(h, state)
+-- @param slow what speaks for that the node was slow then
+local function add_harm(h, state, slow)
    add_runs(h, state.history(h.node), function(one)
       return share_of(h, one.row) or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
-   end)
+   end, math.max(h.rarity ^ 2, slow))
 end
 
 -- A node whose jobs were slow around this one, whatever it is.
@@ -168,7 +177,7 @@ local function unrecorded(state, node)
    end)
    local runs = 0
    for i, one in ipairs(list) do
-      log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * odds.fit(one.e, one.y, SLOW_NODE.most, SLOW_NODE.wide, 1))
+      log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * fit_of(one, SLOW_NODE.most, SLOW_NODE.wide, 1))
       if log > best then
          best, runs = log, i
       end
@@ -229,7 +238,7 @@ end
 local function add_meanwhile(h, state)
    add_runs(h, state.meanwhile(), function(one)
       return share_of(h, one.row)
-   end)
+   end, h.rarity ^ 2)
 end
 
 local function alls(state)
@@ -370,11 +379,12 @@ function why.analyse(input)
       local looked = {}
       for i = 1, state.history and math.min(CLOSE_LOOKS, #list) or 0 do
          local h = list[i]
-         if h.best then
-            add_harm(h, state)
-         end
          if not looked[h.node] then
-            looked[h.node], list[#list + 1] = true, unrecorded(state, h.node)
+            looked[h.node] = unrecorded(state, h.node)
+            list[#list + 1] = looked[h.node]
+         end
+         if h.best then
+            add_harm(h, state, looked[h.node].harm)
          end
       end
       for _, h in ipairs(several(state, list)) do
