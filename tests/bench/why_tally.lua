@@ -33,7 +33,7 @@ local function judge(case, h, name)
    for _, cause in ipairs(case.causes) do
       local here = false
       if h.where == "all" then
-         here = cause.nodes == "all"
+         here = cause.nodes == "all" or #cause.nodes >= case.size
       elseif h.where == "several" then
          here = cause.nodes ~= "all" and #cause.nodes > 1
          local hits = 0

@@ -13,7 +13,7 @@ local stats = require("syscheck.questions.why.stats")
 local conditions = {}
 
 local CANDIDATES = 8 -- nodes looked at closely per metric
-local MIN_RUNS = 5 -- like runs, to know what is normal for a job of this kind
+local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
 -- Scaled values of a metric in a run: list of { x, node, row }, and sorted numbers.
 local function scaled(item, rows)

@@ -7,6 +7,8 @@ local stats = require("syscheck.questions.why.stats")
 local expected = {}
 
 expected.MIN = 3 -- runs, to say anything
+--- Of a run whose time says nothing.
+expected.NONE = {}
 
 local DAY = 86400
 -- The MAD knows a normal distribution's scale as the standard deviation of 37 % as many values does.
@@ -119,6 +121,9 @@ end
 -- @param e from expected.of
 -- @param y log of its time
 function expected.density(e, y, shift)
+   if e == expected.NONE then
+      return 1
+   end
    local sum = 0
    for _, m in ipairs(e.modes) do
       local t = (y - shift - m.median) / m.sd

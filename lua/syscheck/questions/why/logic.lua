@@ -324,7 +324,8 @@ local function choose(out)
          best = one
       end
    end
-   if best and best.share >= why.NAMED and best.first.where ~= "nobody" and out.slow.ratio >= why.SLOW then
+   if best and best.share >= why.NAMED and best.first.where ~= "nobody"
+      and (not out.slow.ratio or out.slow.ratio >= why.SLOW) then
       -- That others were slow by it says more of this one than its own time does.
       out.slow.verdict = out.slow.verdict == "no" and "perhaps" or out.slow.verdict
       best.first.named, best.first.together = true, best.share
@@ -340,6 +341,8 @@ local function state_of(input)
    if not state.y then
       state.e = nil
    end
+   -- Without like runs its time says nothing; what other runs lost may.
+   state.e = state.e or expected.NONE
    for _, run in ipairs(input.like or {}) do
       -- Conditions under which the job ran as fast as ever are the measure.
       if not input.e or (run.elapsed_s or 0) <= why.NORMAL * input.e.median_s then
@@ -367,7 +370,7 @@ function why.analyse(input)
    for _, item in ipairs(causes.CHECK) do
       checks.of(state, item)
    end
-   local out = { slow = why.slow(state.elapsed, state.e, input.count or #(input.like or {})), elapsed_s = state.elapsed,
+   local out = { slow = why.slow(state.elapsed, input.e, input.count or #(input.like or {})), elapsed_s = state.elapsed,
       looked = state.looked }
    local list, no_one = grouped(state.nodes), {}
    for _, h in ipairs(list) do
