@@ -191,8 +191,9 @@ local function meanwhile(store, reader, known, run)
    for i = 1, math.min(MEANWHILE, #found) do
       local one = found[math.floor(1 + (i - 1) * step)]
       local other = known:of(one.key, true)
-      if other.e and other.y then
-         out[#out + 1] = { row = reader:some(one.key, one.seen, 4)[1], e = other.e, y = other.y, key = other.key }
+      local row = other.e and other.y and reader:some(one.key, one.seen, 4)[1]
+      if row then
+         out[#out + 1] = { row = row, e = other.e, y = other.y, key = other.key }
       end
    end
    return out
