@@ -30,6 +30,11 @@ local function throttled(c, duty, packages, event_s)
 end
 causes.throttled = throttled
 
+-- In a share of the time no more clock can be lost than there is.
+local function depth(duty, factor)
+   return math.min(factor, 1 / (1 - 0.6 * duty))
+end
+
 -- Time of operations that take f times as long, and who waits for it.
 local function slow_operations(c, part, factor)
    local k, class, f = c.k, c.class, 1 + (factor - 1) * c.s
@@ -67,9 +72,9 @@ causes.KINDS = K
 K.thermal = { group = "clock", often = 0.9, many = true, flaps = true, needs = bare,
    make = function(i, r, _, class)
       i.duty, i.packages = r:uniform(0.2, 1), r:chance(0.7) and 1 or class.packages
-      i.hit, i.loaded = { clock = 1 + r:log(0.08, 0.9), memory = 1 + r:log(0.005, 0.08) }, true
+      i.hit = { clock = depth(i.duty, 1 + r:log(0.08, 0.9)), memory = 1 + r:log(0.005, 0.08) }
       i.check = { gflops = 1 / i.hit.clock ^ r:uniform(0.6, 1), triad = 1 / i.hit.memory }
-      i.event_s, i.heat, i.cooling = r:log(0.1, 30), r:uniform(4, 20), r:chance(0.3)
+      i.loaded, i.event_s, i.heat, i.cooling = true, r:log(0.1, 30), r:uniform(4, 20), r:chance(0.3)
    end,
    trace = function(i, c)
       throttled(c, i.duty * c.s * c.heats * c.slack(), i.packages, i.event_s)
@@ -309,9 +314,9 @@ K.quota = { group = "quota", also = { "daemon" }, often = 0.15,
 -- In afternoons whole racks throttle a bit: mostly it costs nothing to speak of.
 K.hot_rack = { group = "clock", often = 1, needs = bare,
    make = function(i, r, s)
-      i.duty, i.packages, i.event_s = r:log(0.01, 0.4), 1, r:log(0.1, 10)
       i.harmful, i.loaded = r:chance(s.p.hot_harm), true
-      i.hit = { clock = 1 + (i.harmful and r:log(0.1, 0.45) or r:log(5e-4, 0.01)) }
+      i.duty, i.packages, i.event_s = i.harmful and r:log(0.2, 0.9) or r:log(0.01, 0.5), 1, r:log(0.1, 10)
+      i.hit = { clock = i.harmful and depth(i.duty, 1 + r:log(0.1, 0.5)) or 1 + r:log(5e-4, 0.01) }
       i.heat, i.unit, i.hot = r:uniform(3, 12), "rack", true
    end,
    trace = function(i, c)
@@ -330,7 +335,7 @@ K.hot_rack = { group = "clock", often = 1, needs = bare,
             for day = 0, s.days - 1 do
                if r:chance(0.6) then
                   local at = (day * 24 + hour + r:normal(0, 0.5)) * 3600
-                  days[#days + 1] = { from = at, to = at + r:uniform(1.5, 7) * 3600, strength = r:log(0.3, 1.5) }
+                  days[#days + 1] = { from = at, to = at + r:uniform(1.5, 8) * 3600, strength = r:log(0.5, 1.5) }
                end
             end
             if days[1] then

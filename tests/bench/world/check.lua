@@ -152,8 +152,8 @@ local function show(seed, t, s, n, bad)
    for i, g in ipairs(list) do
       text[i] = ("%s %d (%d traced)"):format(g.name, g.n, g.traced)
    end
-   print(("  slowed: %d (%.1f %% of jobs), without a trace %d; by group: %s"):format(#slow, 100 * #slow / t.jobs, unseen,
-      table.concat(text, ", ")))
+   print(("  slowed: %d (%.1f %% of jobs), without a trace %d; by group: %s"):format(#slow, 100 * #slow / t.jobs,
+      unseen, table.concat(text, ", ")))
    text = {}
    for _, size in ipairs({ "1", "2-7", "8+" }) do
       text[#text + 1] = ("%s nodes %d"):format(size, sizes[size] or 0)
@@ -176,7 +176,8 @@ local TRAITS = { "others", "requeued", "no_begin", "clock_is_off", "traffic", "e
    "innocent_mode", "innocent_tail", "innocent_none", "trait_harmless", "trait_hot_rack", "trait_shared", "suspects_15",
    "repaired", "late_epilog", "failed", "kinds_tight", "kinds_mode", "kinds_tail", "kinds_trend", "kinds_step",
    "kinds_reused", "kinds_numbered", "kinds_cross", "kinds_avx", "kinds_press", "kinds_own_io", "kinds_oversub",
-   "kinds_hog", "kinds_array", "kinds_few", "flapping", "reboots", "habit_weekly", "habit_each", "cron", "late" }
+   "kinds_hog", "kinds_array", "kinds_few", "flapping", "reboots", "habit_weekly", "habit_each", "cron",
+   "late" }
 
 local seeds = {}
 for i, text in ipairs(arg) do

@@ -262,6 +262,9 @@ function counters.seal(d, class, wall)
          values[name .. "worst_ms"] = math.min(values[name .. "worst_ms"], values[name .. "ms"])
       end
    end
+   if d.memory_traffic then
+      d.memory_traffic.bytes = math.min(d.memory_traffic.bytes, math.floor(wall * class.triad * 1.12e9))
+   end
    if d.cpu then -- /proc/stat counts ticks
       for name, value in pairs(d.cpu) do
          d.cpu[name] = value // 10 * 10

@@ -17,7 +17,8 @@ end
 
 --- How much of its heat a job brings to a node, 0 to 1.
 function effect.heats(k)
-   local load = k.power * k.cores + (k.avx and 0.3 or 0)
+   -- On a shared node others heat it, too.
+   local load = k.shared and 0.55 or k.power * k.cores + (k.avx and 0.3 or 0)
    return math.max(0, math.min(1, (load - 0.35) / 0.35))
 end
 
@@ -46,7 +47,7 @@ local function cpu_loss(k, class, list)
 end
 
 --- How much longer a job takes on a node.
--- @param list of { cause, s = strength felt }
+-- @param list of { cause, s = strength felt, is = its strength }
 -- @return 1 or more
 function effect.node(k, class, role, list)
    local time, heats = 1, effect.heats(k)
@@ -56,7 +57,11 @@ function effect.node(k, class, role, list)
          local cause = list[i].cause
          local hit = cause.hit[part]
          if hit then
-            factor = factor * (1 + (hit - 1) * list[i].s * (cause.loaded and heats or 1))
+            local felt = list[i].s * (cause.loaded and heats or 1)
+            if cause.packages and part == "clock" then -- the other packages' cores are not slower
+               felt = felt * (k.coupling + (1 - k.coupling) * cause.packages / class.packages)
+            end
+            factor = factor * (1 + (hit - 1) * felt)
          end
       end
       time = time + k.w[part] * role[part] * (factor - 1)
@@ -65,8 +70,10 @@ function effect.node(k, class, role, list)
    for i = 1, #list do
       local cause, s = list[i].cause, list[i].s
       if cause.missing then
-         local lacking = math.max(0, k.memory + cause.missing * s - 1)
-         time = time * (1 + cause.gain * 10 * lacking)
+         -- What is missing is so much for all; how a job takes it differs.
+         local is = list[i].is or s
+         local lacking = math.max(0, k.memory + cause.missing * is - 1)
+         time = time * (1 + cause.gain * 10 * lacking * s / is)
       end
       if cause.stall and k.size > 1 then
          time = time * (1 + cause.stall * s)
@@ -220,7 +227,8 @@ function effect.run(s, r, run)
    for i = 1, #entries do
       local entry = entries[i]
       felt[entry.cause] = felt[entry.cause] or s.p.feel * r:spread(0.2)
-      entry.s = entry.span.strength * felt[entry.cause]
+      entry.is = entry.span.strength
+      entry.s = entry.is * felt[entry.cause]
       for _, t in ipairs({ entry.span.from, entry.span.to }) do
          if t > run.begin and not seen[t] then
             seen[t] = true

@@ -28,7 +28,7 @@ local CLOUD = {
 
 -- Chance that a class has a source at all, by what it is.
 local HAS = {
-   intel = { throttle = 0.9, energy = 0.8, edac = 0.8, mce = 0.85, traffic = 0.6, clock = 0.93, power = 0.75,
+   intel = { throttle = 0.96, energy = 0.8, edac = 0.8, mce = 0.85, traffic = 0.6, clock = 0.93, power = 0.75,
       temperature = 0.92, cooling = 0.5 },
    amd = { throttle = 0, energy = 0.7, edac = 0.8, mce = 0.85, traffic = 0.55, clock = 0.93, power = 0,
       temperature = 0.9, cooling = 0.5 },
@@ -108,6 +108,8 @@ function hardware.classes(r, p)
    local rows = { intel = INTEL, amd = AMD, arm = ARM, cloud = CLOUD }
    for _, family in ipairs(families(r, p)) do
       local row = r:pick(rows[family])
+      row = seen[row[1]] and r:pick(rows[family]) or row
+      row = seen[row[1]] and r:pick(rows[family]) or row
       if not seen[row[1]] then
          seen[row[1]] = true
          list[#list + 1] = class_of(r, p, family, row, p.lustre, p.lacks)

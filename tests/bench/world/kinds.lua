@@ -113,7 +113,13 @@ local function loads_of(r, p, k)
    if k.shared and r:chance(p.hogs) then
       k.hog = r:pick(p.confined and { "memory", "memory", "disk" } or { "memory", "memory", "disk", "cpu" })
       k.own_io = k.hog == "disk" and { where = "disk", busy = r:uniform(0.7, 1), flight = r:log(4, 32) } or k.own_io
-      k.bandwidth = k.hog == "memory" and r:uniform(0.5, 0.95) or k.bandwidth
+      if k.hog == "memory" then
+         k.bandwidth, k.cores = r:uniform(0.5, 0.95), math.max(k.cores, 0.12)
+         for _, part in ipairs(kinds.PARTS) do
+            k.w[part] = k.w[part] * 0.3 / (1 - memory)
+         end
+         k.w.memory = 0.7
+      end
       k.threads = k.hog == "cpu" and r:uniform(0.7, 2) or nil -- of the node's CPUs
    elseif k.shared then
       k.bandwidth = math.min(0.5, k.bandwidth * math.min(1, 1.3 * k.cores))
@@ -218,7 +224,7 @@ function kinds.draw(s)
    local list, runs, total = {}, {}, 0
    while total < s.jobs do
       local k = kind_of(s, r, users, #list + 1)
-      k.runs = math.min(runs_of(r, s.p), s.jobs - total)
+      k.runs = math.min(runs_of(r, s.p), k.hog and 14 or math.huge, s.jobs - total)
       total = total + k.runs
       list[#list + 1] = k
       for _, one in ipairs(submissions(r, k, k.runs, s.days)) do

@@ -96,6 +96,7 @@ end
 function plant.one(s, r, name, kind, nodes, spans)
    local cause = { kind = name, group = kind.group, also = kind.also, nodes = nodes, spans = spans,
       unit = not nodes and "all" or #nodes > 1 and "part of a leaf" or "node" }
+   cause.hidden = kind.hidden
    kind.make(cause, r, s, nodes and s.nodes[nodes[1]].class, nodes)
    cause.trace = kind.trace
    return plant.add(s, cause)

@@ -23,7 +23,7 @@ local function floor_for(name, wall)
    return 2
 end
 
--- Adds what causes leave. A cause whose amount changes a counter by half of what it had is seen.
+-- Adds what causes leave. A cause is seen that changes a counter by more than it changes by itself.
 local function add_causes(s, r, run, node, place, d, wall, x)
    local from, to, k = run.begin, run.begin + wall, run.kind
    local by_cause, list = {}, {}
@@ -57,7 +57,8 @@ local function add_causes(s, r, run, node, place, d, wall, x)
          if values and values[name] and amount > 0 then
             local had = values[name]
             values[name] = had + amount
-            if amount > 0.5 * had + floor_for(name, wall) and not name:find("bytes") then
+            local usual = name:find("^op_") and 0.5 or 0.5 + s.p.burst
+            if amount > usual * had + floor_for(name, wall) and not name:find("bytes") then
                c.mark()
             end
          end

@@ -207,6 +207,7 @@ end
 
 secret.LIST = {}
 for name in pairs(K) do
+   K[name].hidden = true -- the truth calls it "secret": a score by kind tells nobody what it was
    secret.LIST[#secret.LIST + 1] = { name, K[name] }
 end
 table.sort(secret.LIST, function(a, b) return a[1] < b[1] end)

@@ -27,7 +27,8 @@ local function habits(r)
       io_share = r:log(0.07, 0.35), net_share = r:log(0.1, 0.5), spinning = r:uniform(0.3, 0.9),
       utilisation = r:uniform(0.3, 0.7), minutes = r:log(25, 120),
       -- machines
-      classes = r:int(1, 6), intel = r:uniform(0.3, 0.8), cloud = r:chance(0.4), lacks = r:uniform(0, 0.3),
+      classes = r:pick({ 1, 2, 3, 3, 4, 5, 6 }), intel = r:uniform(0.4, 0.85), cloud = r:chance(0.4),
+      lacks = r:uniform(0, 0.22),
       lustre = r:chance(0.8), rack = r:pick({ 16, 20, 24, 32, 36, 48 }), leaf = r:pick({ 12, 16, 18, 20, 24, 32, 40 }),
       node_name = r:pick({ "n%04d", "cn%d", "node%03d", "c%03d-hpc" }),
       shared_nodes = r:uniform(0.06, 0.22), shared_jobs = r:uniform(0.06, 0.28), hogs = r:uniform(0.03, 0.12),
@@ -42,12 +43,12 @@ local function habits(r)
       full = r:uniform(0.03, 0.25), check_error = r:uniform(0.01, 0.035), disturbed = r:log(0.002, 0.03),
       health = r:chance(0.8), passive = r:chance(0.8), enforce_limit = r:uniform(0.06, 0.15),
       -- troubles
-      harmless = r:log(0.012, 0.09), feel = r:log(0.65, 1.7), prevalence = r:log(0.5, 1.5),
+      harmless = r:log(0.012, 0.09), feel = r:log(0.65, 1.7), prevalence = r:log(0.65, 1.6),
       pairs = r:uniform(0.05, 0.25),
       flapping = r:uniform(0.1, 0.4), many_nodes = r:uniform(0.05, 0.25), stay = r:log(4, 16),
       slack = r:uniform(0.1, 0.4),
       hot_racks = r:uniform(0.05, 0.35),
-      hot_harm = r:uniform(0.15, 0.5),
+      hot_harm = r:uniform(0.25, 0.6),
    }
 end
 

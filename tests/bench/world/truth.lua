@@ -8,6 +8,10 @@ local truth = {}
 
 local NEARBY = 15 * site.DAY
 
+local function kind_of(cause)
+   return cause.hidden and "secret" or cause.kind
+end
+
 local function names_of(s, nodes)
    local list = {}
    for i, n in ipairs(nodes) do
@@ -62,7 +66,7 @@ local function causes_of(s, run)
    local list = {}
    for cause, lost in pairs(run.lost) do
       local nodes = nodes_of(s, run, cause)
-      list[#list + 1] = { group = cause.group, also = cause.also, kind = cause.kind, unit = cause.unit, lost = lost,
+      list[#list + 1] = { group = cause.group, also = cause.also, kind = kind_of(cause), unit = cause.unit, lost = lost,
          nodes = cause.nodes and names_of(s, nodes) or "all", id = cause.id,
          trace = run.traced[cause] or checks.shows(s, cause, run.nodes, run.begin, run.begin + run.seconds) }
    end
@@ -176,7 +180,7 @@ local function suspects_of(s, runs)
       for _, n in ipairs(cause.nodes or {}) do
          local slowed = by_cause[cause] and by_cause[cause][n]
          if slowed then
-            list[#list + 1] = { node = s.nodes[n].name, group = cause.group, also = cause.also, kind = cause.kind,
+            list[#list + 1] = { node = s.nodes[n].name, group = cause.group, also = cause.also, kind = kind_of(cause),
                unit = cause.unit, slowed = slowed, from = site.EPOCH + math.floor(cause.spans[1].from),
                to = site.EPOCH + math.floor(cause.spans[#cause.spans].to) }
          end
