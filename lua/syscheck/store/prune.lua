@@ -1,15 +1,13 @@
 --- Removes what is old, in small transactions with room for ingest between them.
 local uv = require("luv")
 local disk = require("syscheck.lib.files")
+local ids = require("syscheck.store.ids")
 local schema = require("syscheck.store.schema")
 
 local prune = {}
 
 local BATCH = 5000 -- rows a transaction
 local PAUSE_MS = 20
-
--- The rest of the words are few: classes, levels, accounts.
-local JOB_NAME = 2 -- word.private, see writer.lua
 
 -- @param known true: an ingest that runs may know of these rows; from the same moment it does not
 local function delete(store, known, text, ...)
@@ -78,8 +76,9 @@ function prune.before(store, before_s)
    }
    count.runs = orphans(store, "run", "end_s < ? AND NOT EXISTS (SELECT 1 FROM job_node WHERE job_node.run = run.id) "
       .. "AND NOT EXISTS (SELECT 1 FROM check_node WHERE check_node.run = run.id)", before_s)
+   -- The rest of the words are few: classes, levels, accounts.
    count.words = orphans(store, "word", "private = ? AND NOT EXISTS (SELECT 1 FROM run WHERE run.name = word.id)",
-      JOB_NAME)
+      ids.JOB_NAME)
    count.files = files(store)
    return count
 end
