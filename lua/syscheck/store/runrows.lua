@@ -1,5 +1,6 @@
 --- Table run in the batches of the writer: which run a record is of, and what its records say of a run.
 local cache = require("syscheck.store.cache")
+local elapsed = require("syscheck.store.elapsed")
 local ids = require("syscheck.store.ids")
 local runs = require("syscheck.store.runs")
 local schema = require("syscheck.store.schema")
@@ -15,7 +16,7 @@ local NUMBERS = { "restart", "array_job_id", "array_task_id", "het_job_id", "het
 local WORDS = { "user", "name", "account", "partition" }
 local PRIVATE = { user = ids.PERSON, name = ids.JOB_NAME, account = ids.PERSON }
 local COLUMNS = { "id", "cluster", "job_id", "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset",
-   "batch", "nodes", "user", "name", "account", "partition", "seen", "begin_s", "end_s" }
+   "batch", "nodes", "user", "name", "account", "partition", "seen", "begin_s", "end_s", "elapsed_s" }
 
 --- @param store opened for writing
 -- @param numbers from ids.new
@@ -60,6 +61,7 @@ local function runs_of(self, cluster, job_id)
          for i, column in ipairs(COLUMNS) do
             run[column] = row[i]
          end
+         run.was = run.seen
          list[#list + 1] = run
       end
       self.cache:put(name, list)
@@ -73,7 +75,7 @@ local function merge(self, list, run, parts)
       runs.identify(run, part)
       runs.widen(run, part, NUMBERS)
       runs.widen(run, part, WORDS)
-      run.seen, run.ended = run.seen + part.seen, nil
+      run.seen, run.was, run.ended, run.times, run.changed = run.seen + part.seen, 0, nil, nil, true
       for i, other in ipairs(list) do
          if other == part then
             table.remove(list, i)
@@ -130,8 +132,8 @@ function runrows:of(cluster, node, row)
       end
    end
    if not run then
-      run = { id = self.ids:next("run"), cluster = cluster, job_id = job.id, seen = 0, begin_s = job.begin_s,
-         end_s = job.end_s, ended = {}, new = true }
+      run = { id = self.ids:next("run"), cluster = cluster, job_id = job.id, seen = 0, was = 0, begin_s = job.begin_s,
+         end_s = job.end_s, ended = {}, times = {}, new = true }
       list[#list + 1] = run
       self.dirty[run] = true
    elseif parts and parts[1] then
@@ -159,7 +161,22 @@ function runrows:add(run, node, row)
    if run.ended then
       run.ended[node] = { id = row.id, time_s = row.time_s }
    end
+   run.times = run.seen <= elapsed.ALL and run.times or nil
+   if run.times then
+      run.times[#run.times + 1] = row.elapsed_s
+   end
+   run.changed = true
    self.dirty[run] = true
+end
+
+-- How long it took, with what this batch added.
+local function measure(self, run)
+   if run.times or elapsed.is_due(run.was, run.seen, run.nodes) then
+      local times = run.times or elapsed.read(self.store, run.id, run.seen)
+      run.times = run.seen <= elapsed.ALL and times or nil
+      run.elapsed_s = runs.elapsed(times)
+   end
+   run.was, run.changed = run.seen, nil
 end
 
 --- Writes what the batch changed, once its job records are written.
@@ -172,6 +189,9 @@ function runrows:write()
       self.store:exec("UPDATE check_node SET run = ? WHERE run = ?", to.id, from)
    end
    for run in pairs(self.dirty) do
+      if run.changed then
+         measure(self, run)
+      end
       local values, n = {}, #COLUMNS
       for i, column in ipairs(COLUMNS) do
          values[i] = run[column]

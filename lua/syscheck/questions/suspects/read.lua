@@ -11,8 +11,8 @@ local MOST_ALIKE = 100000 -- of one kind
 local LOOKED = 3 -- slow runs of a suspect that are looked at for its condition: the newest
 
 -- In the order of the index of like runs.
-local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id FROM run r
-   WHERE r.begin_s >= ? AND r.user IS NOT NULL AND r.name IS NOT NULL AND r.nodes IS NOT NULL
+local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s
+   FROM run r WHERE r.begin_s >= ? AND r.user IS NOT NULL AND r.name IS NOT NULL AND r.nodes IS NOT NULL
    ORDER BY r.user, r.name, r.nodes, r.cluster]]
 local COUNT = "SELECT count(*) FROM run r WHERE r.begin_s >= ?"
 local NODES = "SELECT j.run, j.node FROM job_node j WHERE j.run"
@@ -57,7 +57,7 @@ function data.read(store, since)
          kind, of = {}, now
       end
       if #kind < MOST_ALIKE then
-         kind[#kind + 1] = { key = t[5], begin_s = t[6], seen = t[7], job_id = t[8] }
+         kind[#kind + 1] = { key = t[5], begin_s = t[6], seen = t[7], job_id = t[8], elapsed_s = t[9] }
       end
    end
    finish(store, kind, state)

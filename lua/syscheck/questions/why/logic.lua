@@ -8,6 +8,7 @@ local causes = require("syscheck.questions.why.causes")
 local checks = require("syscheck.questions.why.checks")
 local conditions = require("syscheck.questions.why.conditions")
 local statistics = require("syscheck.lib.statistics")
+local store_runs = require("syscheck.store.runs")
 local stats = require("syscheck.questions.why.stats")
 
 local why = {}
@@ -25,18 +26,15 @@ local ELAPSED_SD = 0.01 -- like runs that agree better than 1 % do so by luck
 local KEEP = 10 -- conditions in an answer
 local ASSUMED_LOSS = 0.13 -- without like runs to compare with: the share that 1.15x has lost
 
---- A run's time: the median of its nodes', as one late epilog is not the job. Each by its own
--- clock: from the first begin to the last end would add what clocks differ by.
+--- A run's time, see runs.elapsed.
 -- @param rows list of { elapsed_s }
 -- @return seconds; nil where no node knows it
 function why.elapsed(rows)
    local values = {}
    for _, row in ipairs(rows) do
-      if type(row.elapsed_s) == "number" and row.elapsed_s > 0 then
-         values[#values + 1] = row.elapsed_s
-      end
+      values[#values + 1] = row.elapsed_s
    end
-   return statistics.median(values)
+   return store_runs.elapsed(values)
 end
 
 --- Is it slow? Ratios, so on logarithms.

@@ -37,8 +37,8 @@ local IN_BATCH = " IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
 local TIMES = "SELECT j.run, j.elapsed_s FROM job_node j WHERE j.run"
 local SHARE_OF_TIMES = TIMES .. " = ? AND (j.key & 1023) < ?"
 local OF_RUNS = ROWS .. "j.run" .. IN_BATCH
-local LIKE = "SELECT r.id, r.seen FROM run r WHERE r.user = ? AND r.name = ? AND r.nodes = ? AND r.cluster = ? "
-   .. "AND r.id "
+local LIKE = "SELECT r.id, r.seen, r.elapsed_s FROM run r WHERE r.user = ? AND r.name = ? AND r.nodes = ? "
+   .. "AND r.cluster = ? AND r.id "
 local LIKE_OLDER = LIKE .. "< ? ORDER BY r.id DESC LIMIT " .. LIKE_BEFORE
 local LIKE_NEWER = LIKE .. "> ? ORDER BY r.id LIMIT " .. LIKE_AFTER
 local SOME_RUNS = "SELECT r.id, r.seen FROM run r WHERE r.id"
@@ -85,7 +85,7 @@ local function find_like(store, key)
    local found = {}
    for _, text in ipairs({ LIKE_OLDER, LIKE_NEWER }) do
       for t in store:rows(text, run[1], run[2], run[3], run[4], key) do
-         found[#found + 1] = { key = t[1], seen = t[2] or 0 }
+         found[#found + 1] = { key = t[1], seen = t[2] or 0, elapsed_s = t[3] }
       end
    end
    return found, true
@@ -124,8 +124,9 @@ function data.each_of(store, text, keys, each)
    end)
 end
 
---- Fills in how long runs took, see why.elapsed; of large ones a share of the nodes is read.
--- @param runs list of { key, seen }, which get elapsed_s
+--- Fills in how long runs took, see why.elapsed, where an older ingest has not; of large ones a share of
+-- the nodes is read.
+-- @param runs list of { key, seen, elapsed_s of table run }, which get elapsed_s
 function data.add_elapsed(store, runs)
    local by_key, small, of = {}, {}, {}
    local function add(t)
@@ -134,9 +135,9 @@ function data.add_elapsed(store, runs)
    end
    for _, run in ipairs(runs) do
       by_key[run.key] = run
-      if run.seen <= OTHER_ROWS_OF_ONE then
+      if not run.elapsed_s and run.seen <= OTHER_ROWS_OF_ONE then
          small[#small + 1] = run.key
-      else
+      elseif not run.elapsed_s then
          for t in store:rows(SHARE_OF_TIMES, run.key, math.ceil(1024 * OTHER_ROWS_OF_ONE / run.seen)) do
             add(t)
          end
