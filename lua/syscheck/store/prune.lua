@@ -30,7 +30,7 @@ local function delete_jobs(store, edge, limit)
    local cut = ("SELECT a.run FROM job_node a WHERE a.key < %s "
       .. "AND EXISTS (SELECT 1 FROM job_node b WHERE b.run = a.run AND b.key >= %s)"):format(key, key)
    return one(store, function()
-      store:row("SELECT value FROM meta WHERE name = 'generation'" .. store.driver.LOCK)
+      store:lock()
       local list = {}
       for row in store:rows(cut, edge, limit) do
          list[row[1]] = true

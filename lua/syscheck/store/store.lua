@@ -217,6 +217,11 @@ function store:transaction(work)
    end
 end
 
+--- Keeps all other writers out until the transaction ends.
+function store:lock()
+   self:row("SELECT value FROM meta WHERE name = 'batches'" .. self.driver.LOCK)
+end
+
 --- Waits until all that was committed is on disk; only where options.lazy was asked for.
 -- Raises what fails.
 function store:settle()
