@@ -14,23 +14,25 @@ function leaves.clusters(store)
    return list
 end
 
+-- @param at epoch seconds when it was asked last, as text; nil: never
+local function is_over(at, now)
+   at = tonumber(at)
+   return not at or at > now or at + HOUR <= now
+end
+
 --- Whether Slurm may be asked for a cluster's topology: once an hour, whatever comes of it and whoever asks.
 -- @param now epoch seconds
 function leaves.is_due(store, cluster, now)
-   local asked = "SELECT value FROM meta WHERE name = ?"
-   local function due()
-      local row = store:row(asked, ASKED .. cluster)
-      local at = row and tonumber(row[1])
-      return not at or at > now or at + HOUR <= now, row ~= nil
-   end
-   return due() and store:transaction(function()
-      store:lock()
-      local still, known = due()
-      if still then
-         store:exec(known and "UPDATE meta SET value = ? WHERE name = ?"
-            or "INSERT INTO meta (value, name) VALUES (?, ?)", ("%d"):format(now), ASKED .. cluster)
+   local name = ASKED .. cluster
+   local row = store:row("SELECT value FROM meta WHERE name = ?", name)
+   return is_over(row and row[1], now) and store:transaction(function()
+      local at = store:lock()[name]
+      if is_over(at, now) then
+         store:exec(at and "UPDATE meta SET value = ? WHERE name = ?"
+            or "INSERT INTO meta (value, name) VALUES (?, ?)", ("%d"):format(now), name)
+         return true
       end
-      return still
+      return false
    end)
 end
 

@@ -47,7 +47,6 @@ function writer.new(store)
       job = job,
       check = rows.new(store, "check_node", CHECK_COLUMNS),
       loss = rows.new(store, "loss", { "key", "id", "node", "boot", "records", "bytes", "reason" }),
-      meta = "SELECT name, value FROM meta" .. driver.LOCK,
       find_check = ("SELECT %s FROM check_node WHERE node = ? AND key >= %s AND key < %s AND id = %s"):format(
          driver.KEY_OUT:format("key"), driver.KEY_IN, driver.KEY_IN, driver.ID_IN),
    }, writer)
@@ -55,10 +54,7 @@ end
 
 -- Locks out other writers, and forgets what they may have changed.
 local function lock(self)
-   local meta = {}
-   for row in self.store:rows(self.meta) do
-      meta[row[1]] = row[2]
-   end
+   local meta = self.store:lock()
    if meta.schema_version ~= tostring(schema.VERSION) then
       error(("version %s, made by a newer syscheck; this one writes %d"):format(meta.schema_version, schema.VERSION), 0)
    end
