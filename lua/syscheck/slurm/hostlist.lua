@@ -11,12 +11,12 @@ function hostlist.name(text)
 end
 
 -- "1-3,07" -> "1", "2", "3", "07"
-local function numbers(list)
+local function numbers(list, most)
    local out = {}
    for item in list:gmatch("[^,]+") do
       local from, to = item:match("^(%d+)-(%d+)$")
       if from then
-         if #from > MAX_DIGITS or #to > MAX_DIGITS or #out + tonumber(to) - tonumber(from) > MAX_HOSTS then
+         if #from > MAX_DIGITS or #to > MAX_DIGITS or #out + tonumber(to) - tonumber(from) > most then
             return nil
          end
          local format = "%0" .. #from .. "d"
@@ -34,16 +34,16 @@ end
 
 -- "r[1-2]n[1-2]" -> four names, added to `out`. The first bracket first: no more than the names there
 -- are is ever made, however many brackets follow.
-local function expand_one(text, out)
+local function expand_one(text, out, most)
    local names, count, at = { "" }, 0, 1
    while true do
       local head, list, after = text:match("^([^%[%]]*)%[([%d,-]+)%]()", at)
       if not head then
          break
       end
-      local items, more = numbers(list), {}
+      local items, more = numbers(list, most), {}
       count = count + 1
-      if not items or #items == 0 or #names * #items > MAX_HOSTS or count > MAX_BRACKETS then
+      if not items or #items == 0 or #names * #items > most or count > MAX_BRACKETS then
          return nil
       end
       for _, name in ipairs(names) do
@@ -54,7 +54,7 @@ local function expand_one(text, out)
       names, at = more, after
    end
    local tail = text:sub(at)
-   if tail:find("[%[%]]") or #out + #names > MAX_HOSTS then
+   if tail:find("[%[%]]") or #out + #names > most then
       return nil
    end
    for _, name in ipairs(names) do
@@ -64,7 +64,8 @@ local function expand_one(text, out)
 end
 
 --- A hostlist's names: "n[1-3,07],m2". nil when it is none.
-function hostlist.expand(list)
+-- @param most names, default 200,000
+function hostlist.expand(list, most)
    local out = {}
    local at, depth = 1, 0
    for i = 1, #list + 1 do
@@ -74,7 +75,7 @@ function hostlist.expand(list)
       elseif c == "]" then
          depth = depth - 1
       elseif (c == "," and depth == 0) or c == "" then
-         if i > at and not expand_one(list:sub(at, i - 1), out) then
+         if i > at and not expand_one(list:sub(at, i - 1), out, most or MAX_HOSTS) then
             return nil
          end
          at = i + 1

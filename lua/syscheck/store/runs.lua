@@ -2,6 +2,8 @@
 -- A requeued job keeps its number, so a run is known by its restart count where records
 -- have it, else by its time: the nodes of one run overlap. Numbers come again when Slurm's begin
 -- anew: what is another user's, or of another season, is another run.
+local statistics = require("syscheck.lib.statistics")
+
 local runs = {}
 
 -- Clocks of nodes differ, and a check ends before the job begins; a requeued job mostly starts
@@ -93,6 +95,18 @@ function runs.widen(run, other, names)
       end
    end
    return changed
+end
+
+--- A run's time: the median of its nodes', as one late epilog is not the job. Each by its own
+-- clock: from the first begin to the last end would add what clocks differ by.
+-- @param seconds list of its nodes' elapsed_s
+-- @return seconds; nil where no node knows it
+function runs.elapsed(seconds)
+   local values = {}
+   for _, value in ipairs(seconds) do
+      values[#values + 1] = value > 0 and value or nil
+   end
+   return statistics.median(values)
 end
 
 return runs
