@@ -8,6 +8,7 @@ local uv = require("luv")
 local data = require("syscheck.questions.why.read")
 local ingest = require("syscheck.store.ingest")
 local jobid = require("syscheck.questions.jobid")
+local leaves = require("syscheck.store.leaves")
 local store = require("syscheck.store.store")
 local tally = require("why_tally")
 local why = require("syscheck.questions.why.logic")
@@ -43,8 +44,8 @@ local function build(seed)
       end
    end)
    close()
-   if tally.add_leaves then
-      tally.add_leaves(db, truth.leaf)
+   for _, cluster in ipairs(leaves.clusters(db)) do
+      leaves.write(db, cluster, truth.leaf)
    end
    db:close()
    return path, truth, lines

@@ -27,6 +27,14 @@ local function has(nodes, node)
    return false
 end
 
+-- Whether another name for a cause is right, too.
+local function also(cause, group)
+   if type(cause.also) == "table" then
+      return has(cause.also, group) or cause.also[group] == true
+   end
+   return cause.also == group
+end
+
 -- Whether what is named is one of the causes: where, and what.
 local function judge(case, h, name)
    local where, what = false, false
@@ -45,7 +53,7 @@ local function judge(case, h, name)
          here = has(cause.nodes, name(h.node)) or (case.size == 1 and cause.nodes == "all")
       end
       where = where or here
-      what = what or here and cause.group == h.group
+      what = what or here and (cause.group == h.group or also(cause, h.group))
    end
    return where, what
 end
@@ -64,8 +72,10 @@ function tally.add(t, case, answer, name)
    if main and main.trace and case.slowdown >= 1.1 then
       local is_node = main.nodes ~= "all"
       local key = (is_node and "" or "all: ") .. (main.kind or main.group)
+      local unit = is_node and main.unit or "all"
       for _, one in ipairs({ at(t.by, key), at(t.by, "= " .. (is_node and "" or "all ") .. main.group),
-         is_node and t.all or nil, is_node and case.tight and case.like >= 16 and t.tight or nil }) do
+         at(t.by, "@ " .. tostring(unit)), at(t.by, "# like " .. (case.like < 3 and "0-2" or case.like < 8 and "3-7" or
+         case.like < 16 and "8-15" or "16+")), is_node and t.all or nil, is_node and case.tight and case.like >= 16 and t.tight or nil }) do
          one.n, one.right = one.n + 1, one.right + (what and 1 or 0)
          one.node, one.innocent = (one.node or 0) + (where and 1 or 0), (one.innocent or 0) + (innocent and 1 or 0)
          if one.said then

@@ -2,7 +2,7 @@
 -- name and node count) once.
 local expected = require("syscheck.questions.why.expected")
 local rows = require("syscheck.questions.why.rows")
-local statistics = require("syscheck.lib.statistics")
+local store_runs = require("syscheck.store.runs")
 
 local times = {}
 times.__index = times
@@ -30,11 +30,9 @@ end
 function times.elapsed(list)
    local values = {}
    for _, row in ipairs(list) do
-      if type(row.elapsed_s) == "number" and row.elapsed_s > 0 then
-         values[#values + 1] = row.elapsed_s
-      end
+      values[#values + 1] = row.elapsed_s
    end
-   return statistics.median(values)
+   return store_runs.elapsed(values)
 end
 
 --- Fills in how long runs took; of large ones a share of the nodes is read.
