@@ -13,6 +13,8 @@
 --
 --   growth(before, now, key, span) -> what a number grew by, nil where that is not known; without
 --           it, growth.plain. span = { seconds, known = they are, beside }
+--   worst   { name = name }: of a name in the delta the largest growth of one unit, under a name of its
+--           own. A parallel job waits for its slowest core, which a sum over cores does not show
 --   beside  the name in a snapshot of a second table that read returns; what it is for is the
 --           source's own matter
 --   since_new(now, key, span) -> what a unit did that the earlier snapshot does not have

@@ -49,6 +49,16 @@ function TestRecord:test_holds_every_field_where_the_list_says()
       put("/sys/fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "500000004096")
       local interrupts = files.read(prepared.root .. "/proc/interrupts")
       prepared.put("/proc/interrupts", (interrupts:gsub("THR:          3", "THR:          9")))
+      local function change(path, ...)
+         local text, n = files.read(prepared.root .. path):gsub(...)
+         lu.assertEquals(n, 1)
+         prepared.put(path, text)
+      end
+      change("/proc/stat", "(cpu7 [%d ]+) 965 2 ", "%1 965 42 ")
+      change("/proc/stat", "(cpu0 [%d ]+) 1190 3 ", "%1 1190 8 ")
+      local throttle = "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_%s"
+      put(throttle:format(0, "count"), "5000")
+      put(throttle:format(0, "total_time_ms"), "100000")
    end)
    local value = {}
    for _, field in ipairs(fields.JOB) do
@@ -63,6 +73,9 @@ function TestRecord:test_holds_every_field_where_the_list_says()
    lu.assertEquals(value.traffic_bytes, 4096)
    lu.assertEquals(value.clock_limit_mhz, 2000)
    lu.assertEquals(value.power_limit_w, 225)
+   lu.assertEquals({ value.steal_ms, value.steal_worst_ms }, { 450, 400 })
+   lu.assertEquals(value.throttle_core_worst_ms, value.throttle_core_ms) -- one core alone
+   lu.assertEquals(value.throttle_package_worst_ms, 0)
    lu.assertEquals(value.temperature_c, 88)
    lu.assertEquals(record.errors, {
       { kind = "link", unit = "mlx5_0/1", errors = 5, downed = 2 },

@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local deltas = require("syscheck.counters.deltas")
+local sources = require("syscheck.counters.sources")
 
 TestDelta = {}
 
@@ -55,6 +56,55 @@ function TestDelta:test_a_disk_is_not_busy_for_longer_than_time_goes_by()
    lu.assertNil(busy(100000, 4, 10)) -- a device that was replugged
    lu.assertNil(busy(100000, 4, 50 * 86400))
    lu.assertNil(busy(4, 100000, 50 * 86400))
+end
+
+-- ---- the worst unit ----
+
+local function steal(before, after)
+   return deltas.delta(snapshot("a", { cpu = before }), snapshot("a", { cpu = after })).cpu
+end
+
+function TestDelta:test_the_worst_unit_beside_the_sum()
+   lu.assertEquals(steal({ ["steal_ms:0"] = 100, ["steal_ms:1"] = 5, ["steal_ms:2"] = 0, iowait_ms = 7 },
+      { ["steal_ms:0"] = 120, ["steal_ms:1"] = 95, ["steal_ms:2"] = 0, iowait_ms = 9 }),
+      { steal_ms = 110, steal_worst_ms = 90, iowait_ms = 2 })
+   lu.assertEquals(steal({ ["steal_ms:0"] = 3 }, { ["steal_ms:0"] = 3 }), { steal_ms = 0, steal_worst_ms = 0 })
+   -- Of a source without any, as before.
+   lu.assertEquals(delta({ ["n:0"] = 5, ["n:1"] = 7 }, { ["n:0"] = 6, ["n:1"] = 9 }), { n = 3 })
+end
+
+function TestDelta:test_the_worst_unit_is_in_both_snapshots()
+   -- One that came, and one that went.
+   lu.assertEquals(steal({ ["steal_ms:0"] = 1, ["steal_ms:2"] = 0 }, { ["steal_ms:0"] = 4, ["steal_ms:1"] = 90000 }),
+      { steal_ms = 3, steal_worst_ms = 3 })
+   lu.assertNil(steal({ ["steal_ms:0"] = 1 }, { ["steal_ms:1"] = 90000 }))
+   -- The begin of an older syscheck has no units.
+   lu.assertEquals(steal({ steal_ms = 40, iowait_ms = 1 }, { ["steal_ms:0"] = 50, iowait_ms = 2 }), { iowait_ms = 1 })
+   -- That went back, and damage.
+   lu.assertEquals(steal({ ["steal_ms:0"] = 50, ["steal_ms:1"] = 2 }, { ["steal_ms:0"] = 1, ["steal_ms:1"] = 4 }),
+      { steal_ms = 2, steal_worst_ms = 2 })
+   lu.assertEquals(steal({ ["steal_ms:0"] = "x", ["steal_ms:1"] = 2 }, { ["steal_ms:0"] = 99, ["steal_ms:1"] = 4 }),
+      { steal_ms = 2, steal_worst_ms = 2 })
+   -- What no store takes.
+   lu.assertNil(steal({ ["steal_ms:0"] = 0 }, { ["steal_ms:0"] = 2e18 }))
+   lu.assertNil((deltas.delta(snapshot("a", { cpu = { ["steal_ms:0"] = 1 } }), snapshot("b",
+      { cpu = { ["steal_ms:0"] = 5 } }))))
+end
+
+-- Of each source that has such names they are among its fields, and none is a counter's own.
+function TestDelta:test_worst_names_are_fields()
+   local found = 0
+   for _, source in ipairs(sources) do
+      local has = {}
+      for _, field in ipairs(source.fields) do
+         has[field[1] or ""] = true
+      end
+      for of, worst in pairs(source.worst or {}) do
+         lu.assertTrue(has[of] and has[worst], source.name .. " " .. worst)
+         found = found + 1
+      end
+   end
+   lu.assertEquals(found, 3)
 end
 
 function TestDelta:test_elapsed_is_the_boot_clocks()

@@ -48,8 +48,13 @@ function TestSources:test_pressure()
 end
 
 function TestSources:test_cpu()
-   prepared.put("/proc/stat", "cpu  1 2 3 4 55 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n")
+   prepared.put("/proc/stat", "cpu  1 2 3 4 55 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 3 9 10\n"
+      .. "cpu17 1 2 3 4 5 6 7 5 9 10\nintr 8\n")
    lu.assertEquals(read("cpu"), { iowait_ms = 550, steal_ms = 80 })
+   lu.assertEquals(sources.cpu.read(machine.at(prepared.root)), { iowait_ms = 550, ["steal_ms:0"] = 30,
+      ["steal_ms:17"] = 50 })
+   prepared.put("/proc/stat", "cpu  1 2 3 4 55 6 7 8 9 10\n")
+   lu.assertEquals(read("cpu"), { iowait_ms = 550 })
 end
 
 function TestSources:test_disk_whole_devices_only()

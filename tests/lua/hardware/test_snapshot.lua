@@ -66,7 +66,7 @@ function TestMachines:test_offline_cpus()
    prepared.use("offline")
    local from = prepared.take(0)
    lu.assertEquals(prepared.totals(), { throttle = { package_count = 15, package_ms = 55, core_count = 4, core_ms = 8 },
-      machine_checks = { events = 1 } })
+      machine_checks = { events = 1 }, cpu = { iowait_ms = 600, steal_ms = 900 } })
    -- CPU 6 goes, too: its core is lost, its package speaks through CPU 3 as before.
    for cpu, packages in pairs({ [3] = "3,7", [7] = "3,7" }) do
       for _, name in ipairs({ "package_cpus_list", "die_cpus_list" }) do
@@ -75,9 +75,14 @@ function TestMachines:test_offline_cpus()
    end
    prepared.put("/sys/devices/system/cpu/online", "0-1,3-4,7\n")
    prepared.put("/sys/devices/system/cpu/cpu3/thermal_throttle/package_throttle_count", "8\n")
+   -- Its lines go; what it had stays with it, though it was the most. CPU 5 comes with a past.
+   prepared.put("/proc/stat", "cpu  8000 0 900 70000 61 0 5 210 0 0\ncpu0 0 0 0 0 0 0 0 13 0 0\n"
+      .. "cpu1 0 0 0 0 0 0 0 27 0 0\ncpu5 0 0 0 0 0 0 0 900 0 0\nintr 8123 0\n")
    local delta = deltas.delta(from, prepared.take(60))
-   lu.assertEquals(delta.throttle, { package_count = 3, package_ms = 0, core_count = 0, core_ms = 0 })
+   lu.assertEquals(delta.throttle, { package_count = 3, package_ms = 0, package_worst_ms = 0, core_count = 0,
+      core_ms = 0, core_worst_ms = 0 })
    lu.assertNil(delta.machine_checks) -- the columns of other CPUs
+   lu.assertEquals(delta.cpu, { iowait_ms = 10, steal_ms = 100, steal_worst_ms = 70 })
 end
 
 function TestMachines:test_two_infiniband_ports()
