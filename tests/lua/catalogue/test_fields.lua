@@ -54,6 +54,8 @@ function TestRecord:test_holds_every_field_where_the_list_says()
          lu.assertEquals(n, 1)
          prepared.put(path, text)
       end
+      change("/proc/schedstat", " 512345678 ", " 2512345678 ")
+      change("/proc/schedstat", " 98412345678 ", " 105412345678 ")
       change("/proc/stat", "(cpu7 [%d ]+) 965 2 ", "%1 965 42 ")
       change("/proc/stat", "(cpu0 [%d ]+) 1190 3 ", "%1 1190 8 ")
       local throttle = "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_%s"
@@ -73,6 +75,7 @@ function TestRecord:test_holds_every_field_where_the_list_says()
    lu.assertEquals(value.traffic_bytes, 4096)
    lu.assertEquals(value.clock_limit_mhz, 2000)
    lu.assertEquals(value.power_limit_w, 225)
+   lu.assertEquals({ value.sched_wait_ms, value.sched_wait_worst_ms }, { 9000, 7000 })
    lu.assertEquals({ value.steal_ms, value.steal_worst_ms }, { 450, 400 })
    lu.assertEquals(value.throttle_core_worst_ms, value.throttle_core_ms) -- one core alone
    lu.assertEquals(value.throttle_package_worst_ms, 0)

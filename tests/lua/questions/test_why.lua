@@ -373,7 +373,7 @@ end
 
 -- Whoever adds a cause to fields.lua decides here whether `why` looks at it. It does not at sums over CPUs as a
 -- time, nor at single units of what it sees as a sum.
-local RECORDED = { steal_worst_ms = 1, throttle_package_worst_ms = 1, throttle_core_worst_ms = 1 }
+local RECORDED = { sched_wait_ms = 1, steal_worst_ms = 1, throttle_package_worst_ms = 1, throttle_core_worst_ms = 1 }
 
 function TestAnswer:test_every_cause_is_known()
    local known = {}
