@@ -51,6 +51,7 @@ end
 -- @return { name = number }, or nil for none
 local function grown(source, before, now, span)
    local sum, worst = {}, source.worst or NONE
+   span.before, span.now = before, now
    for key, value in pairs(now) do
       local step
       if type(before[key]) == "number" then

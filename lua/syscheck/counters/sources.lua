@@ -12,7 +12,8 @@
 -- and, where it needs them,
 --
 --   growth(before, now, key, span) -> what a number grew by, nil where that is not known; without
---           it, growth.plain. span = { seconds, known = they are, beside }
+--           it, growth.plain; math.huge where then the sum of that name is not known, either.
+--           span = { seconds, known = they are, beside, before, now = all of this source's numbers }
 --   worst   { name = name }: of a name in the delta the largest growth of one unit, under a name of its
 --           own. A parallel job waits for its slowest core, which a sum over cores does not show
 --   beside  the name in a snapshot of a second table that read returns; what it is for is the

@@ -58,6 +58,8 @@ function TestRecord:test_holds_every_field_where_the_list_says()
       change("/proc/schedstat", " 98412345678 ", " 105412345678 ")
       change("/proc/stat", "(cpu7 [%d ]+) 965 2 ", "%1 965 42 ")
       change("/proc/stat", "(cpu0 [%d ]+) 1190 3 ", "%1 1190 8 ")
+      change("/proc/diskstats", "nvme0c0n1 96314 1203 8123412 93112 412931 98122 91238123 1293112 ",
+         "nvme0c0n1 96324 1203 8123412 93152 412936 98122 91238123 1293412 ")
       local throttle = "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_%s"
       put(throttle:format(0, "count"), "5000")
       put(throttle:format(0, "total_time_ms"), "100000")
@@ -77,6 +79,7 @@ function TestRecord:test_holds_every_field_where_the_list_says()
    lu.assertEquals(value.power_limit_w, 225)
    lu.assertEquals({ value.sched_wait_ms, value.sched_wait_worst_ms }, { 9000, 7000 })
    lu.assertEquals({ value.steal_ms, value.steal_worst_ms }, { 450, 400 })
+   lu.assertEquals({ value.disk_ops, value.disk_op_ms }, { 15, 340 })
    lu.assertEquals(value.throttle_core_worst_ms, value.throttle_core_ms) -- one core alone
    lu.assertEquals(value.throttle_package_worst_ms, 0)
    lu.assertEquals(value.temperature_c, 88)

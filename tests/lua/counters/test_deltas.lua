@@ -58,6 +58,51 @@ function TestDelta:test_a_disk_is_not_busy_for_longer_than_time_goes_by()
    lu.assertNil(busy(4, 100000, 50 * 86400))
 end
 
+-- How long operations take together is bounded by how long the disk was busy and how many can be under way.
+function TestDelta:test_operation_times_wrap_as_often_as_many_are_under_way()
+   local function disk(before, after, seconds)
+      local from, to = snapshot("a", { disk = before }), snapshot("a", { disk = after })
+      from.uptime_s, to.uptime_s = 50, seconds and 50 + seconds
+      return deltas.delta(from, to).disk or {}
+   end
+   local function times(read, write, busy, name)
+      name = name or "sda"
+      return { ["op_ms:" .. name .. "/read"] = read, ["op_ms:" .. name .. "/write"] = write,
+         ["busy_ms:" .. name] = busy }
+   end
+   lu.assertEquals(disk(times(5, 100, 7), times(12, 350, 90), 3600).op_ms, 257)
+   -- Each wraps by itself.
+   lu.assertEquals(disk(times(4294967290, 100, 7), times(4, 350, 90), 3600).op_ms, 260)
+   lu.assertEquals(disk(times(4294967290, 4294967295, 4294967000), times(4, 0, 100), 3600).op_ms, 11)
+   -- Busy for 4.5 of 30 hours is little enough, 5 may be two turns.
+   lu.assertEquals(disk(times(0, 0, 0), times(3e9, 9, 4.5 * 3600e3), 30 * 3600).op_ms, 3000000009)
+   lu.assertEquals(disk(times(3e9, 0, 0), times(2e9, 0, 4.5 * 3600e3), 30 * 3600).op_ms, 3294967296)
+   lu.assertNil(disk(times(0, 0, 0), times(3e9, 0, 5 * 3600e3), 30 * 3600).op_ms)
+   lu.assertNil(disk(times(0, 0, 0), times(3, 0, 5), 50 * 86400).op_ms) -- nor is it known how long it was busy
+   lu.assertNil(disk(times(0, 0, nil), times(3, 0, nil), nil).op_ms)
+   -- What may have wrapped leaves no sum, a disk that was replaced only its own share away.
+   local before, after = times(1, 1, 0), times(8, 1, 5 * 3600e3)
+   for key, value in pairs(times(10, 10, 10, "sdb")) do
+      before[key], after[key] = value, value + 5
+   end
+   lu.assertNil(disk(before, after, 30 * 3600).op_ms)
+   lu.assertEquals(disk(before, after, 30 * 3600).busy_ms, 5 * 3600e3 + 5)
+   for key, value in pairs(times(1000, 1000, 900000)) do
+      before[key] = value
+   end
+   for key, value in pairs(times(3, 0, 5)) do
+      after[key] = value
+   end
+   lu.assertEquals(disk(before, after, 3600), { op_ms = 10, busy_ms = 5 })
+   before["busy_ms:sda"] = "x" -- a begin from a damaged file
+   lu.assertEquals(disk(before, after, 3600), { op_ms = 10, busy_ms = 5 })
+   -- It went back though the disk was not replaced: not known.
+   before["busy_ms:sda"] = 0
+   lu.assertNil(disk(before, after, 3600).op_ms)
+   -- A device with a slash in its name.
+   lu.assertEquals(disk(times(5, 0, 7, "cciss/c0d0"), times(12, 1, 9, "cciss/c0d0"), 60), { op_ms = 8, busy_ms = 2 })
+end
+
 -- ---- the worst unit ----
 
 local function steal(before, after)

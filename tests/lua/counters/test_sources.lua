@@ -126,7 +126,11 @@ function TestSources:test_disk_whole_devices_only()
       .. "   8 1 sda1 10 0 100 0 20 0 200 0 0 777 0 0 0 0 0\n"
       .. " 259 0 nvme0n1 1 0 2 0 3 0 4 0 0 5 0\n"
       .. " 253 0 dm-0 10 0 100 0 20 0 200 0 0 777 0\n   7 0 loop0 1 1 1 1 1 1 1 1 1 1 1\nshort line\n")
-   lu.assertEquals(read("disk"), { busy_ms = 782, read_bytes = 102 * 512, written_bytes = 204 * 512 })
+   lu.assertEquals(read("disk"), { busy_ms = 782, read_bytes = 102 * 512, written_bytes = 204 * 512, ops = 34,
+      op_ms = 0 })
+   prepared.put("/proc/diskstats", "   8 0 sda 10 1 100 31 20 2 200 57 3 777 95 9 9 9 9 9 9\n")
+   lu.assertEquals(sources.disk.read(machine.at(prepared.root)), { ["busy_ms:sda"] = 777, ["read_bytes:sda"] = 51200,
+      ["written_bytes:sda"] = 102400, ["ops:sda"] = 30, ["op_ms:sda/read"] = 31, ["op_ms:sda/write"] = 57 })
 end
 
 function TestSources:test_nfs()

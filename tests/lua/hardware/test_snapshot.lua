@@ -23,7 +23,7 @@ function TestMachines:test_intel_two_sockets()
    lu.assertEquals(t.oom, { kills = 4 })
    -- nvme0n1 by its path alone; no loop, mapper or md device.
    lu.assertEquals(t.disk, { busy_ms = 412391 + 4294967290, read_bytes = (8123412 + 8) * 512,
-      written_bytes = (91238123 + 16) * 512 })
+      written_bytes = (91238123 + 16) * 512, ops = 96314 + 412931 + 1 + 2, op_ms = 93112 + 1293112 + 1 + 1 })
    -- Milliseconds of each CPU, cut.
    lu.assertEquals(t.sched, { wait_ms = 2312345 + 512 + 98412 + 0 + 1412345 + 412 + 0 + 1 })
    lu.assertNil(t.nfs)
