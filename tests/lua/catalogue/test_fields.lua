@@ -80,6 +80,7 @@ function TestRecord:test_holds_every_field_where_the_list_says()
    lu.assertEquals({ value.sched_wait_ms, value.sched_wait_worst_ms }, { 9000, 7000 })
    lu.assertEquals({ value.steal_ms, value.steal_worst_ms }, { 450, 400 })
    lu.assertEquals({ value.disk_ops, value.disk_op_ms }, { 15, 340 })
+   lu.assertEquals({ value.link_rate_gbps, value.link_ports }, { 50, 2 })
    lu.assertEquals(value.throttle_core_worst_ms, value.throttle_core_ms) -- one core alone
    lu.assertEquals(value.throttle_package_worst_ms, 0)
    lu.assertEquals(value.temperature_c, 88)
