@@ -38,15 +38,14 @@ local CGROUP = {
 --   name   column of the store's table job_node
 --   from   path in a job record; the value is a number, absent is not known. Of a counter, the
 --          row begins with its name in the delta instead
---   unit   count, ms, us, bytes, joules, mhz, celsius: of the whole job on the node
+--   unit   count, ms, us, bytes, joules, mhz, watts, celsius, gbps, ports: of the whole job on the node
 --   label  what people read
 --   cause  the group of causes it speaks for when a job was slow (questions/why/causes.lua); each_s
 --          and unless: see there
 --   work   true: what the job itself did; `why` names it where no cause explains anything
---   kind   gauge: a state, not a sum; else it is filled in: cause, a condition of the node that
---          slows its jobs; load, what the job itself did there (it differs between ranks of a
---          healthy job)
---   better "lower" or "higher", of gauges; a cause is better lower
+--   kind   gauge: a state, not a sum; cause, a condition of the node that slows its jobs (filled in where
+--          `cause` is); else load, what the job itself did there (it differs between ranks of a healthy job)
+--   better "lower" or "higher", of gauges; filled in where `cause` is: lower. Without it nodes are not compared
 --   rare   true: zero on a healthy node, so any count is an event
 fields.JOB = {}
 

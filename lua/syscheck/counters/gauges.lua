@@ -13,6 +13,10 @@ gauges.fields = {
       better = "higher" },
    { name = "temperature_c", from = "end.temperature.max_c", unit = "celsius", label = "hottest CPU sensor",
       kind = "gauge", better = "lower" },
+   { name = "link_rate_gbps", from = "end.link.rate_gbps", unit = "gbps", label = "slowest InfiniBand port's rate",
+      kind = "gauge", better = "higher" },
+   { name = "link_ports", from = "end.link.active_ports", unit = "ports", label = "InfiniBand ports in use",
+      kind = "gauge", better = "higher" },
 }
 
 local HWMON = "/sys/class/hwmon"

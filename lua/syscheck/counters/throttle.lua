@@ -14,7 +14,12 @@ throttle.fields = {
    { "package_ms", name = "throttle_package_ms", unit = "ms", label = "package throttled", cause = "clock",
       rare = true },
    { "core_ms", name = "throttle_core_ms", unit = "ms", label = "cores throttled", cause = "clock", rare = true },
+   { "package_worst_ms", name = "throttle_package_worst_ms", unit = "ms", label = "most throttled package",
+      kind = "cause" },
+   { "core_worst_ms", name = "throttle_core_worst_ms", unit = "ms", label = "most throttled core", kind = "cause" },
 }
+
+throttle.worst = { package_ms = "package_worst_ms", core_ms = "core_worst_ms" }
 
 -- The first file of each kind counts throttling; without an event there is no time.
 local KINDS = {
