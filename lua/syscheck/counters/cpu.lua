@@ -6,8 +6,9 @@ local cpu = {}
 
 cpu.fields = {
    { "iowait_ms", name = "iowait_ms", unit = "ms", label = "iowait", cause = "storage" },
-   { "steal_ms", name = "steal_ms", unit = "ms", label = "stolen by the hypervisor", cause = "daemon" },
-   { "steal_worst_ms", name = "steal_worst_ms", unit = "ms", label = "stolen from the worst CPU", kind = "cause" },
+   { "steal_ms", name = "steal_ms", unit = "ms", label = "stolen by the hypervisor", cause = "daemon",
+      unless = { "steal_worst_ms" } },
+   { "steal_worst_ms", name = "steal_worst_ms", unit = "ms", label = "stolen from the worst CPU", cause = "daemon" },
 }
 
 cpu.worst = { steal_ms = "steal_worst_ms" }
