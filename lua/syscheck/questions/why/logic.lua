@@ -35,6 +35,7 @@ local SEVERAL_P = 0.05
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
 local NODE = 0.0003 -- a node is slow by something that is not recorded
 local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
+local HARMED = 3 -- a job that was not slow is told of what cost others time, too
 local KEEP = 10 -- explanations in an answer
 
 --- Is it slow?
@@ -118,14 +119,8 @@ end
 
 -- Most a row may have lost to the condition of an explanation, as a share of its time; nil: the row does not know.
 local function share_of(h, row)
-   local most
-   for _, e in ipairs(h.evidence) do
-      if e.shows and not e.check then
-         local share = causes.share(e.item, row, e.usual)
-         most = share and math.max(most or 0, share) or most
-      end
-   end
-   return most
+   local e = h.best
+   return not e.check and causes.share(e.item, row, e.usual) or nil
 end
 
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
@@ -325,7 +320,7 @@ local function choose(out)
       end
    end
    if best and best.share >= why.NAMED and best.first.where ~= "nobody"
-      and (not out.slow.ratio or out.slow.ratio >= why.SLOW) then
+      and (not out.slow.ratio or out.slow.ratio >= why.SLOW or (best.first.harm or 1) >= HARMED) then
       -- That others were slow by it says more of this one than its own time does.
       out.slow.verdict = out.slow.verdict == "no" and "perhaps" or out.slow.verdict
       best.first.named, best.first.together = true, best.share
