@@ -151,6 +151,8 @@ causes.CHECK = items(fields.CHECK, "check", function(field)
    return field.better == "higher" and "rate" or field.unit == "%" and "share" or "duration"
 end)
 
+local TRAFFIC_COSTS = 0.6 -- of a job's time, at most
+
 -- Mean time of an operation, where there were enough to have one.
 local LEAST_OPS = 20
 local LATENCIES = {
@@ -164,6 +166,19 @@ for _, one in ipairs(LATENCIES) do
    one.each_s, one.over, one.range = SECONDS[one.unit], "sum", RANGE.sum
    causes.JOB[#causes.JOB + 1] = one
 end
+
+-- On a shared node more memory traffic than such a job has is another job's, and that may take most of the bandwidth.
+SCALES.traffic = {
+   prior = 0.3,
+   value = function(_, v, row)
+      return v > 0 and math.log(v / row.elapsed_s) or nil
+   end,
+   cost = function(_, v, usual, row)
+      return TRAFFIC_COSTS * (1 - math.exp(usual) * row.elapsed_s / v) * row.elapsed_s
+   end,
+}
+causes.JOB[#causes.JOB + 1] = { name = "traffic_bytes", group = "neighbour", kind = "traffic", scale = SCALES.traffic,
+   source = "job", unit = "bytes", label = "memory traffic", range = RANGE.value, shared = true }
 
 --- Fields without a cause of their own that these, or neighbours, are made of.
 causes.PARTS = { traffic_bytes = true, throttle_events = true }

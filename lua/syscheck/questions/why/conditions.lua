@@ -219,7 +219,14 @@ end
 --- Looks at one metric of the job's rows.
 -- @param item of causes.JOB
 function conditions.of_job(state, item)
-   local own, own_sorted = scaled(item, state.rows)
+   local rows = state.rows
+   if item.shared then
+      rows = {}
+      for _, row in ipairs(state.rows) do
+         rows[#rows + 1] = row.others and row or nil
+      end
+   end
+   local own, own_sorted = scaled(item, rows)
    if not own[1] then
       return
    elseif happened(item, state.rows) then

@@ -24,7 +24,7 @@ why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure 
 
 -- How often a node-hour has a trouble that slows a job by 5 % and more, and a slow job another reason.
 local PRIOR = { clock = 0.004, daemon = 0.004, storage = 0.004, memory = 0.003, link = 0.003, shortage = 0.002,
-   quota = 0.003 }
+   quota = 0.003, neighbour = 0.02 }
 local NODES_MOST = 0.05 -- of all nodes of a job together
 local ALL, ALL_STORAGE, SEVERAL, UNKNOWN, INPUT = 0.002, 0.01, 0.001, 0.03, 0.03
 local UNKNOWN_RANGE = { most = 0.9, wide = 30, beyond = 1 }
@@ -279,7 +279,7 @@ local function split_neighbours(state, list)
          for k, v in pairs(h) do
             copy[k] = v
          end
-         copy.through, copy.group, copy.jobs = h.group, "neighbour", shared[h.node]
+         copy.through, copy.group = h.group, "neighbour"
          copy.weight, h.weight = h.weight * NEIGHBOUR, h.weight * (1 - NEIGHBOUR)
          list[#list + 1] = copy
       end
