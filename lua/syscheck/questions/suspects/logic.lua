@@ -16,7 +16,7 @@ local MOST_FOUND = 20
 -- @param e of expected.of
 -- @param y log of its time
 function suspects.score(e, y)
-   return math.max(LEAST, math.log(1 - FELT + FELT * odds.fit(e, y, MOST, WIDE, 1)))
+   return math.max(LEAST, math.log(1 - FELT + FELT * odds.fit_of_many(e, y, MOST, WIDE, 1)))
 end
 
 -- The part of a node's runs, in order of time, with the largest sum of scores (Kadane).

@@ -26,8 +26,7 @@ why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure 
 local PRIOR = { clock = 0.004, daemon = 0.004, storage = 0.004, memory = 0.003, link = 0.003, shortage = 0.002,
    quota = 0.003, neighbour = 0.02 }
 local NODES_MOST = 0.05 -- of all nodes of a job together
-local ALL, ALL_STORAGE, SEVERAL, UNKNOWN, INPUT = 0.002, 0.01, 0.001, 0.03, 0.03
-local UNKNOWN_RANGE = { most = 0.9, wide = 30, beyond = 1 }
+local ALL, ALL_STORAGE, SEVERAL, INPUT = 0.002, 0.01, 0.001, 0.03
 local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local CLOSE_LOOKS = 6 -- explanations whose history is read
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
@@ -125,13 +124,6 @@ end
 
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
 
--- How much likelier another run's time is with such a loss: it may be slow for a reason of its own, too.
-local function fit_of(one, most, wide, beyond)
-   one.own = one.own or 1 - UNKNOWN + UNKNOWN * odds.fit(one.e, one.y, UNKNOWN_RANGE.most, UNKNOWN_RANGE.wide,
-      UNKNOWN_RANGE.beyond)
-   return odds.fit(one.e, one.y, most, wide, beyond) / one.own
-end
-
 -- Did other runs under the same condition lose time?
 -- @param share function(run) -> what it may have lost to it, as a share; nil: not known
 -- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
@@ -141,7 +133,8 @@ local function add_runs(h, runs, share, most)
    for _, one in ipairs(runs) do
       local lost = one.e and share(one)
       if lost and lost >= SAME * h.most then
-         fits[#fits + 1] = fit_of(one, math.min(lost, OTHER * h.most), range.wide, range.beyond)
+         fits[#fits + 1] = odds.fit_of_many(one.e, one.y, math.min(lost, OTHER * h.most), range.wide,
+            range.beyond)
          slower[#slower + 1] = one.y - math.log(one.e.median_s)
       end
    end
@@ -172,7 +165,8 @@ local function unrecorded(state, node)
    end)
    local runs = 0
    for i, one in ipairs(list) do
-      log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * fit_of(one, SLOW_NODE.most, SLOW_NODE.wide, 1))
+      log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * odds.fit_of_many(one.e, one.y, SLOW_NODE.most,
+         SLOW_NODE.wide, 1))
       if log > best then
          best, runs = log, i
       end
@@ -250,9 +244,9 @@ end
 
 -- Explanations that are no node's.
 local function others(state)
-   local fit = odds.fit(state.e, state.y, UNKNOWN_RANGE.most, UNKNOWN_RANGE.wide, UNKNOWN_RANGE.beyond)
+   local fit = odds.fit(state.e, state.y, odds.OWN_MOST, odds.OWN_WIDE, 1)
    local list = { { where = "nobody", group = "nothing", weight = 1, evidence = {} },
-      { where = "nobody", group = "unknown", weight = UNKNOWN * fit, fit = fit, evidence = {} } }
+      { where = "nobody", group = "unknown", weight = odds.OWN * fit, fit = fit, evidence = {} } }
    local did = work.more(state)
    local first = did[1]
    if first and first.ratio > 1 then

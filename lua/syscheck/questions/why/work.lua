@@ -30,7 +30,7 @@ function work.more(state)
          logs[#logs + 1] = v and v > 0 and math.log(v) or nil
       end
       -- What a node counts is its jobs' together.
-      local own = field.path[1] == "cgroup" or not state.rows[1].others
+      local own = field.path[1] == "cgroup" or not (state.rows[1] and state.rows[1].others)
       -- Who waits for a slow node spins meanwhile: CPU time is no work.
       if now and now > 0 and #logs >= MIN_LIKE and own and field.name ~= "cg_cpu_us" then
          out[#out + 1] = { name = field.name, label = field.label, ratio = now / math.exp(statistics.median(logs)),
