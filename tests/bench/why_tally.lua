@@ -39,7 +39,7 @@ end
 local function judge(case, h, name)
    local where, what = false, false
    for _, cause in ipairs(case.causes) do
-      local here = false
+      local here
       if h.where == "all" then
          here = cause.nodes == "all" or #cause.nodes >= case.size
       elseif h.where == "several" then
@@ -75,7 +75,8 @@ function tally.add(t, case, answer, name)
       local unit = is_node and main.unit or "all"
       for _, one in ipairs({ at(t.by, key), at(t.by, "= " .. (is_node and "" or "all ") .. main.group),
          at(t.by, "@ " .. tostring(unit)), at(t.by, "# like " .. (case.like < 3 and "0-2" or case.like < 8 and "3-7" or
-         case.like < 16 and "8-15" or "16+")), is_node and t.all or nil, is_node and case.tight and case.like >= 16 and t.tight or nil }) do
+         case.like < 16 and "8-15" or "16+")), is_node and t.all or nil,
+         is_node and case.tight and case.like >= 16 and t.tight or nil }) do
          one.n, one.right = one.n + 1, one.right + (what and 1 or 0)
          one.node, one.innocent = (one.node or 0) + (where and 1 or 0), (one.innocent or 0) + (innocent and 1 or 0)
          if one.said then
@@ -126,9 +127,9 @@ function tally.explain(case, answer, name)
          h.rarity or -1, h.fit or -1, h.harm or -1, h.runs or "-", h.most or -1, h.p or -1))
       for j = 1, math.min(3, #h.evidence) do
          local e = h.evidence[j]
-         io.stderr:write(("         %s %s (peers %.4g, like %.4g, class %.4g) p %.2g bf %.3g fit %.3g most %.2f\n"):format(
-            e.name, tostring(e.value or (e.before and e.before.value)), e.peers or -1, e.like or -1, e.class or -1,
-            e.p or -1, e.bf or -1, e.fit or -1, e.most or -1))
+         io.stderr:write(("         %s %s (peers %.4g, like %.4g, class %.4g) p %.2g bf %.3g fit %.3g most %.2f\n")
+            :format(e.name, tostring(e.value or (e.before and e.before.value)), e.peers or -1, e.like or -1,
+            e.class or -1, e.p or -1, e.bf or -1, e.fit or -1, e.most or -1))
       end
    end
 end
@@ -152,9 +153,9 @@ end
 
 function tally.print(t, label)
    local r = tally.result(t)
-   print(("%s: right %.1f %% of %d (node %.1f %%), tight %.1f %% of %d; innocent named %.1f %%; without a cause %.1f %% of %d"
-      ):format(label, r.first_place_pct, r.cases, r.node_pct, r.tight_pct, r.tight_cases, r.innocent_pct,
-      r.false_blame_pct, r.false_blame_cases))
+   print(("%s: right %.1f %% of %d (node %.1f %%), tight %.1f %% of %d; innocent named %.1f %%; "
+      .. "without a cause %.1f %% of %d"):format(label, r.first_place_pct, r.cases, r.node_pct, r.tight_pct,
+      r.tight_cases, r.innocent_pct, r.false_blame_pct, r.false_blame_cases))
    if label ~= "all seeds" then
       return
    end

@@ -103,8 +103,8 @@ local function input(nodes, elapsed, extra, likes, like_extra, history)
       end
    end
    local e = #times >= expected.MIN and of_times(times) or nil
-   return { keep = 100, rows = run(nodes, elapsed, extra).rows, like = like, others = others, checks = checks, elapsed_s = elapsed,
-      e = e, count = #times,
+   return { keep = 100, rows = run(nodes, elapsed, extra).rows, like = like, others = others, checks = checks,
+      elapsed_s = elapsed, e = e, count = #times,
       history = function(node)
          local out = {}
          for i, one in ipairs(history and history[node] or {}) do

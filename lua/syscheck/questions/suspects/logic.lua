@@ -35,13 +35,13 @@ local function spell(runs, worth)
    return best
 end
 
---- Nodes with a spell of slow runs that chance does not explain. Scores are log likelihood ratios, so that of all N places
--- where one may begin the best reaches s by chance with probability N exp(-s) at most (Karlin and Altschul
+--- Nodes with a spell of slow runs that chance does not explain. Scores are log likelihood ratios, so that of all N
+-- places where one may begin the best reaches s by chance with probability N exp(-s) at most (Karlin and Altschul
 -- 1990, lambda = 1). The worst node's slow runs are explained by it, and all is sought again, or its companions
 -- would be suspects.
 -- @param of by node: list of { score, begin_s, ratio, ... } in order of time, the same table for all nodes of a run
--- @return list of { node, runs (in the spell), slow = list of those that speak for it, from_s, to_s, score, p, cost (median
---   ratio of the spell's runs) }
+-- @return list of { node, runs (in the spell), slow = list of those that speak for it, from_s, to_s, score, p, cost
+--   (median ratio of the spell's runs) }
 function suspects.find(of)
    local explained, found, taken, places = {}, {}, {}, 0
    for _, runs in pairs(of) do
@@ -57,7 +57,8 @@ function suspects.find(of)
    while #found < MOST_FOUND do
       local worst
       for node, one in pairs(spells) do
-         if not taken[node] and (not worst or one.score > worst.score or one.score == worst.score and node < worst.node) then
+         local worse = not worst or one.score > worst.score or one.score == worst.score and node < worst.node
+         if worse and not taken[node] then
             worst = { node = node, score = one.score, from = one.from, to = one.to }
          end
       end

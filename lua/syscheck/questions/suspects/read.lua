@@ -9,7 +9,6 @@ local data = {}
 
 local MIN_RUNS = 4 -- of a kind, to know what they take
 local BLOCK = 40 -- runs of a kind, in order of time, that are each other's like runs
-local MOST_RUNS = 400000 -- the newest
 local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
 
 local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s FROM run r

@@ -36,8 +36,8 @@ function show.table(answer, color)
          c and what(c) or "nothing that was recorded" }
    end
    parts[#parts + 1] = output.table(rows, color)
-   parts[#parts + 1] = ("\nFROM, TO: begin of the first and last run; P: corrected for %d nodes and all days; IN: of the "
-      .. "clearest slow runs; a slow run\ncounts for the worst of its nodes only"):format(totals.nodes)
+   parts[#parts + 1] = ("\nFROM, TO: begin of the first and last run; P: corrected for %d nodes and all days; IN: of "
+      .. "the clearest slow runs; a slow run\ncounts for the worst of its nodes only"):format(totals.nodes)
    return table.concat(parts, "\n")
 end
 

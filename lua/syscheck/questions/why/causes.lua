@@ -121,7 +121,8 @@ SCALES.latency = {
       return v > 0 and math.log(v) or nil
    end,
    cost = function(item, v, usual, row)
-      return math.min(1, (row[item.time] or 0) * item.each_s / row.elapsed_s) * (1 - math.exp(usual) / v) * row.elapsed_s
+      local in_operations = math.min(1, (row[item.time] or 0) * item.each_s / row.elapsed_s)
+      return in_operations * (1 - math.exp(usual) / v) * row.elapsed_s
    end,
    back = math.exp,
 }

@@ -8,7 +8,6 @@ local statistics = require("syscheck.lib.statistics")
 
 local checks = {}
 
-local DAY = 86400
 local BAD = 0.01 -- share of nodes that are bad in one metric
 local BREAKS, REPAIRED = 0.001, 0.1 -- a day: a bad spell lasts ten days
 local LEVELS = { 0.05, 0.1, 0.2, 0.4, 0.8, 1.6 } -- of bad, above the usual on the metric's scale
@@ -67,7 +66,8 @@ local function filtered(list, level, sd)
       end
       last = one.days
       local good = (1 - DISTURBED) * density(one.x, sd) + DISTURBED * WIDE
-      local ill = (1 - DISTURBED) * density(one.x - level, math.sqrt(sd * sd + (LEVEL_SD * level) ^ 2)) + DISTURBED * WIDE
+      local wide = math.sqrt(sd * sd + (LEVEL_SD * level) ^ 2)
+      local ill = (1 - DISTURBED) * density(one.x - level, wide) + DISTURBED * WIDE
       bad = bad * ill / (bad * ill + (1 - bad) * good)
    end
    return last and step(bad, last) or BAD
@@ -85,8 +85,8 @@ local function nearest(list)
 end
 
 --- Looks at one metric of the nodes' checks around the job.
--- @param state { rows, each with checks = list of { when = "before" or "after", days, <name> = value }, the farthest first;
---   checks = { [class] = { [name] = list of { node, value } } }; e, y = see odds.fit; nodes (filled) }
+-- @param state { rows, each with checks = list of { when = "before" or "after", days, <name> = value }, the
+--   farthest first; checks = { [class] = { [name] = list of { node, value } } }; e, y = see odds.fit; nodes (filled) }
 -- @param item of causes.CHECK
 function checks.of(state, item)
    for _, row in ipairs(state.rows) do

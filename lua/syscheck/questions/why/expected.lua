@@ -92,8 +92,8 @@ end
 
 --- @param list of { begin_s, elapsed_s } of other runs of the kind
 -- @param begin_s of the run that is asked about
--- @return { count, median_s, low, high (shortest and longest as shares of the median), slope (of the logarithm, a day; 0
---   for none), modes = list of { median (of the logarithm), sd, df, share } }; nil for no runs
+-- @return { count, median_s, low, high (shortest and longest as shares of the median), slope (of the logarithm, a
+--   day; 0 for none), modes = list of { median (of the logarithm), sd, df, share } }; nil for no runs
 function expected.of(list, begin_s)
    local points, low, high = {}, math.huge, 0
    for i, run in ipairs(list) do

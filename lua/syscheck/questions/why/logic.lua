@@ -41,8 +41,8 @@ local KEEP = 10 -- explanations in an answer
 -- @param elapsed seconds, or nil
 -- @param e from expected.of, or nil
 -- @param count like runs there are
--- @return { count, wanted, median_s, low, high, ratio, p, verdict, lost_s, seen_from (a ratio that would be called slow),
---   slope, modes }; verdict "slow", "perhaps", "no", "unknown"
+-- @return { count, wanted, median_s, low, high, ratio, p, verdict, lost_s, seen_from (a ratio that would be called
+--   slow), slope, modes }; verdict "slow", "perhaps", "no", "unknown"
 function why.slow(elapsed, e, count)
    local out = { count = count, wanted = why.MIN_LIKE, verdict = "unknown" }
    if not e then
@@ -174,8 +174,9 @@ local function unrecorded(state, node)
    local harm = math.min(1e4, math.exp(best) / math.max(1, #list))
    local fit = odds.fit(state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
    local prior = math.min(NODES_MOST, NODE * #state.rows)
-   return { where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {}, prior = prior,
-      rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most, weight = prior * fit * harm }
+   return { where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
+      prior = prior, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most,
+      weight = prior * fit * harm }
 end
 
 -- Several nodes with the same trouble at once: a leaf's, a class's, or just these.
@@ -348,9 +349,9 @@ end
 --   others = list of { rows }: runs of anybody on nodes of the same class; checks = { [class] = { [name] = list of
 --   { node, value } } }; history = function(node) -> its other runs, list of { row, days, e, y }; meanwhile =
 --   function() -> other runs of that time, list of { e, y }; leaf = function(node) -> its leaf switch or nil }
--- @return { elapsed_s; slow = see why.slow; explanations = list, the likeliest first, of { where = "node", "only" (it has
---   no peers), "several", "all" or "nobody"; node, nodes, group, probability, rarity, fit, harm, runs (others under the
---   condition), most, named, evidence }; named = the one, or nil; work = what the job did more of; looked }
+-- @return { elapsed_s; slow = see why.slow; explanations = list, the likeliest first, of { where = "node", "only" (it
+--   has no peers), "several", "all" or "nobody"; node, nodes, group, probability, rarity, fit, harm, runs (others
+--   under the condition), most, named, evidence }; named = the one, or nil; work = what the job did more of; looked }
 function why.analyse(input)
    local state = state_of(input)
    for _, item in ipairs(causes.JOB) do
@@ -361,7 +362,7 @@ function why.analyse(input)
    end
    local out = { slow = why.slow(state.elapsed, input.e, input.count or #(input.like or {})), elapsed_s = state.elapsed,
       looked = state.looked }
-   local list, no_one = grouped(state.nodes), {}
+   local list = grouped(state.nodes)
    for _, h in ipairs(list) do
       h.prior = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows)
       weigh(h, state, state.metrics)
@@ -385,6 +386,7 @@ function why.analyse(input)
       split_neighbours(state, list)
       local of_all = alls(state)
       table.move(of_all, 1, #of_all, #list + 1, list)
+      local no_one
       no_one, out.work = others(state)
       table.move(no_one, 1, #no_one, #list + 1, list)
    end

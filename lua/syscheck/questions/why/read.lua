@@ -237,7 +237,8 @@ function data.read(store, run)
       return node and names[node]
    end
    return { rows = list, elapsed_s = time.elapsed_s, e = time.e, count = #time.like, like = like,
-      others = other_runs(store, reader, run.key, classes, not_these), checks = class_checks(store, span.end_s, classes),
+      others = other_runs(store, reader, run.key, classes, not_these),
+      checks = class_checks(store, span.end_s, classes),
       history = once(function(node)
          return data.history(reader, known, node, span)
       end),

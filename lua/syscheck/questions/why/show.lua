@@ -78,8 +78,8 @@ function show.json(answer)
       work = output.list(answer.work), conclusion = show.conclusion(answer) })
 end
 
-local CSV = { "job", "where", "node", "cause", "probability", "name", "unit", "value", "peers", "like", "class", "times",
-   "cost_s", "p", "named" }
+local CSV = { "job", "where", "node", "cause", "probability", "name", "unit", "value", "peers", "like", "class",
+   "times", "cost_s", "p", "named" }
 
 --- One line for each evidence.
 function show.csv(answer)
@@ -147,8 +147,9 @@ function show.table(answer, color)
    end
    if explain then
       parts[#parts + 1] = "\n" .. (explanations_table(answer, color, true) or "nothing to weigh")
-      parts[#parts + 1] = "\nRARITY: against chance, by how rare the values are; FIT: how much better the lost time fits; "
-         .. "HARM: by RUNS other runs\nunder the same condition; ACCOUNTS: share of the job's time that it can have cost"
+      parts[#parts + 1] = "\nRARITY: against chance, by how rare the values are; FIT: how much better the lost time "
+         .. "fits; HARM: by RUNS other runs\nunder the same condition; ACCOUNTS: share of the job's time that it can have "
+         .. "cost"
    end
    return table.concat(parts, "\n")
 end

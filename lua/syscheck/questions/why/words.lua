@@ -190,12 +190,12 @@ function words.conclusion(answer, job, name)
       local only = h.where == "only" and h.group == "storage"
          and "; it ran on one node, so whether that node is slow or what it shares, this job cannot tell" or ""
       return ("%s; %s %s (%s)%s%s"):format(first, words.sure(h.together),
-         words.explanation(h, name, job.nodes), causes.GROUPS[h.group], h.where == "all" and "; that is not one node" or "",
-         only)
+         words.explanation(h, name, job.nodes), causes.GROUPS[h.group],
+         h.where == "all" and "; that is not one node" or "", only)
    end
    local did = words.work(answer.work)
-   return ("%s; nothing that was recorded explains it (%s values looked at)%s"):format(first, words.count(answer.looked),
-      did and "; the job did more: " .. did or "")
+   return ("%s; nothing that was recorded explains it (%s values looked at)%s"):format(first,
+      words.count(answer.looked), did and "; the job did more: " .. did or "")
 end
 
 return words
