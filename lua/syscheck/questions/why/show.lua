@@ -148,8 +148,8 @@ function show.table(answer, color)
    if explain then
       parts[#parts + 1] = "\n" .. (explanations_table(answer, color, true) or "nothing to weigh")
       parts[#parts + 1] = "\nRARITY: against chance, by how rare the values are; FIT: how much better the lost time "
-         .. "fits; HARM: by RUNS other runs\nunder the same condition; ACCOUNTS: share of the job's time that it can have "
-         .. "cost"
+         .. "fits; HARM: by RUNS other runs\nunder the same condition; ACCOUNTS: share of the job's time that it "
+         .. "can have cost"
    end
    return table.concat(parts, "\n")
 end
