@@ -6,7 +6,7 @@ local tally = {}
 local BINS = { 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 1.01 } -- of the probability that is claimed
 
 function tally.new()
-   return { by = {}, innocent = {}, tight = { n = 0, right = 0 }, all = { n = 0, right = 0, node = 0, innocent = 0 },
+   return { by = {}, innocent = {}, tight = { n = 0, right = 0 }, all = { n = 0, right = 0, node = 0, innocent = 0, first = 0 },
       fine = { n = 0, innocent = 0 }, bins = {}, said = {} }
 end
 
@@ -64,6 +64,13 @@ function tally.add(t, case, answer, name)
    if h then
       where, what = judge(case, h, name)
    end
+   local first = false
+   for _, one in ipairs(answer.explanations) do
+      if one.where ~= "nobody" then
+         first = select(2, judge(case, one, name))
+         break
+      end
+   end
    local main = case.causes[1]
    for _, cause in ipairs(case.causes) do
       main = cause.share > main.share and cause or main
@@ -78,6 +85,7 @@ function tally.add(t, case, answer, name)
          case.like < 16 and "8-15" or "16+")), is_node and t.all or nil,
          is_node and case.tight and case.like >= 16 and t.tight or nil }) do
          one.n, one.right = one.n + 1, one.right + (what and 1 or 0)
+         one.first = (one.first or 0) + (first and 1 or 0)
          one.node, one.innocent = (one.node or 0) + (where and 1 or 0), (one.innocent or 0) + (innocent and 1 or 0)
          if one.said then
             local said = h and ((h.where == "all" and "all " or where and "" or "innocent ") .. h.group) or
@@ -145,21 +153,21 @@ function tally.result(t)
       bins[#bins + 1] = { from = BINS[i], n = bin.n, claimed_pct = claimed, right_pct = right }
       worst = bin.n >= 100 and math.max(worst, math.abs(claimed - right)) or worst
    end
-   return { first_place_pct = pct(t.all.right, t.all.n), node_pct = pct(t.all.node, t.all.n), cases = t.all.n,
-      tight_pct = pct(t.tight.right, t.tight.n), tight_cases = t.tight.n,
+   return { first_place_pct = pct(t.all.first, t.all.n), named_pct = pct(t.all.right, t.all.n), node_pct = pct(t.all.node, t.all.n), cases = t.all.n,
+      tight_pct = pct(t.tight.first or 0, t.tight.n), tight_cases = t.tight.n,
       innocent_pct = pct(t.all.innocent, t.all.n), false_blame_pct = pct(t.fine.innocent, t.fine.n),
       false_blame_cases = t.fine.n, calibration_worst = worst, bins = bins }
 end
 
 function tally.print(t, label)
    local r = tally.result(t)
-   print(("%s: right %.1f %% of %d (node %.1f %%), tight %.1f %% of %d; innocent named %.1f %%; "
-      .. "without a cause %.1f %% of %d"):format(label, r.first_place_pct, r.cases, r.node_pct, r.tight_pct,
+   print(("%s: first %.1f %%, named right %.1f %% of %d (node %.1f %%), tight %.1f %% of %d; innocent named %.1f %%; "
+      .. "without a cause %.1f %% of %d"):format(label, r.first_place_pct, r.named_pct, r.cases, r.node_pct, r.tight_pct,
       r.tight_cases, r.innocent_pct, r.false_blame_pct, r.false_blame_cases))
    if label ~= "all seeds" then
       return
    end
-   local rows, keys = { { "CAUSE", "CASES", "RIGHT_%", "WHERE_%", "INNOCENT_%", "SAID" } }, {}
+   local rows, keys = { { "CAUSE", "CASES", "FIRST_%", "RIGHT_%", "WHERE_%", "INNOCENT_%", "SAID" } }, {}
    for key in pairs(t.by) do
       keys[#keys + 1] = key
    end
@@ -175,7 +183,7 @@ function tally.print(t, label)
       for i, s in ipairs(said) do
          said[i] = i <= 4 and ("%s %d"):format(s.what, s.n) or nil
       end
-      rows[#rows + 1] = { key, tostring(one.n), ("%.0f"):format(pct(one.right, one.n)),
+      rows[#rows + 1] = { key, tostring(one.n), ("%.0f"):format(pct(one.first or 0, one.n)), ("%.0f"):format(pct(one.right, one.n)),
          ("%.0f"):format(pct(one.node, one.n)), ("%.1f"):format(pct(one.innocent, one.n)), table.concat(said, ", ") }
    end
    print(output.table(rows))

@@ -10,7 +10,7 @@ local checks = {}
 
 local BAD = 0.01 -- share of nodes that are bad in one metric
 local BREAKS, REPAIRED = 0.001, 0.1 -- a day: a bad spell lasts ten days
-local LEVELS = { 0.05, 0.1, 0.2, 0.4, 0.8, 1.6 } -- of bad, above the usual on the metric's scale
+local LEVELS = { 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2 } -- of bad, above the usual on the metric's scale
 local LEAST_SD = { rate = 0.01, duration = 0.02, share = 0.15 }
 local DISTURBED, WIDE = 0.02, 0.4 -- checks that say nothing, and the density of their values
 local LEVEL_SD = 0.25 -- a bad node's values differ by so much of the level

@@ -116,6 +116,37 @@ local function weigh(h, state, metrics)
    h.weight = there / (1 + there) * h.fit
 end
 
+-- Trouble of one kind shows in another's numbers, too: other work takes CPU and memory from a check's kernels, and what
+-- pages for want of memory does I/O. What explains more of what is odd is the likelier.
+local EXPLAINS = {
+   daemon = { clock = true, memory = true },
+   shortage = { storage = true },
+}
+local function carry(list)
+   local odd = {}
+   for _, h in ipairs(list) do
+      if h.best then
+         odd[h.group .. " " .. tostring(h.node)] = h
+      end
+   end
+   local worth = {}
+   for i, h in ipairs(list) do
+      worth[i] = 1
+      for group in pairs(h.best and EXPLAINS[h.group] or {}) do
+         local other = odd[group .. " " .. tostring(h.node)]
+         if other and (h.group ~= "daemon" or other.best.check) then
+            worth[i] = worth[i] * math.max(1, other.rarity)
+            h.fit = math.max(h.fit, other.fit)
+         end
+      end
+   end
+   for i, h in ipairs(list) do
+      h.rarity = h.rarity * worth[i]
+      local there = h.prior * h.rarity
+      h.weight = there / (1 + there) * h.fit
+   end
+end
+
 -- Most a row may have lost to the condition of an explanation, as a share of its time; nil: the row does not know.
 local function share_of(h, row)
    local e = h.best
@@ -367,6 +398,7 @@ function why.analyse(input)
       h.prior = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows)
       weigh(h, state, state.metrics)
    end
+   carry(list)
    if state.e then
       by_weight(list)
       local looked = {}
