@@ -33,7 +33,7 @@ local OVER = {
 --- How far below and above what a condition may cost at most a loss lies: `most / wide` to `most * beyond`.
 local RANGE = {
    unit = { wide = 20, beyond = 1.2 }, sum = { wide = 200, beyond = 1 }, mean = { wide = 200, beyond = 1 },
-   count = { wide = 300, beyond = 1 }, value = { wide = 10, beyond = 1.5 },
+   count = { wide = 300, beyond = 1 }, share = { wide = 300, beyond = 1 }, value = { wide = 10, beyond = 1.5 },
 }
 
 -- Scales on which values are compared: higher is worse, a difference is a ratio.
@@ -63,22 +63,18 @@ SCALES.time = {
 }
 SCALES.count = SCALES.time
 
--- The mean share of time, in percent, that the system took from a core. A job that waits for
--- its slowest core loses more than the mean.
-local SLOWEST_CORE = 4
+-- The mean share of time, in percent, that the system took from a core. All of it may have been one's, which the others
+-- then waited for.
 SCALES.share = {
    prior = 0.5,
-   value = function(_, v)
-      return math.log(SLOWEST_CORE * v / 100 + FLOOR)
-   end,
-   cost = function(_, v, usual, row)
-      return math.min(1, SLOWEST_CORE * v / 100 - math.exp(usual) + FLOOR) * row.elapsed_s
+   value = function(_, v, row)
+      return math.log(row.cores * v / 100 + FLOOR)
    end,
    lost = function(usual, level)
-      return math.exp(usual + level) - math.exp(usual)
+      return math.min(1, math.exp(usual + level) - math.exp(usual))
    end,
-   back = function(x)
-      return 100 * math.max(0, math.exp(x) - FLOOR) / SLOWEST_CORE
+   back = function(x, cores)
+      return 100 * math.max(0, math.exp(x) - FLOOR) / cores
    end,
 }
 
@@ -209,7 +205,7 @@ function causes.cores(class)
 end
 
 --- A value on its scale; nil where there is none.
--- @param row { elapsed_s, cores }; not of a check
+-- @param row { elapsed_s (not of a check), cores }
 function causes.scaled(item, v, row)
    local usable = type(v) == "number" and v >= 0 and v < math.huge
       and (item.source == "check" or (type(row.elapsed_s) == "number" and row.elapsed_s > 0))

@@ -26,14 +26,14 @@ local function density(x, sd)
 end
 
 -- Usual value and spread of a class on a metric's scale, without one node.
-local function usual_of(state, item, class, node)
+local function usual_of(state, item, class, node, cores)
    local key = item.name .. " " .. class
    state.usual = state.usual or {}
    local list = state.usual[key]
    if not list then
       list = {}
       for _, one in ipairs(state.checks[class] and state.checks[class][item.name] or {}) do
-         local x = causes.scaled(item, one.value)
+         local x = causes.scaled(item, one.value, { cores = cores })
          list[#list + 1] = x and { x = x, node = one.node } or nil
       end
       state.usual[key] = list
@@ -92,10 +92,10 @@ function checks.of(state, item)
    for _, row in ipairs(state.rows) do
       local sides, usual, sd = { before = {}, after = {} }, nil, nil
       if row.class and row.checks and row.checks[1] then
-         usual, sd = usual_of(state, item, row.class, row.node)
+         usual, sd = usual_of(state, item, row.class, row.node, row.cores)
       end
       for _, check in ipairs(usual and row.checks or {}) do
-         local x = causes.scaled(item, check[item.name])
+         local x = causes.scaled(item, check[item.name], row)
          if x then
             table.insert(sides[check.when], { x = x - usual, days = check.days, value = check[item.name] })
          end
@@ -116,7 +116,7 @@ function checks.of(state, item)
          state.nodes[#state.nodes + 1] = { where = #state.rows > 1 and "node" or "only", node = row.node, item = item,
             check = true, bf = math.max(ACQUITS, bf), fit = fits / sum, shows = bf >= SHOWS,
             most = best.most, before = nearest(sides.before), after = nearest(sides.after),
-            class = item.scale.back(usual), times = math.exp(best.level) }
+            class = item.scale.back(usual, row.cores), times = math.exp(best.level) }
       end
    end
 end

@@ -182,10 +182,13 @@ local function add_job(state, item, own_sorted, back)
       list[i] = { x = x - usual, node = i }
    end
    local value = conditions.typical(item, state.rows, state.elapsed)
+   local row = { elapsed_s = state.elapsed, cores = state.rows[1].cores }
+   if item.time then
+      row[item.time] = conditions.typical({ name = item.time, kind = "time" }, state.rows, state.elapsed)
+   end
    state.jobs[#state.jobs + 1] = { where = "all", item = item, value = value, elapsed_s = state.elapsed,
       p = reference.p(level - usual, reference.of(list), nil, item.scale.prior), compared = #list,
-      times = math.exp(level - usual), usual = usual, cost_s = item.scale.cost(item, value, usual,
-         { elapsed_s = state.elapsed, cores = state.rows[1].cores }) }
+      times = math.exp(level - usual), usual = usual, cost_s = item.scale.cost(item, value, usual, row) }
 end
 
 -- Whether it happened in a run. @return bool; whether the run has the metric

@@ -35,6 +35,8 @@ local ALIKE = 0.3 -- values whose fit is less than such a share of the best one'
 local NODE = 0.0003 -- a node is slow by something that is not recorded
 local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
 local HARMED = 3 -- a job that was not slow is told of what cost others time, too
+local PLACES = 3 -- least runs, and like runs of each, to know a place among them
+local ACQUITS = 0.5 -- a condition that all would have had, and had not
 local KEEP = 10 -- explanations in an answer
 
 --- Is it slow?
@@ -246,17 +248,47 @@ local function several(state, list)
             first = h.fit > first.fit and h or first
          end
          local p = stats.binomial(#members, math.max(of, #members), SEVERAL_P)
+         -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides.
+         local besides = SEVERAL * odds.rarity(p)
          out[#out + 1] = { where = "several", nodes = nodes, leaf = one_leaf or nil, of = of, group = group,
             evidence = first.evidence, best = first.best, most = first.most, fit = first.fit, p = p,
-            rarity = odds.rarity(p) * first.rarity, prior = SEVERAL, harm = first.harm,
-            weight = SEVERAL * odds.rarity(p) * first.rarity * first.fit * (first.harm or 1) }
+            rarity = odds.rarity(p), prior = SEVERAL, harm = first.harm,
+            weight = besides / (1 + besides) * first.weight }
       end
    end
    return out
 end
 
--- What ran then and had as much of it: was it slow, too?
+-- P that what ran then had as much of a condition for its kind as it had (its place among its like runs: uniform, were
+-- nothing wrong; the mean of several is nearly normal).
+local function p_meanwhile(state, item)
+   local sum, n = 0, 0
+   for _, one in ipairs(state.meanwhile()) do
+      local x, above, of = causes.scaled(item, one.row[item.name], one.row), 0.5, 0
+      for _, row in ipairs(x and one.like or {}) do
+         local y = causes.scaled(item, row[item.name], row)
+         of = of + (y and 1 or 0)
+         above = above + (y and (y > x and 1 or y == x and 0.5 or 0) or 0)
+      end
+      if of >= PLACES then
+         sum, n = sum + above / (of + 1), n + 1
+      end
+   end
+   return n >= PLACES and stats.student((0.5 - sum / n) * math.sqrt(12 * n), 1e6) or nil
+end
+
+-- What ran then and had as much of it: was it slow, too? And had it more of it than its kind?
 local function add_meanwhile(h, state)
+   local ps = {}
+   for _, e in ipairs(h.evidence) do
+      ps[#ps + 1] = e.shows and p_meanwhile(state, e.item) or nil
+   end
+   if #ps > 0 then
+      h.p_meanwhile = stats.together(ps, #ps)
+      h.rarity = h.rarity * math.max(ACQUITS, odds.rarity(h.p_meanwhile) * (h.p_meanwhile > 0.3 and ACQUITS or 1))
+      local there = h.prior * h.rarity
+      h.weight = there / (1 + there) * h.fit
+   end
    add_runs(h, state.meanwhile(), function(one)
       return share_of(h, one.row)
    end, h.rarity ^ 2)

@@ -16,6 +16,7 @@ local CHECK_DAYS, CHECKS_LOOKED, CHECKS_EACH = 15, 200, 6 -- of a node, before a
 local CLASS_WINDOWS, CLASS_ROWS, CLASS_DAYS = 12, 120, 30
 local HISTORY_DAYS, HISTORY_EACH = 15, 14 -- other runs of a node, before and after
 local MEANWHILE_SPAN, MEANWHILE = 400, 24 -- runs stored next to this one, and how many that overlap it are looked at
+local MEANWHILE_LIKE = 10 -- like runs of each, to know what is usual for it
 local DAY = 86400
 local PROLOG_S = 120 -- a check before a job is recorded after the job's begin snapshot
 
@@ -181,6 +182,26 @@ function data.history(reader, known, node, run)
    return out
 end
 
+-- A row of each of the like runs that are nearest to one.
+local function one_of_each(reader, run)
+   local near = {}
+   for _, one in ipairs(run.like) do
+      near[#near + 1] = one.seen <= OTHER_ROWS_OF_ONE and one or nil
+   end
+   table.sort(near, function(a, b)
+      local da, db = math.abs(a.key - run.key), math.abs(b.key - run.key)
+      return da < db or (da == db and a.key < b.key)
+   end)
+   local keys, out = {}, {}
+   for i = 1, math.min(MEANWHILE_LIKE, #near) do
+      keys[i] = near[i].key
+   end
+   for _, found in pairs(reader:of_runs(keys)) do
+      out[#out + 1] = found[1]
+   end
+   return out
+end
+
 -- Other runs that overlapped a job in time.
 local function meanwhile(store, reader, known, run)
    local out, found = {}, {}
@@ -193,7 +214,7 @@ local function meanwhile(store, reader, known, run)
       local other = known:of(one.key, true)
       local row = other.e and other.y and reader:some(one.key, one.seen, 4)[1]
       if row then
-         out[#out + 1] = { row = row, e = other.e, y = other.y, key = other.key }
+         out[#out + 1] = { row = row, e = other.e, y = other.y, key = other.key, like = one_of_each(reader, other) }
       end
    end
    return out
