@@ -33,7 +33,7 @@ local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a shar
 local SEVERAL_P = 0.05
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
 local NODE = 0.0003 -- a node is slow by something that is not recorded
-local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
+local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6, says = 1000 }
 local HARMED = 3 -- a job that was not slow is told of what cost others time, too
 local PLACES = 3 -- least runs, and like runs of each, to know a place among them
 local ACQUITS = 0.5 -- a condition that all would have had, and had not
@@ -118,34 +118,57 @@ local function weigh(h, state, metrics)
    h.weight = there / (1 + there) * h.fit
 end
 
--- Trouble of one kind shows in another's numbers, too: other work takes CPU and memory from a check's kernels, and what
--- pages for want of memory does I/O. What explains more of what is odd is the likelier.
-local EXPLAINS = {
-   daemon = { clock = true, memory = true },
-   shortage = { storage = true },
-}
-local function carry(list)
-   local odd = {}
+-- Trouble of one kind shows in another's numbers, too: other work takes CPU and memory from a check's kernels, what
+-- pages for want of memory does I/O, and each corrected error interrupts its core. What explains more of what is odd is
+-- the likelier.
+local EXPLAINS = { daemon = { "clock", "memory" }, shortage = { "storage" }, memory = { "daemon" } }
+local function explains(h, other)
+   return h.best and other and other.best and (h.group == "shortage" or other.best.check)
+      and not (h.group == "memory" and h.best.check)
+end
+
+-- @return function(h) -> list of the explanations of its node that it explains, too
+local function by_node(list)
+   local of = {}
    for _, h in ipairs(list) do
-      if h.best then
-         odd[h.group .. " " .. tostring(h.node)] = h
-      end
+      of[h.group .. " " .. tostring(h.node)] = h
    end
+   return function(h)
+      local out = {}
+      for _, group in ipairs(EXPLAINS[h.group] or {}) do
+         local other = of[group .. " " .. tostring(h.node)]
+         out[#out + 1] = explains(h, other) and other or nil
+      end
+      return out
+   end
+end
+
+local function carry(list, explained)
    local worth = {}
    for i, h in ipairs(list) do
       worth[i] = 1
-      for group in pairs(h.best and EXPLAINS[h.group] or {}) do
-         local other = odd[group .. " " .. tostring(h.node)]
-         if other and (h.group ~= "daemon" or other.best.check) then
-            worth[i] = worth[i] * math.max(1, other.rarity)
-            h.fit = math.max(h.fit, other.fit)
-         end
+      for _, other in ipairs(explained(h)) do
+         worth[i] = worth[i] * math.max(1, other.rarity)
       end
    end
    for i, h in ipairs(list) do
+      for _, other in ipairs(explained(h)) do
+         h.fit = math.max(h.fit, other.fit)
+      end
       h.rarity = h.rarity * worth[i]
       local there = h.prior * h.rarity
       h.weight = there / (1 + there) * h.fit
+   end
+end
+
+-- What others' runs say of what it explains they say of it.
+local function carry_harm(list, explained)
+   for _, h in ipairs(list) do
+      for _, other in ipairs(explained(h)) do
+         if h.harm and (other.harm or 0) > h.harm then
+            h.weight, h.harm, h.runs = h.weight * other.harm / h.harm, other.harm, other.runs
+         end
+      end
    end
 end
 
@@ -204,7 +227,7 @@ local function unrecorded(state, node)
          best, runs = log, i
       end
    end
-   local harm = math.min(1e4, math.exp(best) / math.max(1, #list))
+   local harm = math.min(SLOW_NODE.says, math.exp(best) / math.max(1, #list))
    local fit = odds.fit(state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
    local prior = math.min(NODES_MOST, NODE * #state.rows)
    return { where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
@@ -430,7 +453,8 @@ function why.analyse(input)
       h.prior = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows)
       weigh(h, state, state.metrics)
    end
-   carry(list)
+   local explained = by_node(list)
+   carry(list, explained)
    if state.e then
       by_weight(list)
       local looked = {}
@@ -444,6 +468,7 @@ function why.analyse(input)
             add_harm(h, state, looked[h.node].harm)
          end
       end
+      carry_harm(list, explained)
       for _, h in ipairs(several(state, list)) do
          list[#list + 1] = h
       end
