@@ -113,6 +113,7 @@ function tally.add(t, case, answer, name)
    end
    local show = os.getenv("SHOW")
    if show and main and main.trace and case.slowdown >= 1.1 and not what and (show == "1" or show == main.group)
+      or show == "first" and main and main.trace and case.slowdown >= 1.1 and not first
       or show == "innocent" and innocent then
       tally.explain(case, answer, name)
    end

@@ -12,7 +12,7 @@ local link = {}
 link.fields = {
    { "errors", name = "link_errors", unit = "count", label = "InfiniBand link errors", cause = "link", each_s = 1,
       rare = true },
-   { "downed", name = "link_downed", unit = "count", label = "InfiniBand link went down", cause = "link", each_s = 60,
+   { "downed", name = "link_downed", unit = "count", label = "InfiniBand link went down", cause = "link", each_s = 300,
       rare = true },
 }
 

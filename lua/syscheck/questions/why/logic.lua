@@ -96,17 +96,18 @@ local function weigh(h, state, metrics)
       end
    end
    h.best, h.rarity, h.fit, h.most = best, 1, best and best.fit or 1, best and best.most or 0
+   h.checked = 1 -- what checks say of it
    local ps = {}
    for _, e in ipairs(h.evidence) do
       if best and e.fit >= ALIKE * best.fit then
          ps[#ps + 1] = e.p
-         h.rarity = h.rarity * (e.bf or 1)
+         h.checked = h.checked * (e.bf or 1)
       elseif e.check then
-         h.rarity = h.rarity * math.min(1, e.bf)
+         h.checked = h.checked * math.min(1, e.bf)
       end
    end
    h.p = #ps > 0 and stats.together(ps, math.max(#ps, metrics[h.group] or 1)) or nil
-   h.rarity = h.rarity * (h.p and odds.rarity(h.p) or 1)
+   h.rarity = h.checked * (h.p and odds.rarity(h.p) or 1)
    table.sort(h.evidence, function(x, y)
       if x.shows ~= y.shows then
          return x.shows
@@ -148,7 +149,7 @@ local function carry(list, explained)
    for i, h in ipairs(list) do
       worth[i] = 1
       for _, other in ipairs(explained(h)) do
-         worth[i] = worth[i] * math.max(1, other.rarity)
+         worth[i] = worth[i] * math.max(1, h.group == "shortage" and other.rarity or other.checked)
       end
    end
    for i, h in ipairs(list) do
