@@ -347,16 +347,22 @@ local function others(state)
 end
 
 -- Somebody else's job on a shared node, where the trouble may be that job's.
-local NEIGHBOUR = 0.6
+local NEIGHBOUR, UNSEEN = 0.6, 0.03
 local SHARED = { daemon = true, storage = true, memory = true, shortage = true, clock = true }
 local function split_neighbours(state, list)
    local shared = {}
    for _, row in ipairs(state.rows) do
       shared[row.node] = row.others and row.others[1] and row.others or nil
    end
+   -- What it takes is not always counted (memory's bandwidth, caches).
+   for node in pairs(shared) do
+      local fit = odds.fit(state.e, state.y, odds.OWN_MOST, odds.OWN_WIDE, 1)
+      list[#list + 1] = { where = #state.rows > 1 and "node" or "only", node = node, group = "neighbour", evidence = {},
+         prior = UNSEEN, rarity = 1, fit = fit, most = odds.OWN_MOST, weight = UNSEEN / #state.rows * fit }
+   end
    for i = 1, #list do
       local h = list[i]
-      if h.node and shared[h.node] and SHARED[h.group] and not (h.best and h.best.check) then
+      if h.node and h.group ~= "neighbour" and shared[h.node] and SHARED[h.group] and not (h.best and h.best.check) then
          local copy = {}
          for k, v in pairs(h) do
             copy[k] = v
