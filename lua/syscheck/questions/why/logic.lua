@@ -27,6 +27,7 @@ local PRIOR = { clock = 0.004, daemon = 0.004, storage = 0.004, memory = 0.003, 
    quota = 0.003, neighbour = 0.02 }
 local NODES_MOST = 0.05 -- of all nodes of a job together
 local ALL, ALL_STORAGE, SEVERAL, INPUT = 0.002, 0.01, 0.001, 0.03
+local NOTHING = 0.6 -- that nobody is to blame, of a job that somebody asks about
 local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local CLOSE_LOOKS = 6 -- explanations whose history is read
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
@@ -333,8 +334,8 @@ end
 -- Explanations that are no node's.
 local function others(state)
    local fit = odds.fit(state.e, state.y, odds.OWN_MOST, odds.OWN_WIDE, 1)
-   local list = { { where = "nobody", group = "nothing", weight = 1, evidence = {} },
-      { where = "nobody", group = "unknown", weight = odds.OWN * fit, fit = fit, evidence = {} } }
+   local list = { { where = "nobody", group = "nothing", weight = NOTHING, evidence = {} },
+      { where = "nobody", group = "unknown", weight = NOTHING * odds.OWN * fit, fit = fit, evidence = {} } }
    local did = work.more(state)
    local first = did[1]
    if first and first.ratio > 1 then
