@@ -33,7 +33,7 @@ local function usual_of(state, item, class, node, cores)
    if not list then
       list = {}
       for _, one in ipairs(state.checks[class] and state.checks[class][item.name] or {}) do
-         local x = causes.scaled(item, one.value, { cores = cores })
+         local x = causes.scaled(item, one.value, { cores = cores or 1 })
          list[#list + 1] = x and { x = x, node = one.node } or nil
       end
       state.usual[key] = list
@@ -95,7 +95,7 @@ function checks.of(state, item)
          usual, sd = usual_of(state, item, row.class, row.node, row.cores)
       end
       for _, check in ipairs(usual and row.checks or {}) do
-         local x = causes.scaled(item, check[item.name], row)
+         local x = causes.scaled(item, check[item.name], { cores = row.cores or 1 })
          if x then
             table.insert(sides[check.when], { x = x - usual, days = check.days, value = check[item.name] })
          end
@@ -116,7 +116,7 @@ function checks.of(state, item)
          state.nodes[#state.nodes + 1] = { where = #state.rows > 1 and "node" or "only", node = row.node, item = item,
             check = true, bf = math.max(ACQUITS, bf), fit = fits / sum, shows = bf >= SHOWS,
             most = best.most, before = nearest(sides.before), after = nearest(sides.after),
-            class = item.scale.back(usual, row.cores), times = math.exp(best.level) }
+            class = item.scale.back(usual, row.cores or 1), times = math.exp(best.level) }
       end
    end
 end

@@ -168,8 +168,7 @@ end
 
 -- All nodes together, against like runs.
 local function add_job(state, item, own_sorted, back)
-   -- Of one node alone the condition of all can only be of what all share.
-   if #back.medians < MIN_RUNS or (#own_sorted < 2 and item.group ~= "storage") then
+   if #own_sorted < 2 or #back.medians < MIN_RUNS then
       return
    end
    conditions.looked_at(state.job_metrics, item)
@@ -247,7 +246,7 @@ function conditions.of_job(state, item)
    if any then
       conditions.looked_at(state.metrics, item)
       state.looked = state.looked + #own
-      if runs >= MIN_RUNS and (#own > 1 or item.group == "storage") then
+      if #own > 1 and runs >= MIN_RUNS then
          conditions.looked_at(state.job_metrics, item)
          state.looked = state.looked + 1
       end

@@ -275,10 +275,14 @@ local function several(state, list)
          local p = stats.binomial(#members, math.max(of, #members), SEVERAL_P)
          -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides.
          local besides = SEVERAL * odds.rarity(p)
+         -- Then each of them is an explanation of its own the less.
+         local share, weight = besides / (1 + besides), 0
+         for _, h in ipairs(members) do
+            weight, h.weight = weight + share * h.weight, (1 - share) * h.weight
+         end
          out[#out + 1] = { where = "several", nodes = nodes, leaf = one_leaf or nil, of = of, group = group,
             evidence = first.evidence, best = first.best, most = first.most, fit = first.fit, p = p,
-            rarity = odds.rarity(p), prior = SEVERAL, harm = first.harm,
-            weight = besides / (1 + besides) * first.weight }
+            rarity = odds.rarity(p), prior = SEVERAL, harm = first.harm, weight = weight }
       end
    end
    return out
@@ -329,6 +333,17 @@ local function alls(state)
       end
    end
    return list
+end
+
+-- A job of one node cannot tell slow storage of its own from what all share; others that ran then may.
+local function add_shared(state, list)
+   for _, h in ipairs(list) do
+      if h.where == "only" and h.group == "storage" and h.best then
+         local all = setmetatable({ prior = ALL_STORAGE }, { __index = h })
+         add_meanwhile(all, state)
+         h.weight, h.p_meanwhile = h.weight + all.weight, all.p_meanwhile
+      end
+   end
 end
 
 -- Explanations that are no node's.
@@ -480,6 +495,7 @@ function why.analyse(input)
       for _, h in ipairs(several(state, list)) do
          list[#list + 1] = h
       end
+      add_shared(state, list)
       split_neighbours(state, list)
       local of_all = alls(state)
       table.move(of_all, 1, #of_all, #list + 1, list)
