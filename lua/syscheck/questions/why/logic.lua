@@ -26,8 +26,9 @@ why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure 
 local PRIOR = { clock = 0.004, daemon = 0.004, storage = 0.004, memory = 0.003, link = 0.003, shortage = 0.002,
    quota = 0.003, neighbour = 0.02 }
 local NODES_MOST = 0.05 -- of all nodes of a job together
-local ALL, ALL_STORAGE, SEVERAL, INPUT = 0.002, 0.01, 0.001, 0.03
-local NOTHING = 0.6 -- that nobody is to blame, of a job that somebody asks about
+local ALL, ALL_STORAGE, INPUT = 0.002, 0.01, 0.03
+local SEVERAL = 0.1 -- of troubles of a node, so many are its neighbours', too
+local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks about
 local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local CLOSE_LOOKS = 6 -- explanations whose history is read
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
