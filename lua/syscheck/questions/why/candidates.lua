@@ -1,4 +1,4 @@
---- Explanations beside those of one node's numbers: a node whose jobs were slow, several nodes, all, somebody else's job,
+--- Explanations beside those of one node's numbers: a node whose jobs were slow, several nodes, all, another job,
 -- more work, chance. Pure.
 local causes = require("syscheck.questions.why.causes")
 local odds = require("syscheck.questions.why.odds")
