@@ -89,7 +89,7 @@ fails() {
 	[[ ${lines[0]} == *"all 4 nodes: "*"(slow storage); that is not one node." ]]
 	run syscheck why 5040
 	[ "$status" -eq 0 ]
-	[[ ${lines[0]} == *": not slow (from "*" it would be called so)." ]]
+	[[ ${lines[0]} == *": not slow (from "*"x it would be)." ]]
 	run syscheck why 5090
 	[ "$status" -eq 0 ]
 	[[ ${lines[0]} == "cannot tell whether job 5090 was slow: 0 like runs, 3 are wanted; nothing "* ]]
