@@ -10,6 +10,8 @@ local ingest = require("syscheck.store.ingest")
 local jobid = require("syscheck.questions.jobid")
 local leaves = require("syscheck.store.leaves")
 local store = require("syscheck.store.store")
+local suspects = require("syscheck.questions.suspects.logic")
+local suspects_data = require("syscheck.questions.suspects.read")
 local tally = require("why_tally")
 local why = require("syscheck.questions.why.logic")
 local world = require("world.world")
@@ -85,6 +87,13 @@ for _, seed in ipairs(SEEDS) do
          tally.add(sums, case, answer, name)
       end
    end
+   local named = {}
+   for _, one in ipairs(suspects.find((suspects_data.read(db, 0)))) do
+      suspects_data.describe(db, one)
+      named[#named + 1] = one
+   end
+   tally.suspects(own, truth.suspects, named)
+   tally.suspects(sums, truth.suspects, named)
    db:close()
    if not os.getenv("KEEP") then
       os.remove(path)

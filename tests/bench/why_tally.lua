@@ -143,6 +143,31 @@ function tally.explain(case, answer, name)
    end
 end
 
+local MANY, SOME = 15, 3 -- jobs that a suspect slowed by a tenth: has to be found; is rightly one
+
+--- Which of the nodes that slowed many jobs `suspects` lists, and whether what it lists slowed any.
+function tally.suspects(t, truth, found)
+   local slowed, seen = {}, {}
+   for _, one in ipairs(truth) do
+      slowed[one.node] = math.max(slowed[one.node] or 0, one.slowed)
+   end
+   local s = t.suspects or { bad = 0, found = 0, listed = 0, right = 0, cause = 0 }
+   t.suspects = s
+   for _, one in ipairs(found) do
+      seen[one.name] = true
+      s.listed, s.right = s.listed + 1, s.right + ((slowed[one.name] or 0) >= SOME and 1 or 0)
+      local named = false
+      for _, cause in ipairs(truth) do
+         named = named or cause.node == one.name and one.condition ~= nil
+            and (cause.group == one.condition.group or also(cause, one.condition.group))
+      end
+      s.cause = s.cause + (named and 1 or 0)
+   end
+   for node, n in pairs(slowed) do
+      s.bad, s.found = s.bad + (n >= MANY and 1 or 0), s.found + (n >= MANY and seen[node] and 1 or 0)
+   end
+end
+
 local function pct(a, b)
    return b > 0 and 100 * a / b or 0
 end
@@ -157,6 +182,8 @@ function tally.result(t)
    return { first_place_pct = pct(t.all.first, t.all.n), named_pct = pct(t.all.right, t.all.n), node_pct = pct(t.all.node, t.all.n), cases = t.all.n,
       tight_pct = pct(t.tight.first or 0, t.tight.n), tight_cases = t.tight.n,
       innocent_pct = pct(t.all.innocent, t.all.n), false_blame_pct = pct(t.fine.innocent, t.fine.n),
+      suspects_recall_pct = t.suspects and pct(t.suspects.found, t.suspects.bad), suspects = t.suspects,
+      suspects_precision_pct = t.suspects and pct(t.suspects.right, t.suspects.listed),
       false_blame_cases = t.fine.n, calibration_worst = worst, bins = bins }
 end
 
@@ -165,6 +192,10 @@ function tally.print(t, label)
    print(("%s: first %.1f %%, named right %.1f %% of %d (node %.1f %%), tight %.1f %% of %d; innocent named %.1f %%; "
       .. "without a cause %.1f %% of %d"):format(label, r.first_place_pct, r.named_pct, r.cases, r.node_pct, r.tight_pct,
       r.tight_cases, r.innocent_pct, r.false_blame_pct, r.false_blame_cases))
+   if t.suspects then
+      print(("   suspects: %d of %d found, %d of %d listed are right, %d with the cause"):format(t.suspects.found,
+         t.suspects.bad, t.suspects.right, t.suspects.listed, t.suspects.cause))
+   end
    if label ~= "all seeds" then
       return
    end
