@@ -21,7 +21,7 @@ local function finish_block(list, state)
    local e = #list >= MIN_RUNS and expected.of(list, list[(#list + 1) // 2].begin_s)
    for _, run in ipairs(e and list or {}) do
       local y = math.log(run.elapsed_s) - e.slope * (run.begin_s - list[(#list + 1) // 2].begin_s) / 86400
-      run.score, run.ratio = suspects.score(e, y), math.exp(y) / e.median_s
+      run.score, run.ratio, run.e, run.y = suspects.score(e, y), math.exp(y) / e.median_s, e, y
       state.by_key[run.key] = run
       state.compared = state.compared + 1
       state.slow = state.slow + (run.ratio >= suspects.SLOW and run.score > 0 and 1 or 0)
