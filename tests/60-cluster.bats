@@ -124,7 +124,7 @@ no_node_is_drained() {
 	job=$(sbatch --parsable -w n2 -N1 --syscheck=quick -o "$BASE/out/%j" --wrap 'echo ran on $SLURM_JOB_NODELIST')
 	eventually 60 has_check "$job" n2
 	# shellcheck disable=SC2086 # two numbers
-	if [ "$(record "$job" check 'r.status' n2)" = unknown ] && others_worked $since; then
+	if [ "$(record "$job" check 'r.action' n2)" != drain ] && others_worked $since; then
 		eventually 60 job_is "$job" COMPLETED
 		no_node_is_drained
 		skip "others use this machine: the node is busy, not rated, and nothing is drained"
