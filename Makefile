@@ -137,7 +137,7 @@ fuzz-build: # what `make fuzz` and its short form in the tests run
 fuzz: setup fuzz-build ## Fuzz every parser of text that others write (30 min; FUZZ=1000000 inputs each, PARSERS="place conf")
 	$(Q)tests/fuzz/fuzz.sh $(or $(FUZZ),1000000) $(PARSERS)
 
-faults: setup ## Do 170 faults to a real Slurm; count wrong drains, missed nodes, held jobs, lost records (1 h; FAULTS="clock scancel")
+faults: setup ## Do 170 faults to a real Slurm; count wrong drains, missed nodes, held jobs, lost records (75 min; FAULTS="clock scancel")
 	$(Q)tests/setup.sh install faults
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/faults/faults.py --json $(B)/bench/faults.json --table $(B)/bench/faults.md $(FAULTS)

@@ -170,6 +170,7 @@ ahead() {
 	taskset -c "$cpu" timeout 10 "$BATS_TEST_TMPDIR/$name" -c 'while :; do :; done' 3>&- &
 	local busy=$!
 	sleep 0.2
+	# shellcheck disable=SC2016 # the inner shell's
 	run --separate-stderr bash -c 'echo $$ >"$1"; exec "$2" --seconds 1 --attribute' - "$BATS_TEST_TMPDIR/pid" "$NOISE"
 	kill "$busy"
 	measured

@@ -219,6 +219,15 @@ store_group = "nosuchgroup",\nlock = "/no/dir/lock"'
 	[[ $stderr == "syscheck: warn: $f:2: ship: "* ]]
 }
 
+@test "config check: a limit on the side where no defect is" {
+	local f=$BATS_TEST_TMPDIR/p.lua
+	printf 'return {\nlimits = {\ntriad_gbs = { max = 15 }, gflops = { min = 50 },\nlatency_ns = { min = 90 } } }\n' >"$f"
+	run -0 --separate-stderr syscheck config check --policy "$f"
+	[ "$output" = "$f: can be used, 2 warnings" ]
+	[ "${stderr_lines[0]}" = "syscheck: warn: $f:3: limits.triad_gbs.max = 15 fails nodes that are better than that; what is bad has a min" ]
+	[ "${stderr_lines[1]}" = "syscheck: warn: $f:4: limits.latency_ns.min = 90 fails nodes that are better than that; what is bad has a max" ]
+}
+
 @test "help and version name every subcommand" {
 	run syscheck --help
 	[ "$status" -eq 0 ]

@@ -1,6 +1,7 @@
 --- syscheck config check | show: is the policy good, and what of it applies where?
 local command = require("syscheck.slurm.command")
 local files = require("syscheck.lib.files")
+local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
@@ -47,6 +48,20 @@ local function complain(lines)
    return #lines > 0 and report.FAILED or 0
 end
 
+-- Limits on the side where no defect is, as a min that was typed as max: they fail what is good.
+local function upside_down(p, line_of)
+   local out = {}
+   for _, m in ipairs(metrics.LIST) do
+      local limit, side = p.limits[m.name], m.better == "higher" and "max" or m.better == "lower" and "min"
+      if limit and side and limit[side] and limit.action ~= "off" then
+         out[#out + 1] = { severity = "warn", line = line_of({ "limits", m.name }),
+            text = ("limits.%s.%s = %.14g fails nodes that are better than that; what is bad has a %s"):format(m.name,
+               side, limit[side], side == "max" and "min" or "max") }
+      end
+   end
+   return out
+end
+
 -- What is no error to a node, which does as Lua does, and not what its writer meant.
 local function check(file, p, line_of, text)
    local lines, warnings = {}, 0
@@ -54,7 +69,11 @@ local function check(file, p, line_of, text)
       lines[i] = ("%s:%d: %s is set in line %d already, and only the last one holds"):format(file, r.line,
          printable.safe(r.key), r.first)
    end
+   local list = upside_down(p, line_of)
    for _, found in ipairs(references.check(p, line_of)) do
+      list[#list + 1] = found
+   end
+   for _, found in ipairs(list) do
       local where = ("%s:%d: "):format(file, found.line or 0):gsub(":0: $", ": ")
       if found.severity == "error" then
          lines[#lines + 1] = where .. found.text

@@ -94,7 +94,7 @@ local function look_at_begin(self)
       end
    end
    jobs.check_of(begin and begin.check)
-   jobs.has_others(self, 7, BOOT)
+   jobs.other(self, 7, BOOT)
 end
 
 local function look_at_run(self)
