@@ -66,22 +66,27 @@ ahead() {
 }
 
 @test "noise: injected noise is found as a component, in its period and length, and named" {
-	local cpu
+	local cpu pid try
 	cpu=$(allowed_cpu)
-	"$INJECT" --cpu "$cpu" --period-us 20000 --length-us 1500 --seconds 20 --log "$BATS_TEST_TMPDIR/log" 2>/dev/null 3>&- &
-	local pid=$!
-	sleep 0.2
-	# shellcheck disable=SC2046
-	run --separate-stderr $(ahead) "$NOISE" --seconds 3 --attribute
-	kill "$pid"
-	wait "$pid" || true
-	measured
-	[ -s "$BATS_TEST_TMPDIR/log" ]
-	chrt -f 10 true 2>/dev/null || skip "no real-time priority: other work may hide the injected noise"
-	run get '(function() for _, c in ipairs(r.components) do
-		if math.abs(c.period_ms / 20 - 1) < 0.05 and math.abs(c.duration_us / 1500 - 1) < 0.2 then
-			return c.cpus .. " " .. tostring(c.source) .. " " .. c.text end end end)()'
-	[[ $output == "$cpu inject "*" every 20 ms on "*": inject" ]] || { echo "$output"; return 1; }
+	# The host of a virtual machine may take the CPU for as long as it likes: three tries.
+	for try in 1 2 3; do
+		"$INJECT" --cpu "$cpu" --period-us 20000 --length-us 1500 --seconds 20 --log "$BATS_TEST_TMPDIR/log" 2>/dev/null 3>&- &
+		pid=$!
+		sleep 0.2
+		# shellcheck disable=SC2046
+		run --separate-stderr $(ahead) "$NOISE" --seconds 3 --attribute
+		kill "$pid"
+		wait "$pid" || true
+		measured
+		[ -s "$BATS_TEST_TMPDIR/log" ]
+		chrt -f 10 true 2>/dev/null || skip "no real-time priority: other work may hide the injected noise"
+		echo "try $try: $output"
+		run get '(function() for _, c in ipairs(r.components) do
+			if math.abs(c.period_ms / 20 - 1) < 0.05 and math.abs(c.duration_us / 1500 - 1) < 0.2 then
+				return c.cpus .. " " .. tostring(c.source) .. " " .. c.text end end end)()'
+		[[ $output != "$cpu inject "*" every 20 ms on "*": inject" ]] || break
+	done
+	[[ $output == "$cpu inject "*" every 20 ms on "*": inject" ]]
 }
 
 @test "noise: --trace holds every detour, in order, on the raw clock, for its owner only" {
