@@ -75,6 +75,20 @@ steps() {
 	rm -r "$P/begin.keep"
 }
 
+@test "an epilog whose prolog never ran, killed when its record was written, and tried again: one record" {
+	local module=$P/share/syscheck/lua/syscheck/node/runs.lua
+	cp "$module" "$P/runs.keep"
+	sed -i '$d' "$module"
+	echo 'function runs.recorded() uv.kill(uv.os_getpid(), "sigkill") end return runs' >>"$module"
+	run epilog
+	mv "$P/runs.keep" "$module"
+	[ "$(job_records)" = 2 ]
+	[ "$(job_records r.id | uniq | wc -l)" = 1 ]
+	run epilog
+	[ "$(job_records r.id | uniq | wc -l)" = 1 ]
+	[ -z "$(ls "$STATE/begin")" ]
+}
+
 @test "a requeued job: each run has its record, what the first one left is not the second one's" {
 	run prolog SLURM_JOB_RESTART_COUNT=0
 	steps 4711 "steps 1" "step cpu_us 5"
