@@ -219,13 +219,20 @@ store_group = "nosuchgroup",\nlock = "/no/dir/lock"'
 	[[ $stderr == "syscheck: warn: $f:2: ship: "* ]]
 }
 
-@test "config check: a limit on the side where no defect is" {
+@test "config check: what can be done and was hardly meant" {
 	local f=$BATS_TEST_TMPDIR/p.lua
-	printf 'return {\nlimits = {\ntriad_gbs = { max = 15 }, gflops = { min = 50 },\nlatency_ns = { min = 90 } } }\n' >"$f"
+	printf 'return {\nlimits = {\ntriad_gbs = { max = 15 }, gflops = { min = 50 },\nlatency_ns = { min = 90 } },\ntolerance = 0.4 }\n' >"$f"
 	run -0 --separate-stderr syscheck config check --policy "$f"
-	[ "$output" = "$f: can be used, 2 warnings" ]
-	[ "${stderr_lines[0]}" = "syscheck: warn: $f:3: limits.triad_gbs.max = 15 fails nodes that are better than that; what is bad has a min" ]
-	[ "${stderr_lines[1]}" = "syscheck: warn: $f:4: limits.latency_ns.min = 90 fails nodes that are better than that; what is bad has a max" ]
+	[ "$output" = "$f: can be used, 3 warnings" ]
+	[ "${stderr_lines[0]}" = "syscheck: warn: $f:3: limits.triad_gbs.max = 15: it fails nodes that are better than that; what is bad has a min" ]
+	[ "${stderr_lines[1]}" = "syscheck: warn: $f:4: limits.latency_ns.min = 90: it fails nodes that are better than that; what is bad has a max" ]
+	[[ ${stderr_lines[2]} == "syscheck: warn: $f:5: tolerance = 0.4: "*"there is no limit; 0.3 at most" ]]
+	printf 'return {\ndeadline = { quick = 1 } }\n' >"$f"
+	run -1 --separate-stderr syscheck config check --policy "$f"
+	[[ ${stderr_lines[0]} == "syscheck: $f:2: level quick: kernels take 3.5 s"*"every check is unknown; add: "* ]]
+	printf 'return {\nship = "syslog:nosuch" }\n' >"$f"
+	run -1 --separate-stderr syscheck config check --policy "$f"
+	[[ ${stderr_lines[0]} == "syscheck: $f:2: ship must be an absolute path or \"syslog:FACILITY\""*'got "syslog:nosuch"' ]]
 }
 
 @test "help and version name every subcommand" {

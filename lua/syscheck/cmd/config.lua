@@ -1,12 +1,13 @@
 --- syscheck config check | show: is the policy good, and what of it applies where?
 local command = require("syscheck.slurm.command")
+local doctor = require("syscheck.doctor.rules")
 local files = require("syscheck.lib.files")
-local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
 local references = require("syscheck.cmd.common.references")
 local policy_bounds = require("syscheck.policy.bounds")
+local policy_rules = require("syscheck.doctor.rules.policy")
 local policy_text = require("syscheck.policy.text")
 local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
@@ -48,18 +49,15 @@ local function complain(lines)
    return #lines > 0 and report.FAILED or 0
 end
 
--- Limits on the side where no defect is, as a min that was typed as max: they fail what is good.
-local function upside_down(p, line_of)
+-- What it says that can be done and hardly was meant, and what it names that is not there.
+-- @return list of { severity, line, text }
+local function doubts(file, p, line_of)
    local out = {}
-   for _, m in ipairs(metrics.LIST) do
-      local limit, side = p.limits[m.name], m.better == "higher" and "max" or m.better == "lower" and "min"
-      if limit and side and limit[side] and limit.action ~= "off" then
-         out[#out + 1] = { severity = "warn", line = line_of({ "limits", m.name }),
-            text = ("limits.%s.%s = %.14g fails nodes that are better than that; what is bad has a %s"):format(m.name,
-               side, limit[side], side == "max" and "min" or "max") }
-      end
+   for _, found in ipairs(doctor.examine({ policy = { file = file, value = p } }, policy_rules).findings) do
+      out[#out + 1] = { severity = found.severity, line = line_of(found.keys),
+         text = ("%s: %s; %s"):format(found.text, found.why, found.fix or "add: " .. found.add) }
    end
-   return out
+   return table.move(references.check(p, line_of), 1, 99, #out + 1, out)
 end
 
 -- What is no error to a node, which does as Lua does, and not what its writer meant.
@@ -69,11 +67,7 @@ local function check(file, p, line_of, text)
       lines[i] = ("%s:%d: %s is set in line %d already, and only the last one holds"):format(file, r.line,
          printable.safe(r.key), r.first)
    end
-   local list = upside_down(p, line_of)
-   for _, found in ipairs(references.check(p, line_of)) do
-      list[#list + 1] = found
-   end
-   for _, found in ipairs(list) do
+   for _, found in ipairs(doubts(file, p, line_of)) do
       local where = ("%s:%d: "):format(file, found.line or 0):gsub(":0: $", ": ")
       if found.severity == "error" then
          lines[#lines + 1] = where .. found.text
