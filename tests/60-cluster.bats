@@ -6,6 +6,7 @@
 
 bats_require_minimum_version 1.5.0
 load eventually
+load machine
 load minicluster
 
 setup_file() {
@@ -123,7 +124,7 @@ no_node_is_drained() {
 	local job
 	job=$(sbatch --parsable -w n2 -N1 --syscheck=quick -o "$BASE/out/%j" --wrap 'echo ran on $SLURM_JOB_NODELIST')
 	eventually 60 has_check "$job" n2
-	# shellcheck disable=SC2086 # two numbers
+	# shellcheck disable=SC2086 # three numbers
 	if [ "$(record "$job" check 'r.action' n2)" != drain ] && others_worked $since; then
 		eventually 60 job_is "$job" COMPLETED
 		no_node_is_drained

@@ -6,6 +6,7 @@
 
 bats_require_minimum_version 1.5.0
 load eventually
+load machine
 load minicluster
 
 setup_file() {
@@ -157,7 +158,7 @@ drained_or_unknown() {
 	policy "p.limits = { gflops = { min = $floor } } p.health.every = 60 p.budget = 1"
 	rm -f "$MINICLUSTER_DIR/var/lib/syscheck/n2/last_pass.json"
 	eventually 60 drained_or_unknown
-	# shellcheck disable=SC2086 # two numbers
+	# shellcheck disable=SC2086 # three numbers
 	if ! node_is n2 drained && others_worked $since; then
 		skip "others use this machine: the node is busy, not rated, and nothing is drained"
 	fi

@@ -3,6 +3,7 @@
 # A few of the faults of `make faults`, so that the way they are done does not rot.
 
 bats_require_minimum_version 1.5.0
+load machine
 load minicluster
 
 @test "faults: some of them, on a real cluster; every count is 0" {
@@ -12,7 +13,7 @@ load minicluster
 	run timeout 600 "$ROOT/tests/faults/faults.py" --json "$BATS_TEST_TMPDIR/faults.json" \
 		"epilog's agent: killed" "agent, while it drains a bad node: killed" "scancel at the kernel" "policy is torn.*: good"
 	echo "$output"
-	# shellcheck disable=SC2086 # two numbers
+	# shellcheck disable=SC2086 # three numbers
 	if [[ ${lines[-1]} == "3 faults done, 1 not done; $none" && $output == *"NOT DONE: n1: no scontrol within"* ]] &&
 		others_worked $since; then
 		skip "others use this machine: the bad node is busy, not rated, so that no drain can be killed; the others are done"

@@ -68,20 +68,6 @@ no_agents() {
 	! pgrep -f "$MINICLUSTER_DIR/prefix/libexec/syscheck/agent.lua" >/dev/null
 }
 
-# cpu_times: all CPUs' used time, and all of their time, in ticks
-cpu_times() {
-	awk '/^cpu / { used = $2 + $3 + $4 + $7 + $8 + $9; print used, used + $5 + $6 }' /proc/stat
-}
-
-# others_worked USED ALL: since these cpu_times others used this machine. Kernels of a test use all CPUs for some
-# seconds of a minute, and a slow node a tenth of them.
-others_worked() {
-	local used all
-	read -r used all < <(cpu_times)
-	echo "CPUs used since: $((100 * (used - $1) / (all - $2))) %"
-	[ $((100 * (used - $1))) -ge $((40 * (all - $2))) ]
-}
-
 # reason NODE: why it is out of service, or nothing
 reason() {
 	sinfo -h -R -n "$1" -o %E
