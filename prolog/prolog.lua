@@ -75,14 +75,14 @@ local function decide(node, job, asked, whole, boot_id, begin_s, m)
       ledger.make_due(node, l, "undecided")
    end
    local bounds, from_whom = policy_bounds.of(node.policy, job)
-   local want = level.decide(asked, bounds, { owned = true }, from_whom)
+   local want = level.decide(asked, bounds, {}, from_whom)
    local fresh, why = budget.skips(l, node.policy.budget, want, begin_s)
    local other = whole and jobs.other(node, job.id, boot_id)
    if other and level.is_active(want) then
       log.info("%s not measured: job %d began here, and its epilog has not", want, other)
    end
    local lvl, note = level.decide(asked, bounds, {
-      owned = whole and not other,
+      shared = not whole and "other jobs may run here" or other and "another job has not ended here" or nil,
       fresh = fresh,
       why = why,
    }, from_whom)

@@ -207,7 +207,7 @@ at() {
 @test "a clock that is set while a job runs: the job on the same node is still seen" {
 	run unasked_prolog SLURM_JOB_ID=12
 	run prolog_at +2d
-	[ "$(record check 'r.note')" = "quick needs the whole node; other jobs may run here" ]
+	[ "$(record check 'r.note')" = "quick needs the whole node; another job has not ended here" ]
 	run epilog_at +2d
 	[ "$(others 4711)" = 12 ]
 }
