@@ -57,7 +57,8 @@ local function doubts(file, p, line_of)
       out[#out + 1] = { severity = found.severity, line = line_of(found.keys),
          text = ("%s: %s; %s"):format(found.text, found.why, found.fix or "add: " .. found.add) }
    end
-   return table.move(references.check(p, line_of), 1, 99, #out + 1, out)
+   local missing = references.check(p, line_of)
+   return table.move(missing, 1, #missing, #out + 1, out)
 end
 
 -- What is no error to a node, which does as Lua does, and not what its writer meant.
