@@ -127,8 +127,17 @@ ALL=(stream dgemm noise numa scaling)
 	[ "$(get '(function() for _, c in ipairs(r.cores) do if c.cpu == r.slowest_cpu then return c.gflops == r.gflops_core_min end end end)()')" = true ]
 }
 
+# ended COMMAND... --seconds: once; where others took a tenth of a core and dgemm's calls did not end, in a larger time box
+ended() {
+	local box
+	for box in 0.5 2 8; do
+		run --separate-stderr "$@" "$box"
+		[ "$(get 'r.unfinished ~= nil and r.lost_core_pct >= 10')" = true ] || return 0
+	done
+}
+
 @test "dgemm: every core's clock under load, the lowest is named" {
-	run --separate-stderr "$K/dgemm" --seconds 0.4
+	ended "$K/dgemm" --seconds
 	[ "$(get 'r.clock_mhz_min <= r.clock_mhz and r.clock_mhz_min > 100 and r.clock_mhz < 10000')" = true ]
 	[ "$(get '(function() for _, c in ipairs(r.cores) do if c.cpu == r.lowest_clock_cpu then return c.clock_mhz == r.clock_mhz_min end end end)()')" = true ]
 }
@@ -402,8 +411,7 @@ wrong_blas() {
 	[ "$(nproc)" -ge 2 ] || calls=(0 1 2)
 	for call in "${calls[@]}"; do
 		for bit in 0 51 52 62 63; do
-			run --separate-stderr env LD_PRELOAD="$SHIM" WRONG_CALL="$call" WRONG_BIT="$bit" \
-				"$K/dgemm" --seconds 0.5
+			ended env LD_PRELOAD="$SHIM" WRONG_CALL="$call" WRONG_BIT="$bit" "$K/dgemm" --seconds
 			[ "$status" -eq 1 ] || { echo "call $call bit $bit: status $status"; return 1; }
 			[ "$(get 'r.verified')" = false ]
 			[[ "$(get 'r.error')" =~ ^cpu\ [0-9]+:\ C\[5\]\[7\]\ is\ .*,\ expected\ -?[0-9]+$ ]] || { get r.error; return 1; }
@@ -425,8 +433,8 @@ wrong_blas() {
 	for what in "A 0" "A 1" "B 0" "B 1" "C 1"; do
 		read -r what call <<<"$what"
 		for bit in 51 62 63; do
-			run --separate-stderr env LD_PRELOAD="$SHIM" WRONG="$what" WRONG_CALL="$call" WRONG_BIT="$bit" \
-				"$K/dgemm" --seconds 0.3 --cpus "$cpu"
+			ended env LD_PRELOAD="$SHIM" WRONG="$what" WRONG_CALL="$call" WRONG_BIT="$bit" \
+				"$K/dgemm" --cpus "$cpu" --seconds
 			[ "$status" -eq 1 ] || { echo "$what, call $call, bit $bit: status $status"; return 1; }
 			[ "$(get 'r.verified')" = false ]
 			[[ "$(get 'r.error')" =~ ^cpu\ $cpu:\ (an\ input|the\ reference)\ changed\ in\ memory:\ $what\[5\]\[7\]\ is\ .*,\ expected\ -?[0-9]+$ ]] ||

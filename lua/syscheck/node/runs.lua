@@ -154,7 +154,7 @@ function runs.read_late(node, job_id, boot_id)
    if not id then
       log.error("state: %s", err)
    end
-   return id and { id = id, others = {}, more = 0 }
+   return id and runs.read(node, job_id)
 end
 
 --- Whether this run has its record: Slurm repeats an epilog when it missed its end,

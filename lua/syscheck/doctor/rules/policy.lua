@@ -15,7 +15,7 @@ local function upside_down(facts, say)
          wrong, right = right, wrong
       end
       if m.better and limit and limit[wrong] and limit.action ~= "off" then
-         say("warn", { file = facts.policy.file, keys = { "limits", m.name, wrong },
+         say("warn", { keys = { "limits", m.name, wrong },
             text = ("limits.%s.%s = %.14g"):format(m.name, wrong, limit[wrong]),
             why = "it fails nodes that are better than that", fix = "what is bad has a " .. right })
       end
@@ -28,7 +28,7 @@ local function tolerances(facts, say)
    local function look(value, ...)
       local keys = { ... }
       if value and value > baselines.MAX_TOLERANCE then
-         say("warn", { file = facts.policy.file, keys = keys, text = ("%s = %g"):format(table.concat(keys, "."), value),
+         say("warn", { keys = keys, text = ("%s = %g"):format(table.concat(keys, "."), value),
             why = "what it would let through is rated as unrated: there is no limit",
             fix = ("%g at most"):format(baselines.MAX_TOLERANCE) })
       end
@@ -45,12 +45,12 @@ local function boxes(facts, say)
       local text = ("level %s: kernels take %g s, %g s with the second run, the deadline is %g s"):format(t.level,
          t.once_s, t.confirmed_s, t.deadline_s)
       if t.once_s > t.deadline_s then
-         say("error", { file = facts.policy.file, keys = { "deadline" }, text = text,
+         say("error", { keys = { "deadline" }, text = text,
             why = "the last kernels never run, and every check is unknown",
             add = ("kernels with shorter boxes, or deadline = { %s = %g }"):format(t.level,
                math.min(60, math.ceil(t.once_s * 2))) })
       elseif t.confirmed_s > t.deadline_s then
-         say("warn", { file = facts.policy.file, keys = { "deadline" }, text = text,
+         say("warn", { keys = { "deadline" }, text = text,
             why = "a failure may not be confirmed in time, and then does not drain",
             add = ("kernels with shorter boxes, or deadline = { %s = %g }"):format(t.level,
                math.min(60, math.ceil(t.confirmed_s * 1.25))) })
@@ -59,7 +59,7 @@ local function boxes(facts, say)
    for _, m in ipairs(metrics.LIST) do
       local box = facts.policy.value.kernels[m.kernel] or {}
       if not m.static and (box.quick or 0) > 0 and (box.full or 0) > 0 and box.quick ~= box.full then
-         say("warn", { file = facts.policy.file, keys = { "kernels", m.kernel },
+         say("warn", { keys = { "kernels", m.kernel },
             text = ("%s runs for %g s at level quick, for %g s at full"):format(m.kernel, box.quick, box.full),
             why = "a baseline is learned from the one that is there more often, and does not rate the other",
             add = ("kernels with %s = { quick = %g, full = %g }"):format(m.kernel, box.quick, box.quick) })
@@ -67,8 +67,21 @@ local function boxes(facts, say)
    end
 end
 
-return {
+local RULES = {
    { id = "limits", check = upside_down },
    { id = "tolerance", check = tolerances },
    { id = "boxes", check = boxes },
 }
+
+-- All of them find it in the one file.
+for _, rule in ipairs(RULES) do
+   local check = rule.check
+   rule.check = function(facts, say)
+      return check(facts, function(severity, finding)
+         finding.file = facts.policy.file
+         say(severity, finding)
+      end)
+   end
+end
+
+return RULES
