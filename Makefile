@@ -134,10 +134,10 @@ FUZZ_MAKE = $(MAKE) --no-print-directory B=build/fuzz CC=clang \
 fuzz-build: # what `make fuzz` and its short form in the tests run
 	$(Q)$(FUZZ_MAKE) $(FUZZ_C)
 
-fuzz: setup fuzz-build ## Fuzz every parser of text that others write (30 min; FUZZ=1000000 inputs each, PARSERS="place conf")
+fuzz: setup fuzz-build ## Fuzz every parser of text that others write (75 min on 2 CPUs; FUZZ=1000000 inputs each, PARSERS="place conf")
 	$(Q)tests/fuzz/fuzz.sh $(or $(FUZZ),1000000) $(PARSERS)
 
-faults: setup ## Do 170 faults to a real Slurm; count wrong drains, missed nodes, held jobs, lost records (1 h; FAULTS="clock scancel")
+faults: setup ## Do 170 faults to a real Slurm; count wrong drains, missed nodes, held jobs, lost records (75 min; FAULTS="clock scancel")
 	$(Q)tests/setup.sh install faults
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/faults/faults.py --json $(B)/bench/faults.json --table $(B)/bench/faults.md $(FAULTS)

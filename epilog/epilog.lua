@@ -62,6 +62,7 @@ function epilog.main(get, options, again)
       forget(node, job)
       return
    end
+   run = run or runs.read_late(node, job.id, to.boot_id)
    if again then
       node:notice(again)
    end

@@ -136,5 +136,12 @@ main() {
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+	# Somebody at a prompt, and not Slurm: nothing is measured, drained or recorded.
+	case ${1-} in
+	-h | --help)
+		echo "usage: Slurm runs this ($STAGE) without arguments; see man syscheck-${STAGE/epilog/prolog}"
+		exit 0
+		;;
+	esac
 	main "$@"
 fi

@@ -75,15 +75,19 @@ local function decide(node, job, asked, whole, boot_id, begin_s, m)
       ledger.make_due(node, l, "undecided")
    end
    local bounds, from_whom = policy_bounds.of(node.policy, job)
-   local want = level.decide(asked, bounds, { owned = true }, from_whom)
+   local want = level.decide(asked, bounds, {}, from_whom)
    local fresh, why = budget.skips(l, node.policy.budget, want, begin_s)
+   local other = whole and jobs.other(node, job.id, boot_id)
+   if other and level.is_active(want) then
+      log.info("%s not measured: job %d began here, and its epilog has not", want, other)
+   end
    local lvl, note = level.decide(asked, bounds, {
-      owned = whole and not jobs.has_others(node, job.id, boot_id),
+      shared = not whole and "other jobs may run here" or other and "another job has not ended here" or nil,
       fresh = fresh,
       why = why,
    }, from_whom)
    if open and whole and level.is_valid(m.level) and level.at_least(bounds.ceiling, m.level)
-      and not level.at_least(lvl, m.level) and not jobs.has_others(node, job.id, boot_id) then
+      and not level.at_least(lvl, m.level) and not other then
       lvl, note = m.level, "bad at the last check, which could not be settled"
    end
    local by_user = asked ~= nil and level.is_active(asked)

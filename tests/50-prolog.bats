@@ -645,3 +645,14 @@ stand_in() {
 	epilog
 	[ "$(record job 'r.config_id')" = "$id" ]
 }
+
+@test "asked for help, prolog, epilog and health say how they are run, and do nothing" {
+	local stage
+	for stage in prolog epilog health; do
+		run -0 env -i SLURM_JOB_ID=4711 SLURMD_NODENAME=t1 "$P/libexec/syscheck/$stage" --help
+		[[ $output == "usage: Slurm runs this ($stage) without arguments; see man syscheck-"* ]]
+		[ "${#lines[@]}" = 1 ]
+	done
+	[ ! -e "$SPOOL" ]
+	[ ! -e "$LOG" ]
+}

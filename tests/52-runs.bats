@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # One node: each run of a job has one record, that says whose it was, what its
 # steps used and who shared the node. Bad files, epilogs that come twice or alone.
-# shellcheck disable=SC2030,SC2031,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
 load helpers
@@ -73,6 +73,20 @@ steps() {
 	[ "$(job_records r.id | uniq | wc -l)" = 1 ]
 	[ "$(job_records)" = 2 ]
 	rm -r "$P/begin.keep"
+}
+
+@test "an epilog whose prolog never ran, killed when its record was written, and tried again: one record" {
+	local module=$P/share/syscheck/lua/syscheck/node/runs.lua
+	cp "$module" "$P/runs.keep"
+	sed -i '$d' "$module"
+	echo 'function runs.recorded() uv.kill(uv.os_getpid(), "sigkill") end return runs' >>"$module"
+	run epilog
+	mv "$P/runs.keep" "$module"
+	[ "$(job_records)" = 2 ]
+	[ "$(job_records r.id | uniq | wc -l)" = 1 ]
+	run epilog
+	[ "$(job_records r.id | uniq | wc -l)" = 1 ]
+	[ -z "$(ls "$STATE/begin")" ]
 }
 
 @test "a requeued job: each run has its record, what the first one left is not the second one's" {
@@ -193,7 +207,7 @@ at() {
 @test "a clock that is set while a job runs: the job on the same node is still seen" {
 	run unasked_prolog SLURM_JOB_ID=12
 	run prolog_at +2d
-	[ "$(record check 'r.note')" = "quick needs the whole node; other jobs may run here" ]
+	[ "$(record check 'r.note')" = "quick needs the whole node; another job has not ended here" ]
 	run epilog_at +2d
 	[ "$(others 4711)" = 12 ]
 }
@@ -285,4 +299,42 @@ at() {
 	[ "$status" -eq 0 ]
 	[ "$(job_records)" = 1 ]
 	grep -q 'who shares the node will not be known' "$LOG"
+}
+
+# no_state prolog|epilog [NAME=VALUE...]: while the state directory cannot be written, or ($HIDDEN=1) seen
+no_state() {
+	# shellcheck disable=SC2034 # read by slurmd_runs
+	local UNDER=(unshare -m --propagation private bash -c 'if [ "${HIDDEN:-}" ]; then mount -t tmpfs -o ro none "$1"
+		else mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"; fi || exit 9
+		shift; "$@"' - "$STATE")
+	"$@"
+}
+
+@test "an epilog that cannot say in its state that the job is over: the next job is measured all the same" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	local hidden
+	export HIDDEN
+	for hidden in "" 1; do
+		HIDDEN=$hidden
+		prolog
+		no_state epilog || [ "$?" != 9 ]
+		[ -e "$STATE/begin/4711.json" ]
+		prolog SLURM_JOB_ID=4712
+		[ "$(record check '("%d"):format(r.job.id) .. r.level')" = 4712quick ]
+		epilog SLURM_JOB_ID=4712
+		# It begins again: it runs.
+		prolog SLURM_JOB_RESTART_COUNT=1
+		prolog SLURM_JOB_ID=4713
+		[ "$(record check '("%d"):format(r.job.id) .. r.level')" = 4713passive ]
+		grep -q 'quick not measured: job 4711 began here, and its epilog has not' "$LOG"
+		epilog SLURM_JOB_ID=4713
+		epilog
+		rm -f "$STATE/last_pass.json"
+	done
+	# No more of them than a page.
+	seq 10000 10200 >"$P/run/over"
+	prolog
+	no_state epilog
+	[ "$(wc -l <"$P/run/over")" = 64 ]
+	[ "$(tail -n 1 "$P/run/over")" = 4711 ]
 }

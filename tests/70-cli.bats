@@ -6,6 +6,7 @@
 bats_require_minimum_version 1.5.0
 load helpers
 load kernels
+load machine
 
 setup() {
 	agent_reset
@@ -18,13 +19,17 @@ one_line() {
 	[ "$(wc -l <<<"$stderr")" -eq 1 ] && [[ $stderr == "syscheck: "* ]]
 }
 
+table_of_kernels() {
+	run syscheck run
+	echo "$output"
+	[ "$status" -eq 0 ] && [[ $output == *"level quick: unrated"* ]]
+}
+
 @test "run: a table with the real kernels, nothing is written" {
 	cp "$P"/kernels/* "$P/libexec/syscheck/"
 	# Long enough to touch more memory than the caches hold.
 	policy 'kernels = { stream = { quick = 6 }, dgemm = { quick = 0.2 }, noise = { quick = 0.1 } }'
-	run syscheck run
-	[ "$status" -eq 0 ]
-	[[ $output == *"level quick: unrated"* ]]
+	on_own_cpus table_of_kernels
 	[[ $output =~ triad\ +[0-9.]+\ +GB/s ]]
 	[[ $output =~ dgemm\ +[0-9.]+\ +GFLOP/s ]]
 	[[ $output =~ noise\ +[0-9.]+\ +% ]]
@@ -47,6 +52,15 @@ one_line() {
 	[[ $output == *"unknown: triad: not measured"* ]]
 }
 
+# fails_at PERCENT: a node with so much of one CPU
+fails_at() {
+	at_quota "$1" 100000 "$P/bin/syscheck" run --json
+	[ "$status" -eq 1 ] || { echo "$1 %: status $status: $output"; return 1; }
+	[ "$(get 'r.metrics[2].name .. " " .. r.metrics[2].status')" = "gflops fail" ] || return 1
+	# Three, and dgemm again.
+	[ "$(get '(function() for _, one in ipairs(r.runs) do assert(one.state == "ok", one.reason) end return #r.runs end)()')" -ge 4 ]
+}
+
 @test "run: a node at 5 and 10 % of one CPU is measured, and fails; none of its kernels is killed" {
 	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
 	cp "$P"/kernels/* "$P/libexec/syscheck/"
@@ -57,11 +71,7 @@ one_line() {
 	limit=$(get 'r.metrics[2].value / 2')
 	policy "kernels = { stream = { quick = 1 } }, limits = { gflops = { min = $limit } }"
 	for percent in 5 10; do
-		at_quota "$percent" 100000 "$P/bin/syscheck" run --json
-		[ "$status" -eq 1 ] || { echo "$percent %: status $status: $output"; return 1; }
-		[ "$(get 'r.metrics[2].name .. " " .. r.metrics[2].status')" = "gflops fail" ]
-		# Three, and dgemm again.
-		[ "$(get '(function() for _, one in ipairs(r.runs) do assert(one.state == "ok", one.reason) end return #r.runs end)()')" -ge 4 ]
+		on_own_cpus fails_at "$percent"
 	done
 }
 
@@ -217,6 +227,22 @@ store_group = "nosuchgroup",\nlock = "/no/dir/lock"'
 	[ "$status" -eq 0 ]
 	[ "$output" = "$f: can be used, 1 warning" ]
 	[[ $stderr == "syscheck: warn: $f:2: ship: "* ]]
+}
+
+@test "config check: what can be done and was hardly meant" {
+	local f=$BATS_TEST_TMPDIR/p.lua
+	printf 'return {\nlimits = {\ntriad_gbs = { max = 15 }, gflops = { min = 50 },\nlatency_ns = { min = 90 } },\ntolerance = 0.4 }\n' >"$f"
+	run -0 --separate-stderr syscheck config check --policy "$f"
+	[ "$output" = "$f: can be used, 3 warnings" ]
+	[ "${stderr_lines[0]}" = "syscheck: warn: $f:3: limits.triad_gbs.max = 15: it fails nodes that are better than that; what is bad has a min" ]
+	[ "${stderr_lines[1]}" = "syscheck: warn: $f:4: limits.latency_ns.min = 90: it fails nodes that are better than that; what is bad has a max" ]
+	[[ ${stderr_lines[2]} == "syscheck: warn: $f:5: tolerance = 0.4: "*"there is no limit; 0.3 at most" ]]
+	printf 'return {\ndeadline = { quick = 1 } }\n' >"$f"
+	run -1 --separate-stderr syscheck config check --policy "$f"
+	[[ ${stderr_lines[0]} == "syscheck: $f:2: level quick: kernels take 3.5 s"*"every check is unknown; add: "* ]]
+	printf 'return {\nship = "syslog:nosuch" }\n' >"$f"
+	run -1 --separate-stderr syscheck config check --policy "$f"
+	[[ ${stderr_lines[0]} == "syscheck: $f:2: ship must be an absolute path or \"syslog:FACILITY\""*'got "syslog:nosuch"' ]]
 }
 
 @test "help and version name every subcommand" {

@@ -118,7 +118,7 @@ others() {
 	done >>"$P/slurm/others"
 }
 
-# prolog|epilog [NAME=VALUE...]: as slurmd runs them; later values win
+# prolog|epilog [NAME=VALUE...]: as slurmd runs them; later values win. UNDER: an array, the command that runs them.
 prolog() {
 	slurmd_runs prolog "$@"
 }
@@ -136,9 +136,9 @@ slurmd_runs() {
 	local stage=$1 asked=(SPANK_SYSCHECK=quick)
 	[ "${ASKED:-1}" = 1 ] || asked=()
 	shift
-	env -i SLURM_JOB_ID=4711 SLURM_JOB_USER=alice SLURM_JOB_UID=1000 SLURM_JOB_PARTITION=main SLURM_NODELIST=t1 \
-		SLURM_JOB_CPUS_PER_NODE="$(nproc --all)" SLURMD_NODENAME=t1 SLURM_CLUSTER_NAME=test "${asked[@]}" "$@" \
-		"$P/libexec/syscheck/$stage"
+	"${UNDER[@]}" env -i SLURM_JOB_ID=4711 SLURM_JOB_USER=alice SLURM_JOB_UID=1000 SLURM_JOB_PARTITION=main \
+		SLURM_NODELIST=t1 SLURM_JOB_CPUS_PER_NODE="$(nproc --all)" SLURMD_NODENAME=t1 SLURM_CLUSTER_NAME=test \
+		"${asked[@]}" "$@" "$P/libexec/syscheck/$stage"
 }
 
 # The health program, as slurmd runs it: with a node name and nothing else.

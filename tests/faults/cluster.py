@@ -280,6 +280,14 @@ class Cluster:
             file.seek(since)
             return file.read()
 
+    def daemon_log(self, name, part):
+        """What a daemon of Slurm's logged with this in it."""
+        try:
+            with open("%s/log/%s.log" % (self.dir, name), errors="replace") as file:
+                return [line.rstrip() for line in file if part in line]
+        except OSError:
+            return []
+
     def log_size(self):
         try:
             return os.path.getsize(self.log_path)

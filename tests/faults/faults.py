@@ -138,6 +138,12 @@ def do(bench, fault):
     return {"fault": fault.name, "group": fault.group, "not_done": why}
 
 
+def counted(rows, name):
+    """The sum of what was counted; "-" where it was not."""
+    values = [row[name] for row in rows if name in row]
+    return str(sum(values)) if values else "-"
+
+
 def table(rows):
     """A line for each template, its numbers summed."""
     lines = ["| fault | done | " + " | ".join(name.replace("_", " ") for name in COUNTS) + " | what the log says, of one |",
@@ -149,7 +155,7 @@ def table(rows):
         told = next((row["told"][0] for row in done if row["told"]), "")
         told = re.sub(r"/\S*/(?=c/|store.db|dest)", ".../", told).replace("|", "/")
         lines.append("| %s | %d of %d | %s | %s |" % (template.format(*words), len(done), len(group),
-                     " | ".join(str(sum(row.get(name, 0) for row in done)) for name in COUNTS), told[:160]))
+                     " | ".join(counted(done, name) for name in COUNTS), told[:160]))
     return "\n".join(lines) + "\n"
 
 

@@ -1,11 +1,13 @@
 --- syscheck config check | show: is the policy good, and what of it applies where?
 local command = require("syscheck.slurm.command")
+local doctor = require("syscheck.doctor.rules")
 local files = require("syscheck.lib.files")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
 local references = require("syscheck.cmd.common.references")
 local policy_bounds = require("syscheck.policy.bounds")
+local policy_rules = require("syscheck.doctor.rules.policy")
 local policy_text = require("syscheck.policy.text")
 local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
@@ -47,6 +49,18 @@ local function complain(lines)
    return #lines > 0 and report.FAILED or 0
 end
 
+-- What it says that can be done and hardly was meant, and what it names that is not there.
+-- @return list of { severity, line, text }
+local function doubts(file, p, line_of)
+   local out = {}
+   for _, found in ipairs(doctor.examine({ policy = { file = file, value = p } }, policy_rules).findings) do
+      out[#out + 1] = { severity = found.severity, line = line_of(found.keys),
+         text = ("%s: %s; %s"):format(found.text, found.why, found.fix or "add: " .. found.add) }
+   end
+   local missing = references.check(p, line_of)
+   return table.move(missing, 1, #missing, #out + 1, out)
+end
+
 -- What is no error to a node, which does as Lua does, and not what its writer meant.
 local function check(file, p, line_of, text)
    local lines, warnings = {}, 0
@@ -54,7 +68,7 @@ local function check(file, p, line_of, text)
       lines[i] = ("%s:%d: %s is set in line %d already, and only the last one holds"):format(file, r.line,
          printable.safe(r.key), r.first)
    end
-   for _, found in ipairs(references.check(p, line_of)) do
+   for _, found in ipairs(doubts(file, p, line_of)) do
       local where = ("%s:%d: "):format(file, found.line or 0):gsub(":0: $", ": ")
       if found.severity == "error" then
          lines[#lines + 1] = where .. found.text

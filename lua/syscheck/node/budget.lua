@@ -16,6 +16,7 @@ local budget = {}
 -- Checks that are due run on credit. So much of it, in seconds of waiting, is paid
 -- back; a node that was in trouble for a week is not left unchecked for a month.
 local MAX_CREDIT_S = 86400
+local MAX_COST_S = 75 -- more than any check takes: the prolog entry ends it after 74
 
 local function is_time(value)
    return type(value) == "number" and value == value and value >= 0 and value < math.huge
@@ -40,6 +41,12 @@ function budget.open(raw, boot_id)
    }
 end
 
+-- A time further off than any that is set here is damage: nothing would be checked until the next boot.
+local function is_paid(l, share, now_s)
+   local wait = l.next_s - now_s
+   return wait <= 0 or wait > math.max(MAX_COST_S / share, MAX_CREDIT_S)
+end
+
 --- Whether an unasked check is to be skipped.
 -- @param l ledger
 -- @param share of node time, 0: never unasked, 1: always
@@ -49,7 +56,7 @@ end
 function budget.skips(l, share, want, now_s)
    if share <= 0 then
       return true, "the policy's budget is 0"
-   elseif share >= 1 or l.due or now_s >= l.next_s then
+   elseif share >= 1 or l.due or is_paid(l, share, now_s) then
       return false
    elseif l.level and not level.at_least(l.level, want) then
       return false
@@ -59,7 +66,7 @@ end
 
 --- The same for a check that may wait: nothing makes it due, it only has its turn.
 function budget.affords(l, share, now_s)
-   return share > 0 and (share >= 1 or now_s >= l.next_s)
+   return share > 0 and (share >= 1 or is_paid(l, share, now_s))
 end
 
 --- Enters what a check costs.
@@ -94,7 +101,7 @@ end
 --- Whether the last pass is older than `every` seconds, or there is none.
 function budget.is_stale(l, every, at, now_s)
    return l.due ~= nil or not l.pass_s or not l.level or not level.at_least(l.level, at)
-      or now_s - l.pass_s >= every
+      or now_s - l.pass_s >= every or l.pass_s > now_s
 end
 
 return budget

@@ -17,10 +17,43 @@ local function over_name(job_id)
    return ("begin/%d.over"):format(job_id)
 end
 
+-- Jobs whose epilog began while the state directory did not let it say so (read-only, hidden by a mount): a line
+-- each, in the run directory, which is another file system. A begin that stayed would keep others' kernels off
+-- this node for a day.
+local OVER, OVER_MOST = "/over", 64
+
+local function over(node)
+   local list, of = {}, {}
+   for id in (files.read(node.run_dir .. OVER, 4096) or ""):gmatch("(%d+)\n") do
+      id = math.tointeger(tonumber(id))
+      list[#list + 1], of[id or 0] = id, true
+   end
+   return list, of
+end
+
+local function write_over(node, list)
+   local text = {}
+   for i = math.max(1, #list - OVER_MOST + 1), #list do
+      text[#text + 1] = ("%d\n"):format(list[i])
+   end
+   local ok, err = files.put(node.run_dir .. OVER, table.concat(text), 384) -- 0600
+   if not ok then
+      log.error("that the job is over will not be known: %s", err)
+   end
+end
+
 --- Keeps what the epilog needs of a job's begin.
 -- @param value { snapshot = counters, check = of this job, record = see keep_record }
 -- @return true, or nil and why
 function jobs.write_begin(node, job_id, value)
+   local list, of = over(node)
+   if of[job_id] then
+      local rest = {}
+      for _, id in ipairs(list) do
+         rest[#rest + 1] = id ~= job_id and id or nil
+      end
+      write_over(node, rest)
+   end
    return node:write_state(begin_name(job_id), value)
 end
 
@@ -31,7 +64,15 @@ end
 --- Before all that an epilog does: whatever becomes of it (a disk that hangs may take it and its second try),
 -- the job runs here no more.
 function jobs.ends(node, job_id)
-   uv.fs_rename(node.state .. "/" .. begin_name(job_id), node.state .. "/" .. over_name(job_id))
+   local done, _, code = uv.fs_rename(node.state .. "/" .. begin_name(job_id), node.state .. "/" .. over_name(job_id))
+   -- Without a begin, but with the directory of begins, it never had one, or this is its second epilog.
+   if not done and (code ~= "ENOENT" or not uv.fs_lstat(node.state .. "/begin")) then
+      local list, of = over(node)
+      if not of[job_id] then
+         list[#list + 1] = job_id
+         write_over(node, list)
+      end
+   end
 end
 
 local function forget_state(node, job_id)
@@ -74,6 +115,7 @@ end
 -- earlier boot.
 local function find(node, boot_id, but)
    local with_steps
+   local _, ended = over(node)
    for _, name in ipairs(files.list(node.state .. "/begin")) do
       local digits, kind = name:match("^(%d+)%.(%a+)$")
       local id = (kind == "json" or kind == "over") and math.tointeger(tonumber(digits))
@@ -83,7 +125,7 @@ local function find(node, boot_id, but)
          jobs.append_kept(node, begin)
          -- Which run it was stays: its epilog is still to come.
          forget_state(node, id)
-      elseif begin and kind == "json" then
+      elseif begin and kind == "json" and not ended[id] then
          local began = type(snapshot.uptime_s) == "number" and snapshot.uptime_s or -math.huge
          with_steps = with_steps or steps.jobs()
          if with_steps[id] or node.now_s() - began < runs.STALE_S then
@@ -93,9 +135,9 @@ local function find(node, boot_id, but)
    end
 end
 
---- Whether a job other than this one runs here, for its prolog.
-function jobs.has_others(node, job_id, boot_id)
-   return find(node, boot_id, job_id) ~= nil
+--- A job other than this one that runs here, for its prolog. @return its number, or nil
+function jobs.other(node, job_id, boot_id)
+   return find(node, boot_id, job_id)
 end
 
 --- Whether any job runs here, for the health program, to which Slurm has given no CPUs.

@@ -62,6 +62,15 @@ local function head_of(text)
    return (text or ""):match("^run (%x+) (%S+) (%-?%d+) (%S+)\n")
 end
 
+-- @param restart Slurm's count, or nil
+-- @return id of the run, or nil and why
+local function enter(node, job_id, boot_id, restart)
+   local id = files.random_id()
+   local ok, err = files.put(run_path(node, job_id), ("run %s %s %d %s\n"):format(id, boot_id, uptime_s(),
+      restart and ("%d"):format(restart) or "-"), 384) -- 0600
+   return ok and id or nil, err
+end
+
 --- A job begins: forgets an earlier run of the same ID, and writes down which jobs it meets.
 -- Call it when its begin is written.
 -- @param job of slurm.job
@@ -78,8 +87,7 @@ function runs.begin(node, job, boot_id)
       uv.fs_unlink(slot)
    end
    local own = run_path(node, job_id)
-   ok, err = files.write(own, ("run %s %s %d %s\n"):format(files.random_id(), boot_id, uptime_s(),
-      job.restart and ("%d"):format(job.restart) or "-"), 384) -- 0600
+   ok, err = enter(node, job_id, boot_id, job.restart)
    if not ok then
       log.error("who shares the node will not be known: %s", err)
       return
@@ -136,6 +144,17 @@ function runs.read(node, job_id)
       others = table.move(others, 1, math.min(#others, OTHERS_MAX), 1, {}),
       more = more,
    }
+end
+
+--- The same where no prolog wrote it down: an epilog that is killed when its record is written, and tried
+-- again, writes the same one.
+-- @return as from read; nil where it could not be written
+function runs.read_late(node, job_id, boot_id)
+   local id, err = enter(node, job_id, boot_id)
+   if not id then
+      log.error("state: %s", err)
+   end
+   return id and runs.read(node, job_id)
 end
 
 --- Whether this run has its record: Slurm repeats an epilog when it missed its end,

@@ -50,7 +50,7 @@ end
 --- What a job gets on this node.
 -- @param asked level the user asked for, or nil
 -- @param bounds { floor, default, ceiling } of the partition
--- @param node { owned = no other job runs here and this one holds every CPU,
+-- @param node { shared = why other jobs may run here, in words; nil: this one alone does,
 --   fresh = what nobody asked for is skipped, why = so, in words }
 -- @param from where floor and ceiling are from, see bounds.of; nil: the partition
 -- @return level, and why it is not what was asked or set (nil when it is)
@@ -65,8 +65,8 @@ function level.decide(asked, bounds, node, from)
       note = ("%s %s, the %s's %s is %s"):format(want, asked and "asked" or "is the default",
          of == "qos" and "QOS" or of, bound, got)
    end
-   if level.is_active(got) and not node.owned then
-      return "passive", got .. " needs the whole node; other jobs may run here"
+   if level.is_active(got) and node.shared then
+      return "passive", ("%s needs the whole node; %s"):format(got, node.shared)
    end
    -- Who asked for less than the floor did not ask for kernels.
    if level.is_active(got) and not (asked and level.is_active(asked)) and node.fresh then

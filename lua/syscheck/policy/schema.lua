@@ -65,11 +65,19 @@ local function path(v)
    end
 end
 
+-- Those of logger(1), for records; the kernel's own is not for programs.
+local FACILITIES = {}
+for name in ("auth authpriv cron daemon ftp lpr mail news syslog user uucp"):gmatch("%l+") do
+   FACILITIES[name] = true
+end
+for i = 0, 7 do
+   FACILITIES["local" .. i] = true
+end
+
 --- Where `syscheck ship` moves a node's records to. @return nil when good, else what it must be
 function schema.destination(v)
-   local syslog = type(v) == "string" and (v == "syslog" or v:match("^syslog:%l[%l%d]*$")
-      or v:match("^syslog:%l[%l%d]*@/[^%c]+$"))
-   if path(v) and not syslog then
+   local facility = type(v) == "string" and (v:match("^syslog:(%l[%l%d]*)$") or v:match("^syslog:(%l[%l%d]*)@/[^%c]+$"))
+   if path(v) and v ~= "syslog" and not FACILITIES[facility] then
       return 'an absolute path or "syslog:FACILITY"'
    end
 end

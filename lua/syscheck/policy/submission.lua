@@ -79,7 +79,7 @@ local function may_drain(p, job)
    local least = expects(p) and "passive" or "quick"
    for i = 1, policy.enforces(p) and math.max(1, #job.partitions) or 0 do
       local bounds = policy_bounds.of(p, { partition = job.partitions[i], account = job.account, qos = job.qos })
-      if level.at_least(level.decide(job.asked, bounds, { owned = true }), least) then
+      if level.at_least(level.decide(job.asked, bounds, {}), least) then
          return true
       end
    end

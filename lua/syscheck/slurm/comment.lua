@@ -15,14 +15,16 @@ local CALL_S, TRIES = 10, 4
 -- Nothing in this answer is a user's text: in that of scontrol a job whose name has lines of its
 -- own writes an AdminComment like root. :0 is a field whole and unpadded.
 local FORMAT = "JobID:12,ArrayJobID:12,ArrayTaskID:12,HetJobID:12,HetJobOffset:12,admin_comment:0"
-local COLUMNS, WIDTH = 5, 12
+local COLUMNS, WIDTH, TASK = 5, 12, 3
 local NONE = "(null)" -- what printf makes of no comment
 
 -- { job, array, task, het, offset; text = comment } of a line; nil where it is not one of FORMAT
 local function row_of(line)
    local row = { text = line:sub(COLUMNS * WIDTH + 1) }
    for i = 1, COLUMNS do
-      row[i] = line:sub((i - 1) * WIDTH + 1, i * WIDTH):match("^([%dN]%S*) *$")
+      local field = line:sub((i - 1) * WIDTH + 1, i * WIDTH):match("^(.-) *$")
+      -- Of an array that waits: "3-9".
+      row[i] = (field == "N/A" or field:find(i == TASK and "^%d%S*$" or "^%d+$")) and field
       if not row[i] then
          return nil
       end
@@ -53,6 +55,9 @@ function comment.find(shown, id)
       return nil
    end
    local _, array, task, het, offset = table.unpack(mine)
+   if het == id and offset == "N/A" then
+      return nil
+   end
    local name = task:find("^%d+$") and array == id and id .. "_" .. task or het == id and id .. "+" .. offset or id
    return name, mine.text ~= NONE and printable.trimmed(mine.text) or ""
 end

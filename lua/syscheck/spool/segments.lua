@@ -17,6 +17,7 @@ segments.TEMPORARY = "^%.records%-.*%.jsonl%.%x+$"
 
 local CLOSED = "^records%-%d+T%d+Z%-(" .. ("%x"):rep(16) .. ")%.jsonl$"
 local SHIPPED = CLOSED:gsub("%%%.jsonl", "%%.shipped%%.jsonl")
+local REASON_MAX = 32 -- bytes
 local LOST = "^lost%-(" .. ("%x"):rep(16) .. ")%-(%d+)%-(%d+)%-(%l+)$"
 
 --- A name for a segment that is closed now: names sort by time, so the 16 hex digits
@@ -49,7 +50,7 @@ function segments.list(dir)
          table.insert(out.shipped, name)
       else
          local id, records, bytes, reason = name:match(LOST)
-         if id then
+         if id and #reason <= REASON_MAX then
             table.insert(out.lost, { name = name, id = id, records = math.tointeger(tonumber(records)) or 0,
                bytes = math.tointeger(tonumber(bytes)) or 0, reason = reason })
          end

@@ -25,8 +25,17 @@ def records(c, jobs, row):
         for record in c.records(node):
             if record.get("kind") == "job":
                 run = (record["job"]["id"], record["job"].get("restart"), node)
-                found.setdefault(run, set()).add(record["id"])
+                found.setdefault(run, {})[record["id"]] = "%s: from %s, %.0f s, with%s a check, others %s" % (
+                    record["time"], record.get("begin", {}).get("time"), record.get("elapsed_s", -1),
+                    "" if record.get("check") else "out", record.get("others"))
     row["doubled"] = sum(len(ids) - 1 for ids in found.values())
+    for (job, restart, node), ids in found.items():
+        if len(ids) > 1:
+            # What its node and slurmctld did is gone with the cluster, and it comes once in some storms.
+            row["notes"] += ["job %d, restart %s on %s: %s" % (job, restart, node, " / ".join(ids.values())),
+                             *(line for line in c.log().splitlines() if " %s " % node in line),
+                             *c.daemon_log("slurmd." + node, str(job)),
+                             *c.daemon_log("slurmctld", "JobId=%d " % job)]
     for job, nodes in jobs.items():
         have = sum(run[0] == job for run in found)
         row["lost"] += max(0, nodes * len(begun(c.out, job)) - have)

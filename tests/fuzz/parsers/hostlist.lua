@@ -13,7 +13,7 @@ local NAMES = { "SLURM_JOB_ID", "SLURM_JOB_UID", "SLURM_NODELIST", "SLURM_HET_JO
 local function run(input)
    local names = hostlist.expand(input)
    if names then
-      assert(#names <= 200001, "too many names")
+      assert(#names <= 100000, "too many names")
       for i = 1, math.min(#names, 200) do
          assert(names[i] ~= "" and not names[i]:find("[%[%]]"), "a name")
       end
@@ -36,7 +36,7 @@ local function run(input)
       return get[key]
    end)
    if oracle.value_or_line(job, err) then
-      oracle.number(job.nodes, "nodes", 1, 200001)
+      oracle.number(job.nodes, "nodes", 1, 100000)
       assert(type(job.id) == "number", "a job's number")
    end
 end

@@ -42,7 +42,7 @@ local function run(input)
    assert(storm.reason(reason:sub(#storm.PREFIX + 2)) == reason, "a reason that is none yet")
    local name, found = comment.find(input, "4711")
    if name then
-      assert(name == "4711" or name:find("^4711[_+][%w/]+$"), "a job's name: " .. name)
+      assert(name == "4711" or name:find("^4711[_+]%d+$"), "a job's name: " .. name)
       assert(not found:find("\n", 1, true), "a comment of several lines")
       local added = comment.add(found, { "syscheck drained n1: x" })
       assert(added:sub(1, #found) == found and comment.add(added, { "syscheck drained n1: x" }) == added

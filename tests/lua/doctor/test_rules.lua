@@ -192,6 +192,7 @@ local CASES = {
       "warn", "the baseline is of all cores, here jobs get CPUs 2-7" },
    { set("policy.value.tolerance", 0.31), "tolerance", "warn", "tolerance = 0.31" },
    { set("policy.value.limits", { gflops = { tolerance = 1 } }), "tolerance", "warn", "limits.gflops.tolerance = 1" },
+   { set("policy.value.limits", { latency_ns = { min = 90 } }), "limits", "warn", "what is bad has a max" },
    { set("slurmd", { allowed = "0-1", online = "0-7", wanted = "0-7", lacks = "" }), "slurmd-cpus", "warn",
       "slurmd may use CPUs 0-1 of 0-7: " },
    { set("slurmd", { allowed = "0-1", online = "0-7", wanted = "2-7", lacks = "1", known = true }), "slurmd-cpus",

@@ -6,21 +6,65 @@ local slurmd = require("syscheck.doctor.facts.slurmd")
 
 TestSlurmd = {}
 
+-- A directory with a shell that is called slurmd.
+local function shell()
+   local dir = uv.fs_mkdtemp("/tmp/syscheck-test.XXXXXX")
+   uv.fs_chmod(dir, 493) -- 0755
+   uv.fs_copyfile("/bin/sh", dir .. "/slurmd")
+   return dir, function()
+      uv.fs_unlink(dir .. "/slurmd")
+      uv.fs_rmdir(dir)
+   end
+end
+
+-- Starts one, and waits until it is called so.
+local function start(command, args, options)
+   local input, output = uv.new_pipe(false), uv.new_pipe(false)
+   options = options or {}
+   options.args, options.stdio = args, { input, output }
+   local child = assert(uv.spawn(command, options, function() end))
+   output:read_start(function()
+      uv.stop()
+   end)
+   uv.run()
+   output:close()
+   return function()
+      child:kill("sigkill")
+      input:close()
+   end
+end
+
+local SCRIPT = "echo here; read x; :"
+
+-- Two clusters on one machine may each have a node of this name: this node's slurmd is in its network namespace.
+function TestSlurmd:test_of_two_clusters()
+   lu.skipIf(uv.getuid() ~= 0 or not os.execute("unshare --net true 2>/dev/null"), "needs network namespaces")
+   local dir, remove = shell()
+   local args = { "-c", SCRIPT, "-N", "syscheck-none" }
+   local ends = { start(dir .. "/slurmd", args) }
+   local one = slurmd("syscheck-none", "threads")
+   ends[2] = start("unshare", { "--net", dir .. "/slurmd", table.unpack(args) })
+   local of_two = slurmd("syscheck-none", "threads")
+   ends[3] = start(dir .. "/slurmd", args)
+   local not_told_apart = slurmd("syscheck-none", "threads")
+   for _, finish in ipairs(ends) do
+      finish()
+   end
+   remove()
+   lu.assertNotNil(one)
+   lu.assertEquals(of_two, one)
+   lu.assertNil(not_told_apart)
+end
+
 -- Any user may call a process so; what it is mapped to can make a read of its command line hang.
 function TestSlurmd:test_a_users_process_is_none()
    lu.skipIf(uv.getuid() ~= 0, "needs root")
    local before = slurmd("none", "threads")
-   local dir = uv.fs_mkdtemp("/tmp/syscheck-test.XXXXXX")
-   uv.fs_chmod(dir, 493) -- 0755
-   uv.fs_copyfile("/bin/sh", dir .. "/slurmd")
-   local input = uv.new_pipe(false)
-   local child = assert(uv.spawn(dir .. "/slurmd", { args = { "-c", "read x; :", "-N", "none" }, uid = 65534,
-      gid = 65534, stdio = { input } }, function() end))
-   uv.sleep(50) -- until it is called so
+   local dir, remove = shell()
+   local finish = start(dir .. "/slurmd", { "-c", SCRIPT, "-N", "none" }, { uid = 65534, gid = 65534 })
    local beside = slurmd("none", "threads")
-   child:kill("sigkill")
-   uv.fs_unlink(dir .. "/slurmd")
-   uv.fs_rmdir(dir)
+   finish()
+   remove()
    lu.assertEquals(beside, before)
 end
 

@@ -51,6 +51,24 @@ end
 
 TestWeek = {}
 
+-- What no check of ours has written: the disk has.
+function TestWeek:test_a_ledger_whose_times_are_damaged_does_not_end_the_checks()
+   for _, at in ipairs({ 1e6, 1e23, 1e300 }) do
+      local l = budget.open({ boot_id = "boot", next_s = at, pass_s = at, level = "quick" }, "boot")
+      lu.assertFalse(budget.skips(l, 0.01, "quick", 100))
+      lu.assertTrue(budget.affords(l, 0.01, 100))
+      lu.assertTrue(budget.is_stale(l, 300, "quick", 100))
+      budget.charge(l, 0.01, 100, 4.5)
+      lu.assertTrue(budget.skips(l, 0.01, "quick", 200))
+      lu.assertFalse(budget.skips(l, 0.01, "quick", 100 + 86400))
+   end
+   -- The longest that one check may pay for is none.
+   local l = budget.open(nil, "boot")
+   budget.charge(l, 0.0001, 100, 70)
+   budget.done(l, true, "quick", 100)
+   lu.assertTrue(budget.skips(l, 0.0001, "quick", 200))
+end
+
 function TestWeek:test_the_share_holds_in_every_window()
    for seed, share in ipairs({ 0.001, 0.01, 0.03, 0.2 }) do
       local spent, checks, dearest, excess = simulate({ share = share, seed = seed })

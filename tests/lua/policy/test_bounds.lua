@@ -60,9 +60,9 @@ end
 
 function TestRules:test_a_note_says_whose_bound_it_is()
    local bounds, from = policy_bounds.of(policy.parse(RULES, "bounds.lua"), { partition = "main", account = "physics" })
-   local _, note = level.decide("none", bounds, { owned = true }, from)
+   local _, note = level.decide("none", bounds, {}, from)
    lu.assertEquals(note, "none asked, the account's floor is quick")
-   _, note = level.decide("full", bounds, { owned = true }, from)
+   _, note = level.decide("full", bounds, {}, from)
    lu.assertEquals(note, "full asked, the partition's ceiling is quick")
 end
 

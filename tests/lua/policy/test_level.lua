@@ -54,7 +54,7 @@ end
 
 function TestLevels:test_decide()
    local bounds = { floor = "passive", default = "quick", ceiling = "quick" }
-   local mine, stale = { owned = true, fresh = false }, { owned = true, fresh = true }
+   local mine, stale = { fresh = false }, { fresh = true }
    local cases = {
       -- asked, node, level, note contains
       { nil, mine, "quick", nil },
@@ -62,8 +62,8 @@ function TestLevels:test_decide()
       { "quick", stale, "quick", nil },
       { "none", mine, "passive", "floor" },
       { "full", mine, "quick", "ceiling" },
-      { "full", { owned = false }, "passive", "whole node" },
-      { "passive", { owned = false }, "passive", nil },
+      { "full", { shared = "others" }, "passive", "whole node; others" },
+      { "passive", { shared = "others" }, "passive", nil },
    }
    for i, c in ipairs(cases) do
       local got, note = level.decide(c[1], bounds, c[2])

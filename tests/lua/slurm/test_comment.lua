@@ -36,6 +36,10 @@ function TestComment:test_a_part_of_an_array_or_of_a_heterogeneous_job()
    local het = row(6, 6, nil, 6, 0) .. row(7, 7, nil, 6, 1, "of 7")
    lu.assertEquals(find(het, "6"), { "6+0", "" })
    lu.assertEquals(find(het, "7"), { "7", "of 7" })
+   -- By the ID of all a component must not be named.
+   for _, offset in ipairs({ "N/A", "0x", "0!", "0\15", "Nothing", "026-11-21T0" }) do
+      lu.assertEquals(find(row(6, 6, nil, 6, offset), "6"), {})
+   end
 end
 
 function TestComment:test_add_is_idempotent_and_bounded()

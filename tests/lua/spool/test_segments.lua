@@ -29,7 +29,9 @@ function TestSegments:test_list_knows_each_kind()
    assert(uv.fs_mkdir(dir, 448))
    local a, b = "records-20260101T000000Z-0000000000000001.jsonl", "records-20260101T000001Z-0000000000000000.jsonl"
    local all = { b, a, segments.shipped_name(b), "records.jsonl", "records-mine.jsonl", "." .. a .. ".0123",
-      segments.lost_name("00000000000000ff", 12, 3400, "full") }
+      segments.lost_name("00000000000000ff", 12, 3400, "full"),
+      -- Its name with more in it would be none.
+      segments.lost_name("00000000000000fe", 1, 1, ("x"):rep(200)) }
    for _, name in ipairs(all) do
       assert(io.open(dir .. "/" .. name, "w")):close()
    end

@@ -4,19 +4,27 @@ local files = require("syscheck.lib.files")
 local topology = require("syscheck.hardware.topology")
 local uv = require("luv")
 
--- Process ids of slurmd; of several (a cluster on one machine) those that -N names as this node. Only root's: any
--- user may call a process so, and make a read of its command line hang (see node/steps.jobs).
+local function network(pid)
+   return uv.fs_readlink(("/proc/%s/ns/net"):format(pid))
+end
+
+-- Process ids of slurmd; of several (a cluster on one machine) those that -N names as this node, and of these (two
+-- such clusters) those in this network namespace. Only root's: any user may call a process so, and make a read of its
+-- command line hang (see node/steps.jobs).
 local function pids(node)
-   local all, named = {}, {}
+   local all, named, here = {}, {}, {}
    for _, pid in ipairs(files.list("/proc", "^%d+$")) do
       local stat = uv.fs_stat("/proc/" .. pid)
       if stat and stat.uid == 0 and files.line("/proc/" .. pid .. "/comm") == "slurmd" then
          all[#all + 1] = pid
          local line = (files.read("/proc/" .. pid .. "/cmdline") or ""):gsub("%z", " ")
-         named[#named + 1] = line:match(" %-N *(%S+)") == node and pid or nil
+         if line:match(" %-N *(%S+)") == node then
+            named[#named + 1] = pid
+            here[#here + 1] = network(pid) == network("self") and pid or nil
+         end
       end
    end
-   return #named > 0 and named or all
+   return #here > 0 and here or #named > 0 and named or all
 end
 
 --- @param node its name

@@ -1,12 +1,9 @@
---- Rules on this host: policy, baseline, directories, log, clock, and whether slurmctld
+--- Rules on this host: that the policy can be used, baseline, directories, log, clock, and whether slurmctld
 -- runs with what the file says. See doctor/rules.lua for their form.
 local baselines = require("syscheck.verdict.baseline")
 local cpus = require("syscheck.verdict.cpus")
-local metrics = require("syscheck.catalogue.metrics")
 local printable = require("syscheck.lib.printable")
 local slurmconf = require("syscheck.slurm.conf")
-local times = require("syscheck.doctor.rules.times")
-local sorted = require("syscheck.lib.sorted")
 local spelling = require("syscheck.lib.spelling")
 
 local DAY = 86400
@@ -47,50 +44,6 @@ local function policy(facts, say)
    elseif p.value.mode == "observe" then
       say("info", { file = p.file, text = 'mode = "observe"', why = "verdicts are recorded, no bad node is drained",
          add = 'mode = "enforce", once a baseline is there and a week of "would drain" was right' })
-   end
-end
-
--- Limits by which no slow node is found.
-local function tolerances(facts, say)
-   local p = facts.policy.value
-   local function look(key, value)
-      if value and value > baselines.MAX_TOLERANCE then
-         say("warn", { file = facts.policy.file, text = ("%s = %g"):format(key, value),
-            why = "what it would let through is rated as unrated: there is no limit",
-            fix = ("%g at most"):format(baselines.MAX_TOLERANCE) })
-      end
-   end
-   look("tolerance", p.tolerance)
-   for _, name in ipairs(sorted(p.limits)) do
-      look(("limits.%s.tolerance"):format(name), p.limits[name].tolerance)
-   end
-end
-
--- Time for all kernels, and for the second measurement that a drain needs.
-local function boxes(facts, say)
-   for _, t in ipairs(times.reachable(facts.policy.value)) do
-      local text = ("level %s: kernels take %g s, %g s with the second run, the deadline is %g s"):format(t.level,
-         t.once_s, t.confirmed_s, t.deadline_s)
-      if t.once_s > t.deadline_s then
-         say("error", { file = facts.policy.file, text = text,
-            why = "the last kernels never run, and every check is unknown",
-            add = ("kernels with shorter boxes, or deadline = { %s = %g }"):format(t.level,
-               math.min(60, math.ceil(t.once_s * 2))) })
-      elseif t.confirmed_s > t.deadline_s then
-         say("warn", { file = facts.policy.file, text = text,
-            why = "a failure may not be confirmed in time, and then does not drain",
-            add = ("kernels with shorter boxes, or deadline = { %s = %g }"):format(t.level,
-               math.min(60, math.ceil(t.confirmed_s * 1.25))) })
-      end
-   end
-   for _, m in ipairs(metrics.LIST) do
-      local box = facts.policy.value.kernels[m.kernel] or {}
-      if not m.static and (box.quick or 0) > 0 and (box.full or 0) > 0 and box.quick ~= box.full then
-         say("warn", { file = facts.policy.file, text = ("%s runs for %g s at level quick, for %g s at full"):format(
-            m.kernel, box.quick, box.full),
-            why = "a baseline is learned from the one that is there more often, and does not rate the other",
-            add = ("kernels with %s = { quick = %g, full = %g }"):format(m.kernel, box.quick, box.quick) })
-      end
    end
 end
 
@@ -305,8 +258,6 @@ return {
    { id = "twice", check = twice },
    { id = "policy", check = policy },
    { id = "partitions", check = partitions },
-   { id = "tolerance", check = tolerances },
-   { id = "boxes", check = boxes },
    { id = "baseline", check = baseline },
    { id = "slurmd-cpus", check = slurmd_cpus },
    { id = "directories", check = directories },

@@ -61,7 +61,8 @@ local function script(key, bites)
          if found.closed then
             say("error", { file = found.path, line = found.closed,
                text = ("%s fails where %s is not there"):format(key, ours),
-               why = "where that file system is not mounted, every job's start drains its node",
+               why = ("where that file system is not mounted, every job's %s drains its node"):format(
+                  name == "prolog" and "start" or "end"),
                fix = "let that line be: " .. guarded:format(ours) })
          end
       end
