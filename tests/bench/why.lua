@@ -87,11 +87,7 @@ for _, seed in ipairs(SEEDS) do
          tally.add(sums, case, answer, name)
       end
    end
-   local named = {}
-   for _, one in ipairs(suspects.find((suspects_data.read(db, 0)))) do
-      suspects_data.describe(db, one)
-      named[#named + 1] = one
-   end
+   local named = suspects_data.described(db, suspects.find(suspects_data.read(db, 0)))
    tally.suspects(own, truth.suspects, named)
    tally.suspects(sums, truth.suspects, named)
    db:close()

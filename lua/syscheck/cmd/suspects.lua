@@ -18,14 +18,11 @@ end
 
 function command.run(args)
    return question.run(args, function(db)
-      local of, totals = suspects_data.read(db, args.since)
+      local list, of, totals = suspects_data.read(db, args.since)
       if totals.runs == 0 then
          return report.error(report.NOT_FOUND, "no job began since %s", time.show(args.since))
       end
-      local answer = suspects.find(of)
-      for _, one in ipairs(answer) do
-         suspects_data.describe(db, one)
-      end
+      local answer = suspects_data.described(db, suspects.find(list, of))
       answer.totals, answer.since = totals, args.since
       return question.print(args, suspects_show, answer)
    end)

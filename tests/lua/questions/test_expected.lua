@@ -129,11 +129,14 @@ function TestOdds:test_rarity()
 end
 
 function TestOdds:test_harm()
-   lu.assertEquals(odds.harm({}), 1)
+   lu.assertAlmostEquals(odds.harm({}), 1, 1e-12)
+   local function alike(fit)
+      return { fit, fit, fit, fit }
+   end
    local function of_n(fit, n)
       local list = {}
       for i = 1, n do
-         list[i] = fit
+         list[i] = alike(fit)
       end
       return odds.harm(list)
    end
@@ -142,7 +145,11 @@ function TestOdds:test_harm()
    lu.assertTrue(of_n(10, 3) > 20)
    lu.assertTrue(of_n(1e9, 300) <= 1e3 and of_n(0, 300) >= 1e-4)
    -- Some feel it, some do not.
-   lu.assertTrue(odds.harm({ 20, 20, 20, 0.2, 0.2, 0.2 }) > 10)
+   lu.assertTrue(odds.harm({ alike(20), alike(20), alike(20), alike(0.2), alike(0.2), alike(0.2) }) > 10)
+   -- What it costs is alike in all of them, and in this one.
+   local much, little = { 10, 1, 0.1, 0.1 }, { 0.1, 0.1, 1, 10 }
+   lu.assertTrue(odds.harm({ much, much, much }) > 4 * odds.harm({ much, little, much }))
+   lu.assertTrue(odds.harm({ much, much }, much) > 4 * odds.harm({ much, much }, little))
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

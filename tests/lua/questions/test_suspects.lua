@@ -1,6 +1,7 @@
 -- Nodes whose jobs were slow for a time.
 package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local odds = require("syscheck.questions.why.odds")
 local expected = require("syscheck.questions.why.expected")
 local suspects = require("syscheck.questions.suspects.logic")
 
@@ -12,7 +13,7 @@ local e = expected.of({ { begin_s = 1, elapsed_s = 1000 }, { begin_s = 2, elapse
 
 local function run(i, ratio)
    local y = math.log(1000 * ratio)
-   return { begin_s = i * 3600, ratio = ratio, score = suspects.score(e, y), job_id = i }
+   return { begin_s = i * 3600, ratio = ratio, fits = suspects.fits(e, y), y = y, job_id = i }
 end
 
 -- 400 runs of 4 nodes in turn among 40; those with node `bad` are slow between two runs.
@@ -34,19 +35,75 @@ local function history(bad, from, to, ratio)
    return of
 end
 
-function TestSuspects:test_score()
-   lu.assertTrue(suspects.score(e, math.log(1200)) > 1)
-   lu.assertTrue(suspects.score(e, math.log(1000)) < 0)
-   -- One run that was much faster is not proof of a good node.
-   lu.assertTrue(suspects.score(e, math.log(300)) > -2)
+-- A node's condition in some of its runs, which is its own (odds 1) or anybody's.
+local function condition(node, runs, share, own)
+   local events = {}
+   for i, one in ipairs(runs) do
+      events[i] = { run = one, share = share, fits = odds.levels(e, one.y, share, 20, 1.2) }
+   end
+   return { node = node, group = "clock", events = events, worth = function()
+      return own and 0 or math.log(0.01), own and math.huge or 0
+   end }
+end
+
+-- Those that began in a time.
+local function between(runs, from, to)
+   local out = {}
+   for _, one in ipairs(runs) do
+      out[#out + 1] = one.begin_s >= from * 3600 and one.begin_s <= to * 3600 and one or nil
+   end
+   return out
+end
+
+local function nodes_of(found)
+   local out = {}
+   for i, one in ipairs(found) do
+      out[i] = one.node
+   end
+   return out
+end
+
+function TestSuspects:test_what_a_run_s_time_says()
+   lu.assertTrue(math.max(table.unpack(suspects.fits(e, math.log(1200)))) > 5)
+   lu.assertTrue(math.max(table.unpack(suspects.fits(e, math.log(1000)))) < 1)
+end
+
+-- Its condition finds it in fewer runs than its times alone would.
+function TestSuspects:test_a_condition_and_its_days()
+   local of = history(7, 150, 180, 1.04)
+   lu.assertEquals(nodes_of(suspects.find({}, of)), {})
+   local found = suspects.find({ condition(7, between(of[7], 150, 180), 0.1, true) }, of)
+   lu.assertEquals(nodes_of(found), {})
+   of = history(7, 150, 200, 1.12)
+   found = suspects.find({ condition(7, between(of[7], 150, 200), 0.2, true) }, of)
+   lu.assertEquals(nodes_of(found), { 7 })
+   lu.assertEquals(found[1].group, "clock")
+   lu.assertTrue(found[1].probability > 0.9)
+end
+
+function TestSuspects:test_a_condition_that_harms_nobody_or_that_all_have()
+   local of = history(nil, 1, 400, 1)
+   lu.assertEquals(suspects.find({ condition(12, of[12], 0.3, true) }, of), {})
+   -- Slow, and under something: so are others under it.
+   of = history(7, 100, 130, 1.06)
+   lu.assertEquals(suspects.find({ condition(7, between(of[7], 100, 130), 0.2, false) }, of), {})
+end
+
+-- Two have it in the same runs: nobody can tell them apart. What ran beside them has nothing.
+function TestSuspects:test_two_nodes_with_the_same_condition()
+   local of = history(7, 1, 400, 1.3)
+   local found = suspects.find({ condition(7, of[7], 0.3, true), condition(8, of[7], 0.25, true) }, of)
+   lu.assertItemsEquals(nodes_of(found), { 7, 8 })
+   found = suspects.find({ condition(7, of[7], 0.3, true), condition(8, of[7], 0.1, true) }, of)
+   lu.assertEquals(nodes_of(found), { 7 })
 end
 
 function TestSuspects:test_the_bad_node_and_its_days_and_not_its_neighbours()
-   local found = suspects.find(history(7, 100, 300, 1.3))
+   local found = suspects.find({}, history(7, 100, 300, 1.3))
    lu.assertEquals(#found, 1)
    local one = found[1]
    lu.assertEquals(one.node, 7)
-   lu.assertTrue(one.p < 1e-3)
+   lu.assertTrue(one.probability > 0.99)
    lu.assertTrue(one.from_s >= 100 * 3600 and one.to_s <= 300 * 3600)
    lu.assertTrue(#one.slow >= 0.9 * one.runs)
    lu.assertAlmostEquals(one.cost, 1.3, 0.03)
@@ -54,7 +111,7 @@ end
 
 -- Four bad days of a month are not diluted by the rest.
 function TestSuspects:test_a_few_bad_days()
-   local found = suspects.find(history(7, 200, 260, 1.5))
+   local found = suspects.find({}, history(7, 200, 260, 1.5))
    lu.assertEquals(#found, 1)
    lu.assertEquals(found[1].node, 7)
 end
@@ -67,16 +124,16 @@ function TestSuspects:test_two_bad_nodes()
          table.insert(of[node], one)
       end
    end
-   local found = suspects.find(of)
+   local found = suspects.find({}, of)
    lu.assertEquals(#found, 2)
    lu.assertItemsEquals({ found[1].node, found[2].node }, { 7, 25 })
 end
 
 function TestSuspects:test_nobody()
-   lu.assertEquals(suspects.find(history(nil, 1, 400, 1)), {})
-   lu.assertEquals(suspects.find({}), {})
+   lu.assertEquals(suspects.find({}, history(nil, 1, 400, 1)), {})
+   lu.assertEquals(suspects.find({}, {}), {})
    -- One slow run, or two, are no spell.
-   lu.assertEquals(suspects.find({ { run(1, 3), run(2, 3) } }), {})
+   lu.assertEquals(suspects.find({}, { { run(1, 3), run(2, 3) } }), {})
    -- Runs that are slow here and there are nobody's.
    math.randomseed(3)
    local of = {}
@@ -88,7 +145,7 @@ function TestSuspects:test_nobody()
          table.insert(of[node], one)
       end
    end
-   lu.assertEquals(suspects.find(of), {})
+   lu.assertEquals(suspects.find({}, of), {})
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

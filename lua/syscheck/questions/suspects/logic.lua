@@ -1,33 +1,57 @@
---- Nodes whose jobs were slow for a time. Pure; docs/decisions.md (Why) has the reasons.
+--- Nodes that cost their jobs time for a while. Pure; docs/decisions.md (Suspects) has the reasons.
+--
+-- A hypothesis is a node and a condition: { node, group (of causes.GROUPS), events = list of { run, share (of its time that
+-- the condition may have cost), fits (of odds.levels) } in order of time, one for each run under it; worth =
+-- function(from, to, chosen) -> log of the odds for the condition of these events to be the node's own (chosen: as the
+-- best of all spells), and of what harm may add to that at most }. A run is { begin_s, ratio, fits (for any loss), ... },
+-- one table for all its nodes.
 local odds = require("syscheck.questions.why.odds")
 
 local suspects = {}
 
-suspects.ALPHA = 0.05
 suspects.MIN_SLOW = 3 -- runs of a spell that speak for it
 suspects.SLOW = 1.1 -- of what was expected: what the text calls slow
--- What a bad node costs a run that feels it, and how many do.
-local MOST, WIDE, FELT = 0.6, 12, 0.6
+suspects.NEED = 0.75 -- probability from which a node is listed
+local NEED = math.log(suspects.NEED / (1 - suspects.NEED))
+-- What a bad node costs a run that feels it.
+local MOST, WIDE = 0.6, 12
+-- What share of the runs under a condition that does harm feel it.
+local FELT = { 0.1, 0.3, 0.5, 0.7, 0.9 }
+local FELT_USUAL = 0.6
+local LEAST = -1.5 -- what a run says against a node at most: one may not have felt it for its own reasons
 local SPEAKS = 0.5 -- score from which a run speaks for a bad node
-local LEAST = -1.5 -- and what it says against one at most: one run may not be felt for its own reasons
-local MOST_FOUND = 20
+local ALIKE = 0.5 -- share of another node's condition from which two are alike
+local UNRECORDED = 0.003 -- how often a node has a trouble for a while that no counter shows
+local MOST_FOUND = 50
 
---- How much more likely a run's time is on a bad node, as a logarithm.
+--- How much more likely a run's time is, had it lost any share of its time.
 -- @param e of expected.of
 -- @param y log of its time
-function suspects.score(e, y)
-   return math.max(LEAST, math.log(1 - FELT + FELT * odds.fit_of_many(e, y, MOST, WIDE, 1)))
+function suspects.fits(e, y)
+   return odds.levels(e, y, MOST, WIDE, 1)
 end
 
--- The part of a node's runs, in order of time, with the largest sum of scores (Kadane).
--- @param worth function(run) -> score
-local function spell(runs, worth)
+local function score(fit, felt)
+   return math.max(LEAST, math.log(1 - felt + felt * fit))
+end
+
+-- What a run's time still says for a node when another one, that is found already, explains it. Where that one had no
+-- more of the same condition nobody can tell the two apart: both are to be looked at.
+local function left(fit, h, event, by)
+   if not by or by.fit <= 1 or by.group == h.group and event.share and event.share >= ALIKE * by.share then
+      return fit
+   end
+   return math.min(1, fit / by.fit)
+end
+
+-- The part of a list with the largest sum (Kadane).
+local function spell(scores)
    local best, sum, from = nil, 0, 1
-   for i, run in ipairs(runs) do
+   for i, one in ipairs(scores) do
       if sum <= 0 then
          sum, from = 0, i
       end
-      sum = sum + worth(run)
+      sum = sum + one
       if not best or sum > best.score then
          best = { score = sum, from = from, to = i }
       end
@@ -35,60 +59,147 @@ local function spell(runs, worth)
    return best
 end
 
---- Nodes with a spell of slow runs that chance does not explain. Scores are log likelihood ratios, so that of all N
--- places where one may begin the best reaches s by chance with probability N exp(-s) at most (Karlin and Altschul
--- 1990, lambda = 1). The worst node's slow runs are explained by it, and all is sought again, or its companions
--- would be suspects.
--- @param of by node: list of { score, begin_s, ratio, ... } in order of time, the same table for all nodes of a run
--- @return list of { node, runs (in the spell), slow = list of those that speak for it, from_s, to_s, score, p, cost
---   (median ratio of the spell's runs) }
-function suspects.find(of)
-   local explained, found, taken, places = {}, {}, {}, 0
-   for _, runs in pairs(of) do
-      places = places + #runs
+local function most_of(fits)
+   return math.max(table.unpack(fits))
+end
+
+-- Log of the mean likelihood over what it costs and over shares of runs that feel it.
+local function harm(h, from, to, explained)
+   local logs, most, sum = {}, -math.huge, 0
+   for level = 1, odds.LEVELS do
+      for _, felt in ipairs(FELT) do
+         local of = 0
+         for k = from, to do
+            of = of + math.log(1 - felt + felt * left(h.events[k].fits[level], h, h.events[k], explained[h.events[k].run]))
+         end
+         logs[#logs + 1] = of
+         most = math.max(most, of)
+      end
    end
-   local function worth(run)
-      return explained[run] and math.min(0, run.score) or run.score
+   for _, one in ipairs(logs) do
+      sum = sum + math.exp(one - most)
    end
-   local spells = {}
+   return most + math.log(sum / #logs)
+end
+
+-- Log of the odds for a hypothesis, by its best spell. Of n events each may begin one: what is chosen of so many is worth
+-- the less (Karlin and Altschul 1990: the best sum reaches s by chance with probability n exp(-s) at most).
+local function weigh(h, explained)
+   local best
+   for level = 1, odds.LEVELS do
+      local scores = {}
+      for i, one in ipairs(h.events) do
+         scores[i] = score(left(one.fits[level], h, one, explained[one.run]), FELT_USUAL)
+      end
+      local one = spell(scores)
+      best = one and (not best or one.score > best.score) and one or best
+   end
+   if not best then
+      return nil
+   end
+   -- All the time, or a spell.
+   local n = #h.events
+   local whole = { from = 1, to = n }
+   for _, one in ipairs({ best, whole }) do
+      local there, most = h.worth(one.from, one.to, one == best)
+      one.harm = math.min(harm(h, one.from, one.to, explained) - math.log(one == best and 2 * n or 2), most)
+      one.weight = there + one.harm
+   end
+   best = best.weight >= whole.weight and best or whole
+   return best
+end
+
+-- A hypothesis of a node's times alone: something that no counter shows.
+local function unrecorded_of(node, runs)
+   local events = {}
+   for i, run in ipairs(runs) do
+      events[i] = { run = run, fits = run.fits }
+   end
+   return { node = node, group = "unrecorded", events = events, worth = function()
+      return math.log(UNRECORDED), math.huge
+   end }
+end
+
+local function describe(h, best, explained)
+   local ratios, slow = {}, {}
+   for i = best.from, best.to do
+      local one = h.events[i]
+      ratios[#ratios + 1] = one.run.ratio
+      if one.run.ratio >= suspects.SLOW and score(left(most_of(one.fits), h, one, explained[one.run]), FELT_USUAL) > SPEAKS then
+         slow[#slow + 1] = one.run
+      end
+   end
+   table.sort(ratios)
+   local from, to = h.events[best.from].run.begin_s, h.events[best.to].run.begin_s
+   return { node = h.node, group = h.group, runs = #ratios, slow = slow, from_s = from, to_s = to,
+      probability = 1 / (1 + math.exp(-best.weight)), weight = best.weight, harm = best.harm,
+      cost = ratios[(#ratios + 1) // 2] }
+end
+
+local function explain(h, best, runs, explained)
+   local function by(run, fit, event)
+      if fit > (explained[run] and explained[run].fit or 1) then
+         explained[run] = { fit = fit, group = event and h.group, share = event and event.share }
+      end
+   end
+   for i = best.from, best.to do
+      by(h.events[i].run, most_of(h.events[i].fits), h.events[i])
+   end
+   local from, to = h.events[best.from].run.begin_s, h.events[best.to].run.begin_s
+   for _, run in ipairs(runs) do
+      if run.begin_s >= from and run.begin_s <= to and not explained[run] then
+         by(run, most_of(run.fits))
+      end
+   end
+end
+
+-- Takes the likeliest of a list again and again: it explains its slow runs, and the others are weighed without.
+local function take(list, of, state)
+   local weighed = {}
+   for i, h in ipairs(list) do
+      weighed[i] = weigh(h, state.explained) or { weight = -math.huge }
+   end
+   while #state.found < MOST_FOUND do
+      local at
+      for i, one in ipairs(weighed) do
+         if not state.taken[list[i].node] and one.weight >= NEED and (not at or one.weight > weighed[at].weight
+            or one.weight == weighed[at].weight and list[i].node < list[at].node) then
+            at = i
+         end
+      end
+      if not at then
+         return
+      end
+      local h = list[at]
+      -- What was found since may explain of it.
+      local again = weigh(h, state.explained)
+      local one = again.weight >= weighed[at].weight and describe(h, again, state.explained)
+      weighed[at] = one and { weight = -math.huge } or again
+      if one and #one.slow >= suspects.MIN_SLOW then
+         state.taken[h.node] = true
+         table.insert(state.found, one)
+         explain(h, again, of[h.node], state.explained)
+      end
+   end
+end
+
+--- Nodes with a spell of slow runs that chance does not explain. What is recorded explains before what is not: a node
+-- that often ran beside two bad ones has the slow runs of both.
+-- @param list of hypotheses
+-- @param of by node: its runs in order of time
+-- @return list of { node, group, runs (of its spell under the condition), slow = list of those that speak for it, from_s,
+--   to_s, probability, cost (median ratio of the spell's runs) }, the likeliest first
+function suspects.find(list, of)
+   local state, unrecorded = { explained = {}, found = {}, taken = {} }, {}
+   take(list, of, state)
    for node, runs in pairs(of) do
-      spells[node] = spell(runs, worth)
+      unrecorded[#unrecorded + 1] = unrecorded_of(node, runs)
    end
-   while #found < MOST_FOUND do
-      local worst
-      for node, one in pairs(spells) do
-         local worse = not worst or one.score > worst.score or one.score == worst.score and node < worst.node
-         if worse and not taken[node] then
-            worst = { node = node, score = one.score, from = one.from, to = one.to }
-         end
-      end
-      local p = worst and math.min(1, places * math.exp(-worst.score))
-      if not worst or p > suspects.ALPHA then
-         break
-      end
-      -- Others' explanations may have taken of it since.
-      local again = spell(of[worst.node], worth)
-      if again.score < worst.score then
-         spells[worst.node] = again
-      else
-         taken[worst.node] = true
-         local list, slow, ratios = of[worst.node], {}, {}
-         for i = worst.from, worst.to do
-            local run = list[i]
-            ratios[#ratios + 1] = run.ratio
-            if run.score > SPEAKS and not explained[run] then
-               slow[#slow + 1] = run
-               explained[run] = true
-            end
-         end
-         if #slow >= suspects.MIN_SLOW then
-            table.sort(ratios)
-            found[#found + 1] = { node = worst.node, runs = #ratios, slow = slow, score = worst.score, p = p,
-               from_s = list[worst.from].begin_s, to_s = list[worst.to].begin_s, cost = ratios[(#ratios + 1) // 2] }
-         end
-      end
-   end
-   return found
+   take(unrecorded, of, state)
+   table.sort(state.found, function(a, b)
+      return a.weight > b.weight or a.weight == b.weight and a.node < b.node
+   end)
+   return state.found
 end
 
 return suspects

@@ -1,4 +1,5 @@
 --- What logic.lua weighs, read from the store: one kind of job at a time.
+local conditions = require("syscheck.questions.suspects.conditions")
 local expected = require("syscheck.questions.why.expected")
 local suspects = require("syscheck.questions.suspects.logic")
 local times = require("syscheck.questions.why.times")
@@ -14,17 +15,17 @@ local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
 local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s FROM run r
    WHERE r.begin_s >= ? AND r.user IS NOT NULL AND r.name IS NOT NULL AND r.nodes IS NOT NULL
    ORDER BY r.user, r.name, r.nodes, r.cluster, r.begin_s]]
-local NODES = "SELECT j.run, j.node FROM job_node j WHERE j.key >= ? ORDER BY j.key"
+local NODES = "SELECT j.run, j.node, j.class FROM job_node j WHERE j.key >= ? ORDER BY j.key"
 
 -- Scores of a block of one kind's runs.
 local function finish_block(list, state)
    local e = #list >= MIN_RUNS and expected.of(list, list[(#list + 1) // 2].begin_s)
    for _, run in ipairs(e and list or {}) do
       local y = math.log(run.elapsed_s) - e.slope * (run.begin_s - list[(#list + 1) // 2].begin_s) / 86400
-      run.score, run.ratio, run.e, run.y = suspects.score(e, y), math.exp(y) / e.median_s, e, y
+      run.fits, run.ratio, run.e, run.y = suspects.fits(e, y), math.exp(y) / e.median_s, e, y
       state.by_key[run.key] = run
       state.compared = state.compared + 1
-      state.slow = state.slow + (run.ratio >= suspects.SLOW and run.score > 0 and 1 or 0)
+      state.slow = state.slow + (run.ratio >= suspects.SLOW and math.max(table.unpack(run.fits)) > 1 and 1 or 0)
    end
    return e
 end
@@ -59,7 +60,7 @@ function data.read(store, since)
       kind[#kind + 1] = { key = t[5], begin_s = t[6], seen = t[7] or 0, job_id = t[8], elapsed_s = t[9] }
    end
    finish(store, kind, state)
-   local by_node, nodes = {}, 0
+   local by_node, class_of, nodes = {}, {}, 0
    for t in store:rows(NODES, math.tointeger(since) << 30) do
       local run = state.by_key[t[1]]
       if run then
@@ -67,21 +68,29 @@ function data.read(store, since)
             by_node[t[2]], nodes = {}, nodes + 1
          end
          table.insert(by_node[t[2]], run)
+         class_of[t[2]] = t[3]
       end
    end
-   return by_node, { runs = total, compared = state.compared, kinds = state.kinds, slow = state.slow, nodes = nodes }
+   for _, runs in pairs(by_node) do
+      table.sort(runs, function(a, b)
+         return a.begin_s < b.begin_s or a.begin_s == b.begin_s and a.key < b.key
+      end)
+   end
+   local list = conditions.hypotheses(store, since, state.by_key, by_node, class_of)
+   return list, by_node, { runs = total, compared = state.compared, kinds = state.kinds, slow = state.slow, nodes = nodes }
 end
 
 local RUN = [[SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes FROM run r WHERE r.id = ?]]
 
---- Fills in the condition of a suspect that explains most of its slow runs, how many were looked at, and
+-- Fills in the condition of a suspect that explains most of its slow runs, how many were looked at, and
 -- its name.
 -- @param one of suspects.find
-function data.describe(store, one)
+-- @return whether `why` sees its condition in its clearest runs, and does not take another job's work for it
+local function describe(store, one)
    local by_group, best = {}, nil
    one.looked = 0
    table.sort(one.slow, function(a, b)
-      return a.score > b.score
+      return a.ratio > b.ratio
    end)
    for i = 1, math.min(LOOKED, #one.slow) do
       local t = store:row(RUN, one.slow[i].key)
@@ -97,11 +106,24 @@ function data.describe(store, one)
       end
    end
    one.condition = best
+   local own, neighbour = by_group[one.group], by_group.neighbour and by_group.neighbour.share or 0
+   local seen = own and own.share > neighbour or one.group == "unrecorded" and neighbour < 0.5 * one.looked
    table.sort(one.slow, function(a, b)
       return a.begin_s > b.begin_s
    end)
    local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
    one.name = t and t[1] or ("%d"):format(one.node)
+   return seen
+end
+
+--- @param list of suspects.find
+-- @return those that `why` sees in their clearest runs, too, with name, condition, looked
+function data.described(store, list)
+   local out = {}
+   for _, one in ipairs(list) do
+      out[#out + 1] = describe(store, one) and one or nil
+   end
+   return out
 end
 
 return data

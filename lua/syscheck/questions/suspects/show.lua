@@ -11,7 +11,7 @@ local show = {}
 
 local MOST_RUNS = 20 -- slow runs of a suspect in JSON
 
-local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "P", "CAUSE", "IN", "WHAT" }
+local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "SURE_%", "CAUSE", "IN", "WHAT" }
 
 local function what(c)
    return words.evidence(c.first.best)
@@ -24,31 +24,32 @@ function show.table(answer, color)
       .. "(same cluster, user, name, node count; %d kind%s)"):format(totals.slow, totals.compared,
       time.show(answer.since), 100 * (suspects.SLOW - 1), totals.kinds, totals.kinds == 1 and "" or "s"), "" }
    if #answer == 0 then
-      parts[#parts + 1] = "no node had more of them in a row than chance explains."
+      parts[#parts + 1] = "no node is the likely cause of any."
       return table.concat(parts, "\n")
    end
    local rows = { HEAD }
    for i, one in ipairs(answer) do
       local c = one.condition
       rows[i + 1] = { output.cell(printable.safe(one.name), "bad"), time.show(one.from_s), time.show(one.to_s),
-         ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost), words.p(one.p),
+         ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost), ("%.0f"):format(100 * one.probability),
          c and causes.GROUPS[c.group] or "-", c and ("%d/%d"):format(c.runs, one.looked) or "-",
          c and what(c) or "nothing that was recorded" }
    end
    parts[#parts + 1] = output.table(rows, color)
-   parts[#parts + 1] = ("\nFROM, TO: begin of the first and last run; P: corrected for %d nodes and all days; IN: of "
-      .. "the clearest slow runs; a slow run\ncounts for the worst of its nodes only"):format(totals.nodes)
+   parts[#parts + 1] = "\nFROM, TO: begin of the first and last of its runs under the cause; SLOW_RUNS of these; IN: of the "
+      .. "clearest slow runs, as `why` says;\na slow run counts for the likeliest of its nodes, and for others that had as much "
+      .. "of the same"
    return table.concat(parts, "\n")
 end
 
 --- One object: { v, since, runs, slow, kinds, nodes, suspects }.
 function show.json(answer)
    local totals = answer.totals
-   return output.json({ v = 2, since = time.show(answer.since), runs = totals.compared, slow = totals.slow,
+   return output.json({ v = 3, since = time.show(answer.since), runs = totals.compared, slow = totals.slow,
       kinds = totals.kinds, nodes = totals.nodes, suspects = output.each(answer, function(one)
          local c = one.condition
          return { node = one.name, from = time.show(one.from_s), to = time.show(one.to_s), slow = #one.slow,
-            runs = one.runs, ratio = one.cost, score = one.score, p = one.p,
+            runs = one.runs, ratio = one.cost, probability = one.probability,
             slow_runs = output.each(table.move(one.slow, 1, MOST_RUNS, 1, {}), function(run)
                return { job = run.job_id, ratio = run.ratio, begin = time.show(run.begin_s) }
             end),
@@ -57,14 +58,14 @@ function show.json(answer)
       end) })
 end
 
-local CSV = { "node", "from", "to", "slow", "runs", "ratio", "p", "cause", "in", "looked", "what" }
+local CSV = { "node", "from", "to", "slow", "runs", "ratio", "probability", "cause", "in", "looked", "what" }
 
 --- One line for each suspect.
 function show.csv(answer)
    local rows = {}
    for i, one in ipairs(answer) do
       local c = one.condition
-      rows[i] = { one.name, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs, one.cost, one.p,
+      rows[i] = { one.name, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs, one.cost, one.probability,
          c and c.group, c and c.runs, one.looked, c and what(c) }
    end
    return output.csv(CSV, rows)

@@ -139,7 +139,7 @@ local function add_meanwhile(h, state)
       local there = h.prior * h.rarity
       h.weight = there / (1 + there) * h.fit
    end
-   weights.add_runs(h, state.meanwhile(), function(one)
+   weights.add_runs(h, state, state.meanwhile(), function(one)
       return weights.share_of(h, one.row)
    end, h.rarity ^ 2)
 end

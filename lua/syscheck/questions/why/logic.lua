@@ -8,6 +8,7 @@ local causes = require("syscheck.questions.why.causes")
 local checks = require("syscheck.questions.why.checks")
 local conditions = require("syscheck.questions.why.conditions")
 local expected = require("syscheck.questions.why.expected")
+local odds = require("syscheck.questions.why.odds")
 local weights = require("syscheck.questions.why.weights")
 local work = require("syscheck.questions.why.work")
 
@@ -66,12 +67,15 @@ local function by_weight(list)
    end)
 end
 
+local function key_of(h)
+   return h.where == "nobody" and h.group or h.where == "all" and "all" or h.node or table.concat(h.nodes, " ")
+end
+
 -- Which explanation is named: where the shares of one node add up first, then what of it.
 local function choose(out)
    local of = {}
    for _, h in ipairs(out.explanations) do
-      local key = h.where == "nobody" and h.group or h.where == "all" and "all" or h.node
-         or table.concat(h.nodes, " ")
+      local key = key_of(h)
       of[key] = of[key] or { share = 0 }
       of[key].share = of[key].share + h.probability
       of[key].first = of[key].first or h
@@ -86,7 +90,11 @@ local function choose(out)
       and (not out.slow.ratio or out.slow.ratio >= why.SLOW or (best.first.harm or 1) >= HARMED) then
       -- That others were slow by it says more of this one than its own time does.
       out.slow.verdict = out.slow.verdict == "no" and "perhaps" or out.slow.verdict
-      best.first.named, best.first.together = true, best.share
+      best.first.named, best.first.together = true, odds.sure(best.share)
+      for _, h in ipairs(out.explanations) do
+         h.probability = h.probability * (of[key_of(h)] == best and best.first.together / best.share
+            or (1 - best.first.together) / math.max(1e-12, 1 - best.share))
+      end
       return best.first
    end
 end

@@ -47,6 +47,31 @@ function odds.fit_of_many(e, y, most, wide, beyond)
       / (1 - odds.OWN + odds.OWN * odds.fit(e, y, odds.OWN_MOST, odds.OWN_WIDE, 1))
 end
 
+--- The same by how much of it was felt: what a condition costs is alike in the runs of a node, and not known before.
+-- @return list of odds.LEVELS fits, of the most that it may have cost first
+odds.LEVELS = 4
+function odds.levels(e, y, most, wide, beyond)
+   local each, out, best = (wide * beyond) ^ (1 / odds.LEVELS), {}, odds.fit(e, y, odds.OWN_MOST, odds.OWN_WIDE, 1)
+   for i = 1, odds.LEVELS do
+      out[i] = odds.fit(e, y, most * beyond / each ^ (i - 1), each, 1)
+      best = math.max(best, out[i])
+   end
+   for i = 1, odds.LEVELS do
+      out[i] = out[i] / (1 - odds.OWN + odds.OWN * best)
+   end
+   return out
+end
+
+-- Of what was named with a probability of 0.5 to 0.97 by the model more was right than that, on independent histories
+-- (docs/performance.md, Answers): its prior odds for what was not recorded are wide on purpose.
+local SURE_AT, SURE_BY = 1.3, 0.7
+
+--- How often an explanation that the model gives such a probability is right.
+function odds.sure(p)
+   p = math.max(1e-12, math.min(1 - 1e-12, p))
+   return 1 / (1 + math.exp(-SURE_AT - SURE_BY * math.log(p / (1 - p))))
+end
+
 --- What a p is worth at most as a Bayes factor against chance (Sellke, Bayarri and Berger 2001): 1 / (-e p ln p).
 function odds.rarity(p)
    p = math.max(p, 1e-12)
@@ -58,20 +83,25 @@ local FELT = { 0.1, 0.3, 0.5, 0.7, 0.9 }
 local FELT_SUM = 2.5
 local HARM_LEAST, HARM_MOST = 1e-4, 1e3
 
---- Whether a condition does harm, by other runs under it: a harmful one is felt by an unknown share of them, and
--- this run is then as likely to be one of those.
--- @param fits list of odds.fit of these runs
+--- Whether a condition does harm, by other runs under it: a harmful one costs them all a like part of what it may, and is
+-- felt by an unknown share of them; this run is then as likely to be one of those.
+-- @param list of odds.levels of these runs
+-- @param own odds.levels of this run, or nil
 -- @return how much more likely their times are if it does; 1 for no runs
-function odds.harm(fits)
-   local sum = 0
-   for _, felt in ipairs(FELT) do
-      local product = felt
-      for _, fit in ipairs(fits) do
-         product = math.max(1e-9, math.min(1e9, product * (1 - felt + felt * fit)))
+function odds.harm(list, own)
+   local sum, all = 0, 0
+   for level = 1, odds.LEVELS do
+      local fit = own and own[level] or 1
+      all = all + fit
+      for _, felt in ipairs(FELT) do
+         local product = felt
+         for _, fits in ipairs(list) do
+            product = math.max(1e-9, math.min(1e9, product * (1 - felt + felt * fits[level])))
+         end
+         sum = sum + product * fit
       end
-      sum = sum + product
    end
-   return math.max(HARM_LEAST, math.min(HARM_MOST, sum / FELT_SUM))
+   return math.max(HARM_LEAST, math.min(HARM_MOST, sum / FELT_SUM / math.max(1e-300, all)))
 end
 
 return odds

@@ -16,6 +16,8 @@ end
 
 local SELECT = ("SELECT j.run, j.node, j.class, j.elapsed_s, %s FROM job_node j WHERE "):format(
    job_store.columns(JOB, "j"))
+local KEYED = ("SELECT j.run, j.node, j.class, j.elapsed_s, %s, j.key FROM job_node j WHERE "):format(
+   job_store.columns(JOB, "j"))
 -- The key's low bits are random: a share of them is a share of the nodes, and the index of
 -- runs holds the key, so rows that are not wanted are not read.
 local OF_RUN = SELECT .. "j.run = ?"
@@ -50,6 +52,22 @@ function rows:list(text, ...)
       out[#out + 1] = self:of(t)
    end
    return out
+end
+
+--- Goes through rows.
+-- @param where SQL, of table j
+-- @return iterator of rows, each with its key
+function rows:each(where, ...)
+   local next_of, state, control = self.store:rows(KEYED .. where, ...)
+   return function()
+      local t = next_of(state, control)
+      if not t then
+         return nil
+      end
+      local row = self:of(t)
+      row.key = t[#JOB + 5]
+      return row
+   end
 end
 
 --- At most about `most` rows of a run, of which `seen` are stored.

@@ -135,17 +135,17 @@ end
 -- @param share function(run) -> what it may have lost to it, as a share; nil: not known
 -- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
 --   node and nothing of this
-function weights.add_runs(h, runs, share, most)
+function weights.add_runs(h, state, runs, share, most)
    local fits, slower, range = {}, {}, h.best.item.range
    for _, one in ipairs(runs) do
       local lost = one.e and share(one)
       if lost and lost >= SAME * h.most then
-         fits[#fits + 1] = odds.fit_of_many(one.e, one.y, math.min(lost, OTHER * h.most), range.wide,
-            range.beyond)
+         fits[#fits + 1] = odds.levels(one.e, one.y, math.min(lost, OTHER * h.most), range.wide, range.beyond)
          slower[#slower + 1] = one.y - math.log(one.e.median_s)
       end
    end
-   h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits), most) or 1
+   h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits,
+      odds.levels(state.e, state.y, h.most, range.wide, range.beyond)), most) or 1
    if #slower > 0 then
       table.sort(slower)
       h.usually = math.exp(slower[(#slower + 1) // 2])
@@ -156,7 +156,7 @@ end
 --- Of a node: its other runs.
 -- @param slow what speaks for that the node was slow then
 function weights.add_harm(h, state, slow)
-   weights.add_runs(h, state.history(h.node), function(one)
+   weights.add_runs(h, state, state.history(h.node), function(one)
       return weights.share_of(h, one.row) or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
    end, math.max(h.rarity ^ 2, slow))
 end
