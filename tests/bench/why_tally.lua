@@ -6,7 +6,8 @@ local tally = {}
 local BINS = { 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 1.01 } -- of the probability that is claimed
 
 function tally.new()
-   return { by = {}, innocent = {}, tight = { n = 0, right = 0 }, all = { n = 0, right = 0, node = 0, innocent = 0, first = 0 },
+   return { by = {}, innocent = {}, tight = { n = 0, right = 0 },
+      all = { n = 0, right = 0, node = 0, innocent = 0, first = 0 },
       fine = { n = 0, innocent = 0 }, bins = {}, said = {} }
 end
 
@@ -179,7 +180,8 @@ function tally.result(t)
       bins[#bins + 1] = { from = BINS[i], n = bin.n, claimed_pct = claimed, right_pct = right }
       worst = bin.n >= 100 and math.max(worst, math.abs(claimed - right)) or worst
    end
-   return { first_place_pct = pct(t.all.first, t.all.n), named_pct = pct(t.all.right, t.all.n), node_pct = pct(t.all.node, t.all.n), cases = t.all.n,
+   return { first_place_pct = pct(t.all.first, t.all.n), named_pct = pct(t.all.right, t.all.n),
+      node_pct = pct(t.all.node, t.all.n), cases = t.all.n,
       tight_pct = pct(t.tight.first or 0, t.tight.n), tight_cases = t.tight.n,
       innocent_pct = pct(t.all.innocent, t.all.n), false_blame_pct = pct(t.fine.innocent, t.fine.n),
       suspects_recall_pct = t.suspects and pct(t.suspects.found, t.suspects.bad), suspects = t.suspects,
@@ -190,8 +192,8 @@ end
 function tally.print(t, label)
    local r = tally.result(t)
    print(("%s: first %.1f %%, named right %.1f %% of %d (node %.1f %%), tight %.1f %% of %d; innocent named %.1f %%; "
-      .. "without a cause %.1f %% of %d"):format(label, r.first_place_pct, r.named_pct, r.cases, r.node_pct, r.tight_pct,
-      r.tight_cases, r.innocent_pct, r.false_blame_pct, r.false_blame_cases))
+      .. "without a cause %.1f %% of %d"):format(label, r.first_place_pct, r.named_pct, r.cases, r.node_pct,
+      r.tight_pct, r.tight_cases, r.innocent_pct, r.false_blame_pct, r.false_blame_cases))
    if t.suspects then
       print(("   suspects: %d of %d found, %d of %d listed are right, %d with the cause"):format(t.suspects.found,
          t.suspects.bad, t.suspects.right, t.suspects.listed, t.suspects.cause))
@@ -215,7 +217,8 @@ function tally.print(t, label)
       for i, s in ipairs(said) do
          said[i] = i <= 4 and ("%s %d"):format(s.what, s.n) or nil
       end
-      rows[#rows + 1] = { key, tostring(one.n), ("%.0f"):format(pct(one.first or 0, one.n)), ("%.0f"):format(pct(one.right, one.n)),
+      rows[#rows + 1] = { key, tostring(one.n), ("%.0f"):format(pct(one.first or 0, one.n)),
+         ("%.0f"):format(pct(one.right, one.n)),
          ("%.0f"):format(pct(one.node, one.n)), ("%.1f"):format(pct(one.innocent, one.n)), table.concat(said, ", ") }
    end
    print(output.table(rows))

@@ -148,4 +148,20 @@ function TestSuspects:test_nobody()
    lu.assertEquals(suspects.find({}, of), {})
 end
 
+-- How often runs are slow by themselves is learned from them, whatever they lose.
+function TestSuspects:test_how_often_runs_are_slow_by_themselves()
+   local function share(slow)
+      local fits = {}
+      for i = 1, 1000 do
+         local ratio = i <= 1000 * slow and 1.05 + i % 20 / 10 or 1 + (i % 7 - 3) / 200
+         fits[i] = odds.own_fit(e, math.log(1000 * ratio))
+      end
+      return odds.LEVELS * odds.own_of_level(fits)
+   end
+   lu.assertAlmostEquals(share(0.1), 0.1, 0.03)
+   lu.assertAlmostEquals(share(0.03), 0.03, 0.015)
+   lu.assertTrue(share(0) < 0.01)
+   lu.assertEquals(odds.LEVELS * odds.own_of_level({}), odds.OWN)
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

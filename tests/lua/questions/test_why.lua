@@ -257,6 +257,38 @@ function TestAnswer:test_several_nodes()
    lu.assertStrContains(say(answer, 8), "(3 of 4 on one leaf switch)")
 end
 
+-- Of half of a job none stands out from its peers.
+function TestAnswer:test_half_of_the_nodes()
+   local hot = {}
+   for node = 1, 4 do
+      hot[node] = { throttle_events = 900, throttle_package_worst_ms = 500000 + 20000 * node }
+   end
+   for node = 5, 8 do
+      hot[node] = { throttle_package_worst_ms = 0 }
+   end
+   local cold = {}
+   for node = 1, 8 do
+      cold[node] = { throttle_package_worst_ms = 0 }
+   end
+   local answer = why.analyse(input(8, 1610, hot, 12, cold))
+   lu.assertEquals(answer.named.where, "several")
+   lu.assertEquals(answer.named.group, "clock")
+   table.sort(answer.named.nodes)
+   lu.assertEquals(answer.named.nodes, { 1, 2, 3, 4 })
+   lu.assertStrContains(say(answer, 8), "4 of 8")
+end
+
+-- A trouble that is seen in this run slowed others, too, that do not show it: it, and nothing that is unseen.
+function TestAnswer:test_a_trouble_that_does_not_always_show()
+   local slow = {}
+   for i = 1, 10 do
+      slow[i] = { ratio = 1.5, throttle_package_ms = i == 1 and 500000 or 0 }
+   end
+   local answer = why.analyse(input(4, 1610, { [2] = THROTTLED }, 12, nil, { [2] = slow }))
+   lu.assertEquals(named(answer), { 2, "clock" })
+   lu.assertTrue(of(answer, 2, "unrecorded").probability < 0.1)
+end
+
 function TestAnswer:test_all_nodes_are_not_one_node()
    local extra = {}
    for i = 1, 8 do
@@ -291,6 +323,16 @@ function TestAnswer:test_a_slow_dimm()
    local answer = why.analyse(input(4, 1610, { fine, bad, fine, fine }))
    lu.assertEquals(named(answer), { 2, "memory" })
    lu.assertStrContains(say(answer, 4), "n002: triad 240.0 GB/s 24 h before it, 238.0 GB/s 24 h after it, its class ")
+end
+
+-- A clock that is low lowers memory's bandwidth, too: memory explains no low dgemm.
+function TestAnswer:test_a_low_clock_in_checks()
+   local fine = { checks = { check("before", 1, 401), check("after", 1, 399) } }
+   local low = { checks = { check("before", 1, 330), check("after", 1, 328) } }
+   for _, one in ipairs(low.checks) do
+      one.gflops = 3000
+   end
+   lu.assertEquals(named(why.analyse(input(4, 1610, { fine, low, fine, fine }))), { 2, "clock" })
 end
 
 -- The issue's first: a bad check days after the job does not speak against a good one nearer to it.

@@ -175,7 +175,8 @@ end
 -- @param by_key runs by their key in the store: { begin_s, e, y, ratio }
 -- @param of_node by node: its runs in order of time
 -- @param class_of by node
-function conditions.hypotheses(store, since, by_key, of_node, class_of)
+-- @param own of odds.own_of_level
+function conditions.hypotheses(store, since, by_key, of_node, class_of, own)
    local totals = { of = {}, all = 0 }
    for node, runs in pairs(of_node) do
       local class = class_of[node] or 0
@@ -192,14 +193,15 @@ function conditions.hypotheses(store, since, by_key, of_node, class_of)
          local shares = {}
          for i, one in ipairs(events) do
             shares[i] = one.share
-            one.fits = odds.levels(one.run.e, one.run.y, one.share, one.item.range.wide, one.item.range.beyond)
+            local range = one.item.range
+            one.fits = odds.levels(one.run.e, one.run.y, one.share, range.wide, range.beyond, own)
          end
          table.sort(shares)
          local runs = of_node[node]
          list[#list + 1] = { node = node, group = group, events = events, worth = function(from, to, chosen)
-            local ran = 0
+            local ran, first, last = 0, events[from].run.begin_s, events[to].run.begin_s
             for _, run in ipairs(runs) do
-               ran = ran + (run.begin_s >= events[from].run.begin_s and run.begin_s <= events[to].run.begin_s and 1 or 0)
+               ran = ran + (run.begin_s >= first and run.begin_s <= last and 1 or 0)
             end
             local best = 1
             for _, level in ipairs({ SHARE, shares[(#shares + 1) // 2] }) do

@@ -1,17 +1,17 @@
 --- Nodes that cost their jobs time for a while. Pure; docs/decisions.md (Suspects) has the reasons.
 --
--- A hypothesis is a node and a condition: { node, group (of causes.GROUPS), events = list of { run, share (of its time that
--- the condition may have cost), fits (of odds.levels) } in order of time, one for each run under it; worth =
+-- A hypothesis is a node and a condition: { node, group (of causes.GROUPS), events = list of { run, share (of its time
+-- that the condition may have cost), fits (of odds.levels) } in order of time, one for each run under it; worth =
 -- function(from, to, chosen) -> log of the odds for the condition of these events to be the node's own (chosen: as the
--- best of all spells), and of what harm may add to that at most }. A run is { begin_s, ratio, fits (for any loss), ... },
--- one table for all its nodes.
+-- best of all spells), and of what harm may add to that at most }. A run is { begin_s, ratio, fits (for any loss), ...
+-- }, one table for all its nodes.
 local odds = require("syscheck.questions.why.odds")
 
 local suspects = {}
 
 suspects.MIN_SLOW = 3 -- runs of a spell that speak for it
 suspects.SLOW = 1.1 -- of what was expected: what the text calls slow
-suspects.NEED = 0.75 -- probability from which a node is listed
+suspects.NEED = 0.5 -- probability from which a node is listed
 local NEED = math.log(suspects.NEED / (1 - suspects.NEED))
 -- What a bad node costs a run that feels it.
 local MOST, WIDE = 0.6, 12
@@ -27,8 +27,9 @@ local MOST_FOUND = 50
 --- How much more likely a run's time is, had it lost any share of its time.
 -- @param e of expected.of
 -- @param y log of its time
-function suspects.fits(e, y)
-   return odds.levels(e, y, MOST, WIDE, 1)
+-- @param own of odds.own_of_level, or nil
+function suspects.fits(e, y, own)
+   return odds.levels(e, y, MOST, WIDE, 1, own)
 end
 
 local function score(fit, felt)
@@ -70,7 +71,8 @@ local function harm(h, from, to, explained)
       for _, felt in ipairs(FELT) do
          local of = 0
          for k = from, to do
-            of = of + math.log(1 - felt + felt * left(h.events[k].fits[level], h, h.events[k], explained[h.events[k].run]))
+            local one = h.events[k]
+            of = of + math.log(1 - felt + felt * left(one.fits[level], h, one, explained[one.run]))
          end
          logs[#logs + 1] = of
          most = math.max(most, of)
@@ -82,8 +84,8 @@ local function harm(h, from, to, explained)
    return most + math.log(sum / #logs)
 end
 
--- Log of the odds for a hypothesis, by its best spell. Of n events each may begin one: what is chosen of so many is worth
--- the less (Karlin and Altschul 1990: the best sum reaches s by chance with probability n exp(-s) at most).
+-- Log of the odds for a hypothesis, by its best spell. Of n events each may begin one: what is chosen of so many is
+-- worth the less (Karlin and Altschul 1990: the best sum reaches s by chance with probability n exp(-s) at most).
 local function weigh(h, explained)
    local best
    for level = 1, odds.LEVELS do
@@ -125,7 +127,8 @@ local function describe(h, best, explained)
    for i = best.from, best.to do
       local one = h.events[i]
       ratios[#ratios + 1] = one.run.ratio
-      if one.run.ratio >= suspects.SLOW and score(left(most_of(one.fits), h, one, explained[one.run]), FELT_USUAL) > SPEAKS then
+      local fit = left(most_of(one.fits), h, one, explained[one.run])
+      if one.run.ratio >= suspects.SLOW and score(fit, FELT_USUAL) > SPEAKS then
          slow[#slow + 1] = one.run
       end
    end
@@ -187,8 +190,8 @@ end
 -- that often ran beside two bad ones has the slow runs of both.
 -- @param list of hypotheses
 -- @param of by node: its runs in order of time
--- @return list of { node, group, runs (of its spell under the condition), slow = list of those that speak for it, from_s,
---   to_s, probability, cost (median ratio of the spell's runs) }, the likeliest first
+-- @return list of { node, group, runs (of its spell under the condition), slow = list of those that speak for it,
+--   from_s, to_s, probability, cost (median ratio of the spell's runs) }, the likeliest first
 function suspects.find(list, of)
    local state, unrecorded = { explained = {}, found = {}, taken = {} }, {}
    take(list, of, state)

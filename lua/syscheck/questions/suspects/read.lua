@@ -1,6 +1,7 @@
 --- What logic.lua weighs, read from the store: one kind of job at a time.
 local conditions = require("syscheck.questions.suspects.conditions")
 local expected = require("syscheck.questions.why.expected")
+local odds = require("syscheck.questions.why.odds")
 local suspects = require("syscheck.questions.suspects.logic")
 local times = require("syscheck.questions.why.times")
 local why = require("syscheck.questions.why.logic")
@@ -22,12 +23,20 @@ local function finish_block(list, state)
    local e = #list >= MIN_RUNS and expected.of(list, list[(#list + 1) // 2].begin_s)
    for _, run in ipairs(e and list or {}) do
       local y = math.log(run.elapsed_s) - e.slope * (run.begin_s - list[(#list + 1) // 2].begin_s) / 86400
-      run.fits, run.ratio, run.e, run.y = suspects.fits(e, y), math.exp(y) / e.median_s, e, y
+      run.ratio, run.e, run.y = math.exp(y) / e.median_s, e, y
       state.by_key[run.key] = run
-      state.compared = state.compared + 1
-      state.slow = state.slow + (run.ratio >= suspects.SLOW and math.max(table.unpack(run.fits)) > 1 and 1 or 0)
+      table.insert(state.own, odds.own_fit(e, y))
    end
    return e
+end
+
+-- What their times say, now that it is known how often runs are slow for reasons of their own.
+local function rate(state)
+   state.own_share = odds.own_of_level(state.own)
+   for _, run in pairs(state.by_key) do
+      run.fits = suspects.fits(run.e, run.y, state.own_share)
+      state.slow = state.slow + (run.ratio >= suspects.SLOW and math.max(table.unpack(run.fits)) > 1 and 1 or 0)
+   end
 end
 
 local function finish(store, list, state)
@@ -48,7 +57,7 @@ end
 --- @param since epoch seconds
 -- @return by node what suspects.find wants; { runs, compared = how many of them have like runs, kinds, slow, nodes }
 function data.read(store, since)
-   local state = { kinds = 0, compared = 0, slow = 0, by_key = {} }
+   local state = { kinds = 0, slow = 0, by_key = {}, own = {} }
    local kind, of, total = {}, nil, 0
    for t in store:rows(RUNS, since) do
       local now = ("%s %s %s %s"):format(t[1], t[2], t[3], t[4])
@@ -60,6 +69,7 @@ function data.read(store, since)
       kind[#kind + 1] = { key = t[5], begin_s = t[6], seen = t[7] or 0, job_id = t[8], elapsed_s = t[9] }
    end
    finish(store, kind, state)
+   rate(state)
    local by_node, class_of, nodes = {}, {}, 0
    for t in store:rows(NODES, math.tointeger(since) << 30) do
       local run = state.by_key[t[1]]
@@ -76,8 +86,8 @@ function data.read(store, since)
          return a.begin_s < b.begin_s or a.begin_s == b.begin_s and a.key < b.key
       end)
    end
-   local list = conditions.hypotheses(store, since, state.by_key, by_node, class_of)
-   return list, by_node, { runs = total, compared = state.compared, kinds = state.kinds, slow = state.slow, nodes = nodes }
+   local list = conditions.hypotheses(store, since, state.by_key, by_node, class_of, state.own_share)
+   return list, by_node, { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
 end
 
 local RUN = [[SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes FROM run r WHERE r.id = ?]]

@@ -31,14 +31,15 @@ function show.table(answer, color)
    for i, one in ipairs(answer) do
       local c = one.condition
       rows[i + 1] = { output.cell(printable.safe(one.name), "bad"), time.show(one.from_s), time.show(one.to_s),
-         ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost), ("%.0f"):format(100 * one.probability),
+         ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost),
+         ("%.0f"):format(100 * one.probability),
          c and causes.GROUPS[c.group] or "-", c and ("%d/%d"):format(c.runs, one.looked) or "-",
          c and what(c) or "nothing that was recorded" }
    end
    parts[#parts + 1] = output.table(rows, color)
-   parts[#parts + 1] = "\nFROM, TO: begin of the first and last of its runs under the cause; SLOW_RUNS of these; IN: of the "
-      .. "clearest slow runs, as `why` says;\na slow run counts for the likeliest of its nodes, and for others that had as much "
-      .. "of the same"
+   parts[#parts + 1] = "\nFROM, TO: begin of the first and last of its runs under the cause; SLOW_RUNS of these; IN: "
+      .. "of the clearest slow runs, as `why` says;\na slow run counts for the likeliest of its nodes, and for others that "
+      .. "had as much of the same"
    return table.concat(parts, "\n")
 end
 

@@ -20,6 +20,8 @@ local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6, says = 1000 }
 local NEIGHBOUR, UNSEEN = 0.6, 0.03 -- of a shared node's trouble, so much is another job's; and what nothing counts
 local SHARED = { daemon = true, storage = true, memory = true, shortage = true, clock = true }
 local SEVERAL_P = 0.05
+local ALONE = 0.2 -- of what speaks for one of several that have the same, what speaks for it alone
+local LOOKED = 4 -- of several nodes whose other runs are looked at
 local PLACES = 3 -- least runs, and like runs of each, to know a place among them
 local ACQUITS = 0.5 -- a condition that all would have had, and had not
 
@@ -58,41 +60,90 @@ function candidates.unrecorded(state, node)
       weight = prior * fit * harm }
 end
 
---- Several nodes with the same trouble at once: a leaf's, a class's, or just these.
-function candidates.several(state, list)
+-- The leaf switch that nodes have in common, or nil; of how many nodes of the job they are: that leaf's, or all.
+local function leaf_of(state, nodes)
+   local of = state.leaf and state.leaf(nodes[1])
+   for _, node in ipairs(nodes) do
+      of = of and state.leaf(node) == of and of or nil
+   end
+   local count = 0
+   for _, row in ipairs(of and state.rows or {}) do
+      count = count + (state.leaf(row.node) == of and 1 or 0)
+   end
+   return of, of and count or #state.rows
+end
+
+-- Other runs on several nodes, each once.
+local function runs_on(state, nodes)
+   local seen, out = {}, {}
+   for i = 1, math.min(LOOKED, #nodes) do
+      for _, one in ipairs(state.history(nodes[i])) do
+         local key = one.key or one
+         if not seen[key] then
+            seen[key], out[#out + 1] = true, one
+         end
+      end
+   end
+   return out
+end
+
+--- A part of the job's nodes with more of something than such a job is used to.
+-- @return list; by group, whether there is one
+function candidates.parts(state, list)
+   local by, out = {}, {}
+   for _, e in ipairs(state.parts) do
+      e.fit = odds.fit(state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
+      e.shows, e.strength, e.cost_s = e.p <= SEVERAL_P, odds.rarity(e.p), e.most * e.elapsed_s
+      e.name, e.label, e.unit = e.item.name, e.item.label, e.item.unit
+      local h = by[e.item.group]
+      if e.shows and (not h or e.strength * e.fit > h.best.strength * h.best.fit) then
+         by[e.item.group] = { where = "several", group = e.item.group, best = e, evidence = { e } }
+      end
+   end
+   for group, h in pairs(by) do
+      local e = h.best
+      h.nodes, h.p, h.rarity, h.fit, h.most = e.nodes, e.p, odds.rarity(e.p), e.fit, e.most
+      h.leaf, h.of = leaf_of(state, e.nodes)
+      h.direct = weights.direct(e)
+      h.prior = SEVERAL * math.min(NODES_MOST, (PRIOR[group] or ALL) * #state.rows)
+      local there = h.prior * h.rarity * h.direct
+      h.weight = there / (1 + there) * h.fit
+      if state.history then
+         weights.add_runs(h, state, runs_on(state, e.nodes), function(one)
+            return weights.share_of(h, one.row)
+         end, h.rarity ^ 2)
+      end
+      -- What one of them has the others have, too.
+      for _, one in ipairs(list) do
+         for _, node in ipairs(one.group == group and one.best and not one.best.check and h.nodes or {}) do
+            if one.node == node then
+               h.weight, one.weight = h.weight + (1 - ALONE) * one.weight, ALONE * one.weight
+            end
+         end
+      end
+      out[#out + 1] = h
+   end
+   return out, by
+end
+
+--- Several nodes with the same trouble at once that each stand out: a leaf's, a class's, or just these.
+-- @param done by group: those that are found already
+function candidates.several(state, list, done)
    local groups, out = {}, {}
    for _, h in ipairs(list) do
-      if h.where == "node" and h.p and h.p / #state.rows <= SEVERAL_P and h.best then
+      if h.where == "node" and not done[h.group] and h.p and h.p / #state.rows <= SEVERAL_P and h.best then
          groups[h.group] = groups[h.group] or {}
          table.insert(groups[h.group], h)
       end
    end
-   local leaves = {}
-   for _, row in ipairs(state.rows) do
-      local leaf = state.leaf and state.leaf(row.node)
-      row.leaf = leaf
-      if leaf then
-         leaves[leaf] = (leaves[leaf] or 0) + 1
-      end
-   end
    for group, members in pairs(groups) do
       if #members >= 2 then
-         local nodes, of, one_leaf = {}, #state.rows, nil
+         local nodes, first = {}, members[1]
          for i, h in ipairs(members) do
             nodes[i] = h.node
-         end
-         for _, row in ipairs(state.rows) do
-            for _, node in ipairs(nodes) do
-               if row.node == node then
-                  one_leaf = one_leaf == nil and (row.leaf or false) or one_leaf == row.leaf and one_leaf
-               end
-            end
-         end
-         of = one_leaf and leaves[one_leaf] or of
-         local first = members[1]
-         for _, h in ipairs(members) do
             first = h.fit > first.fit and h or first
          end
+         local leaf, of = leaf_of(state, nodes)
          local p = stats.binomial(#members, math.max(of, #members), SEVERAL_P)
          -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides.
          local besides = SEVERAL * odds.rarity(p)
@@ -101,7 +152,7 @@ function candidates.several(state, list)
          for _, h in ipairs(members) do
             weight, h.weight = weight + share * h.weight, (1 - share) * h.weight
          end
-         out[#out + 1] = { where = "several", nodes = nodes, leaf = one_leaf or nil, of = of, group = group,
+         out[#out + 1] = { where = "several", nodes = nodes, leaf = leaf, of = of, group = group,
             evidence = first.evidence, best = first.best, most = first.most, fit = first.fit, p = p,
             rarity = odds.rarity(p), prior = SEVERAL, harm = first.harm, weight = weight }
       end
@@ -136,7 +187,7 @@ local function add_meanwhile(h, state)
    if #ps > 0 then
       h.p_meanwhile = stats.together(ps, #ps)
       h.rarity = h.rarity * math.max(ACQUITS, odds.rarity(h.p_meanwhile) * (h.p_meanwhile > 0.3 and ACQUITS or 1))
-      local there = h.prior * h.rarity
+      local there = h.prior * h.rarity * h.direct
       h.weight = there / (1 + there) * h.fit
    end
    weights.add_runs(h, state, state.meanwhile(), function(one)

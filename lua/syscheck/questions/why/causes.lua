@@ -133,9 +133,12 @@ local function items(list, source, kind_of)
    for _, field in ipairs(list) do
       local kind = kind_of(field)
       local over = kind == "time" and (OVER[field.name] or "unit") or nil
+      local range = RANGE[over or kind] or RANGE.value
+      -- Who waits for a core finds it cold after each turn of the other.
+      range = field.name == "sched_wait_worst_ms" and { wide = range.wide, beyond = 2 } or range
       out[#out + 1] = field.cause and { name = field.name, group = field.cause, kind = kind, scale = SCALES[kind],
          source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, unit = field.unit,
-         label = field.label, over = over, range = RANGE[over or kind] or RANGE.value } or nil
+         label = field.label, over = over, range = range } or nil
    end
    return out
 end

@@ -13,6 +13,8 @@ local stats = require("syscheck.questions.why.stats")
 local conditions = {}
 
 local CANDIDATES = 8 -- nodes looked at closely per metric
+local PART = 0.25 -- of a job's nodes
+local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
 -- Scaled values of a metric in a run: list of { x, node, row }, and sorted numbers.
@@ -191,6 +193,49 @@ local function add_job(state, item, own_sorted, back)
       times = math.exp(level - usual), usual = usual, cost_s = item.scale.cost(item, value, usual, row) }
 end
 
+-- Nodes of a run that lost so much to it beyond what such a job is used to.
+local function beyond(item, rows, usual, least)
+   local list = {}
+   for _, row in ipairs(rows) do
+      local share = causes.share(item, row, usual)
+      list[#list + 1] = share and share >= least and { row = row, share = share } or nil
+   end
+   return list
+end
+
+-- A part of the nodes beyond what such a job is used to: the median of a node's peers says little where they are half
+-- of a job. Of fewer each stands out, and of sums over operations most nodes of a job have more in one run than in
+-- another.
+local function add_part(state, item, rows, back)
+   if #rows < 3 or not back.usual or #back.medians < MIN_RUNS or not (item.over == "unit" or item.kind == "rate") then
+      return
+   end
+   local list = beyond(item, rows, back.usual, PART_LEAST)
+   if #list < math.max(2, PART * #rows) or #list == #rows then
+      return
+   end
+   table.sort(list, function(a, b)
+      return a.share > b.share
+   end)
+   -- Other runs of which as large a part had half of it.
+   local least, part, runs, alike = list[#list // 2 + 1].share / 2, #list / #rows, 0, 0
+   for _, of in ipairs({ state.like, state.others }) do
+      for _, other in ipairs(of) do
+         if #other > 1 then
+            runs, alike = runs + 1, alike + (#beyond(item, other, back.usual, least) >= part * #other and 1 or 0)
+         end
+      end
+   end
+   local nodes = {}
+   for i, one in ipairs(list) do
+      nodes[i] = one.row.node
+   end
+   local first = list[1].row
+   state.parts[#state.parts + 1] = { where = "several", nodes = nodes, row = first, item = item,
+      value = first[item.name], elapsed_s = first.elapsed_s, p = (alike + 0.5) / (runs + 1), compared = runs,
+      usual = back.usual, most = math.min(1, list[1].share), times = math.exp(causes.scaled(item, first[item.name], first) - back.usual) }
+end
+
 -- Whether it happened in a run. @return bool; whether the run has the metric
 local function happened(item, rows)
    local has = false
@@ -238,6 +283,7 @@ function conditions.of_job(state, item)
       local back = background(state, item, own, own_sorted)
       add_nodes(state, item, own, own_sorted, back)
       add_job(state, item, own_sorted, back)
+      add_part(state, item, rows, back)
       return
    end
    -- Where it happened nowhere nothing can be found, and it is not counted as a look (Tarone).

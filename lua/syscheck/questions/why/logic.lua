@@ -101,7 +101,7 @@ end
 
 local function state_of(input)
    local state = { rows = input.rows, like = {}, others = {}, checks = input.checks or {}, nodes = {}, jobs = {},
-      metrics = {}, job_metrics = {}, looked = 0, elapsed = input.elapsed_s, e = input.e,
+      parts = {}, metrics = {}, job_metrics = {}, looked = 0, elapsed = input.elapsed_s, e = input.e,
       y = input.elapsed_s and math.log(input.elapsed_s), history = input.history, meanwhile = input.meanwhile,
       leaf = input.leaf }
    if not state.y then
@@ -152,10 +152,13 @@ function why.analyse(input)
          end
          if h.best then
             weights.add_harm(h, state, looked[h.node].harm)
+            weights.add_hidden(h, looked[h.node].harm)
          end
       end
       weights.carry_harm(list, explained)
-      for _, h in ipairs(candidates.several(state, list)) do
+      local several, grouped = candidates.parts(state, list)
+      table.move(several, 1, #several, #list + 1, list)
+      for _, h in ipairs(candidates.several(state, list, grouped)) do
          list[#list + 1] = h
       end
       candidates.add_shared(state, list)

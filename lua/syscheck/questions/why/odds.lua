@@ -38,26 +38,53 @@ function odds.fit(e, y, most, wide, beyond)
    return sum / math.max(1e-300, expected.density(e, y, 0))
 end
 
+--- Into how many levels what a condition costs is divided.
+odds.LEVELS = 4
+
 --- A run that is slow for a reason of its own: how often, and what it may lose.
 odds.OWN, odds.OWN_MOST, odds.OWN_WIDE = 0.03, 0.9, 30
+
+--- How much better a run's time fits a reason of its own.
+function odds.own_fit(e, y)
+   return odds.fit(e, y, odds.OWN_MOST, odds.OWN_WIDE, 1)
+end
 
 --- The same of one of several runs: it may be slow for a reason of its own, so that none speaks for more than 1 / OWN.
 function odds.fit_of_many(e, y, most, wide, beyond)
    return odds.fit(e, y, most, wide, beyond)
-      / (1 - odds.OWN + odds.OWN * odds.fit(e, y, odds.OWN_MOST, odds.OWN_WIDE, 1))
+      / (1 - odds.OWN + odds.OWN * odds.own_fit(e, y))
 end
 
---- The same by how much of it was felt: what a condition costs is alike in the runs of a node, and not known before.
+local OWN_LEAST, OWN_TURNS = 0.003, 30
+
+--- What share of runs are slow for reasons of their own, and as much as others of one level (expectation maximisation
+-- of a mixture's share, of all levels).
+-- @param fits list of odds.own_fit
+function odds.own_of_level(fits)
+   local own = odds.OWN
+   for _ = 1, #fits > 0 and OWN_TURNS or 0 do
+      local sum = 0
+      for _, fit in ipairs(fits) do
+         sum = sum + own * fit / (1 - own + own * fit)
+      end
+      own = math.max(OWN_LEAST, sum / #fits)
+   end
+   return own / odds.LEVELS
+end
+
+--- The same as odds.fit_of_many, by how much of it was felt: what a condition costs is alike in the runs of a node, and
+-- not known before.
+-- @param own of odds.own_of_level; nil: odds.OWN
 -- @return list of odds.LEVELS fits, of the most that it may have cost first
-odds.LEVELS = 4
-function odds.levels(e, y, most, wide, beyond)
-   local each, out, best = (wide * beyond) ^ (1 / odds.LEVELS), {}, odds.fit(e, y, odds.OWN_MOST, odds.OWN_WIDE, 1)
+function odds.levels(e, y, most, wide, beyond, own)
+   local each, out, best = (wide * beyond) ^ (1 / odds.LEVELS), {}, odds.own_fit(e, y)
+   own = own or odds.OWN
    for i = 1, odds.LEVELS do
       out[i] = odds.fit(e, y, most * beyond / each ^ (i - 1), each, 1)
       best = math.max(best, out[i])
    end
    for i = 1, odds.LEVELS do
-      out[i] = out[i] / (1 - odds.OWN + odds.OWN * best)
+      out[i] = out[i] / (1 - own + own * best)
    end
    return out
 end
@@ -83,8 +110,8 @@ local FELT = { 0.1, 0.3, 0.5, 0.7, 0.9 }
 local FELT_SUM = 2.5
 local HARM_LEAST, HARM_MOST = 1e-4, 1e3
 
---- Whether a condition does harm, by other runs under it: a harmful one costs them all a like part of what it may, and is
--- felt by an unknown share of them; this run is then as likely to be one of those.
+--- Whether a condition does harm, by other runs under it: a harmful one costs them all a like part of what it may, and
+-- is felt by an unknown share of them; this run is then as likely to be one of those.
 -- @param list of odds.levels of these runs
 -- @param own odds.levels of this run, or nil
 -- @return how much more likely their times are if it does; 1 for no runs

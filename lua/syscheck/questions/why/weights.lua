@@ -7,6 +7,8 @@ local stats = require("syscheck.questions.why.stats")
 
 local weights = {}
 
+-- A counter of wall time says what was lost: that it was needs no rarity to be believed, that it is unusual does.
+local DIRECT, DIRECT_LEAST = 10, 0.05
 local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
@@ -26,6 +28,11 @@ function weights.grouped(found)
       table.insert(h.evidence, e)
    end
    return list
+end
+
+--- What direct evidence is worth more than rare one.
+function weights.direct(e)
+   return e and not e.check and e.item.over == "unit" and e.most >= DIRECT_LEAST and DIRECT or 1
 end
 
 --- What the evidence of one explanation is worth: rarity, fit, most (share of the time that it may have cost). What
@@ -58,6 +65,7 @@ function weights.weigh(h, state, metrics)
    end
    h.p = #ps > 0 and stats.together(ps, math.max(#ps, metrics[h.group] or 1)) or nil
    h.rarity = h.checked * (h.p and odds.rarity(h.p) or 1)
+   h.direct = weights.direct(best)
    table.sort(h.evidence, function(x, y)
       if x.shows ~= y.shows then
          return x.shows
@@ -65,14 +73,15 @@ function weights.weigh(h, state, metrics)
       return x.strength * x.fit > y.strength * y.fit
    end)
    -- Harmless oddities are as common as harmful ones: what is rare beyond doubt is there, and no more guilty.
-   local there = h.prior * h.rarity
+   local there = h.prior * h.rarity * h.direct
    h.weight = there / (1 + there) * h.fit
 end
 
--- Trouble of one kind shows in another's numbers, too: other work takes CPU and memory from a check's kernels, what
--- pages for want of memory does I/O, and each corrected error interrupts its core. What explains more of what is odd is
--- the likelier.
-local EXPLAINS = { daemon = { "clock", "memory" }, shortage = { "storage" }, memory = { "daemon" } }
+-- Trouble of one kind shows in another's numbers, too: other work takes CPU and memory from a check's kernels, a low
+-- clock lowers memory's bandwidth, what pages for want of memory does I/O, and each corrected error interrupts its core.
+-- What explains more of what is odd is the likelier.
+local EXPLAINS = { daemon = { "clock", "memory" }, clock = { "memory" }, shortage = { "storage" },
+   memory = { "daemon" } }
 local function explains(h, other)
    return h.best and other and other.best and (h.group == "shortage" or other.best.check)
       and not (h.group == "memory" and h.best.check)
@@ -109,7 +118,7 @@ function weights.carry(list, explained)
          h.fit = math.max(h.fit, other.fit)
       end
       h.rarity = h.rarity * worth[i]
-      local there = h.prior * h.rarity
+      local there = h.prior * h.rarity * h.direct
       h.weight = there / (1 + there) * h.fit
    end
 end
@@ -159,6 +168,19 @@ function weights.add_harm(h, state, slow)
    weights.add_runs(h, state, state.history(h.node), function(one)
       return weights.share_of(h, one.row) or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
    end, math.max(h.rarity ^ 2, slow))
+end
+
+-- A trouble does not show in every run that it slows: of the runs that an unrecorded one would explain it explains so
+-- much.
+local HIDDEN = 0.1
+
+--- What a node's slow runs say of an explanation that they do not show.
+-- @param slow what speaks for that the node was slow then
+function weights.add_hidden(h, slow)
+   local hidden = HIDDEN * slow
+   if h.harm >= 1 and hidden > h.harm then
+      h.weight, h.harm = h.weight * hidden / h.harm, hidden
+   end
 end
 
 return weights
