@@ -78,13 +78,23 @@ function weights.weigh(h, state, metrics)
 end
 
 -- Trouble of one kind shows in another's numbers, too: other work takes CPU and memory from a check's kernels, a low
--- clock lowers memory's bandwidth, what pages for want of memory does I/O, and each corrected error interrupts its core.
+-- clock lowers memory's bandwidth, what pages for want of memory does I/O, and corrected errors interrupt, how often their
+-- number need not say (a storm is silenced: the kernel then polls, and the firmware logs only some).
 -- What explains more of what is odd is the likelier.
 local EXPLAINS = { daemon = { "clock", "memory" }, clock = { "memory" }, shortage = { "storage" },
-   memory = { "daemon" } }
+   memory = { "daemon", "clock" } }
+local function counted(h)
+   for _, e in ipairs(h.evidence) do
+      if e.shows and not e.check then
+         return true
+      end
+   end
+   return false
+end
+
 local function explains(h, other)
    return h.best and other and other.best and (h.group == "shortage" or other.best.check)
-      and not (h.group == "memory" and h.best.check)
+      and (h.group ~= "memory" or counted(h))
 end
 
 --- @return function(h) -> list of the explanations of its node that it explains, too
