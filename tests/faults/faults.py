@@ -21,7 +21,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-from cluster import Cluster, Failed, wait  # noqa: E402
+from cluster import Changed, Cluster, Failed, wait  # noqa: E402
 from trial import COUNTS, Trial  # noqa: E402
 
 # In this order: those that break least come first.
@@ -52,18 +52,29 @@ class Bench:
     def ready(self):
         if self.cluster is None:
             self.cluster = Cluster()
-            if self.gflops is None:
-                self.gflops = self._measure()
+        if self.gflops is None:
+            self.gflops = self._measure()
         self.reset()
         return self.cluster
 
-    def _measure(self):
-        """What dgemm reaches here, the best of 5: limits are shares of it."""
+    def _measure(self, runs=5):
+        """What dgemm reaches here while it runs, in GFLOP/s, the best of so many: limits are shares of it."""
         values = []
-        for _ in range(5):
-            out = self.cluster.inside("n1", self.cluster.dir + "/prefix/libexec/syscheck/dgemm", "--seconds", "0.5")
-            values.append(json.loads(out)["gflops"])
+        for _ in range(runs):
+            out = json.loads(self.cluster.run(self.cluster.dir + "/prefix/libexec/syscheck/dgemm", "--seconds", "0.5"))
+            values.append(out["gflops"] / (1 - min(90, out["lost_pct"]) / 100))
         return max(values)
+
+    def same_machine(self):
+        """Raises Changed where the limits are not for the machine as it is now, and makes new ones for the next try.
+
+        On a virtual machine whose two CPUs become the two threads of one core, half of the rate is left, and
+        nothing in it shows why: a drain is right there.
+        """
+        now = self._measure(2)
+        if not 0.75 < now / self.gflops < 1 / 0.75:
+            then, self.gflops = self.gflops, None
+            raise Changed("this machine reaches %.0f GFLOP/s now, %.0f before" % (now, then))
 
     def policy(self, share=0.6, more=""):
         return POLICY % {"dir": self.cluster.dir, "gflops": share * self.gflops, "more": more}

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import trial  # noqa: E402
-from cluster import Failed  # noqa: E402
+from cluster import Changed, Failed  # noqa: E402
 
 
 class Cluster:
@@ -20,7 +20,7 @@ class Cluster:
 
     def __init__(self, out):
         self.out, self.text, self.records = out, "", []
-        self.left, self.agents, self.unshipped = [], False, False
+        self.left, self.agents, self.unshipped, self.out_of = [], False, False, {}
 
     def log(self, _):
         return self.text
@@ -29,10 +29,16 @@ class Cluster:
         return 0
 
     def out_of_service(self):
-        return {}
+        return self.out_of
 
     def queue(self):
         return self.left
+
+    def is_queued(self, _):
+        return False
+
+    def health(self, _):
+        pass
 
     def measures(self, _):
         return self.agents
@@ -53,6 +59,16 @@ class Cluster:
         return self.records
 
 
+class Bench:
+    """A machine whose speed is another one, or not."""
+
+    changed = False
+
+    def same_machine(self):
+        if self.changed:
+            raise Changed("this machine reaches 96 GFLOP/s now, 187 before")
+
+
 def row(job, restart=0, node="n1", count=1):
     return job, restart, node, count
 
@@ -64,6 +80,7 @@ class TestTrial(unittest.TestCase):
         self.addCleanup(self.dir.cleanup)
         self.c = Cluster(self.dir.name)
         self.t = trial.Trial(self.c, "x")
+        self.t.bench = Bench()
 
     def job(self, job, runs=1):
         self.t.jobs[job] = ("COMPLETED",)
@@ -140,6 +157,27 @@ class TestTrial(unittest.TestCase):
         self.job(1)
         self.c.unshipped = True
         self.counts(lost=2)
+
+    def test_a_good_node_that_is_drained(self):
+        self.c.out_of = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s"}
+        self.counts(wrong_drains=1)
+
+    def test_a_bad_node_that_is_not(self):
+        self.t.bad.add("n1")
+        self.counts(missed=1)
+
+    def test_neither_is_known_of_a_machine_that_has_changed(self):
+        self.t.bench.changed = True
+        self.t.bad.add("n1")
+        self.assertRaises(Changed, self.t.end)
+        self.t.bad.clear()
+        self.c.out_of = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s"}
+        self.assertRaises(Changed, self.t.end)
+
+    def test_but_a_drain_for_another_reason_is_wrong_on_any_machine(self):
+        self.t.bench.changed = True
+        self.c.out_of = {"n1": "drained Prolog error"}
+        self.counts(wrong_drains=1)
 
     def test_that_a_node_was_drained_does_not_tell_that_an_agent_died(self):
         self.t.tells = "error: the agent (was|did not end)"

@@ -19,7 +19,7 @@ import os
 import re
 import time
 
-from cluster import Failed, Late, wait
+from cluster import Changed, Failed, Late, wait
 
 # What prolog/entry.sh gives the agent, and the shell after it, and slurmctld's own delays.
 PROLOG_S = 75 + 5 + 10
@@ -90,8 +90,10 @@ class Trial:
     def watch(self):
         """Looks for healthy nodes out of service. True, so that a wait can do it on its way."""
         for node, state in self.c.out_of_service().items():
-            if node not in self.bad and node not in self.excused:
-                self.wrong.setdefault(node, state)
+            if node not in self.bad and node not in self.excused and node not in self.wrong:
+                if "dgemm" in state:
+                    self.bench.same_machine()
+                self.wrong[node] = state
         return True
 
     # -- the end --------------------------------------------------------------------------------
@@ -109,6 +111,8 @@ class Trial:
                 if not set(self.jobs) & set(self.c.queue()):
                     answered = True
                     break
+            except Changed:
+                raise
             except Failed:
                 pass  # slurmctld is coming back
             time.sleep(0.3)
@@ -119,6 +123,8 @@ class Trial:
         out = self.bad & set(self.c.out_of_service())
         cap = len(self.bad) if self.cap is None else min(self.cap, len(self.bad))
         counts["missed"] = max(0, cap - len(out))
+        if counts["missed"]:
+            self.bench.same_machine()
         self.watch()
         # Beyond the storm guard's cap even a bad node stays.
         counts["wrong_drains"] = len(self.wrong) + max(0, len(out) - cap)
