@@ -177,7 +177,8 @@ no_node_is_drained() {
 }
 
 @test "throttling during a job is in that job's record only, and the next check is not skipped" {
-	policy 'p.partitions.main.default = "quick" p.budget = 0.0001'
+	# Without stream, which beside others may not have the time for arrays beyond large caches: that is no pass.
+	policy 'p.partitions.main.default = "quick" p.budget = 0.0001 p.kernels.stream.quick = 0'
 	# The first check is done; with this budget it is good for hours.
 	srun -w n3 --syscheck=quick true
 	local job next
@@ -397,7 +398,7 @@ no_node_is_drained() {
 	cp --remove-destination "$BASE"/kernels/stream "$MINICLUSTER_DIR/prefix/libexec/syscheck/"
 	policy ''
 	srun -w n1 --exclusive --syscheck=quick true
-	[ "$(record "$(last_job)" check 'r.metrics[1].value > 0')" = true ]
+	[ "$(record "$(last_job)" check 'r.metrics[2].value > 0')" = true ]
 }
 
 # confine PID LIST: a daemon with all its threads
