@@ -39,11 +39,16 @@ ALL=(stream dgemm noise numa scaling)
 }
 
 @test "stream: --max-memory is kept and named" {
+	local box
 	run --separate-stderr "$K/stream" --seconds 0.3 --max-memory 12
 	[ "$(get 'r.array_limit')" = memory ]
 	[ "$(get 'r.array_mb <= 4')" = true ]
 	# Also where the time would have cut them further.
-	run --separate-stderr "$K/stream" --seconds 0.1 --max-memory 3000
+	# Beside others set-up may need all of that.
+	for box in 0.1 0.4 1.6; do
+		run --separate-stderr "$K/stream" --seconds "$box" --max-memory 3000
+		[ "$status" -eq 2 ] || break
+	done
 	[ "$(get 'r.array_limit ~= "time" or 12 * r.llc_mb <= 3000')" = true ]
 }
 
@@ -531,7 +536,7 @@ at_quota_in_box() {
 slower_at() {
 	local percent=$1 share=$2 kernel=$3 value=$4 free
 	shift 4
-	run --separate-stderr "$K/$kernel" --seconds 1 "$@"
+	ended "$K/$kernel" "$@" --seconds
 	free=$(get "r.$value")
 	at_quota "$percent" 100000 "$K/$kernel" --seconds 1 "$@"
 	[ "$status" -eq 0 ] || { echo "status $status, $stderr"; return 1; }

@@ -62,11 +62,10 @@ class Cluster:
 class Bench:
     """A machine whose speed is another one, or not."""
 
-    changed = False
+    now = 1.0
 
-    def same_machine(self):
-        if self.changed:
-            raise Changed("this machine reaches 96 GFLOP/s now, 187 before")
+    def speed(self):
+        return self.now
 
 
 def row(job, restart=0, node="n1", count=1):
@@ -166,18 +165,38 @@ class TestTrial(unittest.TestCase):
         self.t.bad.add("n1")
         self.counts(missed=1)
 
-    def test_neither_is_known_of_a_machine_that_has_changed(self):
-        self.t.bench.changed = True
-        self.t.bad.add("n1")
-        self.assertRaises(Changed, self.t.end)
-        self.t.bad.clear()
-        self.c.out_of = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s"}
-        self.assertRaises(Changed, self.t.end)
+    def test_a_machine_that_is_slower_now_explains_a_drain_for_a_rate(self):
+        self.t.bench.now = 0.5
+        self.c.out_of = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s (policy)"}
+        self.assertRaisesRegex(Changed, "this machine has 50 % of its rate", self.t.end)
 
-    def test_but_a_drain_for_another_reason_is_wrong_on_any_machine(self):
-        self.t.bench.changed = True
-        self.c.out_of = {"n1": "drained Prolog error"}
-        self.counts(wrong_drains=1)
+    def test_and_no_other(self):
+        self.t.bench.now = 0.5
+        for why in ("Prolog error", "syscheck: dgemm: WRONG RESULT: cpu 0", "syscheck: memory 18 GiB, most by dgemm"):
+            self.c.out_of, self.t.wrong = {"n1": "drained " + why}, {}
+            self.counts(wrong_drains=1)
+
+    def test_nor_what_else_is_wrong(self):
+        self.t.bench.now = 0.5
+        self.c.out_of = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s (policy)", "n2": "drained Prolog error"}
+        self.counts(wrong_drains=2)
+        self.c.out_of, self.t.wrong = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s (policy)"}, {}
+        self.c.agents = True
+        self.counts(wrong_drains=1, late=1)
+
+    def test_one_that_is_faster_or_not_known_does_not(self):
+        self.c.out_of = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s (policy)"}
+        for now in (2.0, 1.0, 0.8, None):
+            self.t.bench.now = now
+            self.counts(wrong_drains=1)
+
+    def test_one_that_is_faster_explains_a_slow_node_that_stays(self):
+        self.t.bad, self.t.slowed, self.t.bench.now = {"n1"}, {"n1"}, 2.0
+        self.assertRaises(Changed, self.t.end)
+        self.t.bench.now = 0.5
+        self.counts(missed=1)
+        self.t.slowed, self.t.bench.now = set(), 2.0  # bad for another reason
+        self.counts(missed=1)
 
     def test_that_a_node_was_drained_does_not_tell_that_an_agent_died(self):
         self.t.tells = "error: the agent (was|did not end)"

@@ -27,6 +27,9 @@ PROLOG_S = 75 + 5 + 10
 STUCK_S = 240
 # No agent lasts longer: slurmd's own limit for a health program is 60 s.
 AGENT_S = 100
+# A machine of which so much is left, or that has so much more, is another one than its limits were made for: they are
+# 60 and 80 % of its rate, and slow nodes have 70 % at most.
+SLOWER, FASTER = 0.75, 1.33
 # What a slow node may be told from: DESIGN asks for nodes 30 % slow or worse.
 COUNTS = ("wrong_drains", "missed", "held", "late", "lost", "doubled", "untold")
 # The job's record is lost, as its epilog, or the shell around that, says it.
@@ -49,6 +52,7 @@ class Trial:
         self.name = name
         self.jobs = {}  # id -> states that are good ends
         self.bad = set()  # nodes that have to leave service
+        self.slowed = set()  # those of them that are slow
         self.excused = set()  # nodes that the fault itself takes out: a dead slurmd
         self.spared = collections.Counter()  # by job, runs that may have no record: their node lost its power
         self.restarts = {}  # of a job, as slurmctld counts them
@@ -79,22 +83,26 @@ class Trial:
         self.c.tool("slow", node, str(percent))
         if percent <= 70:
             self.bad.add(node)
+            self.slowed.add(node)
 
     def ends(self, *jobs, seconds=STUCK_S):
         """Waits for jobs to end. One that does not is no fault that could not be done: end() counts it."""
         try:
-            wait("jobs end", seconds, lambda: self.watch() and not set(jobs or self.jobs) & set(self.c.queue()))
+            wait("jobs end", seconds,
+                 lambda: self.watch() and (self.rated() or not set(jobs or self.jobs) & set(self.c.queue())))
         except Late as late:
             self.notes.append(str(late))
 
     def watch(self):
         """Looks for healthy nodes out of service. True, so that a wait can do it on its way."""
         for node, state in self.c.out_of_service().items():
-            if node not in self.bad and node not in self.excused and node not in self.wrong:
-                if "dgemm" in state:
-                    self.bench.same_machine()
-                self.wrong[node] = state
+            if node not in self.bad and node not in self.excused:
+                self.wrong.setdefault(node, state)
         return True
+
+    def rated(self):
+        """Good nodes that were drained for their rate: on a machine that is slower now they are not good."""
+        return [node for node, state in self.wrong.items() if re.search(r" syscheck: dgemm [\d.]+ < ", state)]
 
     # -- the end --------------------------------------------------------------------------------
 
@@ -103,6 +111,11 @@ class Trial:
         while self.undos:
             self.undos.pop()()
         counts = dict.fromkeys(COUNTS, 0)
+        try:
+            self.watch()
+        except Failed:
+            pass  # slurmctld is coming back
+        speed = self.bench.speed() if self.rated() else None
         end = time.monotonic() + STUCK_S
         answered = False
         while time.monotonic() < end:
@@ -111,8 +124,6 @@ class Trial:
                 if not set(self.jobs) & set(self.c.queue()):
                     answered = True
                     break
-            except Changed:
-                raise
             except Failed:
                 pass  # slurmctld is coming back
             time.sleep(0.3)
@@ -123,8 +134,6 @@ class Trial:
         out = self.bad & set(self.c.out_of_service())
         cap = len(self.bad) if self.cap is None else min(self.cap, len(self.bad))
         counts["missed"] = max(0, cap - len(out))
-        if counts["missed"]:
-            self.bench.same_machine()
         self.watch()
         # Beyond the storm guard's cap even a bad node stays.
         counts["wrong_drains"] = len(self.wrong) + max(0, len(out) - cap)
@@ -145,7 +154,21 @@ class Trial:
             counts["untold"] = 1
         if self.wrong_value:
             counts["lost"] += 1
+        self._excuse(counts, speed)
         return counts, told
+
+    def _excuse(self, counts, speed):
+        """Raises Changed where all that is wrong is that the machine itself is slower or faster than its limits' was."""
+        bad = {name for name in COUNTS if counts[name]}
+        if self.rated() and len(self.rated()) == counts["wrong_drains"]:
+            # Who waits for such a node is held.
+            speed = speed or self.bench.speed()
+            if speed and speed < SLOWER and bad <= {"wrong_drains", "held"}:
+                raise Changed("this machine has %.0f %% of its rate: %s" % (100 * speed, "; ".join(self.notes)))
+        elif bad == {"missed"} and self.bad <= self.slowed:
+            speed = self.bench.speed()
+            if speed and speed > FASTER:
+                raise Changed("this machine has %.0f %% of its rate: %s" % (100 * speed, "; ".join(self.notes)))
 
     def _jobs(self, counts):
         for job, good in self.jobs.items():

@@ -161,7 +161,7 @@ local function add_columns(store)
          run_all(store, list)
       end)
       tries = #list < left and 1 or tries + 1
-      left = #list
+      left = math.min(left, #list)
       if not done and tries == TRIES then
          error(err, 0)
       end

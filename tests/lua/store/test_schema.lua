@@ -63,6 +63,17 @@ function TestColumns:test_one_that_cannot_be_added_ends_it()
    lu.assertEquals(db.tries, 3)
 end
 
+-- Nor does a database whose answers differ keep it up.
+function TestColumns:test_more_and_less_of_them_ends_it_too()
+   local db = database({ "run.batch" }, function() end)
+   function db.exec()
+      db.lacks["loss.boot"] = not db.lacks["loss.boot"] or nil
+      error("Duplicate column name", 0)
+   end
+   lu.assertErrorMsgEquals("Duplicate column name", schema.check, db, { write = true })
+   lu.assertTrue(db.tries <= 6)
+end
+
 function TestColumns:test_who_only_reads_is_told()
    lu.assertStrMatches(schema.check(database({ "run.batch" }, function() end), {}),
       "has no column batch yet; syscheck ingest brings it up to date")
