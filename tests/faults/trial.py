@@ -24,7 +24,7 @@ from cluster import Changed, Failed, Late, wait
 # What prolog/entry.sh gives the agent, and the shell after it, and slurmctld's own delays.
 PROLOG_S = 75 + 5 + 10
 # A job that has not ended so long after its fault was undone is stuck.
-STUCK_S = 240
+STUCK_S, SOON_S = 240, 20
 # No agent lasts longer: slurmd's own limit for a health program is 60 s.
 AGENT_S = 100
 # A machine of which so much is left, or that has so much more, is another one than its limits were made for: they are
@@ -116,7 +116,8 @@ class Trial:
         except Failed:
             pass  # slurmctld is coming back
         speed = self.bench.speed() if self.rated() else None
-        end = time.monotonic() + STUCK_S
+        # Who waits for a node that this machine took is not waited for.
+        end = time.monotonic() + (SOON_S if speed and speed < SLOWER else STUCK_S)
         answered = False
         while time.monotonic() < end:
             try:
