@@ -511,12 +511,17 @@ wrong_blas() {
 
 # at_quota_in_box PERCENT PERIOD_US KERNEL BOX VALUE: it measures, within its time box
 at_quota_in_box() {
+	local since most=1.5
+	since=$(cpu_times)
 	at_quota "$1" "$2" "$K/$3" --seconds "$4"
 	[ "$status" -eq 0 ] || { echo "$3 at $1 %: status $status, $stderr"; return 1; }
 	# A value; of dgemm, where others use the machine, too, the most that it can be.
 	[ "$(get "r.verified and r.$5 > 0")" = true ] || { echo "$3 at $1 %: $output"; return 1; }
-	# Half of it more: what follows a box may need two turns of each core, and two cores share a quota.
-	[ "$(get "r.seconds < 1.5 * $4")" = true ] || { echo "$3 at $1 %: $(get r.seconds) s"; return 1; }
+	# Half of it more: what follows a box may need two turns of each core, and two cores share a quota. Beside others
+	# each turn comes late.
+	# shellcheck disable=SC2086 # three numbers
+	! others_worked $since || most=3
+	[ "$(get "r.seconds < $most * $4")" = true ] || { echo "$3 at $1 %: $(get r.seconds) s"; return 1; }
 }
 
 @test "kernels: on a node at 5, 10 and 20 % of one CPU each measures, within its time box" {
