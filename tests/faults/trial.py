@@ -161,15 +161,13 @@ class Trial:
     def _excuse(self, counts, speed):
         """Raises Changed where all that is wrong is that the machine itself is slower or faster than its limits' was."""
         bad = {name for name in COUNTS if counts[name]}
-        if self.rated() and len(self.rated()) == counts["wrong_drains"]:
-            # Who waits for such a node is held.
-            speed = speed or self.bench.speed()
-            if speed and speed < SLOWER and bad <= {"wrong_drains", "held"}:
-                raise Changed("this machine has %.0f %% of its rate: %s" % (100 * speed, "; ".join(self.notes)))
-        elif bad == {"missed"} and self.bad <= self.slowed:
-            speed = self.bench.speed()
-            if speed and speed > FASTER:
-                raise Changed("this machine has %.0f %% of its rate: %s" % (100 * speed, "; ".join(self.notes)))
+        # Who waits for a drained node is held.
+        drained = bad <= {"wrong_drains", "held"} and 0 < len(self.rated()) == counts["wrong_drains"]
+        if not drained and not (bad == {"missed"} and self.bad <= self.slowed):
+            return
+        speed = speed or self.bench.speed()
+        if speed and (speed < SLOWER if drained else speed > FASTER):
+            raise Changed("this machine has %.0f %% of its rate: %s" % (100 * speed, "; ".join(self.notes)))
 
     def _jobs(self, counts):
         for job, good in self.jobs.items():
