@@ -14,7 +14,7 @@ ALL=(stream dgemm noise numa scaling)
 @test "kernels: each measures, verifies and prints one object" {
 	local k
 	for k in "${ALL[@]}"; do
-		run --separate-stderr "$K/$k" --seconds 0.3
+		run --separate-stderr "$K/$k" --seconds 1
 		[ "$status" -eq 0 ]
 		[ -z "$stderr" ]
 		[ "$(get 'r.kernel')" = "$k" ]
@@ -40,7 +40,7 @@ ALL=(stream dgemm noise numa scaling)
 
 @test "stream: --max-memory is kept and named" {
 	local box
-	run --separate-stderr "$K/stream" --seconds 0.3 --max-memory 12
+	run --separate-stderr "$K/stream" --seconds 1 --max-memory 12
 	[ "$(get 'r.array_limit')" = memory ]
 	[ "$(get 'r.array_mb <= 4')" = true ]
 	# Also where the time would have cut them further.
@@ -53,7 +53,7 @@ ALL=(stream dgemm noise numa scaling)
 }
 
 @test "stream: several passes fit a small memory limit, and the first one does not count" {
-	run --separate-stderr "$K/stream" --seconds 0.5 --max-memory 50
+	run --separate-stderr "$K/stream" --seconds 1 --max-memory 50
 	[ "$(get 'r.passes >= 2')" = true ]
 }
 
@@ -94,10 +94,10 @@ ALL=(stream dgemm noise numa scaling)
 		}
 		int numa_available(void) { return 0; }'
 	local k
-	run --separate-stderr "$K/stream" --seconds 0.2 --max-memory 50
+	run --separate-stderr "$K/stream" --seconds 1 --max-memory 50
 	[ "$(get 'r.misplaced_pct == nil or r.misplaced_pct == require("cjson").null or r.misplaced_pct <= 3')" = true ]
 	for k in stream scaling; do
-		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 0.2 --max-memory 50
+		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 1 --max-memory 50
 		quiet_failure "$k"
 		[[ $stderr =~ 10\ %\ of\ .*lies\ on\ another ]] || { echo "$stderr"; return 1; }
 	done
@@ -119,14 +119,14 @@ ALL=(stream dgemm noise numa scaling)
 		}'
 	local k
 	for k in stream scaling; do
-		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 0.2 --max-memory 50
+		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 1 --max-memory 50
 		[ "$status" -eq 0 ]
 		[ "$(get 'r.misplaced_pct == require("cjson").null')" = true ]
 	done
 }
 
 @test "dgemm: every core has a rate, the slowest is named" {
-	run --separate-stderr "$K/dgemm" --seconds 0.4
+	run --separate-stderr "$K/dgemm" --seconds 1
 	[ "$(get '#r.cores == r.threads')" = true ]
 	[ "$(get 'r.gflops_core_min <= r.gflops_core_median and r.gflops >= r.gflops_core_min * r.threads')" = true ]
 	[ "$(get '(function() for _, c in ipairs(r.cores) do if c.cpu == r.slowest_cpu then return c.gflops == r.gflops_core_min end end end)()')" = true ]
@@ -150,7 +150,7 @@ ended() {
 @test "stream: each instruction set that this CPU has is right, any other is refused" {
 	local isa
 	for isa in generic sse2 avx2 avx512; do
-		run --separate-stderr "$K/stream" --seconds 0.2 --max-memory 50 --isa "$isa"
+		run --separate-stderr "$K/stream" --seconds 1 --max-memory 50 --isa "$isa"
 		if [ "$status" -eq 0 ]; then
 			[ "$(get r.isa)" = "$isa" ]
 		else
@@ -163,7 +163,7 @@ ended() {
 }
 
 @test "stream: every NUMA node has rates of its own" {
-	run --separate-stderr "$K/stream" --seconds 0.3
+	run --separate-stderr "$K/stream" --seconds 1
 	[ "$(get '(function() local n = 0 for _, x in ipairs(r.numa) do n = n + x.cores assert(x.triad_gbs > 0 and x.copy_best_gbs > 0) end return n == r.threads end)()')" = true ]
 }
 
@@ -286,7 +286,7 @@ loading() {
 	chmod 755 "$dir"
 	for k in "${ALL[@]}"; do
 		cp "$K/$k" "$dir/"
-		run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/$k" --seconds 0.3
+		run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/$k" --seconds 1
 		[ "$status" -eq 0 ]
 	done
 	rm -r "$dir"
@@ -294,7 +294,7 @@ loading() {
 
 @test "stream: in a memory cgroup smaller than its arrays it shrinks and says so" {
 	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
-	in_memory 134217728 "$K/stream" --seconds 0.5
+	in_memory 134217728 "$K/stream" --seconds 1
 	[ "$status" -eq 0 ]
 	[ "$(get 'r.array_limit')" = memory ]
 	[ "$(get '3 * r.array_mb <= 67.2')" = true ]
@@ -347,7 +347,7 @@ shim() {
 		time_t time(time_t *t) { time_t now = 1700000000 + day(); if (t) *t = now; return now; }'
 	local k
 	for k in "${ALL[@]}"; do
-		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 0.3
+		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 1
 		[ "$status" -eq 0 ]
 		[ "$(get 'r.verified and r.seconds > 0 and r.seconds < 3600')" = true ]
 	done
@@ -365,7 +365,7 @@ shim() {
 	gcc -o "$BATS_TEST_TMPDIR/small" "$BATS_TEST_TMPDIR/small.c"
 	local k
 	for k in "${ALL[@]}"; do
-		run --separate-stderr "$BATS_TEST_TMPDIR/small" "$K/$k" --seconds 0.3
+		run --separate-stderr "$BATS_TEST_TMPDIR/small" "$K/$k" --seconds 1
 		[ "$status" -eq 0 ]
 		[ "$k" != stream ] || [ "$(get 'r.huge_pages_pct == 0')" = true ]
 	done
