@@ -14,7 +14,7 @@ ALL=(stream dgemm noise numa scaling)
 @test "kernels: each measures, verifies and prints one object" {
 	local k
 	for k in "${ALL[@]}"; do
-		run --separate-stderr "$K/$k" --seconds 0.3
+		run --separate-stderr "$K/$k" --seconds 1
 		[ "$status" -eq 0 ]
 		[ -z "$stderr" ]
 		[ "$(get 'r.kernel')" = "$k" ]
@@ -39,16 +39,21 @@ ALL=(stream dgemm noise numa scaling)
 }
 
 @test "stream: --max-memory is kept and named" {
-	run --separate-stderr "$K/stream" --seconds 0.3 --max-memory 12
+	local box
+	run --separate-stderr "$K/stream" --seconds 1 --max-memory 12
 	[ "$(get 'r.array_limit')" = memory ]
 	[ "$(get 'r.array_mb <= 4')" = true ]
 	# Also where the time would have cut them further.
-	run --separate-stderr "$K/stream" --seconds 0.1 --max-memory 3000
+	# Beside others set-up may need all of that.
+	for box in 0.1 0.4 1.6; do
+		run --separate-stderr "$K/stream" --seconds "$box" --max-memory 3000
+		[ "$status" -eq 2 ] || break
+	done
 	[ "$(get 'r.array_limit ~= "time" or 12 * r.llc_mb <= 3000')" = true ]
 }
 
 @test "stream: several passes fit a small memory limit, and the first one does not count" {
-	run --separate-stderr "$K/stream" --seconds 0.5 --max-memory 50
+	run --separate-stderr "$K/stream" --seconds 1 --max-memory 50
 	[ "$(get 'r.passes >= 2')" = true ]
 }
 
@@ -89,10 +94,10 @@ ALL=(stream dgemm noise numa scaling)
 		}
 		int numa_available(void) { return 0; }'
 	local k
-	run --separate-stderr "$K/stream" --seconds 0.2 --max-memory 50
+	run --separate-stderr "$K/stream" --seconds 1 --max-memory 50
 	[ "$(get 'r.misplaced_pct == nil or r.misplaced_pct == require("cjson").null or r.misplaced_pct <= 3')" = true ]
 	for k in stream scaling; do
-		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 0.2 --max-memory 50
+		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 1 --max-memory 50
 		quiet_failure "$k"
 		[[ $stderr =~ 10\ %\ of\ .*lies\ on\ another ]] || { echo "$stderr"; return 1; }
 	done
@@ -114,14 +119,14 @@ ALL=(stream dgemm noise numa scaling)
 		}'
 	local k
 	for k in stream scaling; do
-		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 0.2 --max-memory 50
+		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 1 --max-memory 50
 		[ "$status" -eq 0 ]
 		[ "$(get 'r.misplaced_pct == require("cjson").null')" = true ]
 	done
 }
 
 @test "dgemm: every core has a rate, the slowest is named" {
-	run --separate-stderr "$K/dgemm" --seconds 0.4
+	run --separate-stderr "$K/dgemm" --seconds 1
 	[ "$(get '#r.cores == r.threads')" = true ]
 	[ "$(get 'r.gflops_core_min <= r.gflops_core_median and r.gflops >= r.gflops_core_min * r.threads')" = true ]
 	[ "$(get '(function() for _, c in ipairs(r.cores) do if c.cpu == r.slowest_cpu then return c.gflops == r.gflops_core_min end end end)()')" = true ]
@@ -145,7 +150,7 @@ ended() {
 @test "stream: each instruction set that this CPU has is right, any other is refused" {
 	local isa
 	for isa in generic sse2 avx2 avx512; do
-		run --separate-stderr "$K/stream" --seconds 0.2 --max-memory 50 --isa "$isa"
+		run --separate-stderr "$K/stream" --seconds 1 --max-memory 50 --isa "$isa"
 		if [ "$status" -eq 0 ]; then
 			[ "$(get r.isa)" = "$isa" ]
 		else
@@ -158,7 +163,7 @@ ended() {
 }
 
 @test "stream: every NUMA node has rates of its own" {
-	run --separate-stderr "$K/stream" --seconds 0.3
+	run --separate-stderr "$K/stream" --seconds 1
 	[ "$(get '(function() local n = 0 for _, x in ipairs(r.numa) do n = n + x.cores assert(x.triad_gbs > 0 and x.copy_best_gbs > 0) end return n == r.threads end)()')" = true ]
 }
 
@@ -281,7 +286,7 @@ loading() {
 	chmod 755 "$dir"
 	for k in "${ALL[@]}"; do
 		cp "$K/$k" "$dir/"
-		run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/$k" --seconds 0.3
+		run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$dir/$k" --seconds 1
 		[ "$status" -eq 0 ]
 	done
 	rm -r "$dir"
@@ -289,7 +294,7 @@ loading() {
 
 @test "stream: in a memory cgroup smaller than its arrays it shrinks and says so" {
 	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
-	in_memory 134217728 "$K/stream" --seconds 0.5
+	in_memory 134217728 "$K/stream" --seconds 1
 	[ "$status" -eq 0 ]
 	[ "$(get 'r.array_limit')" = memory ]
 	[ "$(get '3 * r.array_mb <= 67.2')" = true ]
@@ -342,7 +347,7 @@ shim() {
 		time_t time(time_t *t) { time_t now = 1700000000 + day(); if (t) *t = now; return now; }'
 	local k
 	for k in "${ALL[@]}"; do
-		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 0.3
+		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/$k" --seconds 1
 		[ "$status" -eq 0 ]
 		[ "$(get 'r.verified and r.seconds > 0 and r.seconds < 3600')" = true ]
 	done
@@ -360,7 +365,7 @@ shim() {
 	gcc -o "$BATS_TEST_TMPDIR/small" "$BATS_TEST_TMPDIR/small.c"
 	local k
 	for k in "${ALL[@]}"; do
-		run --separate-stderr "$BATS_TEST_TMPDIR/small" "$K/$k" --seconds 0.3
+		run --separate-stderr "$BATS_TEST_TMPDIR/small" "$K/$k" --seconds 1
 		[ "$status" -eq 0 ]
 		[ "$k" != stream ] || [ "$(get 'r.huge_pages_pct == 0')" = true ]
 	done
@@ -506,12 +511,17 @@ wrong_blas() {
 
 # at_quota_in_box PERCENT PERIOD_US KERNEL BOX VALUE: it measures, within its time box
 at_quota_in_box() {
+	local since most=1.5
+	since=$(cpu_times)
 	at_quota "$1" "$2" "$K/$3" --seconds "$4"
 	[ "$status" -eq 0 ] || { echo "$3 at $1 %: status $status, $stderr"; return 1; }
 	# A value; of dgemm, where others use the machine, too, the most that it can be.
 	[ "$(get "r.verified and r.$5 > 0")" = true ] || { echo "$3 at $1 %: $output"; return 1; }
-	# Half of it more: what follows a box may need two turns of each core, and two cores share a quota.
-	[ "$(get "r.seconds < 1.5 * $4")" = true ] || { echo "$3 at $1 %: $(get r.seconds) s"; return 1; }
+	# Half of it more: what follows a box may need two turns of each core, and two cores share a quota. Beside others
+	# each turn comes late.
+	# shellcheck disable=SC2086 # three numbers
+	! others_worked $since || most=3
+	[ "$(get "r.seconds < $most * $4")" = true ] || { echo "$3 at $1 %: $(get r.seconds) s"; return 1; }
 }
 
 @test "kernels: on a node at 5, 10 and 20 % of one CPU each measures, within its time box" {
@@ -531,7 +541,7 @@ at_quota_in_box() {
 slower_at() {
 	local percent=$1 share=$2 kernel=$3 value=$4 free
 	shift 4
-	run --separate-stderr "$K/$kernel" --seconds 1 "$@"
+	ended "$K/$kernel" "$@" --seconds
 	free=$(get "r.$value")
 	at_quota "$percent" 100000 "$K/$kernel" --seconds 1 "$@"
 	[ "$status" -eq 0 ] || { echo "status $status, $stderr"; return 1; }
@@ -584,6 +594,12 @@ left_no_time() {
 	[[ $stderr == *"set-up left hardly any of the time box" || $stderr == *"nothing was measured within the time box" ]]
 }
 
+# Who was stopped for most of it, in each try, says what it did at most, as above.
+not_stopped() {
+	[ "$status" -ne 0 ] || [ "$(get 'r.unfinished ~= nil and r.lost_pct > 50')" != true ] ||
+		skip "others have this CPU for most of the time, in each try"
+}
+
 @test "stream: what set-up leaves hardly any time for is not measured; stopped for most of it, at most what it did" {
 	local cpu free try
 	cpu=$(allowed_cpu)
@@ -603,6 +619,7 @@ left_no_time() {
 		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/stream" --seconds 1 --max-memory 50 --cpus "$cpu"
 		[ "$status" -ne 2 ] || break
 	done
+	not_stopped
 	quiet_failure stream
 	left_no_time
 }
@@ -636,6 +653,7 @@ late_blas() {
 		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/dgemm" --seconds 1 --cpus "$cpu"
 		[ "$status" -ne 2 ] || break
 	done
+	not_stopped
 	quiet_failure dgemm
 	left_no_time
 }

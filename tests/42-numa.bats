@@ -13,7 +13,7 @@ BOTH=(numa scaling)
 @test "numa, scaling: measure, verify and print one object" {
 	local k
 	for k in "${BOTH[@]}"; do
-		run --separate-stderr "$K/$k" --seconds 0.3
+		run --separate-stderr "$K/$k" --seconds 1
 		[ "$status" -eq 0 ]
 		[ -z "$stderr" ]
 		[ "$(get 'r.kernel')" = "$k" ]
@@ -23,7 +23,7 @@ BOTH=(numa scaling)
 }
 
 @test "numa: every node to every node, the worst local latency is the one that is rated" {
-	run --separate-stderr "$K/numa" --seconds 0.5
+	run --separate-stderr "$K/numa" --seconds 1
 	[ "$status" -eq 0 ]
 	[ "$(get '#r.nodes >= 1 and #r.latency % #r.nodes == 0 and #r.latency == #r.bandwidth')" = true ]
 	[ "$(get '(function() local worst = 0
@@ -52,7 +52,7 @@ BOTH=(numa scaling)
 }
 
 @test "scaling: thread counts ascend to all cores; knee and saturation are on the curve" {
-	run --separate-stderr "$K/scaling" --seconds 0.5
+	run --separate-stderr "$K/scaling" --seconds 1
 	[ "$status" -eq 0 ]
 	[ "$(get '(function() local best, last, on = 0, 0, {}
 		for _, p in ipairs(r.compact) do
@@ -67,16 +67,16 @@ BOTH=(numa scaling)
 }
 
 @test "scaling: one core is a curve of one point" {
-	run --separate-stderr "$K/scaling" --seconds 0.2 --cpus "$(allowed_cpu)"
+	run --separate-stderr "$K/scaling" --seconds 1 --cpus "$(allowed_cpu)"
 	[ "$status" -eq 0 ]
 	[ "$(get '#r.compact == 1 and r.knee_threads == 1 and r.spread == nil')" = true ]
 }
 
 @test "numa, scaling: --max-memory is kept and named; too little is refused" {
-	run --separate-stderr "$K/numa" --seconds 0.3 --max-memory 12
+	run --separate-stderr "$K/numa" --seconds 1 --max-memory 12
 	[ "$(get 'r.limit')" = memory ]
 	[ "$(get 'r.memory_mb <= 12')" = true ]
-	run --separate-stderr "$K/scaling" --seconds 0.3 --max-memory 12
+	run --separate-stderr "$K/scaling" --seconds 1 --max-memory 12
 	[ "$(get 'r.limit')" = memory ]
 	[ "$(get '3 * r.array_mb <= 12')" = true ]
 	run --separate-stderr "$K/scaling" --max-memory 1
@@ -88,7 +88,7 @@ BOTH=(numa scaling)
 	[ "$(id -u)" = 0 ] || skip "needs root to make a cgroup"
 	local k
 	for k in "${BOTH[@]}"; do
-		in_memory 67108864 "$K/$k" --seconds 0.5
+		in_memory 67108864 "$K/$k" --seconds 1
 		[ "$status" -eq 0 ]
 		[ "$(get 'r.limit')" = memory ]
 		[ "$(get '(r.memory_mb or 3 * r.array_mb) <= 33.6')" = true ]
@@ -105,11 +105,11 @@ BOTH=(numa scaling)
 	gcc -shared -fPIC -o "$BATS_TEST_TMPDIR/without.so" "$BATS_TEST_TMPDIR/without.c"
 	local k
 	for k in "${BOTH[@]}"; do
-		run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/without.so" "$K/$k" --seconds 0.3
+		run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/without.so" "$K/$k" --seconds 1
 		[ "$status" -eq 0 ]
 		[ -z "$stderr" ]
 	done
-	run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/without.so" "$K/numa" --seconds 0.3
+	run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/without.so" "$K/numa" --seconds 1
 	[ "$(get 'r.bound')" = false ]
 	[ "$(get '#r.nodes >= 1 and r.latency_ns > 0')" = true ]
 	grep -q '\[always\]' /sys/kernel/mm/transparent_hugepage/enabled || [ "$(get 'r.huge_pages_pct < 10')" = true ]
@@ -132,7 +132,7 @@ BOTH=(numa scaling)
 	[ "$(get 'r.bound and #r.left_out == 0')" = true ] || skip "no NUMA here"
 	# A second node, full.
 	gcc -shared -fPIC -D_GNU_SOURCE -o "$BATS_TEST_TMPDIR/full.so" "$FIXTURES/full_node.c" -ldl
-	run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/full.so" "$K/numa" --seconds 0.3 --max-memory 100
+	run --separate-stderr env LD_PRELOAD="$BATS_TEST_TMPDIR/full.so" "$K/numa" --seconds 1 --max-memory 100
 	[ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
 	[ "$(get '#r.left_out == 1 and r.left_out[1] == 200 and #r.nodes == 1 and r.latency_ns > 0')" = true ]
 }

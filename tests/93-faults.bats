@@ -13,6 +13,10 @@ load minicluster
 	run timeout 600 "$ROOT/tests/faults/faults.py" --json "$BATS_TEST_TMPDIR/faults.json" \
 		"epilog's agent: killed" "agent, while it drains a bad node: killed" "scancel at the kernel" "policy is torn.*: good"
 	echo "$output"
+	if [[ ${lines[-1]} == "3 faults done, 1 not done; $none" ]] &&
+		[ "$(grep -Ec '(NOT DONE|tried before): this machine has ' <<<"$output")" = 3 ]; then
+		skip "this machine's own speed changes, in each of 3 tries: what is a bad node is not known; the others are done"
+	fi
 	# shellcheck disable=SC2086 # three numbers
 	if [[ ${lines[-1]} == "3 faults done, 1 not done; $none" && $output == *"NOT DONE: n1: no scontrol within"* ]] &&
 		others_worked $since; then

@@ -24,6 +24,10 @@ class Failed(Exception):
     """The fault could not be done: neither good nor bad is known of it."""
 
 
+class Changed(Failed):
+    """The machine itself is faster or slower than when the limits were made: a host gives and takes."""
+
+
 class Late(Failed):
     """What was waited for did not come."""
 

@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import trial  # noqa: E402
-from cluster import Failed  # noqa: E402
+from cluster import Changed, Failed  # noqa: E402
 
 
 class Cluster:
@@ -20,7 +20,7 @@ class Cluster:
 
     def __init__(self, out):
         self.out, self.text, self.records = out, "", []
-        self.left, self.agents, self.unshipped = [], False, False
+        self.left, self.agents, self.unshipped, self.out_of = [], False, False, {}
 
     def log(self, _):
         return self.text
@@ -29,10 +29,16 @@ class Cluster:
         return 0
 
     def out_of_service(self):
-        return {}
+        return self.out_of
 
     def queue(self):
         return self.left
+
+    def is_queued(self, _):
+        return False
+
+    def health(self, _):
+        pass
 
     def measures(self, _):
         return self.agents
@@ -53,6 +59,15 @@ class Cluster:
         return self.records
 
 
+class Bench:
+    """A machine whose speed is another one, or not."""
+
+    now = 1.0
+
+    def speed(self):
+        return self.now
+
+
 def row(job, restart=0, node="n1", count=1):
     return job, restart, node, count
 
@@ -64,6 +79,7 @@ class TestTrial(unittest.TestCase):
         self.addCleanup(self.dir.cleanup)
         self.c = Cluster(self.dir.name)
         self.t = trial.Trial(self.c, "x")
+        self.t.bench = Bench()
 
     def job(self, job, runs=1):
         self.t.jobs[job] = ("COMPLETED",)
@@ -140,6 +156,47 @@ class TestTrial(unittest.TestCase):
         self.job(1)
         self.c.unshipped = True
         self.counts(lost=2)
+
+    def test_a_good_node_that_is_drained(self):
+        self.c.out_of = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s"}
+        self.counts(wrong_drains=1)
+
+    def test_a_bad_node_that_is_not(self):
+        self.t.bad.add("n1")
+        self.counts(missed=1)
+
+    def test_a_machine_that_is_slower_now_explains_a_drain_for_a_rate(self):
+        self.t.bench.now = 0.5
+        self.c.out_of = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s (policy)"}
+        self.assertRaisesRegex(Changed, "this machine has 50 % of its rate", self.t.end)
+
+    def test_and_no_other(self):
+        self.t.bench.now = 0.5
+        for why in ("Prolog error", "syscheck: dgemm: WRONG RESULT: cpu 0", "syscheck: memory 18 GiB, most by dgemm"):
+            self.c.out_of, self.t.wrong = {"n1": "drained " + why}, {}
+            self.counts(wrong_drains=1)
+
+    def test_nor_what_else_is_wrong(self):
+        self.t.bench.now = 0.5
+        self.c.out_of = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s (policy)", "n2": "drained Prolog error"}
+        self.counts(wrong_drains=2)
+        self.c.out_of, self.t.wrong = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s (policy)"}, {}
+        self.c.agents = True
+        self.counts(wrong_drains=1, late=1)
+
+    def test_one_that_is_faster_or_not_known_does_not(self):
+        self.c.out_of = {"n1": "drained syscheck: dgemm 96 < 112 GFLOP/s (policy)"}
+        for now in (2.0, 1.0, 0.8, None):
+            self.t.bench.now = now
+            self.counts(wrong_drains=1)
+
+    def test_one_that_is_faster_explains_a_slow_node_that_stays(self):
+        self.t.bad, self.t.slowed, self.t.bench.now = {"n1"}, {"n1"}, 2.0
+        self.assertRaises(Changed, self.t.end)
+        self.t.bench.now = 0.5
+        self.counts(missed=1)
+        self.t.slowed, self.t.bench.now = set(), 2.0  # bad for another reason
+        self.counts(missed=1)
 
     def test_that_a_node_was_drained_does_not_tell_that_an_agent_died(self):
         self.t.tells = "error: the agent (was|did not end)"

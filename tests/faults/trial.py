@@ -19,14 +19,17 @@ import os
 import re
 import time
 
-from cluster import Failed, Late, wait
+from cluster import Changed, Failed, Late, wait
 
 # What prolog/entry.sh gives the agent, and the shell after it, and slurmctld's own delays.
 PROLOG_S = 75 + 5 + 10
 # A job that has not ended so long after its fault was undone is stuck.
-STUCK_S = 240
+STUCK_S, SOON_S = 240, 20
 # No agent lasts longer: slurmd's own limit for a health program is 60 s.
 AGENT_S = 100
+# A machine of which so much is left, or that has so much more, is another one than its limits were made for: they are
+# 60 and 80 % of its rate, and slow nodes have 70 % at most.
+SLOWER, FASTER = 0.75, 1.33
 # What a slow node may be told from: DESIGN asks for nodes 30 % slow or worse.
 COUNTS = ("wrong_drains", "missed", "held", "late", "lost", "doubled", "untold")
 # The job's record is lost, as its epilog, or the shell around that, says it.
@@ -49,6 +52,7 @@ class Trial:
         self.name = name
         self.jobs = {}  # id -> states that are good ends
         self.bad = set()  # nodes that have to leave service
+        self.slowed = set()  # those of them that are slow
         self.excused = set()  # nodes that the fault itself takes out: a dead slurmd
         self.spared = collections.Counter()  # by job, runs that may have no record: their node lost its power
         self.restarts = {}  # of a job, as slurmctld counts them
@@ -79,11 +83,13 @@ class Trial:
         self.c.tool("slow", node, str(percent))
         if percent <= 70:
             self.bad.add(node)
+            self.slowed.add(node)
 
     def ends(self, *jobs, seconds=STUCK_S):
         """Waits for jobs to end. One that does not is no fault that could not be done: end() counts it."""
         try:
-            wait("jobs end", seconds, lambda: self.watch() and not set(jobs or self.jobs) & set(self.c.queue()))
+            wait("jobs end", seconds,
+                 lambda: self.watch() and (self.rated() or not set(jobs or self.jobs) & set(self.c.queue())))
         except Late as late:
             self.notes.append(str(late))
 
@@ -94,6 +100,10 @@ class Trial:
                 self.wrong.setdefault(node, state)
         return True
 
+    def rated(self):
+        """Good nodes that were drained for their rate: on a machine that is slower now they are not good."""
+        return [node for node, state in self.wrong.items() if re.search(r" syscheck: dgemm [\d.]+ < ", state)]
+
     # -- the end --------------------------------------------------------------------------------
 
     def end(self):
@@ -101,7 +111,13 @@ class Trial:
         while self.undos:
             self.undos.pop()()
         counts = dict.fromkeys(COUNTS, 0)
-        end = time.monotonic() + STUCK_S
+        try:
+            self.watch()
+        except Failed:
+            pass  # slurmctld is coming back
+        speed = self.bench.speed() if self.rated() else None
+        # Who waits for a node that this machine took is not waited for.
+        end = time.monotonic() + (SOON_S if speed and speed < SLOWER else STUCK_S)
         answered = False
         while time.monotonic() < end:
             try:
@@ -139,7 +155,19 @@ class Trial:
             counts["untold"] = 1
         if self.wrong_value:
             counts["lost"] += 1
+        self._excuse(counts, speed)
         return counts, told
+
+    def _excuse(self, counts, speed):
+        """Raises Changed where all that is wrong is that the machine itself is slower or faster than its limits' was."""
+        bad = {name for name in COUNTS if counts[name]}
+        # Who waits for a drained node is held.
+        drained = bad <= {"wrong_drains", "held"} and 0 < len(self.rated()) == counts["wrong_drains"]
+        if not drained and not (bad == {"missed"} and self.bad <= self.slowed):
+            return
+        speed = speed or self.bench.speed()
+        if speed and (speed < SLOWER if drained else speed > FASTER):
+            raise Changed("this machine has %.0f %% of its rate: %s" % (100 * speed, "; ".join(self.notes)))
 
     def _jobs(self, counts):
         for job, good in self.jobs.items():

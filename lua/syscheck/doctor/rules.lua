@@ -2,7 +2,8 @@
 -- doctor/facts.lua gathers the facts, the rules are in doctor/rules/.
 local doctor = {}
 
---- The rules, in the order of the way of the data: { id, check = function(facts, say) }.
+--- The rules, in the order of the way of the data: { id, check = function(facts, say), file = function(facts) ->
+-- where all that it finds is, or nil: each finding says where }.
 -- `say(severity, finding)` takes "error", "warn" or "info" and { text = what was seen,
 -- file, line = where, why = what it does to jobs and nodes, add = the line to add }.
 -- A rule whose facts are missing returns why.
@@ -24,6 +25,7 @@ function doctor.examine(facts, rules)
       -- A rule that breaks must not hide what the others see.
       local ok, skipped = pcall(rule.check, facts, function(severity, finding)
          finding.severity, finding.rule = severity, rule.id
+         finding.file = finding.file or rule.file and rule.file(facts)
          table.insert(by_severity[severity], finding)
       end)
       if not ok or skipped then

@@ -16,7 +16,8 @@ local budget = {}
 -- Checks that are due run on credit. So much of it, in seconds of waiting, is paid
 -- back; a node that was in trouble for a week is not left unchecked for a month.
 local MAX_CREDIT_S = 86400
-local MAX_COST_S = 75 -- more than any check takes: the prolog entry ends it after 74
+--- Seconds: more than any check takes, as the prolog entry ends it after 74.
+budget.MAX_COST_S = 75
 
 local function is_time(value)
    return type(value) == "number" and value == value and value >= 0 and value < math.huge
@@ -44,7 +45,7 @@ end
 -- A time further off than any that is set here is damage: nothing would be checked until the next boot.
 local function is_paid(l, share, now_s)
    local wait = l.next_s - now_s
-   return wait <= 0 or wait > math.max(MAX_COST_S / share, MAX_CREDIT_S)
+   return wait <= 0 or wait > math.max(budget.MAX_COST_S / share, MAX_CREDIT_S)
 end
 
 --- Whether an unasked check is to be skipped.
@@ -78,9 +79,9 @@ function budget.charge(l, share, begin_s, cost_s, asked)
       return
    end
    local price = cost_s / share
-   local from = asked and begin_s or math.max(l.next_s, begin_s)
+   local from = is_paid(l, share, begin_s) and begin_s or l.next_s
    local most = begin_s + math.max(price, MAX_CREDIT_S)
-   l.next_s = math.max(asked and l.next_s or 0, math.min(from + price, most))
+   l.next_s = asked and math.max(from, begin_s + price) or math.min(from + price, most)
 end
 
 --- Enters how a check ended. It was made, so none is due, whatever it found: one that

@@ -24,7 +24,7 @@ function ledger.pay_ahead(node, l, lvl, begin_s)
    for name, box in pairs(node.policy.kernels) do
       seconds = seconds + (box[lvl] or 0) * (name == "io" and #node.policy.io_paths or 1)
    end
-   budget.charge(paid, node.policy.budget, begin_s, seconds)
+   budget.charge(paid, node.policy.budget, begin_s, math.min(seconds, budget.MAX_COST_S))
    return node:write_state(FILE, paid)
 end
 

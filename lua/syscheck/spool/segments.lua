@@ -50,9 +50,10 @@ function segments.list(dir)
          table.insert(out.shipped, name)
       else
          local id, records, bytes, reason = name:match(LOST)
-         if id and #reason <= REASON_MAX then
+         if id then
+            -- With more in it a longer one would be no name of a file.
             table.insert(out.lost, { name = name, id = id, records = math.tointeger(tonumber(records)) or 0,
-               bytes = math.tointeger(tonumber(bytes)) or 0, reason = reason })
+               bytes = math.tointeger(tonumber(bytes)) or 0, reason = reason:sub(1, REASON_MAX) })
          end
       end
    end

@@ -148,22 +148,26 @@ local function lacking(store)
    return out
 end
 
--- Of two that do this at a time one fails, and finds it done.
+local TRIES = 3 -- that do not get on
+
+-- Of several that do this at a time all but one fail, and find it done: once, or, where a database cannot undo what
+-- changes a table, at each column.
 local function add_columns(store)
-   local done, err
-   for _ = 1, 3 do
+   local left, tries = math.huge, 0
+   repeat
       local list = {}
       for i, one in ipairs(lacking(store)) do
          list[i] = one[1]
       end
-      done, err = pcall(store.transaction, store, function()
+      local done, err = pcall(store.transaction, store, function()
          run_all(store, list)
       end)
-      if done then
-         return
+      tries = #list < left and 1 or tries + 1
+      left = math.min(left, #list)
+      if not done and tries == TRIES then
+         error(err, 0)
       end
-   end
-   error(err, 0)
+   until done
 end
 
 --- The smallest key of a record from a time on: keys of job_node, check_node and loss are the

@@ -30,7 +30,7 @@ function TestSegments:test_list_knows_each_kind()
    local a, b = "records-20260101T000000Z-0000000000000001.jsonl", "records-20260101T000001Z-0000000000000000.jsonl"
    local all = { b, a, segments.shipped_name(b), "records.jsonl", "records-mine.jsonl", "." .. a .. ".0123",
       segments.lost_name("00000000000000ff", 12, 3400, "full"),
-      -- Its name with more in it would be none.
+      -- A reason as long as a name may be is told in part: with more lost its name would be none.
       segments.lost_name("00000000000000fe", 1, 1, ("x"):rep(200)) }
    for _, name in ipairs(all) do
       assert(io.open(dir .. "/" .. name, "w")):close()
@@ -38,7 +38,8 @@ function TestSegments:test_list_knows_each_kind()
    local list = segments.list(dir)
    lu.assertEquals(list.closed, { a, b })
    lu.assertEquals(list.shipped, { segments.shipped_name(b) })
-   lu.assertEquals(list.lost, { { name = all[7], id = "00000000000000ff", records = 12, bytes = 3400,
+   lu.assertEquals(list.lost, { { name = all[8], id = "00000000000000fe", records = 1, bytes = 1,
+      reason = ("x"):rep(32) }, { name = all[7], id = "00000000000000ff", records = 12, bytes = 3400,
       reason = "full" } })
    for _, name in ipairs(all) do
       os.remove(dir .. "/" .. name)

@@ -67,21 +67,12 @@ local function boxes(facts, say)
    end
 end
 
-local RULES = {
-   { id = "limits", check = upside_down },
-   { id = "tolerance", check = tolerances },
-   { id = "boxes", check = boxes },
-}
-
--- All of them find it in the one file.
-for _, rule in ipairs(RULES) do
-   local check = rule.check
-   rule.check = function(facts, say)
-      return check(facts, function(severity, finding)
-         finding.file = facts.policy.file
-         say(severity, finding)
-      end)
-   end
+local function file(facts)
+   return facts.policy.file
 end
 
-return RULES
+return {
+   { id = "limits", check = upside_down, file = file },
+   { id = "tolerance", check = tolerances, file = file },
+   { id = "boxes", check = boxes, file = file },
+}
