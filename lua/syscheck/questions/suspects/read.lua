@@ -1,4 +1,5 @@
 --- What logic.lua weighs, read from the store: one kind of job at a time.
+local checks = require("syscheck.questions.suspects.checks")
 local conditions = require("syscheck.questions.suspects.conditions")
 local expected = require("syscheck.questions.why.expected")
 local odds = require("syscheck.questions.why.odds")
@@ -87,6 +88,8 @@ function data.read(store, since)
       end)
    end
    local list = conditions.hypotheses(store, since, state.by_key, by_node, class_of, state.own_share)
+   local checked = checks.hypotheses(store, since, by_node, state.own_share)
+   table.move(checked, 1, #checked, #list + 1, list)
    return list, by_node, { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
 end
 

@@ -38,8 +38,8 @@ function show.table(answer, color)
    end
    parts[#parts + 1] = output.table(rows, color)
    parts[#parts + 1] = "\nFROM, TO: begin of the first and last of its runs under the cause; SLOW_RUNS of these; IN: "
-      .. "of the clearest slow runs, as `why` says;\na slow run counts for the likeliest of its nodes, and for others that "
-      .. "had as much of the same"
+      .. "of the clearest slow runs, as `why` says;\na slow run counts for the likeliest of its nodes, and for others "
+      .. "that had as much of the same"
    return table.concat(parts, "\n")
 end
 

@@ -6,6 +6,8 @@ local why_show = require("syscheck.questions.why.show")
 
 local answer = {}
 
+local CHECKS = 8 -- of the job that found something wrong
+
 --- @param runs from jobid.runs: the last one is looked at
 -- @return what why.show prints
 function answer.of(store, runs)
@@ -13,6 +15,7 @@ function answer.of(store, runs)
    local input, name, comparable, more = data.read(store, run)
    local out = why.analyse(input)
    out.run, out.runs, out.name, out.comparable, out.more = run, #runs, name, comparable, more
+   out.checks = data.found(store, run, CHECKS)
    out.recorded, out.nodes = #input.rows, math.tointeger(run.nodes) or #input.rows
    return out
 end

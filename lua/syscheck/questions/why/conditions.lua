@@ -233,7 +233,8 @@ local function add_part(state, item, rows, back)
    local first = list[1].row
    state.parts[#state.parts + 1] = { where = "several", nodes = nodes, row = first, item = item,
       value = first[item.name], elapsed_s = first.elapsed_s, p = (alike + 0.5) / (runs + 1), compared = runs,
-      usual = back.usual, most = math.min(1, list[1].share), times = math.exp(causes.scaled(item, first[item.name], first) - back.usual) }
+      usual = back.usual, most = math.min(1, list[1].share),
+      times = math.exp(causes.scaled(item, first[item.name], first) - back.usual) }
 end
 
 -- Whether it happened in a run. @return bool; whether the run has the metric

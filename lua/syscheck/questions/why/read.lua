@@ -34,6 +34,9 @@ local CHECKS_OF_RUN = CHECKS .. "c.run = ? AND " .. MEASURED
 local CLASS_CHECKS = CHECKS .. "c.key >= ? AND c.key < ? ORDER BY c.key LIMIT " .. CLASS_ROWS
 local OVERLAPPING = "SELECT r.id, r.seen FROM run r WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
 local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
+local WORD = "SELECT w.id FROM word w WHERE w.text = ?"
+local FOUND = "SELECT c.node, c.key >> 30, c.text FROM check_node c WHERE c.run = ? AND c.status = ? "
+   .. "ORDER BY c.key LIMIT %d"
 local LEAF = "SELECT n.leaf FROM node n WHERE n.id = ?"
 
 -- Conditions of like runs, the nearest in the order of the store.
@@ -165,6 +168,19 @@ local function add_others(store, key, list)
          by_node[t[1]].others = others
       end
    end
+end
+
+--- What the job's own checks found wrong: its begin, to be said whatever is named.
+-- @return list of { node, status, time_s, text }, failed ones first
+function data.found(store, run, most)
+   local out = {}
+   for _, status in ipairs({ "fail", "warn" }) do
+      local word = store:row(WORD, status)
+      for t in store:rows(FOUND:format(most), run.key, word and word[1] or -1) do
+         out[#out + 1] = { node = t[1], status = status, time_s = t[2], text = t[3] }
+      end
+   end
+   return table.move(out, 1, math.min(most, #out), 1, {})
 end
 
 --- Other runs of a node around a job.

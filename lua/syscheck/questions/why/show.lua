@@ -1,7 +1,8 @@
 --- An answer of logic.lua for people, programs and spreadsheets. Besides what why.analyse returns it
 -- has `run` (of jobid.runs), `runs` (how many the job has), `name` (function(node) -> its name),
 -- `nodes` (of the job), `recorded` (how many of them), `comparable` (whether user, name and node count
--- are known), `more` (nodes that were left out) and `explain` (true: the whole reasoning is wanted).
+-- are known), `checks` (of the job itself that found something, see read.found), `more` (nodes that were left out) and
+-- `explain` (true: the whole reasoning is wanted).
 local causes = require("syscheck.questions.why.causes")
 local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
@@ -13,6 +14,7 @@ local show = {}
 
 local SHOWN = 0.02 -- less likely explanations are in no table
 local MOST_DROPPED = 3
+local CHECK_CHARS = 160
 
 -- Names that are safe to print.
 local function namer(answer)
@@ -50,7 +52,7 @@ local function names_of(answer, nodes)
    return out
 end
 
---- One object: { v, job, elapsed_s, like, looked, explanations, dropped, work, conclusion }.
+--- One object: { v, job, elapsed_s, like, looked, explanations, dropped, checks, work, conclusion }.
 function show.json(answer)
    local run, slow = answer.run, answer.slow
    local explanations = output.each(answer.explanations, function(h)
@@ -75,7 +77,9 @@ function show.json(answer)
          verdict = slow.verdict },
       looked = answer.looked, explanations = explanations, dropped = output.list(dropped(answer)),
       sure = answer.named and words.sure(answer.named.together),
-      work = output.list(answer.work), conclusion = show.conclusion(answer) })
+      checks = output.each(answer.checks, function(c)
+         return { node = answer.name(c.node), status = c.status, time = time.show(c.time_s), text = c.text }
+      end), work = output.list(answer.work), conclusion = show.conclusion(answer) })
 end
 
 local CSV = { "job", "where", "node", "cause", "probability", "name", "unit", "value", "peers", "like", "class",
@@ -136,6 +140,10 @@ function show.table(answer, color)
    end
    if answer.more > 0 then
       parts[#parts + 1] = ("%d more nodes were not looked at"):format(answer.more)
+   end
+   for _, c in ipairs(answer.checks) do
+      parts[#parts + 1] = ("its check on %s, %s: %s: %s"):format(namer(answer)(c.node), time.show(c.time_s), c.status,
+         printable.safe(c.text or "-", CHECK_CHARS))
    end
    if answer.slow.verdict ~= "no" or explain then
       local explanations = explanations_table(answer, color, false)

@@ -78,8 +78,8 @@ function weights.weigh(h, state, metrics)
 end
 
 -- Trouble of one kind shows in another's numbers, too: other work takes CPU and memory from a check's kernels, a low
--- clock lowers memory's bandwidth, what pages for want of memory does I/O, and corrected errors interrupt, how often their
--- number need not say (a storm is silenced: the kernel then polls, and the firmware logs only some).
+-- clock lowers memory's bandwidth, what pages for want of memory does I/O, and corrected errors interrupt: how often
+-- their number need not say (a storm is silenced: the kernel then polls, and the firmware logs only some).
 -- What explains more of what is odd is the likelier.
 local EXPLAINS = { daemon = { "clock", "memory" }, clock = { "memory" }, shortage = { "storage" },
    memory = { "daemon", "clock" } }
