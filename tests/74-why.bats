@@ -61,6 +61,7 @@ fails() {
 	[[ ${lines[0]} =~ ^"job 5102 took 1.5"[0-9]+"x what 40 like runs took (".*"): slow; very likely n7: throttled 1,204 times (620 s) during it, its peers never (throttling or a low clock)."$ ]]
 	[[ $output =~ [0-9]+\ +n7\ +"throttling or a low clock"\ +"throttled 1,204 times" ]]
 	[[ $output != *$'\033'* ]]
+	[[ $output == *$'\n'"its check on n7, 20"??-??-??T*": fail: dgemm 61.3 < 77.4 GFLOP/s (policy)"* ]]
 	run syscheck why 5102 --explain
 	[[ $output == *"RARITY"*"FIT"*"HARM"*"ACCOUNTS_%"* ]]
 }
@@ -68,6 +69,7 @@ fails() {
 @test "why: JSON and CSV" {
 	run syscheck why 5102 --json
 	[ "$(of a.explanations[1].node)" = n7 ]
+	[ "$(of '#a.checks .. a.checks[1].node .. a.checks[1].status')" = 1n7fail ]
 	[ "$(of a.explanations[1].cause)" = clock ]
 	[ "$(of a.explanations[1].named)" = true ]
 	[ "$(of 'a.explanations[1].probability > 0.9')" = true ]

@@ -101,8 +101,8 @@ end
 -- whose newest check is unknown.
 function show.csv(answer)
    local titles = { "what", "class", "metric", "unit", "nodes", "median", "node", "value", "pct", "status", "time",
-      "slowest", "slowest_value", "fastest", "fastest_value", "spread_pct", "spread_without_out_pct", "out", "text", "jobs",
-      "jobs_ratio" }
+      "slowest", "slowest_value", "fastest", "fastest_value", "spread_pct", "spread_without_out_pct", "out",
+      "text", "jobs", "jobs_ratio" }
    local rows = {}
    for _, c in ipairs(answer) do
       for _, m in ipairs(c.metrics) do
