@@ -603,7 +603,7 @@ not_stopped() {
 @test "stream: what set-up leaves hardly any time for is not measured; stopped for most of it, at most what it did" {
 	local cpu free try
 	cpu=$(allowed_cpu)
-	run --separate-stderr "$K/stream" --seconds 1 --max-memory 50 --cpus "$cpu"
+	ended "$K/stream" --max-memory 50 --cpus "$cpu" --seconds
 	[ "$(get 'r.unfinished == nil')" = true ]
 	free=$(get r.triad_gbs)
 	delayed slept 'usleep(950000);'
@@ -635,7 +635,7 @@ late_blas() {
 @test "dgemm: what set-up leaves hardly any time for is not measured; stopped for most of it, at most what it did" {
 	local cpu free try
 	cpu=$(allowed_cpu)
-	run --separate-stderr "$K/dgemm" --seconds 1 --cpus "$cpu"
+	ended "$K/dgemm" --cpus "$cpu" --seconds
 	[ "$(get 'r.unfinished == nil')" = true ]
 	free=$(get r.gflops)
 	late_blas sleep 'usleep(900000);'
@@ -692,7 +692,7 @@ late_blas() {
 	[ "$(get 'r.verified and #r.unfinished > 0 and r.gflops > 0 and r.calls == 2')" = true ]
 	[ "$(get 'r.seconds > 1 and r.seconds < 1.5')" = true ]
 	most=$(get r.gflops)
-	run --separate-stderr "$K/dgemm" --seconds 1 --cpus "$cpu"
+	ended "$K/dgemm" --cpus "$cpu" --seconds
 	[ "$(get "r.unfinished == nil and r.gflops > $most")" = true ]
 	run --separate-stderr env LD_PRELOAD="$SHIM" ENDLESS=2 WRONG_CALL=1 WRONG_BIT=52 "$K/dgemm" --seconds 1 --cpus "$cpu"
 	[ "$status" -eq 1 ] || { echo "status $status: $stderr"; return 1; }
