@@ -603,7 +603,7 @@ not_stopped() {
 @test "stream: what set-up leaves hardly any time for is not measured; stopped for most of it, at most what it did" {
 	local cpu free try
 	cpu=$(allowed_cpu)
-	run --separate-stderr "$K/stream" --seconds 1 --max-memory 50 --cpus "$cpu"
+	ended "$K/stream" --max-memory 50 --cpus "$cpu" --seconds
 	[ "$(get 'r.unfinished == nil')" = true ]
 	free=$(get r.triad_gbs)
 	delayed slept 'usleep(950000);'
@@ -635,7 +635,7 @@ late_blas() {
 @test "dgemm: what set-up leaves hardly any time for is not measured; stopped for most of it, at most what it did" {
 	local cpu free try
 	cpu=$(allowed_cpu)
-	run --separate-stderr "$K/dgemm" --seconds 1 --cpus "$cpu"
+	ended "$K/dgemm" --cpus "$cpu" --seconds
 	[ "$(get 'r.unfinished == nil')" = true ]
 	free=$(get r.gflops)
 	late_blas sleep 'usleep(900000);'
@@ -685,17 +685,23 @@ late_blas() {
 		right();
 		if (!probe && getenv("WRONG_CALL") && call == atoi(getenv("WRONG_CALL")))
 			flip(&c[5 * ldc + 7]);'
-	local cpu most
+	local cpu most lost try
 	cpu=$(allowed_cpu)
 	run --separate-stderr env LD_PRELOAD="$SHIM" ENDLESS=1 "$K/dgemm" --seconds 1 --cpus "$cpu"
 	[ "$status" -eq 0 ] || { echo "status $status: $stderr"; return 1; }
 	[ "$(get 'r.verified and #r.unfinished > 0 and r.gflops > 0 and r.calls == 2')" = true ]
 	[ "$(get 'r.seconds > 1 and r.seconds < 1.5')" = true ]
 	most=$(get r.gflops)
-	run --separate-stderr "$K/dgemm" --seconds 1 --cpus "$cpu"
-	[ "$(get "r.unfinished == nil and r.gflops > $most")" = true ]
+	# Others may have this core for more of that time.
+	for try in 1 2 3 4 5; do
+		run --separate-stderr "$K/dgemm" --seconds 1 --cpus "$cpu"
+		[ "$(get 'r.lost_core_pct >= 10')" = true ] || break
+	done
+	lost=$(get 'r.lost_core_pct >= 10')
+	[ "$lost" = true ] || [ "$(get "r.unfinished == nil and r.gflops > $most")" = true ]
 	run --separate-stderr env LD_PRELOAD="$SHIM" ENDLESS=2 WRONG_CALL=1 WRONG_BIT=52 "$K/dgemm" --seconds 1 --cpus "$cpu"
 	[ "$status" -eq 1 ] || { echo "status $status: $stderr"; return 1; }
 	# On a slow machine the box ends before a second call is begun.
 	[ "$(get 'r.verified == false and (r.calls == 1 or #r.unfinished > 0)')" = true ]
+	[ "$lost" != true ] || skip "others have this core, in each of $try tries: what it does alone is not known; the rest is shown"
 }

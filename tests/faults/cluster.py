@@ -64,12 +64,17 @@ def processes(group):
     return found
 
 
-def parent(pid):
+def stat(pid):
+    """State and parent of a process: ("Z", "0") of one that is gone."""
     try:
         with open("/proc/%d/stat" % pid) as file:
-            return int(file.read().rsplit(")", 1)[1].split()[1])
+            return file.read().rsplit(")", 1)[1].split()[:2]
     except (OSError, IndexError):
-        return 0
+        return "Z", "0"
+
+
+def parent(pid):
+    return int(stat(pid)[1])
 
 
 def is_agent(argv, stage):
@@ -173,7 +178,13 @@ class Cluster:
                                  "--pid-file=" + d + "/pid", "--log-file=" + d + "/munged.log", "--seed-file=" + d + "/seed")
 
     def kill(self, pid, which=signal.SIGKILL):
+        """Ends or stops a process. It is stopped first: one that was about to end by itself was hit by nothing."""
         try:
+            if which != signal.SIGTERM:
+                os.kill(pid, signal.SIGSTOP)
+                wait("process %d stops or ends" % pid, 30, lambda: stat(pid)[0] in "TZX")
+                if stat(pid)[0] != "T":
+                    raise ProcessLookupError
             os.kill(pid, which)
         except ProcessLookupError:
             raise Failed("process %d had ended before the signal" % pid)
