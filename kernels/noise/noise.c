@@ -70,6 +70,9 @@ static int report(struct noise *s, double started)
 			return kernel_fail("out of memory");
 		if (c->backwards || c->span == 0 || c->to.raw <= c->from.raw)
 			return kernel_fail("cpu %d: its clock went backwards", s->topo->cpus[i]);
+		/* A moment is no sample: one timer tick in a millisecond is 2 %. */
+		if ((double)c->span / c->rate < KERNEL_LEFT_LEAST * (s->box_end - started))
+			return kernel_fail(KERNEL_HARDLY_ANY);
 	}
 	kernel_begin(&r, NULL);
 	noise_report(s, &r);

@@ -6,12 +6,12 @@ local slurmd = require("syscheck.doctor.facts.slurmd")
 
 TestSlurmd = {}
 
--- A directory with a shell that is called slurmd.
+-- A directory with a shell that is called slurmd, and the name of a node that no other test beside this one has.
 local function shell()
    local dir = uv.fs_mkdtemp("/tmp/syscheck-test.XXXXXX")
    uv.fs_chmod(dir, 493) -- 0755
    uv.fs_copyfile("/bin/sh", dir .. "/slurmd")
-   return dir, function()
+   return dir, "none-" .. dir:match("[^.]+$"), function()
       uv.fs_unlink(dir .. "/slurmd")
       uv.fs_rmdir(dir)
    end
@@ -39,14 +39,14 @@ local SCRIPT = "echo here; read x; :"
 -- Two clusters on one machine may each have a node of this name: this node's slurmd is in its network namespace.
 function TestSlurmd:test_of_two_clusters()
    lu.skipIf(uv.getuid() ~= 0 or not os.execute("unshare --net true 2>/dev/null"), "needs network namespaces")
-   local dir, remove = shell()
-   local args = { "-c", SCRIPT, "-N", "syscheck-none" }
+   local dir, name, remove = shell()
+   local args = { "-c", SCRIPT, "-N", name }
    local ends = { start(dir .. "/slurmd", args) }
-   local one = slurmd("syscheck-none", "threads")
+   local one = slurmd(name, "threads")
    ends[2] = start("unshare", { "--net", dir .. "/slurmd", table.unpack(args) })
-   local of_two = slurmd("syscheck-none", "threads")
+   local of_two = slurmd(name, "threads")
    ends[3] = start(dir .. "/slurmd", args)
-   local not_told_apart = slurmd("syscheck-none", "threads")
+   local not_told_apart = slurmd(name, "threads")
    for _, finish in ipairs(ends) do
       finish()
    end
@@ -59,12 +59,17 @@ end
 -- Any user may call a process so; what it is mapped to can make a read of its command line hang.
 function TestSlurmd:test_a_users_process_is_none()
    lu.skipIf(uv.getuid() ~= 0, "needs root")
-   local before = slurmd("none", "threads")
-   local dir, remove = shell()
-   local finish = start(dir .. "/slurmd", { "-c", SCRIPT, "-N", "none" }, { uid = 65534, gid = 65534 })
-   local beside = slurmd("none", "threads")
-   finish()
+   local dir, name, remove = shell()
+   local args = { "-c", SCRIPT, "-N", name }
+   local ends = { start(dir .. "/slurmd", args) }
+   local before = slurmd(name, "threads")
+   ends[2] = start(dir .. "/slurmd", args, { uid = 65534, gid = 65534 })
+   local beside = slurmd(name, "threads")
+   for _, finish in ipairs(ends) do
+      finish()
+   end
    remove()
+   lu.assertNotNil(before)
    lu.assertEquals(beside, before)
 end
 
