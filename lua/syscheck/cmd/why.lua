@@ -24,7 +24,7 @@ function command.run(args)
       if #runs == 0 then
          return report.error(report.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
       end
-      local out = answer.of(db, runs)
+      local out = answer.of(db, runs, args.only_user ~= nil)
       out.explain = args.explain
       return question.print(args, why_show, out)
    end)

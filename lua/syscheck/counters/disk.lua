@@ -7,8 +7,8 @@ local disk = {}
 
 disk.fields = {
    { "busy_ms", name = "disk_busy_ms", unit = "ms", label = "disks busy" },
-   { "read_bytes", name = "disk_read_bytes", unit = "bytes", label = "read from disks", work = true },
-   { "written_bytes", name = "disk_written_bytes", unit = "bytes", label = "written to disks", work = true },
+   { "read_bytes", name = "disk_read_bytes", unit = "bytes", label = "read from disks", work = 0.1 },
+   { "written_bytes", name = "disk_written_bytes", unit = "bytes", label = "written to disks", work = 0.2 },
    { "ops", name = "disk_ops", unit = "count", label = "disk operations" },
    { "op_ms", name = "disk_op_ms", unit = "ms", label = "disk operation time" },
 }

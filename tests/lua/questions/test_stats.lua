@@ -65,11 +65,6 @@ function TestStats:test_counts()
    lu.assertEquals(stats.counts(0, 1, 5, 1), 1)
 end
 
-function TestStats:test_rank()
-   lu.assertEquals(stats.rank(5, { 1, 5, 7 }), 3 / 4)
-   lu.assertEquals(stats.rank(9, {}), 1)
-end
-
 function TestStats:test_exceeds_by_rank_then_by_tail()
    local ten = { 10, 9, 8, 7, 6, 5, 4, 3, 2, 1 }
    lu.assertEquals(stats.tail_size(10), 5)

@@ -54,6 +54,21 @@ function TestSlow:test_runs_that_differ()
    lu.assertEquals(why.slow(104, of_times(TWELVE)).verdict, "no")
 end
 
+-- A kind that starts anew or from a checkpoint has two usual times.
+function TestSlow:test_one_of_two_usual_times()
+   local list = {}
+   for i = 1, 30 do
+      list[i] = (i % 3 == 0 and 160 or 100) * (1 + (i % 7 - 3) / 200)
+   end
+   local slow = why.slow(161, of_times(list))
+   lu.assertEquals({ slow.verdict, slow.usual, slow.modes }, { "no", true, 2 })
+   lu.assertStrContains(words.slow("1", slow), ": not slow, one of its two usual times (from 1.")
+   for time, verdict in pairs({ [100] = "no", [130] = "no", [190] = "slow" }) do
+      slow = why.slow(time, of_times(list))
+      lu.assertEquals({ slow.verdict, slow.usual }, { verdict, false })
+   end
+end
+
 -- Rows of healthy nodes; a fixed, small variety of everything.
 local serial = 0
 local function vary()
@@ -201,6 +216,50 @@ function TestAnswer:test_the_job_did_more()
    end
    answer = why.analyse(input(8, 1610, extra))
    lu.assertEquals(answer.explanations[1].group, "unknown")
+end
+
+-- With more work all grows that a job does much of; what it does little of follows the clock.
+function TestAnswer:test_what_follows_the_clock_is_no_more_work()
+   local function of_run(read, written)
+      local extra = {}
+      for i = 1, 8 do
+         extra[i] = { cg_read_bytes = read * vary(), cg_written_bytes = written * vary(), lustre_read_bytes = 1e9 }
+      end
+      return extra
+   end
+   local function ask(read, written)
+      serial = 7
+      return why.analyse(input(8, 1610, of_run(read, written), 12, of_run(1e9, 2e9)))
+   end
+   local more = ask(1.6e9, 3.2e9)
+   lu.assertEquals(more.explanations[1].group, "input")
+   lu.assertTrue(more.explanations[1].probability > 0.9)
+   lu.assertStrContains(say(more, 8), "very likely the job did more: read by the job 1.")
+   lu.assertStrContains(say(more, 8), " of like runs; no node stands out")
+   -- One of two: a checkpoint every hour is written more often by who takes longer.
+   local one = ask(1e9, 3.2e9)
+   lu.assertTrue(of(one, nil, "input").probability < 0.65)
+   serial = 7
+   local like, now = of_run(1e9, 1e6), of_run(1e9, 1.6e6)
+   local log = why.analyse(input(8, 1610, now, 12, like))
+   lu.assertEquals(log.explanations[1].group, "unknown")
+   lu.assertNil(words.work(log.work))
+end
+
+-- Whose job it is is for the admin.
+function TestAnswer:test_another_job_on_the_node()
+   local i = input(1, 1610, { { cpu_some_us = 900e6, sched_wait_worst_ms = 600e3, others = { 39, 40, 41 } } })
+   for _, run_of in ipairs(i.like) do
+      run_of.rows[1].sched_wait_worst_ms = 1e3 * vary()
+   end
+   local answer = why.analyse(i)
+   lu.assertEquals(named(answer), { 1, "neighbour" })
+   lu.assertStrContains(say(answer, 1), " another job on n001: ")
+   lu.assertNotStrContains(say(answer, 1), "39")
+   answer.named.jobs = { { id = 39, user = "al\27ice" }, { id = 40 } }
+   lu.assertStrContains(say(answer, 1), " another job on n001 (39 of al")
+   lu.assertStrContains(say(answer, 1), ", 40, 1 more): ")
+   lu.assertNotStrContains(say(answer, 1), "\27")
 end
 
 -- The issue's second: a counter that is high for ever, and 12 jobs there that were not slow.

@@ -224,13 +224,13 @@ function candidates.nobody(state)
    local fit = odds.fit(state.e, state.y, odds.OWN_MOST, odds.OWN_WIDE, 1)
    local list = { { where = "nobody", group = "nothing", weight = NOTHING, evidence = {} },
       { where = "nobody", group = "unknown", weight = NOTHING * odds.OWN * fit, fit = fit, evidence = {} } }
-   local did = work.more(state)
+   local did, factor = work.more(state)
    local first = did[1]
    if first and first.ratio > 1 then
       local most = math.min(0.9, 1 - 1 / first.ratio)
       local input = odds.fit(state.e, state.y, most, 10, 1.2)
-      list[3] = { where = "nobody", group = "input", weight = INPUT * odds.rarity(first.p) * input, fit = input,
-         rarity = odds.rarity(first.p), evidence = {}, work = first }
+      list[3] = { where = "nobody", group = "input", weight = INPUT * factor * input, fit = input,
+         rarity = factor, evidence = {}, work = first }
    end
    return list, did
 end
@@ -245,16 +245,19 @@ function candidates.split_neighbours(state, list)
    for node in pairs(shared) do
       local fit = odds.fit(state.e, state.y, odds.OWN_MOST, odds.OWN_WIDE, 1)
       list[#list + 1] = { where = #state.rows > 1 and "node" or "only", node = node, group = "neighbour", evidence = {},
-         prior = UNSEEN, rarity = 1, fit = fit, most = odds.OWN_MOST, weight = UNSEEN / #state.rows * fit }
+         prior = UNSEEN, rarity = 1, fit = fit, most = odds.OWN_MOST, weight = UNSEEN / #state.rows * fit,
+         others = shared[node] }
    end
    for i = 1, #list do
       local h = list[i]
-      if h.node and h.group ~= "neighbour" and shared[h.node] and SHARED[h.group] and not (h.best and h.best.check) then
+      if h.group == "neighbour" then
+         h.others = shared[h.node]
+      elseif h.node and shared[h.node] and SHARED[h.group] and not (h.best and h.best.check) then
          local copy = {}
          for k, v in pairs(h) do
             copy[k] = v
          end
-         copy.through, copy.group = h.group, "neighbour"
+         copy.through, copy.group, copy.others = h.group, "neighbour", shared[h.node]
          copy.weight, h.weight = h.weight * NEIGHBOUR, h.weight * (1 - NEIGHBOUR)
          list[#list + 1] = copy
       end

@@ -194,12 +194,10 @@ function causes.add_parts(row)
    end
 end
 
---- What the job itself did: never blamed, named where nothing else explains; its own numbers first.
+--- What the job itself did: never blamed, named where nothing else explains.
 causes.WORK = {}
-for _, own in ipairs({ true, false }) do
-   for _, field in ipairs(fields.JOB) do
-      causes.WORK[#causes.WORK + 1] = field.work and own == (field.path[1] == "cgroup") and field or nil
-   end
+for _, field in ipairs(fields.JOB) do
+   causes.WORK[#causes.WORK + 1] = field.work and field or nil
 end
 
 --- How many cores a node of a class has: "epyc-9654-2s192c-768g"; 1 where its name does not say.

@@ -11,6 +11,7 @@ expected.MIN = 3 -- runs, to say anything
 expected.NONE = {}
 
 local DAY = 86400
+local NEAR_MODE = 2 -- standard deviations below a mode that are still of it
 -- The MAD knows a normal distribution's scale as the standard deviation of 37 % as many values does.
 local MAD_EFFICIENCY = 0.3675
 -- What is thought of a kind's spread before a run of it is known, and how many degrees of freedom that is worth.
@@ -130,6 +131,14 @@ function expected.density(e, y, shift)
       sum = sum + m.share * m.front * (1 + t * t / m.df) ^ (-(m.df + 1) / 2)
    end
    return sum
+end
+
+--- How far above the slower of two modes a time is, on logarithms; math.huge where there is one, or it is no time of
+-- that mode.
+function expected.above_mode(e, y)
+   local m = e.modes[2]
+   local above = m and y - m.median or math.huge
+   return above > -NEAR_MODE * (m and m.sd or 0) and above or math.huge
 end
 
 --- P of a time of at least exp(y), were nothing wrong.

@@ -32,7 +32,7 @@ local KEEP = 10 -- explanations in an answer
 -- @param e from expected.of, or nil
 -- @param count like runs there are
 -- @return { count, wanted, median_s, low, high, ratio, p, verdict, lost_s, seen_from (a ratio that would be called
---   slow), slope, modes }; verdict "slow", "perhaps", "no", "unknown"
+--   slow), slope, modes, usual (true: one of two usual times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
 function why.slow(elapsed, e, count)
    local out = { count = count, wanted = why.MIN_LIKE, verdict = "unknown" }
    if not e then
@@ -46,7 +46,9 @@ function why.slow(elapsed, e, count)
    out.ratio, out.p = elapsed / e.median_s, expected.tail(e, y)
    out.lost_s = math.max(0, elapsed - e.median_s)
    out.seen_from = math.max(why.SLOW, math.exp(expected.quantile(e, why.ALPHA)) / e.median_s)
-   out.verdict = (out.ratio < why.SLOW or out.p > why.PERHAPS) and "no" or out.p <= why.ALPHA and "slow" or "perhaps"
+   -- A kind's slower mode is no slowness: it is a restart, another input.
+   out.usual = out.ratio >= why.SLOW and expected.above_mode(e, y) < math.log(why.SLOW)
+   out.verdict = (out.usual or out.ratio < why.SLOW or out.p > why.PERHAPS) and "no" or out.p <= why.ALPHA and "slow" or "perhaps"
    return out
 end
 
@@ -101,8 +103,8 @@ end
 
 local function state_of(input)
    local state = { rows = input.rows, like = {}, others = {}, checks = input.checks or {}, nodes = {}, jobs = {},
-      parts = {}, metrics = {}, job_metrics = {}, looked = 0, elapsed = input.elapsed_s, e = input.e,
-      y = input.elapsed_s and math.log(input.elapsed_s), history = input.history, meanwhile = input.meanwhile,
+      parts = {}, metrics = {}, job_metrics = {}, looked = 0, begin_s = input.begin_s or 0, elapsed = input.elapsed_s,
+      e = input.e, y = input.elapsed_s and math.log(input.elapsed_s), history = input.history, meanwhile = input.meanwhile,
       leaf = input.leaf }
    if not state.y then
       state.e = nil
@@ -121,7 +123,7 @@ local function state_of(input)
    return state
 end
 
---- @param input { rows; elapsed_s; e = of expected.of or nil; count = like runs; like = list of { rows, elapsed_s };
+--- @param input { rows; begin_s; elapsed_s; e = of expected.of or nil; count = like runs; like = list of { rows, elapsed_s };
 --   others = list of { rows }: runs of anybody on nodes of the same class; checks = { [class] = { [name] = list of
 --   { node, value } } }; history = function(node) -> its other runs, list of { row, days, e, y }; meanwhile =
 --   function() -> other runs of that time, list of { e, y }; leaf = function(node) -> its leaf switch or nil }

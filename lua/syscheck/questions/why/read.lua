@@ -50,6 +50,7 @@ local function like_rows(reader, run)
    for i = 1, count do
       local one = near[i]
       local found = reader:some(one.key, one.seen, math.max(OTHER_ROWS_OF_ONE, LIKE_ROWS // count))
+      found.begin_s = one.begin_s
       list[#list + 1] = found[1] and { key = one.key, elapsed_s = one.elapsed_s, rows = found } or nil
    end
    return list
@@ -273,7 +274,7 @@ function data.read(store, run)
       end
       return node and names[node]
    end
-   return { rows = list, elapsed_s = time.elapsed_s, e = time.e, count = #time.like, like = like,
+   return { rows = list, begin_s = span.begin_s, elapsed_s = time.elapsed_s, e = time.e, count = #time.like, like = like,
       others = other_runs(store, reader, run.key, classes, not_these),
       checks = class_checks(store, span.end_s, classes),
       history = once(function(node)

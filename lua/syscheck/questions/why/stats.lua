@@ -1,12 +1,6 @@
 --- Statistics behind `syscheck why` and `suspects`. Pure; docs/decisions.md says why these.
 -- All probabilities are one-sided: of a value at least as bad as the one seen.
-local statistics = require("syscheck.lib.statistics")
-
 local stats = {}
-
--- MAD knows a normal distribution's scale as well as the standard deviation of 37 % as many
--- values would (its asymptotic efficiency, 0.3675).
-local MAD_EFFICIENCY = 0.3675
 
 -- Lanczos, g = 7: relative error below 1e-13 for x > 0.
 local LANCZOS = { 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
@@ -125,25 +119,6 @@ end
 -- e + rest, if both had the same rate (the exact conditional test; R: poisson.test).
 function stats.counts(x, e, y, rest)
    return stats.binomial(x, x + y, e / (e + rest))
-end
-
---- P of a value as far above `values` as x: Student's t for one new value, centre and scale
--- robust, degrees of freedom as many as the MAD is worth.
--- @param floor smallest standard deviation that is believed
-function stats.new_value(x, values, floor)
-   local n = #values
-   local m, s = statistics.robust(values)
-   return stats.student((x - m) / (math.max(s, floor) * math.sqrt(1 + 1 / n)),
-      math.max(1, MAD_EFFICIENCY * (n - 1)))
-end
-
---- Rank test: share of `values` and x itself that are at least x.
-function stats.rank(x, values)
-   local count = 1
-   for _, v in ipairs(values) do
-      count = count + (v >= x and 1 or 0)
-   end
-   return count / (#values + 1)
 end
 
 -- Of how many of the largest values the tail is made.

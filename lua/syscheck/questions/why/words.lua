@@ -1,13 +1,15 @@
 --- An answer of logic.lua in words. Pure.
 local causes = require("syscheck.questions.why.causes")
 local metrics = require("syscheck.catalogue.metrics")
+local printable = require("syscheck.lib.printable")
 local units = require("syscheck.lib.units")
 
 local words = {}
 
-local MORE_WORK, MORE_P = 1.1, 0.1
+local MORE_WORK, MORE_P, MOST_WORK = 1.1, 0.1, 2
 -- How sure, in words: how often each is right is measured, see docs/performance.md.
-local SURE, LIKELY = 0.9, 0.65
+local RARE, HARMLESS = 5, 0.3
+local SURE, LIKELY, MOSTLY = 0.9, 0.65, 0.5
 
 --- 1204 -> "1,204"
 function words.count(value)
@@ -24,6 +26,8 @@ function words.value(e, value)
       return metrics.show(metrics.BY_NAME[e.name], value) .. " " .. e.unit
    elseif e.item.kind == "count" then
       return words.count(value)
+   elseif e.item.kind == "latency" then
+      return ("%.3g ms"):format(value * e.item.each_s * 1000)
    elseif e.item.kind == "time" then
       local s = value * e.item.each_s
       return (s >= 100 and "%.0f s" or s >= 1 and "%.1f s" or "%.2f s"):format(s)
@@ -121,17 +125,26 @@ function words.sure(p)
    return p >= SURE and "very likely" or p >= LIKELY and "probably" or "perhaps"
 end
 
+-- "another job on n053 (39093 of duarte)"
+local function neighbour(h, name)
+   local jobs = {}
+   for i, job in ipairs(h.jobs or {}) do
+      jobs[i] = ("%d%s"):format(job.id, job.user and " of " .. printable.safe(job.user) or "")
+   end
+   local more = h.jobs and #h.others - #h.jobs or 0
+   return ("another job on %s%s"):format(name(h.node), jobs[1] and (" (%s%s)"):format(table.concat(jobs, ", "),
+      more > 0 and (", %d more"):format(more) or "") or "")
+end
+
 --- An explanation, as part of a sentence.
 function words.explanation(h, name, nodes)
    local e = h.best or h.evidence[1]
-   if not e then
+   if h.group == "neighbour" then
+      return ("%s%s"):format(neighbour(h, name), e and ": " .. words.evidence(e) or "; nothing shows what it took")
+   elseif not e then
       return ("%s: its %d runs nearest to this one were slow, too"):format(words.subject(h, name, nodes), h.runs or 0)
    end
-   local what = ("%s: %s"):format(words.subject(h, name, nodes), words.evidence(e))
-   if h.group == "neighbour" then
-      return ("another job on %s (%s)"):format(what, h.jobs_shown or "shared")
-   end
-   return what
+   return ("%s: %s"):format(words.subject(h, name, nodes), words.evidence(e))
 end
 
 --- Is it slow, in words.
@@ -146,17 +159,20 @@ function words.slow(label, slow)
       words.times(slow.ratio), like, words.times(slow.low), words.times(slow.high),
       slow.modes == 2 and ", of two kinds" or slow.slope ~= 0 and (", %+.1f %% a day"):format(100 * slow.slope) or "",
       words.p(slow.p),
-      slow.verdict == "no" and (": not slow (from %s it would be)"):format(words.times(slow.seen_from))
+      slow.verdict == "no" and (": not slow%s (from %s it would be)"):format(
+         slow.usual and ", one of its two usual times" or "", words.times(slow.seen_from))
       or slow.verdict == "perhaps" and ": perhaps slow" or ": slow")
 end
 
---- "read by the job 1.58x of like runs'", where the job did more than usual.
+--- "read by the job 1.58x, written by the job 1.49x of like runs", where the job did more than usual.
 function words.work(list)
+   local out = {}
    for _, w in ipairs(list) do
-      if w.ratio >= MORE_WORK and w.p <= MORE_P then
-         return ("%s %s of like runs"):format(w.label, words.times(w.ratio))
+      if w.ratio >= MORE_WORK and w.p <= MORE_P and #out < MOST_WORK then
+         out[#out + 1] = ("%s %s"):format(w.label, words.times(w.ratio))
       end
    end
+   return out[1] and table.concat(out, ", ") .. " of like runs" or nil
 end
 
 --- Why an explanation is not named; nil where nothing speaks for it.
@@ -171,8 +187,10 @@ function words.dropped(h, name, nodes, lost)
          h.where == "all" and "of that time" or "there under the same", words.times(h.usually or 1))
    elseif lost > 0 and h.most < lost then
       reason = ("it can have cost %.0f %% at most, %.0f %% are lost"):format(100 * h.most, 100 * lost)
-   elseif h.rarity < 20 then
+   elseif h.rarity < RARE then
       reason = "as much is common"
+   elseif (h.harm or 1) >= HARMLESS and h.where ~= "all" then
+      reason = ("it may have added to it (%.0f %%)"):format(100 * (h.probability or 0))
    else
       reason = ("less likely (%.0f %%)"):format(100 * (h.probability or 0))
    end
@@ -189,11 +207,15 @@ function words.conclusion(answer, job, name)
    elseif h then
       local only = h.where == "only" and h.group == "storage"
          and "; it ran on one node, so whether that node is slow or what it shares, this job cannot tell" or ""
-      return ("%s; %s %s (%s)%s%s"):format(first, words.sure(h.together),
-         words.explanation(h, name, job.nodes), causes.GROUPS[h.group],
+      local what = h.group ~= "neighbour" and (" (%s)"):format(causes.GROUPS[h.group]) or ""
+      return ("%s; %s %s%s%s%s"):format(first, words.sure(h.together), words.explanation(h, name, job.nodes), what,
          h.where == "all" and "; that is not one node" or "", only)
    end
-   local did = words.work(answer.work)
+   local did, top = words.work(answer.work), answer.explanations[1]
+   if did and top and top.group == "input" and top.probability >= MOSTLY then
+      return ("%s; %s the job did more: %s; no node stands out (%s values looked at)"):format(first,
+         words.sure(top.probability), did, words.count(answer.looked))
+   end
    return ("%s; nothing that was recorded explains it (%s values looked at)%s"):format(first,
       words.count(answer.looked), did and "; the job did more: " .. did or "")
 end
