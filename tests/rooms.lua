@@ -33,7 +33,7 @@ rooms.USES = {
 
 -- What reaches no file, process, clock or C module, nor does what it uses: a folder, or a file.
 rooms.PURE = { "policy", "counters", "catalogue", "verdict", "doctor/rules",
-   "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time", "lib/unicode", "lib/units",
+   "lib/fnv", "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time", "lib/unicode", "lib/units",
    "node/budget", "slurm/hostlist", "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
    "questions/clusters", "questions/job/records", "questions/job/peers", "questions/node/story", "questions/node/spark",
    "questions/fleet/logic", "questions/suspects/logic", "questions/why/candidates", "questions/why/causes",

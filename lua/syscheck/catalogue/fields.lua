@@ -42,8 +42,8 @@ local CGROUP = {
 --   label  what people read
 --   cause  the group of causes it speaks for when a job was slow (questions/why/causes.lua); each_s
 --          and unless: see there
---   work   of what the job itself did: P that it follows the clock (a checkpoint every hour) and not the work (guessed);
---          `why` says it where no cause explains anything
+--   work   of what the job itself did: P (guessed) that it follows the clock (a checkpoint every hour) and not the
+--          work; `why` says it where no cause explains anything
 --   kind   gauge: a state, not a sum; cause, a condition of the node that slows its jobs (filled in where
 --          `cause` is); else load, what the job itself did there (it differs between ranks of a healthy job)
 --   better "lower" or "higher", of gauges; filled in where `cause` is: lower. Without it nodes are not compared

@@ -6,7 +6,7 @@ local growth = require("syscheck.counters.growth")
 
 local memory_errors = {}
 
--- each_s: firmware that looks at a corrected error first stops all cores, for 0.13 s in the mean (Gottscho et al. 2016).
+-- each_s: firmware that looks at a corrected error first stops all cores, 0.13 s in the mean (Gottscho et al. 2016).
 memory_errors.fields = {
    { "corrected", name = "memory_corrected", unit = "count", label = "corrected memory errors", cause = "memory",
       each_s = 0.2, rare = true },

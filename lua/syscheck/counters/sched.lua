@@ -12,7 +12,7 @@ local sched = {}
 -- The sum is no time that a job can have lost: what it could is the worst CPU's.
 sched.fields = {
    { "wait_ms", name = "sched_wait_ms", unit = "ms", label = "tasks waiting for CPUs, in sum", kind = "cause" },
-   { "wait_worst_ms", name = "sched_wait_worst_ms", unit = "ms", label = "waiting for the busiest CPU",
+   { "wait_worst_ms", name = "sched_wait_worst_ms", unit = "ms", label = "tasks waiting for one CPU",
       cause = "daemon" },
 }
 

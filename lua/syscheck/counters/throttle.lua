@@ -15,9 +15,9 @@ throttle.fields = {
       rare = true, unless = { "throttle_package_worst_ms" } },
    { "core_ms", name = "throttle_core_ms", unit = "ms", label = "cores throttled", cause = "clock", rare = true,
       unless = { "throttle_core_worst_ms" } },
-   { "package_worst_ms", name = "throttle_package_worst_ms", unit = "ms", label = "most throttled package",
+   { "package_worst_ms", name = "throttle_package_worst_ms", unit = "ms", label = "one package throttled",
       cause = "clock", rare = true },
-   { "core_worst_ms", name = "throttle_core_worst_ms", unit = "ms", label = "most throttled core", cause = "clock",
+   { "core_worst_ms", name = "throttle_core_worst_ms", unit = "ms", label = "one core throttled", cause = "clock",
       rare = true },
 }
 

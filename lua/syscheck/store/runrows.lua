@@ -12,11 +12,12 @@ local RUNS = 20000 -- kept in memory, at least
 local ENDED = 1024 -- of a run's records, kept in memory; of a larger one the store is asked
 local LATE_S = 86400 -- a record is written so long after its run, at most
 
-local NUMBERS = { "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "nodes" }
+local NUMBERS = { "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset", "nodes",
+   "nodelist" }
 local WORDS = { "user", "name", "account", "partition" }
 local PRIVATE = { user = ids.PERSON, name = ids.JOB_NAME, account = ids.PERSON }
 local COLUMNS = { "id", "cluster", "job_id", "restart", "array_job_id", "array_task_id", "het_job_id", "het_offset",
-   "batch", "nodes", "user", "name", "account", "partition", "seen", "begin_s", "end_s", "elapsed_s" }
+   "batch", "nodes", "nodelist", "user", "name", "account", "partition", "seen", "begin_s", "end_s", "elapsed_s" }
 
 --- @param store opened for writing
 -- @param numbers from ids.new

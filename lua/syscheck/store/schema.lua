@@ -23,7 +23,7 @@ local FIRST = {
       .. "restart $number, array_job_id $number, array_task_id $number, het_job_id $number, "
       .. "het_offset $number, batch $number, user $int, name $int, "
       .. "account $int, partition $int, nodes $number, seen $number NOT NULL, begin_s $number, end_s $number, "
-      .. "elapsed_s $number)",
+      .. "elapsed_s $number, nodelist $number)",
    "CREATE INDEX IF NOT EXISTS run_job ON run (job_id)",
    "CREATE INDEX IF NOT EXISTS run_array ON run (array_job_id, array_task_id) WHERE array_job_id IS NOT NULL",
    "CREATE INDEX IF NOT EXISTS run_het ON run (het_job_id, het_offset) WHERE het_job_id IS NOT NULL",
@@ -127,7 +127,7 @@ local function has(store, name, list)
 end
 
 -- Columns that may be younger than a store; numbers, where TYPE says nothing else.
-local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, loss = { "boot" }, run = { "batch", "elapsed_s" },
+local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, loss = { "boot" }, run = { "batch", "elapsed_s", "nodelist" },
    node = { "leaf" } }
 local TYPE = { boot = "$int", leaf = "$word" }
 for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK }) do

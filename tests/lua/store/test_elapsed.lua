@@ -9,8 +9,7 @@ local record = require("syscheck.store.record")
 local runs = require("syscheck.store.runs")
 local store = require("syscheck.store.store")
 local uv = require("luv")
-local why = require("syscheck.questions.why.logic")
-local why_read = require("syscheck.questions.why.read")
+local why_times = require("syscheck.questions.why.times")
 local writer = require("syscheck.store.writer")
 
 TestElapsed = {}
@@ -65,7 +64,7 @@ local function check(what)
       for j in db:rows("SELECT j.elapsed_s FROM job_node j WHERE j.run = ?", t[1]) do
          rows[#rows + 1] = { elapsed_s = j[1] }
       end
-      lu.assertEquals(t[2], why.elapsed(rows), what)
+      lu.assertEquals(t[2], why_times.elapsed(rows), what)
       times[#times + 1] = t[2]
    end
    return times
@@ -170,6 +169,15 @@ function TestElapsed:test_large_runs()
    lu.assertTrue(elapsed.is_due(9999, 10000, 10000))
 end
 
+-- Times of the runs that are like the first.
+local function like_times()
+   local out = {}
+   for _, run in ipairs(why_times.new(db):of(1).like) do
+      out[#out + 1] = run.elapsed_s
+   end
+   return out
+end
+
 -- Runs of an older ingest have none: questions read their records as before.
 function TestElapsed:test_questions_of_old_runs()
    local list = {}
@@ -179,10 +187,10 @@ function TestElapsed:test_questions_of_old_runs()
       end
    end
    write(writer.new(db), list)
-   local new = why_read.like_times(db, 1)
+   local new = like_times()
    lu.assertItemsEquals(new, { 200, 300, 400, 500 })
    db:exec("UPDATE run SET elapsed_s = NULL")
-   lu.assertItemsEquals(why_read.like_times(db, 1), new)
+   lu.assertItemsEquals(like_times(), new)
    -- One that gets another record has it from then on.
    write(writer.new(db), { job(3, 2, 2000, 230) })
    local known = db:row("SELECT COUNT(*), MAX(r.elapsed_s) FROM run r WHERE r.elapsed_s IS NOT NULL")

@@ -14,7 +14,7 @@ local MOST_RUNS = 20 -- slow runs of a suspect in JSON
 local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "SURE_%", "CAUSE", "IN", "WHAT" }
 
 local function what(c)
-   return words.evidence(c.first.best)
+   return words.evidence(words.main(c.first))
 end
 
 --- Text for a terminal.

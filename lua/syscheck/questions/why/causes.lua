@@ -181,7 +181,7 @@ causes.JOB[#causes.JOB + 1] = { name = "traffic_bytes", group = "neighbour", kin
    source = "job", unit = "bytes", label = "memory traffic", range = RANGE.value, shared = true }
 
 --- Fields without a cause of their own that these, or neighbours, are made of.
-causes.PARTS = { traffic_bytes = true, throttle_events = true }
+causes.PARTS = { traffic_bytes = true }
 for _, one in ipairs(LATENCIES) do
    causes.PARTS[one.ops], causes.PARTS[one.time] = true, true
 end

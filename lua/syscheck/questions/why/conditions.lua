@@ -15,6 +15,9 @@ local conditions = {}
 local CANDIDATES = 8 -- nodes looked at closely per metric
 local PART = 0.25 -- of a job's nodes
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
+local SUMS = { time = true, count = true, traffic = true }
+local MOST_VALUES = 2000 -- of a large job's nodes
+local ALL_BUT = 4 -- all nodes are under a condition where not a quarter of them is without
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
 -- Scaled values of a metric in a run: list of { x, node, row }, and sorted numbers.
@@ -176,7 +179,7 @@ local function add_job(state, item, own_sorted, back)
    conditions.looked_at(state.job_metrics, item)
    state.looked = state.looked + 1
    local level, usual = statistics.median_sorted(own_sorted), statistics.robust(back.medians)
-   if level <= usual then
+   if own_sorted[#own_sorted // ALL_BUT + 1] <= usual then
       return
    end
    local list = {}
@@ -300,17 +303,17 @@ function conditions.of_job(state, item)
    end
 end
 
---- Median of a metric in rows, for people: times and events as of `elapsed` seconds.
+--- Median and most of a metric in rows, for people: times, events and bytes as of `elapsed` seconds.
 -- @param without node that is left out
 function conditions.typical(item, rows, elapsed, without)
    local values = {}
    for _, row in ipairs(rows) do
       local v, t = row[item.name], row.elapsed_s
-      if row.node ~= without and type(v) == "number" and type(t) == "number" and t > 0 then
-         values[#values + 1] = (item.kind == "time" or item.kind == "count") and v * elapsed / t or v
+      if row.node ~= without and type(v) == "number" and v < math.huge and type(t) == "number" and t > 0 then
+         values[#values + 1] = SUMS[item.kind] and v * elapsed / t or v
       end
    end
-   return statistics.median(values)
+   return statistics.median(values), values[1] and math.max(table.unpack(values, 1, math.min(#values, MOST_VALUES)))
 end
 
 --- Medians that a reader compares an evidence's value with.
@@ -320,10 +323,11 @@ function conditions.describe(e, state, like, other)
    if e.item.source ~= "job" then
       return
    end
-   e.peers = e.where == "node" and conditions.typical(e.item, state.rows, e.elapsed_s, e.node) or nil
+   if e.where == "node" then
+      e.peers, e.peers_most = conditions.typical(e.item, state.rows, e.elapsed_s, e.node)
+   end
    e.like = conditions.typical(e.item, like, e.elapsed_s)
    e.class = conditions.typical(e.item, other, e.elapsed_s, e.node)
-   e.events = e.row and e.name:find("^throttle_.*_ms$") and e.row.throttle_events or nil
    e.row = nil
    if e.item.each_s then
       -- On its scale a multiple of next to nothing is small; people want the plain one.

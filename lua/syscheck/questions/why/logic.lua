@@ -48,7 +48,8 @@ function why.slow(elapsed, e, count)
    out.seen_from = math.max(why.SLOW, math.exp(expected.quantile(e, why.ALPHA)) / e.median_s)
    -- A kind's slower mode is no slowness: it is a restart, another input.
    out.usual = out.ratio >= why.SLOW and expected.above_mode(e, y) < math.log(why.SLOW)
-   out.verdict = (out.usual or out.ratio < why.SLOW or out.p > why.PERHAPS) and "no" or out.p <= why.ALPHA and "slow" or "perhaps"
+   out.verdict = (out.usual or out.ratio < why.SLOW or out.p > why.PERHAPS) and "no" or out.p <= why.ALPHA and "slow"
+      or "perhaps"
    return out
 end
 
@@ -104,8 +105,8 @@ end
 local function state_of(input)
    local state = { rows = input.rows, like = {}, others = {}, checks = input.checks or {}, nodes = {}, jobs = {},
       parts = {}, metrics = {}, job_metrics = {}, looked = 0, begin_s = input.begin_s or 0, elapsed = input.elapsed_s,
-      e = input.e, y = input.elapsed_s and math.log(input.elapsed_s), history = input.history, meanwhile = input.meanwhile,
-      leaf = input.leaf }
+      e = input.e, y = input.elapsed_s and math.log(input.elapsed_s), history = input.history,
+      meanwhile = input.meanwhile, leaf = input.leaf }
    if not state.y then
       state.e = nil
    end
@@ -123,10 +124,11 @@ local function state_of(input)
    return state
 end
 
---- @param input { rows; begin_s; elapsed_s; e = of expected.of or nil; count = like runs; like = list of { rows, elapsed_s };
---   others = list of { rows }: runs of anybody on nodes of the same class; checks = { [class] = { [name] = list of
---   { node, value } } }; history = function(node) -> its other runs, list of { row, days, e, y }; meanwhile =
---   function() -> other runs of that time, list of { e, y }; leaf = function(node) -> its leaf switch or nil }
+--- @param input { rows; begin_s; elapsed_s; e = of expected.of or nil; count = like runs; like = list of { rows (with
+--   begin_s), elapsed_s }; others = list of { rows }: runs of anybody on nodes of the same class; checks = { [class] =
+--   { [name] = list of { node, value } } }; history = function(node) -> its other runs, list of { row, days, e, y };
+--   meanwhile = function() -> other runs of that time, list of { e, y }; leaf = function(node) -> its leaf switch or
+--   nil }
 -- @return { elapsed_s; slow = see why.slow; explanations = list, the likeliest first, of { where = "node", "only" (it
 --   has no peers), "several", "all" or "nobody"; node, nodes, group, probability, rarity, fit, harm, runs (others
 --   under the condition), most, named, evidence }; named = the one, or nil; work = what the job did more of; looked }

@@ -274,7 +274,8 @@ function data.read(store, run)
       end
       return node and names[node]
    end
-   return { rows = list, begin_s = span.begin_s, elapsed_s = time.elapsed_s, e = time.e, count = #time.like, like = like,
+   return { rows = list, begin_s = span.begin_s, elapsed_s = time.elapsed_s,
+      e = time.e, count = #time.like, like = like,
       others = other_runs(store, reader, run.key, classes, not_these),
       checks = class_checks(store, span.end_s, classes),
       history = once(function(node)

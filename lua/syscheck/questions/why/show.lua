@@ -107,7 +107,7 @@ end
 
 -- Table of the explanations; with `all` the whole reasoning.
 local function explanations_table(answer, color, all)
-   local rows, name = { all and REASONING or HEAD }, namer(answer)
+   local rows, name, sum = { all and REASONING or HEAD }, namer(answer), 0
    for _, h in ipairs(answer.explanations) do
       if h.probability and (all or h.probability >= SHOWN) then
          local who = h.where == "nobody" and "-" or words.subject(h, name, answer.nodes)
@@ -117,10 +117,13 @@ local function explanations_table(answer, color, all)
             table.move({ number(h.rarity), number(h.fit), number(h.harm), h.runs and ("%d"):format(h.runs) or "-",
                h.most and ("%.0f"):format(100 * h.most) or "-", words.p(h.p) }, 1, 6, 4, row)
          else
-            row[4] = h.evidence[1] and words.evidence(h.best or h.evidence[1]) or ""
+            row[4] = h.evidence[1] and words.evidence(words.main(h)) or ""
          end
-         rows[#rows + 1] = row
+         rows[#rows + 1], sum = row, sum + h.probability
       end
+   end
+   if not all and rows[2] and sum < 0.995 then
+      rows[#rows + 1] = { ("%.0f"):format(100 * (1 - sum)), "-", "all else", "" }
    end
    return #rows > 1 and output.table(rows, color) or nil
 end
@@ -145,18 +148,19 @@ function show.table(answer, color)
       parts[#parts + 1] = ("its check on %s, %s: %s: %s"):format(namer(answer)(c.node), time.show(c.time_s), c.status,
          printable.safe(c.text or "-", CHECK_CHARS))
    end
-   if answer.slow.verdict ~= "no" or explain then
+   local told = explain or answer.named or answer.slow.verdict == "slow" or answer.slow.verdict == "perhaps"
+   if told then
       local explanations = explanations_table(answer, color, false)
       parts[#parts + 1] = explanations and "\n" .. explanations
    end
    local list = dropped(answer)
-   for i = 1, explain and #list or answer.slow.verdict == "no" and 0 or math.min(MOST_DROPPED, #list) do
-      parts[#parts + 1] = (i == 1 and "\nnot named:\n" or "") .. "  " .. list[i]
+   for i = 1, explain and #list or told and math.min(MOST_DROPPED, #list) or 0 do
+      parts[#parts + 1] = (i == 1 and "\nalso looked at:\n" or "") .. "  " .. list[i]
    end
    if explain then
       parts[#parts + 1] = "\n" .. (explanations_table(answer, color, true) or "nothing to weigh")
       parts[#parts + 1] = "\nRARITY: against chance, by how rare the values are; FIT: how much better the lost time "
-         .. "fits; HARM: by RUNS other runs\nunder the same condition; ACCOUNTS: share of the job's time that it "
+         .. "fits; HARM: by RUNS other runs\nwith as much of it; ACCOUNTS: share of the job's time that it "
          .. "can have cost"
    end
    return table.concat(parts, "\n")

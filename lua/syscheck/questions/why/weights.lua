@@ -52,6 +52,12 @@ function weights.weigh(h, state, metrics)
          best = e
       end
    end
+   -- To people the time of an operation says which storage it is; waiting does not.
+   for _, e in ipairs(h.evidence) do
+      if e.shows and e.item.kind == "latency" and e.fit >= ALIKE * best.fit then
+         h.shown = h.shown or e
+      end
+   end
    h.best, h.rarity, h.fit, h.most = best, 1, best and best.fit or 1, best and best.most or 0
    h.checked = 1 -- what checks say of it
    local ps = {}

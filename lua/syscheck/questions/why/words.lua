@@ -9,6 +9,8 @@ local words = {}
 local MORE_WORK, MORE_P, MOST_WORK = 1.1, 0.1, 2
 -- How sure, in words: how often each is right is measured, see docs/performance.md.
 local RARE, HARMLESS = 5, 0.3
+local MOST_NAMES = 8
+local MEANWHILE_P = 0.05
 local SURE, LIKELY, MOSTLY = 0.9, 0.65, 0.5
 
 --- 1204 -> "1,204"
@@ -26,6 +28,8 @@ function words.value(e, value)
       return metrics.show(metrics.BY_NAME[e.name], value) .. " " .. e.unit
    elseif e.item.kind == "count" then
       return words.count(value)
+   elseif e.item.kind == "traffic" then
+      return ("%.3g GB/s"):format(value / e.elapsed_s / 1e9)
    elseif e.item.kind == "latency" then
       return ("%.3g ms"):format(value * e.item.each_s * 1000)
    elseif e.item.kind == "time" then
@@ -33,6 +37,18 @@ function words.value(e, value)
       return (s >= 100 and "%.0f s" or s >= 1 and "%.1f s" or "%.2f s"):format(s)
    end
    return units.show(e.unit, value)
+end
+
+--- "1 in 1,100", "12 %": how often something is so by chance.
+function words.chance(p)
+   if p < 1e-6 then
+      return "less than 1 in a million"
+   elseif p >= 0.095 then
+      return ("%.0f %%"):format(100 * p)
+   end
+   local n = 1 / p
+   local digits = 10 ^ math.max(0, math.floor(math.log(n, 10)) - 1)
+   return "1 in " .. words.count(math.floor(n / digits + 0.5) * digits)
 end
 
 --- A probability: two digits, none for what is next to nothing.
@@ -63,6 +79,9 @@ local function against(e)
    if not usual then
       return ""
    elseif usual == 0 then
+      if what == "its peers" and (e.peers_most or 0) > 0 then
+         return (", its peers %s at most"):format(words.value(e, e.peers_most))
+      end
       return (", %s %s"):format(what, e.item.kind == "count" and e.name ~= "throttle_events" and "none" or "never")
    end
    return (", %s %s"):format(what, words.value(e, usual))
@@ -84,15 +103,13 @@ local function of_checks(e)
    return e.label .. " " .. table.concat(parts, ", ")
 end
 
---- "throttled 1,204 times (312 s) during it, its peers never"
+--- "package throttled 312 s of 1610 s, its peers never"
 function words.evidence(e)
    local what
    if e.check then
       what = of_checks(e)
    elseif e.name == "throttle_events" then
       what = ("throttled %s times during it"):format(words.count(e.value))
-   elseif e.events and e.events > 0 then
-      what = ("throttled %s times (%s) during it"):format(words.count(e.events), words.value(e, e.value))
    elseif e.item.kind == "count" then
       what = ("%s %s"):format(words.value(e, e.value), e.label)
    elseif e.item.kind == "time" then
@@ -101,6 +118,11 @@ function words.evidence(e)
       what = ("%s %s"):format(e.label, words.value(e, e.value))
    end
    return what .. against(e)
+end
+
+--- The evidence of an explanation that says most to people.
+function words.main(h)
+   return h.shown or h.best or h.evidence[1]
 end
 
 --- Who is meant.
@@ -112,10 +134,11 @@ function words.subject(h, name, nodes)
    elseif h.where == "several" then
       local list = {}
       for i, node in ipairs(h.nodes) do
-         list[i] = i <= 4 and name(node) or nil
+         list[i] = i <= MOST_NAMES and name(node) or nil
       end
-      return ("%s%s (%d of %d%s)"):format(table.concat(list, ", "), #h.nodes > 4 and ", ..." or "", #h.nodes, h.of,
-         h.leaf and " on one leaf switch" or "")
+      local all = #h.nodes == h.of and "all " or ("%d of "):format(#h.nodes)
+      return ("%s%s (%s%d%s)"):format(table.concat(list, ", "), #h.nodes > MOST_NAMES and ", ..." or "", all, h.of,
+         h.leaf and h.of < nodes and " on one leaf switch" or "")
    end
    return name(h.node)
 end
@@ -138,7 +161,7 @@ end
 
 --- An explanation, as part of a sentence.
 function words.explanation(h, name, nodes)
-   local e = h.best or h.evidence[1]
+   local e = words.main(h)
    if h.group == "neighbour" then
       return ("%s%s"):format(neighbour(h, name), e and ": " .. words.evidence(e) or "; nothing shows what it took")
    elseif not e then
@@ -152,13 +175,14 @@ end
 function words.slow(label, slow)
    local like = ("%d like run%s"):format(slow.count, slow.count == 1 and "" or "s")
    if slow.verdict == "unknown" then
-      return ("cannot tell whether job %s was slow: %s%s, %d are wanted"):format(label, like,
-         slow.ratio and (" (it took %s)"):format(words.times(slow.ratio)) or "", slow.wanted)
+      return ("cannot tell whether job %s was slow: %s, %d are wanted"):format(label, like, slow.wanted)
    end
-   return ("job %s took %s what %s took (these %s to %s%s; by chance p %s)%s"):format(label,
-      words.times(slow.ratio), like, words.times(slow.low), words.times(slow.high),
-      slow.modes == 2 and ", of two kinds" or slow.slope ~= 0 and (", %+.1f %% a day"):format(100 * slow.slope) or "",
-      words.p(slow.p),
+   local trend = slow.slope ~= 0
+   return ("job %s took %s what %s %s (these %s to %s%s; as slow by chance: %s)%s"):format(label,
+      words.times(slow.ratio), like, trend and "let expect" or "took", words.times(slow.low), words.times(slow.high),
+      slow.modes == 2 and ", of two kinds" or trend and (", %s by %.1f %% a day"):format(
+         slow.slope > 0 and "growing" or "falling", 100 * math.abs(slow.slope)) or "",
+      words.chance(slow.p),
       slow.verdict == "no" and (": not slow%s (from %s it would be)"):format(
          slow.usual and ", one of its two usual times" or "", words.times(slow.seen_from))
       or slow.verdict == "perhaps" and ": perhaps slow" or ": slow")
@@ -183,16 +207,16 @@ function words.dropped(h, name, nodes, lost)
    end
    local reason
    if h.runs and h.runs >= 3 and h.harm < 0.5 then
-      reason = ("in %d other runs %s, in the median %s what they usually take"):format(h.runs,
-         h.where == "all" and "of that time" or "there under the same", words.times(h.usually or 1))
+      reason = ("%d other runs %s with as much took %s their usual time in the median"):format(h.runs,
+         h.where == "all" and "of that time" or "there", words.times(h.usually or 1))
    elseif lost > 0 and h.most < lost then
-      reason = ("it can have cost %.0f %% at most, %.0f %% are lost"):format(100 * h.most, 100 * lost)
+      reason = ("it can have cost %.0f %% of the time at most, %.0f %% are lost"):format(100 * h.most, 100 * lost)
    elseif h.rarity < RARE then
-      reason = "as much is common"
+      reason = "as much is common among such jobs"
    elseif (h.harm or 1) >= HARMLESS and h.where ~= "all" then
-      reason = ("it may have added to it (%.0f %%)"):format(100 * (h.probability or 0))
+      reason = "it may have cost some of it, too"
    else
-      reason = ("less likely (%.0f %%)"):format(100 * (h.probability or 0))
+      reason = "less likely"
    end
    return ("%s: %s"):format(words.explanation(h, name, nodes), reason)
 end
@@ -209,7 +233,8 @@ function words.conclusion(answer, job, name)
          and "; it ran on one node, so whether that node is slow or what it shares, this job cannot tell" or ""
       local what = h.group ~= "neighbour" and (" (%s)"):format(causes.GROUPS[h.group]) or ""
       return ("%s; %s %s%s%s%s"):format(first, words.sure(h.together), words.explanation(h, name, job.nodes), what,
-         h.where == "all" and "; that is not one node" or "", only)
+         h.where == "all" and "; that is not one node" .. (h.p_meanwhile and h.p_meanwhile <= MEANWHILE_P
+         and ", and others' jobs had it, too" or "") or "", only)
    end
    local did, top = words.work(answer.work), answer.explanations[1]
    if did and top and top.group == "input" and top.probability >= MOSTLY then

@@ -68,8 +68,8 @@ local function factor(one, longer)
 end
 
 --- @param state { rows, like = list of rows of like runs, each list with begin_s; begin_s; e; y }
--- @return list of { name, label, ratio (to what was expected), p, factor }, what grew most surely first; how much likelier
---   the amounts are with more work than without (1: not known)
+-- @return list of { name, label, ratio (to what was expected), p, factor }, what grew most surely first; how much
+--   likelier the amounts are with more work than without (1: not known)
 function work.more(state)
    local out, sum = {}, 1
    local longer = state.e and state.e.median_s and state.y and state.y - math.log(state.e.median_s)
