@@ -1,7 +1,7 @@
 --- Which run of a job a record belongs to. Pure.
 -- A requeued job keeps its number, so a run is known by its restart count where records
--- have it, else by its time and its nodes: those of one run overlap, and have the same list. Numbers come again when Slurm's begin
--- anew: what is another user's, or of another season, is another run.
+-- have it, else by its time and its nodes: those of one run overlap, and have the same list. Numbers come again when
+-- Slurm's begin anew: what is another user's, or of another season, is another run.
 local statistics = require("syscheck.lib.statistics")
 
 local runs = {}

@@ -127,8 +127,8 @@ local function has(store, name, list)
 end
 
 -- Columns that may be younger than a store; numbers, where TYPE says nothing else.
-local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, loss = { "boot" }, run = { "batch", "elapsed_s", "nodelist" },
-   node = { "leaf" } }
+local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, loss = { "boot" },
+   run = { "batch", "elapsed_s", "nodelist" }, node = { "leaf" } }
 local TYPE = { boot = "$int", leaf = "$word" }
 for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK }) do
    for _, field in ipairs(list) do
