@@ -47,6 +47,7 @@ local CGROUP = {
 --   kind   gauge: a state, not a sum; cause, a condition of the node that slows its jobs (filled in where
 --          `cause` is); else load, what the job itself did there (it differs between ranks of a healthy job)
 --   better "lower" or "higher", of gauges; filled in where `cause` is: lower. Without it nodes are not compared
+--   none   true: of a rate, that 0 is none of it, and not that it is not known
 --   rare   true: zero on a healthy node, so any count is an event
 fields.JOB = {}
 

@@ -16,7 +16,7 @@ gauges.fields = {
    { name = "link_rate_gbps", from = "end.link.rate_gbps", unit = "gbps", label = "slowest InfiniBand port's rate",
       kind = "gauge", better = "higher", cause = "link" },
    { name = "link_ports", from = "end.link.active_ports", unit = "ports", label = "InfiniBand ports in use",
-      kind = "gauge", better = "higher", cause = "link" },
+      kind = "gauge", better = "higher", cause = "link", none = true },
 }
 
 local HWMON = "/sys/class/hwmon"

@@ -108,6 +108,39 @@ function TestOdds:test_fit()
    lu.assertEquals(odds.fit(expected.NONE, slow, 0.4, 20, 1), 1)
 end
 
+-- A trend of twenty jobs of one array, and a run a week later; and times that grow as long as they are seen to.
+function TestExpected:test_a_trend_is_not_followed_far()
+   local burst = {}
+   for i = 1, 20 do
+      burst[i] = { begin_s = 10 * i, elapsed_s = 121 - i }
+   end
+   for _, later in ipairs({ 3600, 7 * 86400, 30 * 86400 }) do
+      local e = expected.of(burst, later)
+      lu.assertTrue(e.median_s > 90 and e.median_s < 122, e.median_s)
+   end
+   burst[21] = { begin_s = 7 * 86400, elapsed_s = 100 }
+   local e = expected.of(burst, 7 * 86400)
+   lu.assertTrue(e.median_s > 90 and e.median_s < 122, e.median_s)
+   local grows = {}
+   for i = 1, 20 do
+      grows[i] = { begin_s = 86400 * i, elapsed_s = 100 * 1.01 ^ i }
+   end
+   lu.assertAlmostEquals(expected.of(grows, 86400 * 21).median_s, 100 * 1.01 ^ 21, 0.2)
+   lu.assertAlmostEquals(expected.of(grows, 86400 * 100).median_s, 100 * 1.01 ^ 24.75, 0.2)
+end
+
+-- Runs that were aborted say next to nothing of a condition: no digit of theirs is lost in a difference.
+function TestOdds:test_fit_of_what_ended_early()
+   local e = of(36, function(i) return 1000 * (1 + (i % 7 - 3) / 30) end)
+   local last = 0
+   for _, ratio in ipairs({ 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.4, 0.7 }) do
+      local fit = odds.fit(e, math.log(1000 * ratio), 0.5, 20, 1.2)
+      lu.assertTrue(fit > 0 and fit < 1, ratio .. " " .. fit)
+      last = fit
+   end
+   lu.assertTrue(last < 0.7)
+end
+
 -- However narrow a kind is, its peak is not missed between two points.
 function TestOdds:test_fit_of_a_narrow_kind()
    local e = of(40, function() return 1000 end)

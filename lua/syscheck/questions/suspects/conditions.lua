@@ -117,7 +117,7 @@ local function read(store, since, by_key, count)
    end
    for row in reader:each("j.key >= ? AND " .. filter(least) .. " ORDER BY j.key", math.tointeger(since) << 30) do
       if by_key[row.run] then
-         local at = row.key >> 30
+         local at = row.stored_s
          first = first or at
          if at - first > OPEN_S then
             close(first)
@@ -186,7 +186,8 @@ function conditions.hypotheses(store, since, by_key, of_node, class_of, own)
    local of = read(store, since, by_key, totals.all)
    local rate, list = rates_of(of, class_of, totals), {}
    for node, groups in pairs(of) do
-      for group, events in pairs(groups) do
+      -- A node whose first record has come since its runs were read has none.
+      for group, events in pairs(of_node[node] and groups or {}) do
          table.sort(events, function(a, b)
             return a.run.begin_s < b.run.begin_s
          end)

@@ -12,6 +12,7 @@ local data = {}
 
 local MIN_RUNS = 4 -- of a kind, to know what they take
 local BLOCK = 40 -- runs of a kind, in order of time, that are each other's like runs
+local SEEN = 0.5 -- mean probability of a cause in these from which it is a suspect's that no counter showed
 local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
 
 local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s FROM run r
@@ -107,9 +108,10 @@ local function describe(store, one)
    end)
    for i = 1, math.min(LOOKED, #one.slow) do
       local t = store:row(RUN, one.slow[i].key)
-      local input = why_read.read(store, { key = t[1], begin_s = t[2], end_s = t[3], seen = t[4], nodes = t[5] })
-      one.looked = one.looked + 1
-      for _, h in ipairs(why.analyse(input).explanations) do
+      -- One that was deleted meanwhile is none.
+      local input = t and why_read.read(store, { key = t[1], begin_s = t[2], end_s = t[3], seen = t[4], nodes = t[5] })
+      one.looked = one.looked + (t and 1 or 0)
+      for _, h in ipairs(input and why.analyse(input).explanations or {}) do
          if h.node == one.node and h.best then
             local b = by_group[h.group] or { group = h.group, runs = 0, share = 0, first = h, nodes = #input.rows }
             by_group[h.group] = b
@@ -118,7 +120,9 @@ local function describe(store, one)
          end
       end
    end
-   one.condition = best
+   -- What no counter shows in its times may be what they show in its clearest runs.
+   local shown = one.group == "unrecorded" and best and best.share >= SEEN * one.looked and best or nil
+   one.condition = by_group[one.group] or shown
    local own, neighbour = by_group[one.group], by_group.neighbour and by_group.neighbour.share or 0
    local seen = own and own.share > neighbour or one.group == "unrecorded" and neighbour < 0.5 * one.looked
    table.sort(one.slow, function(a, b)

@@ -15,7 +15,7 @@ local function neighbours(store, run, ids)
    local out = {}
    for i = 1, math.min(OTHERS, #ids) do
       local one = { id = ids[i] }
-      for _, other in ipairs(type(one.id) == "number" and jobid.runs(store, { kind = "job", id = one.id }) or {}) do
+      for _, other in ipairs(jobid.runs(store, { kind = "job", id = one.id })) do
          local meanwhile = other.cluster == run.cluster and (other.begin_s or math.huge) < (run.end_s or math.huge)
          one.user = meanwhile and other.user or one.user
       end

@@ -20,6 +20,7 @@ local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6, says = 1000 }
 local NEIGHBOUR, UNSEEN = 0.6, 0.03 -- of a shared node's trouble, so much is another job's; and what nothing counts
 local SHARED = { daemon = true, storage = true, memory = true, shortage = true, clock = true }
 local SEVERAL_P = 0.05
+local ALIKE = 0.5 -- share of a condition from which another node has the same
 local ALONE = 0.2 -- of what speaks for one of several that have the same, what speaks for it alone
 local LOOKED = 4 -- of several nodes whose other runs are looked at
 local PLACES = 3 -- least runs, and like runs of each, to know a place among them
@@ -54,10 +55,8 @@ function candidates.unrecorded(state, node)
    end
    local harm = math.min(SLOW_NODE.says, math.exp(best) / math.max(1, #list))
    local fit = odds.fit(state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
-   local prior = math.min(NODES_MOST, NODE * #state.rows)
    return { where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
-      prior = prior, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most,
-      weight = prior * fit * harm }
+      prior = NODE, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most, weight = NODE * fit * harm }
 end
 
 -- The leaf switch that nodes have in common, or nil; of how many nodes of the job they are: that leaf's, or all.
@@ -126,6 +125,18 @@ function candidates.parts(state, list)
    return out, by
 end
 
+-- Of many nodes with the same not all are looked at closely.
+local function add_alike(state, nodes, h)
+   local known = {}
+   for _, node in ipairs(nodes) do
+      known[node] = true
+   end
+   for _, row in ipairs(h.best.check and {} or state.rows) do
+      local share = not known[row.node] and weights.share_of(h, row)
+      nodes[#nodes + 1] = share and share >= ALIKE * h.most and row.node or nil
+   end
+end
+
 --- Several nodes with the same trouble at once that each stand out: a leaf's, a class's, or just these.
 -- @param done by group: those that are found already
 function candidates.several(state, list, done)
@@ -143,8 +154,14 @@ function candidates.several(state, list, done)
             nodes[i] = h.node
             first = h.fit > first.fit and h or first
          end
+         add_alike(state, nodes, first)
          local leaf, of = leaf_of(state, nodes)
-         local p = stats.binomial(#members, math.max(of, #members), SEVERAL_P)
+         -- The least likely of so many, from whichever on.
+         local each = 0
+         for _, h in ipairs(members) do
+            each = math.max(each, h.p / #state.rows)
+         end
+         local p = math.min(1, #members * stats.binomial(#members, math.max(of, #members), each))
          -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides.
          local besides = SEVERAL * odds.rarity(p)
          -- Then each of them is an explanation of its own the less.

@@ -78,11 +78,13 @@ SCALES.share = {
    end,
 }
 
+local NONE = 1e-3 -- of a rate that may be none: its logarithm is to be a number
+
 -- A rate (higher is better): a job can lose as much as the rate is lower.
 SCALES.rate = {
    prior = 0.01,
-   value = function(_, v)
-      return v > 0 and -math.log(v) or nil
+   value = function(item, v)
+      return (v > 0 or item.none) and -math.log(math.max(v, NONE)) or nil
    end,
    cost = function(_, v, usual, row)
       return row.elapsed_s * (1 - v / math.exp(-usual))
@@ -137,8 +139,8 @@ local function items(list, source, kind_of)
       -- Who waits for a core finds it cold after each turn of the other.
       range = field.name == "sched_wait_worst_ms" and { wide = range.wide, beyond = 2 } or range
       out[#out + 1] = field.cause and { name = field.name, group = field.cause, kind = kind, scale = SCALES[kind],
-         source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, unit = field.unit,
-         label = field.label, over = over, range = range } or nil
+         source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, none = field.none,
+         unit = field.unit, label = field.label, over = over, range = range } or nil
    end
    return out
 end

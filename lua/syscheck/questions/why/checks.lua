@@ -14,6 +14,7 @@ local LEVELS = { 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2 } -- of bad, above the usual
 local LEAST_SD = { rate = 0.01, duration = 0.02, share = 0.15 }
 local DISTURBED, WIDE = 0.02, 0.4 -- checks that say nothing, and the density of their values
 local LEVEL_SD = 0.25 -- a bad node's values differ by so much of the level
+local MANY = 300 -- checks of a class, of which a node is not left out
 local MIN_CLASS = 8 -- checks of other nodes, to know what is usual
 -- Throttling and the like come under a job's load only: a check that is good says that much and no more.
 local ACQUITS = 0.5
@@ -37,6 +38,18 @@ local function usual_of(state, item, class, node, cores)
          list[#list + 1] = x and { x = x, node = one.node } or nil
       end
       state.usual[key] = list
+   end
+   -- Of so many one node's are next to nothing.
+   if list.sd or #list >= MANY then
+      if not list.sd then
+         local all = {}
+         for i, one in ipairs(list) do
+            all[i] = one.x
+         end
+         list.median, list.sd = statistics.robust(all)
+         list.sd = math.max(list.sd, LEAST_SD[item.kind] or 0.01)
+      end
+      return list.median, list.sd
    end
    local values = {}
    for _, one in ipairs(list) do
@@ -80,6 +93,14 @@ local function factor(before, after, level, sd)
    return (a / (1 - a)) * (b / (1 - b)) / (BAD / (1 - BAD)) ^ 2
 end
 
+-- odds.fit of a level: the same for all nodes of a class.
+local function fits_of(state, item, usual, i, lost)
+   local key = ("%s %d %.17g"):format(item.name, i, usual)
+   state.fits = state.fits or {}
+   state.fits[key] = state.fits[key] or odds.fit(state.e, state.y, lost, item.range.wide, item.range.beyond)
+   return state.fits[key]
+end
+
 local function nearest(list)
    return list[#list] and { value = list[#list].value, days = list[#list].days }
 end
@@ -103,10 +124,10 @@ function checks.of(state, item)
       if sides.before[1] or sides.after[1] then
          state.looked = state.looked + #sides.before + #sides.after
          local sum, fits, best = 0, 0, nil
-         for _, level in ipairs(LEVELS) do
+         for i, level in ipairs(LEVELS) do
             local lost = math.min(0.95, item.scale.lost(usual, level))
             local bf = factor(sides.before, sides.after, level, sd)
-            local fit = state.e and odds.fit(state.e, state.y, lost, item.range.wide, item.range.beyond) or 1
+            local fit = fits_of(state, item, usual, i, lost)
             sum, fits = sum + bf, fits + bf * fit
             if not best or bf * fit > best.worth then
                best = { worth = bf * fit, most = lost, level = level }

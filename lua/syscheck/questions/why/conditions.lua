@@ -12,11 +12,10 @@ local stats = require("syscheck.questions.why.stats")
 
 local conditions = {}
 
-local CANDIDATES = 8 -- nodes looked at closely per metric
+local CANDIDATES = 12 -- nodes looked at closely per metric
 local PART = 0.25 -- of a job's nodes
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
 local SUMS = { time = true, count = true, traffic = true }
-local MOST_VALUES = 2000 -- of a large job's nodes
 local ALL_BUT = 4 -- all nodes are under a condition where not a quarter of them is without
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
@@ -309,11 +308,13 @@ function conditions.typical(item, rows, elapsed, without)
    local values = {}
    for _, row in ipairs(rows) do
       local v, t = row[item.name], row.elapsed_s
-      if row.node ~= without and type(v) == "number" and v < math.huge and type(t) == "number" and t > 0 then
+      local usable = type(v) == "number" and v < math.huge and (v > 0 or item.kind ~= "latency")
+      if row.node ~= without and usable and type(t) == "number" and t > 0 then
          values[#values + 1] = SUMS[item.kind] and v * elapsed / t or v
       end
    end
-   return statistics.median(values), values[1] and math.max(table.unpack(values, 1, math.min(#values, MOST_VALUES)))
+   table.sort(values)
+   return statistics.median_sorted(values), values[#values]
 end
 
 --- Medians that a reader compares an evidence's value with.

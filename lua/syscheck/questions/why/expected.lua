@@ -11,6 +11,7 @@ expected.MIN = 3 -- runs, to say anything
 expected.NONE = {}
 
 local DAY = 86400
+local TREND_FURTHER, TREND_MOST = 0.25, 1.5 -- of their span that it is followed; of the range of their times, at most
 local NEAR_MODE = 2 -- standard deviations below a mode that are still of it
 -- The MAD knows a normal distribution's scale as the standard deviation of 37 % as many values does.
 local MAD_EFFICIENCY = 0.3675
@@ -47,6 +48,21 @@ local function trend(list)
       return 0
    end
    return statistics.median(slopes) or 0
+end
+
+-- A trend tells nothing far from the runs that it is of, and no more change than they had.
+-- @return slope; the time up to which it is followed, as the points' x: 0 is that of the run that is asked about
+local function bounded(points, slope)
+   local first, last, low, high = math.huge, -math.huge, math.huge, -math.huge
+   for _, point in ipairs(points) do
+      first, last = math.min(first, point.x), math.max(last, point.x)
+      low, high = math.min(low, point.y), math.max(high, point.y)
+   end
+   if math.abs(slope) * (last - first) > TREND_MOST * (high - low) then
+      return 0, 0
+   end
+   local further = TREND_FURTHER * (last - first)
+   return slope, math.max(first - further, math.min(last + further, 0))
 end
 
 -- Standard deviation of a part of a sorted list. @return it, mean
@@ -103,9 +119,12 @@ function expected.of(list, begin_s)
    if #points == 0 then
       return nil
    end
-   local slope, ys = trend(points), {}
+   local slope, until_x, ys = trend(points), 0, {}
+   if slope ~= 0 then
+      slope, until_x = bounded(points, slope)
+   end
    for i, point in ipairs(points) do
-      ys[i] = point.y - slope * point.x
+      ys[i] = point.y - slope * (point.x - until_x)
       low, high = math.min(low, ys[i]), math.max(high, ys[i])
    end
    table.sort(ys)
@@ -139,6 +158,27 @@ function expected.above_mode(e, y)
    local m = e.modes[2]
    local above = m and y - m.median or math.huge
    return above > -NEAR_MODE * (m and m.sd or 0) and above or math.huge
+end
+
+--- P of a time between two. In whichever tail both are, as a difference of two values near 1 has no digits left.
+-- @param lower, upper of expected.sides, of the shorter time first
+function expected.between(e, lower, upper)
+   local sum = 0
+   for i, m in ipairs(e.modes) do
+      local a, b = lower[i], upper[i]
+      sum = sum + m.share * (a >= 0 and a - b or b < 0 and a - b or 1 + a - b)
+   end
+   return sum
+end
+
+--- For expected.between: by mode P beyond a time, of a time below the median minus P before it.
+function expected.sides(e, y)
+   local out = {}
+   for i, m in ipairs(e.modes) do
+      local t = (y - m.median) / m.sd
+      out[i] = t >= 0 and stats.student(t, m.df) or -stats.student(-t, m.df)
+   end
+   return out
 end
 
 --- P of a time of at least exp(y), were nothing wrong.

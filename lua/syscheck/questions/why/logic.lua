@@ -10,7 +10,6 @@ local conditions = require("syscheck.questions.why.conditions")
 local expected = require("syscheck.questions.why.expected")
 local odds = require("syscheck.questions.why.odds")
 local weights = require("syscheck.questions.why.weights")
-local work = require("syscheck.questions.why.work")
 
 local why = {}
 
@@ -20,7 +19,6 @@ why.SLOW = 1.05 -- of what was expected: less is not called slow, whatever its p
 why.ALPHA = 0.05 -- p of the time up to which a job is called slow
 why.PERHAPS = 0.25 -- and perhaps slow
 why.NAMED = 0.5 -- probability from which an explanation is named
-why.SURE = 0.9 -- and from which without "probably"
 why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure for conditions
 
 local CLOSE_LOOKS = 6 -- explanations whose history is read
@@ -145,47 +143,49 @@ function why.analyse(input)
    local list = candidates.nodes(state)
    local explained = weights.explained(list)
    weights.carry(list, explained)
-   if state.e then
-      by_weight(list)
-      local looked = {}
-      for i = 1, state.history and math.min(CLOSE_LOOKS, #list) or 0 do
-         local h = list[i]
-         if not looked[h.node] then
-            looked[h.node] = candidates.unrecorded(state, h.node)
-            list[#list + 1] = looked[h.node]
-         end
-         if h.best then
-            weights.add_harm(h, state, looked[h.node].harm)
-            weights.add_hidden(h, looked[h.node].harm)
-         end
+   by_weight(list)
+   local looked = {}
+   local function look_at(node)
+      if not looked[node] then
+         looked[node] = candidates.unrecorded(state, node)
+         list[#list + 1] = looked[node]
       end
-      weights.carry_harm(list, explained)
-      local several, grouped = candidates.parts(state, list)
-      table.move(several, 1, #several, #list + 1, list)
-      for _, h in ipairs(candidates.several(state, list, grouped)) do
-         list[#list + 1] = h
-      end
-      candidates.add_shared(state, list)
-      candidates.split_neighbours(state, list)
-      local of_all = candidates.all(state)
-      table.move(of_all, 1, #of_all, #list + 1, list)
-      local no_one
-      no_one, out.work = candidates.nobody(state)
-      table.move(no_one, 1, #no_one, #list + 1, list)
+      return looked[node].harm
    end
-   out.work = out.work or work.more(state)
+   for i = 1, state.history and math.min(CLOSE_LOOKS, #list) or 0 do
+      local h = list[i]
+      local slow = look_at(h.node)
+      if h.best then
+         weights.add_harm(h, state, slow)
+         weights.add_hidden(h, slow)
+      end
+   end
+   for _, row in ipairs(state.history and #state.rows <= CLOSE_LOOKS and state.rows or {}) do
+      look_at(row.node)
+   end
+   weights.carry_harm(list, explained)
+   local several, grouped = candidates.parts(state, list)
+   table.move(several, 1, #several, #list + 1, list)
+   for _, h in ipairs(candidates.several(state, list, grouped)) do
+      list[#list + 1] = h
+   end
+   candidates.add_shared(state, list)
+   candidates.split_neighbours(state, list)
+   local of_all = candidates.all(state)
+   table.move(of_all, 1, #of_all, #list + 1, list)
+   local no_one
+   no_one, out.work = candidates.nobody(state)
+   table.move(no_one, 1, #no_one, #list + 1, list)
    local sum = 0
    for _, h in ipairs(list) do
       sum = sum + h.weight
    end
    for _, h in ipairs(list) do
-      h.probability = state.e and h.weight / sum or nil
+      h.probability = h.weight / sum
    end
    by_weight(list)
    out.explanations = table.move(list, 1, math.min(#list, input.keep or KEEP), 1, {})
-   if state.e then
-      out.named = choose(out)
-   end
+   out.named = choose(out)
    local like, other, done = flat(state.like), flat(state.others), {}
    for _, h in ipairs(out.explanations) do
       for _, e in ipairs(done[h.evidence] and {} or h.evidence) do

@@ -4,7 +4,7 @@ local expected = require("syscheck.questions.why.expected")
 
 local odds = {}
 
-local CELLS = 10
+local CELLS, CELL = 10, 1.35 -- of a range of losses at most, and how wide one is at least
 local MOST_LOST = 0.95
 
 --- How much better a run's time fits a loss than chance. The loss, a share of its time, is anything from most / wide to
@@ -23,18 +23,19 @@ function odds.fit(e, y, most, wide, beyond)
       return 1
    end
    -- The mean of the density over each cell, as a kind that hardly varies has a peak narrower than one.
-   local step, sum, lost, from = (high / low) ^ (1 / CELLS), 0, low, -math.log(1 - low)
-   local above = expected.tail(e, y - from)
-   for _ = 1, low < high and CELLS or 0 do
+   local cells = math.max(1, math.min(CELLS, math.ceil(math.log(high / low) / math.log(CELL))))
+   local step, sum, lost, from = (high / low) ^ (1 / cells), 0, low, -math.log(1 - low)
+   local upper = expected.sides(e, y - from)
+   for _ = 1, low < high and cells or 0 do
       lost = lost * step
       local to = -math.log(1 - math.min(MOST_LOST, lost))
-      local beyond_to = expected.tail(e, y - to)
+      local lower = expected.sides(e, y - to)
       if to > from then
-         sum = sum + (beyond_to - above) / (to - from)
+         sum = sum + expected.between(e, lower, upper) / (to - from)
       end
-      above, from = beyond_to, to
+      upper, from = lower, to
    end
-   sum = low < high and sum / CELLS or expected.density(e, y, from)
+   sum = low < high and sum / cells or expected.density(e, y, from)
    return sum / math.max(1e-300, expected.density(e, y, 0))
 end
 

@@ -31,7 +31,7 @@ local NEAREST = ("SELECT c.node, c.class, c.key >> 30, %s FROM (SELECT c.node, c
 local BEFORE = NEAREST:format("c.key < ? AND c.key >= ?", " DESC", " DESC")
 local AFTER = NEAREST:format("c.key >= ? AND c.key < ?", "", "")
 local CHECKS_OF_RUN = CHECKS .. "c.run = ? AND " .. MEASURED
-local CLASS_CHECKS = CHECKS .. "c.key >= ? AND c.key < ? ORDER BY c.key LIMIT " .. CLASS_ROWS
+local CLASS_CHECKS = CHECKS .. "c.key >= ? AND c.key < ? AND " .. MEASURED .. " ORDER BY c.key LIMIT " .. CLASS_ROWS
 local OVERLAPPING = "SELECT r.id, r.seen FROM run r WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
 local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
 local WORD = "SELECT w.id FROM word w WHERE w.text = ?"
@@ -165,8 +165,12 @@ local function add_others(store, key, list)
    end
    for t in store:rows(DETAILS, key) do
       local others = by_node[t[1]] and job_store.detail(t[2]).others
-      if others then
-         by_node[t[1]].others = others
+      local ids = {}
+      for _, id in ipairs(type(others) == "table" and others or {}) do
+         ids[#ids + 1] = type(id) == "number" and math.tointeger(id) or nil
+      end
+      if ids[1] then
+         by_node[t[1]].others = ids
       end
    end
 end

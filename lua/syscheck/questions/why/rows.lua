@@ -16,7 +16,7 @@ end
 
 local SELECT = ("SELECT j.run, j.node, j.class, j.elapsed_s, %s FROM job_node j WHERE "):format(
    job_store.columns(JOB, "j"))
-local KEYED = ("SELECT j.run, j.node, j.class, j.elapsed_s, %s, j.key FROM job_node j WHERE "):format(
+local KEYED = ("SELECT j.run, j.node, j.class, j.elapsed_s, %s, j.key >> 30 FROM job_node j WHERE "):format(
    job_store.columns(JOB, "j"))
 -- The key's low bits are random: a share of them is a share of the nodes, and the index of
 -- runs holds the key, so rows that are not wanted are not read.
@@ -56,7 +56,7 @@ end
 
 --- Goes through rows.
 -- @param where SQL, of table j
--- @return iterator of rows, each with its key
+-- @return iterator of rows, each with stored_s, epoch seconds of its record
 function rows:each(where, ...)
    local next_of, state, control = self.store:rows(KEYED .. where, ...)
    return function()
@@ -65,7 +65,7 @@ function rows:each(where, ...)
          return nil
       end
       local row = self:of(t)
-      row.key = t[#JOB + 5]
+      row.stored_s = t[#JOB + 5]
       return row
    end
 end

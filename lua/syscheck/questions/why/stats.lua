@@ -71,44 +71,6 @@ function stats.binomial(k, n, p)
    return stats.beta(p, k, n - k + 1)
 end
 
---- P(X >= k), X ~ Poisson(mean): the regularised lower incomplete gamma P(k, mean).
-function stats.poisson(k, mean)
-   if k <= 0 then
-      return 1
-   elseif mean <= 0 then
-      return 0
-   end
-   local front = math.exp(-mean + k * math.log(mean) - ln_gamma(k))
-   if mean < k + 1 then
-      local term, sum, at = 1 / k, 1 / k, k
-      for _ = 1, STEPS do
-         at = at + 1
-         term = term * mean / at
-         sum = sum + term
-         if term < sum * CLOSE then
-            break
-         end
-      end
-      return front * sum
-   end
-   local b = mean + 1 - k
-   local c, d = 1 / TINY, 1 / b
-   local h = d
-   for i = 1, STEPS do
-      local a = -i * (i - k)
-      b = b + 2
-      d = a * d + b
-      d = 1 / (math.abs(d) < TINY and TINY or d)
-      c = b + a / c
-      c = math.abs(c) < TINY and TINY or c
-      h = h * d * c
-      if math.abs(d * c - 1) < CLOSE then
-         break
-      end
-   end
-   return 1 - front * h
-end
-
 --- P(T >= t), Student's t with df degrees of freedom (any df > 0).
 function stats.student(t, df)
    local tail = 0.5 * stats.beta(df / (df + t * t), df / 2, 0.5)
@@ -172,17 +134,6 @@ function stats.together(list, m)
    local t = sum / m
    -- 1/2 - atan(t) / pi, without losing the digits of a small one.
    return t > 0 and math.min(1, math.max(least, math.atan(1, t) / math.pi)) or math.min(1, 2 * math.max(least, 0.25))
-end
-
---- Holm's correction, in place.
--- @param list tables with `p`, sorted by it; the smallest of `m`
--- @param m how many were looked at
-function stats.holm(list, m)
-   local worst = 0
-   for i, item in ipairs(list) do
-      worst = math.max(worst, math.min(1, item.p * math.max(1, m - i + 1)))
-      item.p_corrected = worst
-   end
 end
 
 return stats

@@ -102,8 +102,10 @@ function times:of(key, near)
    if not list then
       list = self:around(t, key)
       local own, at = { key = key, seen = run.seen, begin_s = run.begin_s, elapsed_s = run.elapsed_s }, { [key] = 0 }
-      for i, one in ipairs(list) do
-         at[one.key] = (i - 1) % EACH
+      local older, newer = 0, 0
+      for _, one in ipairs(list) do
+         older, newer = older + (one.key < key and 1 or 0), newer + (one.key > key and 1 or 0)
+         at[one.key] = one.key < key and older or newer
       end
       list[#list + 1] = own
       self.kinds[run.kind] = self.kinds[run.kind] or {}

@@ -43,8 +43,9 @@ function weights.weigh(h, state, metrics)
       if e.check then
          e.strength = e.bf
       else
-         e.most = math.max(0, math.min(1, e.cost_s / e.elapsed_s))
-         e.fit = state.e and odds.fit(state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond) or 1
+         local most = e.cost_s / e.elapsed_s
+         e.most = most == most and math.max(0, math.min(1, most)) or 0
+         e.fit = odds.fit(state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
          e.shows = e.p <= EVIDENCE
          e.strength = odds.rarity(e.p)
       end
@@ -60,15 +61,16 @@ function weights.weigh(h, state, metrics)
    end
    h.best, h.rarity, h.fit, h.most = best, 1, best and best.fit or 1, best and best.most or 0
    h.checked = 1 -- what checks say of it
-   local ps = {}
+   local ps, least = {}, 1
    for _, e in ipairs(h.evidence) do
       if best and e.fit >= ALIKE * best.fit then
          ps[#ps + 1] = e.p
-         h.checked = h.checked * (e.bf or 1)
-      elseif e.check then
-         h.checked = h.checked * math.min(1, e.bf)
+         -- What one check measured is not independent: what is worse in two of its numbers is one finding.
+         h.checked = math.max(h.checked, e.bf or 1)
       end
+      least = math.min(least, e.check and e.bf or 1)
    end
+   h.checked = h.checked > 1 and h.checked or least
    h.p = #ps > 0 and stats.together(ps, math.max(#ps, metrics[h.group] or 1)) or nil
    h.rarity = h.checked * (h.p and odds.rarity(h.p) or 1)
    h.direct = weights.direct(best)

@@ -149,13 +149,14 @@ function words.sure(p)
 end
 
 -- "another job on n053 (39093 of duarte)"
-local function neighbour(h, name)
+local function neighbour(h, name, nodes)
    local jobs = {}
    for i, job in ipairs(h.jobs or {}) do
       jobs[i] = ("%d%s"):format(job.id, job.user and " of " .. printable.safe(job.user) or "")
    end
    local more = h.jobs and #h.others - #h.jobs or 0
-   return ("another job on %s%s"):format(name(h.node), jobs[1] and (" (%s%s)"):format(table.concat(jobs, ", "),
+   local of = words.subject(h, name, nodes)
+   return ("another job on %s%s"):format(of, jobs[1] and (" (%s%s)"):format(table.concat(jobs, ", "),
       more > 0 and (", %d more"):format(more) or "") or "")
 end
 
@@ -163,7 +164,7 @@ end
 function words.explanation(h, name, nodes)
    local e = words.main(h)
    if h.group == "neighbour" then
-      return ("%s%s"):format(neighbour(h, name), e and ": " .. words.evidence(e) or "; nothing shows what it took")
+      return neighbour(h, name, nodes) .. (e and ": " .. words.evidence(e) or "; nothing shows what it took")
    elseif not e then
       return ("%s: its %d runs nearest to this one were slow, too"):format(words.subject(h, name, nodes), h.runs or 0)
    end
@@ -225,8 +226,11 @@ end
 -- @param answer of why.analyse
 -- @param job { label, nodes }
 function words.conclusion(answer, job, name)
-   local first, h = words.slow(job.label, answer.slow), answer.named
-   if answer.slow.verdict == "no" or answer.slow.verdict == "unknown" then
+   local first, h, verdict = words.slow(job.label, answer.slow), answer.named, answer.slow.verdict
+   if verdict == "unknown" and h then
+      return ("%s; others were slowed by %s (%s)"):format(first, words.explanation(h, name, job.nodes),
+         causes.GROUPS[h.group])
+   elseif verdict == "no" or verdict == "unknown" then
       return first
    elseif h then
       local only = h.where == "only" and h.group == "storage"

@@ -72,7 +72,7 @@ end
 --   likelier the amounts are with more work than without (1: not known)
 function work.more(state)
    local out, sum = {}, 1
-   local longer = state.e and state.e.median_s and state.y and state.y - math.log(state.e.median_s)
+   local longer = state.e.median_s and state.y and state.y - math.log(state.e.median_s)
    for _, one in ipairs(streams(state)) do
       local bf = longer and longer > 0 and factor(one, longer) or 1
       sum = sum * bf
