@@ -133,6 +133,15 @@ TRUTH='4701 very likely n071: one package throttled 7229 s of 10943 s, its peers
 	done <<<"$TRUTH"
 	echo "$wrong of 20 wrong"
 	[ "$wrong" -eq 0 ]
+	# Whose job the neighbour is is not for another user.
+	run env ROOT="$ROOT" lua5.4 - "$SYSCHECK_STORE" <<-'LUA'
+	package.path = os.getenv("ROOT") .. "/lua/?.lua;" .. package.path
+	local jobid = require("syscheck.questions.jobid")
+	local db = assert(require("syscheck.store.store").open(arg[1], {}))
+	local answer = require("syscheck.questions.why.answer").of(db, jobid.runs(db, { kind = "job", id = 4704 }), true)
+	print(require("syscheck.questions.why.show").conclusion(answer))
+	LUA
+	[[ $output == *"very likely another job on n053: memory traffic "* && $output != *39093* && $output != *duarte* ]]
 	# Two causes at once: the lesser one is told, too; and how much the counter of others is worth.
 	run syscheck why 4712
 	[[ $output == *"n075: disk time per operation 13.1 ms, its peers 3.82 ms: it may have cost some of it, too"* ]]

@@ -188,8 +188,23 @@ function data.found(store, run, most)
    return table.move(out, 1, math.min(most, #out), 1, {})
 end
 
+-- What the other nodes of runs went through, of those that had few.
+local function add_peers(reader, node, list)
+   local keys = {}
+   for _, one in ipairs(list) do
+      keys[#keys + 1] = one.seen > 1 and one.seen <= OTHER_ROWS_OF_ONE and one.key or nil
+   end
+   local of = reader:of_runs(keys)
+   for _, one in ipairs(list) do
+      for _, row in ipairs(of[one.key] or {}) do
+         one.peers = one.peers or {}
+         table.insert(one.peers, row.node ~= node and row or nil)
+      end
+   end
+end
+
 --- Other runs of a node around a job.
--- @return list of { row, days (from the job's begin), e, y }
+-- @return list of { row, peers = rows of the run's other nodes or nil, days (from the job's begin), e, y, key }
 function data.history(reader, known, node, run)
    local at, out = math.floor(run.begin_s), {}
    for _, row in ipairs(reader:around(node, schema.key(at), schema.key(at - HISTORY_DAYS * DAY),
@@ -197,9 +212,10 @@ function data.history(reader, known, node, run)
       local other = row.run ~= run.key and known:of(row.run, true)
       if other and other.e and other.y then
          out[#out + 1] = { row = row, days = (other.begin_s - run.begin_s) / DAY, e = other.e, y = other.y,
-            key = row.run }
+            key = row.run, seen = other.seen }
       end
    end
+   add_peers(reader, node, out)
    return out
 end
 

@@ -3,6 +3,7 @@
 -- docs/decisions.md (Why) has the statistics and the reasons.
 local causes = require("syscheck.questions.why.causes")
 local odds = require("syscheck.questions.why.odds")
+local statistics = require("syscheck.lib.statistics")
 local stats = require("syscheck.questions.why.stats")
 
 local weights = {}
@@ -153,9 +154,14 @@ function weights.carry_harm(list, explained)
 end
 
 --- Most a row may have lost to the condition of an explanation, as a share of its time; nil: the row does not know.
-function weights.share_of(h, row)
-   local e = h.best
-   return not e.check and causes.share(e.item, row, e.usual) or nil
+-- @param peers rows of the run's other nodes, or nil: what they have, too, is what that run does
+function weights.share_of(h, row, peers)
+   local e, values = h.best, {}
+   for _, peer in ipairs(not e.check and peers or {}) do
+      values[#values + 1] = causes.scaled(e.item, peer[e.item.name], peer)
+   end
+   local usual = values[1] and math.max(e.usual, statistics.median(values)) or e.usual
+   return not e.check and causes.share(e.item, row, usual) or nil
 end
 
 --- Did other runs under the same condition lose time?
@@ -184,7 +190,7 @@ end
 -- @param slow what speaks for that the node was slow then
 function weights.add_harm(h, state, slow)
    weights.add_runs(h, state, state.history(h.node), function(one)
-      return weights.share_of(h, one.row) or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
+      return weights.share_of(h, one.row, one.peers) or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
    end, math.max(h.rarity ^ 2, slow))
 end
 
