@@ -184,12 +184,18 @@ until_traced() {
 	local name=$'a"b\\c) \x1b[1m' cpu
 	cpu=$(allowed_cpu)
 	cp "$(command -v bash)" "$BATS_TEST_TMPDIR/$name"
-	taskset -c "$cpu" timeout 10 "$BATS_TEST_TMPDIR/$name" -c 'while :; do :; done' 3>&- &
-	local busy=$!
+	taskset -c "$cpu" timeout 60 "$BATS_TEST_TMPDIR/$name" -c 'while :; do :; done' 3>&- &
+	local busy=$! complete=false
 	sleep 0.2
-	# shellcheck disable=SC2016 # the inner shell's
-	run --separate-stderr bash -c 'echo $$ >"$1"; exec "$2" --seconds 1 --attribute' - "$BATS_TEST_TMPDIR/pid" "$NOISE"
+	# Beside others what ran may not be read again before the end of the time box.
+	for _ in 1 2 3 4 5; do
+		# shellcheck disable=SC2016 # the inner shell's
+		run --separate-stderr bash -c 'echo $$ >"$1"; exec "$2" --seconds 1 --attribute' - "$BATS_TEST_TMPDIR/pid" "$NOISE"
+		complete=$(get r.activity_complete) || complete=false
+		[ "$complete" = false ] || break
+	done
 	kill "$busy"
+	[ "$complete" = true ] || skip "others use this machine: no time to read what ran, in each of 5 tries: $output$stderr"
 	measured
 	[[ $output != *$'\x1b'* ]]
 	[ "$(get '#r.processes <= 10 and #r.interrupts <= 10 and r.activity_s <= r.seconds')" = true ]
