@@ -131,9 +131,7 @@ no_node_is_drained() {
 		skip "others use this machine: the node is busy, not rated, and nothing is drained"
 	fi
 	eventually 30 node_is n2 'drain*'
-	# slurmctld is on the same CPUs: who used them meanwhile may be said after it.
-	# And where the box had no time for a whole call, it is what the node did at most.
-	[[ "$(reason n2)" =~ ^syscheck:\ dgemm\ (at\ most\ )?[0-9.]+\ \<\ [0-9.]+\ GFLOP/s\ \(policy\)(\;\ others\ used\ .*)?$ ]] || { reason n2; return 1; }
+	is_for_dgemm "$(reason n2)"
 	# It asked for n2 alone, so it waits there; not held.
 	eventually 20 job_is "$job" PENDING
 	[[ "$(scontrol show job "$job")" != *JobHeldAdmin* ]]
