@@ -605,6 +605,10 @@ left_no_time() {
 	[[ $stderr == *"set-up left hardly any of the time box" || $stderr == *"nothing was measured within the time box" ]]
 }
 
+could_not() {
+	[ "$status" -eq 2 ]
+}
+
 # Who was stopped for most of it, in each try, says what it did at most, as above.
 not_stopped() {
 	[ "$status" -ne 0 ] || [ "$(get 'r.unfinished ~= nil and r.lost_pct > 50')" != true ] ||
@@ -612,7 +616,7 @@ not_stopped() {
 }
 
 @test "stream: what set-up leaves hardly any time for is not measured; stopped for most of it, at most what it did" {
-	local cpu free try
+	local cpu free
 	cpu=$(allowed_cpu)
 	finished "$K/stream" --max-memory 50 --cpus "$cpu" --seconds
 	free=$(get r.triad_gbs)
@@ -625,11 +629,7 @@ not_stopped() {
 	[ "$(get 'r.lost_pct > 50 and r.worked_s > 0.9')" = true ] || { echo "$output"; return 1; }
 	delayed worked 'for (const double until = used() + 0.95; used() < until;);'
 	# Where others take half of the CPU it is stopped, too.
-	for try in 1 2 3 4 5; do
-		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/stream" --seconds 1 --max-memory 50 --cpus "$cpu"
-		[ "$status" -ne 2 ] || break
-	done
-	not_stopped
+	run_until could_not env LD_PRELOAD="$SHIM" "$K/stream" --seconds 1 --max-memory 50 --cpus "$cpu" || not_stopped
 	quiet_failure stream
 	left_no_time
 }
@@ -643,7 +643,7 @@ late_blas() {
 }
 
 @test "dgemm: what set-up leaves hardly any time for is not measured; stopped for most of it, at most what it did" {
-	local cpu free try
+	local cpu free
 	cpu=$(allowed_cpu)
 	finished "$K/dgemm" --cpus "$cpu" --seconds
 	free=$(get r.gflops)
@@ -658,11 +658,7 @@ late_blas() {
 				clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 			while (t.tv_sec + t.tv_nsec * 1e-9 < 0.9);'
 	# Where others take half of the CPU it is stopped, too.
-	for try in 1 2 3 4 5; do
-		run --separate-stderr env LD_PRELOAD="$SHIM" "$K/dgemm" --seconds 1 --cpus "$cpu"
-		[ "$status" -ne 2 ] || break
-	done
-	not_stopped
+	run_until could_not env LD_PRELOAD="$SHIM" "$K/dgemm" --seconds 1 --cpus "$cpu" || not_stopped
 	quiet_failure dgemm
 	left_no_time
 }
@@ -696,6 +692,10 @@ late_blas() {
 	[[ "$(get 'r.error')" =~ ^cpu\ $other:\ C\[5\]\[7\]\ is\  ]] || { get r.error; return 1; }
 }
 
+had_its_core() {
+	[ "$(get 'r.lost_core_pct >= 10')" != true ]
+}
+
 @test "dgemm: a call that does not end in the time box is at most what was begun; what was wrong before is wrong" {
 	# One call at full size takes for ever.
 	gemm_shim endless 'if (!probe && call == atoi(getenv("ENDLESS")))
@@ -704,7 +704,7 @@ late_blas() {
 		right();
 		if (!probe && getenv("WRONG_CALL") && call == atoi(getenv("WRONG_CALL")))
 			flip(&c[5 * ldc + 7]);'
-	local cpu most lost try
+	local cpu most lost=no
 	cpu=$(allowed_cpu)
 	run --separate-stderr env LD_PRELOAD="$SHIM" ENDLESS=1 "$K/dgemm" --seconds 1 --cpus "$cpu"
 	[ "$status" -eq 0 ] || { echo "status $status: $stderr"; return 1; }
@@ -712,15 +712,11 @@ late_blas() {
 	[ "$(get 'r.seconds > 1 and r.seconds < 1.5')" = true ]
 	most=$(get r.gflops)
 	# Others may have this core for more of that time.
-	for try in 1 2 3 4 5; do
-		run --separate-stderr "$K/dgemm" --seconds 1 --cpus "$cpu"
-		[ "$(get 'r.lost_core_pct >= 10')" = true ] || break
-	done
-	lost=$(get 'r.lost_core_pct >= 10')
-	[ "$lost" = true ] || [ "$(get "r.unfinished == nil and r.gflops > $most")" = true ]
+	run_until had_its_core "$K/dgemm" --seconds 1 --cpus "$cpu" || lost=yes
+	[ "$lost" = yes ] || [ "$(get "r.unfinished == nil and r.gflops > $most")" = true ]
 	run --separate-stderr env LD_PRELOAD="$SHIM" ENDLESS=2 WRONG_CALL=1 WRONG_BIT=52 "$K/dgemm" --seconds 1 --cpus "$cpu"
 	[ "$status" -eq 1 ] || { echo "status $status: $stderr"; return 1; }
 	# On a slow machine the box ends before a second call is begun.
 	[ "$(get 'r.verified == false and (r.calls == 1 or #r.unfinished > 0)')" = true ]
-	[ "$lost" != true ] || skip "others have this core, in each of $try tries: what it does alone is not known; the rest is shown"
+	[ "$lost" = no ] || skip "others have this core, in each try: what it does alone is not known; the rest is shown"
 }

@@ -23,12 +23,25 @@ quiet_failure() {
 	[[ $stderr == "$1: "* ]] || { echo "stderr: $stderr"; return 1; }
 }
 
-# run_in_time COMMAND...: as run --separate-stderr; again where others left set-up hardly any of the time box
-run_in_time() {
+# run_until TEST COMMAND...: as run --separate-stderr, up to five times, until TEST (a function) holds; fails where it
+# never does
+run_until() {
+	local holds=$1
+	shift
 	for _ in {1..5}; do
 		run --separate-stderr "$@"
-		[[ $status -eq 2 && $stderr == *"set-up left hardly any of the time box" ]] || return 0
+		! "$holds" || return 0
 	done
+	return 1
+}
+
+had_time() {
+	[[ $status -ne 2 || $stderr != *"set-up left hardly any of the time box" ]]
+}
+
+# run_in_time COMMAND...: as run --separate-stderr; again where others left set-up hardly any of the time box
+run_in_time() {
+	run_until had_time "$@" || true
 }
 
 # allowed_cpu [N]: the N-th (default: the first) CPU that this shell may use

@@ -65,12 +65,12 @@ def processes(group):
 
 
 def stat(pid):
-    """State and parent of a process: ("Z", "0") of one that is gone."""
+    """Fields of /proc/PID/stat from the third on: state, parent, ...; ["Z", "0"] of one that is gone."""
     try:
         with open("/proc/%d/stat" % pid) as file:
-            return file.read().rsplit(")", 1)[1].split()[:2]
+            return file.read().rsplit(")", 1)[1].split()
     except (OSError, IndexError):
-        return "Z", "0"
+        return ["Z", "0"]
 
 
 def parent(pid):
@@ -160,7 +160,7 @@ class Cluster:
         with open("%s/log/%s.out" % (self.dir, name), "a") as log:
             child = subprocess.Popen(argv, env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                      preexec_fn=enter)
-        start = open("/proc/%d/stat" % child.pid).read().rsplit(")", 1)[1].split()[19]
+        start = stat(child.pid)[19]
         with open(self.dir + "/pids", "a") as file:
             file.write("%s %d %s\n" % (name, child.pid, start))
         return child

@@ -11,7 +11,11 @@ local function shell()
    local dir = uv.fs_mkdtemp("/tmp/syscheck-test.XXXXXX")
    uv.fs_chmod(dir, 493) -- 0755
    uv.fs_copyfile("/bin/sh", dir .. "/slurmd")
-   return dir, "none-" .. dir:match("[^.]+$"), function()
+   -- @param ends of what start() started of it
+   return dir, "none-" .. dir:match("[^.]+$"), function(ends)
+      for _, finish in ipairs(ends) do
+         finish()
+      end
       uv.fs_unlink(dir .. "/slurmd")
       uv.fs_rmdir(dir)
    end
@@ -47,10 +51,7 @@ function TestSlurmd:test_of_two_clusters()
    local of_two = slurmd(name, "threads")
    ends[3] = start(dir .. "/slurmd", args)
    local not_told_apart = slurmd(name, "threads")
-   for _, finish in ipairs(ends) do
-      finish()
-   end
-   remove()
+   remove(ends)
    lu.assertNotNil(one)
    lu.assertEquals(of_two, one)
    lu.assertNil(not_told_apart)
@@ -65,10 +66,7 @@ function TestSlurmd:test_a_users_process_is_none()
    local before = slurmd(name, "threads")
    ends[2] = start(dir .. "/slurmd", args, { uid = 65534, gid = 65534 })
    local beside = slurmd(name, "threads")
-   for _, finish in ipairs(ends) do
-      finish()
-   end
-   remove()
+   remove(ends)
    lu.assertNotNil(before)
    lu.assertEquals(beside, before)
 end
