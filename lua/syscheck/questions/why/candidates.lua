@@ -1,6 +1,7 @@
 --- Explanations beside those of one node's numbers: a node whose jobs were slow, several nodes, all, another job,
 -- more work, chance. Pure.
 local causes = require("syscheck.questions.why.causes")
+local checks = require("syscheck.questions.why.checks")
 local odds = require("syscheck.questions.why.odds")
 local stats = require("syscheck.questions.why.stats")
 local weights = require("syscheck.questions.why.weights")
@@ -18,7 +19,7 @@ local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks abou
 local NODE = 0.0003 -- a node is slow by something that is not recorded
 local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6, says = 1000 }
 local NEIGHBOUR, UNSEEN = 0.6, 0.03 -- of a shared node's trouble, so much is another job's; and what nothing counts
-local SHARED = { daemon = true, storage = true, memory = true, shortage = true, clock = true }
+local SHARED = { unrecorded = true, daemon = true, storage = true, memory = true, shortage = true, clock = true }
 local SEVERAL_P = 0.05
 local ALIKE = 0.5 -- share of a condition from which another node has the same
 local ALONE = 0.2 -- of what speaks for one of several that have the same, what speaks for it alone
@@ -30,7 +31,15 @@ local ACQUITS = 0.5 -- a condition that all would have had, and had not
 function candidates.nodes(state)
    local list = weights.grouped(state.nodes)
    for _, h in ipairs(list) do
-      h.prior = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows)
+      h.prior, h.e = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows), state.e_of[h.node]
+      h.of = #state.rows
+      for _, e in ipairs(h.e and h.evidence or {}) do
+         if e.check then
+            checks.fit(e, function(_, lost)
+               return odds.fit(h.e, state.y, lost, e.item.range.wide, e.item.range.beyond)
+            end)
+         end
+      end
       weights.weigh(h, state, state.metrics)
    end
    return list
@@ -48,14 +57,15 @@ function candidates.unrecorded(state, node)
    local runs = 0
    for i, one in ipairs(list) do
       log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * odds.fit_of_many(one.e, one.y, SLOW_NODE.most,
-         SLOW_NODE.wide, 1))
+         SLOW_NODE.wide, 1, odds.own_of(one.seen)))
       if log > best then
          best, runs = log, i
       end
    end
    local harm = math.min(SLOW_NODE.says, math.exp(best) / math.max(1, #list))
-   local fit = odds.fit(state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
-   return { where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
+   local e = state.e_of[node]
+   local fit = odds.fit(e or state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
+   return { e = e, where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
       prior = NODE, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most, weight = NODE * fit * harm }
 end
 
@@ -91,7 +101,7 @@ end
 function candidates.parts(state, list)
    local by, out = {}, {}
    for _, e in ipairs(state.parts) do
-      e.fit = odds.fit(state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
+      e.fit = odds.fit(state.e_of[e.nodes[1]] or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
       e.shows, e.strength, e.cost_s = e.p <= SEVERAL_P, odds.rarity(e.p), e.most * e.elapsed_s
       e.name, e.label, e.unit = e.item.name, e.item.label, e.item.unit
       local h = by[e.item.group]
@@ -102,6 +112,7 @@ function candidates.parts(state, list)
    for group, h in pairs(by) do
       local e = h.best
       h.nodes, h.p, h.rarity, h.fit, h.most = e.nodes, e.p, odds.rarity(e.p), e.fit, e.most
+      h.e = state.e_of[h.nodes[1]]
       h.leaf, h.of = leaf_of(state, e.nodes)
       h.direct = weights.direct(e)
       h.prior = SEVERAL * math.min(NODES_MOST, (PRIOR[group] or ALL) * #state.rows)
@@ -149,10 +160,11 @@ function candidates.several(state, list, done)
    end
    for group, members in pairs(groups) do
       if #members >= 2 then
-         local nodes, first = {}, members[1]
+         local nodes, first, most = {}, members[1], 0
          for i, h in ipairs(members) do
             nodes[i] = h.node
             first = h.fit > first.fit and h or first
+            most = math.max(most, h.fit * (h.harm or 1))
          end
          add_alike(state, nodes, first)
          local leaf, of = leaf_of(state, nodes)
@@ -169,6 +181,8 @@ function candidates.several(state, list, done)
          for _, h in ipairs(members) do
             weight, h.weight = weight + share * h.weight, (1 - share) * h.weight
          end
+         -- All of them are one explanation, however sure each is.
+         weight = math.min(weight, most)
          out[#out + 1] = { where = "several", nodes = nodes, leaf = leaf, of = of, group = group,
             evidence = first.evidence, best = first.best, most = first.most, fit = first.fit, p = p,
             rarity = odds.rarity(p), prior = SEVERAL, harm = first.harm, weight = weight }

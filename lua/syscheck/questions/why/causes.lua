@@ -33,8 +33,12 @@ local OVER = {
 --- How far below and above what a condition may cost at most a loss lies: `most / wide` to `most * beyond`.
 local RANGE = {
    unit = { wide = 20, beyond = 1.2 }, sum = { wide = 200, beyond = 1 }, mean = { wide = 200, beyond = 1 },
-   count = { wide = 300, beyond = 1 }, share = { wide = 300, beyond = 1 }, value = { wide = 10, beyond = 1.5 },
+   count = { wide = 300, beyond = 1 }, counted_in_part = { wide = 300, beyond = 10 }, share = { wide = 300, beyond = 1 }, value = { wide = 10, beyond = 1.5 },
 }
+
+-- Of these a node counts some: its link's other end counts its own, and a storm of corrected errors is silenced, or
+-- logged by the firmware now and then.
+local IN_PART = { link_errors = true, memory_corrected = true, machine_checks = true }
 
 -- Scales on which values are compared: higher is worse, a difference is a ratio.
 --   value(item, v, row) -> scaled, or nil
@@ -135,7 +139,7 @@ local function items(list, source, kind_of)
    for _, field in ipairs(list) do
       local kind = kind_of(field)
       local over = kind == "time" and (OVER[field.name] or "unit") or nil
-      local range = RANGE[over or kind] or RANGE.value
+      local range = RANGE[IN_PART[field.name] and "counted_in_part" or over or kind] or RANGE.value
       -- Who waits for a core finds it cold after each turn of the other.
       range = field.name == "sched_wait_worst_ms" and { wide = range.wide, beyond = 2 } or range
       out[#out + 1] = field.cause and { name = field.name, group = field.cause, kind = kind, scale = SCALES[kind],

@@ -101,6 +101,21 @@ local function fits_of(state, item, usual, i, lost)
    return state.fits[key]
 end
 
+--- How well what a check shows explains a run's time, over how bad the node may have been.
+-- @param e evidence of a check: fit, most and times are filled in
+-- @param fit function(level's number, share of the time that it costs) -> of odds.fit
+function checks.fit(e, fit)
+   local sum, fits, best = 0, 0, nil
+   for i, level in ipairs(e.levels) do
+      local one = fit(i, level.lost)
+      sum, fits = sum + level.bf, fits + level.bf * one
+      if not best or level.bf * one > best then
+         best, e.most, e.times = level.bf * one, level.lost, math.exp(LEVELS[i])
+      end
+   end
+   e.fit = fits / sum
+end
+
 local function nearest(list)
    return list[#list] and { value = list[#list].value, days = list[#list].days }
 end
@@ -123,21 +138,20 @@ function checks.of(state, item)
       end
       if sides.before[1] or sides.after[1] then
          state.looked = state.looked + #sides.before + #sides.after
-         local sum, fits, best = 0, 0, nil
+         local e = { where = #state.rows > 1 and "node" or "only", node = row.node, item = item, check = true,
+            levels = {}, before = nearest(sides.before), after = nearest(sides.after),
+            class = item.scale.back(usual, row.cores or 1) }
+         local sum = 0
          for i, level in ipairs(LEVELS) do
-            local lost = math.min(0.95, item.scale.lost(usual, level))
-            local bf = factor(sides.before, sides.after, level, sd)
-            local fit = fits_of(state, item, usual, i, lost)
-            sum, fits = sum + bf, fits + bf * fit
-            if not best or bf * fit > best.worth then
-               best = { worth = bf * fit, most = lost, level = level }
-            end
+            e.levels[i] = { bf = factor(sides.before, sides.after, level, sd),
+               lost = math.min(0.95, item.scale.lost(usual, level)) }
+            sum = sum + e.levels[i].bf
          end
-         local bf = sum / #LEVELS
-         state.nodes[#state.nodes + 1] = { where = #state.rows > 1 and "node" or "only", node = row.node, item = item,
-            check = true, bf = math.max(ACQUITS, bf), fit = fits / sum, shows = bf >= SHOWS,
-            most = best.most, before = nearest(sides.before), after = nearest(sides.after),
-            class = item.scale.back(usual, row.cores or 1), times = math.exp(best.level) }
+         checks.fit(e, function(i, lost)
+            return fits_of(state, item, usual, i, lost)
+         end)
+         e.bf, e.shows = math.max(ACQUITS, sum / #LEVELS), sum / #LEVELS >= SHOWS
+         state.nodes[#state.nodes + 1] = e
       end
    end
 end

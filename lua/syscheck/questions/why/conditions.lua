@@ -17,6 +17,8 @@ local PART = 0.25 -- of a job's nodes
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
 local SUMS = { time = true, count = true, traffic = true }
 local ALL_BUT = 4 -- all nodes are under a condition where not a quarter of them is without
+local FEW_NODES = 2 -- of these one may be half of its like runs' rows
+local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
 -- Scaled values of a metric in a run: list of { x, node, row }, and sorted numbers.
@@ -121,16 +123,67 @@ local function background(state, item, own, own_sorted)
    end
    -- Of large like runs a share of the nodes is read: their worst is not the worst of all.
    local sampled = like_rows > 0 and math.max(1, #own * #tops / like_rows) or 1
-   return { pool = reference.of(pool), sampled = sampled, usual = usual, medians = medians,
+   return { pool = reference.of(pool), sampled = sampled, usual = usual, medians = medians, levels = levels,
       tops = #own > 1 and #tops >= MIN_RUNS and reference.of(tops) or nil }
+end
+
+-- The level in like runs without a node's own, which may be all that they are: of jobs of few nodes.
+local function usual_without(back, node, nodes)
+   if nodes > FEW_NODES then
+      return back.usual
+   end
+   local values = {}
+   for _, one in ipairs(back.levels) do
+      values[#values + 1] = one.node ~= node and one.x or nil
+   end
+   return #values >= MIN_RUNS and statistics.median(values) or back.usual
+end
+
+-- What nodes are set to (rates) is their class's to say: where half of a job's nodes have less, or this node is in most
+-- like runs, its peers and those say nothing. One value of each node.
+-- @return function(class) -> { pool = reference, usual }, or nil
+local function by_class(state, item)
+   local of, seen = {}, {}
+   for _, runs in ipairs({ { state.rows }, state.like, state.others }) do
+      for _, list in ipairs(runs) do
+         for _, row in ipairs(list) do
+            local x = causes.scaled(item, row[item.name], row)
+            local class = row.class or 0
+            if x and not seen[row.node] then
+               seen[row.node] = true
+               of[class] = of[class] or {}
+               table.insert(of[class], { x = x, node = row.node })
+            end
+         end
+      end
+   end
+   local known = {}
+   return function(class)
+      class = class or 0
+      local list = of[class]
+      if #list <= CLASS_NODES then
+         return nil
+      end
+      if not known[class] then
+         local usual = statistics.median_sorted(reference.numbers(list))
+         for _, one in ipairs(list) do
+            one.x = one.x - usual
+         end
+         known[class] = { pool = reference.of(list), usual = usual }
+      end
+      return known[class]
+   end
 end
 
 local function add_nodes(state, item, own, own_sorted, back)
    local at = places(own_sorted)
+   local class_of = item.kind == "rate" and by_class(state, item)
    for _, one in ipairs(own) do
       -- Out of line is what exceeds both its peers and what this job is used to.
       local peers = #own > 1 and statistics.median_without(own_sorted, at[one.x]) or -math.huge
-      one.usual = math.max(peers, back.usual or -math.huge)
+      one.usual = math.max(peers, usual_without(back, one.node, #own) or -math.huge)
+      one.of = one.x <= one.usual and class_of and class_of(one.row.class) or nil
+      one.usual = one.of and one.of.usual or one.usual
       one.over = one.x - one.usual
    end
    table.sort(own, function(a, b)
@@ -153,11 +206,11 @@ local function add_nodes(state, item, own, own_sorted, back)
       end
       local prior, value = item.scale.prior, one.row[item.name]
       -- Anybody's nodes: any of this job's n could have been the one.
-      local p, n = reference.p(one.over, back.pool, one.node, prior)
+      local p, n = reference.p(one.over, (one.of or back).pool, one.node, prior)
       p = #own * (sum and math.max(p, p_of_events(sum, item, one.row)) or p)
       -- Like runs: the worst node of this against the worst node of each.
       local p_like, runs
-      if back.tops then
+      if back.tops and not one.of then
          p_like, runs = reference.p(one.over, back.tops, one.node, prior)
          p_like = math.min(1, p_like * back.sampled)
          p_like = runs >= MIN_RUNS and p_like or nil

@@ -21,7 +21,7 @@ why.PERHAPS = 0.25 -- and perhaps slow
 why.NAMED = 0.5 -- probability from which an explanation is named
 why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure for conditions
 
-local CLOSE_LOOKS = 6 -- explanations whose history is read
+local CLOSE_LOOKS = 8 -- explanations whose history is read
 local HARMED = 3 -- a job that was not slow is told of what cost others time, too
 local KEEP = 10 -- explanations in an answer
 
@@ -29,8 +29,8 @@ local KEEP = 10 -- explanations in an answer
 -- @param elapsed seconds, or nil
 -- @param e from expected.of, or nil
 -- @param count like runs there are
--- @return { count, wanted, median_s, low, high, ratio, p, verdict, lost_s, seen_from (a ratio that would be called
---   slow), slope, modes, usual (true: one of two usual times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
+-- @return { count, wanted, without (a node that none of these was on, or nil), others (how many were), median_s, low,
+--   high, ratio, p, verdict, lost_s, seen_from (a ratio that would be called slow), slope, modes, usual (true: one of two usual times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
 function why.slow(elapsed, e, count)
    local out = { count = count, wanted = why.MIN_LIKE, verdict = "unknown" }
    if not e then
@@ -73,7 +73,7 @@ local function key_of(h)
 end
 
 -- Which explanation is named: where the shares of one node add up first, then what of it.
-local function choose(out)
+local function choose(out, state)
    local of = {}
    for _, h in ipairs(out.explanations) do
       local key = key_of(h)
@@ -87,8 +87,14 @@ local function choose(out)
          best = one
       end
    end
+   local slow = out.slow
+   if best and best.first.e then
+      slow = why.slow(state.elapsed, best.first.e, best.first.e.count)
+      slow.without, slow.others = best.first.node or best.first.nodes[1], out.slow.count - slow.count
+   end
    if best and best.share >= why.NAMED and best.first.where ~= "nobody"
-      and (not out.slow.ratio or out.slow.ratio >= why.SLOW or (best.first.harm or 1) >= HARMED) then
+      and (not slow.ratio or slow.ratio >= why.SLOW or (best.first.harm or 1) >= HARMED) then
+      out.slow = slow
       -- That others were slow by it says more of this one than its own time does.
       out.slow.verdict = out.slow.verdict == "no" and "perhaps" or out.slow.verdict
       best.first.named, best.first.together = true, odds.sure(best.share)
@@ -104,7 +110,7 @@ local function state_of(input)
    local state = { rows = input.rows, like = {}, others = {}, checks = input.checks or {}, nodes = {}, jobs = {},
       parts = {}, metrics = {}, job_metrics = {}, looked = 0, begin_s = input.begin_s or 0, elapsed = input.elapsed_s,
       e = input.e, y = input.elapsed_s and math.log(input.elapsed_s), history = input.history,
-      meanwhile = input.meanwhile, leaf = input.leaf }
+      meanwhile = input.meanwhile, leaf = input.leaf, without = input.without, e_of = {} }
    if not state.y then
       state.e = nil
    end
@@ -122,10 +128,37 @@ local function state_of(input)
    return state
 end
 
+-- Each node's own explanations, the likeliest first. @return list, of weights.explained
+local function weighed(state)
+   local list = candidates.nodes(state)
+   local explained = weights.explained(list)
+   weights.carry(list, explained)
+   by_weight(list)
+   return list, explained
+end
+
+-- Where a node was in many of the like runs it may have slowed them, too: then those without it are what its job should
+-- have taken. @return whether there is such a node
+local function own_times(state, list)
+   local nodes, any = {}, false
+   for i = 1, math.min(CLOSE_LOOKS, #list) do
+      nodes[list[i].node] = true
+   end
+   for _, row in ipairs(#state.rows <= CLOSE_LOOKS and state.rows or {}) do
+      nodes[row.node] = true
+   end
+   for node in pairs(state.e ~= expected.NONE and state.without and nodes or {}) do
+      state.e_of[node] = state.without(node)
+      any = any or state.e_of[node] ~= nil
+   end
+   return any
+end
+
 --- @param input { rows; begin_s; elapsed_s; e = of expected.of or nil; count = like runs; like = list of { rows (with
 --   begin_s), elapsed_s }; others = list of { rows }: runs of anybody on nodes of the same class; checks = { [class] =
 --   { [name] = list of { node, value } } }; history = function(node) -> its other runs, list of { row, days, e, y };
---   meanwhile = function() -> other runs of that time, list of { e, y }; leaf = function(node) -> its leaf switch or
+--   meanwhile = function() -> other runs of that time, list of { e, y }; without = function(node) -> of expected.of by
+--   like runs that were not on it, or nil: they make no difference; leaf = function(node) -> its leaf switch or
 --   nil }
 -- @return { elapsed_s; slow = see why.slow; explanations = list, the likeliest first, of { where = "node", "only" (it
 --   has no peers), "several", "all" or "nobody"; node, nodes, group, probability, rarity, fit, harm, runs (others
@@ -140,10 +173,10 @@ function why.analyse(input)
    end
    local out = { slow = why.slow(state.elapsed, input.e, input.count or #(input.like or {})), elapsed_s = state.elapsed,
       looked = state.looked }
-   local list = candidates.nodes(state)
-   local explained = weights.explained(list)
-   weights.carry(list, explained)
-   by_weight(list)
+   local list, explained = weighed(state)
+   if own_times(state, list) then
+      list, explained = weighed(state)
+   end
    local looked = {}
    local function look_at(node)
       if not looked[node] then
@@ -185,7 +218,7 @@ function why.analyse(input)
    end
    by_weight(list)
    out.explanations = table.move(list, 1, math.min(#list, input.keep or KEEP), 1, {})
-   out.named = choose(out)
+   out.named = choose(out, state)
    local like, other, done = flat(state.like), flat(state.others), {}
    for _, h in ipairs(out.explanations) do
       for _, e in ipairs(done[h.evidence] and {} or h.evidence) do

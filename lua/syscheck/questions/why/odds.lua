@@ -50,10 +50,18 @@ function odds.own_fit(e, y)
    return odds.fit(e, y, odds.OWN_MOST, odds.OWN_WIDE, 1)
 end
 
---- The same of one of several runs: it may be slow for a reason of its own, so that none speaks for more than 1 / OWN.
-function odds.fit_of_many(e, y, most, wide, beyond)
-   return odds.fit(e, y, most, wide, beyond)
-      / (1 - odds.OWN + odds.OWN * odds.own_fit(e, y))
+-- How often another node of a run slows it, and what all of them together count for at most.
+local ITS_NODES, MOST_OWN = 0.001, 0.5
+
+--- How often a run of so many nodes is slow for reasons that are not one certain node's.
+function odds.own_of(nodes)
+   return math.min(MOST_OWN, odds.OWN + ITS_NODES * (math.max(1, nodes or 1) - 1))
+end
+
+--- The same of one of several runs: it may be slow for a reason of its own, so that none speaks for more than 1 / own.
+-- @param own of odds.own_of
+function odds.fit_of_many(e, y, most, wide, beyond, own)
+   return odds.fit(e, y, most, wide, beyond) / (1 - own + own * odds.own_fit(e, y))
 end
 
 local OWN_LEAST, OWN_TURNS = 0.003, 30
@@ -75,7 +83,7 @@ end
 
 --- The same as odds.fit_of_many, by how much of it was felt: what a condition costs is alike in the runs of a node, and
 -- not known before.
--- @param own of odds.own_of_level; nil: odds.OWN
+-- @param own of odds.own_of_level or odds.own_of; nil: odds.OWN
 -- @return list of odds.LEVELS fits, of the most that it may have cost first
 function odds.levels(e, y, most, wide, beyond, own)
    local each, out, best = (wide * beyond) ^ (1 / odds.LEVELS), {}, odds.own_fit(e, y)

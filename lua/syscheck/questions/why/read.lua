@@ -15,6 +15,7 @@ local CHECK_NODES = 128 -- a larger job: only the checks that it began with
 local CHECK_DAYS, CHECKS_LOOKED, CHECKS_EACH = 15, 200, 6 -- of a node, before and after
 local CLASS_WINDOWS, CLASS_ROWS, CLASS_DAYS = 12, 120, 30
 local HISTORY_DAYS, HISTORY_EACH = 15, 14 -- other runs of a node, before and after
+local NODE_RUNS = 150 -- runs of a node, before and after, that are known to be on it
 local MEANWHILE_SPAN, MEANWHILE = 400, 24 -- runs stored next to this one, and how many that overlap it are looked at
 local MEANWHILE_LIKE = 10 -- like runs of each, to know what is usual for it
 local DAY = 86400
@@ -205,13 +206,15 @@ end
 
 --- Other runs of a node around a job.
 -- @return list of { row, peers = rows of the run's other nodes or nil, days (from the job's begin), e, y, key }
-function data.history(reader, known, node, run)
+-- @param on set of the node's runs
+function data.history(reader, known, node, run, on)
    local at, out = math.floor(run.begin_s), {}
    for _, row in ipairs(reader:around(node, schema.key(at), schema.key(at - HISTORY_DAYS * DAY),
       schema.key(at + HISTORY_DAYS * DAY), HISTORY_EACH)) do
       local other = row.run ~= run.key and known:of(row.run, true)
-      if other and other.e and other.y then
-         out[#out + 1] = { row = row, days = (other.begin_s - run.begin_s) / DAY, e = other.e, y = other.y,
+      local e = other and other.e and times.without(other, on)
+      if e and other.y then
+         out[#out + 1] = { row = row, days = (other.begin_s - run.begin_s) / DAY, e = e, y = other.y,
             key = row.run, seen = other.seen }
       end
    end
@@ -294,13 +297,20 @@ function data.read(store, run)
       end
       return node and names[node]
    end
+   local on = once(function(node)
+      return reader:runs_around(node, schema.key(math.floor(span.begin_s)), NODE_RUNS)
+   end)
    return { rows = list, begin_s = span.begin_s, elapsed_s = time.elapsed_s,
       e = time.e, count = #time.like, like = like,
       others = other_runs(store, reader, run.key, classes, not_these),
       checks = class_checks(store, span.end_s, classes),
       history = once(function(node)
-         return data.history(reader, known, node, span)
+         return data.history(reader, known, node, span, on(node))
       end),
+      without = function(node)
+         local e, count = times.without(time, on(node))
+         return e ~= time.e and e or nil, count
+      end,
       meanwhile = once(function()
          return meanwhile(store, reader, known, span)
       end),

@@ -27,6 +27,9 @@ local OF_RUNS = SELECT .. "j.run" .. rows.IN_BATCH
 local BEFORE = SELECT .. "j.node = ? AND j.key < ? AND j.key >= ? ORDER BY j.key DESC LIMIT "
 local AFTER = SELECT .. "j.node = ? AND j.key > ? AND j.key < ? ORDER BY j.key LIMIT "
 
+local RUNS_BEFORE = "SELECT j.run FROM job_node j WHERE j.node = ? AND j.key < ? ORDER BY j.key DESC LIMIT "
+local RUNS_AFTER = "SELECT j.run FROM job_node j WHERE j.node = ? AND j.key >= ? ORDER BY j.key LIMIT "
+
 --- @param store what rows are read of
 -- @return a reader; it knows the cores of each class once it has seen one
 function rows.new(store)
@@ -89,6 +92,17 @@ end
 function rows:around(node, key, low, high, each)
    local out = self:list(BEFORE .. each, node, key, low)
    return table.move(self:list(AFTER .. each, node, key, high), 1, each, #out + 1, out)
+end
+
+--- Which runs a node was in around a record, at most so many on either side: a set of their keys.
+function rows:runs_around(node, key, each)
+   local out = {}
+   for _, text in ipairs({ RUNS_BEFORE, RUNS_AFTER }) do
+      for t in self.store:rows(text .. each, node, key) do
+         out[t[1]] = true
+      end
+   end
+   return out
 end
 
 --- Calls batch(list of BATCH values) over a list; what lacks at the end is -1.

@@ -10,6 +10,7 @@ times.__index = times
 local EACH = 20 -- like runs before and after, the nearest
 local OF_ONE = 16 -- nodes of a run whose times are read, where the run does not hold its own
 local NEAR = 12 -- runs of a kind so many apart have the same like runs
+local WITHOUT = 0.15 -- share of them that one node's are to be, to count
 
 local KIND = "SELECT r.user, r.name, r.nodes, r.cluster, r.begin_s, r.elapsed_s, r.seen FROM run r WHERE r.id = ?"
 local LIKE = "SELECT r.id, r.seen, r.begin_s, r.elapsed_s FROM run r WHERE r.user = ? AND r.name = ? AND r.nodes = ? "
@@ -76,6 +77,22 @@ end
 
 local function known(run)
    return run.elapsed_s and run.begin_s
+end
+
+--- What a run was expected to take by those of its kind that were not on one node, which may have slowed them all.
+-- @param run of times.of
+-- @param on set of the keys of that node's runs
+-- @return of expected.of, or nil where too few are left; how many of its like runs were on it
+function times.without(run, on)
+   local rest = {}
+   for _, one in ipairs(run.like) do
+      rest[#rest + 1] = not on[one.key] and one or nil
+   end
+   local count = #run.like - #rest
+   if count == 0 or count < WITHOUT * #run.like then
+      return run.e, count
+   end
+   return #rest >= expected.MIN and expected.of(rest, run.begin_s) or nil, count
 end
 
 --- What a run's time was and should have been.

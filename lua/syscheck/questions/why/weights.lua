@@ -46,7 +46,7 @@ function weights.weigh(h, state, metrics)
       else
          local most = e.cost_s / e.elapsed_s
          e.most = most == most and math.max(0, math.min(1, most)) or 0
-         e.fit = odds.fit(state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
+         e.fit = odds.fit(h.e or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
          e.shows = e.p <= EVIDENCE
          e.strength = odds.rarity(e.p)
       end
@@ -90,20 +90,23 @@ end
 -- clock lowers memory's bandwidth, what pages for want of memory does I/O, and corrected errors interrupt: how often
 -- their number need not say (a storm is silenced: the kernel then polls, and the firmware logs only some).
 -- What explains more of what is odd is the likelier.
-local EXPLAINS = { daemon = { "clock", "memory" }, clock = { "memory" }, shortage = { "storage" },
+local EXPLAINS = { daemon = { "clock", "memory" }, clock = { "memory" }, shortage = { "storage", "daemon" },
    memory = { "daemon", "clock" } }
-local function counted(h)
+
+-- How rare what is counted is on one node: one that its checks point to is not chosen of all of the job's.
+local function p_counted(h)
+   local least = 1
    for _, e in ipairs(h.evidence) do
-      if e.shows and not e.check then
-         return true
+      if not e.check and e.cost_s > 0 then
+         least = math.min(least, e.p / h.of)
       end
    end
-   return false
+   return least
 end
 
 local function explains(h, other)
    return h.best and other and other.best and (h.group == "shortage" or other.best.check)
-      and (h.group ~= "memory" or counted(h))
+      and (h.group ~= "memory" or p_counted(h) <= EVIDENCE)
 end
 
 --- @return function(h) -> list of the explanations of its node that it explains, too
@@ -135,6 +138,9 @@ function weights.carry(list, explained)
    for i, h in ipairs(list) do
       for _, other in ipairs(explained(h)) do
          h.fit = math.max(h.fit, other.fit)
+      end
+      if h.group == "memory" and worth[i] > 1 then
+         worth[i] = worth[i] * math.max(1, odds.rarity(p_counted(h)) / odds.rarity(h.p or 1))
       end
       h.rarity = h.rarity * worth[i]
       local there = h.prior * h.rarity * h.direct
@@ -173,12 +179,13 @@ function weights.add_runs(h, state, runs, share, most)
    for _, one in ipairs(runs) do
       local lost = one.e and share(one)
       if lost and lost >= SAME * h.most then
-         fits[#fits + 1] = odds.levels(one.e, one.y, math.min(lost, OTHER * h.most), range.wide, range.beyond)
+         fits[#fits + 1] = odds.levels(one.e, one.y, math.min(lost, OTHER * h.most), range.wide, range.beyond,
+            odds.own_of(one.seen))
          slower[#slower + 1] = one.y - math.log(one.e.median_s)
       end
    end
    h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits,
-      odds.levels(state.e, state.y, h.most, range.wide, range.beyond)), most) or 1
+      odds.levels(h.e or state.e, state.y, h.most, range.wide, range.beyond)), most) or 1
    if #slower > 0 then
       table.sort(slower)
       h.usually = math.exp(slower[(#slower + 1) // 2])
@@ -190,7 +197,8 @@ end
 -- @param slow what speaks for that the node was slow then
 function weights.add_harm(h, state, slow)
    weights.add_runs(h, state, state.history(h.node), function(one)
-      return weights.share_of(h, one.row, one.peers) or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
+      return weights.share_of(h, one.row, one.peers)
+         or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
    end, math.max(h.rarity ^ 2, slow))
 end
 

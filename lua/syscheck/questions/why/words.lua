@@ -173,8 +173,9 @@ end
 
 --- Is it slow, in words.
 -- @param label of the job
-function words.slow(label, slow)
+function words.slow(label, slow, name)
    local like = ("%d like run%s"):format(slow.count, slow.count == 1 and "" or "s")
+   like = slow.without and ("%s that were not on %s (%d were)"):format(like, name(slow.without), slow.others) or like
    if slow.verdict == "unknown" then
       return ("cannot tell whether job %s was slow: %s, %d are wanted"):format(label, like, slow.wanted)
    end
@@ -226,7 +227,7 @@ end
 -- @param answer of why.analyse
 -- @param job { label, nodes }
 function words.conclusion(answer, job, name)
-   local first, h, verdict = words.slow(job.label, answer.slow), answer.named, answer.slow.verdict
+   local first, h, verdict = words.slow(job.label, answer.slow, name), answer.named, answer.slow.verdict
    if verdict == "unknown" and h then
       return ("%s; others were slowed by %s (%s)"):format(first, words.explanation(h, name, job.nodes),
          causes.GROUPS[h.group])
