@@ -4,6 +4,7 @@ local causes = require("syscheck.questions.why.causes")
 local job_store = require("syscheck.questions.job.read")
 local odds = require("syscheck.questions.why.odds")
 local statistics = require("syscheck.lib.statistics")
+local suspects = require("syscheck.questions.suspects.logic")
 
 local checks = {}
 
@@ -112,8 +113,9 @@ function checks.hypotheses(store, since, of_node, own)
       local item, runs = causes.CHECK[spell.i], runs_in(spell, of_node[spell.node] or {})
       local share, events = statistics.median(spell.losses), {}
       for i, run in ipairs(runs) do
+         local one = suspects.seen(run, spell.node)
          events[i] = { run = run, share = share,
-            fits = odds.levels(run.e, run.y, share, item.range.wide, item.range.beyond, own) }
+            fits = odds.levels(one.e, one.y, share, item.range.wide, item.range.beyond, own) }
       end
       -- So many in a row, of any of the node's checks the first.
       local all, mine = counts[spell.of], spell.own

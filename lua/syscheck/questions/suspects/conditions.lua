@@ -4,6 +4,7 @@ local odds = require("syscheck.questions.why.odds")
 local rows = require("syscheck.questions.why.rows")
 local statistics = require("syscheck.lib.statistics")
 local stats = require("syscheck.questions.why.stats")
+local suspects = require("syscheck.questions.suspects.logic")
 
 local conditions = {}
 
@@ -15,6 +16,9 @@ local LEAST_PEERS = 3
 local LEAST_ROWS = 50 -- of other nodes of the class, to know how often it has a condition; else of all classes
 local MOST_SHARE = 0.95
 local PRIOR = 0.01 -- how often a node has a trouble of one kind for a while
+
+-- What a job brings about itself, on all of its nodes.
+local JOBS = { storage = true, shortage = true, quota = true, memory = true, clock = true }
 
 local LOOKED_AT = {}
 for _, item in ipairs(causes.JOB) do
@@ -74,7 +78,7 @@ local function finish(run, list, usual, add)
       end
       -- Whatever is not here has less.
       local middle = (math.max(run.seen, #list) + 1) // 2
-      local peers = run.seen >= LEAST_PEERS and #of >= middle and (table.sort(xs, function(a, b)
+      local peers = JOBS[item.group] and run.seen >= LEAST_PEERS and #of >= middle and (table.sort(xs, function(a, b)
          return a > b
       end) or xs[middle]) or -math.huge
       for _, row in ipairs(of) do
@@ -172,7 +176,7 @@ local function rates_of(of, class_of, totals)
 end
 
 --- Hypotheses of suspects.find.
--- @param by_key runs by their key in the store: { begin_s, e, y, ratio }
+-- @param by_key runs of suspects.find by their key in the store
 -- @param of_node by node: its runs in order of time
 -- @param class_of by node
 -- @param own of odds.own_of_level
@@ -195,7 +199,8 @@ function conditions.hypotheses(store, since, by_key, of_node, class_of, own)
          for i, one in ipairs(events) do
             shares[i] = one.share
             local range = one.item.range
-            one.fits = odds.levels(one.run.e, one.run.y, one.share, range.wide, range.beyond, own)
+            local run = suspects.seen(one.run, node)
+            one.fits = odds.levels(run.e, run.y, one.share, range.wide, range.beyond, own)
          end
          table.sort(shares)
          local runs = of_node[node]

@@ -3,13 +3,14 @@
 -- A hypothesis is a node and a condition: { node, group (of causes.GROUPS), events = list of { run, share (of its time
 -- that the condition may have cost), fits (of odds.levels) } in order of time, one for each run under it; worth =
 -- function(from, to, chosen) -> log of the odds for the condition of these events to be the node's own (chosen: as the
--- best of all spells), and of what harm may add to that at most }. A run is { begin_s, ratio, fits (for any loss), ...
--- }, one table for all its nodes.
+-- best of all spells), and of what harm may add to that at most }. A run is { begin_s, e, y, ratio, fits (for any
+-- loss), of = by node the last four again, where the node's own runs may have raised what was expected, ... }, one
+-- table for all its nodes.
 local odds = require("syscheck.questions.why.odds")
 
 local suspects = {}
 
-suspects.MIN_SLOW = 3 -- runs of a spell that speak for it
+suspects.MIN_SLOW = 4 -- runs of a spell that speak for it
 suspects.SLOW = 1.1 -- of what was expected: what the text calls slow
 suspects.NEED = 0.5 -- probability from which a node is listed
 local NEED = math.log(suspects.NEED / (1 - suspects.NEED))
@@ -23,6 +24,12 @@ local SPEAKS = 0.5 -- score from which a run speaks for a bad node
 local ALIKE = 0.5 -- share of another node's condition from which two are alike
 local UNRECORDED = 0.003 -- how often a node has a trouble for a while that no counter shows
 local MOST_FOUND = 50
+
+--- A run as one of its nodes is judged by it.
+-- @return table with e, y, ratio, fits
+function suspects.seen(run, node)
+   return run.of and run.of[node] or run
+end
 
 --- How much more likely a run's time is, had it lost any share of its time.
 -- @param e of expected.of
@@ -115,7 +122,7 @@ end
 local function unrecorded_of(node, runs)
    local events = {}
    for i, run in ipairs(runs) do
-      events[i] = { run = run, fits = run.fits }
+      events[i] = { run = run, fits = suspects.seen(run, node).fits }
    end
    return { node = node, group = "unrecorded", events = events, worth = function()
       return math.log(UNRECORDED), math.huge
@@ -126,10 +133,11 @@ local function describe(h, best, explained)
    local ratios, slow = {}, {}
    for i = best.from, best.to do
       local one = h.events[i]
-      ratios[#ratios + 1] = one.run.ratio
+      local ratio = suspects.seen(one.run, h.node).ratio
+      ratios[#ratios + 1] = ratio
       local fit = left(most_of(one.fits), h, one, explained[one.run])
-      if one.run.ratio >= suspects.SLOW and score(fit, FELT_USUAL) > SPEAKS then
-         slow[#slow + 1] = one.run
+      if ratio >= suspects.SLOW and score(fit, FELT_USUAL) > SPEAKS then
+         slow[#slow + 1] = setmetatable({ ratio = ratio }, { __index = one.run })
       end
    end
    table.sort(ratios)
@@ -151,7 +159,7 @@ local function explain(h, best, runs, explained)
    local from, to = h.events[best.from].run.begin_s, h.events[best.to].run.begin_s
    for _, run in ipairs(runs) do
       if run.begin_s >= from and run.begin_s <= to and not explained[run] then
-         by(run, most_of(run.fits))
+         by(run, most_of(suspects.seen(run, h.node).fits))
       end
    end
 end

@@ -3,6 +3,7 @@ local checks = require("syscheck.questions.suspects.checks")
 local conditions = require("syscheck.questions.suspects.conditions")
 local expected = require("syscheck.questions.why.expected")
 local odds = require("syscheck.questions.why.odds")
+local statistics = require("syscheck.lib.statistics")
 local suspects = require("syscheck.questions.suspects.logic")
 local times = require("syscheck.questions.why.times")
 local why = require("syscheck.questions.why.logic")
@@ -13,6 +14,8 @@ local data = {}
 local MIN_RUNS = 4 -- of a kind, to know what they take
 local BLOCK = 40 -- runs of a kind, in order of time, that are each other's like runs
 local SEEN = 0.5 -- mean probability of a cause in these from which it is a suspect's that no counter showed
+local WITHOUT = 0.15 -- share of a block's runs that one node's are to be, to count
+local SLOWER = 0.03 -- by how much
 local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
 
 local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s FROM run r
@@ -20,16 +23,58 @@ local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.see
    ORDER BY r.user, r.name, r.nodes, r.cluster, r.begin_s]]
 local NODES = "SELECT j.run, j.node, j.class FROM job_node j WHERE j.key >= ? ORDER BY j.key"
 
+-- What a run of a kind was expected to take, and took.
+-- @param e of expected.of, for a run that began at middle_s
+-- @return e, y, ratio of a run
+local function time_of(run, e, middle_s)
+   local y = math.log(run.elapsed_s) - e.slope * (run.begin_s - middle_s) / 86400
+   return e, y, math.exp(y) / e.median_s
+end
+
 -- Scores of a block of one kind's runs.
 local function finish_block(list, state)
-   local e = #list >= MIN_RUNS and expected.of(list, list[(#list + 1) // 2].begin_s)
+   list.middle_s = list[1] and list[(#list + 1) // 2].begin_s
+   local e = #list >= MIN_RUNS and expected.of(list, list.middle_s)
    for _, run in ipairs(e and list or {}) do
-      local y = math.log(run.elapsed_s) - e.slope * (run.begin_s - list[(#list + 1) // 2].begin_s) / 86400
-      run.ratio, run.e, run.y = math.exp(y) / e.median_s, e, y
+      run.e, run.y, run.ratio = time_of(run, e, list.middle_s)
+      run.block = list
       state.by_key[run.key] = run
-      table.insert(state.own, odds.own_fit(e, y))
+      table.insert(state.own, odds.own_fit(e, run.y))
    end
    return e
+end
+
+-- Where a node was in many runs of a block, and those were slower than the others, it may have raised what was expected
+-- of them: then the others say it.
+local function without(node, runs, own)
+   local of = {}
+   for _, run in ipairs(runs) do
+      of[run.block] = of[run.block] or {}
+      table.insert(of[run.block], run)
+   end
+   for block, mine in pairs(of) do
+      if #mine >= WITHOUT * #block and #block - #mine >= MIN_RUNS then
+         local is_mine, rest, ys, others = {}, {}, {}, {}
+         for _, run in ipairs(mine) do
+            is_mine[run], ys[#ys + 1] = true, run.y
+         end
+         for _, run in ipairs(block) do
+            if not is_mine[run] then
+               rest[#rest + 1], others[#others + 1] = run, run.y
+            end
+         end
+         if statistics.median(ys) > statistics.median(others) + SLOWER then
+            local e = expected.of(rest, block.middle_s)
+            for _, run in ipairs(mine) do
+               local one = {}
+               one.e, one.y, one.ratio = time_of(run, e, block.middle_s)
+               one.fits = suspects.fits(e, one.y, own)
+               run.of = run.of or {}
+               run.of[node] = one
+            end
+         end
+      end
+   end
 end
 
 -- What their times say, now that it is known how often runs are slow for reasons of their own.
@@ -83,7 +128,8 @@ function data.read(store, since)
          class_of[t[2]] = t[3]
       end
    end
-   for _, runs in pairs(by_node) do
+   for node, runs in pairs(by_node) do
+      without(node, runs, state.own_share)
       table.sort(runs, function(a, b)
          return a.begin_s < b.begin_s or a.begin_s == b.begin_s and a.key < b.key
       end)

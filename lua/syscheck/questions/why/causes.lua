@@ -33,7 +33,8 @@ local OVER = {
 --- How far below and above what a condition may cost at most a loss lies: `most / wide` to `most * beyond`.
 local RANGE = {
    unit = { wide = 20, beyond = 1.2 }, sum = { wide = 200, beyond = 1 }, mean = { wide = 200, beyond = 1 },
-   count = { wide = 300, beyond = 1 }, counted_in_part = { wide = 300, beyond = 10 }, share = { wide = 300, beyond = 1 }, value = { wide = 10, beyond = 1.5 },
+   count = { wide = 300, beyond = 1 }, counted_in_part = { wide = 300, beyond = 10 },
+   share = { wide = 300, beyond = 1 }, value = { wide = 10, beyond = 1.5 },
 }
 
 -- Of these a node counts some: its link's other end counts its own, and a storm of corrected errors is silenced, or

@@ -30,7 +30,8 @@ local KEEP = 10 -- explanations in an answer
 -- @param e from expected.of, or nil
 -- @param count like runs there are
 -- @return { count, wanted, without (a node that none of these was on, or nil), others (how many were), median_s, low,
---   high, ratio, p, verdict, lost_s, seen_from (a ratio that would be called slow), slope, modes, usual (true: one of two usual times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
+--   high, ratio, p, verdict, lost_s, seen_from (a ratio that would be called slow), slope, modes, usual (true: one of
+--   two usual times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
 function why.slow(elapsed, e, count)
    local out = { count = count, wanted = why.MIN_LIKE, verdict = "unknown" }
    if not e then
