@@ -68,6 +68,19 @@ function TestSuspects:test_what_a_run_s_time_says()
    lu.assertTrue(math.max(table.unpack(suspects.fits(e, math.log(1000)))) < 1)
 end
 
+-- What its own runs raised is not what they are judged by.
+function TestSuspects:test_a_node_is_judged_by_others_runs()
+   local of = history(7, 0, 0, 1)
+   lu.assertEquals(nodes_of(suspects.find({}, of)), {})
+   for _, one in ipairs(of[7]) do
+      local y = one.y + math.log(1.3)
+      one.of = { [7] = { e = e, y = y, ratio = 1.3 * one.ratio, fits = suspects.fits(e, y) } }
+   end
+   local found = suspects.find({}, of)
+   lu.assertEquals(nodes_of(found), { 7 })
+   lu.assertAlmostEquals(found[1].cost, 1.3, 0.01)
+end
+
 -- Its condition finds it in fewer runs than its times alone would.
 function TestSuspects:test_a_condition_and_its_days()
    local of = history(7, 150, 180, 1.04)

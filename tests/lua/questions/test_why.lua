@@ -302,6 +302,62 @@ function TestAnswer:test_all_ports_down()
 end
 
 -- Without like runs a node that slowed others is told, as just that.
+-- What nodes are set to their class says, where most of the job's have less and always had.
+function TestAnswer:test_most_nodes_are_set_lower_than_their_class()
+   local low, full = { link_rate_gbps = 50 }, { link_rate_gbps = 200 }
+   local extra = { low, low, low, low, full, full }
+   local i = input(6, 1610, extra, 12, extra)
+   for _, run_of in ipairs(i.like) do
+      for k, r in ipairs(run_of.rows) do
+         r.node = k -- these nodes, each time
+      end
+   end
+   lu.assertNil(why.analyse(i).named)
+   for _, other in ipairs(i.others) do
+      for _, r in ipairs(other.rows) do
+         r.link_rate_gbps, r.node = 200, r.node + 5000
+      end
+   end
+   local answer = why.analyse(i)
+   table.sort(answer.named.nodes)
+   lu.assertEquals({ answer.named.where, answer.named.group, answer.named.nodes }, { "several", "link", { 1, 2, 3, 4 } })
+   -- A class that is set like that has nothing wrong.
+   for _, other in ipairs(i.others) do
+      for k, r in ipairs(other.rows) do
+         r.link_rate_gbps = k % 2 == 0 and 50 or 200
+      end
+   end
+   lu.assertNil(why.analyse(i).named)
+end
+
+-- Eight nodes that throttle are one explanation: however sure each is, they weigh no more than another that fits.
+function TestAnswer:test_many_with_the_same_are_one_explanation()
+   local extra = {}
+   for k = 1, 8 do
+      extra[k] = THROTTLED
+   end
+   local eight = why.analyse(input(16, 1610, extra)).explanations[1]
+   lu.assertEquals({ eight.where, eight.group, #eight.nodes }, { "several", "clock", 8 })
+   local most = 0
+   for _, h in ipairs(why.analyse(input(16, 1610, { [1] = THROTTLED })).explanations) do
+      most = math.max(most, h.weight)
+   end
+   lu.assertTrue(eight.weight <= most * 1.01, ("%g %g"):format(eight.weight, most))
+end
+
+-- Corrected errors need be rare on one node only, where its checks point to it: they explain these, too.
+function TestAnswer:test_corrected_errors_explain_checks()
+   local function bad(extra)
+      extra.checks = {}
+      for k, when in ipairs({ "before", "before", "after" }) do
+         extra.checks[k] = { when = when, days = 4 - k, noise_pct = 6, gflops = 3500, triad_gbs = 300 }
+      end
+      return extra
+   end
+   lu.assertNotEquals(named(why.analyse(input(4, 1610, { [2] = bad({}) }))), { 2, "memory" })
+   lu.assertEquals(named(why.analyse(input(4, 1610, { [2] = bad({ memory_corrected = 400 }) }))), { 2, "memory" })
+end
+
 function TestAnswer:test_no_like_runs_and_others_were_slow()
    local slow = {}
    for i = 1, 8 do

@@ -11,7 +11,7 @@ local MORE_WORK, MORE_P, MOST_WORK = 1.1, 0.1, 2
 local RARE, HARMLESS = 5, 0.3
 local MOST_NAMES = 8
 local MEANWHILE_P = 0.05
-local SURE, LIKELY, MOSTLY = 0.9, 0.65, 0.5
+local SURE, LIKELY, MOSTLY = 0.9, 0.8, 0.5
 
 --- 1204 -> "1,204"
 function words.count(value)
