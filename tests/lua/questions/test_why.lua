@@ -320,7 +320,8 @@ function TestAnswer:test_most_nodes_are_set_lower_than_their_class()
    end
    local answer = why.analyse(i)
    table.sort(answer.named.nodes)
-   lu.assertEquals({ answer.named.where, answer.named.group, answer.named.nodes }, { "several", "link", { 1, 2, 3, 4 } })
+   lu.assertEquals({ answer.named.where, answer.named.group, answer.named.nodes },
+      { "several", "link", { 1, 2, 3, 4 } })
    -- A class that is set like that has nothing wrong.
    for _, other in ipairs(i.others) do
       for k, r in ipairs(other.rows) do

@@ -3,7 +3,6 @@ local checks = require("syscheck.questions.suspects.checks")
 local conditions = require("syscheck.questions.suspects.conditions")
 local expected = require("syscheck.questions.why.expected")
 local odds = require("syscheck.questions.why.odds")
-local statistics = require("syscheck.lib.statistics")
 local suspects = require("syscheck.questions.suspects.logic")
 local times = require("syscheck.questions.why.times")
 local why = require("syscheck.questions.why.logic")
@@ -14,8 +13,6 @@ local data = {}
 local MIN_RUNS = 4 -- of a kind, to know what they take
 local BLOCK = 40 -- runs of a kind, in order of time, that are each other's like runs
 local SEEN = 0.5 -- mean probability of a cause in these from which it is a suspect's that no counter showed
-local WITHOUT = 0.15 -- share of a block's runs that one node's are to be, to count
-local SLOWER = 0.03 -- by how much
 local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
 
 local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s FROM run r
@@ -53,7 +50,7 @@ local function without(node, runs, own)
       table.insert(of[run.block], run)
    end
    for block, mine in pairs(of) do
-      if #mine >= WITHOUT * #block and #block - #mine >= MIN_RUNS then
+      if #block - #mine >= MIN_RUNS then
          local is_mine, rest, ys, others = {}, {}, {}, {}
          for _, run in ipairs(mine) do
             is_mine[run], ys[#ys + 1] = true, run.y
@@ -63,7 +60,7 @@ local function without(node, runs, own)
                rest[#rest + 1], others[#others + 1] = run, run.y
             end
          end
-         if statistics.median(ys) > statistics.median(others) + SLOWER then
+         if times.raised(ys, others) then
             local e = expected.of(rest, block.middle_s)
             for _, run in ipairs(mine) do
                local one = {}

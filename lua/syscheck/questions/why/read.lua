@@ -308,8 +308,8 @@ function data.read(store, run)
          return data.history(reader, known, node, span, on(node))
       end),
       without = function(node)
-         local e, count = times.without(time, on(node))
-         return e ~= time.e and e or nil, count
+         local e = times.without(time, on(node))
+         return e ~= time.e and e or nil
       end,
       meanwhile = once(function()
          return meanwhile(store, reader, known, span)

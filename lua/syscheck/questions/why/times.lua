@@ -2,6 +2,7 @@
 -- name and node count) once.
 local expected = require("syscheck.questions.why.expected")
 local rows = require("syscheck.questions.why.rows")
+local statistics = require("syscheck.lib.statistics")
 local store_runs = require("syscheck.store.runs")
 
 local times = {}
@@ -11,6 +12,7 @@ local EACH = 20 -- like runs before and after, the nearest
 local OF_ONE = 16 -- nodes of a run whose times are read, where the run does not hold its own
 local NEAR = 12 -- runs of a kind so many apart have the same like runs
 local WITHOUT = 0.15 -- share of them that one node's are to be, to count
+local SLOWER = 0.03 -- on logarithms
 
 local KIND = "SELECT r.user, r.name, r.nodes, r.cluster, r.begin_s, r.elapsed_s, r.seen FROM run r WHERE r.id = ?"
 local LIKE = "SELECT r.id, r.seen, r.begin_s, r.elapsed_s FROM run r WHERE r.user = ? AND r.name = ? AND r.nodes = ? "
@@ -79,20 +81,30 @@ local function known(run)
    return run.elapsed_s and run.begin_s
 end
 
+--- Whether some of a kind's runs raise what is expected of it: many of them, and slower than the others.
+-- @param ys, others logs of their times
+function times.raised(ys, others)
+   return #ys > 0 and #ys >= WITHOUT * (#ys + #others)
+      and statistics.median(ys) > (statistics.median(others) or -math.huge) + SLOWER
+end
+
 --- What a run was expected to take by those of its kind that were not on one node, which may have slowed them all.
 -- @param run of times.of
 -- @param on set of the keys of that node's runs
--- @return of expected.of, or nil where too few are left; how many of its like runs were on it
+-- @return of expected.of: run.e, where these make no difference; nil where too few are left
 function times.without(run, on)
-   local rest = {}
+   local rest, ys, others = {}, {}, {}
    for _, one in ipairs(run.like) do
-      rest[#rest + 1] = not on[one.key] and one or nil
+      if on[one.key] then
+         ys[#ys + 1] = math.log(one.elapsed_s)
+      else
+         rest[#rest + 1], others[#others + 1] = one, math.log(one.elapsed_s)
+      end
    end
-   local count = #run.like - #rest
-   if count == 0 or count < WITHOUT * #run.like then
-      return run.e, count
+   if not times.raised(ys, others) then
+      return run.e
    end
-   return #rest >= expected.MIN and expected.of(rest, run.begin_s) or nil, count
+   return #rest >= expected.MIN and expected.of(rest, run.begin_s) or nil
 end
 
 --- What a run's time was and should have been.
