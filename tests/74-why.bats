@@ -106,7 +106,7 @@ TRUTH='4701 very likely n071: one package throttled 7229 s of 10943 s, its peers
 4706 n012: tasks waiting for one CPU
 4707 n094: one package throttled
 4708 n045: disk time per operation 22.7 ms, its peers 3.67 ms (slow storage)
-4709 all 8 nodes: Lustre time per operation 30.1 ms, like runs 6.89 ms (slow storage); that is not one node, and others' jobs had it, too
+4709 all 8 nodes: Lustre time per operation 30.1 ms, like runs 6.89 ms (slow storage); that is not one node, and others'\'' jobs had it, too
 4710 (all 5 on one leaf switch): power limit 165 W
 4711 the job did more: written by the job 1.50x, read by the job 1.50x of like runs; no node stands out
 4712 n068: one package throttled
