@@ -24,6 +24,7 @@ why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure 
 local CLOSE_LOOKS = 8 -- explanations whose history is read
 local HARMED = 3 -- a job that was not slow is told of what cost others time, too
 local KEEP = 10 -- explanations in an answer
+local SHOWN = 0.001 -- of those without evidence
 
 --- Is it slow?
 -- @param elapsed seconds, or nil
@@ -214,11 +215,15 @@ function why.analyse(input)
    for _, h in ipairs(list) do
       sum = sum + h.weight
    end
+   by_weight(list)
+   out.explanations = {}
    for _, h in ipairs(list) do
       h.probability = h.weight / sum
+      -- What has no evidence is worth no place that one with it could have.
+      if #out.explanations < (input.keep or KEEP) and (h.best or h.probability >= SHOWN or input.keep) then
+         table.insert(out.explanations, h)
+      end
    end
-   by_weight(list)
-   out.explanations = table.move(list, 1, math.min(#list, input.keep or KEEP), 1, {})
    out.named = choose(out, state)
    local like, other, done = flat(state.like), flat(state.others), {}
    for _, h in ipairs(out.explanations) do
