@@ -22,6 +22,7 @@ why.NAMED = 0.5 -- probability from which an explanation is named
 why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure for conditions
 
 local CLOSE_LOOKS = 8 -- explanations whose history is read
+local ACCOUNTS = 0.5 -- of what was lost
 local HARMED = 3 -- a job that was not slow is told of what cost others time, too
 local KEEP = 10 -- explanations in an answer
 local SHOWN = 0.001 -- of those without evidence
@@ -130,6 +131,16 @@ local function state_of(input)
    return state
 end
 
+-- Those whose history is read: the likeliest that can account for half of what was lost, then others.
+local function to_look_at(list, slow)
+   local lost, out, rest = 1 - 1 / math.max(1, slow.ratio or 1), {}, {}
+   for _, h in ipairs(list) do
+      table.insert(h.best and h.most * h.best.item.range.beyond >= ACCOUNTS * lost and out or rest, h)
+   end
+   table.move(rest, 1, #rest, #out + 1, out)
+   return table.move(out, 1, math.min(CLOSE_LOOKS, #out), 1, {})
+end
+
 -- Each node's own explanations, the likeliest first. @return list, of weights.explained
 local function weighed(state)
    local list = candidates.nodes(state)
@@ -187,8 +198,7 @@ function why.analyse(input)
       end
       return looked[node].harm
    end
-   for i = 1, state.history and math.min(CLOSE_LOOKS, #list) or 0 do
-      local h = list[i]
+   for _, h in ipairs(state.history and to_look_at(list, out.slow) or {}) do
       local slow = look_at(h.node)
       if h.best then
          weights.add_harm(h, state, slow)

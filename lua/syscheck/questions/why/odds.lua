@@ -100,7 +100,7 @@ end
 
 -- Of what was named with a probability of 0.5 to 0.97 by the model more was right than that, on independent histories
 -- (docs/performance.md, Answers): its prior odds for what was not recorded are wide on purpose.
-local SURE_AT, SURE_BY = 0.86, 0.8
+local SURE_AT, SURE_BY = 1.1, 0.66
 
 --- How often an explanation that the model gives such a probability is right.
 function odds.sure(p)

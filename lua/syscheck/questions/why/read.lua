@@ -204,11 +204,15 @@ local function add_peers(reader, node, list)
    end
 end
 
+-- Set of the runs that a node was in around one.
+local function runs_on(reader, node, run)
+   return reader:runs_around(node, schema.key(math.floor(run.begin_s)), NODE_RUNS)
+end
+
 --- Other runs of a node around a job.
 -- @return list of { row, peers = rows of the run's other nodes or nil, days (from the job's begin), e, y, key }
--- @param on set of the node's runs
-function data.history(reader, known, node, run, on)
-   local at, out = math.floor(run.begin_s), {}
+function data.history(reader, known, node, run)
+   local at, out, on = math.floor(run.begin_s), {}, runs_on(reader, node, run)
    for _, row in ipairs(reader:around(node, schema.key(at), schema.key(at - HISTORY_DAYS * DAY),
       schema.key(at + HISTORY_DAYS * DAY), HISTORY_EACH)) do
       local other = row.run ~= run.key and known:of(row.run, true)
@@ -297,18 +301,15 @@ function data.read(store, run)
       end
       return node and names[node]
    end
-   local on = once(function(node)
-      return reader:runs_around(node, schema.key(math.floor(span.begin_s)), NODE_RUNS)
-   end)
    return { rows = list, begin_s = span.begin_s, elapsed_s = time.elapsed_s,
       e = time.e, count = #time.like, like = like,
       others = other_runs(store, reader, run.key, classes, not_these),
       checks = class_checks(store, span.end_s, classes),
       history = once(function(node)
-         return data.history(reader, known, node, span, on(node))
+         return data.history(reader, known, node, span)
       end),
       without = function(node)
-         local e = times.without(time, on(node))
+         local e = times.without(time, runs_on(reader, node, span))
          return e ~= time.e and e or nil
       end,
       meanwhile = once(function()

@@ -143,8 +143,19 @@ function weights.carry(list, explained)
          worth[i] = worth[i] * math.max(1, odds.rarity(p_counted(h)) / odds.rarity(h.p or 1))
       end
       h.rarity = h.rarity * worth[i]
-      local there = h.prior * h.rarity * h.direct
-      h.weight = there / (1 + there) * h.fit
+   end
+   -- One of them is there, and explains what the others have: the likelier, not both.
+   local there, rivals = {}, {}
+   for _, h in ipairs(list) do
+      there[h], rivals[h] = h.prior * h.rarity * h.direct, 0
+   end
+   for _, h in ipairs(list) do
+      for _, other in ipairs(explained(h)) do
+         rivals[h], rivals[other] = math.max(rivals[h], there[other]), math.max(rivals[other], there[h])
+      end
+   end
+   for _, h in ipairs(list) do
+      h.weight = there[h] / (1 + there[h] + rivals[h]) * h.fit
    end
 end
 
