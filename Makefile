@@ -163,7 +163,7 @@ bench-store: setup ## Ingest, size, questions on 1,000,000 records (N=10000000; 
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/bench/store.sh $(N)
 
-bench-why: setup ## How often `why` names the planted node and cause first, and an innocent one (5 min, SEEDS="1 2")
+bench-why: setup ## How often `why` names the planted node and cause first, and an innocent one (60 min, SEEDS="1 2" CASES=300)
 	$(Q)tests/bench/why.sh
 
 clean: ## Remove build/

@@ -58,26 +58,28 @@ fails() {
 	run --separate-stderr syscheck why 5102
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[[ ${lines[0]} =~ ^"job 5102 took 1.5"[0-9]+"x the median of its 30 like runs (".*"); n7: throttled 1,204 times (620 s) during it, its peers never."$ ]]
-	[[ $output == *"same cluster, user, job name and node count"* ]]
-	[[ $output =~ n7\ +"throttling or a low clock"\ +"package throttled"\ +"620 s" ]]
-	# It may have cost more than was lost; nothing accounts for more than all of it.
-	[[ $output =~ \ 620\ +100\ +"<1e-6" ]]
+	[[ ${lines[0]} =~ ^"job 5102 took 1.5"[0-9]+"x what 40 like runs took (".*"): slow; very likely n7: package throttled 620 s of 1"[0-9]+" s, its peers never (throttling or a low clock)."$ ]]
+	[[ $output =~ [0-9]+\ +n7\ +"throttling or a low clock"\ +"package throttled 620 s" ]]
 	[[ $output != *$'\033'* ]]
+	[[ $output == *$'\n'"its check on n7, 20"??-??-??T*": fail: dgemm 61.3 < 77.4 GFLOP/s (policy)"* ]]
+	run syscheck why 5102 --explain
+	[[ $output == *"RARITY"*"FIT"*"HARM"*"ACCOUNTS_%"* ]]
 }
 
 @test "why: JSON and CSV" {
 	run syscheck why 5102 --json
-	[ "$(of a.conditions[1].node)" = n7 ]
-	[ "$(of a.conditions[1].cause)" = clock ]
-	[ "$(of a.conditions[1].blamed)" = true ]
+	[ "$(of a.explanations[1].node)" = n7 ]
+	[ "$(of '#a.checks .. a.checks[1].node .. a.checks[1].status')" = 1n7fail ]
+	[ "$(of a.explanations[1].cause)" = clock ]
+	[ "$(of a.explanations[1].named)" = true ]
+	[ "$(of 'a.explanations[1].probability > 0.9')" = true ]
+	[ "$(of a.explanations[1].evidence[1].name)" = throttle_package_ms ]
 	[ "$(of a.like.verdict)" = slow ]
-	[ "$(of 'a.like.count == 30')" = true ]
-	[ "$(of 'a.conditions[1].p_corrected < 0.01')" = true ]
+	[ "$(of 'a.like.count == 40')" = true ]
 	[ "$(of 'a.job.nodes == 4')" = true ]
 	run syscheck why 5102 --csv
-	[[ ${lines[0]} == job,node,cause,name,* ]]
-	[[ ${lines[1]} == 5102,n7,clock,throttle_package_ms,ms,620000,0,* ]]
+	[[ ${lines[0]} == job,where,node,cause,probability,name,* ]]
+	[[ ${lines[1]} == 5102,node,n7,clock,*,throttle_package_ms,ms,620000,0,* ]]
 	fails 2 "--json" syscheck why 5102 --csv --json
 }
 
@@ -86,13 +88,65 @@ fails() {
 	[[ ${lines[0]} == *"nothing that was recorded explains it ("* ]]
 	run syscheck why 5060
 	echo "${lines[0]}"
-	[[ ${lines[0]} == *"; all 4 nodes: "*"; that is not one node." ]]
+	[[ ${lines[0]} == *"all 4 nodes: "*"(slow storage); that is not one node." ]]
 	run syscheck why 5040
 	[ "$status" -eq 0 ]
-	[[ ${lines[0]} == *": not slow." ]]
+	[[ ${lines[0]} == *": not slow (from "*"x it would be)." ]]
 	run syscheck why 5090
 	[ "$status" -eq 0 ]
-	[[ ${lines[0]} == "cannot tell whether job 5090 was slow: 0 like runs, 3 are wanted; nothing "* ]]
+	[[ ${lines[0]} == "cannot tell whether job 5090 was slow: 0 like runs, 3 are wanted." ]]
+}
+
+# What tests/fixtures/complaints.md tells of jobs 4701 to 4720; it was written by somebody who did not know the method.
+TRUTH='4701 very likely n071: one package throttled 7229 s of 10943 s, its peers 
+4702 slow; nothing that was recorded explains it (
+4703 the job did more: read by the job 1.88x, written by the job 1.88x of like runs; no node stands out
+4704 very likely another job on n053 (39093 of duarte): memory traffic 279 GB/s, like runs
+4705 n102: disk time per operation
+4706 n012: tasks waiting for one CPU
+4707 n094: one package throttled
+4708 n045: disk time per operation 22.7 ms, its peers 3.67 ms (slow storage)
+4709 all 8 nodes: Lustre time per operation 30.1 ms, like runs 6.89 ms (slow storage); that is not one node, and others'\'' jobs had it, too
+4710 (all 5 on one leaf switch): power limit 165 W
+4711 the job did more: written by the job 1.50x, read by the job 1.50x of like runs; no node stands out
+4712 n068: one package throttled
+4713 n119: triad 56.9 GB/s 26 h before it, 56.1 GB/s 2 days after it, its class 76.1 GB/s
+4714 n022: NFS time per operation
+4715 the job did more: read by the job 1.70x, written by the job 1.70x of like runs; no node stands out
+4716 n029: slowest InfiniBand port'\''s rate 100 Gbit/s, its peers 200 Gbit/s (a bad link)
+4717 : not slow (
+4718 : not slow, one of its two usual times (
+4719 : not slow (
+4720 cannot tell whether job 4720 was slow: 2 like runs, 3 are wanted'
+
+@test "why: the truth about twenty complaints" {
+	local dir=$BATS_TEST_TMPDIR/complaints job truth wrong=0
+	mkdir "$dir"
+	lua5.4 "$FIXTURES/complaints.lua" >"$dir/records.jsonl"
+	lua5.4 "$FIXTURES/complaints.lua" leaves | awk '{ print "SwitchName=" $2 " Level=0 LinkSpeed=1 Nodes=" $1 }' >"$dir/topology"
+	export SYSCHECK_STORE=$dir/store.db
+	syscheck ingest --store "$SYSCHECK_STORE" --topology "$dir/topology" "$dir/records.jsonl" >/dev/null
+	while read -r job truth; do
+		run syscheck why "$job"
+		[ "$status" -eq 0 ]
+		[[ ${lines[0]} == *"$truth"* ]] || { echo "want: $truth"; echo "got: $output"; wrong=$((wrong + 1)); }
+	done <<<"$TRUTH"
+	echo "$wrong of 20 wrong"
+	[ "$wrong" -eq 0 ]
+	# Whose job the neighbour is is not for another user.
+	run env ROOT="$ROOT" lua5.4 - "$SYSCHECK_STORE" <<-'LUA'
+	package.path = os.getenv("ROOT") .. "/lua/?.lua;" .. package.path
+	local jobid = require("syscheck.questions.jobid")
+	local db = assert(require("syscheck.store.store").open(arg[1], {}))
+	local answer = require("syscheck.questions.why.answer").of(db, jobid.runs(db, { kind = "job", id = 4704 }), true)
+	print(require("syscheck.questions.why.show").conclusion(answer))
+	LUA
+	[[ $output == *"very likely another job on n053: memory traffic "* && $output != *39093* && $output != *duarte* ]]
+	# Two causes at once: the lesser one is told, too; and how much the counter of others is worth.
+	run syscheck why 4712
+	[[ $output == *"n075: disk time per operation 13.1 ms, its peers 3.82 ms: it may have cost some of it, too"* ]]
+	run syscheck why 4703
+	[[ $output == *"n037: 1,602 corrected memory errors"*" other runs there with as much took "* ]]
 }
 
 # own STORE EXPRESSION...: a store of these records, see lines.lua
@@ -137,7 +191,7 @@ own() {
 	[ "$(sqlite3 "$SYSCHECK_STORE" 'SELECT COUNT(*) FROM run')" = 40 ]
 	run syscheck suspects
 	echo "$output"
-	[[ $output == "0 of 40 runs were slow since "*"no node is in more of them than chance explains."* ]]
+	[[ $output == "0 of 40 runs were slow since "*"no node is the likely cause of any."* ]]
 }
 
 @test "suspects: a large run's time is that of a share of its nodes" {
@@ -175,12 +229,12 @@ own() {
 	run --separate-stderr syscheck suspects
 	echo "$output"
 	[ "$status" -eq 0 ]
-	[[ $output =~ n7\ .*"throttling or a low clock".*"throttled 1,204 times" ]]
+	[[ $output =~ n7\ .*"throttling or a low clock".*"package throttled 620 s" ]]
 	run syscheck suspects --json
 	[ "$(of '#a.suspects')" -eq 1 ]
 	[ "$(of a.suspects[1].node)" = n7 ]
 	[ "$(of a.suspects[1].condition.cause)" = clock ]
-	[ "$(of 'a.suspects[1].slow > 5 * a.suspects[1].expected / 2')" = true ]
+	[ "$(of 'a.suspects[1].slow > 10 and a.suspects[1].probability > 0.999')" = true ]
 	run syscheck suspects --csv
 	[ "${#lines[@]}" -eq 2 ]
 	[[ ${lines[1]} == n7,* ]]
@@ -192,7 +246,7 @@ own() {
 	fails 1 "no job began since" syscheck suspects --since 5m
 	run syscheck suspects --since 30h
 	[ "$status" -eq 0 ]
-	[[ $output == *"no node is in more of them than chance explains."* ]]
+	[[ $output == *"no node is the likely cause of any."* ]]
 	run syscheck suspects --since 30h --json
 	[ "$(of '#a.suspects')" -eq 0 ]
 }

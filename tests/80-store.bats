@@ -319,6 +319,109 @@ stores_once() {
 	everywhere several_runs
 }
 
+# took JOB: how long its runs took, in order of time
+took() {
+	q "SELECT elapsed_s FROM run WHERE job_id = $1 ORDER BY begin_s" | sed 's/\.0$//' | tr '\n' ' '
+}
+
+@test "runs: how long one took, whatever comes late, is joined, or goes" {
+	takes() {
+		# An epilog that came late, and one who was suspended for a while.
+		lines 'job { node = "n1", time = at(100), elapsed_s = 100 }' 'job { node = "n3", time = at(500), elapsed_s = 500 }' \
+			'job { node = "n2", time = at(120), elapsed_s = 120, cgroup = { suspended_ms = 22000 } }' >"$D/records.jsonl"
+		ingest "$D"
+		[ "$(took 4711)" = "100 " ]
+		# Later, one without a begin among them; read again, nothing changes.
+		lines 'job { node = "n4", time = at(99), elapsed_s = 90 }' 'job { node = "n5", time = at(100) }' >>"$D/records.jsonl"
+		ingest "$D"
+		[ "$(took 4711)" = "99 " ]
+		cp "$D/records.jsonl" "$BATS_TEST_TMPDIR/again.jsonl"
+		ingest "$BATS_TEST_TMPDIR/again.jsonl"
+		[ "$(took 4711)" = "99 " ]
+		# Two that turn out to be one.
+		lines 'job { node = "n1", job = { id = 6 }, time = at(10), elapsed_s = 10 }' \
+			'job { node = "n2", job = { id = 6 }, time = at(3000), elapsed_s = 30 }' >>"$D/records.jsonl"
+		ingest "$D"
+		[ "$(took 6)" = "10 30 " ]
+		lines 'job { node = "n3", job = { id = 6 }, time = at(3100), elapsed_s = 3100 }' >>"$D/records.jsonl"
+		ingest "$D"
+		[ "$(took 6)" = "30 " ]
+		# A share of its nodes is read.
+		lines 'for n = 1, 200 do job { node = "n" .. n, job = { id = 7, nodes = 200 }, time = at(1000), elapsed_s = 1000 } end' \
+			>>"$D/records.jsonl"
+		ingest "$D"
+		[ "$(took 7)" = "1000 " ]
+		# Of a run that is cut the rest.
+		lines 'job { node = "n1", job = { id = 8 }, time = ago(500), elapsed_s = 60 }' \
+			'job { node = "n2", job = { id = 8 }, time = ago(3), elapsed_s = 497 * 86400 + 30 }' >>"$D/records.jsonl"
+		ingest "$D"
+		[ "$(took 8)" = "21470445 " ]
+		run syscheck store prune --older 400d --store "$STORE"
+		[ "$status" -eq 0 ]
+		[ "$(took 8)" = "42940830 " ]
+	}
+	everywhere takes
+}
+
+@test "ingest: nodes' leaf switches, from a file or as Slurm has them, of the right cluster" {
+	leaves_of() {
+		q "SELECT n.name, COALESCE(n.leaf, '-') FROM node n JOIN word w ON w.id = n.cluster WHERE w.text = '$1' ORDER BY n.name" | tr '\n' ' '
+	}
+	refused() {
+		[ "$status" -eq 1 ]
+		[ "$(wc -l <<<"$stderr")" -eq 1 ]
+		# shellcheck disable=SC2053
+		[[ $stderr == "syscheck: "$1 ]]
+	}
+	leaves() {
+		local file=$BATS_TEST_TMPDIR/topology
+		lines 'for n = 1, 3 do job { node = "n" .. n, elapsed_s = 5 } end' >"$D/records.jsonl"
+		printf '%s\n' 'SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[1-2]' 'SwitchName=s1 Level=1 LinkSpeed=1 Nodes=n[1-2] Switches=s0' >"$file"
+		ingest --topology "$file" "$D"
+		[ "$status" -eq 0 ]
+		[[ $output == "1 files, 3 records: 3 new, 0 known; 0 bad lines; 2 leaves changed; "* ]]
+		[ "$(leaves_of c)" = "n1|s0 n2|s0 n3|- " ]
+		ingest --topology "$file" "$D"
+		[[ $output == *"; 0 leaves changed; "* ]]
+		# What cannot be used is said; records are stored all the same.
+		lines 'job { node = "n4", elapsed_s = 5 }' >>"$D/records.jsonl"
+		echo 'SwitchName=s0 Nodes=n[1-4]' >"$file"
+		ingest --topology "$file" "$D"
+		refused "$file: no leaf switch, block or ring with nodes in it; it should be what scontrol show topology prints"
+		[[ $output == *" 1 new, "* ]]
+		ingest --topology "$BATS_TEST_TMPDIR/nowhere" "$D"
+		refused "$BATS_TEST_TMPDIR/nowhere: *"
+		# Slurm's own: asked where it is the store's cluster, once an hour; its silence is no error.
+		scontrol 'echo "BlockName=b1 BlockIndex=0 Nodes=n[2-3] BlockSize=2"'
+		rm -f "$P/calls"
+		SLURM_CLUSTER_NAME=other ingest "$D"
+		[ ! -e "$P/calls" ]
+		SLURM_CLUSTER_NAME=c ingest --json "$D"
+		[ "$status" -eq 0 ]
+		[[ $output == *'"leaves":2'* ]]
+		SLURM_CLUSTER_NAME=c ingest "$D"
+		[ "$(<"$P/calls")" = "show topology" ]
+		[ "$(leaves_of c)" = "n1|s0 n2|b1 n3|b1 n4|- " ]
+		q "UPDATE meta SET value = '1' WHERE name = 'topology c'"
+		scontrol 'echo no >&2; exit 1'
+		SLURM_CLUSTER_NAME=c ingest "$D"
+		[ "$status" -eq 0 ]
+		[ -z "$stderr" ]
+		[ "$(wc -l <"$P/calls")" -eq 2 ]
+		# Another cluster's nodes have the same names.
+		lines 'job { node = "n1", cluster = "d", elapsed_s = 5 }' >>"$D/records.jsonl"
+		echo 'RingName=r1 Nodes=n[1-2] RingSize=2' >"$file"
+		ingest --topology "$file" "$D"
+		refused "--topology: the store has clusters c, d: say --cluster"
+		ingest --topology "$file" --cluster e "$D"
+		refused 'the store has no nodes of cluster "e"'
+		ingest --topology <(cat "$file") --cluster d "$D"
+		[ "$status" -eq 0 ]
+		[ "$(leaves_of c) $(leaves_of d)" = "n1|s0 n2|b1 n3|b1 n4|-  n1|r1 " ]
+	}
+	everywhere leaves
+}
+
 @test "several at a time, killed at random: every record once" {
 	compete() {
 		local i pids
@@ -344,7 +447,7 @@ stores_once() {
 		[ "$(q 'SELECT COUNT(*) FROM job_node')" = 12000 ]
 		q 'SELECT SUM(seen), COUNT(*) FROM run'
 		[ "$(q 'SELECT SUM(seen) FROM run' | sed 's/\.0//')" = 12000 ]
-		[ "$(q 'SELECT COUNT(*) FROM run')" = 334 ]
+		[ "$(q 'SELECT COUNT(*) FROM run WHERE elapsed_s = 5')" = 334 ]
 		[ "$(q 'SELECT COUNT(*) FROM (SELECT text FROM word GROUP BY text HAVING COUNT(*) > 1) x')" = 0 ]
 	}
 	everywhere compete
@@ -530,12 +633,14 @@ where() {
 		q 'ALTER TABLE job_node DROP COLUMN oom_kills'
 		q 'ALTER TABLE check_node DROP COLUMN best_gbs'
 		q 'ALTER TABLE run DROP COLUMN batch'
+		q 'ALTER TABLE run DROP COLUMN elapsed_s'
+		q 'ALTER TABLE node DROP COLUMN leaf'
 		q 'ALTER TABLE loss DROP COLUMN boot'
 		q 'ALTER TABLE check_node DROP COLUMN boot'
 		run --separate-stderr syscheck store info --store "$STORE"
 		echo "$output$stderr"
 		[ "$status" -eq 3 ]
-		[[ $stderr == "syscheck: store "*"has no column "@(oom_kills|best_gbs|batch|boot)" yet; syscheck ingest brings it up to date" ]]
+		[[ $stderr == "syscheck: store "*"has no column "@(oom_kills|best_gbs|batch|elapsed_s|leaf|boot)" yet; syscheck ingest brings it up to date" ]]
 		lines "job { job = { id = 99 }, delta = { oom = { kills = 7 } } }" >>"$D/records.jsonl"
 		local pids=() pid
 		for _ in 1 2 3; do
@@ -549,6 +654,11 @@ where() {
 		done
 		[ "$(q 'SELECT COUNT(*) FROM job_node WHERE oom_kills = 7')" = 1 ]
 		[ "$(q 'SELECT COUNT(*) FROM check_node WHERE best_gbs IS NULL')" -gt 0 ]
+		# Questions read the nodes of a run that has none, until another record of it comes.
+		[ "$(q 'SELECT COUNT(*) FROM run WHERE job_id = 4711 AND elapsed_s IS NULL')" = 1 ]
+		lines 'job { node = "n3", time = at(3600), elapsed_s = 3500 }' >>"$D/records.jsonl"
+		ingest "$D"
+		[ "$(q 'SELECT elapsed_s FROM run WHERE job_id = 4711' | sed 's/\.0//')" = 3600 ]
 		syscheck store info --store "$STORE"
 	}
 	everywhere younger

@@ -24,7 +24,7 @@ setup_file() {
 	[ ! -d "$ROOT/build/obj" ] || { mkdir "$T/build" && cp -a "$ROOT"/build/{obj,kernels,spank} "$T/build/"; }
 	cp -r "$NEW/." "$T/"
 
-	edit lua/syscheck/counters/sources.lua 's/"memory_traffic" }/"memory_traffic", "swap" }/'
+	edit lua/syscheck/counters/sources.lua 's/"sched" }/"sched", "swap" }/'
 	python3 - "$T/docs/records.schema.json" <<-'EOF'
 	import json, sys
 	schema = json.load(open(sys.argv[1]))

@@ -180,7 +180,7 @@ complaint() {
 	play syscheck why "$id" | tee "$MINICLUSTER_DIR/log/why"
 	answer=$(sed -n 2p "$MINICLUSTER_DIR/log/why")
 	expect "the job is found slow against its 5 like runs" matches "$answer" \
-		"^job $id took [0-9.]+x the median of its 5 like runs"
+		"^job $id took [0-9.]+x what 5 like runs took .*: slow; "
 	expect "the answer is n3, and only n3" matches "$answer" ' n3: [^;]*(throttled|CPU quota)'
 	expect "nobody else is blamed" test "$(grep -cE '(^| )n[12]: ' <<<"$answer")" = 0
 	play syscheck node n3 --since 1h

@@ -25,6 +25,16 @@ stat[#stat + 1] = "intr 113903128" .. (" 0 17 3"):rep(1500)
 stat[#stat + 1] = "ctxt 219391823\nbtime 1700000000\nprocesses 1288311\nprocs_running 3\nprocs_blocked 0\n"
 tree.put(root, "/proc/stat", table.concat(stat, "\n"))
 
+-- Version 17: four domains a CPU, 45 numbers each, most of them small (zero where sched_schedstats is off).
+local sched, mask = { "version 17", "timestamp 5219393032" }, ("ffffffff,"):rep(CPUS // 32 - 1) .. "ffffffff"
+for cpu = 0, CPUS - 1 do
+   sched[#sched + 1] = ("cpu%d 0 0 0 0 0 0 %d %d %d"):format(cpu, 6812345678901, 123456789012 + cpu, 12345678)
+   for domain, name in ipairs({ "SMT", "CLS", "MC", "NUMA" }) do
+      sched[#sched + 1] = ("domain%d %s %s"):format(domain - 1, name, mask) .. (" 0 17 123456"):rep(15)
+   end
+end
+tree.put(root, "/proc/schedstat", table.concat(sched, "\n") .. "\n")
+
 for _, resource in ipairs({ "cpu", "io", "memory" }) do
    local line = "avg10=0.00 avg60=0.00 avg300=0.00 total=1234567\n"
    tree.put(root, "/proc/pressure/" .. resource, "some " .. line .. "full " .. line)

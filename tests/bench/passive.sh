@@ -34,8 +34,7 @@ read_values() {
 		"$1"/sys/class/infiniband/*/ports/*/counters/{symbol_error,link_error_recovery,link_downed,port_rcv_errors,local_link_integrity_errors,excessive_buffer_overrun_errors}; do
 		read -r value <"$file" && n=$((n + 1))
 	done
-	read -r value <"$1/proc/stat"
-	for file in "$1"/proc/{meminfo,vmstat,diskstats,interrupts,self/mountstats,pressure/*}; do
+	for file in "$1"/proc/{stat,schedstat,meminfo,vmstat,diskstats,interrupts,self/mountstats,pressure/*}; do
 		while read -r text value; do
 			n=$((n + 1))
 		done <"$file"

@@ -40,17 +40,19 @@ local CHECK = '"level":"passive","trigger":"prolog","asked":"none","status":"pas
    .. '"action":"none","kernel_s":0,"box_s":0}\n'
 local TOTAL = '"%s":{"time":"%s","throttle":{"package_count":%d,"core_count":%d,"package_ms":%d,"core_ms":%d},'
    .. '"pressure":{"io_some_us":%d,"io_full_us":%d,"memory_some_us":%d,"memory_full_us":%d,"cpu_some_us":%d},'
-   .. '"cpu":{"iowait_ms":%d,"steal_ms":0},"disk":{"busy_ms":%d,"read_bytes":%d,"written_bytes":%d},'
+   .. '"cpu":{"iowait_ms":%d,"steal_ms":0},"disk":{"busy_ms":%d,"read_bytes":%d,"written_bytes":%d,'
+   .. '"ops":%d,"op_ms":%d},'
    .. '"nfs":{"ops":%d,"op_ms":%d,"bytes":%d},"lustre":{"ops":%d,"op_us":%d,"read_bytes":%d,"written_bytes":%d},'
    .. '"memory_errors":{"corrected":%d,"uncorrected":0},"machine_checks":{"events":0},"oom":{"kills":0},'
-   .. '"link":{"errors":0,"downed":0},"energy":{"package_j":%d}},'
+   .. '"link":{"errors":0,"downed":0},"energy":{"package_j":%d},"sched":{"wait_ms":%d}},'
 local GAUGES = '"limits":{"clock_mhz":3700,"power_w":800},"temperature":{"max_c":%d},'
 local DELTA = '"delta":{"throttle":{"package_count":%d,"core_count":%d,"package_ms":%d,"core_ms":%d},'
    .. '"pressure":{"io_some_us":%d,"io_full_us":%d,"memory_some_us":%d,"memory_full_us":%d,"cpu_some_us":%d},'
-   .. '"cpu":{"iowait_ms":%d,"steal_ms":0},"disk":{"busy_ms":%d,"read_bytes":%d,"written_bytes":%d},'
+   .. '"cpu":{"iowait_ms":%d,"steal_ms":0},"disk":{"busy_ms":%d,"read_bytes":%d,"written_bytes":%d,'
+   .. '"ops":%d,"op_ms":%d},'
    .. '"nfs":{"ops":%d,"op_ms":%d,"bytes":%d},"lustre":{"ops":%d,"op_us":%d,"read_bytes":%d,"written_bytes":%d},'
    .. '"memory_errors":{"corrected":%d,"uncorrected":0},"machine_checks":{"events":0},"oom":{"kills":0},'
-   .. '"link":{"errors":0,"downed":0},"energy":{"package_j":%d}},'
+   .. '"link":{"errors":0,"downed":0},"energy":{"package_j":%d},"sched":{"wait_ms":%d}},'
 local CGROUP = '"cgroup":{"v":2,"steps":1,"cpu_us":%d,"cpu_throttled_us":0,"io_some_us":%d,"io_full_us":%d,'
    .. '"read_bytes":%d,"written_bytes":%d,"memory_peak_bytes":%d,"memory_some_us":0,"oom_kills":0},'
 local TAIL = '"elapsed_s":%d,"throttle_events":%d,"check":{"id":"%s","level":"passive","asked":"none","status":"pass",'
@@ -61,8 +63,14 @@ local function values(scale, hot)
       return floor(n * scale * random())
    end
    return hot and r(40) or 0, hot and r(90) or 0, hot and r(4000) or 0, hot and r(9000) or 0, r(3e6), r(1e6),
-      r(1e4), r(5e3), r(4e7), r(2e4), r(9e4), r(4e9), r(6e9), r(3e4), r(8e4), r(7e8), r(2e5), r(9e7), r(8e10), r(5e10),
-      random(1000) == 1 and r(20) or 0, r(4e6)
+      r(1e4), r(5e3), r(4e7), r(2e4), r(9e4), r(4e9), r(6e9), r(2e5), r(4e5), r(3e4), r(8e4), r(7e8),
+      r(2e5), r(9e7), r(8e10), r(5e10), random(1000) == 1 and r(20) or 0, r(4e6), r(5e6)
+end
+
+-- A delta has the worst unit beside the sums; here one did it all.
+local function worst_of(delta)
+   return (delta:gsub('"package_ms":(%d+),"core_ms":(%d+)', '%0,"package_worst_ms":%1,"core_worst_ms":%2')
+      :gsub('"steal_ms":0', '%0,"steal_worst_ms":0'):gsub('"wait_ms":(%d+)', '%0,"wait_worst_ms":%1'))
 end
 
 -- Jobs follow from the seed alone, so that every piece knows them.
@@ -93,8 +101,8 @@ while made < first + count do
             partition, user % 20, size, start, start + size - 1, name)
             .. TOTAL:format("begin", time(begin), values(totals[n], true))
             .. (TOTAL:format("end", time(begin + last), values(totals[n] + scale, true)):gsub('^"end":{',
-               '%0' .. GAUGES:format(random(40, 85))))
-         out[#out + 1] = DELTA:format(values(scale, hot))
+               '%0' .. GAUGES:format(random(40, 85))):gsub('"link":{', '%0"active_ports":2,"rate_gbps":400,'))
+         out[#out + 1] = worst_of(DELTA:format(values(scale, hot)))
          out[#out + 1] = CGROUP:format(floor(elapsed * 1.9e8 * random()), floor(2e6 * random()), floor(1e6 * random()),
             floor(8e10 * random()), floor(5e10 * random()), floor(7e11 * random()))
          out[#out + 1] = TAIL:format(last, hot and 12 or 0, check)

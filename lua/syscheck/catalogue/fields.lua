@@ -18,14 +18,14 @@ end
 
 -- What the plugin finds in the cgroups of a job's steps.
 local CGROUP = {
-   { name = "cg_cpu_us", from = "cgroup.cpu_us", unit = "us", label = "CPU time of the job", work = true },
+   { name = "cg_cpu_us", from = "cgroup.cpu_us", unit = "us", label = "CPU time of the job" },
    { name = "cg_throttled_us", from = "cgroup.cpu_throttled_us", unit = "us", label = "job held by its CPU quota",
       cause = "quota" },
    { name = "cg_io_some_us", from = "cgroup.io_some_us", unit = "us", label = "job waiting for I/O",
       cause = "storage" },
-   { name = "cg_read_bytes", from = "cgroup.read_bytes", unit = "bytes", label = "read by the job", work = true },
+   { name = "cg_read_bytes", from = "cgroup.read_bytes", unit = "bytes", label = "read by the job", work = 0.05 },
    { name = "cg_written_bytes", from = "cgroup.written_bytes", unit = "bytes", label = "written by the job",
-      work = true },
+      work = 0.2 },
    { name = "cg_memory_peak_bytes", from = "cgroup.memory_peak_bytes", unit = "bytes",
       label = "memory peak of the job" },
    { name = "cg_suspended_ms", from = "cgroup.suspended_ms", unit = "ms", label = "job suspended" },
@@ -38,15 +38,16 @@ local CGROUP = {
 --   name   column of the store's table job_node
 --   from   path in a job record; the value is a number, absent is not known. Of a counter, the
 --          row begins with its name in the delta instead
---   unit   count, ms, us, bytes, joules, mhz, celsius: of the whole job on the node
+--   unit   count, ms, us, bytes, joules, mhz, watts, celsius, gbps, ports: of the whole job on the node
 --   label  what people read
 --   cause  the group of causes it speaks for when a job was slow (questions/why/causes.lua); each_s
 --          and unless: see there
---   work   true: what the job itself did; `why` names it where no cause explains anything
---   kind   gauge: a state, not a sum; else it is filled in: cause, a condition of the node that
---          slows its jobs; load, what the job itself did there (it differs between ranks of a
---          healthy job)
---   better "lower" or "higher", of gauges; a cause is better lower
+--   work   of what the job itself did: P (guessed) that it follows the clock (a checkpoint every hour) and not the
+--          work; `why` says it where no cause explains anything
+--   kind   gauge: a state, not a sum; cause, a condition of the node that slows its jobs (filled in where
+--          `cause` is); else load, what the job itself did there (it differs between ranks of a healthy job)
+--   better "lower" or "higher", of gauges; filled in where `cause` is: lower. Without it nodes are not compared
+--   none   true: of a rate, that 0 is none of it, and not that it is not known
 --   rare   true: zero on a healthy node, so any count is an event
 fields.JOB = {}
 

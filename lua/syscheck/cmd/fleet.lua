@@ -1,5 +1,6 @@
 --- syscheck fleet: per hardware class, which nodes are slowest, fastest, out of the spread.
 local printable = require("syscheck.lib.printable")
+local felt = require("syscheck.questions.fleet.felt")
 local fleet = require("syscheck.questions.fleet.logic")
 local fleet_show = require("syscheck.questions.fleet.show")
 local fleet_store = require("syscheck.questions.fleet.read")
@@ -28,6 +29,7 @@ local function answer(db, args)
          class_near and (', did you mean "%s"?'):format(printable.safe(class_near)) or "")
    end
    local compared = fleet.compare(nodes)
+   felt.add(db, compared)
    compared.since, compared.unknown = args.since, unknown
    return question.print(args, fleet_show, compared)
 end

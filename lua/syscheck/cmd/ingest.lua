@@ -11,6 +11,7 @@ local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
 local spoolfile = require("syscheck.store.spoolfile")
 local store = require("syscheck.store.store")
+local topology = require("syscheck.cmd.common.topology")
 
 local command = {}
 
@@ -25,6 +26,7 @@ function command.add_to(parser)
    c:option("--bad", "File that lines which are no records are added to (default: bad.jsonl beside the store).")
       :argname("FILE")
    c:option("--group", "Group that may read an SQLite store (default: the policy's store_group)."):argname("GROUP")
+   topology.add_options(c)
    c:flag("--remove", "Delete closed segments once all of their records are stored.")
    c:flag("--json", "Print the summary as one JSON object.")
    c:option("--policy", "Policy file to use."):argname("FILE")
@@ -68,13 +70,14 @@ local function summary(count, args, seconds)
       count.seconds = seconds
       print(json.encode(count))
    else
-      print(("%d files, %d records: %d new, %d known; %d bad lines%s; %.1f s"):format(count.files, count.records,
+      print(("%d files, %d records: %d new, %d known; %d bad lines%s%s; %.1f s"):format(count.files, count.records,
          count.new, count.records - count.new, count.bad,
-         args.remove and ("; %d files removed"):format(count.removed) or "", seconds))
+         args.remove and ("; %d files removed"):format(count.removed) or "",
+         args.topology and ("; %d leaves changed"):format(count.leaves) or "", seconds))
    end
 end
 
-local function run_all(db, list, args)
+local function run_all(db, list, args, host)
    local shown, trouble = 0, false
    local bad = bad_file(args, db)
    local work = ingest.new(db, {
@@ -99,6 +102,12 @@ local function run_all(db, list, args)
    end
    work:flush()
    clusters.unite(db)
+   local err
+   work.count.leaves, err = topology.write(db, args, host)
+   if err then
+      trouble = true
+      report.error(report.FAILED, "%s", err)
+   end
    if not args.remove and work.count.files > 0 then
       db:settle()
    end
@@ -110,14 +119,15 @@ local function run_all(db, list, args)
 end
 
 function command.run(args)
-   local policy = spool.node(args).policy
+   local host = spool.node(args)
+   local policy = host.policy
    local gid, list = group_id(args.group or policy.store_group), files_of(args, policy)
    local db, err = store.open(store.where(args.store, policy), { write = true, create = true, group = gid,
       lazy = not args.remove })
    if not db then
       return report.error(report.UNKNOWN, "%s", err)
    end
-   local done, code = pcall(run_all, db, list, args)
+   local done, code = pcall(run_all, db, list, args, host)
    db:close()
    if not done then
       error(type(code) == "table" and code.file_error and { text = code.file_error } or code, 0)

@@ -38,7 +38,7 @@ local function from_store(args, policy)
          return report.error(report.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
       end
       local answer = job_store.answer(db, runs, args.only_user ~= nil)
-      answer.why = why_answer.blame(db, runs, answer[#answer].rows)
+      answer.why = why_answer.blame(db, runs, args.only_user ~= nil)
       return print_answer(args, answer)
    end, policy)
 end

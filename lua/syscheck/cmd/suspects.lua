@@ -1,4 +1,4 @@
---- syscheck suspects: nodes over-represented in slow jobs, and the condition that goes with it.
+--- syscheck suspects: nodes whose jobs were slow for a time, and the condition that goes with it.
 local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
 local suspects = require("syscheck.questions.suspects.logic")
@@ -9,8 +9,8 @@ local time = require("syscheck.lib.time")
 local command = {}
 
 function command.add_to(parser)
-   local one = parser:command("suspects", "List nodes that take part in more slow jobs than chance explains, and the "
-      .. "condition that goes with it."):summary("List nodes over-represented in slow jobs.")
+   local one = parser:command("suspects", "List nodes whose jobs were slow for a time, more than chance explains, "
+      .. "with the days and what goes with it."):summary("List nodes whose jobs were slow for a time.")
    question.add_since(one, "30d", "Jobs that began")
    question.add_options(one)
    one:option("--policy", "Policy file to use."):argname("FILE")
@@ -18,14 +18,11 @@ end
 
 function command.run(args)
    return question.run(args, function(db)
-      local slow, exposure, totals = suspects_data.read(db, args.since)
+      local list, of, totals = suspects_data.read(db, args.since)
       if totals.runs == 0 then
          return report.error(report.NOT_FOUND, "no job began since %s", time.show(args.since))
       end
-      local answer = suspects.find(slow, exposure)
-      for _, one in ipairs(answer) do
-         suspects_data.describe(db, one)
-      end
+      local answer = suspects_data.described(db, suspects.find(list, of))
       answer.totals, answer.since = totals, args.since
       return question.print(args, suspects_show, answer)
    end)

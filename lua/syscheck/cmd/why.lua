@@ -8,10 +8,11 @@ local why_show = require("syscheck.questions.why.show")
 local command = {}
 
 function command.add_to(parser)
-   local one = parser:command("why", "Tell whether a job was slow against like runs, and which condition of a node "
-      .. "goes with it: against its peers, like runs and its class, ranked, with effect and probability.")
+   local one = parser:command("why", "Tell whether a job was slow against like runs, and why: explanations, each as "
+      .. "likely as all that is known makes it, and what was considered and dropped.")
       :summary("Tell why a job was slow, if it was.")
    jobid.add_argument(one)
+   one:flag("--explain", "Show the whole reasoning: what each explanation is made of.")
    question.add_options(one)
    one:option("--policy", "Policy file to use."):argname("FILE")
 end
@@ -23,7 +24,9 @@ function command.run(args)
       if #runs == 0 then
          return report.error(report.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
       end
-      return question.print(args, why_show, answer.of(db, runs))
+      local out = answer.of(db, runs, args.only_user ~= nil)
+      out.explain = args.explain
+      return question.print(args, why_show, out)
    end)
 end
 

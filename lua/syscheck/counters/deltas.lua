@@ -13,9 +13,11 @@ local MAX_ERRORS = 64
 local MOST = 1e18
 
 -- Adds to the name of a key without its unit: "package_count:0" -> "package_count".
+-- @return that name
 local function add_to(sum, key, value)
    local name = key:match("^[^:]*")
    sum[name] = (sum[name] or 0) + value
+   return name
 end
 
 --- Adds the units of one source up: { name = number }.
@@ -48,7 +50,8 @@ end
 
 -- @return { name = number }, or nil for none
 local function grown(source, before, now, span)
-   local sum = {}
+   local sum, worst = {}, source.worst or NONE
+   span.before, span.now = before, now
    for key, value in pairs(now) do
       local step
       if type(before[key]) == "number" then
@@ -56,8 +59,9 @@ local function grown(source, before, now, span)
       elseif before[key] == nil and source.since_new then
          step = source.since_new(value, key, span)
       end
-      if step then
-         add_to(sum, key, step)
+      local largest = step and worst[add_to(sum, key, step)]
+      if largest then
+         sum[largest] = math.max(sum[largest] or 0, step)
       end
    end
    for name, value in pairs(sum) do

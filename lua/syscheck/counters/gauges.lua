@@ -10,9 +10,13 @@ gauges.fields = {
    { name = "clock_limit_mhz", from = "end.limits.clock_mhz", unit = "mhz", label = "clock limit", kind = "gauge",
       better = "higher", cause = "clock" },
    { name = "power_limit_w", from = "end.limits.power_w", unit = "watts", label = "power limit", kind = "gauge",
-      better = "higher" },
+      better = "higher", cause = "clock" },
    { name = "temperature_c", from = "end.temperature.max_c", unit = "celsius", label = "hottest CPU sensor",
       kind = "gauge", better = "lower" },
+   { name = "link_rate_gbps", from = "end.link.rate_gbps", unit = "gbps", label = "slowest InfiniBand port's rate",
+      kind = "gauge", better = "higher", cause = "link" },
+   { name = "link_ports", from = "end.link.active_ports", unit = "ports", label = "InfiniBand ports in use",
+      kind = "gauge", better = "higher", cause = "link", none = true },
 }
 
 local HWMON = "/sys/class/hwmon"

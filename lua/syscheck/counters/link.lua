@@ -8,11 +8,11 @@ local growth = require("syscheck.counters.growth")
 local link = {}
 
 -- each_s: a lost packet is sent again after the transport's time-out, 0.5 to 1 s as MPI libraries
--- set it; a link that was down is retrained and routed anew within a minute.
+-- set it; a link that was down is retrained and routed anew within a minute, in a large fabric within some.
 link.fields = {
    { "errors", name = "link_errors", unit = "count", label = "InfiniBand link errors", cause = "link", each_s = 1,
       rare = true },
-   { "downed", name = "link_downed", unit = "count", label = "InfiniBand link went down", cause = "link", each_s = 60,
+   { "downed", name = "link_downed", unit = "count", label = "InfiniBand link went down", cause = "link", each_s = 300,
       rare = true },
 }
 

@@ -8,8 +8,8 @@ local lustre = {}
 lustre.fields = {
    { "ops", name = "lustre_ops", unit = "count", label = "Lustre operations" },
    { "op_us", name = "lustre_op_us", unit = "us", label = "Lustre operation time", cause = "storage" },
-   { "read_bytes", name = "lustre_read_bytes", unit = "bytes", label = "read from Lustre", work = true },
-   { "written_bytes", name = "lustre_written_bytes", unit = "bytes", label = "written to Lustre", work = true },
+   { "read_bytes", name = "lustre_read_bytes", unit = "bytes", label = "read from Lustre", work = 0.1 },
+   { "written_bytes", name = "lustre_written_bytes", unit = "bytes", label = "written to Lustre", work = 0.2 },
 }
 
 local DIRS = { "/sys/kernel/debug/lustre/llite", "/proc/fs/lustre/llite" }

@@ -9,7 +9,7 @@ local machine_checks = {}
 
 -- each_s: as of corrected memory errors.
 machine_checks.fields = {
-   { "events", name = "machine_checks", unit = "count", label = "machine checks", cause = "memory", each_s = 0.1,
+   { "events", name = "machine_checks", unit = "count", label = "machine checks", cause = "memory", each_s = 0.2,
       rare = true },
 }
 

@@ -8,7 +8,7 @@ local nfs = {}
 nfs.fields = {
    { "ops", name = "nfs_ops", unit = "count", label = "NFS operations" },
    { "op_ms", name = "nfs_op_ms", unit = "ms", label = "NFS operation time", cause = "storage" },
-   { "bytes", name = "nfs_bytes", unit = "bytes", label = "NFS traffic", work = true },
+   { "bytes", name = "nfs_bytes", unit = "bytes", label = "NFS traffic", work = 0.2 },
 }
 
 local MAX = 4194304

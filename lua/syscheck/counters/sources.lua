@@ -12,7 +12,10 @@
 -- and, where it needs them,
 --
 --   growth(before, now, key, span) -> what a number grew by, nil where that is not known; without
---           it, growth.plain. span = { seconds, known = they are, beside }
+--           it, growth.plain; math.huge where then the sum of that name is not known, either.
+--           span = { seconds, known = they are, beside, before, now = all of this source's numbers }
+--   worst   { name = name }: of a name in the delta the largest growth of one unit, under a name of its
+--           own. A parallel job waits for its slowest core, which a sum over cores does not show
 --   beside  the name in a snapshot of a second table that read returns; what it is for is the
 --           source's own matter
 --   since_new(now, key, span) -> what a unit did that the earlier snapshot does not have
@@ -22,7 +25,7 @@ local sources = {}
 
 -- By place and by name.
 for i, name in ipairs({ "throttle", "pressure", "cpu", "disk", "nfs", "lustre", "memory_errors", "machine_checks",
-   "oom", "link", "energy", "memory_traffic" }) do
+   "oom", "link", "energy", "memory_traffic", "sched" }) do
    sources[i] = require("syscheck.counters." .. name)
    sources[i].name = name
    sources[name] = sources[i]

@@ -12,9 +12,16 @@ throttle.fields = {
    { name = "throttle_events", from = "throttle_events", unit = "count", label = "throttle events", cause = "clock",
       each_s = 10, unless = { "throttle_package_ms", "throttle_core_ms" }, rare = true },
    { "package_ms", name = "throttle_package_ms", unit = "ms", label = "package throttled", cause = "clock",
+      rare = true, unless = { "throttle_package_worst_ms" } },
+   { "core_ms", name = "throttle_core_ms", unit = "ms", label = "cores throttled", cause = "clock", rare = true,
+      unless = { "throttle_core_worst_ms" } },
+   { "package_worst_ms", name = "throttle_package_worst_ms", unit = "ms", label = "one package throttled",
+      cause = "clock", rare = true },
+   { "core_worst_ms", name = "throttle_core_worst_ms", unit = "ms", label = "one core throttled", cause = "clock",
       rare = true },
-   { "core_ms", name = "throttle_core_ms", unit = "ms", label = "cores throttled", cause = "clock", rare = true },
 }
+
+throttle.worst = { package_ms = "package_worst_ms", core_ms = "core_worst_ms" }
 
 -- The first file of each kind counts throttling; without an event there is no time.
 local KINDS = {

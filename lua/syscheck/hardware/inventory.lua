@@ -2,6 +2,7 @@
 local clocks = require("syscheck.hardware.clocks")
 local dimms = require("syscheck.hardware.dimms")
 local files = require("syscheck.lib.files")
+local fnv = require("syscheck.lib.fnv")
 local topology = require("syscheck.hardware.topology")
 
 local inventory = {}
@@ -155,12 +156,7 @@ function inventory.fingerprint(config)
       lines[#lines + 1] = ("%s=%s\n"):format(key, value)
    end
    table.sort(lines)
-   local hash = 0x811C9DC5
-   local text = table.concat(lines)
-   for i = 1, #text do
-      hash = ((hash ~ text:byte(i)) * 0x01000193) & 0xFFFFFFFF
-   end
-   return ("%08x"):format(hash)
+   return ("%08x"):format(fnv.of32(table.concat(lines)))
 end
 
 -- A count that is not known is absent, not zero.

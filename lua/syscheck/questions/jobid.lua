@@ -84,7 +84,8 @@ local RUNS = ([[SELECT r.id, r.job_id, r.restart, r.array_job_id, r.array_task_i
    r.nodes, r.seen, r.begin_s, r.end_s, r.batch, %s, %s, %s, %s, %s FROM run r WHERE ]]):format(word("cluster"),
    word("user"), word("name"), word("account"), word("partition"))
 
---- All runs of a job (a requeued job has several), oldest first.
+--- All runs of a job (a requeued job has several), in the order in which they ended: not of each is it known when it
+-- began.
 -- @param store from store.open
 -- @param id from parse
 -- @param only_user name: of nobody else's jobs
@@ -99,7 +100,7 @@ function jobid.runs(store, id, only_user)
       values[#values + 1] = only_user
    end
    local list = {}
-   for t in store:rows(sql .. " ORDER BY r.begin_s, r.id", table.unpack(values)) do
+   for t in store:rows(sql .. " ORDER BY r.end_s, r.id", table.unpack(values)) do
       list[#list + 1] = { key = t[1], job_id = t[2], restart = t[3], array_job_id = t[4], array_task_id = t[5],
          het_job_id = t[6], het_offset = t[7], nodes = t[8], seen = t[9], begin_s = t[10], end_s = t[11],
          batch = t[12], cluster = t[13], user = t[14], name = t[15], account = t[16], partition = t[17] }

@@ -34,8 +34,8 @@ end
 
 -- "r[1-2]n[1-2]" -> four names, added to `out`. The first bracket first: no more than the names there
 -- are is ever made, however many brackets follow, and none of those for which `out` has no room.
-local function expand_one(text, out)
-   local names, count, at, room = { "" }, 0, 1, MAX_HOSTS - #out
+local function expand_one(text, out, most)
+   local names, count, at, room = { "" }, 0, 1, most - #out
    while true do
       local head, list, after = text:match("^([^%[%]]*)%[([%d,-]+)%]()", at)
       if not head then
@@ -64,7 +64,8 @@ local function expand_one(text, out)
 end
 
 --- A hostlist's names: "n[1-3,07],m2". nil when it is none.
-function hostlist.expand(list)
+-- @param most names, default 100,000
+function hostlist.expand(list, most)
    local out = {}
    local at, depth = 1, 0
    for i = 1, #list + 1 do
@@ -74,7 +75,7 @@ function hostlist.expand(list)
       elseif c == "]" then
          depth = depth - 1
       elseif (c == "," and depth == 0) or c == "" then
-         if i > at and not expand_one(list:sub(at, i - 1), out) then
+         if i > at and not expand_one(list:sub(at, i - 1), out, most or MAX_HOSTS) then
             return nil
          end
          at = i + 1

@@ -1,6 +1,8 @@
 --- Removes what is old, in small transactions with room for ingest between them.
 local uv = require("luv")
 local disk = require("syscheck.lib.files")
+local elapsed = require("syscheck.store.elapsed")
+local ids = require("syscheck.store.ids")
 local schema = require("syscheck.store.schema")
 
 local prune = {}
@@ -8,20 +10,40 @@ local prune = {}
 local BATCH = 5000 -- rows a transaction
 local PAUSE_MS = 20
 
--- The rest of the words are few: classes, levels, accounts.
-local JOB_NAME = 2 -- word.private, see writer.lua
+-- An ingest that runs may know of what goes: from the same moment it does not.
+local function forget(store)
+   store:exec("UPDATE meta SET value = ? WHERE name = 'generation'", disk.random_id(8))
+end
 
--- @param known true: an ingest that runs may know of these rows; from the same moment it does not
-local function delete(store, known, text, ...)
-   local values = table.pack(...)
-   local count = store:transaction(function()
-      if known then
-         store:exec("UPDATE meta SET value = ? WHERE name = 'generation'", disk.random_id(8))
-      end
-      return store:exec(text, table.unpack(values, 1, values.n))
-   end)
+-- A transaction, and room for ingest.
+local function one(store, work)
+   local count = store:transaction(work)
    uv.sleep(PAUSE_MS)
    return count
+end
+
+-- Deletes job records below a key. Runs that have some beyond the limit get another time; no ingest adds to
+-- them meanwhile.
+local function delete_jobs(store, edge, limit)
+   local key = store.driver.KEY_IN
+   -- DISTINCT would have SQLite look through the index of all runs.
+   local cut = ("SELECT a.run FROM job_node a WHERE a.key < %s "
+      .. "AND EXISTS (SELECT 1 FROM job_node b WHERE b.run = a.run AND b.key >= %s)"):format(key, key)
+   return one(store, function()
+      store:lock()
+      local list = {}
+      for row in store:rows(cut, edge, limit) do
+         list[row[1]] = true
+      end
+      if next(list) then
+         forget(store)
+      end
+      local count = store:exec(("DELETE FROM job_node WHERE key < %s"):format(key), edge)
+      for run in pairs(list) do
+         elapsed.renew(store, run)
+      end
+      return count
+   end)
 end
 
 -- Rows of a table below a key, oldest first.
@@ -32,7 +54,10 @@ local function by_key(store, name, limit)
    local remove = ("DELETE FROM %s WHERE key < %s"):format(name, driver.KEY_IN)
    while true do
       local row = store:row(edge, limit)
-      total = total + delete(store, false, remove, row and row[1] or limit)
+      local to = row and row[1] or limit
+      total = total + (name == "job_node" and delete_jobs(store, to, limit) or one(store, function()
+         return store:exec(remove, to)
+      end))
       if not row then
          return total
       end
@@ -47,7 +72,11 @@ local function orphans(store, name, condition, ...)
    while from and from <= last do
       local where = (" FROM %s WHERE id >= ? AND id < ? AND "):format(name) .. condition
       if store:row("SELECT MIN(id)" .. where, from, from + BATCH, ...)[1] then
-         total = total + delete(store, true, "DELETE" .. where, from, from + BATCH, ...)
+         local values = { from, from + BATCH, ... }
+         total = total + one(store, function()
+            forget(store)
+            return store:exec("DELETE" .. where, table.unpack(values))
+         end)
       end
       from = from + BATCH
    end
@@ -78,8 +107,9 @@ function prune.before(store, before_s)
    }
    count.runs = orphans(store, "run", "end_s < ? AND NOT EXISTS (SELECT 1 FROM job_node WHERE job_node.run = run.id) "
       .. "AND NOT EXISTS (SELECT 1 FROM check_node WHERE check_node.run = run.id)", before_s)
+   -- The rest of the words are few: classes, levels, accounts.
    count.words = orphans(store, "word", "private = ? AND NOT EXISTS (SELECT 1 FROM run WHERE run.name = word.id)",
-      JOB_NAME)
+      ids.JOB_NAME)
    count.files = files(store)
    return count
 end

@@ -3,6 +3,7 @@
 local json = require("cjson.safe").new()
 local cache = require("syscheck.store.cache")
 local fields = require("syscheck.catalogue.fields")
+local fnv = require("syscheck.lib.fnv")
 local records = require("syscheck.spool.records")
 local time = require("syscheck.lib.time")
 local unicode = require("syscheck.lib.unicode")
@@ -187,6 +188,7 @@ local function job_of(r, from_s, to_s)
       account = name_of(j.account, "job.account"),
       partition = name_of(j.partition, "job.partition"),
       nodes = number(j.nodes, "job.nodes", 1),
+      nodelist = type(j.nodelist) == "string" and fnv.of32(j.nodelist) or nil,
       batch = j.batch == true and 1 or nil,
       begin_s = from_s,
       end_s = to_s,

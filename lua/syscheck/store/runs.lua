@@ -1,7 +1,9 @@
 --- Which run of a job a record belongs to. Pure.
 -- A requeued job keeps its number, so a run is known by its restart count where records
--- have it, else by its time: the nodes of one run overlap. Numbers come again when Slurm's begin
--- anew: what is another user's, or of another season, is another run.
+-- have it, else by its time and its nodes: those of one run overlap, and have the same list. Numbers come again when
+-- Slurm's begin anew: what is another user's, or of another season, is another run.
+local statistics = require("syscheck.lib.statistics")
+
 local runs = {}
 
 -- Clocks of nodes differ, and a check ends before the job begins; a requeued job mostly starts
@@ -11,8 +13,12 @@ local SLACK_S = 20
 local AGREE_S = 60 * 86400
 
 local function contradicts(run, job)
-   local user = job.user_id or job.user
-   return (run.restart and job.restart and run.restart ~= job.restart) or (run.user and user and run.user ~= user)
+   local user, counted, list = job.user_id or job.user, run.restart and job.restart, run.nodelist and job.nodelist
+   -- A job may shrink, so that its list says something only where there is no count.
+   if counted and run.restart ~= job.restart or not counted and list and run.nodelist ~= job.nodelist then
+      return true
+   end
+   return run.user and user and run.user ~= user
 end
 
 local function overlaps(run, job, slack_s)
@@ -23,7 +29,7 @@ local function agrees(run, job)
    return run.restart and run.restart == job.restart and overlaps(run, job, AGREE_S)
 end
 
---- @param list runs of the job: { restart, user, begin_s, end_s }
+--- @param list runs of the job: { restart, nodelist (a hash), user, begin_s, end_s }
 -- @param job of a record: the same; user_id where its user is a name
 -- @param has function(run) -> whether it has another job record of this one's node, of which each run has one; nil: not
 -- @return the run, or nil; and those that turn out to be parts of it
@@ -93,6 +99,18 @@ function runs.widen(run, other, names)
       end
    end
    return changed
+end
+
+--- A run's time: the median of its nodes', as one late epilog is not the job. Each by its own
+-- clock: from the first begin to the last end would add what clocks differ by.
+-- @param seconds list of its nodes' elapsed_s
+-- @return seconds; nil where no node knows it
+function runs.elapsed(seconds)
+   local values = {}
+   for _, value in ipairs(seconds) do
+      values[#values + 1] = value > 0 and value or nil
+   end
+   return statistics.median(values)
 end
 
 return runs

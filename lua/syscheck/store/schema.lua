@@ -18,11 +18,12 @@ end
 local FIRST = {
    "CREATE TABLE IF NOT EXISTS word (id $int PRIMARY KEY, text $word NOT NULL UNIQUE, private $int NOT NULL)",
    "CREATE TABLE IF NOT EXISTS node (id $int PRIMARY KEY, cluster $int NOT NULL, name $word NOT NULL, class $int, "
-      .. "seen_s $number, UNIQUE (cluster, name))",
+      .. "seen_s $number, leaf $word, UNIQUE (cluster, name))",
    "CREATE TABLE IF NOT EXISTS run (id $int PRIMARY KEY, cluster $int NOT NULL, job_id $number NOT NULL, "
       .. "restart $number, array_job_id $number, array_task_id $number, het_job_id $number, "
       .. "het_offset $number, batch $number, user $int, name $int, "
-      .. "account $int, partition $int, nodes $number, seen $number NOT NULL, begin_s $number, end_s $number)",
+      .. "account $int, partition $int, nodes $number, seen $number NOT NULL, begin_s $number, end_s $number, "
+      .. "elapsed_s $number, nodelist $number)",
    "CREATE INDEX IF NOT EXISTS run_job ON run (job_id)",
    "CREATE INDEX IF NOT EXISTS run_array ON run (array_job_id, array_task_id) WHERE array_job_id IS NOT NULL",
    "CREATE INDEX IF NOT EXISTS run_het ON run (het_job_id, het_offset) WHERE het_job_id IS NOT NULL",
@@ -125,9 +126,10 @@ local function has(store, name, list)
    error(failure, 0)
 end
 
--- Columns that may be younger than a store; those of fields are numbers.
-local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, loss = { "boot" }, run = { "batch" } }
-local TYPE = { boot = "$int" }
+-- Columns that may be younger than a store; numbers, where TYPE says nothing else.
+local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, loss = { "boot" },
+   run = { "batch", "elapsed_s", "nodelist" }, node = { "leaf" } }
+local TYPE = { boot = "$int", leaf = "$word" }
 for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK }) do
    for _, field in ipairs(list) do
       table.insert(YOUNGER[name], field.name)

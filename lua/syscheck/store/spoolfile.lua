@@ -1,6 +1,7 @@
 --- Files of a spool: which there are, and their lines from a position, in bounded memory.
 local uv = require("luv")
 local files = require("syscheck.lib.files")
+local fnv = require("syscheck.lib.fnv")
 local lines = require("syscheck.lib.lines")
 local records = require("syscheck.spool.records")
 local segments = require("syscheck.spool.segments")
@@ -44,18 +45,13 @@ function spoolfile.list(path)
 end
 
 -- What a file is known by: its first line, whole. Not the id in it: a job's record names
--- its check's, too, and what is written a second time has the same. FNV-1a, 64 bits
--- (draft-eastlake-fnv), and the length.
+-- its check's, too, and what is written a second time has the same.
 local function head_of(start)
    local first = start:match("^([^\n]*)\n") or (#start == HEAD and start)
    if not first or first == "" then
       return nil -- still being written; or what any file may begin with
    end
-   local hash = 0xcbf29ce484222325
-   for i = 1, #first do
-      hash = (hash ~ first:byte(i)) * 0x100000001b3
-   end
-   return ("%016x %d"):format(hash, #first)
+   return ("%016x %d"):format(fnv.of64(first), #first)
 end
 
 local function is_open(path)

@@ -9,7 +9,7 @@ local machine = require("syscheck.hardware.machine")
 local topology = require("syscheck.hardware.topology")
 
 local MACHINES = { "intel", "amd", "aarch64", "offline", "infiniband", "edac", "csrow", "nfs", "lustre-2.12", "lustre-2.15" }
-local PREFIXES = { "/proc/stat", "/proc/pressure", "/proc/diskstats", "/sys/block", "/proc/self", "/proc/vmstat",
+local PREFIXES = { "/proc/stat", "/proc/schedstat", "/proc/pressure", "/proc/diskstats", "/sys/block", "/proc/self", "/proc/vmstat",
    "/proc/interrupts", "/sys/class/infiniband", "/sys/class/powercap", "/sys/class/hwmon", "/sys/class/thermal",
    "/sys/devices/system/edac", "/sys/fs/resctrl", "/sys/kernel/debug/lustre", "/proc/fs/lustre",
    "/sys/devices/system/cpu" }

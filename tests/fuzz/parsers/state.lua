@@ -21,7 +21,8 @@ local function seeds()
    return {
       '@@ /s/last_pass.json\n{"boot_id":"' .. BOOT .. '","next_s":5,"pass_s":1,"level":"quick","due":"resumed"}\n',
       '@@ /s/begin/5.json\n{"snapshot":{"boot_id":"' .. BOOT .. '","time":1763713414,"uptime_s":5.5,"sources":{"disk":'
-         .. '{"busy_ms:sda":5,"read_bytes:sda":6},"energy":{"package_j:package-0/262143.33":1},"nfs":{"ops:/h":1}},"ages":'
+         .. '{"busy_ms:sda":5,"read_bytes:sda":6,"op_ms:sda/read":4294967290},"sched":{"wait_ms:0":5},'
+         .. '"energy":{"package_j:package-0/262143.33":1},"nfs":{"ops:/h":1}},"ages":'
          .. '{"/h":5},"blamed":{"corrected:mc0/dimm1":1}},"check":{"id":"ab","level":"quick","status":"pass"}}\n',
       "@@ /s/begin/5.run\nrun 0123456789abcdef0123456789abcdef " .. BOOT .. " 1763713414 -\n6\n7\n7\n@@ /s/begin/6.run\nrun ab "
          .. BOOT .. " 5 2\n@@ /s/ended/5\n5 0123456789abcdef0123456789abcdef 1763713414\n",
@@ -60,7 +61,8 @@ local function here()
 end
 
 local END = { boot_id = BOOT, time = 1763713500, uptime_s = 100, ages = { ["/h"] = 50 }, blamed = {}, sources = {
-   disk = { ["busy_ms:sda"] = 10, ["read_bytes:sda"] = 7 }, energy = { ["package_j:package-0/262143.33"] = 5 },
+   disk = { ["busy_ms:sda"] = 10, ["read_bytes:sda"] = 7, ["op_ms:sda/read"] = 9, ["op_ms:sda/write"] = 3 },
+   sched = { ["wait_ms:0"] = 8, ["wait_ms:1"] = 9 }, energy = { ["package_j:package-0/262143.33"] = 5 },
    nfs = { ["ops:/h"] = 7, ["ops:/new"] = 5 }, memory_errors = { ["corrected:mc0"] = 4 } } }
 
 local function look_at_ledger(self)

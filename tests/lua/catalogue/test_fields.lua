@@ -49,6 +49,20 @@ function TestRecord:test_holds_every_field_where_the_list_says()
       put("/sys/fs/resctrl/mon_data/mon_L3_01/mbm_total_bytes", "500000004096")
       local interrupts = files.read(prepared.root .. "/proc/interrupts")
       prepared.put("/proc/interrupts", (interrupts:gsub("THR:          3", "THR:          9")))
+      local function change(path, ...)
+         local text, n = files.read(prepared.root .. path):gsub(...)
+         lu.assertEquals(n, 1)
+         prepared.put(path, text)
+      end
+      change("/proc/schedstat", " 512345678 ", " 2512345678 ")
+      change("/proc/schedstat", " 98412345678 ", " 105412345678 ")
+      change("/proc/stat", "(cpu7 [%d ]+) 965 2 ", "%1 965 42 ")
+      change("/proc/stat", "(cpu0 [%d ]+) 1190 3 ", "%1 1190 8 ")
+      change("/proc/diskstats", "nvme0c0n1 96314 1203 8123412 93112 412931 98122 91238123 1293112 ",
+         "nvme0c0n1 96324 1203 8123412 93152 412936 98122 91238123 1293412 ")
+      local throttle = "/sys/devices/system/cpu/cpu%d/thermal_throttle/core_throttle_%s"
+      put(throttle:format(0, "count"), "5000")
+      put(throttle:format(0, "total_time_ms"), "100000")
    end)
    local value = {}
    for _, field in ipairs(fields.JOB) do
@@ -63,6 +77,12 @@ function TestRecord:test_holds_every_field_where_the_list_says()
    lu.assertEquals(value.traffic_bytes, 4096)
    lu.assertEquals(value.clock_limit_mhz, 2000)
    lu.assertEquals(value.power_limit_w, 225)
+   lu.assertEquals({ value.sched_wait_ms, value.sched_wait_worst_ms }, { 9000, 7000 })
+   lu.assertEquals({ value.steal_ms, value.steal_worst_ms }, { 450, 400 })
+   lu.assertEquals({ value.disk_ops, value.disk_op_ms }, { 15, 340 })
+   lu.assertEquals({ value.link_rate_gbps, value.link_ports }, { 50, 2 })
+   lu.assertEquals(value.throttle_core_worst_ms, value.throttle_core_ms) -- one core alone
+   lu.assertEquals(value.throttle_package_worst_ms, 0)
    lu.assertEquals(value.temperature_c, 88)
    lu.assertEquals(record.errors, {
       { kind = "link", unit = "mlx5_0/1", errors = 5, downed = 2 },

@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local deltas = require("syscheck.counters.deltas")
+local sources = require("syscheck.counters.sources")
 
 TestDelta = {}
 
@@ -55,6 +56,100 @@ function TestDelta:test_a_disk_is_not_busy_for_longer_than_time_goes_by()
    lu.assertNil(busy(100000, 4, 10)) -- a device that was replugged
    lu.assertNil(busy(100000, 4, 50 * 86400))
    lu.assertNil(busy(4, 100000, 50 * 86400))
+end
+
+-- How long operations take together is bounded by how long the disk was busy and how many can be under way.
+function TestDelta:test_operation_times_wrap_as_often_as_many_are_under_way()
+   local function disk(before, after, seconds)
+      local from, to = snapshot("a", { disk = before }), snapshot("a", { disk = after })
+      from.uptime_s, to.uptime_s = 50, seconds and 50 + seconds
+      return deltas.delta(from, to).disk or {}
+   end
+   local function times(read, write, busy, name)
+      name = name or "sda"
+      return { ["op_ms:" .. name .. "/read"] = read, ["op_ms:" .. name .. "/write"] = write,
+         ["busy_ms:" .. name] = busy }
+   end
+   lu.assertEquals(disk(times(5, 100, 7), times(12, 350, 90), 3600).op_ms, 257)
+   -- Each wraps by itself.
+   lu.assertEquals(disk(times(4294967290, 100, 7), times(4, 350, 90), 3600).op_ms, 260)
+   lu.assertEquals(disk(times(4294967290, 4294967295, 4294967000), times(4, 0, 100), 3600).op_ms, 11)
+   -- Busy for 4.5 of 30 hours is little enough, 5 may be two turns.
+   lu.assertEquals(disk(times(0, 0, 0), times(3e9, 9, 4.5 * 3600e3), 30 * 3600).op_ms, 3000000009)
+   lu.assertEquals(disk(times(3e9, 0, 0), times(2e9, 0, 4.5 * 3600e3), 30 * 3600).op_ms, 3294967296)
+   lu.assertNil(disk(times(0, 0, 0), times(3e9, 0, 5 * 3600e3), 30 * 3600).op_ms)
+   lu.assertNil(disk(times(0, 0, 0), times(3, 0, 5), 50 * 86400).op_ms) -- nor is it known how long it was busy
+   lu.assertNil(disk(times(0, 0, nil), times(3, 0, nil), nil).op_ms)
+   -- What may have wrapped leaves no sum, a disk that was replaced only its own share away.
+   local before, after = times(1, 1, 0), times(8, 1, 5 * 3600e3)
+   for key, value in pairs(times(10, 10, 10, "sdb")) do
+      before[key], after[key] = value, value + 5
+   end
+   lu.assertNil(disk(before, after, 30 * 3600).op_ms)
+   lu.assertEquals(disk(before, after, 30 * 3600).busy_ms, 5 * 3600e3 + 5)
+   for key, value in pairs(times(1000, 1000, 900000)) do
+      before[key] = value
+   end
+   for key, value in pairs(times(3, 0, 5)) do
+      after[key] = value
+   end
+   lu.assertEquals(disk(before, after, 3600), { op_ms = 10, busy_ms = 5 })
+   before["busy_ms:sda"] = "x" -- a begin from a damaged file
+   lu.assertEquals(disk(before, after, 3600), { op_ms = 10, busy_ms = 5 })
+   -- It went back though the disk was not replaced: not known.
+   before["busy_ms:sda"] = 0
+   lu.assertNil(disk(before, after, 3600).op_ms)
+   -- A device with a slash in its name.
+   lu.assertEquals(disk(times(5, 0, 7, "cciss/c0d0"), times(12, 1, 9, "cciss/c0d0"), 60), { op_ms = 8, busy_ms = 2 })
+end
+
+-- ---- the worst unit ----
+
+local function steal(before, after)
+   return deltas.delta(snapshot("a", { cpu = before }), snapshot("a", { cpu = after })).cpu
+end
+
+function TestDelta:test_the_worst_unit_beside_the_sum()
+   lu.assertEquals(steal({ ["steal_ms:0"] = 100, ["steal_ms:1"] = 5, ["steal_ms:2"] = 0, iowait_ms = 7 },
+      { ["steal_ms:0"] = 120, ["steal_ms:1"] = 95, ["steal_ms:2"] = 0, iowait_ms = 9 }),
+      { steal_ms = 110, steal_worst_ms = 90, iowait_ms = 2 })
+   lu.assertEquals(steal({ ["steal_ms:0"] = 3 }, { ["steal_ms:0"] = 3 }), { steal_ms = 0, steal_worst_ms = 0 })
+   -- Of a source without any, as before.
+   lu.assertEquals(delta({ ["n:0"] = 5, ["n:1"] = 7 }, { ["n:0"] = 6, ["n:1"] = 9 }), { n = 3 })
+end
+
+function TestDelta:test_the_worst_unit_is_in_both_snapshots()
+   -- One that came, and one that went.
+   lu.assertEquals(steal({ ["steal_ms:0"] = 1, ["steal_ms:2"] = 0 }, { ["steal_ms:0"] = 4, ["steal_ms:1"] = 90000 }),
+      { steal_ms = 3, steal_worst_ms = 3 })
+   lu.assertNil(steal({ ["steal_ms:0"] = 1 }, { ["steal_ms:1"] = 90000 }))
+   -- The begin of an older syscheck has no units.
+   lu.assertEquals(steal({ steal_ms = 40, iowait_ms = 1 }, { ["steal_ms:0"] = 50, iowait_ms = 2 }), { iowait_ms = 1 })
+   -- That went back, and damage.
+   lu.assertEquals(steal({ ["steal_ms:0"] = 50, ["steal_ms:1"] = 2 }, { ["steal_ms:0"] = 1, ["steal_ms:1"] = 4 }),
+      { steal_ms = 2, steal_worst_ms = 2 })
+   lu.assertEquals(steal({ ["steal_ms:0"] = "x", ["steal_ms:1"] = 2 }, { ["steal_ms:0"] = 99, ["steal_ms:1"] = 4 }),
+      { steal_ms = 2, steal_worst_ms = 2 })
+   -- What no store takes.
+   lu.assertNil(steal({ ["steal_ms:0"] = 0 }, { ["steal_ms:0"] = 2e18 }))
+   lu.assertNil((deltas.delta(snapshot("a", { cpu = { ["steal_ms:0"] = 1 } }), snapshot("b",
+      { cpu = { ["steal_ms:0"] = 5 } }))))
+end
+
+-- Of each source that has such names they are among its fields, and none is a counter's own.
+function TestDelta:test_worst_names_are_fields()
+   local found = 0
+   for _, source in ipairs(sources) do
+      local has = {}
+      for _, field in ipairs(source.fields) do
+         has[field[1] or ""] = true
+      end
+      for of, worst in pairs(source.worst or {}) do
+         lu.assertTrue(has[of] and has[worst], source.name .. " " .. worst)
+         found = found + 1
+      end
+   end
+   lu.assertEquals(found, 4)
 end
 
 function TestDelta:test_elapsed_is_the_boot_clocks()

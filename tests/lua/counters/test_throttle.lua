@@ -1,6 +1,7 @@
 -- Throttling counts once a package and once a core.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local deltas = require("syscheck.counters.deltas")
 local machine = require("syscheck.hardware.machine")
 local prepared = require("prepared")
 local throttle = require("syscheck.counters.throttle")
@@ -28,6 +29,28 @@ function TestThrottle:test_once_per_package_and_core_with_offline_cpus()
       units = units + (key:match("^core_count:") and 1 or 0)
    end
    lu.assertEquals(units, 7)
+end
+
+-- One core of 64 that throttles for all of a job shows in no sum's share of the time.
+function TestThrottle:test_the_worst_core_and_package()
+   tree.cpus(prepared.root, { kind = "intel", packages = 2, cores = 4, smt = 2 })
+   local function put(cpu, name, value)
+      prepared.put(("%s/cpu%d/thermal_throttle/%s"):format(CPUS, cpu, name), value .. "\n")
+   end
+   local from = prepared.take(0)
+   put(1, "core_throttle_count", 3)
+   put(1, "core_throttle_total_time_ms", 500)
+   put(6, "core_throttle_count", 9)
+   put(6, "core_throttle_total_time_ms", 40)
+   put(0, "package_throttle_count", 1)
+   put(0, "package_throttle_total_time_ms", 70)
+   put(4, "package_throttle_count", 1)
+   put(4, "package_throttle_total_time_ms", 900)
+   lu.assertEquals(deltas.delta(from, prepared.take(60)).throttle, { core_count = 12, core_ms = 540,
+      core_worst_ms = 500, core_power_count = 0, package_count = 2, package_ms = 970, package_worst_ms = 900,
+      package_power_count = 0 })
+   -- The totals of a snapshot, from which events are counted, have none.
+   lu.assertNil(prepared.totals().throttle.core_worst_ms)
 end
 
 function TestThrottle:test_throttle_events_count_heat_once()

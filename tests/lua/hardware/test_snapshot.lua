@@ -23,7 +23,9 @@ function TestMachines:test_intel_two_sockets()
    lu.assertEquals(t.oom, { kills = 4 })
    -- nvme0n1 by its path alone; no loop, mapper or md device.
    lu.assertEquals(t.disk, { busy_ms = 412391 + 4294967290, read_bytes = (8123412 + 8) * 512,
-      written_bytes = (91238123 + 16) * 512 })
+      written_bytes = (91238123 + 16) * 512, ops = 96314 + 412931 + 1 + 2, op_ms = 93112 + 1293112 + 1 + 1 })
+   -- Milliseconds of each CPU, cut.
+   lu.assertEquals(t.sched, { wait_ms = 2312345 + 512 + 98412 + 0 + 1412345 + 412 + 0 + 1 })
    lu.assertNil(t.nfs)
    lu.assertNil(t.lustre)
    lu.assertNil(t.memory_errors)
@@ -49,7 +51,8 @@ function TestMachines:test_amd_has_no_throttle_counters()
    local t = prepared.totals()
    lu.assertEquals(t, { machine_checks = { events = 19 }, energy = { package_j = 51234 },
       memory_errors = { corrected = 19, uncorrected = 0 }, memory_traffic = { bytes = 731283712 },
-      pressure = { io_some_us = 123, io_full_us = 45 }, cpu = { iowait_ms = 550, steal_ms = 80 } })
+      pressure = { io_some_us = 123, io_full_us = 45 }, cpu = { iowait_ms = 550, steal_ms = 80 },
+      sched = { wait_ms = 812345 + 12 + 1 } })
    lu.assertNil(throttle.events(t.throttle))
    lu.assertEquals(prepared.gauges(), { limits = { clock_mhz = 3709 }, temperature = { max_c = 66.75 } })
 end
@@ -57,7 +60,7 @@ end
 function TestMachines:test_aarch64()
    prepared.use("aarch64")
    lu.assertEquals(prepared.totals(), { cpu = { iowait_ms = 170, steal_ms = 0 },
-      pressure = { memory_some_us = 17, memory_full_us = 9 } })
+      pressure = { memory_some_us = 17, memory_full_us = 9 }, sched = { wait_ms = 31234 + 41234 + 1234 + 234 } })
    lu.assertEquals(prepared.gauges(), { limits = { clock_mhz = 3447 }, temperature = { max_c = 52.3 },
       cooling = { active = 0 } })
 end
@@ -66,7 +69,7 @@ function TestMachines:test_offline_cpus()
    prepared.use("offline")
    local from = prepared.take(0)
    lu.assertEquals(prepared.totals(), { throttle = { package_count = 15, package_ms = 55, core_count = 4, core_ms = 8 },
-      machine_checks = { events = 1 } })
+      machine_checks = { events = 1 }, cpu = { iowait_ms = 600, steal_ms = 900 }, sched = { wait_ms = 27000 } })
    -- CPU 6 goes, too: its core is lost, its package speaks through CPU 3 as before.
    for cpu, packages in pairs({ [3] = "3,7", [7] = "3,7" }) do
       for _, name in ipairs({ "package_cpus_list", "die_cpus_list" }) do
@@ -75,9 +78,17 @@ function TestMachines:test_offline_cpus()
    end
    prepared.put("/sys/devices/system/cpu/online", "0-1,3-4,7\n")
    prepared.put("/sys/devices/system/cpu/cpu3/thermal_throttle/package_throttle_count", "8\n")
+   -- Its lines go; what it had stays with it, though it was the most. CPU 5 comes with a past.
+   prepared.put("/proc/stat", "cpu  8000 0 900 70000 61 0 5 210 0 0\ncpu0 0 0 0 0 0 0 0 13 0 0\n"
+      .. "cpu1 0 0 0 0 0 0 0 27 0 0\ncpu5 0 0 0 0 0 0 0 900 0 0\nintr 8123 0\n")
+   prepared.put("/proc/schedstat", "version 15\ntimestamp 1\ncpu0 0 0 0 0 0 0 1 1500000000 1001\n"
+      .. "domain0 000000bb 0 0\ncpu5 0 0 0 0 0 0 1 99000000000 1\ncpu7 0 0 0 0 0 0 1 8000000000 1007\n")
    local delta = deltas.delta(from, prepared.take(60))
-   lu.assertEquals(delta.throttle, { package_count = 3, package_ms = 0, core_count = 0, core_ms = 0 })
+   lu.assertEquals(delta.throttle, { package_count = 3, package_ms = 0, package_worst_ms = 0, core_count = 0,
+      core_ms = 0, core_worst_ms = 0 })
    lu.assertNil(delta.machine_checks) -- the columns of other CPUs
+   lu.assertEquals(delta.cpu, { iowait_ms = 10, steal_ms = 100, steal_worst_ms = 70 })
+   lu.assertEquals(delta.sched, { wait_ms = 500, wait_worst_ms = 500 })
 end
 
 function TestMachines:test_two_infiniband_ports()

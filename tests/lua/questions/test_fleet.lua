@@ -1,6 +1,9 @@
 -- The nodes of a fleet that stand out.
 package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local causes = require("syscheck.questions.why.causes")
+local expected = require("syscheck.questions.why.expected")
+local felt = require("syscheck.questions.fleet.felt")
 local fleet = require("syscheck.questions.fleet.logic")
 
 local NOW = 1795000000 -- 2026-11-18T11:06:40Z
@@ -38,6 +41,34 @@ function TestFleet:test_few_nodes_and_classes()
    local answer = fleet.compare(list)
    lu.assertEquals({ answer[1].class, answer[2].class, answer[2].nodes }, { "epyc", "xeon", 1 })
    lu.assertEquals(#answer[1].metrics[1].out, 1)
+end
+
+-- n runs of a kind that takes 1000 s, at so many times that, so many days from the measurement.
+local function runs(n, ratio, days)
+   local like, list = {}, {}
+   for i = 1, 20 do
+      like[i] = { begin_s = NOW + i * 3600, elapsed_s = 1000 + i % 5 }
+   end
+   local e = expected.of(like, NOW)
+   for i = 1, n do
+      list[i] = { e = e, y = math.log(1002 * ratio), days = days or i % 3 - 1 }
+   end
+   return list
+end
+
+function TestFleet:test_whether_its_jobs_felt_it()
+   local triad
+   for _, item in ipairs(causes.CHECK) do
+      triad = item.name == "triad_gbs" and item or triad
+   end
+   local jobs = felt.of(runs(8, 1.25), triad, 0.3)
+   lu.assertEquals({ jobs.runs, jobs.felt }, { 8, true })
+   lu.assertAlmostEquals(jobs.ratio, 1.25, 0.01)
+   lu.assertFalse(felt.of(runs(20, 1), triad, 0.3).felt)
+   -- One that was as fast as ever says little, and those of another week nothing.
+   lu.assertNil(felt.of(runs(1, 1), triad, 0.3).felt)
+   lu.assertNil(felt.of(runs(8, 1.25, 5), triad, 0.3))
+   lu.assertNil(felt.of({}, triad, 0.3))
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -67,6 +67,14 @@ function TestPeers:test_only_the_bad_direction_and_no_load()
    end
    lu.assertEquals(out_of(rows(8, "clock_limit_mhz", clock, { [5] = 1500 })), { "5 clock_limit_mhz" })
    lu.assertEquals(out_of(rows(8, "clock_limit_mhz", clock, { [5] = 4500 })), {})
+   -- A cable with a bad lane, a port that is down.
+   lu.assertEquals(out_of(rows(8, "link_rate_gbps", function() return 200 end, { [5] = 50 })), { "5 link_rate_gbps" })
+   local found = peers.of_run(rows(8, "link_rate_gbps", function() return 200 end, { [5] = 50 }))
+   lu.assertEquals(peers.text(found[1]),
+      "slowest InfiniBand port's rate 50 Gbit/s; 7 peers: median 200 Gbit/s, worst 200 Gbit/s")
+   lu.assertEquals(out_of(rows(8, "link_ports", function() return 2 end, { [2] = 1 })), { "2 link_ports" })
+   lu.assertEquals(out_of(rows(8, "link_ports", function() return 1 end, { [2] = 2 })), {})
+   lu.assertEquals(out_of(rows(8, "sched_wait_ms", zero, { [5] = 1e9 })), {}) -- it is the job's own threads', too
    lu.assertEquals(out_of(rows(8, "cg_read_bytes", zero, { [5] = 1e12 })), {})
 end
 

@@ -1,65 +1,180 @@
--- Nodes that are in too many slow jobs.
+-- Nodes whose jobs were slow for a time.
 package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local odds = require("syscheck.questions.why.odds")
+local expected = require("syscheck.questions.why.expected")
 local suspects = require("syscheck.questions.suspects.logic")
 
 TestSuspects = {}
 
--- 200 runs of 4 nodes among 40, kinds alike; runs with node 7 are slow.
-local function history(bad)
-   math.randomseed(9)
-   local kinds, slow, exposure = {}, {}, {}
-   for i = 1, 400 do
-      local nodes, from = {}, math.random(40)
-      for k = 0, 3 do
-         nodes[k + 1] = (from + k) % 40
-      end
-      local hit = false
-      for _, n in ipairs(nodes) do
-         hit = hit or n == bad
-      end
-      local kind = i % 10 + 1
-      kinds[kind] = kinds[kind] or {}
-      table.insert(kinds[kind], { elapsed_s = 1000 * (hit and 1.4 or 1) * (1 + (i % 7 - 3) / 200), nodes = nodes })
-   end
-   for _, runs in ipairs(kinds) do
-      local some, share = suspects.slow(runs)
-      table.move(some, 1, #some, #slow + 1, slow)
-      for _, r in ipairs(runs) do
-         for _, n in ipairs(r.nodes) do
-            local e = exposure[n] or { runs = 0, expected = 0 }
-            exposure[n] = e
-            e.runs, e.expected = e.runs + 1, e.expected + share
-         end
-      end
-   end
-   return slow, exposure
+local e = expected.of({ { begin_s = 1, elapsed_s = 1000 }, { begin_s = 2, elapsed_s = 1010 },
+   { begin_s = 3, elapsed_s = 990 }, { begin_s = 4, elapsed_s = 1005 }, { begin_s = 5, elapsed_s = 995 },
+   { begin_s = 6, elapsed_s = 1000 } }, 7)
+
+local function run(i, ratio)
+   local y = math.log(1000 * ratio)
+   return { begin_s = i * 3600, ratio = ratio, fits = suspects.fits(e, y), y = y, job_id = i }
 end
 
-function TestSuspects:test_the_bad_node_and_not_its_neighbours()
-   local found = suspects.find(history(7))
+-- 400 runs of 4 nodes in turn among 40; those with node `bad` are slow between two runs.
+local function history(bad, from, to, ratio)
+   math.randomseed(9)
+   local of = {}
+   for i = 1, 400 do
+      local first, nodes, hit = math.random(40), {}, false
+      for k = 0, 3 do
+         nodes[k + 1] = (first + k) % 40
+         hit = hit or nodes[k + 1] == bad and i >= from and i <= to
+      end
+      local one = run(i, (hit and ratio or 1) * (1 + (i % 7 - 3) / 200))
+      for _, node in ipairs(nodes) do
+         of[node] = of[node] or {}
+         table.insert(of[node], one)
+      end
+   end
+   return of
+end
+
+-- A node's condition in some of its runs, which is its own (odds 1) or anybody's.
+local function condition(node, runs, share, own)
+   local events = {}
+   for i, one in ipairs(runs) do
+      events[i] = { run = one, share = share, fits = odds.levels(e, one.y, share, 20, 1.2) }
+   end
+   return { node = node, group = "clock", events = events, worth = function()
+      return own and 0 or math.log(0.01), own and math.huge or 0
+   end }
+end
+
+-- Those that began in a time.
+local function between(runs, from, to)
+   local out = {}
+   for _, one in ipairs(runs) do
+      out[#out + 1] = one.begin_s >= from * 3600 and one.begin_s <= to * 3600 and one or nil
+   end
+   return out
+end
+
+local function nodes_of(found)
+   local out = {}
+   for i, one in ipairs(found) do
+      out[i] = one.node
+   end
+   return out
+end
+
+function TestSuspects:test_what_a_run_s_time_says()
+   lu.assertTrue(math.max(table.unpack(suspects.fits(e, math.log(1200)))) > 5)
+   lu.assertTrue(math.max(table.unpack(suspects.fits(e, math.log(1000)))) < 1)
+end
+
+-- What its own runs raised is not what they are judged by.
+function TestSuspects:test_a_node_is_judged_by_others_runs()
+   local of = history(7, 0, 0, 1)
+   lu.assertEquals(nodes_of(suspects.find({}, of)), {})
+   for _, one in ipairs(of[7]) do
+      local y = one.y + math.log(1.3)
+      one.of = { [7] = { e = e, y = y, ratio = 1.3 * one.ratio, fits = suspects.fits(e, y) } }
+   end
+   local found = suspects.find({}, of)
+   lu.assertEquals(nodes_of(found), { 7 })
+   lu.assertAlmostEquals(found[1].cost, 1.3, 0.01)
+end
+
+-- Its condition finds it in fewer runs than its times alone would.
+function TestSuspects:test_a_condition_and_its_days()
+   local of = history(7, 150, 180, 1.04)
+   lu.assertEquals(nodes_of(suspects.find({}, of)), {})
+   local found = suspects.find({ condition(7, between(of[7], 150, 180), 0.1, true) }, of)
+   lu.assertEquals(nodes_of(found), {})
+   of = history(7, 150, 200, 1.12)
+   found = suspects.find({ condition(7, between(of[7], 150, 200), 0.2, true) }, of)
+   lu.assertEquals(nodes_of(found), { 7 })
+   lu.assertEquals(found[1].group, "clock")
+   lu.assertTrue(found[1].probability > 0.9)
+end
+
+function TestSuspects:test_a_condition_that_harms_nobody_or_that_all_have()
+   local of = history(nil, 1, 400, 1)
+   lu.assertEquals(suspects.find({ condition(12, of[12], 0.3, true) }, of), {})
+   -- Slow, and under something: so are others under it.
+   of = history(7, 100, 130, 1.06)
+   lu.assertEquals(suspects.find({ condition(7, between(of[7], 100, 130), 0.2, false) }, of), {})
+end
+
+-- Two have it in the same runs: nobody can tell them apart. What ran beside them has nothing.
+function TestSuspects:test_two_nodes_with_the_same_condition()
+   local of = history(7, 1, 400, 1.3)
+   local found = suspects.find({ condition(7, of[7], 0.3, true), condition(8, of[7], 0.25, true) }, of)
+   lu.assertItemsEquals(nodes_of(found), { 7, 8 })
+   found = suspects.find({ condition(7, of[7], 0.3, true), condition(8, of[7], 0.1, true) }, of)
+   lu.assertEquals(nodes_of(found), { 7 })
+end
+
+function TestSuspects:test_the_bad_node_and_its_days_and_not_its_neighbours()
+   local found = suspects.find({}, history(7, 100, 300, 1.3))
+   lu.assertEquals(#found, 1)
+   local one = found[1]
+   lu.assertEquals(one.node, 7)
+   lu.assertTrue(one.probability > 0.99)
+   lu.assertTrue(one.from_s >= 100 * 3600 and one.to_s <= 300 * 3600)
+   lu.assertTrue(#one.slow >= 0.9 * one.runs)
+   lu.assertAlmostEquals(one.cost, 1.3, 0.03)
+end
+
+-- Four bad days of a month are not diluted by the rest.
+function TestSuspects:test_a_few_bad_days()
+   local found = suspects.find({}, history(7, 200, 260, 1.5))
    lu.assertEquals(#found, 1)
    lu.assertEquals(found[1].node, 7)
-   lu.assertTrue(found[1].p_corrected < 1e-4)
-   lu.assertTrue(found[1].times > 3)
-   lu.assertEquals(#found[1].slow, found[1].runs)
+end
+
+function TestSuspects:test_two_bad_nodes()
+   local of = history(7, 1, 400, 1.3)
+   for node, runs in pairs(history(25, 1, 400, 1.3)) do
+      for _, one in ipairs(runs) do
+         one.begin_s = one.begin_s + 400 * 3600
+         table.insert(of[node], one)
+      end
+   end
+   local found = suspects.find({}, of)
+   lu.assertEquals(#found, 2)
+   lu.assertItemsEquals({ found[1].node, found[2].node }, { 7, 25 })
 end
 
 function TestSuspects:test_nobody()
-   lu.assertEquals(suspects.find(history(nil)), {})
+   lu.assertEquals(suspects.find({}, history(nil, 1, 400, 1)), {})
    lu.assertEquals(suspects.find({}, {}), {})
-   lu.assertEquals(suspects.find({ { nodes = { 1 } } }, { [1] = { runs = 1, expected = 0 } }), {})
+   -- One slow run, or two, are no spell.
+   lu.assertEquals(suspects.find({}, { { run(1, 3), run(2, 3) } }), {})
+   -- Runs that are slow here and there are nobody's.
+   math.randomseed(3)
+   local of = {}
+   for i = 1, 600 do
+      local one, first = run(i, math.random() < 0.05 and 1.4 or 1), math.random(40)
+      for k = 0, 3 do
+         local node = (first + k) % 40
+         of[node] = of[node] or {}
+         table.insert(of[node], one)
+      end
+   end
+   lu.assertEquals(suspects.find({}, of), {})
 end
 
-function TestSuspects:test_which_were_slow()
-   lu.assertEquals(#suspects.slow({ { elapsed_s = 1 }, { elapsed_s = 9 } }), 0)
-   local runs = {}
-   for i = 1, 10 do
-      runs[i] = { elapsed_s = i == 10 and 150 or 100 }
+-- How often runs are slow by themselves is learned from them, whatever they lose.
+function TestSuspects:test_how_often_runs_are_slow_by_themselves()
+   local function share(slow)
+      local fits = {}
+      for i = 1, 1000 do
+         local ratio = i <= 1000 * slow and 1.05 + i % 20 / 10 or 1 + (i % 7 - 3) / 200
+         fits[i] = odds.own_fit(e, math.log(1000 * ratio))
+      end
+      return odds.LEVELS * odds.own_of_level(fits)
    end
-   local slow, share = suspects.slow(runs)
-   lu.assertEquals({ #slow, share }, { 1, 0.1 })
-   lu.assertAlmostEquals(slow[1].ratio, 1.5, 1.5e-9)
+   lu.assertAlmostEquals(share(0.1), 0.1, 0.03)
+   lu.assertAlmostEquals(share(0.03), 0.03, 0.015)
+   lu.assertTrue(share(0) < 0.01)
+   lu.assertEquals(odds.LEVELS * odds.own_of_level({}), odds.OWN)
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -52,6 +52,28 @@ function TestRuns:test_a_run_has_one_record_of_a_node()
    lu.assertEquals(parts, { lost })
 end
 
+-- An epilog whose prolog left nothing knows no count and no begin, and may come while the next run is on.
+function TestRuns:test_other_nodes_are_another_run()
+   local first, second = run(nil, 120, 120), run(1, 70, 900)
+   first.nodelist, second.nodelist = 5, 6
+   local late = run(nil, 125, 125)
+   late.nodelist = 5
+   lu.assertNil(runs.find({ second }, late))
+   lu.assertIs(runs.find({ second, first }, late), first)
+   late = run(1, 70, 800)
+   late.nodelist = 6
+   lu.assertIs(runs.find({ first, second }, late), second)
+   lu.assertNil(runs.find({ first }, late))
+   -- A job that shrinks: the count says that it is one run.
+   late.nodelist = 7
+   local found, parts = runs.find({ second }, late)
+   lu.assertIs(found, second)
+   lu.assertNil(parts)
+   -- Of an older store.
+   second.nodelist = nil
+   lu.assertIs(runs.find({ second }, run(nil, 125, 125)), second)
+end
+
 function TestRuns:test_join()
    local a, b, c = run(nil, 0, 0), run(nil, 600, 600), run(nil, 5000, 5000)
    local found, parts = runs.find({ a, b, c }, run(nil, 0, 3600))

@@ -32,7 +32,7 @@ local function one(field, list)
    local out, low, high = {}, nil, nil
    for _, item in ipairs(list) do
       if #list >= fleet.MIN_NODES and math.abs(item.value - median) > room then
-         out[#out + 1] = { node = item.node, value = item.value, time = item.time, status = item.status,
+         out[#out + 1] = { node = item.node, key = item.key, value = item.value, time = item.time, status = item.status,
             pct = median ~= 0 and 100 * (item.value / median - 1) or nil,
             worse = (item.value < median) == (field.better == "higher") }
       else
@@ -50,10 +50,10 @@ local function one(field, list)
       spread_pct = range(first.value, final.value), rest_pct = low and range(low, high) or nil }
 end
 
---- @param nodes list of { node, class, values = { name = { value, time, status } } }
+--- @param nodes list of { node, key (in the store), class, values = { name = { value, time, status } } }
 -- @return list of { class, nodes, metrics = { { field, nodes, median, room (beyond it a node is
 --   out), slowest, fastest (each { node, value, time, status }), spread_pct, rest_pct (without
---   those out), out = { { node, value, pct (of the median), time, status, worse } } } } }
+--   those out), out = { { node, key, value, pct (of the median), time, status, worse } } } } }
 function fleet.compare(nodes)
    local classes, names = {}, {}
    for _, node in ipairs(nodes) do
@@ -66,7 +66,8 @@ function fleet.compare(nodes)
       c.nodes = c.nodes + 1
       for name, v in pairs(node.values) do
          c.lists[name] = c.lists[name] or {}
-         table.insert(c.lists[name], { node = node.node, value = v.value, time = v.time, status = v.status })
+         table.insert(c.lists[name], { node = node.node, key = node.key, value = v.value, time = v.time,
+            status = v.status })
       end
    end
    table.sort(names)

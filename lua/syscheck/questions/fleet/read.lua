@@ -78,7 +78,7 @@ function fleet_store.newest(store, from, class, cluster)
       -- n17 may be in each of several clusters.
       local name = several and ("%s/%s"):format(node.cluster or "?", node.name) or node.name
       if next(values) then
-         list[#list + 1] = { node = name, class = node.class, values = values }
+         list[#list + 1] = { node = name, key = node.key, class = node.class, values = values }
       end
       if last then
          last.node, last.class = name, node.class

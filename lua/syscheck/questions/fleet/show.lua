@@ -17,12 +17,18 @@ local function percent(v)
    return v and ("%.1f"):format(v) or "-"
 end
 
+-- "12 took 1.31x: slow"
+local function felt(jobs)
+   return jobs and ("%d took %.2fx%s"):format(jobs.runs, jobs.ratio,
+      jobs.felt == nil and "" or jobs.felt and ": slow" or ": not slow") or "-"
+end
+
 --- Text for a terminal.
--- @param answer of fleet.compare, its fields `since` and `unknown` (of read.newest) filled in
+-- @param answer of fleet.compare, with what felt.add, `since` and `unknown` (of read.newest) fill in
 function show.table(answer, color)
    local rows = { { "CLASS", "METRIC", "UNIT", "NODES", "MEDIAN", "SLOWEST", "ON", "FASTEST", "ON", "SPREAD_%",
       "WITHOUT_OUT_%", "OUT" } }
-   local outs = { { "OUT", "CLASS", "METRIC", "VALUE", "MEDIAN", "OFF_%", "STATUS", "MEASURED" } }
+   local outs = { { "OUT", "CLASS", "METRIC", "VALUE", "MEDIAN", "OFF_%", "STATUS", "MEASURED", "ITS_JOBS" } }
    local notes = {}
    for _, c in ipairs(answer) do
       for _, m in ipairs(c.metrics) do
@@ -34,7 +40,7 @@ function show.table(answer, color)
             if i <= MOST_OUT then
                outs[#outs + 1] = { output.cell(printable.safe(o.node), o.worse and "bad" or "warn"),
                   printable.safe(c.class), m.field.label, value(m.field, o.value), value(m.field, m.median),
-                  o.pct and ("%+.1f"):format(o.pct) or "-", output.name(o.status), time.show(o.time) }
+                  o.pct and ("%+.1f"):format(o.pct) or "-", output.name(o.status), time.show(o.time), felt(o.jobs) }
             end
          end
          if #m.out > MOST_OUT then
@@ -71,7 +77,8 @@ end
 
 local function place(item)
    return { node = item.node, value = item.value, time = time.show(item.time), status = item.status, pct = item.pct,
-      worse = item.worse }
+      worse = item.worse, jobs = item.jobs and { runs = item.jobs.runs, ratio = item.jobs.ratio,
+         slow = item.jobs.felt } or nil }
 end
 
 --- One object: { v, kind = "fleet", since, classes, unknown }.
@@ -94,7 +101,8 @@ end
 -- whose newest check is unknown.
 function show.csv(answer)
    local titles = { "what", "class", "metric", "unit", "nodes", "median", "node", "value", "pct", "status", "time",
-      "slowest", "slowest_value", "fastest", "fastest_value", "spread_pct", "spread_without_out_pct", "out", "text" }
+      "slowest", "slowest_value", "fastest", "fastest_value", "spread_pct", "spread_without_out_pct", "out",
+      "text", "jobs", "jobs_ratio" }
    local rows = {}
    for _, c in ipairs(answer) do
       for _, m in ipairs(c.metrics) do
@@ -103,7 +111,8 @@ function show.csv(answer)
             [16] = m.spread_pct, [17] = m.rest_pct, [18] = m.nodes >= fleet.MIN_NODES and #m.out or nil }
          for _, o in ipairs(m.out) do
             rows[#rows + 1] = { "out", c.class, m.field.name, m.field.unit, m.nodes, m.median, o.node,
-               o.value, o.pct, o.status, time.show(o.time) }
+               o.value, o.pct, o.status, time.show(o.time), [20] = o.jobs and o.jobs.runs,
+               [21] = o.jobs and o.jobs.ratio }
          end
       end
    end

@@ -1,89 +1,216 @@
---- Nodes over-represented in slow jobs. Pure; docs/decisions.md (Why) has the reasons.
-local statistics = require("syscheck.lib.statistics")
-local stats = require("syscheck.questions.why.stats")
+--- Nodes that cost their jobs time for a while. Pure; docs/decisions.md (Suspects) has the reasons.
+--
+-- A hypothesis is a node and a condition: { node, group (of causes.GROUPS), events = list of { run, share (of its time
+-- that the condition may have cost), fits (of odds.levels) } in order of time, one for each run under it; worth =
+-- function(from, to, chosen) -> log of the odds for the condition of these events to be the node's own (chosen: as the
+-- best of all spells), and of what harm may add to that at most }. A run is { begin_s, e, y, ratio, fits (for any
+-- loss), of = by node the last four again, where the node's own runs may have raised what was expected, ... }, one
+-- table for all its nodes.
+local odds = require("syscheck.questions.why.odds")
 
 local suspects = {}
 
-suspects.MIN_RUNS = 5 -- runs alike, to know which of them were slow
-suspects.SLOW = 1.10 -- of their median
-suspects.ALPHA = 0.05
-suspects.MIN_SLOW = 3 -- slow runs of a node
-local SIGMAS, LEAST_SD = 3, 0.01 -- and beyond what runs alike differ by
-local MOST = 20
+suspects.MIN_SLOW = 4 -- runs of a spell that speak for it
+suspects.SLOW = 1.1 -- of what was expected: what the text calls slow
+suspects.NEED = 0.5 -- probability from which a node is listed
+local NEED = math.log(suspects.NEED / (1 - suspects.NEED))
+-- What a bad node costs a run that feels it.
+local MOST, WIDE = 0.6, 12
+-- What share of the runs under a condition that does harm feel it.
+local FELT = { 0.1, 0.3, 0.5, 0.7, 0.9 }
+local FELT_USUAL = 0.6
+local LEAST = -1.5 -- what a run says against a node at most: one may not have felt it for its own reasons
+local SPEAKS = 0.5 -- score from which a run speaks for a bad node
+local ALIKE = 0.5 -- share of another node's condition from which two are alike
+local UNRECORDED = 0.003 -- how often a node has a trouble for a while that no counter shows
+local MOST_FOUND = 50
 
---- Which of a list of runs that are alike (user, name, node count) were slow.
--- @param runs list of { elapsed_s }
--- @return list of those that were, each with `ratio` set; share of them; empty where there are
---   too few runs
-function suspects.slow(runs)
-   local logs, slow = {}, {}
-   if #runs < suspects.MIN_RUNS then
-      return slow, 0
-   end
-   for i, run in ipairs(runs) do
-      logs[i] = math.log(run.elapsed_s)
-   end
-   local median, sd = statistics.robust(logs)
-   local limit = math.max(math.log(suspects.SLOW), SIGMAS * math.max(sd, LEAST_SD))
-   for i, run in ipairs(runs) do
-      if logs[i] - median > limit then
-         run.ratio = math.exp(logs[i] - median)
-         slow[#slow + 1] = run
-      end
-   end
-   return slow, #slow / #runs
+--- A run as one of its nodes is judged by it.
+-- @return table with e, y, ratio, fits
+function suspects.seen(run, node)
+   return run.of and run.of[node] or run
 end
 
--- Slow runs of each node that no suspect explains yet.
-local function count(slow, explained)
-   local of = {}
-   for _, run in ipairs(slow) do
-      if not explained[run] then
-         for _, node in ipairs(run.nodes) do
-            of[node] = of[node] or {}
-            table.insert(of[node], run)
-         end
-      end
-   end
-   return of
+--- How much more likely a run's time is, had it lost any share of its time.
+-- @param e of expected.of
+-- @param y log of its time
+-- @param own of odds.own_of_level, or nil
+function suspects.fits(e, y, own)
+   return odds.levels(e, y, MOST, WIDE, 1, own)
 end
 
---- A node takes part in runs that would be slow at some rate without it: the share of slow ones
--- among runs alike. Its slow runs are then a sum of such chances, whose tail the Poisson
--- distribution of the same mean bounds (Hoeffding 1956). The worst node is taken out together with
--- its slow runs, which explains those to its companions, and all is counted again.
--- @param slow list of { nodes = list }
--- @param exposure by node: { runs = how many it took part in, expected = slow ones among them }
--- @return list of { node, runs, slow = list of its slow runs, expected, times, p, p_corrected }
-function suspects.find(slow, exposure)
-   local found, explained, taken, nodes = {}, {}, {}, 0
-   for _ in pairs(exposure) do
-      nodes = nodes + 1
+local function score(fit, felt)
+   return math.max(LEAST, math.log(1 - felt + felt * fit))
+end
+
+-- What a run's time still says for a node when another one, that is found already, explains it. Where that one had no
+-- more of the same condition nobody can tell the two apart: both are to be looked at.
+local function left(fit, h, event, by)
+   if not by or by.fit <= 1 or by.group == h.group and event.share and event.share >= ALIKE * by.share then
+      return fit
    end
-   while #found < MOST do
-      local worst
-      for node, runs in pairs(count(slow, explained)) do
-         local e = exposure[node]
-         if e and not taken[node] and #runs >= suspects.MIN_SLOW then
-            local p = stats.poisson(#runs, e.expected)
-            if not worst or p < worst.p or (p == worst.p and node < worst.node) then
-               worst = { node = node, runs = e.runs, slow = runs, expected = e.expected, p = p }
-            end
+   return math.min(1, fit / by.fit)
+end
+
+-- The part of a list with the largest sum (Kadane).
+local function spell(scores)
+   local best, sum, from = nil, 0, 1
+   for i, one in ipairs(scores) do
+      if sum <= 0 then
+         sum, from = 0, i
+      end
+      sum = sum + one
+      if not best or sum > best.score then
+         best = { score = sum, from = from, to = i }
+      end
+   end
+   return best
+end
+
+local function most_of(fits)
+   return math.max(table.unpack(fits))
+end
+
+-- Log of the mean likelihood over what it costs and over shares of runs that feel it.
+local function harm(h, from, to, explained)
+   local logs, most, sum = {}, -math.huge, 0
+   for level = 1, odds.LEVELS do
+      for _, felt in ipairs(FELT) do
+         local of = 0
+         for k = from, to do
+            local one = h.events[k]
+            of = of + math.log(1 - felt + felt * left(one.fits[level], h, one, explained[one.run]))
+         end
+         logs[#logs + 1] = of
+         most = math.max(most, of)
+      end
+   end
+   for _, one in ipairs(logs) do
+      sum = sum + math.exp(one - most)
+   end
+   return most + math.log(sum / #logs)
+end
+
+-- Log of the odds for a hypothesis, by its best spell. Of n events each may begin one: what is chosen of so many is
+-- worth the less (Karlin and Altschul 1990: the best sum reaches s by chance with probability n exp(-s) at most).
+local function weigh(h, explained)
+   local best
+   for level = 1, odds.LEVELS do
+      local scores = {}
+      for i, one in ipairs(h.events) do
+         scores[i] = score(left(one.fits[level], h, one, explained[one.run]), FELT_USUAL)
+      end
+      local one = spell(scores)
+      best = one and (not best or one.score > best.score) and one or best
+   end
+   if not best then
+      return nil
+   end
+   -- All the time, or a spell.
+   local n = #h.events
+   local whole = { from = 1, to = n }
+   for _, one in ipairs({ best, whole }) do
+      local there, most = h.worth(one.from, one.to, one == best)
+      one.harm = math.min(harm(h, one.from, one.to, explained) - math.log(one == best and 2 * n or 2), most)
+      one.weight = there + one.harm
+   end
+   best = best.weight >= whole.weight and best or whole
+   return best
+end
+
+-- A hypothesis of a node's times alone: something that no counter shows.
+local function unrecorded_of(node, runs)
+   local events = {}
+   for i, run in ipairs(runs) do
+      events[i] = { run = run, fits = suspects.seen(run, node).fits }
+   end
+   return { node = node, group = "unrecorded", events = events, worth = function()
+      return math.log(UNRECORDED), math.huge
+   end }
+end
+
+local function describe(h, best, explained)
+   local ratios, slow = {}, {}
+   for i = best.from, best.to do
+      local one = h.events[i]
+      local ratio = suspects.seen(one.run, h.node).ratio
+      ratios[#ratios + 1] = ratio
+      local fit = left(most_of(one.fits), h, one, explained[one.run])
+      if ratio >= suspects.SLOW and score(fit, FELT_USUAL) > SPEAKS then
+         slow[#slow + 1] = setmetatable({ ratio = ratio }, { __index = one.run })
+      end
+   end
+   table.sort(ratios)
+   local from, to = h.events[best.from].run.begin_s, h.events[best.to].run.begin_s
+   return { node = h.node, group = h.group, runs = #ratios, slow = slow, from_s = from, to_s = to,
+      probability = 1 / (1 + math.exp(-best.weight)), weight = best.weight, harm = best.harm,
+      cost = ratios[(#ratios + 1) // 2] }
+end
+
+local function explain(h, best, runs, explained)
+   local function by(run, fit, event)
+      if fit > (explained[run] and explained[run].fit or 1) then
+         explained[run] = { fit = fit, group = event and h.group, share = event and event.share }
+      end
+   end
+   for i = best.from, best.to do
+      by(h.events[i].run, most_of(h.events[i].fits), h.events[i])
+   end
+   local from, to = h.events[best.from].run.begin_s, h.events[best.to].run.begin_s
+   for _, run in ipairs(runs) do
+      if run.begin_s >= from and run.begin_s <= to and not explained[run] then
+         by(run, most_of(suspects.seen(run, h.node).fits))
+      end
+   end
+end
+
+-- Takes the likeliest of a list again and again: it explains its slow runs, and the others are weighed without.
+local function take(list, of, state)
+   local weighed = {}
+   for i, h in ipairs(list) do
+      weighed[i] = weigh(h, state.explained) or { weight = -math.huge }
+   end
+   while #state.found < MOST_FOUND do
+      local at
+      for i, one in ipairs(weighed) do
+         if not state.taken[list[i].node] and one.weight >= NEED and (not at or one.weight > weighed[at].weight
+            or one.weight == weighed[at].weight and list[i].node < list[at].node) then
+            at = i
          end
       end
-      -- Holm: the first against all nodes, the next against those that are left.
-      local corrected = worst and math.min(1, worst.p * (nodes - #found))
-      if not worst or corrected > suspects.ALPHA then
-         break
+      if not at then
+         return
       end
-      worst.p_corrected = math.max(corrected, found[1] and found[#found].p_corrected or 0)
-      worst.times = worst.expected > 0 and #worst.slow / worst.expected or nil
-      found[#found + 1], taken[worst.node] = worst, true
-      for _, run in ipairs(worst.slow) do
-         explained[run] = true
+      local h = list[at]
+      -- What was found since may explain of it.
+      local again = weigh(h, state.explained)
+      local one = again.weight >= weighed[at].weight and describe(h, again, state.explained)
+      weighed[at] = one and { weight = -math.huge } or again
+      if one and #one.slow >= suspects.MIN_SLOW then
+         state.taken[h.node] = true
+         table.insert(state.found, one)
+         explain(h, again, of[h.node], state.explained)
       end
    end
-   return found
+end
+
+--- Nodes with a spell of slow runs that chance does not explain. What is recorded explains before what is not: a node
+-- that often ran beside two bad ones has the slow runs of both.
+-- @param list of hypotheses
+-- @param of by node: its runs in order of time
+-- @return list of { node, group, runs (of its spell under the condition), slow = list of those that speak for it,
+--   from_s, to_s, probability, cost (median ratio of the spell's runs) }, the likeliest first
+function suspects.find(list, of)
+   local state, unrecorded = { explained = {}, found = {}, taken = {} }, {}
+   take(list, of, state)
+   for node, runs in pairs(of) do
+      unrecorded[#unrecorded + 1] = unrecorded_of(node, runs)
+   end
+   take(unrecorded, of, state)
+   table.sort(state.found, function(a, b)
+      return a.weight > b.weight or a.weight == b.weight and a.node < b.node
+   end)
+   return state.found
 end
 
 return suspects

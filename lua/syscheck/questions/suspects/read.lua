@@ -1,121 +1,189 @@
---- What logic.lua counts, read from the store in bounded memory: one kind of job at a time.
+--- What logic.lua weighs, read from the store: one kind of job at a time.
+local checks = require("syscheck.questions.suspects.checks")
+local conditions = require("syscheck.questions.suspects.conditions")
+local expected = require("syscheck.questions.why.expected")
+local odds = require("syscheck.questions.why.odds")
 local suspects = require("syscheck.questions.suspects.logic")
+local times = require("syscheck.questions.why.times")
 local why = require("syscheck.questions.why.logic")
 local why_read = require("syscheck.questions.why.read")
 
 local data = {}
 
-local MOST_SLOW = 5000 -- slow runs that are looked at: the newest
-local SAMPLE = 20000 -- runs whose nodes are counted; of more, a share stands for all
-local MOST_ALIKE = 100000 -- of one kind
-local LOOKED = 3 -- slow runs of a suspect that are looked at for its condition: the newest
+local MIN_RUNS = 4 -- of a kind, to know what they take
+local BLOCK = 40 -- runs of a kind, in order of time, that are each other's like runs
+local SEEN = 0.5 -- mean probability of a cause in these from which it is a suspect's that no counter showed
+local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
 
--- In the order of the index of like runs.
-local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id FROM run r
+local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s FROM run r
    WHERE r.begin_s >= ? AND r.user IS NOT NULL AND r.name IS NOT NULL AND r.nodes IS NOT NULL
-   ORDER BY r.user, r.name, r.nodes, r.cluster]]
-local COUNT = "SELECT count(*) FROM run r WHERE r.begin_s >= ?"
-local NODES = "SELECT j.run, j.node FROM job_node j WHERE j.run"
+   ORDER BY r.user, r.name, r.nodes, r.cluster, r.begin_s]]
+local NODES = "SELECT j.run, j.node, j.class FROM job_node j WHERE j.key >= ? ORDER BY j.key"
 
--- Ends a kind of job: which runs were slow, and the chances of those that are sampled.
-local function finish(store, found, state)
-   local kind = {}
-   if #found >= suspects.MIN_RUNS then
-      why_read.add_elapsed(store, found)
+-- What a run of a kind was expected to take, and took.
+-- @param e of expected.of, for a run that began at middle_s
+-- @return e, y, ratio of a run
+local function time_of(run, e, middle_s)
+   local y = math.log(run.elapsed_s) - e.slope * (run.begin_s - middle_s) / 86400
+   return e, y, math.exp(y) / e.median_s
+end
+
+-- Scores of a block of one kind's runs.
+local function finish_block(list, state)
+   list.middle_s = list[1] and list[(#list + 1) // 2].begin_s
+   local e = #list >= MIN_RUNS and expected.of(list, list.middle_s)
+   for _, run in ipairs(e and list or {}) do
+      run.e, run.y, run.ratio = time_of(run, e, list.middle_s)
+      run.block = list
+      state.by_key[run.key] = run
+      table.insert(state.own, odds.own_fit(e, run.y))
    end
-   for _, run in ipairs(found) do
-      kind[#kind + 1] = run.elapsed_s and run
+   return e
+end
+
+-- Where a node was in many runs of a block, and those were slower than the others, it may have raised what was expected
+-- of them: then the others say it.
+local function without(node, runs, own)
+   local of = {}
+   for _, run in ipairs(runs) do
+      of[run.block] = of[run.block] or {}
+      table.insert(of[run.block], run)
    end
-   local slow, share = suspects.slow(kind)
-   if #kind < suspects.MIN_RUNS then
-      return
-   end
-   state.kinds = state.kinds + 1
-   state.compared = state.compared + #kind
-   table.move(slow, 1, #slow, #state.slow + 1, state.slow)
-   for _, run in ipairs(kind) do
-      -- Ids are given in order of arrival, which has nothing to do with slowness.
-      if run.key % state.every == 0 then
-         state.sample[#state.sample + 1] = run.key
-         state.chance[run.key] = share
+   for block, mine in pairs(of) do
+      if #block - #mine >= MIN_RUNS then
+         local is_mine, rest, ys, others = {}, {}, {}, {}
+         for _, run in ipairs(mine) do
+            is_mine[run], ys[#ys + 1] = true, run.y
+         end
+         for _, run in ipairs(block) do
+            if not is_mine[run] then
+               rest[#rest + 1], others[#others + 1] = run, run.y
+            end
+         end
+         if times.raised(ys, others) then
+            local e = expected.of(rest, block.middle_s)
+            for _, run in ipairs(mine) do
+               local one = {}
+               one.e, one.y, one.ratio = time_of(run, e, block.middle_s)
+               one.fits = suspects.fits(e, one.y, own)
+               run.of = run.of or {}
+               run.of[node] = one
+            end
+         end
       end
    end
 end
 
+-- What their times say, now that it is known how often runs are slow for reasons of their own.
+local function rate(state)
+   state.own_share = odds.own_of_level(state.own)
+   for _, run in pairs(state.by_key) do
+      run.fits = suspects.fits(run.e, run.y, state.own_share)
+      state.slow = state.slow + (run.ratio >= suspects.SLOW and math.max(table.unpack(run.fits)) > 1 and 1 or 0)
+   end
+end
+
+local function finish(store, list, state)
+   times.add_elapsed(store, list)
+   local known = {}
+   for _, run in ipairs(list) do
+      known[#known + 1] = run.elapsed_s and run
+   end
+   local blocks = math.max(1, #known // BLOCK)
+   local any
+   for b = 1, blocks do
+      local from, to = 1 + (b - 1) * #known // blocks, b * #known // blocks
+      any = finish_block(table.move(known, from, to, 1, {}), state) or any
+   end
+   state.kinds = state.kinds + (any and 1 or 0)
+end
+
 --- @param since epoch seconds
--- @return slow, exposure (see suspects.find), { runs, compared = how many of them, kinds, slow = how many
---   were slow, looked = how many of these, nodes }
+-- @return by node what suspects.find wants; { runs, compared = how many of them have like runs, kinds, slow, nodes }
 function data.read(store, since)
-   local total = store:row(COUNT, since)[1] or 0
-   local state = { kinds = 0, compared = 0, slow = {}, sample = {}, chance = {},
-      every = math.max(1, math.ceil(total / SAMPLE)) }
-   local kind, of = {}, nil
+   local state = { kinds = 0, slow = 0, by_key = {}, own = {} }
+   local kind, of, total = {}, nil, 0
    for t in store:rows(RUNS, since) do
       local now = ("%s %s %s %s"):format(t[1], t[2], t[3], t[4])
       if now ~= of then
          finish(store, kind, state)
          kind, of = {}, now
       end
-      if #kind < MOST_ALIKE then
-         kind[#kind + 1] = { key = t[5], begin_s = t[6], seen = t[7], job_id = t[8] }
-      end
+      total = total + 1
+      kind[#kind + 1] = { key = t[5], begin_s = t[6], seen = t[7] or 0, job_id = t[8], elapsed_s = t[9] }
    end
    finish(store, kind, state)
-   local totals = { compared = state.compared, kinds = state.kinds, slow = #state.slow, runs = total }
-   table.sort(state.slow, function(a, b)
-      return a.begin_s > b.begin_s
-   end)
-   for i = #state.slow, MOST_SLOW + 1, -1 do
-      state.slow[i] = nil
+   rate(state)
+   local by_node, class_of, nodes = {}, {}, 0
+   for t in store:rows(NODES, math.tointeger(since) << 30) do
+      local run = state.by_key[t[1]]
+      if run then
+         if not by_node[t[2]] then
+            by_node[t[2]], nodes = {}, nodes + 1
+         end
+         table.insert(by_node[t[2]], run)
+         class_of[t[2]] = t[3]
+      end
    end
-   totals.looked = #state.slow
-   -- Where only the newest slow runs are looked at, as many fewer are expected.
-   local weight = state.every * (totals.slow > 0 and totals.looked / totals.slow or 1)
-   local keys, by_key, exposure = {}, {}, {}
-   for i, run in ipairs(state.slow) do
-      keys[i], by_key[run.key], run.nodes = run.key, run, {}
+   for node, runs in pairs(by_node) do
+      without(node, runs, state.own_share)
+      table.sort(runs, function(a, b)
+         return a.begin_s < b.begin_s or a.begin_s == b.begin_s and a.key < b.key
+      end)
    end
-   why_read.each_of(store, NODES, keys, function(t)
-      table.insert(by_key[t[1]].nodes, t[2])
-   end)
-   why_read.each_of(store, NODES, state.sample, function(t)
-      local e = exposure[t[2]] or { runs = 0, expected = 0 }
-      exposure[t[2]] = e
-      e.runs, e.expected = e.runs + state.every, e.expected + weight * state.chance[t[1]]
-   end)
-   totals.nodes = 0
-   for _ in pairs(exposure) do
-      totals.nodes = totals.nodes + 1
-   end
-   return state.slow, exposure, totals
+   local list = conditions.hypotheses(store, since, state.by_key, by_node, class_of, state.own_share)
+   local checked = checks.hypotheses(store, since, by_node, state.own_share)
+   table.move(checked, 1, #checked, #list + 1, list)
+   return list, by_node, { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
 end
 
 local RUN = [[SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes FROM run r WHERE r.id = ?]]
 
---- Fills in the condition of a suspect that most of its slow runs show, how many were looked at, and
+-- Fills in the condition of a suspect that explains most of its slow runs, how many were looked at, and
 -- its name.
 -- @param one of suspects.find
-function data.describe(store, one)
+-- @return whether `why` sees its condition in its clearest runs, and does not take another job's work for it
+local function describe(store, one)
    local by_group, best = {}, nil
    one.looked = 0
+   table.sort(one.slow, function(a, b)
+      return a.ratio > b.ratio
+   end)
    for i = 1, math.min(LOOKED, #one.slow) do
       local t = store:row(RUN, one.slow[i].key)
-      local input = why_read.read(store, { key = t[1], begin_s = t[2], end_s = t[3], seen = t[4], nodes = t[5] })
-      one.looked = one.looked + 1
-      for _, c in ipairs(why.analyse(input).conditions) do
-         if c.node == one.node and c.out_of_line then
-            local b = by_group[c.group] or { group = c.group, runs = 0, first = c, nodes = #input.rows }
-            by_group[c.group] = b
-            b.runs = b.runs + 1
-            if not best or b.runs > best.runs or (b.runs == best.runs and c.p < best.first.p) then
-               best = b
-            end
+      -- One that was deleted meanwhile is none.
+      local input = t and why_read.read(store, { key = t[1], begin_s = t[2], end_s = t[3], seen = t[4], nodes = t[5] })
+      one.looked = one.looked + (t and 1 or 0)
+      for _, h in ipairs(input and why.analyse(input).explanations or {}) do
+         if h.node == one.node and h.best then
+            local b = by_group[h.group] or { group = h.group, runs = 0, share = 0, first = h, nodes = #input.rows }
+            by_group[h.group] = b
+            b.runs, b.share = b.runs + 1, b.share + h.probability
+            best = (not best or b.share > best.share) and b or best
          end
       end
    end
-   one.condition = best
+   -- What no counter shows in its times may be what they show in its clearest runs.
+   local shown = one.group == "unrecorded" and best and best.share >= SEEN * one.looked and best or nil
+   one.condition = by_group[one.group] or shown
+   local own, neighbour = by_group[one.group], by_group.neighbour and by_group.neighbour.share or 0
+   local seen = own and own.share > neighbour or one.group == "unrecorded" and neighbour < 0.5 * one.looked
+   table.sort(one.slow, function(a, b)
+      return a.begin_s > b.begin_s
+   end)
    local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
    one.name = t and t[1] or ("%d"):format(one.node)
+   return seen
+end
+
+--- @param list of suspects.find
+-- @return those that `why` sees in their clearest runs, too, with name, condition, looked
+function data.described(store, list)
+   local out = {}
+   for _, one in ipairs(list) do
+      out[#out + 1] = describe(store, one) and one or nil
+   end
+   return out
 end
 
 return data

@@ -11,66 +11,63 @@ local show = {}
 
 local MOST_RUNS = 20 -- slow runs of a suspect in JSON
 
-local HEAD = { "NODE", "SLOW_RUNS", "OF", "EXPECTED", "TIMES", "P", "CAUSE", "IN", "WHAT" }
+local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "SURE_%", "CAUSE", "IN", "WHAT" }
 
 local function what(c)
-   return words.evidence(c.first.evidence[1])
+   return words.evidence(words.main(c.first))
 end
 
 --- Text for a terminal.
 function show.table(answer, color)
    local totals = answer.totals
-   local parts = { ("%d of %d runs were slow since %s: more than %.0f %% over the median of at least %d like runs "
-      .. "(same cluster, user, name, node count; %d kind%s) and beyond their spread"):format(totals.slow,
-      totals.compared, time.show(answer.since), 100 * (suspects.SLOW - 1), suspects.MIN_RUNS, totals.kinds,
-      totals.kinds == 1 and "" or "s") }
-   if totals.looked < totals.slow then
-      parts[2] = ("the newest %d of them are looked at"):format(totals.looked)
-   end
-   parts[#parts + 1] = ""
+   local parts = { ("%d of %d runs were slow since %s: %.0f %% over what their like runs took, and beyond their spread "
+      .. "(same cluster, user, name, node count; %d kind%s)"):format(totals.slow, totals.compared,
+      time.show(answer.since), 100 * (suspects.SLOW - 1), totals.kinds, totals.kinds == 1 and "" or "s"), "" }
    if #answer == 0 then
-      parts[#parts + 1] = "no node is in more of them than chance explains."
+      parts[#parts + 1] = "no node is the likely cause of any."
       return table.concat(parts, "\n")
    end
    local rows = { HEAD }
    for i, one in ipairs(answer) do
       local c = one.condition
-      rows[i + 1] = { output.cell(printable.safe(one.name), "bad"), ("%d"):format(#one.slow), ("%d"):format(one.runs),
-         ("%.1f"):format(one.expected), words.times(one.times), words.p(one.p_corrected),
+      rows[i + 1] = { output.cell(printable.safe(one.name), "bad"), time.show(one.from_s), time.show(one.to_s),
+         ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost),
+         ("%.0f"):format(100 * one.probability),
          c and causes.GROUPS[c.group] or "-", c and ("%d/%d"):format(c.runs, one.looked) or "-",
          c and what(c) or "nothing that was recorded" }
    end
    parts[#parts + 1] = output.table(rows, color)
-   parts[#parts + 1] = ("\nP: corrected for %d nodes; IN: of the newest slow runs; a slow run counts for the worst of "
-      .. "its nodes only"):format(totals.nodes)
+   parts[#parts + 1] = "\nFROM, TO: begin of the first and last of its runs under the cause; SLOW_RUNS of these; IN: "
+      .. "of the clearest slow runs, as `why` says;\na slow run counts for the likeliest of its nodes, and for others "
+      .. "that had as much of the same"
    return table.concat(parts, "\n")
 end
 
 --- One object: { v, since, runs, slow, kinds, nodes, suspects }.
 function show.json(answer)
    local totals = answer.totals
-   return output.json({ v = 1, since = time.show(answer.since), runs = totals.compared, slow = totals.slow,
+   return output.json({ v = 3, since = time.show(answer.since), runs = totals.compared, slow = totals.slow,
       kinds = totals.kinds, nodes = totals.nodes, suspects = output.each(answer, function(one)
          local c = one.condition
-         return { node = one.name, slow = #one.slow, runs = one.runs, expected = one.expected, times = one.times,
-            p = one.p, p_corrected = one.p_corrected,
+         return { node = one.name, from = time.show(one.from_s), to = time.show(one.to_s), slow = #one.slow,
+            runs = one.runs, ratio = one.cost, probability = one.probability,
             slow_runs = output.each(table.move(one.slow, 1, MOST_RUNS, 1, {}), function(run)
                return { job = run.job_id, ratio = run.ratio, begin = time.show(run.begin_s) }
             end),
-            condition = c and { cause = c.group, text = what(c), name = c.first.evidence[1].name, runs = c.runs,
+            condition = c and { cause = c.group, text = what(c), name = c.first.best.name, runs = c.runs,
                looked = one.looked } or nil }
       end) })
 end
 
-local CSV = { "node", "slow", "runs", "expected", "times", "p", "p_corrected", "cause", "in", "looked", "what" }
+local CSV = { "node", "from", "to", "slow", "runs", "ratio", "probability", "cause", "in", "looked", "what" }
 
 --- One line for each suspect.
 function show.csv(answer)
    local rows = {}
    for i, one in ipairs(answer) do
       local c = one.condition
-      rows[i] = { one.name, #one.slow, one.runs, one.expected, one.times, one.p, one.p_corrected, c and c.group,
-         c and c.runs, one.looked, c and what(c) }
+      rows[i] = { one.name, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs, one.cost, one.probability,
+         c and c.group, c and c.runs, one.looked, c and what(c) }
    end
    return output.csv(CSV, rows)
 end

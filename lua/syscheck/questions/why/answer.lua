@@ -1,31 +1,56 @@
 --- What `why` answers about a job, for `why` and for `job`.
 local data = require("syscheck.questions.why.read")
+local jobid = require("syscheck.questions.jobid")
+local times = require("syscheck.questions.why.times")
 local why = require("syscheck.questions.why.logic")
 local why_show = require("syscheck.questions.why.show")
 
 local answer = {}
 
+local CHECKS = 8 -- of the job that found something wrong
+local OTHERS = 4 -- jobs on a shared node that are named
+
+-- Jobs that shared a node with a run: list of { id, user (as far as known) }.
+local function neighbours(store, run, ids)
+   local out = {}
+   for i = 1, math.min(OTHERS, #ids) do
+      local one = { id = ids[i] }
+      for _, other in ipairs(jobid.runs(store, { kind = "job", id = one.id })) do
+         local meanwhile = other.cluster == run.cluster and (other.begin_s or math.huge) < (run.end_s or math.huge)
+         one.user = meanwhile and other.user or one.user
+      end
+      out[i] = one
+   end
+   return out
+end
+
 --- @param runs from jobid.runs: the last one is looked at
+-- @param private true: nothing of other users' jobs
 -- @return what why.show prints
-function answer.of(store, runs)
+function answer.of(store, runs, private)
    local run = runs[#runs]
    local input, name, comparable, more = data.read(store, run)
    local out = why.analyse(input)
    out.run, out.runs, out.name, out.comparable, out.more = run, #runs, name, comparable, more
+   out.checks = data.found(store, run, CHECKS)
+   for _, h in ipairs(out.explanations) do
+      h.jobs = h.others and not private and neighbours(store, run, h.others) or nil
+   end
    out.recorded, out.nodes = #input.rows, math.tointeger(run.nodes) or #input.rows
    return out
 end
 
---- What `why` says where it blames something, so that `job` is not silent about it.
--- @param rows of the last run: list of { elapsed_s }
+--- What `why` says where it names something, so that `job` is not silent about it.
+-- @param private see answer.of
 -- @return its sentence, or nil
-function answer.blame(store, runs, rows)
-   -- Most jobs were not slow, and nothing is blamed for that: all else takes ten times as long.
-   if why.slow(why.elapsed(rows), data.like_times(store, runs[#runs].key)).verdict == "no" then
+function answer.blame(store, runs, private)
+   -- Most jobs were not slow, and nothing is named for that: all else takes ten times as long.
+   local run = times.new(store):of(runs[#runs].key)
+   if why.slow(run.elapsed_s, run.e, #run.like).verdict == "no" then
       return nil
    end
-   local out = answer.of(store, runs)
-   return out.blamed[1] and why_show.conclusion(out)
+   local out = answer.of(store, runs, private)
+   return out.named and why_show.conclusion(out)
 end
 
 return answer

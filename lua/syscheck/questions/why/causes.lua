@@ -12,11 +12,38 @@ causes.GROUPS = {
    memory = "slow or failing memory",
    shortage = "too little memory",
    link = "a bad link",
+   neighbour = "another job on the node",
+   input = "more work than like runs",
+   unrecorded = "its jobs were slow, too",
+   unknown = "something that was not recorded",
+   nothing = "chance: its kind varies as much",
 }
 
+-- What a number of milliseconds is, as no job loses more than wall time and one CPU is enough to hold it up:
+--   unit  of one CPU, core or package: wall time
+--   sum   over CPUs, cores or operations in flight: all of it may have been one's after the other
+--   mean  over CPUs (PSI): one CPU of 128 that starves shows as 1/128
+local OVER = {
+   iowait_ms = "sum", steal_ms = "sum", throttle_core_ms = "sum", throttle_package_ms = "sum", nfs_op_ms = "sum",
+   lustre_op_us = "sum", disk_op_ms = "sum", cg_throttled_us = "sum", wait_ms = "sum", disk_busy_ms = "sum",
+   cpu_some_us = "mean", io_some_us = "mean", io_full_us = "mean", memory_some_us = "mean", memory_full_us = "mean",
+   cg_io_some_us = "mean",
+}
+
+--- How far below and above what a condition may cost at most a loss lies: `most / wide` to `most * beyond`.
+local RANGE = {
+   unit = { wide = 20, beyond = 1.2 }, sum = { wide = 200, beyond = 1 }, mean = { wide = 200, beyond = 1 },
+   count = { wide = 300, beyond = 1 }, counted_in_part = { wide = 300, beyond = 10 },
+   share = { wide = 300, beyond = 1 }, value = { wide = 10, beyond = 1.5 },
+}
+
+-- Of these a node counts some: its link's other end counts its own, and a storm of corrected errors is silenced, or
+-- logged by the firmware now and then.
+local IN_PART = { link_errors = true, memory_corrected = true, machine_checks = true }
+
 -- Scales on which values are compared: higher is worse, a difference is a ratio.
---   value(item, v, elapsed) -> scaled, or nil
---   cost(item, v, usual, elapsed) -> seconds that it may have cost at most, beyond the usual
+--   value(item, v, row) -> scaled, or nil
+--   cost(item, v, usual, row) -> seconds that it may have cost at most, beyond the usual
 --   back(x) -> the value, of those that have no elapsed time
 --   prior: see stats.exceeds
 local SCALES = {}
@@ -25,42 +52,50 @@ local SCALES = {}
 -- below is all alike. Without it, one event instead of none would be an infinite ratio.
 local FLOOR = 0.02
 
--- What it cost at most, as a share of the elapsed time, since longer jobs gather more.
+local function share(item, v, row)
+   return v * item.each_s / row.elapsed_s * (item.over == "mean" and row.cores or 1)
+end
+
+-- As a share of the elapsed time, since longer jobs gather more.
 SCALES.time = {
    prior = 0.5,
-   value = function(item, v, elapsed)
-      return math.log(v * item.each_s / elapsed + FLOOR)
+   value = function(item, v, row)
+      return math.log(share(item, v, row) + FLOOR)
    end,
-   cost = function(item, v, usual, elapsed)
-      return v * item.each_s - math.max(0, (math.exp(usual) - FLOOR) * elapsed)
+   cost = function(item, v, usual, row)
+      return math.min(1, share(item, v, row) - math.max(0, math.exp(usual) - FLOOR)) * row.elapsed_s
    end,
 }
 SCALES.count = SCALES.time
 
--- The mean share of time, in percent, that the system took from a core. A job that waits for
--- its slowest core loses more than the mean.
-local SLOWEST_CORE = 4
+-- The mean share of time, in percent, that the system took from a core. All of it may have been one's, which the others
+-- then waited for.
 SCALES.share = {
    prior = 0.5,
-   value = function(_, v)
-      return math.log(SLOWEST_CORE * v / 100 + FLOOR)
+   value = function(_, v, row)
+      return math.log(row.cores * v / 100 + FLOOR)
    end,
-   cost = function(_, v, usual, elapsed)
-      return (SLOWEST_CORE * v / 100 - math.exp(usual) + FLOOR) * elapsed
+   lost = function(usual, level)
+      return math.min(1, math.exp(usual + level) - math.exp(usual))
    end,
-   back = function(x)
-      return 100 * math.max(0, math.exp(x) - FLOOR) / SLOWEST_CORE
+   back = function(x, cores)
+      return 100 * math.max(0, math.exp(x) - FLOOR) / cores
    end,
 }
+
+local NONE = 1e-3 -- of a rate that may be none: its logarithm is to be a number
 
 -- A rate (higher is better): a job can lose as much as the rate is lower.
 SCALES.rate = {
    prior = 0.01,
-   value = function(_, v)
-      return v > 0 and -math.log(v) or nil
+   value = function(item, v)
+      return (v > 0 or item.none) and -math.log(math.max(v, NONE)) or nil
    end,
-   cost = function(_, v, usual, elapsed)
-      return elapsed * (1 - v / math.exp(-usual))
+   cost = function(_, v, usual, row)
+      return row.elapsed_s * (1 - v / math.exp(-usual))
+   end,
+   lost = function(_, level)
+      return 1 - math.exp(-level)
    end,
    back = function(x)
       return math.exp(-x)
@@ -73,8 +108,24 @@ SCALES.duration = {
    value = function(_, v)
       return v > 0 and math.log(v) or nil
    end,
-   cost = function(_, v, usual, elapsed)
-      return elapsed * (1 - math.exp(usual) / v)
+   cost = function(_, v, usual, row)
+      return row.elapsed_s * (1 - math.exp(usual) / v)
+   end,
+   lost = function(_, level)
+      return 1 - math.exp(-level)
+   end,
+   back = math.exp,
+}
+
+-- The mean time of an operation: what is longer may have cost its share of the time in operations.
+SCALES.latency = {
+   prior = 0.3,
+   value = function(_, v)
+      return v > 0 and math.log(v) or nil
+   end,
+   cost = function(item, v, usual, row)
+      local in_operations = math.min(1, (row[item.time] or 0) * item.each_s / row.elapsed_s)
+      return in_operations * (1 - math.exp(usual) / v) * row.elapsed_s
    end,
    back = math.exp,
 }
@@ -88,9 +139,13 @@ local function items(list, source, kind_of)
    local out = {}
    for _, field in ipairs(list) do
       local kind = kind_of(field)
+      local over = kind == "time" and (OVER[field.name] or "unit") or nil
+      local range = RANGE[IN_PART[field.name] and "counted_in_part" or over or kind] or RANGE.value
+      -- Who waits for a core finds it cold after each turn of the other.
+      range = field.name == "sched_wait_worst_ms" and { wide = range.wide, beyond = 2 } or range
       out[#out + 1] = field.cause and { name = field.name, group = field.cause, kind = kind, scale = SCALES[kind],
-         source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, unit = field.unit,
-         label = field.label } or nil
+         source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, none = field.none,
+         unit = field.unit, label = field.label, over = over, range = range } or nil
    end
    return out
 end
@@ -103,19 +158,75 @@ causes.CHECK = items(fields.CHECK, "check", function(field)
    return field.better == "higher" and "rate" or field.unit == "%" and "share" or "duration"
 end)
 
---- What the job itself did: never blamed, named where nothing else explains; its own numbers first.
-causes.WORK = {}
-for _, own in ipairs({ true, false }) do
-   for _, field in ipairs(fields.JOB) do
-      causes.WORK[#causes.WORK + 1] = field.work and own == (field.path[1] == "cgroup") and field or nil
+local TRAFFIC_COSTS = 0.6 -- of a job's time, at most
+
+-- Mean time of an operation, where there were enough to have one.
+local LEAST_OPS = 20
+local LATENCIES = {
+   { name = "nfs_latency_ms", ops = "nfs_ops", time = "nfs_op_ms", unit = "ms", label = "NFS time per operation" },
+   { name = "lustre_latency_us", ops = "lustre_ops", time = "lustre_op_us", unit = "us",
+      label = "Lustre time per operation" },
+   { name = "disk_latency_ms", ops = "disk_ops", time = "disk_op_ms", unit = "ms", label = "disk time per operation" },
+}
+for _, one in ipairs(LATENCIES) do
+   one.group, one.kind, one.scale, one.source = "storage", "latency", SCALES.latency, "job"
+   one.each_s, one.over, one.range = SECONDS[one.unit], "sum", RANGE.sum
+   causes.JOB[#causes.JOB + 1] = one
+end
+
+-- On a shared node more memory traffic than such a job has is another job's, and that may take most of the bandwidth.
+SCALES.traffic = {
+   prior = 0.3,
+   value = function(_, v, row)
+      return v > 0 and math.log(v / row.elapsed_s) or nil
+   end,
+   cost = function(_, v, usual, row)
+      return TRAFFIC_COSTS * (1 - math.exp(usual) * row.elapsed_s / v) * row.elapsed_s
+   end,
+}
+causes.JOB[#causes.JOB + 1] = { name = "traffic_bytes", group = "neighbour", kind = "traffic", scale = SCALES.traffic,
+   source = "job", unit = "bytes", label = "memory traffic", range = RANGE.value, shared = true }
+
+--- Fields without a cause of their own that these, or neighbours, are made of.
+causes.PARTS = { traffic_bytes = true }
+for _, one in ipairs(LATENCIES) do
+   causes.PARTS[one.ops], causes.PARTS[one.time] = true, true
+end
+
+--- Fills in a row's numbers that are made of others.
+function causes.add_parts(row)
+   for _, one in ipairs(LATENCIES) do
+      local ops, time = row[one.ops], row[one.time]
+      row[one.name] = ops and time and ops >= LEAST_OPS and time / ops or nil
    end
 end
 
+--- What the job itself did: never blamed, named where nothing else explains.
+causes.WORK = {}
+for _, field in ipairs(fields.JOB) do
+   causes.WORK[#causes.WORK + 1] = field.work and field or nil
+end
+
+--- How many cores a node of a class has: "epyc-9654-2s192c-768g"; 1 where its name does not say.
+function causes.cores(class)
+   return tonumber((class or ""):match("%d+s(%d+)c")) or 1
+end
+
 --- A value on its scale; nil where there is none.
-function causes.scaled(item, v, elapsed)
+-- @param row { elapsed_s (not of a check), cores }
+function causes.scaled(item, v, row)
    local usable = type(v) == "number" and v >= 0 and v < math.huge
-      and (item.source == "check" or (type(elapsed) == "number" and elapsed > 0))
-   return usable and item.scale.value(item, v, elapsed) or nil
+      and (item.source == "check" or (type(row.elapsed_s) == "number" and row.elapsed_s > 0))
+   return usable and item.scale.value(item, v, row) or nil
+end
+
+--- What a row's value may have cost at most, as a share of its time; nil where there is none.
+function causes.share(item, row, usual)
+   local v = row[item.name]
+   for _, other in ipairs(item.unless or {}) do
+      v = not row[other] and v or nil
+   end
+   return v and causes.scaled(item, v, row) and math.max(0, item.scale.cost(item, v, usual, row) / row.elapsed_s) or nil
 end
 
 return causes

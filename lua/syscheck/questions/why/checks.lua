@@ -1,95 +1,158 @@
---- Conditions that a node's checks around the job show, against its class. Pure; see conditions.lua.
+--- Whether a node was bad when a job ran, by its checks before and after. Pure.
+--
+-- A node is good or bad by so much, changes now and then, and is seen through each check's own error: a hidden
+-- Markov chain of two states (Rabiner 1989), so that a check counts the less the longer it was before or after.
 local causes = require("syscheck.questions.why.causes")
-local conditions = require("syscheck.questions.why.conditions")
-local reference = require("syscheck.questions.why.reference")
+local odds = require("syscheck.questions.why.odds")
 local statistics = require("syscheck.lib.statistics")
-local stats = require("syscheck.questions.why.stats")
 
 local checks = {}
 
-local CANDIDATES = 8 -- nodes looked at closely per metric
+local BAD = 0.01 -- share of nodes that are bad in one metric
+local BREAKS, REPAIRED = 0.001, 0.1 -- a day: a bad spell lasts ten days
+local LEVELS = { 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2 } -- of bad, above the usual on the metric's scale
+local LEAST_SD = { rate = 0.01, duration = 0.02, share = 0.15 }
+local DISTURBED, WIDE = 0.02, 0.4 -- checks that say nothing, and the density of their values
+local LEVEL_SD = 0.25 -- a bad node's values differ by so much of the level
+local MANY = 300 -- checks of a class, of which a node is not left out
+local MIN_CLASS = 8 -- checks of other nodes, to know what is usual
+-- Throttling and the like come under a job's load only: a check that is good says that much and no more.
+local ACQUITS = 0.5
+local SHOWS = 3 -- least Bayes factor of what is evidence
 
--- Values of a class's checks, scaled: { list of { x, node }, median }
-local function of_class(state, item, class)
-   local known = state.checks[class] and state.checks[class][item.name]
-   local list = {}
-   for _, one in ipairs(known or {}) do
-      local x = causes.scaled(item, one.value)
-      list[#list + 1] = x and { x = x, node = one.node }
-   end
-   return list[1] and { list = list, median = statistics.median_sorted(reference.numbers(list)) } or nil
+-- Student's t, 4 degrees of freedom: errors have tails.
+local function density(x, sd)
+   local t = x / sd
+   return 0.375 / sd * (1 + t * t / 4) ^ -2.5
 end
 
--- A node's check against other nodes of its class. @return p, usual value (scaled), how many
-local function against_class(item, class, node, x)
-   local list = {}
-   for _, other in ipairs(class.list) do
-      list[#list + 1] = other.node ~= node and { x = other.x, node = other.node } or nil
+-- Usual value and spread of a class on a metric's scale, without one node.
+local function usual_of(state, item, class, node, cores)
+   local key = item.name .. " " .. class
+   state.usual = state.usual or {}
+   local list = state.usual[key]
+   if not list then
+      list = {}
+      for _, one in ipairs(state.checks[class] and state.checks[class][item.name] or {}) do
+         local x = causes.scaled(item, one.value, { cores = cores or 1 })
+         list[#list + 1] = x and { x = x, node = one.node } or nil
+      end
+      state.usual[key] = list
    end
-   if not list[1] then
-      return 1, x, 0
+   -- Of so many one node's are next to nothing.
+   if list.sd or #list >= MANY then
+      if not list.sd then
+         local all = {}
+         for i, one in ipairs(list) do
+            all[i] = one.x
+         end
+         list.median, list.sd = statistics.robust(all)
+         list.sd = math.max(list.sd, LEAST_SD[item.kind] or 0.01)
+      end
+      return list.median, list.sd
    end
-   local usual = statistics.median_sorted(reference.numbers(list))
-   for _, other in ipairs(list) do
-      other.x = other.x - usual
+   local values = {}
+   for _, one in ipairs(list) do
+      values[#values + 1] = one.node ~= node and one.x or nil
    end
-   local p, n = reference.p(x - usual, reference.of(list), nil, item.scale.prior)
-   return p, usual, n
+   if #values < MIN_CLASS then
+      return nil
+   end
+   local median, sd = statistics.robust(values)
+   return median, math.max(sd, LEAST_SD[item.kind] or 0.01)
 end
 
--- What a node's checks around the job show. Of several, two must be out of line, so the second
--- worst is the measure: what is wrong with a node shows again, what disturbed a check does not.
-local function add_checks(state, item, one)
-   local list = {}
-   for _, check in ipairs(one.row.checks) do
-      local x = causes.scaled(item, check[item.name])
-      if x then
-         local p, usual, n = against_class(item, one.class, one.row.node, x)
-         local value = check[item.name]
-         list[#list + 1] = { where = #state.rows > 1 and "node" or "only", node = one.row.node, item = item,
-            when = check.when, value = value, class = item.scale.back(usual), compared = n, times = math.exp(x - usual),
-            p = p, cost_s = item.scale.cost(item, value, usual, state.elapsed or 0) }
+-- One step of the chain over so many days.
+local function step(bad, days)
+   local rate = BREAKS + REPAIRED
+   local still = math.exp(-rate * days)
+   local rest = BREAKS / rate
+   return rest + (bad - rest) * still
+end
+
+-- P(bad) from one side: list of { x, days } from the farthest to the nearest check.
+local function filtered(list, level, sd)
+   local bad, last = BAD, nil
+   for _, one in ipairs(list) do
+      if last then
+         bad = step(bad, last - one.days)
+      end
+      last = one.days
+      local good = (1 - DISTURBED) * density(one.x, sd) + DISTURBED * WIDE
+      local wide = math.sqrt(sd * sd + (LEVEL_SD * level) ^ 2)
+      local ill = (1 - DISTURBED) * density(one.x - level, wide) + DISTURBED * WIDE
+      bad = bad * ill / (bad * ill + (1 - bad) * good)
+   end
+   return last and step(bad, last) or BAD
+end
+
+-- How much likelier bad at such a level is than before any check was seen.
+local function factor(before, after, level, sd)
+   local a, b = filtered(before, level, sd), filtered(after, level, sd)
+   -- Both sides have the prior in them.
+   return (a / (1 - a)) * (b / (1 - b)) / (BAD / (1 - BAD)) ^ 2
+end
+
+-- odds.fit of a level: the same for all nodes of a class.
+local function fits_of(state, item, usual, i, lost)
+   local key = ("%s %d %.17g"):format(item.name, i, usual)
+   state.fits = state.fits or {}
+   state.fits[key] = state.fits[key] or odds.fit(state.e, state.y, lost, item.range.wide, item.range.beyond)
+   return state.fits[key]
+end
+
+--- How well what a check shows explains a run's time, over how bad the node may have been.
+-- @param e evidence of a check: fit, most and times are filled in
+-- @param fit function(level's number, share of the time that it costs) -> of odds.fit
+function checks.fit(e, fit)
+   local sum, fits, best = 0, 0, nil
+   for i, level in ipairs(e.levels) do
+      local one = fit(i, level.lost)
+      sum, fits = sum + level.bf, fits + level.bf * one
+      if not best or level.bf * one > best then
+         best, e.most, e.times = level.bf * one, level.lost, math.exp(LEVELS[i])
       end
    end
-   table.sort(list, function(a, b)
-      return a.p < b.p
-   end)
-   local m = #list
-   local c = list[math.min(2, m)]
-   if c and c.times > 1 then
-      c.p = math.min(1, #state.rows * (m > 1 and stats.binomial(2, m, c.p) or c.p))
-      c.checks = m
-      state.nodes[#state.nodes + 1] = c
-   end
+   e.fit = fits / sum
 end
 
---- Looks at one metric of the nodes' checks around the job, against their class.
+local function nearest(list)
+   return list[#list] and { value = list[#list].value, days = list[#list].days }
+end
+
+--- Looks at one metric of the nodes' checks around the job.
+-- @param state { rows, each with checks = list of { when = "before" or "after", days, <name> = value }, the
+--   farthest first; checks = { [class] = { [name] = list of { node, value } } }; e, y = see odds.fit; nodes (filled) }
 -- @param item of causes.CHECK
 function checks.of(state, item)
-   local found, classes = {}, {}
    for _, row in ipairs(state.rows) do
-      local xs = {}
-      for _, check in ipairs(row.class and row.checks or {}) do
-         xs[#xs + 1] = causes.scaled(item, check[item.name])
+      local sides, usual, sd = { before = {}, after = {} }, nil, nil
+      if row.class and row.checks and row.checks[1] then
+         usual, sd = usual_of(state, item, row.class, row.node, row.cores)
       end
-      if xs[1] then
-         if classes[row.class] == nil then
-            classes[row.class] = of_class(state, item, row.class) or false
+      for _, check in ipairs(usual and row.checks or {}) do
+         local x = causes.scaled(item, check[item.name], { cores = row.cores or 1 })
+         if x then
+            table.insert(sides[check.when], { x = x - usual, days = check.days, value = check[item.name] })
          end
-         state.looked = state.looked + #xs
-         table.sort(xs)
-         found[#found + 1] = classes[row.class] and { row = row, class = classes[row.class],
-            over = xs[math.max(1, #xs - 1)] - classes[row.class].median } or nil
       end
-   end
-   table.sort(found, function(a, b)
-      return a.over > b.over
-   end)
-   if found[1] then
-      conditions.looked_at(state.metrics, item)
-   end
-   for i = 1, math.min(CANDIDATES, #found) do
-      add_checks(state, item, found[i])
+      if sides.before[1] or sides.after[1] then
+         state.looked = state.looked + #sides.before + #sides.after
+         local e = { where = #state.rows > 1 and "node" or "only", node = row.node, item = item, check = true,
+            levels = {}, before = nearest(sides.before), after = nearest(sides.after),
+            class = item.scale.back(usual, row.cores or 1) }
+         local sum = 0
+         for i, level in ipairs(LEVELS) do
+            e.levels[i] = { bf = factor(sides.before, sides.after, level, sd),
+               lost = math.min(0.95, item.scale.lost(usual, level)) }
+            sum = sum + e.levels[i].bf
+         end
+         checks.fit(e, function(i, lost)
+            return fits_of(state, item, usual, i, lost)
+         end)
+         e.bf, e.shows = math.max(ACQUITS, sum / #LEVELS), sum / #LEVELS >= SHOWS
+         state.nodes[#state.nodes + 1] = e
+      end
    end
 end
 

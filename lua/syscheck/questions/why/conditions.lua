@@ -12,14 +12,20 @@ local stats = require("syscheck.questions.why.stats")
 
 local conditions = {}
 
-local CANDIDATES = 8 -- nodes looked at closely per metric
-local MIN_RUNS = 5 -- like runs, to know what is normal for a job of this kind
+local CANDIDATES = 12 -- nodes looked at closely per metric
+local PART = 0.25 -- of a job's nodes
+local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
+local SUMS = { time = true, count = true, traffic = true }
+local ALL_BUT = 4 -- all nodes are under a condition where not a quarter of them is without
+local FEW_NODES = 2 -- of these one may be half of its like runs' rows
+local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
+local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
 -- Scaled values of a metric in a run: list of { x, node, row }, and sorted numbers.
 local function scaled(item, rows)
    local list, sorted = {}, {}
    for _, row in ipairs(rows) do
-      local x = causes.scaled(item, row[item.name], row.elapsed_s)
+      local x = causes.scaled(item, row[item.name], row)
       for _, other in ipairs(item.unless or {}) do
          x = not row[other] and x or nil
       end
@@ -117,16 +123,67 @@ local function background(state, item, own, own_sorted)
    end
    -- Of large like runs a share of the nodes is read: their worst is not the worst of all.
    local sampled = like_rows > 0 and math.max(1, #own * #tops / like_rows) or 1
-   return { pool = reference.of(pool), sampled = sampled, usual = usual, medians = medians,
+   return { pool = reference.of(pool), sampled = sampled, usual = usual, medians = medians, levels = levels,
       tops = #own > 1 and #tops >= MIN_RUNS and reference.of(tops) or nil }
+end
+
+-- The level in like runs without a node's own, which may be all that they are: of jobs of few nodes.
+local function usual_without(back, node, nodes)
+   if nodes > FEW_NODES then
+      return back.usual
+   end
+   local values = {}
+   for _, one in ipairs(back.levels) do
+      values[#values + 1] = one.node ~= node and one.x or nil
+   end
+   return #values >= MIN_RUNS and statistics.median(values) or back.usual
+end
+
+-- What nodes are set to (rates) is their class's to say: where half of a job's nodes have less, or this node is in most
+-- like runs, its peers and those say nothing. One value of each node.
+-- @return function(class) -> { pool = reference, usual }, or nil
+local function by_class(state, item)
+   local of, seen = {}, {}
+   for _, runs in ipairs({ { state.rows }, state.like, state.others }) do
+      for _, list in ipairs(runs) do
+         for _, row in ipairs(list) do
+            local x = causes.scaled(item, row[item.name], row)
+            local class = row.class or 0
+            if x and not seen[row.node] then
+               seen[row.node] = true
+               of[class] = of[class] or {}
+               table.insert(of[class], { x = x, node = row.node })
+            end
+         end
+      end
+   end
+   local known = {}
+   return function(class)
+      class = class or 0
+      local list = of[class]
+      if #list <= CLASS_NODES then
+         return nil
+      end
+      if not known[class] then
+         local usual = statistics.median_sorted(reference.numbers(list))
+         for _, one in ipairs(list) do
+            one.x = one.x - usual
+         end
+         known[class] = { pool = reference.of(list), usual = usual }
+      end
+      return known[class]
+   end
 end
 
 local function add_nodes(state, item, own, own_sorted, back)
    local at = places(own_sorted)
+   local class_of = item.kind == "rate" and by_class(state, item)
    for _, one in ipairs(own) do
       -- Out of line is what exceeds both its peers and what this job is used to.
       local peers = #own > 1 and statistics.median_without(own_sorted, at[one.x]) or -math.huge
-      one.usual = math.max(peers, back.usual or -math.huge)
+      one.usual = math.max(peers, usual_without(back, one.node, #own) or -math.huge)
+      one.of = one.x <= one.usual and class_of and class_of(one.row.class) or nil
+      one.usual = one.of and one.of.usual or one.usual
       one.over = one.x - one.usual
    end
    table.sort(own, function(a, b)
@@ -149,11 +206,11 @@ local function add_nodes(state, item, own, own_sorted, back)
       end
       local prior, value = item.scale.prior, one.row[item.name]
       -- Anybody's nodes: any of this job's n could have been the one.
-      local p, n = reference.p(one.over, back.pool, one.node, prior)
+      local p, n = reference.p(one.over, (one.of or back).pool, one.node, prior)
       p = #own * (sum and math.max(p, p_of_events(sum, item, one.row)) or p)
       -- Like runs: the worst node of this against the worst node of each.
       local p_like, runs
-      if back.tops then
+      if back.tops and not one.of then
          p_like, runs = reference.p(one.over, back.tops, one.node, prior)
          p_like = math.min(1, p_like * back.sampled)
          p_like = runs >= MIN_RUNS and p_like or nil
@@ -162,7 +219,7 @@ local function add_nodes(state, item, own, own_sorted, back)
          item = item, value = value, elapsed_s = one.row.elapsed_s, compared = n, p_like = p_like,
          times = math.exp(one.over),
          p = p_like and stats.together({ p, p_like }, 2) or math.min(1, p),
-         cost_s = item.scale.cost(item, value, one.usual, one.row.elapsed_s) }
+         cost_s = item.scale.cost(item, value, one.usual, one.row), usual = one.usual }
    end
 end
 
@@ -174,7 +231,7 @@ local function add_job(state, item, own_sorted, back)
    conditions.looked_at(state.job_metrics, item)
    state.looked = state.looked + 1
    local level, usual = statistics.median_sorted(own_sorted), statistics.robust(back.medians)
-   if level <= usual then
+   if own_sorted[#own_sorted // ALL_BUT + 1] <= usual then
       return
    end
    local list = {}
@@ -182,9 +239,57 @@ local function add_job(state, item, own_sorted, back)
       list[i] = { x = x - usual, node = i }
    end
    local value = conditions.typical(item, state.rows, state.elapsed)
+   local row = { elapsed_s = state.elapsed, cores = state.rows[1].cores }
+   if item.time then
+      row[item.time] = conditions.typical({ name = item.time, kind = "time" }, state.rows, state.elapsed)
+   end
    state.jobs[#state.jobs + 1] = { where = "all", item = item, value = value, elapsed_s = state.elapsed,
       p = reference.p(level - usual, reference.of(list), nil, item.scale.prior), compared = #list,
-      times = math.exp(level - usual), cost_s = item.scale.cost(item, value, usual, state.elapsed) }
+      times = math.exp(level - usual), usual = usual, cost_s = item.scale.cost(item, value, usual, row) }
+end
+
+-- Nodes of a run that lost so much to it beyond what such a job is used to.
+local function beyond(item, rows, usual, least)
+   local list = {}
+   for _, row in ipairs(rows) do
+      local share = causes.share(item, row, usual)
+      list[#list + 1] = share and share >= least and { row = row, share = share } or nil
+   end
+   return list
+end
+
+-- A part of the nodes beyond what such a job is used to: the median of a node's peers says little where they are half
+-- of a job. Of fewer each stands out, and of sums over operations most nodes of a job have more in one run than in
+-- another.
+local function add_part(state, item, rows, back)
+   if #rows < 3 or not back.usual or #back.medians < MIN_RUNS or not (item.over == "unit" or item.kind == "rate") then
+      return
+   end
+   local list = beyond(item, rows, back.usual, PART_LEAST)
+   if #list < math.max(2, PART * #rows) or #list == #rows then
+      return
+   end
+   table.sort(list, function(a, b)
+      return a.share > b.share
+   end)
+   -- Other runs of which as large a part had half of it.
+   local least, part, runs, alike = list[#list // 2 + 1].share / 2, #list / #rows, 0, 0
+   for _, of in ipairs({ state.like, state.others }) do
+      for _, other in ipairs(of) do
+         if #other > 1 then
+            runs, alike = runs + 1, alike + (#beyond(item, other, back.usual, least) >= part * #other and 1 or 0)
+         end
+      end
+   end
+   local nodes = {}
+   for i, one in ipairs(list) do
+      nodes[i] = one.row.node
+   end
+   local first = list[1].row
+   state.parts[#state.parts + 1] = { where = "several", nodes = nodes, row = first, item = item,
+      value = first[item.name], elapsed_s = first.elapsed_s, p = (alike + 0.5) / (runs + 1), compared = runs,
+      usual = back.usual, most = math.min(1, list[1].share),
+      times = math.exp(causes.scaled(item, first[item.name], first) - back.usual) }
 end
 
 -- Whether it happened in a run. @return bool; whether the run has the metric
@@ -218,7 +323,14 @@ end
 --- Looks at one metric of the job's rows.
 -- @param item of causes.JOB
 function conditions.of_job(state, item)
-   local own, own_sorted = scaled(item, state.rows)
+   local rows = state.rows
+   if item.shared then
+      rows = {}
+      for _, row in ipairs(state.rows) do
+         rows[#rows + 1] = row.others and row or nil
+      end
+   end
+   local own, own_sorted = scaled(item, rows)
    if not own[1] then
       return
    elseif happened(item, state.rows) then
@@ -227,6 +339,7 @@ function conditions.of_job(state, item)
       local back = background(state, item, own, own_sorted)
       add_nodes(state, item, own, own_sorted, back)
       add_job(state, item, own_sorted, back)
+      add_part(state, item, rows, back)
       return
    end
    -- Where it happened nowhere nothing can be found, and it is not counted as a look (Tarone).
@@ -242,17 +355,39 @@ function conditions.of_job(state, item)
    end
 end
 
---- Median of a metric in rows, for people: times and events as of `elapsed` seconds.
+--- Median and most of a metric in rows, for people: times, events and bytes as of `elapsed` seconds.
 -- @param without node that is left out
 function conditions.typical(item, rows, elapsed, without)
    local values = {}
    for _, row in ipairs(rows) do
       local v, t = row[item.name], row.elapsed_s
-      if row.node ~= without and type(v) == "number" and type(t) == "number" and t > 0 then
-         values[#values + 1] = (item.kind == "time" or item.kind == "count") and v * elapsed / t or v
+      local usable = type(v) == "number" and v < math.huge and (v > 0 or item.kind ~= "latency")
+      if row.node ~= without and usable and type(t) == "number" and t > 0 then
+         values[#values + 1] = SUMS[item.kind] and v * elapsed / t or v
       end
    end
-   return statistics.median(values)
+   table.sort(values)
+   return statistics.median_sorted(values), values[#values]
+end
+
+--- Medians that a reader compares an evidence's value with.
+-- @param e evidence, filled in
+-- @param like, other rows of like runs, of anybody's
+function conditions.describe(e, state, like, other)
+   if e.item.source ~= "job" then
+      return
+   end
+   if e.where == "node" then
+      e.peers, e.peers_most = conditions.typical(e.item, state.rows, e.elapsed_s, e.node)
+   end
+   e.like = conditions.typical(e.item, like, e.elapsed_s)
+   e.class = conditions.typical(e.item, other, e.elapsed_s, e.node)
+   e.row = nil
+   if e.item.each_s then
+      -- On its scale a multiple of next to nothing is small; people want the plain one.
+      local usual = e.peers or e.like or e.class
+      e.times = usual and usual > 0 and e.value / usual or nil
+   end
 end
 
 return conditions

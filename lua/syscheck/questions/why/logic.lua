@@ -1,72 +1,56 @@
---- Why was a job slow: against like runs, and which node condition goes with it. Pure;
--- docs/decisions.md (Why) has the statistics and the reasons.
+--- Why was a job slow: every explanation weighed against every other. Pure; docs/decisions.md (Why) has the
+-- statistics and the reasons.
 --
--- A row is what one node went through in one run: { node, class, elapsed_s, <name of
--- fields.JOB> = value ..., checks = list of { when = "before" or "after", <name of fields.CHECK> =
--- value ... }, the nearest ones }; absent is not known.
+-- A row is what one node went through in one run: { run, node, class, elapsed_s, cores, <name of
+-- fields.JOB> = value ..., checks (see checks.lua), others = list of job IDs }; absent is not known.
+local candidates = require("syscheck.questions.why.candidates")
 local causes = require("syscheck.questions.why.causes")
 local checks = require("syscheck.questions.why.checks")
 local conditions = require("syscheck.questions.why.conditions")
-local statistics = require("syscheck.lib.statistics")
-local stats = require("syscheck.questions.why.stats")
+local expected = require("syscheck.questions.why.expected")
+local odds = require("syscheck.questions.why.odds")
+local weights = require("syscheck.questions.why.weights")
 
 local why = {}
 
---- What is believed, and named.
-why.MIN_LIKE = 3 -- like runs, to say anything about the time; how surely is in its p
-why.SLOW = 1.05 -- of the median: less is not called slow, whatever its p
-why.ALPHA = 0.05 -- corrected p up to which a condition is called out of line
-why.NAMED = 0.20 -- up to which it is still named, as perhaps
-why.PERHAPS = 0.25 -- p of the time up to which a job is called perhaps slow
-why.ACCOUNTS = 0.5 -- a cause must be able to account for this share of the lost time
-why.NORMAL = 1.1 -- like runs up to here, of the median, are the measure for conditions
+--- What is said.
+why.MIN_LIKE = expected.MIN
+why.SLOW = 1.05 -- of what was expected: less is not called slow, whatever its p
+why.ALPHA = 0.05 -- p of the time up to which a job is called slow
+why.PERHAPS = 0.25 -- and perhaps slow
+why.NAMED = 0.5 -- probability from which an explanation is named
+why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure for conditions
 
-local ELAPSED_SD = 0.01 -- like runs that agree better than 1 % do so by luck
-local KEEP = 10 -- conditions in an answer
-local ASSUMED_LOSS = 0.13 -- without like runs to compare with: the share that 1.15x has lost
+local CLOSE_LOOKS = 8 -- explanations whose history is read
+local ACCOUNTS = 0.5 -- of what was lost
+local HARMED = 3 -- a job that was not slow is told of what cost others time, too
+local KEEP = 10 -- explanations in an answer
+local SHOWN = 0.001 -- of those without evidence
 
---- A run's time: the median of its nodes', as one late epilog is not the job. Each by its own
--- clock: from the first begin to the last end would add what clocks differ by.
--- @param rows list of { elapsed_s }
--- @return seconds; nil where no node knows it
-function why.elapsed(rows)
-   local values = {}
-   for _, row in ipairs(rows) do
-      if type(row.elapsed_s) == "number" and row.elapsed_s > 0 then
-         values[#values + 1] = row.elapsed_s
-      end
-   end
-   return statistics.median(values)
-end
-
---- Is it slow? Ratios, so on logarithms.
+--- Is it slow?
 -- @param elapsed seconds, or nil
--- @param like list of seconds of like runs
--- @return { count, median_s, low, high, ratio, p, p_rank, verdict, lost_s };
---   verdict "slow", "perhaps", "no", "unknown"
-function why.slow(elapsed, like)
-   local out = { count = #like, wanted = why.MIN_LIKE, verdict = "unknown" }
-   if #like == 0 then
+-- @param e from expected.of, or nil
+-- @param count like runs there are
+-- @return { count, wanted, without (a node that none of these was on, or nil), others (how many were), median_s, low,
+--   high, ratio, p, verdict, lost_s, seen_from (a ratio that would be called slow), slope, modes, usual (true: one of
+--   two usual times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
+function why.slow(elapsed, e, count)
+   local out = { count = count, wanted = why.MIN_LIKE, verdict = "unknown" }
+   if not e then
       return out
    end
-   local logs, low, high = {}, math.huge, 0
-   for i, t in ipairs(like) do
-      logs[i] = math.log(t)
-      low, high = math.min(low, t), math.max(high, t)
-   end
-   out.median_s = math.exp((statistics.robust(logs)))
+   out.median_s, out.low, out.high, out.slope, out.modes = e.median_s, e.low, e.high, e.slope, #e.modes
    if not elapsed then
       return out -- no begin snapshot on any node
    end
-   out.low, out.high, out.ratio = low / out.median_s, high / out.median_s, elapsed / out.median_s
-   if #like < why.MIN_LIKE then
-      return out
-   end
-   -- Times are whole seconds.
-   out.p = stats.new_value(math.log(elapsed), logs, math.max(ELAPSED_SD, 0.5 / elapsed))
-   out.p_rank = stats.rank(elapsed, like)
-   out.lost_s = math.max(0, elapsed - out.median_s)
-   out.verdict = (out.ratio < why.SLOW or out.p > why.PERHAPS) and "no" or out.p <= why.ALPHA and "slow" or "perhaps"
+   local y = math.log(elapsed)
+   out.ratio, out.p = elapsed / e.median_s, expected.tail(e, y)
+   out.lost_s = math.max(0, elapsed - e.median_s)
+   out.seen_from = math.max(why.SLOW, math.exp(expected.quantile(e, why.ALPHA)) / e.median_s)
+   -- A kind's slower mode is no slowness: it is a restart, another input.
+   out.usual = out.ratio >= why.SLOW and expected.above_mode(e, y) < math.log(why.SLOW)
+   out.verdict = (out.usual or out.ratio < why.SLOW or out.p > why.PERHAPS) and "no" or out.p <= why.ALPHA and "slow"
+      or "perhaps"
    return out
 end
 
@@ -78,167 +62,185 @@ local function flat(runs)
    return out
 end
 
-local function by_p(list)
+local function by_weight(list)
    table.sort(list, function(a, b)
-      if a.p ~= b.p then
-         return a.p < b.p
-      elseif a.cost_s ~= b.cost_s then
-         return a.cost_s > b.cost_s
+      if a.weight ~= b.weight then
+         return a.weight > b.weight
       end
-      return (a.node or "") < (b.node or "")
+      return tostring(a.node) .. a.group < tostring(b.node) .. b.group
    end)
 end
 
--- One condition for each node and group of metrics that the same trouble shows in, corrected for
--- the groups that were looked at.
--- @param found list of evidence
--- @param metrics how many were looked at, by group
-local function conditions_of(found, metrics)
-   local list, by, groups = {}, {}, 0
-   for _, e in ipairs(found) do
-      local key = e.item.group .. " " .. tostring(e.node)
-      local c = by[key]
-      if not c then
-         c = { where = e.where, node = e.node, group = e.item.group, evidence = {}, ps = {} }
-         by[key], list[#list + 1] = c, c
-      end
-      e.name, e.label, e.unit, e.cost_s = e.item.name, e.item.label, e.item.unit, math.max(0, e.cost_s)
-      table.insert(c.evidence, e)
-      table.insert(c.ps, e.p)
-   end
-   for _ in pairs(metrics) do
-      groups = groups + 1
-   end
-   for _, c in ipairs(list) do
-      by_p(c.evidence)
-      c.p, c.cost_s = stats.together(c.ps, metrics[c.group]), c.evidence[1].cost_s
-      c.ps = nil
-      for _, e in ipairs(c.evidence) do
-         c.cost_s = math.max(c.cost_s, e.p <= why.ALPHA and e.cost_s or 0)
-      end
-   end
-   by_p(list)
-   stats.holm(list, groups)
-   return list
+local function key_of(h)
+   return h.where == "nobody" and h.group or h.where == "all" and "all" or h.node or table.concat(h.nodes, " ")
 end
 
--- What the job did more of than like runs.
-local function work(state)
-   local out = {}
-   for _, field in ipairs(causes.WORK) do
-      local function total(rows)
-         local sum, n = 0, 0
-         for _, row in ipairs(rows) do
-            if type(row[field.name]) == "number" then
-               sum, n = sum + row[field.name], n + 1
-            end
-         end
-         return n > 0 and sum / n or nil
-      end
-      local now, before = total(state.rows), {}
-      for _, rows in ipairs(state.like) do
-         before[#before + 1] = total(rows)
-      end
-      if now and #before >= why.MIN_LIKE then
-         local usual = statistics.median(before)
-         if usual > 0 then
-            out[#out + 1] = { name = field.name, label = field.label, ratio = now / usual,
-               p_rank = stats.rank(now, before) }
-         end
+-- Which explanation is named: where the shares of one node add up first, then what of it.
+local function choose(out, state)
+   local of = {}
+   for _, h in ipairs(out.explanations) do
+      local key = key_of(h)
+      of[key] = of[key] or { share = 0 }
+      of[key].share = of[key].share + h.probability
+      of[key].first = of[key].first or h
+   end
+   local best
+   for _, one in pairs(of) do
+      if not best or one.share > best.share or (one.share == best.share and one.first.weight > best.first.weight) then
+         best = one
       end
    end
-   return out
-end
-
--- Medians that a reader compares an evidence's value with.
-local function fill_in(e, state, like_rows, other_rows)
-   if e.item.source == "job" then
-      e.peers = e.where == "node" and conditions.typical(e.item, state.rows, e.elapsed_s, e.node) or nil
-      e.like = conditions.typical(e.item, like_rows, e.elapsed_s)
-      e.class = conditions.typical(e.item, other_rows, e.elapsed_s, e.node)
-      e.events = e.row and e.name:find("^throttle_.*_ms$") and e.row.throttle_events or nil
-      e.row = nil
-      if e.item.each_s then
-         -- On its scale a multiple of next to nothing is small; people want the plain one.
-         local usual = e.peers or e.like or e.class
-         e.times = usual and usual > 0 and e.value / usual or nil
+   local slow = out.slow
+   if best and best.first.e then
+      slow = why.slow(state.elapsed, best.first.e, best.first.e.count)
+      slow.without, slow.others = best.first.node or best.first.nodes[1], out.slow.count - slow.count
+   end
+   if best and best.share >= why.NAMED and best.first.where ~= "nobody"
+      and (not slow.ratio or slow.ratio >= why.SLOW or (best.first.harm or 1) >= HARMED) then
+      out.slow = slow
+      -- That others were slow by it says more of this one than its own time does.
+      out.slow.verdict = out.slow.verdict == "no" and "perhaps" or out.slow.verdict
+      best.first.named, best.first.together = true, odds.sure(best.share)
+      for _, h in ipairs(out.explanations) do
+         h.probability = h.probability * (of[key_of(h)] == best and best.first.together / best.share
+            or (1 - best.first.together) / math.max(1e-12, 1 - best.share))
       end
+      return best.first
    end
 end
 
 local function state_of(input)
    local state = { rows = input.rows, like = {}, others = {}, checks = input.checks or {}, nodes = {}, jobs = {},
-      metrics = {}, job_metrics = {}, looked = 0, elapsed = why.elapsed(input.rows) }
-   local times, kept = {}, {}
+      parts = {}, metrics = {}, job_metrics = {}, looked = 0, begin_s = input.begin_s or 0, elapsed = input.elapsed_s,
+      e = input.e, y = input.elapsed_s and math.log(input.elapsed_s), history = input.history,
+      meanwhile = input.meanwhile, leaf = input.leaf, without = input.without, e_of = {} }
+   if not state.y then
+      state.e = nil
+   end
+   -- Without like runs its time says nothing; what other runs lost may.
+   state.e = state.e or expected.NONE
    for _, run in ipairs(input.like or {}) do
-      local t = why.elapsed(run.rows)
-      if t then
-         times[#times + 1], kept[#kept + 1] = t, run.rows
+      -- Conditions under which the job ran as fast as ever are the measure.
+      if not input.e or (run.elapsed_s or 0) <= why.NORMAL * input.e.median_s then
+         state.like[#state.like + 1] = run.rows
       end
    end
-   local slow = why.slow(state.elapsed, times)
-   -- Conditions under which the job ran as fast as ever are the measure.
-   for i, rows in ipairs(kept) do
-      if times[i] <= why.NORMAL * slow.median_s then
-         state.like[#state.like + 1] = rows
-      end
-   end
-   slow.normal = #state.like
    for _, run in ipairs(input.others or {}) do
       state.others[#state.others + 1] = run.rows
    end
-   return state, slow
+   return state
 end
 
---- @param input { rows; like = list of { rows }, newest first; others = list of { rows }: runs of
---   anybody on nodes of the same class; checks = { [class] = { [name] = list of { node, value } } };
---   keep = how many conditions at most }
--- @return { elapsed_s; slow = see why.slow; conditions = list, the likeliest first, of { where = "node",
---   "only" (it has no peers) or "all"; node, group, p, p_corrected, cost_s (what it may have cost at most),
---   accounts (as a share of the lost time), out_of_line, blamed, evidence = list of { name, label,
---   unit, when, checks (how many there are), value, peers, like, class, times (nil: of nothing), cost_s, p } };
---   blamed = list of conditions; work = what the job did more of; looked = how many values }
+-- Those whose history is read: the likeliest that can account for half of what was lost, then others.
+local function to_look_at(list, slow)
+   local lost, out, rest = 1 - 1 / math.max(1, slow.ratio or 1), {}, {}
+   for _, h in ipairs(list) do
+      table.insert(h.best and h.most * h.best.item.range.beyond >= ACCOUNTS * lost and out or rest, h)
+   end
+   table.move(rest, 1, #rest, #out + 1, out)
+   return table.move(out, 1, math.min(CLOSE_LOOKS, #out), 1, {})
+end
+
+-- Each node's own explanations, the likeliest first. @return list, of weights.explained
+local function weighed(state)
+   local list = candidates.nodes(state)
+   local explained = weights.explained(list)
+   weights.carry(list, explained)
+   by_weight(list)
+   return list, explained
+end
+
+-- Where a node was in many of the like runs it may have slowed them, too: then those without it are what its job should
+-- have taken. @return whether there is such a node
+local function own_times(state, list)
+   local nodes, any = {}, false
+   for i = 1, math.min(CLOSE_LOOKS, #list) do
+      nodes[list[i].node] = true
+   end
+   for _, row in ipairs(#state.rows <= CLOSE_LOOKS and state.rows or {}) do
+      nodes[row.node] = true
+   end
+   for node in pairs(state.e ~= expected.NONE and state.without and nodes or {}) do
+      state.e_of[node] = state.without(node)
+      any = any or state.e_of[node] ~= nil
+   end
+   return any
+end
+
+--- @param input { rows; begin_s; elapsed_s; e = of expected.of or nil; count = like runs; like = list of { rows (with
+--   begin_s), elapsed_s }; others = list of { rows }: runs of anybody on nodes of the same class; checks = { [class] =
+--   { [name] = list of { node, value } } }; history = function(node) -> its other runs, list of { row, days, e, y };
+--   meanwhile = function() -> other runs of that time, list of { e, y }; without = function(node) -> of expected.of by
+--   like runs that were not on it, or nil: they make no difference; leaf = function(node) -> its leaf switch or
+--   nil }
+-- @return { elapsed_s; slow = see why.slow; explanations = list, the likeliest first, of { where = "node", "only" (it
+--   has no peers), "several", "all" or "nobody"; node, nodes, group, probability, rarity, fit, harm, runs (others
+--   under the condition), most, named, evidence }; named = the one, or nil; work = what the job did more of; looked }
 function why.analyse(input)
-   local state, slow = state_of(input)
+   local state = state_of(input)
    for _, item in ipairs(causes.JOB) do
       conditions.of_job(state, item)
    end
    for _, item in ipairs(causes.CHECK) do
       checks.of(state, item)
    end
-   local lost = slow.lost_s or ASSUMED_LOSS * (state.elapsed or 0)
-   local out = { slow = slow, elapsed_s = state.elapsed, conditions = {}, blamed = {}, looked = state.looked,
-      work = work(state) }
-   for _, list in ipairs({ conditions_of(state.nodes, state.metrics), conditions_of(state.jobs, state.job_metrics) }) do
-      for _, c in ipairs(list) do
-         c.accounts = lost > 0 and c.cost_s / lost or nil
-         c.out_of_line = c.p_corrected <= why.NAMED
-         c.blamed = c.out_of_line and slow.verdict ~= "no" and (c.accounts or 0) >= why.ACCOUNTS
-         c.perhaps = c.p_corrected > why.ALPHA or nil
-         out.conditions[#out.conditions + 1] = c
+   local out = { slow = why.slow(state.elapsed, input.e, input.count or #(input.like or {})), elapsed_s = state.elapsed,
+      looked = state.looked }
+   local list, explained = weighed(state)
+   if own_times(state, list) then
+      list, explained = weighed(state)
+   end
+   local looked = {}
+   local function look_at(node)
+      if not looked[node] then
+         looked[node] = candidates.unrecorded(state, node)
+         list[#list + 1] = looked[node]
+      end
+      return looked[node].harm
+   end
+   for _, h in ipairs(state.history and to_look_at(list, out.slow) or {}) do
+      local slow = look_at(h.node)
+      if h.best then
+         weights.add_harm(h, state, slow)
+         weights.add_hidden(h, slow)
       end
    end
-   table.sort(out.conditions, function(a, b)
-      if a.blamed ~= b.blamed then
-         return a.blamed
-      elseif a.out_of_line ~= b.out_of_line then
-         return a.out_of_line
-      elseif a.p_corrected ~= b.p_corrected then
-         return a.p_corrected < b.p_corrected
-      elseif a.p ~= b.p then
-         return a.p < b.p
-      end
-      return a.cost_s > b.cost_s
-   end)
-   for i = #out.conditions, (input.keep or KEEP) + 1, -1 do
-      out.conditions[i] = nil
+   for _, row in ipairs(state.history and #state.rows <= CLOSE_LOOKS and state.rows or {}) do
+      look_at(row.node)
    end
-   local like_rows, other_rows = flat(state.like), flat(state.others)
-   for _, c in ipairs(out.conditions) do
-      for _, e in ipairs(c.evidence) do
-         fill_in(e, state, like_rows, other_rows)
+   weights.carry_harm(list, explained)
+   local several, grouped = candidates.parts(state, list)
+   table.move(several, 1, #several, #list + 1, list)
+   for _, h in ipairs(candidates.several(state, list, grouped)) do
+      list[#list + 1] = h
+   end
+   candidates.add_shared(state, list)
+   candidates.split_neighbours(state, list)
+   local of_all = candidates.all(state)
+   table.move(of_all, 1, #of_all, #list + 1, list)
+   local no_one
+   no_one, out.work = candidates.nobody(state)
+   table.move(no_one, 1, #no_one, #list + 1, list)
+   local sum = 0
+   for _, h in ipairs(list) do
+      sum = sum + h.weight
+   end
+   by_weight(list)
+   out.explanations = {}
+   for _, h in ipairs(list) do
+      h.probability = h.weight / sum
+      -- What has no evidence is worth no place that one with it could have.
+      if #out.explanations < (input.keep or KEEP) and (h.best or h.probability >= SHOWN or input.keep) then
+         table.insert(out.explanations, h)
       end
-      out.blamed[#out.blamed + 1] = c.blamed and c or nil
+   end
+   out.named = choose(out, state)
+   local like, other, done = flat(state.like), flat(state.others), {}
+   for _, h in ipairs(out.explanations) do
+      for _, e in ipairs(done[h.evidence] and {} or h.evidence) do
+         conditions.describe(e, state, like, other)
+      end
+      done[h.evidence] = true
    end
    return out
 end

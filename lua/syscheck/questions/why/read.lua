@@ -1,172 +1,64 @@
---- What logic.lua compares, read from the store: bounded work, whatever the store's size.
--- Inside, nodes and classes are the numbers that the store gives them.
-local fields = require("syscheck.catalogue.fields")
+--- What logic.lua weighs, read from the store: bounded work, whatever the store's size.
 local causes = require("syscheck.questions.why.causes")
 local job_store = require("syscheck.questions.job.read")
+local rows = require("syscheck.questions.why.rows")
 local schema = require("syscheck.store.schema")
-local why = require("syscheck.questions.why.logic")
+local times = require("syscheck.questions.why.times")
 
 local data = {}
 
-local LIKE_BEFORE, LIKE_AFTER = 20, 10 -- like runs: the nearest
-local LIKE_ROWS = 1200 -- of all like runs together
+local LIKE_RUNS, LIKE_ROWS = 30, 1200 -- like runs whose conditions are read, the nearest; rows of all of them
 local OTHER_RUNS, OTHER_SPAN = 160, 100000 -- runs of anybody: so many of so many around this one
 local OTHER_ROWS, OTHER_ROWS_OF_ONE = 800, 16
-local BATCH = 20
 local NODES_MOST = 20000 -- of the job itself
 local CHECK_NODES = 128 -- a larger job: only the checks that it began with
-local CHECK_DAYS, CHECKS_LOOKED, CHECKS_EACH = 7, 200, 2 -- of a node, before and after
+local CHECK_DAYS, CHECKS_LOOKED, CHECKS_EACH = 15, 200, 6 -- of a node, before and after
 local CLASS_WINDOWS, CLASS_ROWS, CLASS_DAYS = 12, 120, 30
+local HISTORY_DAYS, HISTORY_EACH = 15, 14 -- other runs of a node, before and after
+local NODE_RUNS = 150 -- runs of a node, before and after, that are known to be on it
+local MEANWHILE_SPAN, MEANWHILE = 400, 24 -- runs stored next to this one, and how many that overlap it are looked at
+local MEANWHILE_LIKE = 10 -- like runs of each, to know what is usual for it
 local DAY = 86400
 local PROLOG_S = 120 -- a check before a job is recorded after the job's begin snapshot
 
--- Columns of table job_node that are read: what causes.JOB and causes.WORK are made of.
-local JOB = {}
-for _, field in ipairs(fields.JOB) do
-   JOB[#JOB + 1] = (field.cause or field.work) and field or nil
-end
 local CHECK = job_store.columns(causes.CHECK, "c")
-
-local ROWS = ("SELECT j.run, j.node, j.class, j.elapsed_s, %s FROM job_node j WHERE "):format(
-   job_store.columns(JOB, "j"))
--- The key's low bits are random: a share of them is a share of the nodes, and the index of
--- runs holds the key, so rows that are not wanted are not read.
-local OF_RUN = ROWS .. "j.run = ?"
-local SHARE_OF_RUN = ROWS .. "j.run = ? AND (j.key & 1023) < ?"
-local IN_BATCH = " IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
-local TIMES = "SELECT j.run, j.elapsed_s FROM job_node j WHERE j.run"
-local SHARE_OF_TIMES = TIMES .. " = ? AND (j.key & 1023) < ?"
-local OF_RUNS = ROWS .. "j.run" .. IN_BATCH
-local LIKE = "SELECT r.id, r.seen FROM run r WHERE r.user = ? AND r.name = ? AND r.nodes = ? AND r.cluster = ? "
-   .. "AND r.id "
-local LIKE_OLDER = LIKE .. "< ? ORDER BY r.id DESC LIMIT " .. LIKE_BEFORE
-local LIKE_NEWER = LIKE .. "> ? ORDER BY r.id LIMIT " .. LIKE_AFTER
 local SOME_RUNS = "SELECT r.id, r.seen FROM run r WHERE r.id"
 local MEASURED = "(" .. CHECK:gsub(",", " IS NOT NULL OR") .. " IS NOT NULL)"
-local CHECKS = ("SELECT c.node, c.class, %s FROM check_node c WHERE "):format(CHECK)
+local CHECKS = ("SELECT c.node, c.class, c.key >> 30, %s FROM check_node c WHERE "):format(CHECK)
 -- Most checks measured nothing: on a busy node a week has thousands.
-local NEAREST = ("SELECT c.node, c.class, %s FROM (SELECT c.node, c.class, c.key, %s FROM check_node c "
+local NEAREST = ("SELECT c.node, c.class, c.key >> 30, %s FROM (SELECT c.node, c.class, c.key, %s FROM check_node c "
    .. "WHERE c.node = ? AND %%s ORDER BY c.key%%s LIMIT %d) c WHERE %s ORDER BY c.key%%s LIMIT %d"):format(
    CHECK, CHECK, CHECKS_LOOKED, MEASURED, CHECKS_EACH)
 local BEFORE = NEAREST:format("c.key < ? AND c.key >= ?", " DESC", " DESC")
 local AFTER = NEAREST:format("c.key >= ? AND c.key < ?", "", "")
 local CHECKS_OF_RUN = CHECKS .. "c.run = ? AND " .. MEASURED
-local CLASS_CHECKS = CHECKS .. "c.key >= ? AND c.key < ? ORDER BY c.key LIMIT " .. CLASS_ROWS
+local CLASS_CHECKS = CHECKS .. "c.key >= ? AND c.key < ? AND " .. MEASURED .. " ORDER BY c.key LIMIT " .. CLASS_ROWS
+local OVERLAPPING = "SELECT r.id, r.seen FROM run r WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
+local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
+local WORD = "SELECT w.id FROM word w WHERE w.text = ?"
+local FOUND = "SELECT c.node, c.key >> 30, c.text FROM check_node c WHERE c.run = ? AND c.status = ? "
+   .. "ORDER BY c.key LIMIT %d"
+local LEAF = "SELECT n.leaf FROM node n WHERE n.id = ?"
 
-local function row_of(t)
-   local row = job_store.numbers(JOB, t, 5)
-   row.node, row.class, row.elapsed_s = t[2], t[3], t[4]
-   return row
-end
-
-local function read_rows(store, text, ...)
-   local rows = {}
-   for t in store:rows(text, ...) do
-      rows[#rows + 1] = row_of(t)
-   end
-   return rows
-end
-
--- At most about `most` rows of a run, of which `seen` are stored.
-local function some_rows(store, run, seen, most)
-   if seen <= most then
-      return read_rows(store, OF_RUN, run)
-   end
-   return read_rows(store, SHARE_OF_RUN, run, math.max(1, math.ceil(1024 * most / seen)))
-end
-
--- Like runs: same cluster, user, name and node count, the nearest in the order of the store.
--- @return list of { key, seen }, whether the run is known well enough to have any
-local function find_like(store, key)
-   local run = store:row("SELECT r.user, r.name, r.nodes, r.cluster FROM run r WHERE r.id = ?", key)
-   if not run or not run[1] or not run[2] or not run[3] then
-      return {}, false
-   end
-   local found = {}
-   for _, text in ipairs({ LIKE_OLDER, LIKE_NEWER }) do
-      for t in store:rows(text, run[1], run[2], run[3], run[4], key) do
-         found[#found + 1] = { key = t[1], seen = t[2] or 0 }
-      end
-   end
-   return found, true
-end
-
-local function like_runs(store, key)
-   local list, found, comparable = {}, find_like(store, key)
-   for _, run in ipairs(found) do
-      local rows = some_rows(store, run.key, run.seen, math.max(OTHER_ROWS_OF_ONE, LIKE_ROWS // #found))
-      list[#list + 1] = rows[1] and { key = run.key, rows = rows } or nil
-   end
-   return list, comparable
-end
-
--- Calls batch(list of BATCH values) over a list; what lacks at the end is -1.
-local function batches(list, batch)
-   for from = 1, #list, BATCH do
-      local part = {}
-      for i = 1, BATCH do
-         part[i] = list[from + i - 1] or -1
-      end
-      batch(part)
-   end
-end
-
---- Asks in batches for what belongs to many runs.
--- @param text SQL that ends before the list of runs
--- @param keys of the runs
--- @param each function(row)
-function data.each_of(store, text, keys, each)
-   text = text .. IN_BATCH
-   batches(keys, function(part)
-      for t in store:rows(text, table.unpack(part)) do
-         each(t)
-      end
+-- Conditions of like runs, the nearest in the order of the store.
+local function like_rows(reader, run)
+   local near = table.move(run.like, 1, #run.like, 1, {})
+   table.sort(near, function(a, b)
+      local da, db = math.abs(a.key - run.key), math.abs(b.key - run.key)
+      return da < db or (da == db and a.key < b.key)
    end)
-end
-
---- Fills in how long runs took, see why.elapsed; of large ones a share of the nodes is read.
--- @param runs list of { key, seen }, which get elapsed_s
-function data.add_elapsed(store, runs)
-   local by_key, small, of = {}, {}, {}
-   local function add(t)
-      of[t[1]] = of[t[1]] or {}
-      table.insert(of[t[1]], { elapsed_s = t[2] })
+   local list, count = {}, math.min(LIKE_RUNS, #near)
+   for i = 1, count do
+      local one = near[i]
+      local found = reader:some(one.key, one.seen, math.max(OTHER_ROWS_OF_ONE, LIKE_ROWS // count))
+      found.begin_s = one.begin_s
+      list[#list + 1] = found[1] and { key = one.key, elapsed_s = one.elapsed_s, rows = found } or nil
    end
-   for _, run in ipairs(runs) do
-      by_key[run.key] = run
-      if run.seen <= OTHER_ROWS_OF_ONE then
-         small[#small + 1] = run.key
-      else
-         for t in store:rows(SHARE_OF_TIMES, run.key, math.ceil(1024 * OTHER_ROWS_OF_ONE / run.seen)) do
-            add(t)
-         end
-         run.elapsed_s, of = why.elapsed(of[run.key] or {}), {}
-      end
-   end
-   batches(small, function(part)
-      for t in store:rows(TIMES .. IN_BATCH, table.unpack(part)) do
-         add(t)
-      end
-      for key, rows in pairs(of) do
-         local run = by_key[key]
-         run.elapsed_s = why.elapsed(rows)
-      end
-      of = {}
-   end)
-end
-
---- How long a run's like runs took: list of seconds.
-function data.like_times(store, key)
-   local runs, times = find_like(store, key), {}
-   data.add_elapsed(store, runs)
-   for _, run in ipairs(runs) do
-      times[#times + 1] = run.elapsed_s
-   end
-   return times
+   return list
 end
 
 -- Runs of anybody on nodes of the job's classes, spread evenly around the job.
-local function other_runs(store, key, classes, not_these)
+local function other_runs(store, reader, key, classes, not_these)
    local last = store:row("SELECT max(r.id) FROM run r")[1] or 0
    local from = math.max(1, math.min(key - OTHER_SPAN // 2, last - OTHER_SPAN))
    local to = math.min(last, from + OTHER_SPAN)
@@ -176,89 +68,87 @@ local function other_runs(store, key, classes, not_these)
       local id = from + math.floor(i * step)
       ids[#ids + 1] = not not_these[id] and id or nil
    end
-   data.each_of(store, SOME_RUNS, ids, function(t)
+   rows.each_of(store, SOME_RUNS, ids, function(t)
       if (t[2] or 0) > 1 then
          runs[#runs + 1] = { key = t[1], seen = t[2] }
       end
    end)
-   local list, count, by_run = {}, 0, {}
-   local function add(rows)
-      if rows[1] and rows[1].class and classes[rows[1].class] then
-         list[#list + 1] = { rows = rows }
-         count = count + #rows
+   local list, count = {}, 0
+   local function add(found)
+      if found and found[1] and found[1].class and classes[found[1].class] then
+         list[#list + 1] = { rows = found }
+         count = count + #found
       end
    end
    for _, run in ipairs(runs) do
       if run.seen <= OTHER_ROWS_OF_ONE then
          small[#small + 1] = run.key
       elseif count < OTHER_ROWS // 2 then
-         add(some_rows(store, run.key, run.seen, OTHER_ROWS_OF_ONE))
+         add(reader:some(run.key, run.seen, OTHER_ROWS_OF_ONE))
       end
    end
-   batches(small, function(part)
+   for from_small = 1, #small, 40 do
       if count < OTHER_ROWS then
-         by_run = {}
-         for t in store:rows(OF_RUNS, table.unpack(part)) do
-            by_run[t[1]] = by_run[t[1]] or {}
-            table.insert(by_run[t[1]], row_of(t))
-         end
+         local part = table.move(small, from_small, math.min(#small, from_small + 39), 1, {})
+         local by_run = reader:of_runs(part)
          for _, id in ipairs(part) do
-            if by_run[id] then
-               add(by_run[id])
-            end
+            add(by_run[id])
          end
       end
-   end)
+   end
    return list
 end
 
-local function check_of(t, when)
-   local check = job_store.numbers(causes.CHECK, t, 3)
-   check.when = when
+local function check_of(t, when, between)
+   local check = job_store.numbers(causes.CHECK, t, 4)
+   check.when, check.days = when, math.abs(t[3] - between) / DAY
    return check
 end
 
--- The nearest checks of each node, before and after.
-local function read_checks(store, run, rows)
+-- The nearest checks of each node, before and after, the farthest first.
+local function read_checks(store, run, list)
    local by_node = {}
-   for _, row in ipairs(rows) do
+   for _, row in ipairs(list) do
       row.checks = {}
       by_node[row.node] = row
    end
-   if #rows > CHECK_NODES then
+   local between = math.min(run.begin_s + PROLOG_S, math.max(run.end_s, run.begin_s + 1))
+   if #list > CHECK_NODES then
       for t in store:rows(CHECKS_OF_RUN, run.key) do
          local row = by_node[t[1]]
          if row then
-            table.insert(row.checks, check_of(t, "before"))
+            table.insert(row.checks, check_of(t, "before", between))
          end
       end
       return
    end
-   local between = math.min(run.begin_s + PROLOG_S, math.max(run.end_s, run.begin_s + 1))
-   for _, row in ipairs(rows) do
+   for _, row in ipairs(list) do
       for t in store:rows(BEFORE, row.node, schema.key(math.floor(between)),
          schema.key(math.floor(between - CHECK_DAYS * DAY))) do
-         table.insert(row.checks, check_of(t, "before"))
+         table.insert(row.checks, check_of(t, "before", between))
       end
       for t in store:rows(AFTER, row.node, schema.key(math.floor(between)),
          schema.key(math.floor(between + CHECK_DAYS * DAY))) do
-         table.insert(row.checks, check_of(t, "after"))
+         table.insert(row.checks, check_of(t, "after", between))
       end
+      table.sort(row.checks, function(a, b)
+         return a.days > b.days
+      end)
    end
 end
 
 -- What nodes of the job's classes measured in the month before.
-local function class_checks(store, run, classes)
+local function class_checks(store, end_s, classes)
    local out = {}
    local step = CLASS_DAYS * DAY // CLASS_WINDOWS
-   local from = math.floor(run.end_s) - CLASS_DAYS * DAY
+   local from = math.floor(end_s) - CLASS_DAYS * DAY
    for i = 0, CLASS_WINDOWS - 1 do
       for t in store:rows(CLASS_CHECKS, schema.key(math.max(0, from + i * step)),
          schema.key(math.max(0, from + (i + 1) * step))) do
          local class = t[2]
          if class and classes[class] then
             out[class] = out[class] or {}
-            for name, value in pairs(job_store.numbers(causes.CHECK, t, 3)) do
+            for name, value in pairs(job_store.numbers(causes.CHECK, t, 4)) do
                out[class][name] = out[class][name] or {}
                table.insert(out[class][name], { node = t[1], value = value })
             end
@@ -268,32 +158,167 @@ local function class_checks(store, run, classes)
    return out
 end
 
+-- Which jobs shared each node.
+local function add_others(store, key, list)
+   local by_node = {}
+   for _, row in ipairs(list) do
+      by_node[row.node] = row
+   end
+   for t in store:rows(DETAILS, key) do
+      local others = by_node[t[1]] and job_store.detail(t[2]).others
+      local ids = {}
+      for _, id in ipairs(type(others) == "table" and others or {}) do
+         ids[#ids + 1] = type(id) == "number" and math.tointeger(id) or nil
+      end
+      if ids[1] then
+         by_node[t[1]].others = ids
+      end
+   end
+end
+
+--- What the job's own checks found wrong: its begin, to be said whatever is named.
+-- @return list of { node, status, time_s, text }, failed ones first
+function data.found(store, run, most)
+   local out = {}
+   for _, status in ipairs({ "fail", "warn" }) do
+      local word = store:row(WORD, status)
+      for t in store:rows(FOUND:format(most), run.key, word and word[1] or -1) do
+         out[#out + 1] = { node = t[1], status = status, time_s = t[2], text = t[3] }
+      end
+   end
+   return table.move(out, 1, math.min(most, #out), 1, {})
+end
+
+-- What the other nodes of runs went through, of those that had few.
+local function add_peers(reader, node, list)
+   local keys = {}
+   for _, one in ipairs(list) do
+      keys[#keys + 1] = one.seen > 1 and one.seen <= OTHER_ROWS_OF_ONE and one.key or nil
+   end
+   local of = reader:of_runs(keys)
+   for _, one in ipairs(list) do
+      for _, row in ipairs(of[one.key] or {}) do
+         one.peers = one.peers or {}
+         table.insert(one.peers, row.node ~= node and row or nil)
+      end
+   end
+end
+
+-- Set of the runs that a node was in around one.
+local function runs_on(reader, node, run)
+   return reader:runs_around(node, schema.key(math.floor(run.begin_s)), NODE_RUNS)
+end
+
+--- Other runs of a node around a job.
+-- @return list of { row, peers = rows of the run's other nodes or nil, days (from the job's begin), e, y, key }
+function data.history(reader, known, node, run)
+   local at, out, on = math.floor(run.begin_s), {}, runs_on(reader, node, run)
+   for _, row in ipairs(reader:around(node, schema.key(at), schema.key(at - HISTORY_DAYS * DAY),
+      schema.key(at + HISTORY_DAYS * DAY), HISTORY_EACH)) do
+      local other = row.run ~= run.key and known:of(row.run, true)
+      local e = other and other.e and times.without(other, on)
+      if e and other.y then
+         out[#out + 1] = { row = row, days = (other.begin_s - run.begin_s) / DAY, e = e, y = other.y,
+            key = row.run, seen = other.seen }
+      end
+   end
+   add_peers(reader, node, out)
+   return out
+end
+
+-- A row of each of the like runs that are nearest to one.
+local function one_of_each(reader, run)
+   local near = {}
+   for _, one in ipairs(run.like) do
+      near[#near + 1] = one.seen <= OTHER_ROWS_OF_ONE and one or nil
+   end
+   table.sort(near, function(a, b)
+      local da, db = math.abs(a.key - run.key), math.abs(b.key - run.key)
+      return da < db or (da == db and a.key < b.key)
+   end)
+   local keys, out = {}, {}
+   for i = 1, math.min(MEANWHILE_LIKE, #near) do
+      keys[i] = near[i].key
+   end
+   for _, found in pairs(reader:of_runs(keys)) do
+      out[#out + 1] = found[1]
+   end
+   return out
+end
+
+-- Other runs that overlapped a job in time.
+local function meanwhile(store, reader, known, run)
+   local out, found = {}, {}
+   for t in store:rows(OVERLAPPING, run.key - MEANWHILE_SPAN, run.key + MEANWHILE_SPAN, run.end_s, run.begin_s) do
+      found[#found + 1] = t[1] ~= run.key and { key = t[1], seen = t[2] or 0 } or nil
+   end
+   local step = math.max(1, #found / MEANWHILE)
+   for i = 1, math.min(MEANWHILE, #found) do
+      local one = found[math.floor(1 + (i - 1) * step)]
+      local other = known:of(one.key, true)
+      local row = other.e and other.y and reader:some(one.key, one.seen, 4)[1]
+      if row then
+         out[#out + 1] = { row = row, e = other.e, y = other.y, key = other.key, like = one_of_each(reader, other) }
+      end
+   end
+   return out
+end
+
+local function once(f)
+   local known = {}
+   return function(x)
+      local key = x or 0
+      known[key] = known[key] or f(x)
+      return known[key]
+   end
+end
+
 --- Reads what why.analyse wants.
 -- @param run from jobid.runs
--- @return input; names = function(node) -> its name; comparable = whether user, name and node
---   count are known; more = how many of the job's nodes were left out
+-- @return input; names = function(node) -> its name; comparable = whether user, name and node count
+--   are known; more = how many of the job's nodes were left out
 function data.read(store, run)
-   local rows = read_rows(store, OF_RUN .. " LIMIT " .. NODES_MOST, run.key)
+   local reader, known = rows.new(store), times.new(store)
+   local list = reader:all(run.key, NODES_MOST)
+   local time = known:of(run.key)
+   time.elapsed_s = times.elapsed(list)
+   local span = { key = run.key, begin_s = run.begin_s or 0, end_s = run.end_s or run.begin_s or 0, kind = time.kind }
    local classes, not_these = {}, { [run.key] = true }
-   for _, row in ipairs(rows) do
+   for _, row in ipairs(list) do
       classes[row.class or 0] = true
    end
-   local like, comparable = like_runs(store, run.key)
+   local like = like_rows(reader, time)
    for _, one in ipairs(like) do
       not_these[one.key] = true
    end
-   read_checks(store, { key = run.key, begin_s = run.begin_s or 0, end_s = run.end_s or run.begin_s or 0 }, rows)
-   local known = {}
+   read_checks(store, span, list)
+   add_others(store, run.key, list)
+   local names = {}
    local function name(node)
-      if node and not known[node] then
+      if node and not names[node] then
          local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", node)
-         known[node] = t and t[1] or ("%d"):format(node)
+         names[node] = t and t[1] or ("%d"):format(node)
       end
-      return node and known[node]
+      return node and names[node]
    end
-   return { rows = rows, like = like, others = other_runs(store, run.key, classes, not_these),
-      checks = class_checks(store, { end_s = run.end_s or run.begin_s or 0 }, classes) }, name, comparable,
-      math.max(0, (run.seen or 0) - #rows)
+   return { rows = list, begin_s = span.begin_s, elapsed_s = time.elapsed_s,
+      e = time.e, count = #time.like, like = like,
+      others = other_runs(store, reader, run.key, classes, not_these),
+      checks = class_checks(store, span.end_s, classes),
+      history = once(function(node)
+         return data.history(reader, known, node, span)
+      end),
+      without = function(node)
+         local e = times.without(time, runs_on(reader, node, span))
+         return e ~= time.e and e or nil
+      end,
+      meanwhile = once(function()
+         return meanwhile(store, reader, known, span)
+      end),
+      leaf = once(function(node)
+         local t = store:row(LEAF, node)
+         return t and t[1]
+      end) }, name, time.kind ~= nil, math.max(0, (run.seen or 0) - #list)
 end
 
 return data

@@ -1,18 +1,20 @@
 --- An answer of logic.lua for people, programs and spreadsheets. Besides what why.analyse returns it
 -- has `run` (of jobid.runs), `runs` (how many the job has), `name` (function(node) -> its name),
 -- `nodes` (of the job), `recorded` (how many of them), `comparable` (whether user, name and node count
--- are known) and `more` (nodes that were left out).
+-- are known), `checks` (of the job itself that found something, see read.found), `more` (nodes that were left out) and
+-- `explain` (true: the whole reasoning is wanted).
 local causes = require("syscheck.questions.why.causes")
 local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
 local time = require("syscheck.lib.time")
-local why = require("syscheck.questions.why.logic")
 local words = require("syscheck.questions.why.words")
 
 local show = {}
 
-local SHOWN_P = 0.5 -- what chance explains as well as not is in no table
+local SHOWN = 0.02 -- less likely explanations are in no table
+local MOST_DROPPED = 3
+local CHECK_CHARS = 160
 
 -- Names that are safe to print.
 local function namer(answer)
@@ -26,83 +28,109 @@ function show.conclusion(answer)
    return words.conclusion(answer, { label = jobid.label(answer.run), nodes = answer.nodes }, namer(answer))
 end
 
---- One object: { v, job, elapsed_s, like, looked, conditions, work, conclusion }.
-function show.json(answer)
-   local run, slow = answer.run, answer.slow
-   local conditions = output.each(answer.conditions, function(c)
-      return { where = c.where, node = c.node and answer.name(c.node), cause = c.group, text = causes.GROUPS[c.group],
-         p = c.p, p_corrected = c.p_corrected, cost_s = c.cost_s, accounts = c.accounts, out_of_line = c.out_of_line,
-         blamed = c.blamed, evidence = output.each(c.evidence, function(e)
-            return { name = e.name, label = e.label, unit = e.unit, when = e.when, checks = e.checks,
-               value = e.value, peers = e.peers, like = e.like, class = e.class, times = e.times,
-               cost_s = e.cost_s, p = e.p, compared = e.compared }
-         end) }
-   end)
-   return output.json({ v = 1, job = { id = run.job_id, label = jobid.label(run), user = run.user, name = run.name,
-      nodes = answer.nodes, seen = run.seen, cluster = run.cluster, partition = run.partition,
-      begin = time.show(run.begin_s), ["end"] = time.show(run.end_s) }, elapsed_s = answer.elapsed_s,
-      like = { count = slow.count, normal = slow.normal, wanted = slow.wanted,
-         rule = "same cluster, user, job name and node count; the nearest 30", median_s = slow.median_s,
-         low = slow.low, high = slow.high, ratio = slow.ratio, p = slow.p, p_rank = slow.p_rank,
-         lost_s = slow.lost_s, verdict = slow.verdict },
-      looked = answer.looked, conditions = conditions, work = output.list(answer.work),
-      conclusion = show.conclusion(answer) })
+local function lost_share(answer)
+   local slow = answer.slow
+   return slow.lost_s and answer.elapsed_s and slow.lost_s / answer.elapsed_s or 0
 end
 
-local CSV = { "job", "node", "cause", "name", "unit", "value", "peers", "like", "class", "times", "cost_s", "accounts",
-   "p", "p_corrected", "blamed", "where" }
+-- What was considered and is not what is named, and why not.
+local function dropped(answer)
+   local out = {}
+   for _, h in ipairs(answer.explanations) do
+      local text = h ~= answer.named and h.evidence[1]
+         and words.dropped(h, namer(answer), answer.nodes, lost_share(answer))
+      out[#out + 1] = text or nil
+   end
+   return out
+end
+
+local function names_of(answer, nodes)
+   local out = {}
+   for i, node in ipairs(nodes) do
+      out[i] = answer.name(node)
+   end
+   return out
+end
+
+--- One object: { v, job, elapsed_s, like, looked, explanations, dropped, checks, work, conclusion }.
+function show.json(answer)
+   local run, slow = answer.run, answer.slow
+   local explanations = output.each(answer.explanations, function(h)
+      return { where = h.where, node = h.node and answer.name(h.node),
+         nodes = h.nodes and output.list(names_of(answer, h.nodes)), leaf = h.leaf,
+         cause = h.group, text = causes.GROUPS[h.group], probability = h.probability, rarity = h.rarity, fit = h.fit,
+         harm = h.harm, other_runs = h.runs, accounts_pct = h.most and 100 * h.most, named = h.named,
+         evidence = output.each(h.evidence, function(e)
+            return { name = e.name, label = e.label, unit = e.unit, value = e.value, peers = e.peers, like = e.like,
+               class = e.class, times = e.times, cost_s = e.cost_s, p = e.p, compared = e.compared, shows = e.shows,
+               before = e.before and { value = e.before.value, days = e.before.days },
+               after = e.after and { value = e.after.value, days = e.after.days }, factor = e.bf }
+         end) }
+   end)
+   return output.json({ v = 2, job = { id = run.job_id, label = jobid.label(run), user = run.user, name = run.name,
+      nodes = answer.nodes, seen = run.seen, cluster = run.cluster, partition = run.partition,
+      begin = time.show(run.begin_s), ["end"] = time.show(run.end_s) }, elapsed_s = answer.elapsed_s,
+      like = { count = slow.count, wanted = slow.wanted,
+         rule = "same cluster, user, job name and node count; the nearest 40", median_s = slow.median_s,
+         low = slow.low, high = slow.high, ratio = slow.ratio, p = slow.p, seen_from = slow.seen_from,
+         trend_pct_a_day = slow.slope and 100 * slow.slope, modes = slow.modes, lost_s = slow.lost_s,
+         verdict = slow.verdict },
+      looked = answer.looked, explanations = explanations, dropped = output.list(dropped(answer)),
+      sure = answer.named and words.sure(answer.named.together),
+      checks = output.each(answer.checks, function(c)
+         return { node = answer.name(c.node), status = c.status, time = time.show(c.time_s), text = c.text }
+      end), work = output.list(answer.work), conclusion = show.conclusion(answer) })
+end
+
+local CSV = { "job", "where", "node", "cause", "probability", "name", "unit", "value", "peers", "like", "class",
+   "times", "cost_s", "p", "named" }
 
 --- One line for each evidence.
 function show.csv(answer)
    local rows = {}
-   for _, c in ipairs(answer.conditions) do
-      for _, e in ipairs(c.evidence) do
-         rows[#rows + 1] = { answer.run.job_id, c.node and answer.name(c.node), c.group, e.name, e.unit, e.value,
-            e.peers, e.like, e.class, e.times, e.cost_s, c.accounts, e.p, c.p_corrected, c.blamed, c.where }
+   for _, h in ipairs(answer.explanations) do
+      for _, e in ipairs(h.evidence[1] and h.evidence or { {} }) do
+         rows[#rows + 1] = { answer.run.job_id, h.where, h.node and answer.name(h.node) or h.nodes
+            and table.concat(names_of(answer, h.nodes), " "), h.group, h.probability, e.name, e.unit, e.value, e.peers,
+            e.like, e.class, e.times, e.cost_s, e.p, h.named }
       end
    end
    return output.csv(CSV, rows)
 end
 
-local function rule(answer)
-   local slow = answer.slow
-   local lines = { answer.comparable and ("like runs: %d (same cluster, user, job name and node count; at most the "
-      .. "nearest 30); conditions are compared with the %d that took at most %.2fx the median"):format(slow.count,
-         slow.normal, why.NORMAL)
-      or "like runs: none, as the job's user, name or node count is not known" }
-   lines[2] = ("%s values looked at; P: how likely chance alone shows one like it among them; COST_s: time it "
-      .. "may have cost, at most; OF_LOSS_%%: of %s"):format(words.count(answer.looked),
-      slow.lost_s and ("%.0f s lost"):format(slow.lost_s) or "the time that 1.15x would have lost")
-   lines[3] = answer.more > 0 and ("%d more nodes were not looked at"):format(answer.more) or nil
-   return table.concat(lines, "\n")
+local HEAD = { "LIKELY_%", "NODE", "CAUSE", "WHAT" }
+local REASONING = { "LIKELY_%", "NODE", "CAUSE", "RARITY", "FIT", "HARM", "RUNS", "ACCOUNTS_%", "P" }
+
+local function number(x)
+   return x and (x >= 100 and "%.0f" or "%.2g"):format(x) or "-"
 end
 
-local HEAD = { "NODE", "CAUSE", "WHAT", "VALUE", "PEERS", "LIKE_RUNS", "CLASS", "TIMES", "COST_s", "OF_LOSS_%", "P" }
-
--- Table of conditions; a condition's first row carries its cause and p. nil where there is none to show.
-local function conditions_table(answer, color)
-   local rows, name = { HEAD }, namer(answer)
-   for _, c in ipairs(answer.conditions) do
-      for i, e in ipairs(c.p_corrected <= SHOWN_P and c.evidence or {}) do
-         if i == 1 or (e.p <= 0.05 and i <= 4) then
-            local style = c.blamed and "bad" or c.out_of_line and "warn" or nil
-            local where = c.where == "all" and ("all %d"):format(answer.nodes) or name(c.node)
-            rows[#rows + 1] = {
-               i == 1 and output.cell(where, style) or "",
-               i == 1 and causes.GROUPS[c.group] or "", words.label(e), words.value(e, e.value),
-               words.value(e, e.peers), words.value(e, e.like), words.value(e, e.class), words.times(e.times),
-               ("%.0f"):format(e.cost_s),
-               i == 1 and c.accounts and ("%.0f"):format(100 * math.min(1, c.accounts)) or "",
-               i == 1 and words.p(c.p_corrected) or "" }
+-- Table of the explanations; with `all` the whole reasoning.
+local function explanations_table(answer, color, all)
+   local rows, name, sum = { all and REASONING or HEAD }, namer(answer), 0
+   for _, h in ipairs(answer.explanations) do
+      if h.probability and (all or h.probability >= SHOWN) then
+         local who = h.where == "nobody" and "-" or words.subject(h, name, answer.nodes)
+         local row = { ("%.0f"):format(100 * h.probability), h.named and output.cell(who, "bad") or who,
+            causes.GROUPS[h.group] }
+         if all then
+            table.move({ number(h.rarity), number(h.fit), number(h.harm), h.runs and ("%d"):format(h.runs) or "-",
+               h.most and ("%.0f"):format(100 * h.most) or "-", words.p(h.p) }, 1, 6, 4, row)
+         else
+            row[4] = h.evidence[1] and words.evidence(words.main(h)) or ""
          end
+         rows[#rows + 1], sum = row, sum + h.probability
       end
+   end
+   if not all and rows[2] and sum < 0.995 then
+      rows[#rows + 1] = { ("%.0f"):format(100 * (1 - sum)), "-", "all else", "" }
    end
    return #rows > 1 and output.table(rows, color) or nil
 end
 
---- Text for a terminal.
+--- Text for a terminal; with answer.explain the whole reasoning.
 function show.table(answer, color)
-   local run = answer.run
+   local run, explain = answer.run, answer.explain
    local parts = { show.conclusion(answer) .. ".", "",
       ("job %s  user %s  name %s  nodes %d (%d recorded)  %s to %s  %s s"):format(jobid.label(run),
          output.name(run.user), output.name(run.name), answer.nodes, answer.recorded, time.show(run.begin_s),
@@ -110,9 +138,31 @@ function show.table(answer, color)
    if answer.runs > 1 then
       parts[#parts + 1] = ("the last of its %d runs"):format(answer.runs)
    end
-   parts[#parts + 1] = rule(answer)
-   local conditions = conditions_table(answer, color)
-   parts[#parts + 1] = conditions and "\n" .. conditions
+   if not answer.comparable then
+      parts[#parts + 1] = "like runs: none, as the job's user, name or node count is not known"
+   end
+   if answer.more > 0 then
+      parts[#parts + 1] = ("%d more nodes were not looked at"):format(answer.more)
+   end
+   for _, c in ipairs(answer.checks) do
+      parts[#parts + 1] = ("its check on %s, %s: %s: %s"):format(namer(answer)(c.node), time.show(c.time_s), c.status,
+         printable.safe(c.text or "-", CHECK_CHARS))
+   end
+   local told = explain or answer.named or answer.slow.verdict == "slow" or answer.slow.verdict == "perhaps"
+   if told then
+      local explanations = explanations_table(answer, color, false)
+      parts[#parts + 1] = explanations and "\n" .. explanations
+   end
+   local list = dropped(answer)
+   for i = 1, explain and #list or told and math.min(MOST_DROPPED, #list) or 0 do
+      parts[#parts + 1] = (i == 1 and "\nalso looked at:\n" or "") .. "  " .. list[i]
+   end
+   if explain then
+      parts[#parts + 1] = "\n" .. (explanations_table(answer, color, true) or "nothing to weigh")
+      parts[#parts + 1] = "\nRARITY: against chance, by how rare the values are; FIT: how much better the lost time "
+         .. "fits; HARM: by RUNS other runs\nwith as much of it; ACCOUNTS: share of the job's time that it "
+         .. "can have cost"
+   end
    return table.concat(parts, "\n")
 end
 

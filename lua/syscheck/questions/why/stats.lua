@@ -1,12 +1,6 @@
 --- Statistics behind `syscheck why` and `suspects`. Pure; docs/decisions.md says why these.
 -- All probabilities are one-sided: of a value at least as bad as the one seen.
-local statistics = require("syscheck.lib.statistics")
-
 local stats = {}
-
--- MAD knows a normal distribution's scale as well as the standard deviation of 37 % as many
--- values would (its asymptotic efficiency, 0.3675).
-local MAD_EFFICIENCY = 0.3675
 
 -- Lanczos, g = 7: relative error below 1e-13 for x > 0.
 local LANCZOS = { 676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
@@ -77,44 +71,6 @@ function stats.binomial(k, n, p)
    return stats.beta(p, k, n - k + 1)
 end
 
---- P(X >= k), X ~ Poisson(mean): the regularised lower incomplete gamma P(k, mean).
-function stats.poisson(k, mean)
-   if k <= 0 then
-      return 1
-   elseif mean <= 0 then
-      return 0
-   end
-   local front = math.exp(-mean + k * math.log(mean) - ln_gamma(k))
-   if mean < k + 1 then
-      local term, sum, at = 1 / k, 1 / k, k
-      for _ = 1, STEPS do
-         at = at + 1
-         term = term * mean / at
-         sum = sum + term
-         if term < sum * CLOSE then
-            break
-         end
-      end
-      return front * sum
-   end
-   local b = mean + 1 - k
-   local c, d = 1 / TINY, 1 / b
-   local h = d
-   for i = 1, STEPS do
-      local a = -i * (i - k)
-      b = b + 2
-      d = a * d + b
-      d = 1 / (math.abs(d) < TINY and TINY or d)
-      c = b + a / c
-      c = math.abs(c) < TINY and TINY or c
-      h = h * d * c
-      if math.abs(d * c - 1) < CLOSE then
-         break
-      end
-   end
-   return 1 - front * h
-end
-
 --- P(T >= t), Student's t with df degrees of freedom (any df > 0).
 function stats.student(t, df)
    local tail = 0.5 * stats.beta(df / (df + t * t), df / 2, 0.5)
@@ -125,25 +81,6 @@ end
 -- e + rest, if both had the same rate (the exact conditional test; R: poisson.test).
 function stats.counts(x, e, y, rest)
    return stats.binomial(x, x + y, e / (e + rest))
-end
-
---- P of a value as far above `values` as x: Student's t for one new value, centre and scale
--- robust, degrees of freedom as many as the MAD is worth.
--- @param floor smallest standard deviation that is believed
-function stats.new_value(x, values, floor)
-   local n = #values
-   local m, s = statistics.robust(values)
-   return stats.student((x - m) / (math.max(s, floor) * math.sqrt(1 + 1 / n)),
-      math.max(1, MAD_EFFICIENCY * (n - 1)))
-end
-
---- Rank test: share of `values` and x itself that are at least x.
-function stats.rank(x, values)
-   local count = 1
-   for _, v in ipairs(values) do
-      count = count + (v >= x and 1 or 0)
-   end
-   return count / (#values + 1)
 end
 
 -- Of how many of the largest values the tail is made.
@@ -197,17 +134,6 @@ function stats.together(list, m)
    local t = sum / m
    -- 1/2 - atan(t) / pi, without losing the digits of a small one.
    return t > 0 and math.min(1, math.max(least, math.atan(1, t) / math.pi)) or math.min(1, 2 * math.max(least, 0.25))
-end
-
---- Holm's correction, in place.
--- @param list tables with `p`, sorted by it; the smallest of `m`
--- @param m how many were looked at
-function stats.holm(list, m)
-   local worst = 0
-   for i, item in ipairs(list) do
-      worst = math.max(worst, math.min(1, item.p * math.max(1, m - i + 1)))
-      item.p_corrected = worst
-   end
 end
 
 return stats

@@ -1,11 +1,17 @@
 --- An answer of logic.lua in words. Pure.
+local causes = require("syscheck.questions.why.causes")
 local metrics = require("syscheck.catalogue.metrics")
+local printable = require("syscheck.lib.printable")
 local units = require("syscheck.lib.units")
 
 local words = {}
 
-local MOST_NAMED = 3 -- causes in the sentence
-local MORE_WORK = 1.1
+local MORE_WORK, MORE_P, MOST_WORK = 1.1, 0.1, 2
+-- How sure, in words: how often each is right is measured, see docs/performance.md.
+local RARE, HARMLESS = 5, 0.3
+local MOST_NAMES = 8
+local MEANWHILE_P = 0.05
+local SURE, LIKELY, MOSTLY = 0.9, 0.8, 0.5
 
 --- 1204 -> "1,204"
 function words.count(value)
@@ -22,11 +28,27 @@ function words.value(e, value)
       return metrics.show(metrics.BY_NAME[e.name], value) .. " " .. e.unit
    elseif e.item.kind == "count" then
       return words.count(value)
+   elseif e.item.kind == "traffic" then
+      return ("%.3g GB/s"):format(value / e.elapsed_s / 1e9)
+   elseif e.item.kind == "latency" then
+      return ("%.3g ms"):format(value * e.item.each_s * 1000)
    elseif e.item.kind == "time" then
       local s = value * e.item.each_s
       return (s >= 100 and "%.0f s" or s >= 1 and "%.1f s" or "%.2f s"):format(s)
    end
    return units.show(e.unit, value)
+end
+
+--- "1 in 1,100", "12 %": how often something is so by chance.
+function words.chance(p)
+   if p < 1e-6 then
+      return "less than 1 in a million"
+   elseif p >= 0.095 then
+      return ("%.0f %%"):format(100 * p)
+   end
+   local n = 1 / p
+   local digits = 10 ^ math.max(0, math.floor(math.log(n, 10)) - 1)
+   return "1 in " .. words.count(math.floor(n / digits + 0.5) * digits)
 end
 
 --- A probability: two digits, none for what is next to nothing.
@@ -49,7 +71,7 @@ end
 -- "its peers never", "like runs 12.1 s"
 local function against(e)
    local what, usual = "its class", e.class
-   if e.item.source == "job" and e.where == "node" then
+   if e.item.source == "job" and e.where == "node" and e.peers then
       what, usual = "its peers", e.peers
    elseif e.item.source == "job" and e.like then
       what, usual = "like runs", e.like
@@ -57,98 +79,175 @@ local function against(e)
    if not usual then
       return ""
    elseif usual == 0 then
+      if what == "its peers" and (e.peers_most or 0) > 0 then
+         return (", its peers %s at most"):format(words.value(e, e.peers_most))
+      end
       return (", %s %s"):format(what, e.item.kind == "count" and e.name ~= "throttle_events" and "none" or "never")
    end
    return (", %s %s"):format(what, words.value(e, usual))
 end
 
-local WHEN = { before = " before it", after = " after it" }
-
---- What was measured, and when.
-function words.label(e)
-   return e.label .. (WHEN[e.when] or "")
+local function days(d)
+   return d < 1 / 24 and ("%.0f min"):format(d * 1440) or d < 2 and ("%.0f h"):format(d * 24) or ("%.0f days"):format(d)
 end
 
---- "throttled 1,204 times (312 s) during it, its peers never"
+-- "61.3 GB/s 2 h before it, 62.0 GB/s 3 days after it"
+local function of_checks(e)
+   local parts = {}
+   if e.before then
+      parts[1] = ("%s %s before it"):format(words.value(e, e.before.value), days(e.before.days))
+   end
+   if e.after then
+      parts[#parts + 1] = ("%s %s after it"):format(words.value(e, e.after.value), days(e.after.days))
+   end
+   return e.label .. " " .. table.concat(parts, ", ")
+end
+
+--- "package throttled 312 s of 1610 s, its peers never"
 function words.evidence(e)
    local what
-   if e.name == "throttle_events" then
+   if e.check then
+      what = of_checks(e)
+   elseif e.name == "throttle_events" then
       what = ("throttled %s times during it"):format(words.count(e.value))
-   elseif e.events and e.events > 0 then
-      what = ("throttled %s times (%s) during it"):format(words.count(e.events), words.value(e, e.value))
    elseif e.item.kind == "count" then
       what = ("%s %s"):format(words.value(e, e.value), e.label)
    elseif e.item.kind == "time" then
       what = ("%s %s of %.0f s"):format(e.label, words.value(e, e.value), e.elapsed_s)
    else
-      what = ("%s %s%s"):format(e.label, words.value(e, e.value), WHEN[e.when] or "")
+      what = ("%s %s"):format(e.label, words.value(e, e.value))
    end
    return what .. against(e)
 end
 
---- A condition, as part of a sentence.
+--- The evidence of an explanation that says most to people.
+function words.main(h)
+   return h.shown or h.best or h.evidence[1]
+end
+
+--- Who is meant.
 -- @param name function(node) -> its name, safe to print
 -- @param nodes how many the job has
-function words.condition(c, name, nodes)
-   local e = c.evidence[1]
-   local subject = c.where == "all" and ("all %d nodes"):format(nodes) or name(c.node)
-   return ("%s%s: %s"):format(c.perhaps and "perhaps " or "", subject, words.evidence(e))
+function words.subject(h, name, nodes)
+   if h.where == "all" then
+      return ("all %d nodes"):format(nodes)
+   elseif h.where == "several" then
+      local list = {}
+      for i, node in ipairs(h.nodes) do
+         list[i] = i <= MOST_NAMES and name(node) or nil
+      end
+      local all = #h.nodes == h.of and "all " or ("%d of "):format(#h.nodes)
+      return ("%s%s (%s%d%s)"):format(table.concat(list, ", "), #h.nodes > MOST_NAMES and ", ..." or "", all, h.of,
+         h.leaf and h.of < nodes and " on one leaf switch" or "")
+   end
+   return name(h.node)
+end
+
+--- "very likely", by a probability.
+function words.sure(p)
+   return p >= SURE and "very likely" or p >= LIKELY and "probably" or "perhaps"
+end
+
+-- "another job on n053 (39093 of duarte)"
+local function neighbour(h, name, nodes)
+   local jobs = {}
+   for i, job in ipairs(h.jobs or {}) do
+      jobs[i] = ("%d%s"):format(job.id, job.user and " of " .. printable.safe(job.user) or "")
+   end
+   local more = h.jobs and #h.others - #h.jobs or 0
+   local of = words.subject(h, name, nodes)
+   return ("another job on %s%s"):format(of, jobs[1] and (" (%s%s)"):format(table.concat(jobs, ", "),
+      more > 0 and (", %d more"):format(more) or "") or "")
+end
+
+--- An explanation, as part of a sentence.
+function words.explanation(h, name, nodes)
+   local e = words.main(h)
+   if h.group == "neighbour" then
+      return neighbour(h, name, nodes) .. (e and ": " .. words.evidence(e) or "; nothing shows what it took")
+   elseif not e then
+      return ("%s: its %d runs nearest to this one were slow, too"):format(words.subject(h, name, nodes), h.runs or 0)
+   end
+   return ("%s: %s"):format(words.subject(h, name, nodes), words.evidence(e))
 end
 
 --- Is it slow, in words.
 -- @param label of the job
-function words.slow(label, slow)
+function words.slow(label, slow, name)
    local like = ("%d like run%s"):format(slow.count, slow.count == 1 and "" or "s")
+   like = slow.without and ("%s that were not on %s (%d were)"):format(like, name(slow.without), slow.others) or like
    if slow.verdict == "unknown" then
-      return ("cannot tell whether job %s was slow: %s%s, %d are wanted"):format(label, like,
-         slow.ratio and (" (it took %s)"):format(words.times(slow.ratio)) or "", slow.wanted)
+      return ("cannot tell whether job %s was slow: %s, %d are wanted"):format(label, like, slow.wanted)
    end
-   return ("job %s took %s the median of its %s (these %s to %s; by chance p %s)%s"):format(label,
-      words.times(slow.ratio), like, words.times(slow.low), words.times(slow.high), words.p(slow.p),
-      slow.verdict == "no" and ": not slow" or slow.verdict == "perhaps" and ": perhaps slow" or "")
+   local trend = slow.slope ~= 0
+   return ("job %s took %s what %s %s (these %s to %s%s; as slow by chance: %s)%s"):format(label,
+      words.times(slow.ratio), like, trend and "let expect" or "took", words.times(slow.low), words.times(slow.high),
+      slow.modes == 2 and ", of two kinds" or trend and (", %s by %.1f %% a day"):format(
+         slow.slope > 0 and "growing" or "falling", 100 * math.abs(slow.slope)) or "",
+      words.chance(slow.p),
+      slow.verdict == "no" and (": not slow%s (from %s it would be)"):format(
+         slow.usual and ", one of its two usual times" or "", words.times(slow.seen_from))
+      or slow.verdict == "perhaps" and ": perhaps slow" or ": slow")
 end
 
--- "read by the job 1.58x of like runs'"
-local function more_work(work)
-   local list = {}
-   for _, w in ipairs(work) do
-      if w.ratio >= MORE_WORK and w.p_rank <= 0.2 then
-         list[#list + 1] = ("%s %s of like runs"):format(w.label, words.times(w.ratio))
+--- "read by the job 1.58x, written by the job 1.49x of like runs", where the job did more than usual.
+function words.work(list)
+   local out = {}
+   for _, w in ipairs(list) do
+      if w.ratio >= MORE_WORK and w.p <= MORE_P and #out < MOST_WORK then
+         out[#out + 1] = ("%s %s"):format(w.label, words.times(w.ratio))
       end
    end
-   return table.concat(list, ", ", 1, math.min(MOST_NAMED, #list))
+   return out[1] and table.concat(out, ", ") .. " of like runs" or nil
+end
+
+--- Why an explanation is not named; nil where nothing speaks for it.
+-- @param lost share of the job's time
+function words.dropped(h, name, nodes, lost)
+   if not h.best or h.where == "nobody" then
+      return nil
+   end
+   local reason
+   if h.runs and h.runs >= 3 and h.harm < 0.5 then
+      reason = ("%d other runs %s with as much took %s their usual time in the median"):format(h.runs,
+         h.where == "all" and "of that time" or "there", words.times(h.usually or 1))
+   elseif lost > 0 and h.most < lost then
+      reason = ("it can have cost %.0f %% of the time at most, %.0f %% are lost"):format(100 * h.most, 100 * lost)
+   elseif h.rarity < RARE then
+      reason = "as much is common among such jobs"
+   elseif (h.harm or 1) >= HARMLESS and h.where ~= "all" then
+      reason = "it may have cost some of it, too"
+   else
+      reason = "less likely"
+   end
+   return ("%s: %s"):format(words.explanation(h, name, nodes), reason)
 end
 
 --- The answer in one or two sentences.
 -- @param answer of why.analyse
 -- @param job { label, nodes }
 function words.conclusion(answer, job, name)
-   local first = words.slow(job.label, answer.slow)
-   local parts, all = {}, false
-   for i, c in ipairs(answer.blamed) do
-      if i <= MOST_NAMED then
-         parts[#parts + 1] = words.condition(c, name, job.nodes)
-         all = all or c.where == "all"
-      end
-   end
-   local left = #answer.blamed - #parts
-   if left > 0 then
-      parts[#parts + 1] = ("%d more below"):format(left)
-   end
-   if parts[1] then
-      local only = answer.blamed[1].where == "only"
+   local first, h, verdict = words.slow(job.label, answer.slow, name), answer.named, answer.slow.verdict
+   if verdict == "unknown" and h then
+      return ("%s; others were slowed by %s (%s)"):format(first, words.explanation(h, name, job.nodes),
+         causes.GROUPS[h.group])
+   elseif verdict == "no" or verdict == "unknown" then
+      return first
+   elseif h then
+      local only = h.where == "only" and h.group == "storage"
          and "; it ran on one node, so whether that node is slow or what it shares, this job cannot tell" or ""
-      return ("%s; %s%s"):format(first, table.concat(parts, "; "), all and "; that is not one node"
-         or answer.blamed[1].group == "storage" and only or "")
+      local what = h.group ~= "neighbour" and (" (%s)"):format(causes.GROUPS[h.group]) or ""
+      return ("%s; %s %s%s%s%s"):format(first, words.sure(h.together), words.explanation(h, name, job.nodes), what,
+         h.where == "all" and "; that is not one node" .. (h.p_meanwhile and h.p_meanwhile <= MEANWHILE_P
+         and ", and others' jobs had it, too" or "") or "", only)
    end
-   local odd = answer.conditions[1] and answer.conditions[1].out_of_line and answer.conditions[1]
-   if answer.slow.verdict == "no" then
-      return first .. (odd and "; out of line all the same: " .. words.condition(odd, name, job.nodes) or "")
+   local did, top = words.work(answer.work), answer.explanations[1]
+   if did and top and top.group == "input" and top.probability >= MOSTLY then
+      return ("%s; %s the job did more: %s; no node stands out (%s values looked at)"):format(first,
+         words.sure(top.probability), did, words.count(answer.looked))
    end
-   local work = more_work(answer.work)
-   local nothing = ("nothing that was recorded explains it (%s values looked at)"):format(words.count(answer.looked))
-   return ("%s; %s%s%s"):format(first, nothing, work ~= "" and "; the job did more: " .. work or "",
-      odd and ("; out of line, but too small to be the cause: " .. words.condition(odd, name, job.nodes)) or "")
+   return ("%s; nothing that was recorded explains it (%s values looked at)%s"):format(first,
+      words.count(answer.looked), did and "; the job did more: " .. did or "")
 end
 
 return words

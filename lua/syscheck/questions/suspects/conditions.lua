@@ -1,0 +1,231 @@
+--- What nodes went through in runs that may have cost those time, read from the store in one pass.
+local causes = require("syscheck.questions.why.causes")
+local odds = require("syscheck.questions.why.odds")
+local rows = require("syscheck.questions.why.rows")
+local statistics = require("syscheck.lib.statistics")
+local stats = require("syscheck.questions.why.stats")
+local suspects = require("syscheck.questions.suspects.logic")
+
+local conditions = {}
+
+local SHARE = 0.02 -- of a run's time that a condition may have cost, to be looked at
+local SAMPLE = 20000 -- rows that say what is usual
+local MOST_CORES = 1024
+local OPEN_S = 900 -- epilogs of a run come within so long; what comes later is compared with its class alone
+local LEAST_PEERS = 3
+local LEAST_ROWS = 50 -- of other nodes of the class, to know how often it has a condition; else of all classes
+local MOST_SHARE = 0.95
+local PRIOR = 0.01 -- how often a node has a trouble of one kind for a while
+
+-- What a job brings about itself, on all of its nodes.
+local JOBS = { storage = true, shortage = true, quota = true, memory = true, clock = true }
+
+local LOOKED_AT = {}
+for _, item in ipairs(causes.JOB) do
+   LOOKED_AT[#LOOKED_AT + 1] = not item.shared and item or nil
+end
+
+-- Median of each number on its scale, by class; and over all, the least.
+local function usual_of(reader, since, count)
+   local share = math.max(1, math.ceil(1024 * SAMPLE / math.max(1, count)))
+   local by_class = {}
+   for row in reader:each("j.key >= ? AND (j.key & 1023) < ?", math.tointeger(since) << 30, share) do
+      local class = by_class[row.class or 0] or {}
+      by_class[row.class or 0] = class
+      for i, item in ipairs(LOOKED_AT) do
+         local x = causes.scaled(item, row[item.name], row)
+         if x then
+            class[i] = class[i] or {}
+            table.insert(class[i], x)
+         end
+      end
+   end
+   local least = {}
+   for _, class in pairs(by_class) do
+      for i in ipairs(LOOKED_AT) do
+         class[i] = class[i] and statistics.median(class[i])
+         least[i] = class[i] and math.min(least[i] or math.huge, class[i]) or least[i]
+      end
+   end
+   return by_class, least
+end
+
+-- Rows that may hold a condition, as SQL: all that do, and not many that do not.
+local function filter(least)
+   local terms = {}
+   for i, item in ipairs(LOOKED_AT) do
+      if least[i] and item.kind == "rate" then
+         terms[#terms + 1] = ("j.%s <= %.17g"):format(item.name, (1 - SHARE) * item.scale.back(least[i]))
+      elseif least[i] then
+         terms[#terms + 1] = ("j.%s * %.17g >= j.elapsed_s * %.17g"):format(item.time or item.name,
+            item.each_s * (item.over == "mean" and MOST_CORES or 1), SHARE)
+      end
+   end
+   return #terms > 0 and "(" .. table.concat(terms, " OR ") .. ")" or "1 = 0"
+end
+
+-- Conditions of a run's rows beyond what is usual for their class, and for its other nodes.
+local function finish(run, list, usual, add)
+   for i, item in ipairs(LOOKED_AT) do
+      local xs, of = {}, {}
+      for _, row in ipairs(list) do
+         local class = usual[row.class or 0]
+         local level = class and class[i]
+         local share = level and causes.share(item, row, level)
+         if share and share >= SHARE then
+            of[#of + 1], xs[#xs + 1] = row, causes.scaled(item, row[item.name], row)
+         end
+      end
+      -- Whatever is not here has less.
+      local middle = (math.max(run.seen, #list) + 1) // 2
+      local peers = JOBS[item.group] and run.seen >= LEAST_PEERS and #of >= middle and (table.sort(xs, function(a, b)
+         return a > b
+      end) or xs[middle]) or -math.huge
+      for _, row in ipairs(of) do
+         local level = math.max(usual[row.class or 0][i], peers)
+         local share = causes.share(item, row, level)
+         if share >= SHARE then
+            add(row.node, item, math.min(MOST_SHARE, share), run)
+         end
+      end
+   end
+end
+
+-- All conditions, in order of time: by node and group, list of events.
+local function read(store, since, by_key, count)
+   local reader = rows.new(store)
+   local usual, least = usual_of(reader, since, count)
+   local of, open, first = {}, {}, nil
+   local function add(node, item, share, run)
+      local groups = of[node] or {}
+      of[node] = groups
+      local events = groups[item.group] or { by = {} }
+      groups[item.group] = events
+      local one = events.by[run]
+      if not one then
+         one = { run = run, share = 0 }
+         events.by[run] = one
+         events[#events + 1] = one
+      end
+      if share > one.share then
+         one.share, one.item = share, item
+      end
+   end
+   local function close(before)
+      for key, list in pairs(open) do
+         if list.at < before then
+            finish(by_key[key], list, usual, add)
+            open[key] = nil
+         end
+      end
+   end
+   for row in reader:each("j.key >= ? AND " .. filter(least) .. " ORDER BY j.key", math.tointeger(since) << 30) do
+      if by_key[row.run] then
+         local at = row.stored_s
+         first = first or at
+         if at - first > OPEN_S then
+            close(first)
+            first = at
+         end
+         open[row.run] = open[row.run] or {}
+         open[row.run].at = at
+         table.insert(open[row.run], row)
+      end
+   end
+   close(math.huge)
+   return of
+end
+
+-- How many of a sorted list are at least so large.
+local function at_least(sorted, level)
+   local low, high = 1, #sorted + 1
+   while low < high do
+      local mid = (low + high) // 2
+      if sorted[mid] >= level then
+         high = mid
+      else
+         low = mid + 1
+      end
+   end
+   return #sorted - low + 1
+end
+
+-- How often other nodes have as much of a condition: by class and group, and over all.
+local function rates_of(of, class_of, totals)
+   local rates = {}
+   for node, groups in pairs(of) do
+      for group, events in pairs(groups) do
+         for _, class in ipairs({ class_of[node] or 0, "all" }) do
+            local key = class .. " " .. group
+            rates[key] = rates[key] or {}
+            for _, one in ipairs(events) do
+               table.insert(rates[key], one.share)
+            end
+         end
+      end
+   end
+   for _, list in pairs(rates) do
+      table.sort(list)
+   end
+   return function(node, group, own, level)
+      local class = class_of[node] or 0
+      class = totals[class] - totals.of[node] >= LEAST_ROWS and class or "all"
+      local others = totals[class] - totals.of[node]
+      return (at_least(rates[class .. " " .. group], level) - own + 1) / (others + 2)
+   end
+end
+
+--- Hypotheses of suspects.find.
+-- @param by_key runs of suspects.find by their key in the store
+-- @param of_node by node: its runs in order of time
+-- @param class_of by node
+-- @param own of odds.own_of_level
+function conditions.hypotheses(store, since, by_key, of_node, class_of, own)
+   local totals = { of = {}, all = 0 }
+   for node, runs in pairs(of_node) do
+      local class = class_of[node] or 0
+      totals.of[node], totals.all = #runs, totals.all + #runs
+      totals[class] = (totals[class] or 0) + #runs
+   end
+   local of = read(store, since, by_key, totals.all)
+   local rate, list = rates_of(of, class_of, totals), {}
+   for node, groups in pairs(of) do
+      -- A node whose first record has come since its runs were read has none.
+      for group, events in pairs(of_node[node] and groups or {}) do
+         table.sort(events, function(a, b)
+            return a.run.begin_s < b.run.begin_s
+         end)
+         local shares = {}
+         for i, one in ipairs(events) do
+            shares[i] = one.share
+            local range = one.item.range
+            local run = suspects.seen(one.run, node)
+            one.fits = odds.levels(run.e, run.y, one.share, range.wide, range.beyond, own)
+         end
+         table.sort(shares)
+         local runs = of_node[node]
+         list[#list + 1] = { node = node, group = group, events = events, worth = function(from, to, chosen)
+            local ran, first, last = 0, events[from].run.begin_s, events[to].run.begin_s
+            for _, run in ipairs(runs) do
+               ran = ran + (run.begin_s >= first and run.begin_s <= last and 1 or 0)
+            end
+            local best = 1
+            for _, level in ipairs({ SHARE, shares[(#shares + 1) // 2] }) do
+               local n = 0
+               for i = from, to do
+                  n = n + (events[i].share >= level and 1 or 0)
+               end
+               best = math.min(best, 2 * stats.binomial(n, math.max(n, ran), rate(node, group, at_least(shares, level),
+                  level)))
+            end
+            -- Of all spells one was chosen.
+            local rarity = odds.rarity(math.min(1, chosen and best * #events or best))
+            local there = PRIOR * rarity
+            return math.log(there / (1 + there)), 2 * math.log(rarity)
+         end }
+      end
+   end
+   return list
+end
+
+return conditions

@@ -1,0 +1,298 @@
+--- Explanations beside those of one node's numbers: a node whose jobs were slow, several nodes, all, another job,
+-- more work, chance. Pure.
+local causes = require("syscheck.questions.why.causes")
+local checks = require("syscheck.questions.why.checks")
+local odds = require("syscheck.questions.why.odds")
+local stats = require("syscheck.questions.why.stats")
+local weights = require("syscheck.questions.why.weights")
+local work = require("syscheck.questions.why.work")
+
+local candidates = {}
+
+-- How often a node-hour has a trouble that slows a job by 5 % and more, and a slow job another reason.
+local PRIOR = { clock = 0.004, daemon = 0.004, storage = 0.004, memory = 0.003, link = 0.003, shortage = 0.002,
+   quota = 0.003, neighbour = 0.02 }
+local NODES_MOST = 0.05 -- of all nodes of a job together
+local ALL, ALL_STORAGE, INPUT = 0.002, 0.01, 0.03
+local SEVERAL = 0.1 -- of troubles of a node, so many are its neighbours', too
+local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks about
+local NODE = 0.0003 -- a node is slow by something that is not recorded
+local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6, says = 1000 }
+local NEIGHBOUR, UNSEEN = 0.6, 0.03 -- of a shared node's trouble, so much is another job's; and what nothing counts
+local SHARED = { unrecorded = true, daemon = true, storage = true, memory = true, shortage = true, clock = true }
+local SEVERAL_P = 0.05
+local ALIKE = 0.5 -- share of a condition from which another node has the same
+local ALONE = 0.2 -- of what speaks for one of several that have the same, what speaks for it alone
+local LOOKED = 4 -- of several nodes whose other runs are looked at
+local PLACES = 3 -- least runs, and like runs of each, to know a place among them
+local ACQUITS = 0.5 -- a condition that all would have had, and had not
+
+--- Those of each node's numbers.
+function candidates.nodes(state)
+   local list = weights.grouped(state.nodes)
+   for _, h in ipairs(list) do
+      h.prior, h.e = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows), state.e_of[h.node]
+      h.of = #state.rows
+      for _, e in ipairs(h.e and h.evidence or {}) do
+         if e.check then
+            checks.fit(e, function(_, lost)
+               return odds.fit(h.e, state.y, lost, e.item.range.wide, e.item.range.beyond)
+            end)
+         end
+      end
+      weights.weigh(h, state, state.metrics)
+   end
+   return list
+end
+
+--- A node whose jobs were slow around this one, whatever it is.
+function candidates.unrecorded(state, node)
+   local list, best, log = {}, 0, 0
+   for _, one in ipairs(state.history(node)) do
+      list[#list + 1] = one.e and one or nil
+   end
+   table.sort(list, function(a, b)
+      return math.abs(a.days) < math.abs(b.days)
+   end)
+   local runs = 0
+   for i, one in ipairs(list) do
+      log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * odds.fit_of_many(one.e, one.y, SLOW_NODE.most,
+         SLOW_NODE.wide, 1, odds.own_of(one.seen)))
+      if log > best then
+         best, runs = log, i
+      end
+   end
+   local harm = math.min(SLOW_NODE.says, math.exp(best) / math.max(1, #list))
+   local e = state.e_of[node]
+   local fit = odds.fit(e or state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
+   return { e = e, where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
+      prior = NODE, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most, weight = NODE * fit * harm }
+end
+
+-- The leaf switch that nodes have in common, or nil; of how many nodes of the job they are: that leaf's, or all.
+local function leaf_of(state, nodes)
+   local of = state.leaf and state.leaf(nodes[1])
+   for _, node in ipairs(nodes) do
+      of = of and state.leaf(node) == of and of or nil
+   end
+   local count = 0
+   for _, row in ipairs(of and state.rows or {}) do
+      count = count + (state.leaf(row.node) == of and 1 or 0)
+   end
+   return of, of and count or #state.rows
+end
+
+-- Other runs on several nodes, each once.
+local function runs_on(state, nodes)
+   local seen, out = {}, {}
+   for i = 1, math.min(LOOKED, #nodes) do
+      for _, one in ipairs(state.history(nodes[i])) do
+         local key = one.key or one
+         if not seen[key] then
+            seen[key], out[#out + 1] = true, one
+         end
+      end
+   end
+   return out
+end
+
+--- A part of the job's nodes with more of something than such a job is used to.
+-- @return list; by group, whether there is one
+function candidates.parts(state, list)
+   local by, out = {}, {}
+   for _, e in ipairs(state.parts) do
+      e.fit = odds.fit(state.e_of[e.nodes[1]] or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
+      e.shows, e.strength, e.cost_s = e.p <= SEVERAL_P, odds.rarity(e.p), e.most * e.elapsed_s
+      e.name, e.label, e.unit = e.item.name, e.item.label, e.item.unit
+      local h = by[e.item.group]
+      if e.shows and (not h or e.strength * e.fit > h.best.strength * h.best.fit) then
+         by[e.item.group] = { where = "several", group = e.item.group, best = e, evidence = { e } }
+      end
+   end
+   for group, h in pairs(by) do
+      local e = h.best
+      h.nodes, h.p, h.rarity, h.fit, h.most = e.nodes, e.p, odds.rarity(e.p), e.fit, e.most
+      h.e = state.e_of[h.nodes[1]]
+      h.leaf, h.of = leaf_of(state, e.nodes)
+      h.direct = weights.direct(e)
+      h.prior = SEVERAL * math.min(NODES_MOST, (PRIOR[group] or ALL) * #state.rows)
+      local there = h.prior * h.rarity * h.direct
+      h.weight = there / (1 + there) * h.fit
+      if state.history then
+         weights.add_runs(h, state, runs_on(state, e.nodes), function(one)
+            return weights.share_of(h, one.row)
+         end, h.rarity ^ 2)
+      end
+      -- What one of them has the others have, too.
+      for _, one in ipairs(list) do
+         for _, node in ipairs(one.group == group and one.best and not one.best.check and h.nodes or {}) do
+            if one.node == node then
+               h.weight, one.weight = h.weight + (1 - ALONE) * one.weight, ALONE * one.weight
+            end
+         end
+      end
+      out[#out + 1] = h
+   end
+   return out, by
+end
+
+-- Of many nodes with the same not all are looked at closely.
+local function add_alike(state, nodes, h)
+   local known = {}
+   for _, node in ipairs(nodes) do
+      known[node] = true
+   end
+   for _, row in ipairs(h.best.check and {} or state.rows) do
+      local share = not known[row.node] and weights.share_of(h, row)
+      nodes[#nodes + 1] = share and share >= ALIKE * h.most and row.node or nil
+   end
+end
+
+--- Several nodes with the same trouble at once that each stand out: a leaf's, a class's, or just these.
+-- @param done by group: those that are found already
+function candidates.several(state, list, done)
+   local groups, out = {}, {}
+   for _, h in ipairs(list) do
+      if h.where == "node" and not done[h.group] and h.p and h.p / #state.rows <= SEVERAL_P and h.best then
+         groups[h.group] = groups[h.group] or {}
+         table.insert(groups[h.group], h)
+      end
+   end
+   for group, members in pairs(groups) do
+      if #members >= 2 then
+         local nodes, first, most = {}, members[1], 0
+         for i, h in ipairs(members) do
+            nodes[i] = h.node
+            first = h.fit > first.fit and h or first
+            most = math.max(most, h.fit * (h.harm or 1))
+         end
+         add_alike(state, nodes, first)
+         local leaf, of = leaf_of(state, nodes)
+         -- The least likely of so many, from whichever on.
+         local each = 0
+         for _, h in ipairs(members) do
+            each = math.max(each, h.p / #state.rows)
+         end
+         local p = math.min(1, #members * stats.binomial(#members, math.max(of, #members), each))
+         -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides.
+         local besides = SEVERAL * odds.rarity(p)
+         -- Then each of them is an explanation of its own the less.
+         local share, weight = besides / (1 + besides), 0
+         for _, h in ipairs(members) do
+            weight, h.weight = weight + share * h.weight, (1 - share) * h.weight
+         end
+         -- All of them are one explanation, however sure each is.
+         weight = math.min(weight, most)
+         out[#out + 1] = { where = "several", nodes = nodes, leaf = leaf, of = of, group = group,
+            evidence = first.evidence, best = first.best, most = first.most, fit = first.fit, p = p,
+            rarity = odds.rarity(p), prior = SEVERAL, harm = first.harm, weight = weight }
+      end
+   end
+   return out
+end
+
+-- P that what ran then had as much of a condition for its kind as it had (its place among its like runs: uniform, were
+-- nothing wrong; the mean of several is nearly normal).
+local function p_meanwhile(state, item)
+   local sum, n = 0, 0
+   for _, one in ipairs(state.meanwhile()) do
+      local x, above, of = causes.scaled(item, one.row[item.name], one.row), 0.5, 0
+      for _, row in ipairs(x and one.like or {}) do
+         local y = causes.scaled(item, row[item.name], row)
+         of = of + (y and 1 or 0)
+         above = above + (y and (y > x and 1 or y == x and 0.5 or 0) or 0)
+      end
+      if of >= PLACES then
+         sum, n = sum + above / (of + 1), n + 1
+      end
+   end
+   return n >= PLACES and stats.student((0.5 - sum / n) * math.sqrt(12 * n), 1e6) or nil
+end
+
+-- What ran then and had as much of it: was it slow, too? And had it more of it than its kind?
+local function add_meanwhile(h, state)
+   local ps = {}
+   for _, e in ipairs(h.evidence) do
+      ps[#ps + 1] = e.shows and p_meanwhile(state, e.item) or nil
+   end
+   if #ps > 0 then
+      h.p_meanwhile = stats.together(ps, #ps)
+      h.rarity = h.rarity * math.max(ACQUITS, odds.rarity(h.p_meanwhile) * (h.p_meanwhile > 0.3 and ACQUITS or 1))
+      local there = h.prior * h.rarity * h.direct
+      h.weight = there / (1 + there) * h.fit
+   end
+   weights.add_runs(h, state, state.meanwhile(), function(one)
+      return weights.share_of(h, one.row)
+   end, h.rarity ^ 2)
+end
+
+--- All nodes together.
+function candidates.all(state)
+   local list = weights.grouped(state.jobs)
+   for _, h in ipairs(list) do
+      h.prior = h.group == "storage" and ALL_STORAGE or ALL
+      weights.weigh(h, state, state.job_metrics)
+      if h.best then
+         add_meanwhile(h, state)
+      end
+   end
+   return list
+end
+
+--- A job of one node cannot tell slow storage of its own from what all share; others that ran then may.
+function candidates.add_shared(state, list)
+   for _, h in ipairs(list) do
+      if h.where == "only" and h.group == "storage" and h.best then
+         local all = setmetatable({ prior = ALL_STORAGE }, { __index = h })
+         add_meanwhile(all, state)
+         h.weight, h.p_meanwhile = h.weight + all.weight, all.p_meanwhile
+      end
+   end
+end
+
+--- Explanations that are no node's.
+function candidates.nobody(state)
+   local fit = odds.fit(state.e, state.y, odds.OWN_MOST, odds.OWN_WIDE, 1)
+   local list = { { where = "nobody", group = "nothing", weight = NOTHING, evidence = {} },
+      { where = "nobody", group = "unknown", weight = NOTHING * odds.OWN * fit, fit = fit, evidence = {} } }
+   local did, factor = work.more(state)
+   local first = did[1]
+   if first and first.ratio > 1 then
+      local most = math.min(0.9, 1 - 1 / first.ratio)
+      local input = odds.fit(state.e, state.y, most, 10, 1.2)
+      list[3] = { where = "nobody", group = "input", weight = INPUT * factor * input, fit = input,
+         rarity = factor, evidence = {}, work = first }
+   end
+   return list, did
+end
+
+--- Somebody else's job on a shared node, where the trouble may be that job's.
+function candidates.split_neighbours(state, list)
+   local shared = {}
+   for _, row in ipairs(state.rows) do
+      shared[row.node] = row.others and row.others[1] and row.others or nil
+   end
+   -- What it takes is not always counted (memory's bandwidth, caches).
+   for node in pairs(shared) do
+      local fit = odds.fit(state.e, state.y, odds.OWN_MOST, odds.OWN_WIDE, 1)
+      list[#list + 1] = { where = #state.rows > 1 and "node" or "only", node = node, group = "neighbour", evidence = {},
+         prior = UNSEEN, rarity = 1, fit = fit, most = odds.OWN_MOST, weight = UNSEEN / #state.rows * fit,
+         others = shared[node] }
+   end
+   for i = 1, #list do
+      local h = list[i]
+      if h.group == "neighbour" then
+         h.others = shared[h.node]
+      elseif h.node and shared[h.node] and SHARED[h.group] and not (h.best and h.best.check) then
+         local copy = {}
+         for k, v in pairs(h) do
+            copy[k] = v
+         end
+         copy.through, copy.group, copy.others = h.group, "neighbour", shared[h.node]
+         copy.weight, h.weight = h.weight * NEIGHBOUR, h.weight * (1 - NEIGHBOUR)
+         list[#list + 1] = copy
+      end
+   end
+end
+
+return candidates

@@ -1,0 +1,229 @@
+--- What evidence is worth: an explanation's weight is its prior x rarity (how unlikely its evidence is by chance) x fit
+-- (how well what it may cost explains the time that was lost) x harm (whether other runs under it were slow). Pure;
+-- docs/decisions.md (Why) has the statistics and the reasons.
+local causes = require("syscheck.questions.why.causes")
+local odds = require("syscheck.questions.why.odds")
+local statistics = require("syscheck.lib.statistics")
+local stats = require("syscheck.questions.why.stats")
+
+local weights = {}
+
+-- A counter of wall time says what was lost: that it was needs no rarity to be believed, that it is unusual does.
+local DIRECT, DIRECT_LEAST = 10, 0.05
+local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
+local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
+local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
+local NEAR_DAYS = 3 -- a check's condition is taken to last so long
+
+--- Evidence of a node and group together: list of { where, node, group, evidence }.
+function weights.grouped(found)
+   local list, by = {}, {}
+   for _, e in ipairs(found) do
+      local key = e.item.group .. " " .. tostring(e.node)
+      local h = by[key]
+      if not h then
+         h = { where = e.where, node = e.node, group = e.item.group, evidence = {} }
+         by[key], list[#list + 1] = h, h
+      end
+      e.name, e.label, e.unit = e.item.name, e.item.label, e.item.unit
+      table.insert(h.evidence, e)
+   end
+   return list
+end
+
+--- What direct evidence is worth more than rare one.
+function weights.direct(e)
+   return e and not e.check and e.item.over == "unit" and e.most >= DIRECT_LEAST and DIRECT or 1
+end
+
+--- What the evidence of one explanation is worth: rarity, fit, most (share of the time that it may have cost). What
+-- fits the loss counts; that something else of the same kind is odd, too, but far too small, does not.
+function weights.weigh(h, state, metrics)
+   local best
+   for _, e in ipairs(h.evidence) do
+      if e.check then
+         e.strength = e.bf
+      else
+         local most = e.cost_s / e.elapsed_s
+         e.most = most == most and math.max(0, math.min(1, most)) or 0
+         e.fit = odds.fit(h.e or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
+         e.shows = e.p <= EVIDENCE
+         e.strength = odds.rarity(e.p)
+      end
+      if e.shows and (not best or e.strength * e.fit > best.strength * best.fit) then
+         best = e
+      end
+   end
+   -- To people the time of an operation says which storage it is; waiting does not.
+   for _, e in ipairs(h.evidence) do
+      if e.shows and e.item.kind == "latency" and e.fit >= ALIKE * best.fit then
+         h.shown = h.shown or e
+      end
+   end
+   h.best, h.rarity, h.fit, h.most = best, 1, best and best.fit or 1, best and best.most or 0
+   h.checked = 1 -- what checks say of it
+   local ps, least = {}, 1
+   for _, e in ipairs(h.evidence) do
+      if best and e.fit >= ALIKE * best.fit then
+         ps[#ps + 1] = e.p
+         -- What one check measured is not independent: what is worse in two of its numbers is one finding.
+         h.checked = math.max(h.checked, e.bf or 1)
+      end
+      least = math.min(least, e.check and e.bf or 1)
+   end
+   h.checked = h.checked > 1 and h.checked or least
+   h.p = #ps > 0 and stats.together(ps, math.max(#ps, metrics[h.group] or 1)) or nil
+   h.rarity = h.checked * (h.p and odds.rarity(h.p) or 1)
+   h.direct = weights.direct(best)
+   table.sort(h.evidence, function(x, y)
+      if x.shows ~= y.shows then
+         return x.shows
+      end
+      return x.strength * x.fit > y.strength * y.fit
+   end)
+   -- Harmless oddities are as common as harmful ones: what is rare beyond doubt is there, and no more guilty.
+   local there = h.prior * h.rarity * h.direct
+   h.weight = there / (1 + there) * h.fit
+end
+
+-- Trouble of one kind shows in another's numbers, too: other work takes CPU and memory from a check's kernels, a low
+-- clock lowers memory's bandwidth, what pages for want of memory does I/O, and corrected errors interrupt: how often
+-- their number need not say (a storm is silenced: the kernel then polls, and the firmware logs only some).
+-- What explains more of what is odd is the likelier.
+local EXPLAINS = { daemon = { "clock", "memory" }, clock = { "memory" }, shortage = { "storage", "daemon" },
+   memory = { "daemon", "clock" } }
+
+-- How rare what is counted is on one node: one that its checks point to is not chosen of all of the job's.
+local function p_counted(h)
+   local least = 1
+   for _, e in ipairs(h.evidence) do
+      if not e.check and e.cost_s > 0 then
+         least = math.min(least, e.p / h.of)
+      end
+   end
+   return least
+end
+
+local function explains(h, other)
+   return h.best and other and other.best and (h.group == "shortage" or other.best.check)
+      and (h.group ~= "memory" or p_counted(h) <= EVIDENCE)
+end
+
+--- @return function(h) -> list of the explanations of its node that it explains, too
+function weights.explained(list)
+   local of = {}
+   for _, h in ipairs(list) do
+      of[h.group .. " " .. tostring(h.node)] = h
+   end
+   return function(h)
+      local out = {}
+      for _, group in ipairs(EXPLAINS[h.group] or {}) do
+         local other = of[group .. " " .. tostring(h.node)]
+         out[#out + 1] = explains(h, other) and other or nil
+      end
+      return out
+   end
+end
+
+--- What explains more is the likelier.
+-- @param explained of weights.explained
+function weights.carry(list, explained)
+   local worth = {}
+   for i, h in ipairs(list) do
+      worth[i] = 1
+      for _, other in ipairs(explained(h)) do
+         worth[i] = worth[i] * math.max(1, h.group == "shortage" and other.rarity or other.checked)
+      end
+   end
+   for i, h in ipairs(list) do
+      for _, other in ipairs(explained(h)) do
+         h.fit = math.max(h.fit, other.fit)
+      end
+      if h.group == "memory" and worth[i] > 1 then
+         worth[i] = worth[i] * math.max(1, odds.rarity(p_counted(h)) / odds.rarity(h.p or 1))
+      end
+      h.rarity = h.rarity * worth[i]
+   end
+   -- One of them is there, and explains what the others have: the likelier, not both.
+   local there, rivals = {}, {}
+   for _, h in ipairs(list) do
+      there[h], rivals[h] = h.prior * h.rarity * h.direct, 0
+   end
+   for _, h in ipairs(list) do
+      for _, other in ipairs(explained(h)) do
+         rivals[h], rivals[other] = math.max(rivals[h], there[other]), math.max(rivals[other], there[h])
+      end
+   end
+   for _, h in ipairs(list) do
+      h.weight = there[h] / (1 + there[h] + rivals[h]) * h.fit
+   end
+end
+
+--- What others' runs say of what it explains they say of it.
+function weights.carry_harm(list, explained)
+   for _, h in ipairs(list) do
+      for _, other in ipairs(explained(h)) do
+         if h.harm and (other.harm or 0) > h.harm then
+            h.weight, h.harm, h.runs = h.weight * other.harm / h.harm, other.harm, other.runs
+         end
+      end
+   end
+end
+
+--- Most a row may have lost to the condition of an explanation, as a share of its time; nil: the row does not know.
+-- @param peers rows of the run's other nodes, or nil: what they have, too, is what that run does
+function weights.share_of(h, row, peers)
+   local e, values = h.best, {}
+   for _, peer in ipairs(not e.check and peers or {}) do
+      values[#values + 1] = causes.scaled(e.item, peer[e.item.name], peer)
+   end
+   local usual = values[1] and math.max(e.usual, statistics.median(values)) or e.usual
+   return not e.check and causes.share(e.item, row, usual) or nil
+end
+
+--- Did other runs under the same condition lose time?
+-- @param share function(run) -> what it may have lost to it, as a share; nil: not known
+-- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
+--   node and nothing of this
+function weights.add_runs(h, state, runs, share, most)
+   local fits, slower, range = {}, {}, h.best.item.range
+   for _, one in ipairs(runs) do
+      local lost = one.e and share(one)
+      if lost and lost >= SAME * h.most then
+         fits[#fits + 1] = odds.levels(one.e, one.y, math.min(lost, OTHER * h.most), range.wide, range.beyond,
+            odds.own_of(one.seen))
+         slower[#slower + 1] = one.y - math.log(one.e.median_s)
+      end
+   end
+   h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits,
+      odds.levels(h.e or state.e, state.y, h.most, range.wide, range.beyond)), most) or 1
+   if #slower > 0 then
+      table.sort(slower)
+      h.usually = math.exp(slower[(#slower + 1) // 2])
+   end
+   h.weight = h.weight * h.harm
+end
+
+--- Of a node: its other runs.
+-- @param slow what speaks for that the node was slow then
+function weights.add_harm(h, state, slow)
+   weights.add_runs(h, state, state.history(h.node), function(one)
+      return weights.share_of(h, one.row, one.peers)
+         or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
+   end, math.max(h.rarity ^ 2, slow))
+end
+
+-- A trouble does not show in every run that it slows: of the runs that an unrecorded one would explain it explains so
+-- much.
+local HIDDEN = 0.1
+
+--- What a node's slow runs say of an explanation that they do not show.
+-- @param slow what speaks for that the node was slow then
+function weights.add_hidden(h, slow)
+   local hidden = HIDDEN * slow
+   if h.harm >= 1 and hidden > h.harm then
+      h.weight, h.harm = h.weight * hidden / h.harm, hidden
+   end
+end
+
+return weights

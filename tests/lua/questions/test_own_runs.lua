@@ -1,0 +1,89 @@
+-- A node that slowed most like runs of a job is not hidden by them: `why` and `suspects` judge it by the others.
+package.path = "lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local json = require("cjson").new()
+local data = require("syscheck.questions.why.read")
+local jobid = require("syscheck.questions.jobid")
+local record = require("syscheck.store.record")
+local store = require("syscheck.store.store")
+local suspects = require("syscheck.questions.suspects.logic")
+local suspects_data = require("syscheck.questions.suspects.read")
+local why = require("syscheck.questions.why.logic")
+local words = require("syscheck.questions.why.words")
+local writer = require("syscheck.store.writer")
+
+TestOwnRuns = {}
+
+local T = 1795161600 -- 2026-11-20T08:00:00Z
+local path, db
+
+function TestOwnRuns:setUp()
+   path = os.tmpname()
+   os.remove(path)
+   db = assert(store.open(path, { write = true, create = true }))
+end
+
+function TestOwnRuns:tearDown()
+   db:close()
+   for _, suffix in ipairs({ "", "-wal", "-shm" }) do
+      os.remove(path .. suffix)
+   end
+end
+
+-- Runs of one kind on two nodes each, an hour apart; n1 is in two of three.
+-- @param slow how much longer they are with n1
+local function write(slow)
+   local rows = {}
+   for i = 1, 30 do
+      local first = i % 3 == 0 and 2 + i % 4 or 1
+      local seconds = (first == 1 and slow or 1) * (1000 + 3 * (i % 5))
+      for _, node in ipairs({ first, 10 + i % 7 }) do
+         rows[#rows + 1] = assert(record.read(json.encode({ v = 1, kind = "job", cluster = "c", node = "n" .. node,
+            id = ("%08x%024x"):format(#rows * 2654435761 % 4294967296, #rows + 1), class = "epyc-9654-2s192c-768g",
+            time = os.date("!%Y-%m-%dT%H:%M:%SZ", T + 3600 * i), elapsed_s = seconds,
+            job = { id = i, user = "alice", name = "x", nodes = 2 } })))
+      end
+   end
+   writer.new(db):write({ rows = rows, files = {} })
+end
+
+local function ask(job)
+   local runs = jobid.runs(db, { kind = "job", id = job })
+   local input, name = data.read(db, runs[1])
+   local answer = why.analyse(input)
+   return answer, words.conclusion(answer, { label = tostring(job), nodes = 2 }, name), name
+end
+
+function TestOwnRuns:test_most_like_runs_were_on_the_bad_node()
+   write(1.5)
+   local answer, text, name = ask(16)
+   lu.assertEquals(name(answer.named.node), "n1")
+   lu.assertEquals(answer.slow.verdict, "slow")
+   lu.assertAlmostEquals(answer.slow.ratio, 1.5, 0.01)
+   lu.assertStrContains(text, "job 16 took 1.50x what 10 like runs that were not on n1 (19 were) took")
+   -- A job that was not on it is as it always was.
+   answer = ask(15)
+   lu.assertNil(answer.named)
+   lu.assertEquals(answer.slow.verdict, "no")
+end
+
+function TestOwnRuns:test_a_node_that_most_runs_like()
+   write(1)
+   local answer = ask(16)
+   lu.assertNil(answer.named)
+   lu.assertEquals({ answer.slow.verdict, answer.slow.count, answer.slow.without }, { "no", 29, nil })
+end
+
+function TestOwnRuns:test_suspects()
+   write(1.5)
+   local found = suspects_data.described(db, suspects.find(suspects_data.read(db, 0)))
+   lu.assertEquals(#found, 1)
+   lu.assertEquals(found[1].name, "n1")
+   lu.assertAlmostEquals(found[1].cost, 1.5, 0.01)
+   self:tearDown()
+   self:setUp()
+   write(1)
+   lu.assertEquals(suspects_data.described(db, suspects.find(suspects_data.read(db, 0))), {})
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
