@@ -13,6 +13,7 @@ local data = {}
 local MIN_RUNS = 4 -- of a kind, to know what they take
 local BLOCK = 40 -- runs of a kind, in order of time, that are each other's like runs
 local SEEN = 0.5 -- mean probability of a cause in these from which it is a suspect's that no counter showed
+local CLEAR = 0.25 -- mean probability of its condition in these from which `why` sees it
 local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
 
 local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s FROM run r
@@ -50,7 +51,7 @@ local function without(node, runs, own)
       table.insert(of[run.block], run)
    end
    for block, mine in pairs(of) do
-      if #block - #mine >= MIN_RUNS then
+      if #mine >= times.WITHOUT * #block and #block - #mine >= MIN_RUNS then
          local is_mine, rest, ys, others = {}, {}, {}, {}
          for _, run in ipairs(mine) do
             is_mine[run], ys[#ys + 1] = true, run.y
@@ -68,6 +69,7 @@ local function without(node, runs, own)
                one.fits = suspects.fits(e, one.y, own)
                run.of = run.of or {}
                run.of[node] = one
+               run.slow = run.slow or one.ratio >= suspects.SLOW and math.max(table.unpack(one.fits)) > 1
             end
          end
       end
@@ -79,7 +81,7 @@ local function rate(state)
    state.own_share = odds.own_of_level(state.own)
    for _, run in pairs(state.by_key) do
       run.fits = suspects.fits(run.e, run.y, state.own_share)
-      state.slow = state.slow + (run.ratio >= suspects.SLOW and math.max(table.unpack(run.fits)) > 1 and 1 or 0)
+      run.slow = run.ratio >= suspects.SLOW and math.max(table.unpack(run.fits)) > 1
    end
 end
 
@@ -131,6 +133,9 @@ function data.read(store, since)
          return a.begin_s < b.begin_s or a.begin_s == b.begin_s and a.key < b.key
       end)
    end
+   for _, run in pairs(state.by_key) do
+      state.slow = state.slow + (run.slow and 1 or 0)
+   end
    local list = conditions.hypotheses(store, since, state.by_key, by_node, class_of, state.own_share)
    local checked = checks.hypotheses(store, since, by_node, state.own_share)
    table.move(checked, 1, #checked, #list + 1, list)
@@ -167,7 +172,8 @@ local function describe(store, one)
    local shown = one.group == "unrecorded" and best and best.share >= SEEN * one.looked and best or nil
    one.condition = by_group[one.group] or shown
    local own, neighbour = by_group[one.group], by_group.neighbour and by_group.neighbour.share or 0
-   local seen = own and own.share > neighbour or one.group == "unrecorded" and neighbour < 0.5 * one.looked
+   local seen = own and own.share > math.max(neighbour, CLEAR * one.looked)
+      or one.group == "unrecorded" and neighbour < 0.5 * one.looked
    table.sort(one.slow, function(a, b)
       return a.begin_s > b.begin_s
    end)

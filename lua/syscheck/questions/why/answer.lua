@@ -44,9 +44,11 @@ end
 -- @param private see answer.of
 -- @return its sentence, or nil
 function answer.blame(store, runs, private)
-   -- Most jobs were not slow, and nothing is named for that: all else takes ten times as long.
+   -- Most jobs were not slow, and nothing is named for that: all else takes ten times as long. Where like runs are of
+   -- two kinds, a node may have made one of them.
    local run = times.new(store):of(runs[#runs].key)
-   if why.slow(run.elapsed_s, run.e, #run.like).verdict == "no" then
+   local slow = why.slow(run.elapsed_s, run.e, #run.like)
+   if slow.verdict == "no" and (slow.high or 0) < why.SLOW then
       return nil
    end
    local out = answer.of(store, runs, private)

@@ -19,7 +19,7 @@ local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks abou
 local NODE = 0.0003 -- a node is slow by something that is not recorded
 local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6, says = 1000 }
 local NEIGHBOUR, UNSEEN = 0.6, 0.03 -- of a shared node's trouble, so much is another job's; and what nothing counts
-local SHARED = { unrecorded = true, daemon = true, storage = true, memory = true, shortage = true, clock = true }
+local SHARED = { daemon = true, storage = true, memory = true, shortage = true, clock = true }
 local SEVERAL_P = 0.05
 local ALIKE = 0.5 -- share of a condition from which another node has the same
 local ALONE = 0.2 -- of what speaks for one of several that have the same, what speaks for it alone
@@ -32,7 +32,6 @@ function candidates.nodes(state)
    local list = weights.grouped(state.nodes)
    for _, h in ipairs(list) do
       h.prior, h.e = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows), state.e_of[h.node]
-      h.of = #state.rows
       for _, e in ipairs(h.e and h.evidence or {}) do
          if e.check then
             checks.fit(e, function(_, lost)
@@ -123,14 +122,17 @@ function candidates.parts(state, list)
             return weights.share_of(h, one.row)
          end, h.rarity ^ 2)
       end
-      -- What one of them has the others have, too.
+      -- What one of them has the others have, too; all of them are one explanation, however sure each is.
+      local most = h.fit * (h.harm or 1)
       for _, one in ipairs(list) do
          for _, node in ipairs(one.group == group and one.best and not one.best.check and h.nodes or {}) do
             if one.node == node then
                h.weight, one.weight = h.weight + (1 - ALONE) * one.weight, ALONE * one.weight
+               most = math.max(most, one.fit * (one.harm or 1))
             end
          end
       end
+      h.weight = math.min(h.weight, most)
       out[#out + 1] = h
    end
    return out, by

@@ -17,7 +17,6 @@ local PART = 0.25 -- of a job's nodes
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
 local SUMS = { time = true, count = true, traffic = true }
 local ALL_BUT = 4 -- all nodes are under a condition where not a quarter of them is without
-local FEW_NODES = 2 -- of these one may be half of its like runs' rows
 local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
@@ -115,7 +114,12 @@ local function background(state, item, own, own_sorted)
    end
    local usual = levels[1] and statistics.median_sorted(reference.numbers(levels)) or nil
    if #own == 1 then
-      -- A node without peers: the level itself, in like runs; without those, in any.
+      -- A node without peers: the level itself, in like runs on other nodes; without those, in any.
+      local others = {}
+      for _, one in ipairs(levels) do
+         others[#others + 1] = one.node ~= own[1].node and one or nil
+      end
+      usual = #others >= MIN_RUNS and statistics.median_sorted(reference.numbers(others)) or usual
       pool = {}
       for i, one in ipairs(levels) do
          pool[i] = { x = one.x - usual, node = one.node }
@@ -123,20 +127,8 @@ local function background(state, item, own, own_sorted)
    end
    -- Of large like runs a share of the nodes is read: their worst is not the worst of all.
    local sampled = like_rows > 0 and math.max(1, #own * #tops / like_rows) or 1
-   return { pool = reference.of(pool), sampled = sampled, usual = usual, medians = medians, levels = levels,
+   return { pool = reference.of(pool), sampled = sampled, usual = usual, medians = medians,
       tops = #own > 1 and #tops >= MIN_RUNS and reference.of(tops) or nil }
-end
-
--- The level in like runs without a node's own, which may be all that they are: of jobs of few nodes.
-local function usual_without(back, node, nodes)
-   if nodes > FEW_NODES then
-      return back.usual
-   end
-   local values = {}
-   for _, one in ipairs(back.levels) do
-      values[#values + 1] = one.node ~= node and one.x or nil
-   end
-   return #values >= MIN_RUNS and statistics.median(values) or back.usual
 end
 
 -- What nodes are set to (rates) is their class's to say: where half of a job's nodes have less, or this node is in most
@@ -181,7 +173,7 @@ local function add_nodes(state, item, own, own_sorted, back)
    for _, one in ipairs(own) do
       -- Out of line is what exceeds both its peers and what this job is used to.
       local peers = #own > 1 and statistics.median_without(own_sorted, at[one.x]) or -math.huge
-      one.usual = math.max(peers, usual_without(back, one.node, #own) or -math.huge)
+      one.usual = math.max(peers, back.usual or -math.huge)
       one.of = one.x <= one.usual and class_of and class_of(one.row.class) or nil
       one.usual = one.of and one.of.usual or one.usual
       one.over = one.x - one.usual
@@ -207,7 +199,8 @@ local function add_nodes(state, item, own, own_sorted, back)
       local prior, value = item.scale.prior, one.row[item.name]
       -- Anybody's nodes: any of this job's n could have been the one.
       local p, n = reference.p(one.over, (one.of or back).pool, one.node, prior)
-      p = #own * (sum and math.max(p, p_of_events(sum, item, one.row)) or p)
+      local p_own = sum and math.max(p, p_of_events(sum, item, one.row)) or p
+      p = #own * p_own
       -- Like runs: the worst node of this against the worst node of each.
       local p_like, runs
       if back.tops and not one.of then
@@ -217,7 +210,7 @@ local function add_nodes(state, item, own, own_sorted, back)
       end
       state.nodes[#state.nodes + 1] = { where = #own > 1 and "node" or "only", node = one.node, row = one.row,
          item = item, value = value, elapsed_s = one.row.elapsed_s, compared = n, p_like = p_like,
-         times = math.exp(one.over),
+         times = math.exp(one.over), p_own = p_own,
          p = p_like and stats.together({ p, p_like }, 2) or math.min(1, p),
          cost_s = item.scale.cost(item, value, one.usual, one.row), usual = one.usual }
    end

@@ -98,7 +98,7 @@ function odds.levels(e, y, most, wide, beyond, own)
    return out
 end
 
--- Of what was named with a probability of 0.5 to 0.97 by the model more was right than that, on independent histories
+-- Of what was named with a probability of 0.5 to 0.9 by the model more was right than that, on independent histories
 -- (docs/performance.md, Answers): its prior odds for what was not recorded are wide on purpose.
 local SURE_AT, SURE_BY = 1.1, 0.66
 

@@ -204,9 +204,11 @@ local function add_peers(reader, node, list)
    end
 end
 
--- Set of the runs that a node was in around one.
+-- The runs that a node was in around one.
 local function runs_on(reader, node, run)
-   return reader:runs_around(node, schema.key(math.floor(run.begin_s)), NODE_RUNS)
+   reader.on = reader.on or {}
+   reader.on[node] = reader.on[node] or reader:runs_around(node, schema.key(math.floor(run.begin_s)), NODE_RUNS)
+   return reader.on[node]
 end
 
 --- Other runs of a node around a job.

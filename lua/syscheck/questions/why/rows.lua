@@ -27,8 +27,8 @@ local OF_RUNS = SELECT .. "j.run" .. rows.IN_BATCH
 local BEFORE = SELECT .. "j.node = ? AND j.key < ? AND j.key >= ? ORDER BY j.key DESC LIMIT "
 local AFTER = SELECT .. "j.node = ? AND j.key > ? AND j.key < ? ORDER BY j.key LIMIT "
 
-local RUNS_BEFORE = "SELECT j.run FROM job_node j WHERE j.node = ? AND j.key < ? ORDER BY j.key DESC LIMIT "
-local RUNS_AFTER = "SELECT j.run FROM job_node j WHERE j.node = ? AND j.key >= ? ORDER BY j.key LIMIT "
+local RUNS_OF = "SELECT j.run, j.key >> 30 FROM job_node j WHERE j.node = ? AND j.key "
+local RUNS_BEFORE, RUNS_AFTER = RUNS_OF .. "< ? ORDER BY j.key DESC LIMIT ", RUNS_OF .. ">= ? ORDER BY j.key LIMIT "
 
 --- @param store what rows are read of
 -- @return a reader; it knows the cores of each class once it has seen one
@@ -94,12 +94,15 @@ function rows:around(node, key, low, high, each)
    return table.move(self:list(AFTER .. each, node, key, high), 1, each, #out + 1, out)
 end
 
---- Which runs a node was in around a record, at most so many on either side: a set of their keys.
+--- Which runs a node was in around a record, at most so many on either side.
+-- @return { runs = set of their keys; from_s, to_s: the time of which all are known }
 function rows:runs_around(node, key, each)
-   local out = {}
-   for _, text in ipairs({ RUNS_BEFORE, RUNS_AFTER }) do
+   local out = { runs = {}, from_s = -math.huge, to_s = math.huge }
+   for side, text in pairs({ from_s = RUNS_BEFORE, to_s = RUNS_AFTER }) do
+      local count = 0
       for t in self.store:rows(text .. each, node, key) do
-         out[t[1]] = true
+         out.runs[t[1]], count = true, count + 1
+         out[side] = count == each and t[2] or out[side]
       end
    end
    return out

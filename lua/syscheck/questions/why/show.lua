@@ -59,7 +59,7 @@ function show.json(answer)
       return { where = h.where, node = h.node and answer.name(h.node),
          nodes = h.nodes and output.list(names_of(answer, h.nodes)), leaf = h.leaf,
          cause = h.group, text = causes.GROUPS[h.group], probability = h.probability, rarity = h.rarity, fit = h.fit,
-         harm = h.harm, other_runs = h.runs, accounts_pct = h.most and 100 * h.most, named = h.named,
+         harm = h.harm, other_runs = h.runs, accounts_pct = h.most and 100 * words.most(h), named = h.named,
          evidence = output.each(h.evidence, function(e)
             return { name = e.name, label = e.label, unit = e.unit, value = e.value, peers = e.peers, like = e.like,
                class = e.class, times = e.times, cost_s = e.cost_s, p = e.p, compared = e.compared, shows = e.shows,
@@ -70,7 +70,8 @@ function show.json(answer)
    return output.json({ v = 2, job = { id = run.job_id, label = jobid.label(run), user = run.user, name = run.name,
       nodes = answer.nodes, seen = run.seen, cluster = run.cluster, partition = run.partition,
       begin = time.show(run.begin_s), ["end"] = time.show(run.end_s) }, elapsed_s = answer.elapsed_s,
-      like = { count = slow.count, wanted = slow.wanted,
+      like = { count = slow.count, wanted = slow.wanted, without = slow.without and answer.name(slow.without),
+         others = slow.others,
          rule = "same cluster, user, job name and node count; the nearest 40", median_s = slow.median_s,
          low = slow.low, high = slow.high, ratio = slow.ratio, p = slow.p, seen_from = slow.seen_from,
          trend_pct_a_day = slow.slope and 100 * slow.slope, modes = slow.modes, lost_s = slow.lost_s,
@@ -115,7 +116,7 @@ local function explanations_table(answer, color, all)
             causes.GROUPS[h.group] }
          if all then
             table.move({ number(h.rarity), number(h.fit), number(h.harm), h.runs and ("%d"):format(h.runs) or "-",
-               h.most and ("%.0f"):format(100 * h.most) or "-", words.p(h.p) }, 1, 6, 4, row)
+               h.most and ("%.0f"):format(100 * words.most(h)) or "-", words.p(h.p) }, 1, 6, 4, row)
          else
             row[4] = h.evidence[1] and words.evidence(words.main(h)) or ""
          end

@@ -7,11 +7,11 @@ local store_runs = require("syscheck.store.runs")
 
 local times = {}
 times.__index = times
+times.WITHOUT = 0.15 -- share of a kind's runs that one node's are to be, to count
 
 local EACH = 20 -- like runs before and after, the nearest
 local OF_ONE = 16 -- nodes of a run whose times are read, where the run does not hold its own
 local NEAR = 12 -- runs of a kind so many apart have the same like runs
-local WITHOUT = 0.15 -- share of them that one node's are to be, to count
 local SLOWER = 0.03 -- on logarithms
 
 local KIND = "SELECT r.user, r.name, r.nodes, r.cluster, r.begin_s, r.elapsed_s, r.seen FROM run r WHERE r.id = ?"
@@ -84,27 +84,27 @@ end
 --- Whether some of a kind's runs raise what is expected of it: many of them, and slower than the others.
 -- @param ys, others logs of their times
 function times.raised(ys, others)
-   return #ys > 0 and #ys >= WITHOUT * (#ys + #others)
-      and statistics.median(ys) > (statistics.median(others) or -math.huge) + SLOWER
+   return #ys > 0 and #ys >= times.WITHOUT * (#ys + #others)
+      and statistics.median(ys) > statistics.median(others) + SLOWER
 end
 
 --- What a run was expected to take by those of its kind that were not on one node, which may have slowed them all.
 -- @param run of times.of
--- @param on set of the keys of that node's runs
--- @return of expected.of: run.e, where these make no difference; nil where too few are left
+-- @param on of rows.runs_around
+-- @return of expected.of: run.e, where these make no difference, or too few are left
 function times.without(run, on)
+   if run.e.slope ~= 0 then
+      return run.e -- whether a node or time made them longer nobody can tell
+   end
    local rest, ys, others = {}, {}, {}
    for _, one in ipairs(run.like) do
-      if on[one.key] then
+      if on.runs[one.key] then
          ys[#ys + 1] = math.log(one.elapsed_s)
-      else
+      elseif one.begin_s >= on.from_s and one.begin_s <= on.to_s then
          rest[#rest + 1], others[#others + 1] = one, math.log(one.elapsed_s)
       end
    end
-   if not times.raised(ys, others) then
-      return run.e
-   end
-   return #rest >= expected.MIN and expected.of(rest, run.begin_s) or nil
+   return #rest >= expected.MIN and times.raised(ys, others) and expected.of(rest, run.begin_s) or run.e
 end
 
 --- What a run's time was and should have been.

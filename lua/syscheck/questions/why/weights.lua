@@ -10,6 +10,7 @@ local weights = {}
 
 -- A counter of wall time says what was lost: that it was needs no rarity to be believed, that it is unusual does.
 local DIRECT, DIRECT_LEAST = 10, 0.05
+local COUNTED = 0.03 -- p on one node up to which corrected errors explain what checks found
 local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
@@ -90,7 +91,7 @@ end
 -- clock lowers memory's bandwidth, what pages for want of memory does I/O, and corrected errors interrupt: how often
 -- their number need not say (a storm is silenced: the kernel then polls, and the firmware logs only some).
 -- What explains more of what is odd is the likelier.
-local EXPLAINS = { daemon = { "clock", "memory" }, clock = { "memory" }, shortage = { "storage", "daemon" },
+local EXPLAINS = { daemon = { "clock", "memory" }, clock = { "memory" }, shortage = { "storage" },
    memory = { "daemon", "clock" } }
 
 -- How rare what is counted is on one node: one that its checks point to is not chosen of all of the job's.
@@ -98,15 +99,16 @@ local function p_counted(h)
    local least = 1
    for _, e in ipairs(h.evidence) do
       if not e.check and e.cost_s > 0 then
-         least = math.min(least, e.p / h.of)
+         least = math.min(least, e.p_own or 1)
       end
    end
    return least
 end
 
 local function explains(h, other)
-   return h.best and other and other.best and (h.group == "shortage" or other.best.check)
-      and (h.group ~= "memory" or p_counted(h) <= EVIDENCE)
+   return h.best and other and other.best
+      and (h.group == "shortage" and h.fit >= ALIKE * other.fit or h.group ~= "shortage" and other.best.check)
+      and (h.group ~= "memory" or p_counted(h) <= COUNTED)
 end
 
 --- @return function(h) -> list of the explanations of its node that it explains, too

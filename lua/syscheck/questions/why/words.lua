@@ -201,6 +201,11 @@ function words.work(list)
    return out[1] and table.concat(out, ", ") .. " of like runs" or nil
 end
 
+--- Share of the time that it may have cost, of events as many as there may have been.
+function words.most(h)
+   return h.best and math.min(1, h.most * math.max(1, h.best.item.range.beyond)) or h.most
+end
+
 --- Why an explanation is not named; nil where nothing speaks for it.
 -- @param lost share of the job's time
 function words.dropped(h, name, nodes, lost)
@@ -211,8 +216,9 @@ function words.dropped(h, name, nodes, lost)
    if h.runs and h.runs >= 3 and h.harm < 0.5 then
       reason = ("%d other runs %s with as much took %s their usual time in the median"):format(h.runs,
          h.where == "all" and "of that time" or "there", words.times(h.usually or 1))
-   elseif lost > 0 and h.most < lost then
-      reason = ("it can have cost %.0f %% of the time at most, %.0f %% are lost"):format(100 * h.most, 100 * lost)
+   elseif lost > 0 and words.most(h) < lost then
+      reason = ("it can have cost %.0f %% of the time at most, %.0f %% are lost"):format(100 * words.most(h),
+         100 * lost)
    elseif h.rarity < RARE then
       reason = "as much is common among such jobs"
    elseif (h.harm or 1) >= HARMLESS and h.where ~= "all" then
