@@ -36,9 +36,27 @@ local function also(cause, group)
    return cause.also == group
 end
 
+-- Whether each of several nodes has a cause of its own in a job, and each what is said.
+local function each_has(case, h, name)
+   local where, what = true, true
+   for _, node in ipairs(h.nodes) do
+      local here, this = false, false
+      for _, cause in ipairs(case.causes) do
+         if cause.nodes ~= "all" and has(cause.nodes, name(node)) then
+            here, this = true, this or cause.group == h.group or also(cause, h.group)
+         end
+      end
+      where, what = where and here, what and this
+   end
+   return where, what
+end
+
 -- Whether what is named is one of the causes: where, and what.
 local function judge(case, h, name)
    local where, what = false, false
+   if h.where == "several" then
+      where, what = each_has(case, h, name)
+   end
    for _, cause in ipairs(case.causes) do
       local here
       if h.where == "all" then
@@ -49,7 +67,7 @@ local function judge(case, h, name)
          for _, node in ipairs(h.nodes) do
             hits = hits + (cause.nodes ~= "all" and has(cause.nodes, name(node)) and 1 or 0)
          end
-         here = here and hits >= #h.nodes / 2 or hits == #h.nodes
+         here = here and hits >= #h.nodes / 2
       else
          here = has(cause.nodes, name(h.node)) or (case.size == 1 and cause.nodes == "all")
       end

@@ -20,7 +20,10 @@ function command.run(args)
    return question.run(args, function(db)
       local list, of, totals = suspects_data.read(db, args.since)
       if totals.runs == 0 then
-         return report.error(report.NOT_FOUND, "no job began since %s", time.show(args.since))
+         local newest = db:row("SELECT MAX(r.begin_s) FROM run r WHERE r.user IS NOT NULL AND r.name IS NOT NULL "
+            .. "AND r.nodes IS NOT NULL")
+         return report.error(report.NOT_FOUND, "no job began since %s%s", time.show(args.since),
+            newest and newest[1] and "; the newest: " .. time.show(newest[1]) or "")
       end
       local answer = suspects_data.described(db, suspects.find(list, of))
       answer.totals, answer.since = totals, args.since

@@ -11,8 +11,10 @@ gauges.fields = {
       better = "higher", cause = "clock" },
    { name = "power_limit_w", from = "end.limits.power_w", unit = "watts", label = "power limit", kind = "gauge",
       better = "higher", cause = "clock" },
+   -- Says of throttling what there is to say where the kernel does not count it (AMD, Arm).
    { name = "temperature_c", from = "end.temperature.max_c", unit = "celsius", label = "hottest CPU sensor",
-      kind = "gauge", better = "lower" },
+      kind = "gauge", better = "lower", cause = "clock", unless = { "throttle_package_worst_ms",
+      "throttle_core_worst_ms", "throttle_package_ms", "throttle_core_ms", "throttle_events" } },
    { name = "link_rate_gbps", from = "end.link.rate_gbps", unit = "gbps", label = "slowest InfiniBand port's rate",
       kind = "gauge", better = "higher", cause = "link" },
    { name = "link_ports", from = "end.link.active_ports", unit = "ports", label = "InfiniBand ports in use",

@@ -171,7 +171,7 @@ function output.table(rows, color)
          local text = text_of(cell)
          widths[i] = math.max(widths[i] or 0, utf8.len(text) or #text)
          if r > 1 and right[i] ~= false then
-            right[i] = text:find("^[+-]?%d[%d.]*%*?$") ~= nil or text == "-"
+            right[i] = text:find("^[>+-]?%d[%d.]*%*?$") ~= nil or text == "-"
          end
       end
    end

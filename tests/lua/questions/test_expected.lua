@@ -164,7 +164,7 @@ end
 function TestOdds:test_harm()
    lu.assertAlmostEquals(odds.harm({}), 1, 1e-12)
    local function alike(fit)
-      return { fit, fit, fit, fit }
+      return { fit, fit, fit, fit, fit }
    end
    local function of_n(fit, n)
       local list = {}
@@ -179,10 +179,12 @@ function TestOdds:test_harm()
    lu.assertTrue(of_n(1e9, 300) <= 1e3 and of_n(0, 300) >= 1e-4)
    -- Some feel it, some do not.
    lu.assertTrue(odds.harm({ alike(20), alike(20), alike(20), alike(0.2), alike(0.2), alike(0.2) }) > 10)
-   -- What it costs is alike in all of them, and in this one.
-   local much, little = { 10, 1, 0.1, 0.1 }, { 0.1, 0.1, 1, 10 }
+   -- What it costs is likelier alike in all of them, and in this one.
+   local much, little = { 10, 1, 0.1, 0.1, 2.8 }, { 0.1, 0.1, 1, 10, 2.8 }
    lu.assertTrue(odds.harm({ much, much, much }) > 4 * odds.harm({ much, little, much }))
    lu.assertTrue(odds.harm({ much, much }, much) > 4 * odds.harm({ much, much }, little))
+   -- It need not be.
+   lu.assertTrue(odds.harm({ much, little, much }) > 4)
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -1,50 +1,45 @@
 -- A node that slowed most like runs of a job is not hidden by them: `why` and `suspects` judge it by the others.
-package.path = "lua/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local json = require("cjson").new()
 local data = require("syscheck.questions.why.read")
 local jobid = require("syscheck.questions.jobid")
-local record = require("syscheck.store.record")
-local store = require("syscheck.store.store")
+local own_store = require("own_store")
 local suspects = require("syscheck.questions.suspects.logic")
 local suspects_data = require("syscheck.questions.suspects.read")
 local why = require("syscheck.questions.why.logic")
 local words = require("syscheck.questions.why.words")
-local writer = require("syscheck.store.writer")
 
 TestOwnRuns = {}
 
 local T = 1795161600 -- 2026-11-20T08:00:00Z
-local path, db
+local db
 
 function TestOwnRuns:setUp()
-   path = os.tmpname()
-   os.remove(path)
-   db = assert(store.open(path, { write = true, create = true }))
+   own_store.setUp()
+   db = own_store.db
 end
 
-function TestOwnRuns:tearDown()
-   db:close()
-   for _, suffix in ipairs({ "", "-wal", "-shm" }) do
-      os.remove(path .. suffix)
-   end
-end
+TestOwnRuns.tearDown = own_store.tearDown
 
 -- Runs of one kind on two nodes each, an hour apart; n1 is in two of three.
 -- @param slow how much longer they are with n1
-local function write(slow)
+-- @param more how much more they read and write there
+-- @param rare true: n1 is in every eighth, of twice as many
+local function write(slow, more, rare)
    local rows = {}
-   for i = 1, 30 do
-      local first = i % 3 == 0 and 2 + i % 4 or 1
+   for i = 1, rare and 64 or 30 do
+      local other = rare and i % 8 > 0 or not rare and i % 3 == 0
+      local first = other and 2 + i % 4 or 1
       local seconds = (first == 1 and slow or 1) * (1000 + 3 * (i % 5))
+      local work = (first == 1 and more or 1) * (1 + i % 4 / 100)
       for _, node in ipairs({ first, 10 + i % 7 }) do
-         rows[#rows + 1] = assert(record.read(json.encode({ v = 1, kind = "job", cluster = "c", node = "n" .. node,
-            id = ("%08x%024x"):format(#rows * 2654435761 % 4294967296, #rows + 1), class = "epyc-9654-2s192c-768g",
-            time = os.date("!%Y-%m-%dT%H:%M:%SZ", T + 3600 * i), elapsed_s = seconds,
-            job = { id = i, user = "alice", name = "x", nodes = 2 } })))
+         rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. node, class = "epyc-9654-2s192c-768g",
+            time = T + 3600 * i, elapsed_s = seconds,
+            cgroup = { read_bytes = 1e11 * work, written_bytes = 4e10 * work },
+            job = { id = i, user = "alice", name = "x", nodes = 2 } })
       end
    end
-   writer.new(db):write({ rows = rows, files = {} })
+   own_store.write(rows)
 end
 
 local function ask(job)
@@ -72,6 +67,19 @@ function TestOwnRuns:test_a_node_that_most_runs_like()
    local answer = ask(16)
    lu.assertNil(answer.named)
    lu.assertEquals({ answer.slow.verdict, answer.slow.count, answer.slow.without }, { "no", 29, nil })
+end
+
+-- One with much memory that gets the large inputs slows nobody.
+function TestOwnRuns:test_a_node_that_gets_the_larger_inputs()
+   for _, rare in ipairs({ false, true }) do
+      write(1.5, 1.5, rare)
+      lu.assertNil((ask(16)).named)
+      lu.assertEquals(suspects_data.described(db, suspects.find(suspects_data.read(db, 0))), {})
+      self:tearDown()
+      self:setUp()
+   end
+   write(1.5, 1, true)
+   lu.assertEquals(#suspects_data.described(db, suspects.find(suspects_data.read(db, 0))), 1)
 end
 
 function TestOwnRuns:test_suspects()

@@ -1,30 +1,21 @@
 -- Spells of checks worse than the class's, as suspects weighs them.
-package.path = "lua/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local json = require("cjson").new()
 local checks = require("syscheck.questions.suspects.checks")
 local expected = require("syscheck.questions.why.expected")
-local record = require("syscheck.store.record")
-local store = require("syscheck.store.store")
-local writer = require("syscheck.store.writer")
+local own_store = require("own_store")
 
 TestSuspectsChecks = {}
 
 local T, DAY = 1795161600, 86400 -- 2026-11-20T08:00:00Z
-local path, db
+local db
 
 function TestSuspectsChecks:setUp()
-   path = os.tmpname()
-   os.remove(path)
-   db = assert(store.open(path, { write = true, create = true }))
+   own_store.setUp()
+   db = own_store.db
 end
 
-function TestSuspectsChecks:tearDown()
-   db:close()
-   for _, suffix in ipairs({ "", "-wal", "-shm" }) do
-      os.remove(path .. suffix)
-   end
-end
+TestSuspectsChecks.tearDown = own_store.tearDown
 
 -- A check a day for 20 days on nodes n1 to n12; bad(n, day) -> share of its rate that is left, or nil.
 local function write(bad)
@@ -32,13 +23,12 @@ local function write(bad)
    for day = 0, 19 do
       for n = 1, 12 do
          local value = (100 + (n * 7 + day * 3) % 5) * (bad(n, day) or 1)
-         rows[#rows + 1] = assert(record.read(json.encode({ v = 1, kind = "check", cluster = "c", node = "n" .. n,
-            id = ("%08x%024x"):format(#rows * 2654435761 % 4294967296, #rows + 1), class = "epyc-9654-2s192c-768g",
-            time = os.date("!%Y-%m-%dT%H:%M:%SZ", T + day * DAY), level = "quick", status = "pass", action = "none",
-            metrics = { { name = "triad_gbs", value = value, status = "pass" } } })))
+         rows[#rows + 1] = own_store.record({ kind = "check", node = "n" .. n, class = "epyc-9654-2s192c-768g",
+            time = T + day * DAY, level = "quick", status = "pass", action = "none",
+            metrics = { { name = "triad_gbs", value = value, status = "pass" } } })
       end
    end
-   writer.new(db):write({ rows = rows, files = {} })
+   own_store.write(rows)
 end
 
 local function node_of(name)

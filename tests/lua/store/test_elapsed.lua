@@ -1,13 +1,11 @@
 -- run.elapsed_s is what its job records say, in whatever order they come and go.
-package.path = "lua/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local json = require("cjson").new()
 local clusters = require("syscheck.store.clusters")
 local elapsed = require("syscheck.store.elapsed")
+local own_store = require("own_store")
 local prune = require("syscheck.store.prune")
-local record = require("syscheck.store.record")
 local runs = require("syscheck.store.runs")
-local store = require("syscheck.store.store")
 local uv = require("luv")
 local why_times = require("syscheck.questions.why.times")
 local writer = require("syscheck.store.writer")
@@ -15,33 +13,23 @@ local writer = require("syscheck.store.writer")
 TestElapsed = {}
 
 local T = 1795161600 -- 2026-11-20T08:00:00Z
-local path, db
+local db
 
 function TestElapsed:setUp()
-   path = os.tmpname()
-   os.remove(path)
-   db = assert(store.open(path, { write = true, create = true, lazy = true }))
+   own_store.setUp()
+   db = own_store.db
 end
 
-function TestElapsed:tearDown()
-   db:close()
-   for _, suffix in ipairs({ "", "-wal", "-shm" }) do
-      os.remove(path .. suffix)
-   end
-end
-
-local ids = 0
+TestElapsed.tearDown = own_store.tearDown
 
 -- A node's record of a job.
 local function job(node, job_id, end_s, seconds, more)
-   ids = ids + 1
-   local r = { v = 1, kind = "job", id = ("%08x%024x"):format(math.random(0) & 0xffffffff, ids), cluster = "c",
-      node = "n" .. node, time = os.date("!%Y-%m-%dT%H:%M:%SZ", T + end_s), elapsed_s = seconds,
+   local r = { kind = "job", node = "n" .. node, time = T + end_s, elapsed_s = seconds,
       job = { id = job_id, user = "alice", name = "x", nodes = 2 } }
    for name, value in pairs(more or {}) do
       r[name] = value
    end
-   return assert(record.read(json.encode(r)))
+   return own_store.record(r)
 end
 
 -- Writes a batch; it asks once for each run at most.

@@ -1,14 +1,14 @@
 -- Leaf switches of nodes: what changed, in the cluster that is meant, and who is asked how often.
-package.path = "lua/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local leaves = require("syscheck.store.leaves")
+local own_store = require("own_store")
 local slurm = require("syscheck.slurm.command")
-local store = require("syscheck.store.store")
 local topology = require("syscheck.cmd.common.topology")
 
 TestLeaves = {}
 
-local path, db
+local db
 
 -- @param names words of clusters, nodes of each
 local function nodes(names)
@@ -34,17 +34,13 @@ end
 local run = slurm.run
 
 function TestLeaves:setUp()
-   path = os.tmpname()
-   os.remove(path)
-   db = assert(store.open(path, { write = true, create = true, lazy = true }))
+   own_store.setUp()
+   db = own_store.db
 end
 
 function TestLeaves:tearDown()
    slurm.run = run
-   db:close()
-   for _, suffix in ipairs({ "", "-wal", "-shm" }) do
-      os.remove(path .. suffix)
-   end
+   own_store.tearDown()
 end
 
 function TestLeaves:test_only_what_changed()

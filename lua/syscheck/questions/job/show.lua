@@ -192,10 +192,12 @@ local function extra_columns(found)
          if not SHOWN[out.name] and not have[out.name] then
             have[out.name] = true
             local f, is_check = out.field, out.name:sub(1, 6) == "check."
-            columns[#columns + 1] = { head = f.name:upper(), mark = { out.name }, of = function(row)
+            -- What a value is shown in need not be what it is stored in.
+            local title = f.name:gsub("_" .. f.unit .. "$", ""):upper()
+            columns[#columns + 1] = { head = title, mark = { out.name }, of = function(row)
                return (is_check and row.metrics or row.values or {})[f.name]
             end, show = function(value)
-               return (units.show(f.unit, value):gsub(" .*", ""))
+               return (units.show(f.unit, value):gsub(" ", ""))
             end }
          end
       end

@@ -20,9 +20,10 @@ local PRIOR = 0.01 -- how often a node has a trouble of one kind for a while
 -- What a job brings about itself, on all of its nodes.
 local JOBS = { storage = true, shortage = true, quota = true, memory = true, clock = true }
 
+-- How hot a node is depends on the kind of job, and usual is here what its class has.
 local LOOKED_AT = {}
 for _, item in ipairs(causes.JOB) do
-   LOOKED_AT[#LOOKED_AT + 1] = not item.shared and item or nil
+   LOOKED_AT[#LOOKED_AT + 1] = not item.shared and item.kind ~= "temperature" and item or nil
 end
 
 -- Median of each number on its scale, by class; and over all, the least.
@@ -76,8 +77,8 @@ local function finish(run, list, usual, add)
             of[#of + 1], xs[#xs + 1] = row, causes.scaled(item, row[item.name], row)
          end
       end
-      -- Whatever is not here has less.
-      local middle = (math.max(run.seen, #list) + 1) // 2
+      -- More than half of the nodes; whatever is not here has less.
+      local middle = math.max(run.seen, #list) // 2 + 1
       local peers = JOBS[item.group] and run.seen >= LEAST_PEERS and #of >= middle and (table.sort(xs, function(a, b)
          return a > b
       end) or xs[middle]) or -math.huge

@@ -23,7 +23,7 @@ local LEAST = -1.5 -- what a run says against a node at most: one may not have f
 local SPEAKS = 0.5 -- score from which a run speaks for a bad node
 local ALIKE = 0.5 -- share of another node's condition from which two are alike
 local UNRECORDED = 0.003 -- how often a node has a trouble for a while that no counter shows
-local MOST_FOUND = 50
+local MOST_FOUND = 100
 
 --- A run as one of its nodes is judged by it.
 -- @return table with e, y, ratio, fits
@@ -141,7 +141,7 @@ local function describe(h, best, explained)
       end
    end
    table.sort(ratios)
-   local from, to = h.events[best.from].run.begin_s, h.events[best.to].run.begin_s
+   local from, to = slow[1] and slow[1].begin_s, slow[1] and slow[#slow].begin_s
    return { node = h.node, group = h.group, runs = #ratios, slow = slow, from_s = from, to_s = to,
       probability = 1 / (1 + math.exp(-best.weight)), weight = best.weight, harm = best.harm,
       cost = ratios[(#ratios + 1) // 2] }
@@ -199,7 +199,8 @@ end
 -- @param list of hypotheses
 -- @param of by node: its runs in order of time
 -- @return list of { node, group, runs (of its spell under the condition), slow = list of those that speak for it,
---   from_s, to_s, probability, cost (median ratio of the spell's runs) }, the likeliest first
+--   from_s, to_s (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the
+--   likeliest first
 function suspects.find(list, of)
    local state, unrecorded = { explained = {}, found = {}, taken = {} }, {}
    take(list, of, state)

@@ -7,6 +7,7 @@ local suspects = require("syscheck.questions.suspects.logic")
 local times = require("syscheck.questions.why.times")
 local why = require("syscheck.questions.why.logic")
 local why_read = require("syscheck.questions.why.read")
+local words = require("syscheck.questions.why.words")
 
 local data = {}
 
@@ -45,33 +46,26 @@ end
 -- Where a node was in many runs of a block, and those were slower than the others, it may have raised what was expected
 -- of them: then the others say it.
 local function without(node, runs, own)
-   local of = {}
+   local of, is_mine = {}, {}
    for _, run in ipairs(runs) do
       of[run.block] = of[run.block] or {}
       table.insert(of[run.block], run)
+      is_mine[run] = true
+   end
+   local function some(run)
+      return is_mine[run]
    end
    for block, mine in pairs(of) do
-      if #mine >= times.WITHOUT * #block and #block - #mine >= MIN_RUNS then
-         local is_mine, rest, ys, others = {}, {}, {}, {}
-         for _, run in ipairs(mine) do
-            is_mine[run], ys[#ys + 1] = true, run.y
-         end
-         for _, run in ipairs(block) do
-            if not is_mine[run] then
-               rest[#rest + 1], others[#others + 1] = run, run.y
-            end
-         end
-         if times.raised(ys, others) then
-            local e = expected.of(rest, block.middle_s)
-            for _, run in ipairs(mine) do
-               local one = {}
-               one.e, one.y, one.ratio = time_of(run, e, block.middle_s)
-               one.fits = suspects.fits(e, one.y, own)
-               run.of = run.of or {}
-               run.of[node] = one
-               run.slow = run.slow or one.ratio >= suspects.SLOW and math.max(table.unpack(one.fits)) > 1
-            end
-         end
+      -- Where times have a trend nobody can tell whether a node or time made them longer.
+      local rest = block[1].e.slope == 0 and times.raised_by(block, some, #mine)
+      local e = rest and #rest >= MIN_RUNS and expected.of(rest, block.middle_s)
+      for _, run in ipairs(e and mine or {}) do
+         local one = {}
+         one.e, one.y, one.ratio = time_of(run, e, block.middle_s)
+         one.fits = suspects.fits(e, one.y, own)
+         run.of = run.of or {}
+         run.of[node] = one
+         run.slow = run.slow or one.ratio >= suspects.SLOW and math.max(table.unpack(one.fits)) > 1
       end
    end
 end
@@ -144,36 +138,77 @@ end
 
 local RUN = [[SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes FROM run r WHERE r.id = ?]]
 
+-- Whether an explanation is of a node, alone or with others.
+local function is_of(h, node)
+   if h.node == node then
+      return true
+   end
+   for _, one in ipairs(h.nodes or {}) do
+      if one == node then
+         return true
+      end
+   end
+   return false
+end
+
+-- What `why` says of a run, as little as is needed of it: list of { group, node, nodes, probability, name (of the
+-- number that says most), text, on (the node that this is of) }; nodes = how many the run has. Of a run that was
+-- deleted meanwhile an empty list.
+local function explain(store, run)
+   local t, out = store:row(RUN, run), {}
+   if not t then
+      return out
+   end
+   local input, name = why_read.read(store, { key = t[1], begin_s = t[2], end_s = t[3], seen = t[4], nodes = t[5] })
+   out.nodes = #input.rows
+   for i, h in ipairs(why.analyse(input).explanations) do
+      local e = h.best and words.main(h)
+      out[i] = { group = h.group, node = h.node, nodes = h.nodes, probability = h.probability, name = e and e.name,
+         text = e and words.evidence(e), on = e and name(h.node or h.nodes and (h.best.node or h.nodes[1])) }
+   end
+   return out
+end
+
 -- Fills in the condition of a suspect that explains most of its slow runs, how many were looked at, and
 -- its name.
 -- @param one of suspects.find
--- @return whether `why` sees its condition in its clearest runs, and does not take another job's work for it
-local function describe(store, one)
-   local by_group, best = {}, nil
+-- @param explained of explain by run, as a rack's suspects have the same ones; filled in
+-- @return whether `why` sees its condition in its clearest runs, and does not take another job's work, or more of its
+--   own, for it
+local function describe(store, one, explained)
+   local by_group, best, of_node = {}, nil, 0
+   local sums = { neighbour = 0, input = 0 }
    one.looked = 0
    table.sort(one.slow, function(a, b)
       return a.ratio > b.ratio
    end)
    for i = 1, math.min(LOOKED, #one.slow) do
-      local t = store:row(RUN, one.slow[i].key)
-      -- One that was deleted meanwhile is none.
-      local input = t and why_read.read(store, { key = t[1], begin_s = t[2], end_s = t[3], seen = t[4], nodes = t[5] })
-      one.looked = one.looked + (t and 1 or 0)
-      for _, h in ipairs(input and why.analyse(input).explanations or {}) do
-         if h.node == one.node and h.best then
-            local b = by_group[h.group] or { group = h.group, runs = 0, share = 0, first = h, nodes = #input.rows }
+      local run = one.slow[i].key
+      explained[run] = explained[run] or explain(store, run)
+      one.looked = one.looked + (explained[run].nodes and 1 or 0)
+      for _, h in ipairs(explained[run]) do
+         local is = is_of(h, one.node)
+         if is and h.group == "neighbour" or h.group == "input" then
+            sums[h.group] = sums[h.group] + h.probability
+         elseif is then
+            of_node = of_node + h.probability
+         end
+         if is and h.text then
+            local b = by_group[h.group] or { group = h.group, runs = 0, share = 0, first = h }
             by_group[h.group] = b
-            b.runs, b.share = b.runs + 1, b.share + h.probability
+            b.runs, b.last = b.runs + (b.last ~= i and 1 or 0), i
+            b.share = b.share + h.probability
+            -- Its own numbers before those of nodes that have the same.
+            b.first = b.first.node and b.first or h
             best = (not best or b.share > best.share) and b or best
          end
       end
    end
-   -- What no counter shows in its times may be what they show in its clearest runs.
-   local shown = one.group == "unrecorded" and best and best.share >= SEEN * one.looked and best or nil
-   one.condition = by_group[one.group] or shown
-   local own, neighbour = by_group[one.group], by_group.neighbour and by_group.neighbour.share or 0
-   local seen = own and own.share > math.max(neighbour, CLEAR * one.looked)
-      or one.group == "unrecorded" and neighbour < 0.5 * one.looked
+   -- Its clearest runs may show another condition than its times do, or one where those showed none.
+   local own, others = by_group[one.group], math.max(sums.neighbour, sums.input)
+   local shown = best and best.group ~= "neighbour" and best.share >= SEEN * one.looked and best or nil
+   one.condition = own and own.share > math.max(others, CLEAR * one.looked) and own or shown
+   local seen = one.condition or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
    table.sort(one.slow, function(a, b)
       return a.begin_s > b.begin_s
    end)
@@ -185,9 +220,9 @@ end
 --- @param list of suspects.find
 -- @return those that `why` sees in their clearest runs, too, with name, condition, looked
 function data.described(store, list)
-   local out = {}
+   local out, explained = {}, {}
    for _, one in ipairs(list) do
-      out[#out + 1] = describe(store, one) and one or nil
+      out[#out + 1] = describe(store, one, explained) and one or nil
    end
    return out
 end

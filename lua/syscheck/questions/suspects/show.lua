@@ -13,8 +13,10 @@ local MOST_RUNS = 20 -- slow runs of a suspect in JSON
 
 local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "SURE_%", "CAUSE", "IN", "WHAT" }
 
-local function what(c)
-   return words.evidence(words.main(c.first))
+-- "package throttled 620 s of 1623 s, its peers never", or "as on n3: ..." where only that of another is known.
+local function what(one)
+   local first = one.condition.first
+   return (first.on ~= one.name and ("as on %s: "):format(printable.safe(first.on)) or "") .. first.text
 end
 
 --- Text for a terminal.
@@ -32,14 +34,14 @@ function show.table(answer, color)
       local c = one.condition
       rows[i + 1] = { output.cell(printable.safe(one.name), "bad"), time.show(one.from_s), time.show(one.to_s),
          ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost),
-         ("%.0f"):format(100 * one.probability),
+         words.percent(one.probability),
          c and causes.GROUPS[c.group] or "-", c and ("%d/%d"):format(c.runs, one.looked) or "-",
-         c and what(c) or "nothing that was recorded" }
+         c and what(one) or "nothing that was recorded" }
    end
    parts[#parts + 1] = output.table(rows, color)
-   parts[#parts + 1] = "\nFROM, TO: begin of the first and last of its runs under the cause; SLOW_RUNS of these; IN: "
-      .. "of the clearest slow runs, as `why` says;\na slow run counts for the likeliest of its nodes, and for others "
-      .. "that had as much of the same"
+   parts[#parts + 1] = "\nFROM, TO: begin of the first and last of the SLOW_RUNS, four at least, OF those under the "
+      .. "cause; IN: of the clearest slow runs,\nas `why` says; a slow run counts for the likeliest of its nodes, and "
+      .. "for others that had as much of the same"
    return table.concat(parts, "\n")
 end
 
@@ -54,7 +56,7 @@ function show.json(answer)
             slow_runs = output.each(table.move(one.slow, 1, MOST_RUNS, 1, {}), function(run)
                return { job = run.job_id, ratio = run.ratio, begin = time.show(run.begin_s) }
             end),
-            condition = c and { cause = c.group, text = what(c), name = c.first.best.name, runs = c.runs,
+            condition = c and { cause = c.group, text = what(one), name = c.first.name, runs = c.runs,
                looked = one.looked } or nil }
       end) })
 end
@@ -67,7 +69,7 @@ function show.csv(answer)
    for i, one in ipairs(answer) do
       local c = one.condition
       rows[i] = { one.name, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs, one.cost, one.probability,
-         c and c.group, c and c.runs, one.looked, c and what(c) }
+         c and c.group, c and c.runs, one.looked, c and what(one) }
    end
    return output.csv(CSV, rows)
 end

@@ -27,19 +27,24 @@ local LOOKED = 4 -- of several nodes whose other runs are looked at
 local PLACES = 3 -- least runs, and like runs of each, to know a place among them
 local ACQUITS = 0.5 -- a condition that all would have had, and had not
 
+--- What a node's numbers say, by what its job should have taken (state.e_of, where that is not the same as for others).
+function candidates.weigh(state, h)
+   h.prior, h.e = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows), state.e_of[h.node]
+   for _, e in ipairs(h.e and h.evidence or {}) do
+      if e.check then
+         checks.fit(e, function(_, lost)
+            return odds.fit(h.e, state.y, lost, e.item.range.wide, e.item.range.beyond)
+         end)
+      end
+   end
+   weights.weigh(h, state, state.metrics)
+end
+
 --- Those of each node's numbers.
 function candidates.nodes(state)
    local list = weights.grouped(state.nodes)
    for _, h in ipairs(list) do
-      h.prior, h.e = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows), state.e_of[h.node]
-      for _, e in ipairs(h.e and h.evidence or {}) do
-         if e.check then
-            checks.fit(e, function(_, lost)
-               return odds.fit(h.e, state.y, lost, e.item.range.wide, e.item.range.beyond)
-            end)
-         end
-      end
-      weights.weigh(h, state, state.metrics)
+      candidates.weigh(state, h)
    end
    return list
 end
@@ -95,6 +100,16 @@ local function runs_on(state, nodes)
    return out
 end
 
+-- A share of what each node's own explanation weighs is that of all of them; they are one, however sure each is.
+local function gather(h, members, share)
+   local most = h.fit * (h.harm or 1)
+   for _, one in ipairs(members) do
+      h.weight, one.weight = h.weight + share * one.weight, (1 - share) * one.weight
+      most = math.max(most, one.fit * (one.harm or 1))
+   end
+   h.weight = math.min(h.weight, most)
+end
+
 --- A part of the job's nodes with more of something than such a job is used to.
 -- @return list; by group, whether there is one
 function candidates.parts(state, list)
@@ -122,27 +137,25 @@ function candidates.parts(state, list)
             return weights.share_of(h, one.row)
          end, h.rarity ^ 2)
       end
-      -- What one of them has the others have, too; all of them are one explanation, however sure each is.
-      local most = h.fit * (h.harm or 1)
+      -- What one of them has the others have, too.
+      local members = {}
       for _, one in ipairs(list) do
          for _, node in ipairs(one.group == group and one.best and not one.best.check and h.nodes or {}) do
-            if one.node == node then
-               h.weight, one.weight = h.weight + (1 - ALONE) * one.weight, ALONE * one.weight
-               most = math.max(most, one.fit * (one.harm or 1))
-            end
+            members[#members + 1] = one.node == node and one or nil
          end
       end
-      h.weight = math.min(h.weight, most)
+      gather(h, members, 1 - ALONE)
       out[#out + 1] = h
    end
    return out, by
 end
 
 -- Of many nodes with the same not all are looked at closely.
-local function add_alike(state, nodes, h)
+-- @param closely explanations of those that are
+local function add_alike(state, nodes, h, closely)
    local known = {}
-   for _, node in ipairs(nodes) do
-      known[node] = true
+   for _, one in ipairs(closely) do
+      known[one.node] = true
    end
    for _, row in ipairs(h.best.check and {} or state.rows) do
       local share = not known[row.node] and weights.share_of(h, row)
@@ -160,15 +173,19 @@ function candidates.several(state, list, done)
          table.insert(groups[h.group], h)
       end
    end
-   for group, members in pairs(groups) do
-      if #members >= 2 then
-         local nodes, first, most = {}, members[1], 0
-         for i, h in ipairs(members) do
-            nodes[i] = h.node
-            first = h.fit > first.fit and h or first
-            most = math.max(most, h.fit * (h.harm or 1))
+   for group, of_group in pairs(groups) do
+      local first, members, nodes = of_group[1], {}, {}
+      for _, h in ipairs(of_group) do
+         first = h.weight > first.weight and h or first
+      end
+      for _, h in ipairs(of_group) do
+         -- What may have cost much less, or much more, is not the same trouble.
+         if math.min(h.most, first.most) >= ALIKE * math.max(h.most, first.most) then
+            members[#members + 1], nodes[#nodes + 1] = h, h.node
          end
-         add_alike(state, nodes, first)
+      end
+      if #members >= 2 then
+         add_alike(state, nodes, first, of_group)
          local leaf, of = leaf_of(state, nodes)
          -- The least likely of so many, from whichever on.
          local each = 0
@@ -178,16 +195,12 @@ function candidates.several(state, list, done)
          local p = math.min(1, #members * stats.binomial(#members, math.max(of, #members), each))
          -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides.
          local besides = SEVERAL * odds.rarity(p)
+         local all = { where = "several", nodes = nodes, leaf = leaf, of = of, group = group, evidence = first.evidence,
+            best = first.best, most = first.most, fit = first.fit, p = p, rarity = odds.rarity(p), prior = SEVERAL,
+            harm = first.harm, weight = 0 }
          -- Then each of them is an explanation of its own the less.
-         local share, weight = besides / (1 + besides), 0
-         for _, h in ipairs(members) do
-            weight, h.weight = weight + share * h.weight, (1 - share) * h.weight
-         end
-         -- All of them are one explanation, however sure each is.
-         weight = math.min(weight, most)
-         out[#out + 1] = { where = "several", nodes = nodes, leaf = leaf, of = of, group = group,
-            evidence = first.evidence, best = first.best, most = first.most, fit = first.fit, p = p,
-            rarity = odds.rarity(p), prior = SEVERAL, harm = first.harm, weight = weight }
+         gather(all, members, besides / (1 + besides))
+         out[#out + 1] = all
       end
    end
    return out

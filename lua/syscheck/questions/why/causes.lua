@@ -34,7 +34,7 @@ local OVER = {
 local RANGE = {
    unit = { wide = 20, beyond = 1.2 }, sum = { wide = 200, beyond = 1 }, mean = { wide = 200, beyond = 1 },
    count = { wide = 300, beyond = 1 }, counted_in_part = { wide = 300, beyond = 10 },
-   share = { wide = 300, beyond = 1 }, value = { wide = 10, beyond = 1.5 },
+   share = { wide = 300, beyond = 1 }, value = { wide = 10, beyond = 1.5 }, temperature = { wide = 20, beyond = 3 },
 }
 
 -- Of these a node counts some: its link's other end counts its own, and a storm of corrected errors is silenced, or
@@ -130,6 +130,24 @@ SCALES.latency = {
    back = math.exp,
 }
 
+-- A CPU's temperature, as its rise over the air at the rack's inlet (18 to 27 degrees, ASHRAE class A1): that is heat
+-- times thermal resistance. Who has to shed the heat of a worse resistance loses as much power, and that much of the
+-- clock at most; at the limit the sensor shows less than that (range.beyond).
+-- Below a temperature at which no CPU throttles all are alike.
+local INLET_C, COOL_C = 25, 75
+local function rise(v)
+   return math.max(v, COOL_C) - INLET_C
+end
+SCALES.temperature = {
+   prior = 0.05,
+   value = function(_, v)
+      return math.log(rise(v))
+   end,
+   cost = function(_, v, usual, row)
+      return (1 - math.exp(usual) / rise(v)) * row.elapsed_s
+   end,
+}
+
 -- Seconds that one unit of it may have cost.
 local SECONDS = { ms = 1e-3, us = 1e-6 }
 
@@ -152,7 +170,8 @@ end
 
 --- Of the catalogue's fields those with a cause, in its order; `source` is "job" or "check".
 causes.JOB = items(fields.JOB, "job", function(field)
-   return field.better == "higher" and "rate" or SECONDS[field.unit] and "time" or "count"
+   return field.better == "higher" and "rate" or SECONDS[field.unit] and "time"
+      or field.unit == "celsius" and "temperature" or "count"
 end)
 causes.CHECK = items(fields.CHECK, "check", function(field)
    return field.better == "higher" and "rate" or field.unit == "%" and "share" or "duration"
@@ -210,6 +229,19 @@ end
 --- How many cores a node of a class has: "epyc-9654-2s192c-768g"; 1 where its name does not say.
 function causes.cores(class)
    return tonumber((class or ""):match("%d+s(%d+)c")) or 1
+end
+
+--- The class that most rows are of.
+function causes.main_class(rows)
+   local of, most = {}, nil
+   for _, row in ipairs(rows) do
+      local class = row.class or 0
+      of[class] = (of[class] or 0) + 1
+      if not most or of[class] > of[most] or of[class] == of[most] and class < most then
+         most = class
+      end
+   end
+   return most
 end
 
 --- A value on its scale; nil where there is none.

@@ -18,6 +18,7 @@ local MANY = 300 -- checks of a class, of which a node is not left out
 local MIN_CLASS = 8 -- checks of other nodes, to know what is usual
 -- Throttling and the like come under a job's load only: a check that is good says that much and no more.
 local ACQUITS = 0.5
+local ODD, FAR_DAYS = 4, 2 -- standard deviations from which a check is bad by itself; how far alone it says little
 local SHOWS = 3 -- least Bayes factor of what is evidence
 
 -- Student's t, 4 degrees of freedom: errors have tails.
@@ -86,6 +87,12 @@ local function filtered(list, level, sd)
    return last and step(bad, last) or BAD
 end
 
+-- The checks of one side that count: of what the system takes each node has its own share, without being bad, so that
+-- many checks of a node say no more of it than one does.
+local function counting(item, list)
+   return item.kind == "share" and { list[#list] } or list
+end
+
 -- How much likelier bad at such a level is than before any check was seen.
 local function factor(before, after, level, sd)
    local a, b = filtered(before, level, sd), filtered(after, level, sd)
@@ -102,13 +109,17 @@ local function fits_of(state, item, usual, i, lost)
 end
 
 --- How well what a check shows explains a run's time, over how bad the node may have been.
--- @param e evidence of a check: fit, most and times are filled in
+-- @param e evidence of a check: fit, most, times and likely (what the likeliest level costs, whatever this run took)
+--   are filled in
 -- @param fit function(level's number, share of the time that it costs) -> of odds.fit
 function checks.fit(e, fit)
-   local sum, fits, best = 0, 0, nil
+   local sum, fits, best, likeliest = 0, 0, nil, 0
    for i, level in ipairs(e.levels) do
       local one = fit(i, level.lost)
       sum, fits = sum + level.bf, fits + level.bf * one
+      if level.bf > likeliest then
+         likeliest, e.likely = level.bf, level.lost
+      end
       if not best or level.bf * one > best then
          best, e.most, e.times = level.bf * one, level.lost, math.exp(LEVELS[i])
       end
@@ -116,8 +127,11 @@ function checks.fit(e, fit)
    e.fit = fits / sum
 end
 
-local function nearest(list)
-   return list[#list] and { value = list[#list].value, days = list[#list].days }
+-- @return the nearest check; whether it is bad by itself; days
+local function nearest(list, sd)
+   local one = list[#list]
+   return one and { value = one.value, days = one.days }, one and one.x > math.max(LEVELS[1], ODD * sd),
+      one and one.days or FAR_DAYS
 end
 
 --- Looks at one metric of the nodes' checks around the job.
@@ -138,12 +152,16 @@ function checks.of(state, item)
       end
       if sides.before[1] or sides.after[1] then
          state.looked = state.looked + #sides.before + #sides.after
+         local before, bad_before, days_before = nearest(sides.before, sd)
+         local after, bad_after, days_after = nearest(sides.after, sd)
+         local odd = item.kind ~= "share" and (bad_before and not bad_after and days_before > days_after
+            or bad_after and not bad_before and days_after > days_before)
          local e = { where = #state.rows > 1 and "node" or "only", node = row.node, item = item, check = true,
-            levels = {}, before = nearest(sides.before), after = nearest(sides.after),
+            levels = {}, before = before, after = after, odd = odd or nil,
             class = item.scale.back(usual, row.cores or 1) }
-         local sum = 0
+         local sum, first, last = 0, counting(item, sides.before), counting(item, sides.after)
          for i, level in ipairs(LEVELS) do
-            e.levels[i] = { bf = factor(sides.before, sides.after, level, sd),
+            e.levels[i] = { bf = factor(first, last, level, sd),
                lost = math.min(0.95, item.scale.lost(usual, level)) }
             sum = sum + e.levels[i].bf
          end

@@ -20,15 +20,17 @@ local ALL_BUT = 4 -- all nodes are under a condition where not a quarter of them
 local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
--- Scaled values of a metric in a run: list of { x, node, row }, and sorted numbers.
+-- Scaled values of a metric in a run: list of { x, node, row }, and sorted numbers. How hot a node is is its class's:
+-- of the one that most are of.
 local function scaled(item, rows)
    local list, sorted = {}, {}
+   local class = item.kind == "temperature" and causes.main_class(rows)
    for _, row in ipairs(rows) do
       local x = causes.scaled(item, row[item.name], row)
       for _, other in ipairs(item.unless or {}) do
          x = not row[other] and x or nil
       end
-      if x then
+      if x and (not class or (row.class or 0) == class) then
          list[#list + 1] = { x = x, node = row.node, row = row }
          sorted[#sorted + 1] = x
       end
@@ -218,7 +220,7 @@ end
 
 -- All nodes together, against like runs.
 local function add_job(state, item, own_sorted, back)
-   if #own_sorted < 2 or #back.medians < MIN_RUNS then
+   if #own_sorted < 2 or 2 * #own_sorted < #state.rows or #back.medians < MIN_RUNS then
       return
    end
    conditions.looked_at(state.job_metrics, item)

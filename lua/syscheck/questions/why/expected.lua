@@ -109,8 +109,9 @@ end
 
 --- @param list of { begin_s, elapsed_s } of other runs of the kind
 -- @param begin_s of the run that is asked about
--- @return { count, median_s, low, high (shortest and longest as shares of the median), slope (of the logarithm, a
---   day; 0 for none), modes = list of { median (of the logarithm), sd, df, share } }; nil for no runs
+-- @return { count, sorted (logarithms of their times, without the trend), median_s, low, high (shortest and longest as
+--   shares of the median), slope (of the logarithm, a day; 0 for none), modes = list of { median (of the logarithm),
+--   sd, df, share } }; nil for no runs
 function expected.of(list, begin_s)
    local points, low, high = {}, math.huge, 0
    for i, run in ipairs(list) do
@@ -133,8 +134,8 @@ function expected.of(list, begin_s)
    local at, resolution = split(ys), 0.3 / math.exp(median)
    local modes = { at and mode_of(table.move(ys, 1, at, 1, {}), #ys, resolution) or mode_of(ys, #ys, resolution) }
    modes[2] = at and mode_of(table.move(ys, at + 1, #ys, 1, {}), #ys, resolution) or nil
-   return { count = #ys, median_s = math.exp(median), low = math.exp(low - median), high = math.exp(high - median),
-      slope = slope, modes = modes }
+   return { count = #ys, sorted = ys, median_s = math.exp(median), low = math.exp(low - median),
+      high = math.exp(high - median), slope = slope, modes = modes }
 end
 
 --- Density of a run's time, were it slower by a factor of exp(shift).
@@ -150,6 +151,15 @@ function expected.density(e, y, shift)
       sum = sum + m.share * m.front * (1 + t * t / m.df) ^ (-(m.df + 1) / 2)
    end
    return sum
+end
+
+--- How many of the runs took at least as long.
+function expected.as_long(e, y)
+   local n = 0
+   for _, one in ipairs(e.sorted) do
+      n = n + (one >= y and 1 or 0)
+   end
+   return n
 end
 
 --- How far above the slower of two modes a time is, on logarithms; math.huge where there is one, or it is no time of

@@ -10,6 +10,7 @@ local conditions = require("syscheck.questions.why.conditions")
 local expected = require("syscheck.questions.why.expected")
 local odds = require("syscheck.questions.why.odds")
 local weights = require("syscheck.questions.why.weights")
+local work = require("syscheck.questions.why.work")
 
 local why = {}
 
@@ -23,6 +24,7 @@ why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure 
 
 local CLOSE_LOOKS = 8 -- explanations whose history is read
 local ACCOUNTS = 0.5 -- of what was lost
+local MORE = 3 -- how much likelier more work is than the same, to be believed
 local HARMED = 3 -- a job that was not slow is told of what cost others time, too
 local KEEP = 10 -- explanations in an answer
 local SHOWN = 0.001 -- of those without evidence
@@ -32,8 +34,8 @@ local SHOWN = 0.001 -- of those without evidence
 -- @param e from expected.of, or nil
 -- @param count like runs there are
 -- @return { count, wanted, without (a node that none of these was on, or nil), others (how many were), median_s, low,
---   high, ratio, p, verdict, lost_s, seen_from (a ratio that would be called slow), slope, modes, usual (true: one of
---   two usual times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
+--   high, ratio, p, as_long (how many of them), verdict, lost_s, seen_from (a ratio that would be called slow), slope,
+--   modes, usual (true: one of two usual times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
 function why.slow(elapsed, e, count)
    local out = { count = count, wanted = why.MIN_LIKE, verdict = "unknown" }
    if not e then
@@ -45,6 +47,7 @@ function why.slow(elapsed, e, count)
    end
    local y = math.log(elapsed)
    out.ratio, out.p = elapsed / e.median_s, expected.tail(e, y)
+   out.as_long = expected.as_long(e, y)
    out.lost_s = math.max(0, elapsed - e.median_s)
    out.seen_from = math.max(why.SLOW, math.exp(expected.quantile(e, why.ALPHA)) / e.median_s)
    -- A kind's slower mode is no slowness: it is a restart, another input.
@@ -71,6 +74,15 @@ local function by_weight(list)
    end)
 end
 
+--- A bad check farther from the job than a good one, or far alone, where nothing else speaks for an explanation.
+function why.odd_check(h)
+   for _, e in ipairs(h.best and { h.best } or h.evidence) do
+      if e.odd then
+         return e
+      end
+   end
+end
+
 local function key_of(h)
    return h.where == "nobody" and h.group or h.where == "all" and "all" or h.node or table.concat(h.nodes, " ")
 end
@@ -95,11 +107,13 @@ local function choose(out, state)
       slow = why.slow(state.elapsed, best.first.e, best.first.e.count)
       slow.without, slow.others = best.first.node or best.first.nodes[1], out.slow.count - slow.count
    end
-   if best and best.share >= why.NAMED and best.first.where ~= "nobody"
-      and (not slow.ratio or slow.ratio >= why.SLOW or (best.first.harm or 1) >= HARMED) then
+   local top = best and best.first
+   local harmed = top and (top.harm or 1) >= HARMED and top.best and top.where ~= "all" and top.group ~= "neighbour"
+   if best and best.share >= why.NAMED and top.where ~= "nobody"
+      and (not slow.ratio or slow.ratio >= why.SLOW or harmed) then
       out.slow = slow
-      -- That others were slow by it says more of this one than its own time does.
-      out.slow.verdict = out.slow.verdict == "no" and "perhaps" or out.slow.verdict
+      -- That others were slow by it says more of this one than its own time does, if that is longer at all.
+      out.slow.verdict = slow.verdict == "no" and slow.ratio >= why.SLOW and "perhaps" or slow.verdict
       best.first.named, best.first.together = true, odds.sure(best.share)
       for _, h in ipairs(out.explanations) do
          h.probability = h.probability * (of[key_of(h)] == best and best.first.together / best.share
@@ -141,19 +155,20 @@ local function to_look_at(list, slow)
    return table.move(out, 1, math.min(CLOSE_LOOKS, #out), 1, {})
 end
 
--- Each node's own explanations, the likeliest first. @return list, of weights.explained
-local function weighed(state)
-   local list = candidates.nodes(state)
-   local explained = weights.explained(list)
-   weights.carry(list, explained)
-   by_weight(list)
-   return list, explained
+-- Whether the job did more than the like runs that were not on a node: one with much memory may get the large inputs.
+local function did_more(state, on, e)
+   local rest = {}
+   for _, rows in ipairs(state.like) do
+      rest[#rest + 1] = not on[rows.key] and rows or nil
+   end
+   local _, factor = work.more({ rows = state.rows, like = rest, begin_s = state.begin_s, e = e, y = state.y })
+   return factor >= MORE
 end
 
 -- Where a node was in many of the like runs it may have slowed them, too: then those without it are what its job should
--- have taken. @return whether there is such a node
-local function own_times(state, list)
-   local nodes, any = {}, false
+-- have taken.
+local function add_own_times(state, list)
+   local nodes = {}
    for i = 1, math.min(CLOSE_LOOKS, #list) do
       nodes[list[i].node] = true
    end
@@ -161,18 +176,22 @@ local function own_times(state, list)
       nodes[row.node] = true
    end
    for node in pairs(state.e ~= expected.NONE and state.without and nodes or {}) do
-      state.e_of[node] = state.without(node)
-      any = any or state.e_of[node] ~= nil
+      local e, on = state.without(node)
+      state.e_of[node] = e and not did_more(state, on, e) and e or nil
    end
-   return any
+   for _, h in ipairs(list) do
+      if state.e_of[h.node] then
+         candidates.weigh(state, h)
+      end
+   end
 end
 
 --- @param input { rows; begin_s; elapsed_s; e = of expected.of or nil; count = like runs; like = list of { rows (with
---   begin_s), elapsed_s }; others = list of { rows }: runs of anybody on nodes of the same class; checks = { [class] =
---   { [name] = list of { node, value } } }; history = function(node) -> its other runs, list of { row, days, e, y };
---   meanwhile = function() -> other runs of that time, list of { e, y }; without = function(node) -> of expected.of by
---   like runs that were not on it, or nil: they make no difference; leaf = function(node) -> its leaf switch or
---   nil }
+--   begin_s, key), elapsed_s }; others = list of { rows }: runs of anybody on nodes of the same class; checks =
+--   { [class] = { [name] = list of { node, value } } }; history = function(node) -> its other runs, list of { row,
+--   days, e, y }; meanwhile = function() -> other runs of that time, list of { e, y }; without = function(node) -> of
+--   expected.of by like runs that were not on it, and a set of the keys of runs that were; nil: they make no
+--   difference; leaf = function(node) -> its leaf switch or nil }
 -- @return { elapsed_s; slow = see why.slow; explanations = list, the likeliest first, of { where = "node", "only" (it
 --   has no peers), "several", "all" or "nobody"; node, nodes, group, probability, rarity, fit, harm, runs (others
 --   under the condition), most, named, evidence }; named = the one, or nil; work = what the job did more of; looked }
@@ -186,10 +205,12 @@ function why.analyse(input)
    end
    local out = { slow = why.slow(state.elapsed, input.e, input.count or #(input.like or {})), elapsed_s = state.elapsed,
       looked = state.looked }
-   local list, explained = weighed(state)
-   if own_times(state, list) then
-      list, explained = weighed(state)
-   end
+   local list = candidates.nodes(state)
+   by_weight(list)
+   add_own_times(state, list)
+   local explained = weights.explained(list)
+   weights.carry(list, explained)
+   by_weight(list)
    local looked = {}
    local function look_at(node)
       if not looked[node] then
@@ -230,7 +251,8 @@ function why.analyse(input)
    for _, h in ipairs(list) do
       h.probability = h.weight / sum
       -- What has no evidence is worth no place that one with it could have.
-      if #out.explanations < (input.keep or KEEP) and (h.best or h.probability >= SHOWN or input.keep) then
+      local shows = h.best or h.probability >= SHOWN or input.keep or why.odd_check(h)
+      if #out.explanations < (input.keep or KEEP) and shows then
          table.insert(out.explanations, h)
       end
    end

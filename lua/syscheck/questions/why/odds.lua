@@ -39,7 +39,7 @@ function odds.fit(e, y, most, wide, beyond)
    return sum / math.max(1e-300, expected.density(e, y, 0))
 end
 
---- Into how many levels what a condition costs is divided.
+--- Into how many levels what a condition costs is divided; the next after them: each run lost what its kind does.
 odds.LEVELS = 4
 
 --- A run that is slow for a reason of its own: how often, and what it may lose.
@@ -84,7 +84,7 @@ end
 --- The same as odds.fit_of_many, by how much of it was felt: what a condition costs is alike in the runs of a node, and
 -- not known before.
 -- @param own of odds.own_of_level or odds.own_of; nil: odds.OWN
--- @return list of odds.LEVELS fits, of the most that it may have cost first
+-- @return list of odds.LEVELS fits, of the most that it may have cost first, and their mean
 function odds.levels(e, y, most, wide, beyond, own)
    local each, out, best = (wide * beyond) ^ (1 / odds.LEVELS), {}, odds.own_fit(e, y)
    own = own or odds.OWN
@@ -92,9 +92,12 @@ function odds.levels(e, y, most, wide, beyond, own)
       out[i] = odds.fit(e, y, most * beyond / each ^ (i - 1), each, 1)
       best = math.max(best, out[i])
    end
+   local sum = 0
    for i = 1, odds.LEVELS do
       out[i] = out[i] / (1 - own + own * best)
+      sum = sum + out[i]
    end
+   out[odds.LEVELS + 1] = sum / odds.LEVELS
    return out
 end
 
@@ -119,14 +122,15 @@ local FELT = { 0.1, 0.3, 0.5, 0.7, 0.9 }
 local FELT_SUM = 2.5
 local HARM_LEAST, HARM_MOST = 1e-4, 1e3
 
---- Whether a condition does harm, by other runs under it: a harmful one costs them all a like part of what it may, and
--- is felt by an unknown share of them; this run is then as likely to be one of those.
+--- Whether a condition does harm, by other runs under it: a harmful one costs them all a like part of what it may, or
+-- each what its kind of job feels of it (memory's bandwidth does not slow all alike), and is felt by an unknown share
+-- of them; this run is then as likely to be one of those.
 -- @param list of odds.levels of these runs
 -- @param own odds.levels of this run, or nil
 -- @return how much more likely their times are if it does; 1 for no runs
 function odds.harm(list, own)
    local sum, all = 0, 0
-   for level = 1, odds.LEVELS do
+   for level = 1, odds.LEVELS + 1 do
       local fit = own and own[level] or 1
       all = all + fit
       for _, felt in ipairs(FELT) do

@@ -14,6 +14,7 @@ local NODES_MOST = 20000 -- of the job itself
 local CHECK_NODES = 128 -- a larger job: only the checks that it began with
 local CHECK_DAYS, CHECKS_LOOKED, CHECKS_EACH = 15, 200, 6 -- of a node, before and after
 local CLASS_WINDOWS, CLASS_ROWS, CLASS_DAYS = 12, 120, 30
+local CLASS_LOOKED = 10000 -- checks of each window that are looked at: most measured nothing
 local HISTORY_DAYS, HISTORY_EACH = 15, 14 -- other runs of a node, before and after
 local NODE_RUNS = 150 -- runs of a node, before and after, that are known to be on it
 local MEANWHILE_SPAN, MEANWHILE = 400, 24 -- runs stored next to this one, and how many that overlap it are looked at
@@ -32,7 +33,9 @@ local NEAREST = ("SELECT c.node, c.class, c.key >> 30, %s FROM (SELECT c.node, c
 local BEFORE = NEAREST:format("c.key < ? AND c.key >= ?", " DESC", " DESC")
 local AFTER = NEAREST:format("c.key >= ? AND c.key < ?", "", "")
 local CHECKS_OF_RUN = CHECKS .. "c.run = ? AND " .. MEASURED
-local CLASS_CHECKS = CHECKS .. "c.key >= ? AND c.key < ? AND " .. MEASURED .. " ORDER BY c.key LIMIT " .. CLASS_ROWS
+local CLASS_CHECKS = ("SELECT c.node, c.class, c.key >> 30, %s FROM (SELECT c.node, c.class, c.key, %s "
+   .. "FROM check_node c WHERE c.key >= ? AND c.key < ? ORDER BY c.key LIMIT %d) c WHERE %s ORDER BY c.key LIMIT %d")
+   :format(CHECK, CHECK, CLASS_LOOKED, MEASURED, CLASS_ROWS)
 local OVERLAPPING = "SELECT r.id, r.seen FROM run r WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
 local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
 local WORD = "SELECT w.id FROM word w WHERE w.text = ?"
@@ -51,7 +54,7 @@ local function like_rows(reader, run)
    for i = 1, count do
       local one = near[i]
       local found = reader:some(one.key, one.seen, math.max(OTHER_ROWS_OF_ONE, LIKE_ROWS // count))
-      found.begin_s = one.begin_s
+      found.begin_s, found.key = one.begin_s, one.key
       list[#list + 1] = found[1] and { key = one.key, elapsed_s = one.elapsed_s, rows = found } or nil
    end
    return list
@@ -311,8 +314,9 @@ function data.read(store, run)
          return data.history(reader, known, node, span)
       end),
       without = function(node)
-         local e = times.without(time, runs_on(reader, node, span))
-         return e ~= time.e and e or nil
+         local on = runs_on(reader, node, span)
+         local e = times.without(time, on)
+         return e ~= time.e and e or nil, on.runs
       end,
       meanwhile = once(function()
          return meanwhile(store, reader, known, span)

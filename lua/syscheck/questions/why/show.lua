@@ -72,7 +72,8 @@ function show.json(answer)
       begin = time.show(run.begin_s), ["end"] = time.show(run.end_s) }, elapsed_s = answer.elapsed_s,
       like = { count = slow.count, wanted = slow.wanted, without = slow.without and answer.name(slow.without),
          others = slow.others,
-         rule = "same cluster, user, job name and node count; the nearest 40", median_s = slow.median_s,
+         rule = "same cluster, user, job name and node count; 20 before and 20 after it at most",
+         median_s = slow.median_s,
          low = slow.low, high = slow.high, ratio = slow.ratio, p = slow.p, seen_from = slow.seen_from,
          trend_pct_a_day = slow.slope and 100 * slow.slope, modes = slow.modes, lost_s = slow.lost_s,
          verdict = slow.verdict },
@@ -100,7 +101,7 @@ function show.csv(answer)
 end
 
 local HEAD = { "LIKELY_%", "NODE", "CAUSE", "WHAT" }
-local REASONING = { "LIKELY_%", "NODE", "CAUSE", "RARITY", "FIT", "HARM", "RUNS", "ACCOUNTS_%", "P" }
+local REASONING = { "LIKELY_%", "NODE", "CAUSE", "RARITY", "FIT", "HARM", "RUNS", "ACCOUNTS_%", "P", "SHOWS_IN" }
 
 local function number(x)
    return x and (x >= 100 and "%.0f" or "%.2g"):format(x) or "-"
@@ -112,11 +113,12 @@ local function explanations_table(answer, color, all)
    for _, h in ipairs(answer.explanations) do
       if h.probability and (all or h.probability >= SHOWN) then
          local who = h.where == "nobody" and "-" or words.subject(h, name, answer.nodes)
-         local row = { ("%.0f"):format(100 * h.probability), h.named and output.cell(who, "bad") or who,
+         local row = { words.percent(h.probability), h.named and output.cell(who, "bad") or who,
             causes.GROUPS[h.group] }
          if all then
             table.move({ number(h.rarity), number(h.fit), number(h.harm), h.runs and ("%d"):format(h.runs) or "-",
-               h.most and ("%.0f"):format(100 * words.most(h)) or "-", words.p(h.p) }, 1, 6, 4, row)
+               h.most and ("%.0f"):format(100 * words.most(h)) or "-", words.p(h.p),
+               h.best and h.best.label or "-" }, 1, 7, 4, row)
          else
             row[4] = h.evidence[1] and words.evidence(words.main(h)) or ""
          end
@@ -160,9 +162,9 @@ function show.table(answer, color)
    end
    if explain then
       parts[#parts + 1] = "\n" .. (explanations_table(answer, color, true) or "nothing to weigh")
-      parts[#parts + 1] = "\nRARITY: against chance, by how rare the values are; FIT: how much better the lost time "
-         .. "fits; HARM: by RUNS other runs\nwith as much of it; ACCOUNTS: share of the job's time that it "
-         .. "can have cost"
+      parts[#parts + 1] = "\nRARITY, FIT, HARM: how many times likelier it is, by how rare the values are (P, by "
+         .. "chance), how well the lost time fits,\nand what RUNS other runs with as much of it took (1000 at most); "
+         .. "ACCOUNTS: share of the job's time that it can have cost"
    end
    return table.concat(parts, "\n")
 end

@@ -7,11 +7,11 @@ local store_runs = require("syscheck.store.runs")
 
 local times = {}
 times.__index = times
-times.WITHOUT = 0.15 -- share of a kind's runs that one node's are to be, to count
 
 local EACH = 20 -- like runs before and after, the nearest
 local OF_ONE = 16 -- nodes of a run whose times are read, where the run does not hold its own
 local NEAR = 12 -- runs of a kind so many apart have the same like runs
+local WITHOUT = 0.15 -- share of a kind's runs that one node's are to be, to count
 local SLOWER = 0.03 -- on logarithms
 
 local KIND = "SELECT r.user, r.name, r.nodes, r.cluster, r.begin_s, r.elapsed_s, r.seen FROM run r WHERE r.id = ?"
@@ -81,11 +81,24 @@ local function known(run)
    return run.elapsed_s and run.begin_s
 end
 
---- Whether some of a kind's runs raise what is expected of it: many of them, and slower than the others.
--- @param ys, others logs of their times
-function times.raised(ys, others)
-   return #ys > 0 and #ys >= times.WITHOUT * (#ys + #others)
-      and statistics.median(ys) > statistics.median(others) + SLOWER
+--- Where some of a kind's runs are many and slower than the others, they raise what is expected of it.
+-- @param runs each with y, the log of its time
+-- @param some function(run) -> whether it is one of these
+-- @param count how many of these there are
+-- @return the others; nil: these make no difference, or too few are left
+function times.raised_by(runs, some, count)
+   if count == 0 or count < WITHOUT * #runs or #runs - count < expected.MIN then
+      return nil
+   end
+   local rest, ys, others = {}, {}, {}
+   for _, run in ipairs(runs) do
+      if some(run) then
+         ys[#ys + 1] = run.y
+      else
+         rest[#rest + 1], others[#others + 1] = run, run.y
+      end
+   end
+   return statistics.median(ys) > statistics.median(others) + SLOWER and rest or nil
 end
 
 --- What a run was expected to take by those of its kind that were not on one node, which may have slowed them all.
@@ -96,15 +109,16 @@ function times.without(run, on)
    if run.e.slope ~= 0 then
       return run.e -- whether a node or time made them longer nobody can tell
    end
-   local rest, ys, others = {}, {}, {}
+   local at_that_time, count = {}, 0
    for _, one in ipairs(run.like) do
-      if on.runs[one.key] then
-         ys[#ys + 1] = math.log(one.elapsed_s)
-      elseif one.begin_s >= on.from_s and one.begin_s <= on.to_s then
-         rest[#rest + 1], others[#others + 1] = one, math.log(one.elapsed_s)
-      end
+      one.y = one.y or math.log(one.elapsed_s)
+      local is = on.runs[one.key] or one.begin_s >= on.from_s and one.begin_s <= on.to_s
+      at_that_time[#at_that_time + 1], count = is and one or nil, count + (on.runs[one.key] and 1 or 0)
    end
-   return #rest >= expected.MIN and times.raised(ys, others) and expected.of(rest, run.begin_s) or run.e
+   local rest = times.raised_by(at_that_time, function(one)
+      return on.runs[one.key]
+   end, count)
+   return rest and expected.of(rest, run.begin_s) or run.e
 end
 
 --- What a run's time was and should have been.

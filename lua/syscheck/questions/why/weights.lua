@@ -9,7 +9,7 @@ local stats = require("syscheck.questions.why.stats")
 local weights = {}
 
 -- A counter of wall time says what was lost: that it was needs no rarity to be believed, that it is unusual does.
-local DIRECT, DIRECT_LEAST = 10, 0.05
+local DIRECT, DIRECT_LATENCY, DIRECT_LEAST = 10, 4, 0.05
 local COUNTED = 0.03 -- p on one node up to which corrected errors explain what checks found
 local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
@@ -34,7 +34,11 @@ end
 
 --- What direct evidence is worth more than rare one.
 function weights.direct(e)
-   return e and not e.check and e.item.over == "unit" and e.most >= DIRECT_LEAST and DIRECT or 1
+   if not e or e.check or e.most < DIRECT_LEAST then
+      return 1
+   end
+   -- Longer operations cost that time, if nothing went on beside them.
+   return e.item.over == "unit" and DIRECT or e.item.kind == "latency" and DIRECT_LATENCY or 1
 end
 
 --- What the evidence of one explanation is worth: rarity, fit, most (share of the time that it may have cost). What
@@ -56,6 +60,7 @@ function weights.weigh(h, state, metrics)
       end
    end
    -- To people the time of an operation says which storage it is; waiting does not.
+   h.shown = nil
    for _, e in ipairs(h.evidence) do
       if e.shows and e.item.kind == "latency" and e.fit >= ALIKE * best.fit then
          h.shown = h.shown or e
@@ -105,10 +110,24 @@ local function p_counted(h)
    return least
 end
 
+local function most_of(h)
+   local most = 0
+   for _, e in ipairs(h.evidence) do
+      most = e.shows and math.max(most, e.likely or e.most) or most
+   end
+   return most
+end
+
+-- What may have cost a hundredth does not take a third from a check's rate; of corrected errors nobody knows.
 local function explains(h, other)
-   return h.best and other and other.best
-      and (h.group == "shortage" and h.fit >= ALIKE * other.fit or h.group ~= "shortage" and other.best.check)
-      and (h.group ~= "memory" or p_counted(h) <= COUNTED)
+   if not (h.best and other and other.best) then
+      return false
+   elseif h.group == "shortage" then
+      return h.fit >= ALIKE * other.fit
+   elseif h.group == "memory" then
+      return other.best.check and p_counted(h) <= COUNTED
+   end
+   return other.best.check and most_of(h) >= ALIKE * most_of(other)
 end
 
 --- @return function(h) -> list of the explanations of its node that it explains, too

@@ -1,5 +1,6 @@
 --- An answer of logic.lua in words. Pure.
 local causes = require("syscheck.questions.why.causes")
+local logic = require("syscheck.questions.why.logic")
 local metrics = require("syscheck.catalogue.metrics")
 local printable = require("syscheck.lib.printable")
 local units = require("syscheck.lib.units")
@@ -130,7 +131,7 @@ end
 -- @param nodes how many the job has
 function words.subject(h, name, nodes)
    if h.where == "all" then
-      return ("all %d nodes"):format(nodes)
+      return nodes == 2 and "both nodes" or ("all %d nodes"):format(nodes)
    elseif h.where == "several" then
       local list = {}
       for i, node in ipairs(h.nodes) do
@@ -141,6 +142,11 @@ function words.subject(h, name, nodes)
          h.leaf and h.of < nodes and " on one leaf switch" or "")
    end
    return name(h.node)
+end
+
+--- "85", ">99": nothing is sure.
+function words.percent(p)
+   return p > 0.99 and ">99" or ("%.0f"):format(100 * p)
 end
 
 --- "very likely", by a probability.
@@ -184,7 +190,8 @@ function words.slow(label, slow, name)
       words.times(slow.ratio), like, trend and "let expect" or "took", words.times(slow.low), words.times(slow.high),
       slow.modes == 2 and ", of two kinds" or trend and (", %s by %.1f %% a day"):format(
          slow.slope > 0 and "growing" or "falling", 100 * math.abs(slow.slope)) or "",
-      words.chance(slow.p),
+      words.chance(slow.p)
+         .. (slow.verdict ~= "no" and slow.as_long > 0 and (", %d of them took as long"):format(slow.as_long) or ""),
       slow.verdict == "no" and (": not slow%s (from %s it would be)"):format(
          slow.usual and ", one of its two usual times" or "", words.times(slow.seen_from))
       or slow.verdict == "perhaps" and ": perhaps slow" or ": slow")
@@ -209,7 +216,11 @@ end
 --- Why an explanation is not named; nil where nothing speaks for it.
 -- @param lost share of the job's time
 function words.dropped(h, name, nodes, lost)
-   if not h.best or h.where == "nobody" then
+   local odd = logic.odd_check(h)
+   if odd then
+      return ("%s: %s: that does not say it was so when the job ran"):format(words.subject(h, name, nodes),
+         words.evidence(odd))
+   elseif not h.best or h.where == "nobody" then
       return nil
    end
    local reason
@@ -217,7 +228,7 @@ function words.dropped(h, name, nodes, lost)
       reason = ("%d other runs %s with as much took %s their usual time in the median"):format(h.runs,
          h.where == "all" and "of that time" or "there", words.times(h.usually or 1))
    elseif lost > 0 and words.most(h) < lost then
-      reason = ("it can have cost %.0f %% of the time at most, %.0f %% are lost"):format(100 * words.most(h),
+      reason = ("it can have cost %.0f %% of the time at most, %.0f %% were lost"):format(100 * words.most(h),
          100 * lost)
    elseif h.rarity < RARE then
       reason = "as much is common among such jobs"
@@ -234,7 +245,7 @@ end
 -- @param job { label, nodes }
 function words.conclusion(answer, job, name)
    local first, h, verdict = words.slow(job.label, answer.slow, name), answer.named, answer.slow.verdict
-   if verdict == "unknown" and h then
+   if h and (verdict == "unknown" or verdict == "no") then
       return ("%s; others were slowed by %s (%s)"):format(first, words.explanation(h, name, job.nodes),
          causes.GROUPS[h.group])
    elseif verdict == "no" or verdict == "unknown" then
@@ -249,11 +260,11 @@ function words.conclusion(answer, job, name)
    end
    local did, top = words.work(answer.work), answer.explanations[1]
    if did and top and top.group == "input" and top.probability >= MOSTLY then
-      return ("%s; %s the job did more: %s; no node stands out (%s values looked at)"):format(first,
-         words.sure(top.probability), did, words.count(answer.looked))
+      return ("%s; the likeliest reason: the job did more: %s; no node stands out (%s values looked at)"):format(first,
+         did, words.count(answer.looked))
    end
    return ("%s; nothing that was recorded explains it (%s values looked at)%s"):format(first,
-      words.count(answer.looked), did and "; the job did more: " .. did or "")
+      words.count(answer.looked), did and "; perhaps the job did more: " .. did or "")
 end
 
 return words
