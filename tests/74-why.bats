@@ -78,8 +78,8 @@ fails() {
 	[ "$(of 'a.like.count == 40')" = true ]
 	[ "$(of 'a.job.nodes == 4')" = true ]
 	run syscheck why 5102 --csv
-	[[ ${lines[0]} == job,where,node,cause,probability,name,* ]]
-	[[ ${lines[1]} == 5102,node,n7,clock,*,throttle_package_ms,ms,620000,0,* ]]
+	[[ ${lines[0]} == job,where,node,cause,probability,name,*,named,ratio,verdict,shows,before,before_days,after,after_days* ]]
+	[[ ${lines[1]} == 5102,node,n7,clock,*,throttle_package_ms,ms,620000,0,*,slow,true,,,,* ]]
 	fails 2 "--json" syscheck why 5102 --csv --json
 }
 
@@ -107,7 +107,7 @@ TRUTH='4701 very likely n071: one package throttled 7229 s of 10943 s, its peers
 4707 n094: one package throttled
 4708 n045: disk time per operation 22.7 ms, its peers 3.67 ms (slow storage)
 4709 all 8 nodes: Lustre time per operation 30.1 ms, like runs 6.89 ms (slow storage); that is not one node, and others'\'' jobs had it, too
-4710 (all 5 on one leaf switch): power limit 165 W
+4710 n[084-088] (all 5 of the job on leaf switch s6): power limit 165 W
 4711 the job did more: written by the job 1.50x, read by the job 1.50x of like runs; no node stands out
 4712 n068: one package throttled
 4713 n119: triad 56.9 GB/s 26 h before it, 56.1 GB/s 2 days after it, its class 76.1 GB/s

@@ -10,7 +10,6 @@ local ingest = require("syscheck.store.ingest")
 local jobid = require("syscheck.questions.jobid")
 local leaves = require("syscheck.store.leaves")
 local store = require("syscheck.store.store")
-local suspects = require("syscheck.questions.suspects.logic")
 local suspects_data = require("syscheck.questions.suspects.read")
 local tally = require("why_tally")
 local why = require("syscheck.questions.why.logic")
@@ -87,7 +86,7 @@ for _, seed in ipairs(SEEDS) do
          tally.add(sums, case, answer, name)
       end
    end
-   local named = suspects_data.described(db, suspects.find(suspects_data.read(db, 0)))
+   local named = suspects_data.find(db, 0)
    tally.suspects(own, truth.suspects, named)
    tally.suspects(sums, truth.suspects, named)
    db:close()

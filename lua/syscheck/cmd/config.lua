@@ -11,7 +11,7 @@ local policy_rules = require("syscheck.doctor.rules.policy")
 local policy_text = require("syscheck.policy.text")
 local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
-local hostlist = require("syscheck.slurm.hostlist")
+local hostlist = require("syscheck.lib.hostlist")
 local sorted = require("syscheck.lib.sorted")
 local spelling = require("syscheck.lib.spelling")
 

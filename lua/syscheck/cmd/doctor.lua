@@ -5,7 +5,7 @@ local doctor = require("syscheck.doctor.rules")
 local printable = require("syscheck.lib.printable")
 local gather = require("syscheck.doctor.facts")
 local report = require("syscheck.cmd.common.report")
-local hostlist = require("syscheck.slurm.hostlist")
+local hostlist = require("syscheck.lib.hostlist")
 
 local command = {}
 

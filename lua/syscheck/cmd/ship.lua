@@ -14,7 +14,7 @@ local process = require("syscheck.lib.process")
 local records = require("syscheck.spool.records")
 local report = require("syscheck.cmd.common.report")
 local ship = require("syscheck.spool.ship")
-local hostlist = require("syscheck.slurm.hostlist")
+local hostlist = require("syscheck.lib.hostlist")
 local spool = require("syscheck.cmd.common.spool")
 
 local command = {}

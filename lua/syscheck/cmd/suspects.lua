@@ -1,7 +1,6 @@
 --- syscheck suspects: nodes whose jobs were slow for a time, and the condition that goes with it.
 local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
-local suspects = require("syscheck.questions.suspects.logic")
 local suspects_data = require("syscheck.questions.suspects.read")
 local suspects_show = require("syscheck.questions.suspects.show")
 local time = require("syscheck.lib.time")
@@ -18,14 +17,13 @@ end
 
 function command.run(args)
    return question.run(args, function(db)
-      local list, of, totals = suspects_data.read(db, args.since)
+      local answer, totals = suspects_data.find(db, args.since)
       if totals.runs == 0 then
          local newest = db:row("SELECT MAX(r.begin_s) FROM run r WHERE r.user IS NOT NULL AND r.name IS NOT NULL "
             .. "AND r.nodes IS NOT NULL")
          return report.error(report.NOT_FOUND, "no job began since %s%s", time.show(args.since),
             newest and newest[1] and "; the newest: " .. time.show(newest[1]) or "")
       end
-      local answer = suspects_data.described(db, suspects.find(list, of))
       answer.totals, answer.since = totals, args.since
       return question.print(args, suspects_show, answer)
    end)

@@ -1,7 +1,7 @@
 --- Writes into a job's AdminComment which of its nodes were drained. The user's own Comment
 -- is never touched.
 local uv = require("luv")
-local hostlist = require("syscheck.slurm.hostlist")
+local hostlist = require("syscheck.lib.hostlist")
 local printable = require("syscheck.lib.printable")
 local storm = require("syscheck.slurm.storm")
 

@@ -1,5 +1,5 @@
 --- The job as Slurm's environment describes it to prolog and epilog. Pure.
-local hostlist = require("syscheck.slurm.hostlist")
+local hostlist = require("syscheck.lib.hostlist")
 
 local environment = {}
 

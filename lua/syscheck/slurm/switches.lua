@@ -1,5 +1,5 @@
 --- Which leaf switch a node is at, as `scontrol show topology` prints it. Pure.
-local hostlist = require("syscheck.slurm.hostlist")
+local hostlist = require("syscheck.lib.hostlist")
 
 local switches = {}
 

@@ -1,7 +1,7 @@
--- slurm/hostlist and slurm/environment: lists of nodes, of CPUs per node, and the job's environment.
+-- lib/hostlist and slurm/environment: lists of nodes, of CPUs per node, and the job's environment.
 local oracle = require("oracle")
 local environment = require("syscheck.slurm.environment")
-local hostlist = require("syscheck.slurm.hostlist")
+local hostlist = require("syscheck.lib.hostlist")
 
 local function seeds()
    return { "n1", "n[1-3,07],m2", "r[1-2]n[01-10]x", "2(x3),4", "a[", "a]b", "n[1-2000]", "n[1-9][1-9]", "n[,]", ",,",

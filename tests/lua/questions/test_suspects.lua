@@ -7,6 +7,12 @@ local suspects = require("syscheck.questions.suspects.logic")
 
 TestSuspects = {}
 
+local function find(list, of)
+   return suspects.find(list, of, function()
+      return true
+   end)
+end
+
 local e = expected.of({ { begin_s = 1, elapsed_s = 1000 }, { begin_s = 2, elapsed_s = 1010 },
    { begin_s = 3, elapsed_s = 990 }, { begin_s = 4, elapsed_s = 1005 }, { begin_s = 5, elapsed_s = 995 },
    { begin_s = 6, elapsed_s = 1000 } }, 7)
@@ -71,12 +77,12 @@ end
 -- What its own runs raised is not what they are judged by.
 function TestSuspects:test_a_node_is_judged_by_others_runs()
    local of = history(7, 0, 0, 1)
-   lu.assertEquals(nodes_of(suspects.find({}, of)), {})
+   lu.assertEquals(nodes_of(find({}, of)), {})
    for _, one in ipairs(of[7]) do
       local y = one.y + math.log(1.3)
       one.of = { [7] = { e = e, y = y, ratio = 1.3 * one.ratio, fits = suspects.fits(e, y) } }
    end
-   local found = suspects.find({}, of)
+   local found = find({}, of)
    lu.assertEquals(nodes_of(found), { 7 })
    lu.assertAlmostEquals(found[1].cost, 1.3, 0.01)
 end
@@ -84,11 +90,11 @@ end
 -- Its condition finds it in fewer runs than its times alone would.
 function TestSuspects:test_a_condition_and_its_days()
    local of = history(7, 150, 180, 1.04)
-   lu.assertEquals(nodes_of(suspects.find({}, of)), {})
-   local found = suspects.find({ condition(7, between(of[7], 150, 180), 0.1, true) }, of)
+   lu.assertEquals(nodes_of(find({}, of)), {})
+   local found = find({ condition(7, between(of[7], 150, 180), 0.1, true) }, of)
    lu.assertEquals(nodes_of(found), {})
    of = history(7, 150, 200, 1.12)
-   found = suspects.find({ condition(7, between(of[7], 150, 200), 0.2, true) }, of)
+   found = find({ condition(7, between(of[7], 150, 200), 0.2, true) }, of)
    lu.assertEquals(nodes_of(found), { 7 })
    lu.assertEquals(found[1].group, "clock")
    lu.assertTrue(found[1].probability > 0.9)
@@ -96,23 +102,62 @@ end
 
 function TestSuspects:test_a_condition_that_harms_nobody_or_that_all_have()
    local of = history(nil, 1, 400, 1)
-   lu.assertEquals(suspects.find({ condition(12, of[12], 0.3, true) }, of), {})
+   lu.assertEquals(find({ condition(12, of[12], 0.3, true) }, of), {})
    -- Slow, and under something: so are others under it.
    of = history(7, 100, 130, 1.06)
-   lu.assertEquals(suspects.find({ condition(7, between(of[7], 100, 130), 0.2, false) }, of), {})
+   lu.assertEquals(find({ condition(7, between(of[7], 100, 130), 0.2, false) }, of), {})
 end
 
 -- Two have it in the same runs: nobody can tell them apart. What ran beside them has nothing.
 function TestSuspects:test_two_nodes_with_the_same_condition()
    local of = history(7, 1, 400, 1.3)
-   local found = suspects.find({ condition(7, of[7], 0.3, true), condition(8, of[7], 0.25, true) }, of)
+   local found = find({ condition(7, of[7], 0.3, true), condition(8, of[7], 0.25, true) }, of)
    lu.assertItemsEquals(nodes_of(found), { 7, 8 })
-   found = suspects.find({ condition(7, of[7], 0.3, true), condition(8, of[7], 0.1, true) }, of)
+   found = find({ condition(7, of[7], 0.3, true), condition(8, of[7], 0.1, true) }, of)
    lu.assertEquals(nodes_of(found), { 7 })
 end
 
+-- Each node's runs show too little; together they do not. A member that was not slow is not listed.
+function TestSuspects:test_a_rack()
+   local times, of, list, all = {}, {}, {}, {}
+   for i = 1, 30 do
+      times[i] = { begin_s = i, elapsed_s = 1000 + 16 * (i * 7 % 11 - 5) }
+   end
+   local wide = expected.of(times, 31)
+   local function event(one)
+      return { run = one, share = 0.3, fits = odds.levels(wide, one.y, 0.3, 20, 1.2) }
+   end
+   for node = 1, 6 do
+      of[node], list[node] = {}, { node = node, group = "clock", events = {}, worth = function() return -4, 8 end }
+      for i = 1, 5 do
+         local one = run(10 * i + node, node < 6 and 1.13 or 0.98)
+         one.fits = suspects.fits(wide, one.y)
+         of[node][i], list[node].events[i] = one, event(one)
+         all[#all + 1] = event(one)
+      end
+   end
+   lu.assertEquals(nodes_of(find(list, of)), {})
+   -- One whose slow runs are those that it shared with a bad one, and which had as much of it in others, without harm.
+   of[7], list[7] = {}, { node = 7, group = "clock", events = {}, worth = list[1].worth }
+   for i = 1, 16 do
+      local one = i <= 4 and of[1][i] or run(10.5 + 3 * i, 0.96)
+      one.fits = one.fits or suspects.fits(wide, one.y)
+      of[7][i], list[7].events[i] = one, event(one)
+      all[#all + 1] = i > 4 and list[7].events[i] or nil
+   end
+   table.sort(all, function(a, b)
+      return a.run.begin_s < b.run.begin_s
+   end)
+   table.sort(list[7].events, function(a, b)
+      return a.run.begin_s < b.run.begin_s
+   end)
+   list[8] = { rack = { members = { 1, 2, 3, 4, 5, 6, 7 }, width = 7 }, group = "clock", events = all,
+      worth = function() return -4, math.huge end }
+   lu.assertEquals(nodes_of(find(list, of)), { 1, 2, 3, 4, 5 })
+end
+
 function TestSuspects:test_the_bad_node_and_its_days_and_not_its_neighbours()
-   local found = suspects.find({}, history(7, 100, 300, 1.3))
+   local found = find({}, history(7, 100, 300, 1.3))
    lu.assertEquals(#found, 1)
    local one = found[1]
    lu.assertEquals(one.node, 7)
@@ -124,7 +169,7 @@ end
 
 -- Four bad days of a month are not diluted by the rest.
 function TestSuspects:test_a_few_bad_days()
-   local found = suspects.find({}, history(7, 200, 260, 1.5))
+   local found = find({}, history(7, 200, 260, 1.5))
    lu.assertEquals(#found, 1)
    lu.assertEquals(found[1].node, 7)
 end
@@ -137,16 +182,16 @@ function TestSuspects:test_two_bad_nodes()
          table.insert(of[node], one)
       end
    end
-   local found = suspects.find({}, of)
+   local found = find({}, of)
    lu.assertEquals(#found, 2)
    lu.assertItemsEquals({ found[1].node, found[2].node }, { 7, 25 })
 end
 
 function TestSuspects:test_nobody()
-   lu.assertEquals(suspects.find({}, history(nil, 1, 400, 1)), {})
-   lu.assertEquals(suspects.find({}, {}), {})
+   lu.assertEquals(find({}, history(nil, 1, 400, 1)), {})
+   lu.assertEquals(find({}, {}), {})
    -- One slow run, or two, are no spell.
-   lu.assertEquals(suspects.find({}, { { run(1, 3), run(2, 3) } }), {})
+   lu.assertEquals(find({}, { { run(1, 3), run(2, 3) } }), {})
    -- Runs that are slow here and there are nobody's.
    math.randomseed(3)
    local of = {}
@@ -158,7 +203,7 @@ function TestSuspects:test_nobody()
          table.insert(of[node], one)
       end
    end
-   lu.assertEquals(suspects.find({}, of), {})
+   lu.assertEquals(find({}, of), {})
 end
 
 -- How often runs are slow by themselves is learned from them, whatever they lose.

@@ -18,14 +18,15 @@ end
 TestSuspectsChecks.tearDown = own_store.tearDown
 
 -- A check a day for 20 days on nodes n1 to n12; bad(n, day) -> share of its rate that is left, or nil.
-local function write(bad)
+-- @param name of the metric, of the triad's rate if nil
+local function write(bad, name)
    local rows = {}
    for day = 0, 19 do
       for n = 1, 12 do
-         local value = (100 + (n * 7 + day * 3) % 5) * (bad(n, day) or 1)
+         local value = (100 + (n * 7 + day * 3) % 5) * (bad(n, day) or 1) * (name and 0.001 or 1)
          rows[#rows + 1] = own_store.record({ kind = "check", node = "n" .. n, class = "epyc-9654-2s192c-768g",
             time = T + day * DAY, level = "quick", status = "pass", action = "none",
-            metrics = { { name = "triad_gbs", value = value, status = "pass" } } })
+            metrics = { { name = name or "triad_gbs", value = value, status = "pass" } } })
       end
    end
    own_store.write(rows)
@@ -74,6 +75,24 @@ function TestSuspectsChecks:test_one_odd_check()
    local one = found()
    lu.assertEquals(#one, 1)
    lu.assertTrue(one[1].worth(1, #one[1].events) < math.log(0.5))
+end
+
+-- Of what the system takes each node has its own share: that it was seen twenty times says what it says once, and no
+-- less.
+function TestSuspectsChecks:test_noise_counts_once()
+   local function worth(days)
+      write(function(n, day)
+         return n == 7 and day < days and 3 or nil
+      end, "noise_pct")
+      local list = found()
+      lu.assertEquals({ #list, list[1].group }, { 1, "daemon" })
+      return list[1].worth(1, #list[1].events)
+   end
+   local all = worth(20)
+   TestSuspectsChecks:tearDown()
+   TestSuspectsChecks:setUp()
+   lu.assertAlmostEquals(worth(5), all, 1e-9)
+   lu.assertTrue(all < math.log(0.1))
 end
 
 function TestSuspectsChecks:test_odd_checks_of_all()

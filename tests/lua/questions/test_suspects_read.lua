@@ -3,7 +3,6 @@ package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local own_store = require("own_store")
 local show = require("syscheck.questions.suspects.show")
-local suspects = require("syscheck.questions.suspects.logic")
 local suspects_data = require("syscheck.questions.suspects.read")
 
 TestSuspectsRead = { setUp = own_store.setUp, tearDown = own_store.tearDown }
@@ -34,8 +33,7 @@ local function write(hot)
 end
 
 local function found()
-   local list, of = suspects_data.read(own_store.db, 0)
-   return suspects_data.described(own_store.db, suspects.find(list, of))
+   return (suspects_data.find(own_store.db, 0))
 end
 
 local function names(list)
@@ -63,8 +61,23 @@ function TestSuspectsRead:test_two_that_always_run_together()
       lu.assertEquals(one.condition.group, "clock")
       lu.assertEquals({ one.condition.runs, one.looked }, { 5, 5 })
    end
-   list.since, list.totals = T, { slow = 0, compared = 0, kinds = 1 }
+   list.since, list.totals = T, { slow = 0, compared = 0, kinds = 1, complete = true }
    lu.assertStrContains(show.table(list), "throttled")
+   lu.assertNotStrContains(show.table(list), "not all nodes")
+end
+
+-- Where a whole fleet is suspect the likeliest are looked at, and that is said.
+function TestSuspectsRead:test_most_looked_at()
+   write({ [2] = true, [3] = true })
+   local list, totals = suspects_data.find(own_store.db, 0)
+   lu.assertEquals(names(list), { "n2", "n3" })
+   lu.assertTrue(totals.complete)
+   list, totals = suspects_data.find(own_store.db, 0, 5)
+   lu.assertEquals(#list, 1)
+   lu.assertFalse(totals.complete)
+   list.since, list.totals = T, totals
+   lu.assertStrContains(show.table(list), "not all nodes that may be suspects")
+   lu.assertStrContains(show.json(list), '"complete":false')
 end
 
 function TestSuspectsRead:test_none()

@@ -98,6 +98,17 @@ local function run(nodes, elapsed, extra, from)
    return { rows = rows }
 end
 
+-- Calls f(row) for each row of the job, its like runs and others'.
+local function each_row(i, f)
+   for _, runs in ipairs({ { i }, i.like, i.others }) do
+      for _, one in ipairs(runs) do
+         for _, r in ipairs(one.rows) do
+            f(r)
+         end
+      end
+   end
+end
+
 -- @param history by node: list of { ratio (of its time to what was expected), days, <name> = value }
 local function input(nodes, elapsed, extra, likes, like_extra, history)
    serial = 1
@@ -359,6 +370,19 @@ function TestAnswer:test_corrected_errors_explain_checks()
    lu.assertEquals(named(why.analyse(input(4, 1610, { [2] = bad({ memory_corrected = 400 }) }))), { 2, "memory" })
 end
 
+-- A job that was not slow is told of what slowed others, not of a node that slowed them by something else.
+function TestAnswer:test_not_slow_beside_slow_runs()
+   local function ask(ms)
+      local slow = {}
+      for i = 1, 12 do
+         slow[i] = { ratio = 1.5, throttle_events = ms > 0 and 1204 or 0, throttle_package_ms = ms }
+      end
+      return why.analyse(input(4, 1020, { [3] = THROTTLED }, 12, nil, { [3] = slow }))
+   end
+   lu.assertStrContains(say(ask(500000), 4), "; others were slowed by n003: ")
+   lu.assertNil(ask(0).named)
+end
+
 function TestAnswer:test_no_like_runs_and_others_were_slow()
    local slow = {}
    for i = 1, 8 do
@@ -450,7 +474,7 @@ function TestAnswer:test_several_nodes()
    lu.assertEquals(answer.named.group, "clock")
    table.sort(answer.named.nodes)
    lu.assertEquals(answer.named.nodes, { 3, 5, 6 })
-   lu.assertStrContains(say(answer, 8), "(3 of 4 on one leaf switch)")
+   lu.assertStrContains(say(answer, 8), "(3 of 4 of the job on leaf switch s1)")
 end
 
 -- What may have cost a tenth of it is not the same trouble.
@@ -634,6 +658,23 @@ function TestAnswer:test_a_job_of_one_node()
    lu.assertNil(why.analyse(input(1, 1610, nil, 20)).named)
 end
 
+-- A node shares its own disk with nobody.
+function TestAnswer:test_a_disk_of_its_own()
+   local function ask(name)
+      local i = input(1, 1610, nil, 20)
+      local slow = name:gsub("_latency", "_op")
+      each_row(i, function(r)
+         r[slow], r[name] = 20 * r.elapsed_s, 4 + r.elapsed_s % 7 / 10
+      end)
+      i.rows[1][slow], i.rows[1][name] = 900e3, 40
+      return why.analyse(i)
+   end
+   local disk, nfs = of(ask("disk_latency_ms"), 1, "storage"), of(ask("nfs_latency_ms"), 1, "storage")
+   lu.assertEquals({ disk.best.name, nfs.best.name }, { "disk_latency_ms", "nfs_latency_ms" })
+   lu.assertTrue(disk.weight < nfs.weight, ("%g %g"):format(disk.weight, nfs.weight))
+   lu.assertNotStrContains(say(ask("disk_latency_ms"), 1), "cannot tell")
+end
+
 function TestAnswer:test_one_like_run_or_none()
    for likes = 0, 2 do
       local answer = why.analyse(input(8, 1610, nil, likes))
@@ -710,17 +751,9 @@ end
 function TestAnswer:test_counts_without_durations()
    lu.assertNil(why.analyse(input(8, 1610, { [3] = { throttle_events = 1204 } })).named)
    local i = input(8, 1610, { [3] = { throttle_events = 1204 } })
-   local function strip(rows)
-      for _, r in ipairs(rows) do
-         r.throttle_package_ms, r.throttle_core_ms = nil, nil
-      end
-   end
-   strip(i.rows)
-   for _, list in ipairs({ i.like, i.others }) do
-      for _, one in ipairs(list) do
-         strip(one.rows)
-      end
-   end
+   each_row(i, function(r)
+      r.throttle_package_ms, r.throttle_core_ms = nil, nil
+   end)
    local answer = why.analyse(i)
    lu.assertEquals(named(answer), { 3, "clock" })
    lu.assertStrContains(say(answer, 8), "n003: throttled 1,204 times during it, its peers never")
@@ -730,22 +763,14 @@ end
 function TestAnswer:test_a_hot_node_where_nothing_counts_throttling()
    local function ask(hot, counted, usual)
       local i = input(8, 1610, { [3] = { temperature_c = hot } })
-      local nodes = 0
-      local function heat(rows)
-         for _, r in ipairs(rows) do
-            nodes = nodes + 1
-            r.temperature_c = r.temperature_c or (usual or 70) + nodes % 5
-            if not counted then
-               r.throttle_package_ms, r.throttle_core_ms, r.throttle_events = nil, nil, nil
-            end
+      local rows = 0
+      each_row(i, function(r)
+         rows = rows + 1
+         r.temperature_c = r.temperature_c or (usual or 70) + rows % 5
+         if counted ~= true and r.node ~= counted then
+            r.throttle_package_ms, r.throttle_core_ms, r.throttle_events = nil, nil, nil
          end
-      end
-      heat(i.rows)
-      for _, list in ipairs({ i.like, i.others }) do
-         for _, one in ipairs(list) do
-            heat(one.rows)
-         end
-      end
+      end)
       return why.analyse(i)
    end
    local answer = ask(95)
@@ -756,6 +781,20 @@ function TestAnswer:test_a_hot_node_where_nothing_counts_throttling()
    lu.assertNil(ask(45, false, 33).named)
    -- Where throttling is counted, and was none, heat alone is no reason.
    lu.assertNil(ask(95, true).named)
+end
+
+-- Nodes that count throttling say nothing of one that does not: neither by their heat.
+function TestAnswer:test_heat_is_compared_where_nothing_counts_throttling()
+   local i = input(8, 1610, { [3] = { temperature_c = 95 }, [6] = { temperature_c = 98 }, [7] = { temperature_c = 98 },
+      [8] = { temperature_c = 98 } })
+   each_row(i, function(r)
+      r.temperature_c = r.temperature_c or 72
+      if r.node < 6 then
+         r.throttle_package_ms, r.throttle_core_ms, r.throttle_events = nil, nil, nil
+      end
+   end)
+   local e = of(why.analyse(i), 3, "clock").best
+   lu.assertEquals({ e.name, e.value, e.peers, e.peers_most }, { "temperature_c", 95, 72, 72 })
 end
 
 -- Whoever adds a cause to fields.lua decides here whether `why` looks at it; not at run-queue delay as a sum over CPUs.

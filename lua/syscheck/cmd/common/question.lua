@@ -13,8 +13,8 @@ local question = {}
 --- Adds --json, --csv and --store.
 function question.add_options(command)
    output.add_options(command)
-   command:option("--store", "Store to ask: a file, or postgresql:// or mariadb:// (default: $SYSCHECK_STORE, "
-      .. "else the policy's, else the default file)."):argname("URL")
+   command:option("--store", "Store to ask: a file's absolute path, or postgresql:// or mariadb:// (default: "
+      .. "$SYSCHECK_STORE, else the policy's, else the default file)."):argname("URL")
 end
 
 --- Adds --since; its value is epoch seconds.

@@ -2,7 +2,7 @@
 -- policy works without them, and not as its writer meant.
 local uv = require("luv")
 local group = require("syscheck.cmd.common.group")
-local hostlist = require("syscheck.slurm.hostlist")
+local hostlist = require("syscheck.lib.hostlist")
 local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
 local url = require("syscheck.store.url")

@@ -1,5 +1,5 @@
 --- Rules on slurm.conf. See doctor/rules.lua for their form.
-local hostlist = require("syscheck.slurm.hostlist")
+local hostlist = require("syscheck.lib.hostlist")
 local slurmconf = require("syscheck.slurm.conf")
 local times = require("syscheck.doctor.rules.times")
 

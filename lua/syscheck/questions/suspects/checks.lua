@@ -49,7 +49,7 @@ local function usual_of(store, cores, since)
 end
 
 -- Spells of bad checks by node and metric: { i, class, n, from, to (s), after, before (of the good ones around it, or
--- nil), losses }; and how many checks and bad ones each class has.
+-- nil), losses }; and how many checks and bad ones each class has, and by node.
 local function spells(store, cores, usual, since)
    local found, open, counts = {}, {}, {}
    values(store, cores, " ORDER BY c.key", since, function(node, class, at, i, x)
@@ -61,7 +61,8 @@ local function spells(store, cores, usual, since)
       local item, key = causes.CHECK[i], node .. " " .. i
       local own = open[key] or { bad = 0, checks = 0 }
       open[key] = own
-      counts[of] = counts[of] or { bad = 0, checks = 0 }
+      counts[of] = counts[of] or { bad = 0, checks = 0, nodes = {}, p = {} }
+      counts[of].nodes[node] = own
       local level = x - u.x
       local lost = level > SPREADS * u.sd and item.scale.lost(u.x, level) or 0
       local bad = lost >= LEAST_SHARE
@@ -80,6 +81,7 @@ local function spells(store, cores, usual, since)
          end
          local spell = own.spell
          spell.n, spell.to = spell.n + 1, at
+         own.longest = math.max(own.longest or 0, spell.n)
          spell.losses[#spell.losses + 1] = math.min(0.95, lost)
       end
    end)
@@ -96,6 +98,29 @@ local function runs_in(spell, runs)
       out[#out + 1] = run.begin_s >= from and run.begin_s <= to and run or nil
    end
    return out
+end
+
+-- P of so many bad checks in a row, of any of the node's checks the first.
+local function p_of_checks(spell, all)
+   local mine = spell.own
+   local rate = (all.bad - mine.bad + 1) / (all.checks - mine.checks + 2)
+   return (mine.checks - spell.n + 1) * rate ^ spell.n
+end
+
+-- Of what the system takes each node has its own share for ever, and many checks of it say no more than one: P of a
+-- node with so many in a row, of which it is one itself.
+local function p_of_nodes(spell, all)
+   local p = all.p[spell.n]
+   if not p then
+      local as_long, nodes = 0, 0
+      for _, own in pairs(all.nodes) do
+         nodes = nodes + 1
+         as_long = as_long + ((own.longest or 0) >= spell.n and 1 or 0)
+      end
+      p = as_long / (nodes + 1)
+      all.p[spell.n] = p
+   end
+   return p
 end
 
 --- Hypotheses of suspects.find.
@@ -117,10 +142,8 @@ function checks.hypotheses(store, since, of_node, own)
          events[i] = { run = run, share = share,
             fits = odds.levels(one.e, one.y, share, item.range.wide, item.range.beyond, own) }
       end
-      -- So many in a row, of any of the node's checks the first.
-      local all, mine = counts[spell.of], spell.own
-      local rate = (all.bad - mine.bad + 1) / (all.checks - mine.checks + 2)
-      local rarity = odds.rarity(math.min(1, (mine.checks - spell.n + 1) * rate ^ spell.n))
+      local p = (item.kind == "share" and p_of_nodes or p_of_checks)(spell, counts[spell.of])
+      local rarity = odds.rarity(math.min(1, p))
       local there = PRIOR * rarity
       list[#list + 1] = events[1] and { node = spell.node, group = item.group, events = events, worth = function()
          return math.log(there / (1 + there)), 2 * math.log(rarity)

@@ -1,7 +1,9 @@
 --- What nodes went through in runs that may have cost those time, read from the store in one pass.
 local causes = require("syscheck.questions.why.causes")
 local odds = require("syscheck.questions.why.odds")
+local racks = require("syscheck.questions.suspects.racks")
 local rows = require("syscheck.questions.why.rows")
+local sorted = require("syscheck.lib.sorted")
 local statistics = require("syscheck.lib.statistics")
 local stats = require("syscheck.questions.why.stats")
 local suspects = require("syscheck.questions.suspects.logic")
@@ -19,6 +21,9 @@ local PRIOR = 0.01 -- how often a node has a trouble of one kind for a while
 
 -- What a job brings about itself, on all of its nodes.
 local JOBS = { storage = true, shortage = true, quota = true, memory = true, clock = true }
+
+-- What the nodes of a rack get together; a disk, or too little memory, is one node's, or the job's.
+local RACKS = { clock = true, daemon = true, link = true, memory = true }
 
 -- How hot a node is depends on the kind of job, and usual is here what its class has.
 local LOOKED_AT = {}
@@ -74,7 +79,7 @@ local function finish(run, list, usual, add)
          local level = class and class[i]
          local share = level and causes.share(item, row, level)
          if share and share >= SHARE then
-            of[#of + 1], xs[#xs + 1] = row, causes.scaled(item, row[item.name], row)
+            of[#of + 1], xs[#xs + 1] = row, causes.of_row(item, row)
          end
       end
       -- More than half of the nodes; whatever is not here has less.
@@ -138,25 +143,46 @@ local function read(store, since, by_key, count)
 end
 
 -- How many of a sorted list are at least so large.
-local function at_least(sorted, level)
-   local low, high = 1, #sorted + 1
+local function at_least(list, level)
+   local low, high = 1, #list + 1
    while low < high do
       local mid = (low + high) // 2
-      if sorted[mid] >= level then
+      if list[mid] >= level then
          high = mid
       else
          low = mid + 1
       end
    end
-   return #sorted - low + 1
+   return #list - low + 1
 end
 
--- How often other nodes have as much of a condition: by class and group, and over all.
-local function rates_of(of, class_of, totals)
-   local rates = {}
-   for node, groups in pairs(of) do
+-- Which others a node, or a rack, is compared with: those of its class, or all; of a rack those of its width.
+local function classes(who, class_of)
+   if type(who) == "table" then
+      local all = "racks of " .. who.width
+      return { ("%s, %s"):format(all, class_of[who.members[1]] or 0), all }
+   end
+   return { class_of[who] or 0, "all" }
+end
+
+-- How many runs those have together.
+local function totals_of(runs_of, class_of)
+   local totals = {}
+   for who, runs in pairs(runs_of) do
+      for _, class in ipairs(classes(who, class_of)) do
+         totals[class] = (totals[class] or 0) + #runs
+      end
+   end
+   return totals
+end
+
+-- How often others have as much of a condition: function(who, group, own, level); and how many runs these others have:
+-- function(who).
+local function rates_of(of, runs_of, class_of)
+   local rates, totals = {}, totals_of(runs_of, class_of)
+   for who, groups in pairs(of) do
       for group, events in pairs(groups) do
-         for _, class in ipairs({ class_of[node] or 0, "all" }) do
+         for _, class in ipairs(classes(who, class_of)) do
             local key = class .. " " .. group
             rates[key] = rates[key] or {}
             for _, one in ipairs(events) do
@@ -168,62 +194,94 @@ local function rates_of(of, class_of, totals)
    for _, list in pairs(rates) do
       table.sort(list)
    end
-   return function(node, group, own, level)
-      local class = class_of[node] or 0
-      class = totals[class] - totals.of[node] >= LEAST_ROWS and class or "all"
-      local others = totals[class] - totals.of[node]
-      return (at_least(rates[class .. " " .. group], level) - own + 1) / (others + 2)
+   local function others(who)
+      local class, all = table.unpack(classes(who, class_of))
+      class = totals[class] - #runs_of[who] < LEAST_ROWS and all or class
+      return totals[class] - #runs_of[who], class
    end
+   return function(who, group, own, level)
+      local count, class = others(who)
+      return (at_least(rates[class .. " " .. group], level) - own + 1) / (count + 2)
+   end, others
+end
+
+-- One group of conditions of a node or a rack.
+-- @param rate of rates_of
+local function hypothesis(who, group, events, runs, rate, own)
+   table.sort(events, function(a, b)
+      return a.run.begin_s < b.run.begin_s or a.run.begin_s == b.run.begin_s and a.run.key < b.run.key
+   end)
+   local shares = {}
+   for i, one in ipairs(events) do
+      shares[i] = one.share
+      local range = one.item.range
+      local run, most = suspects.seen(one.run, who), one.most
+      -- What a node's run says is mostly what its rack's does.
+      one.seen = run
+      one.fits = most and most.seen == run and most.fits
+         or odds.levels(run.e, run.y, one.share, range.wide, range.beyond, own)
+   end
+   table.sort(shares)
+   local function worth(from, to, chosen)
+      local ran, first, last = 0, events[from].run.begin_s, events[to].run.begin_s
+      for _, run in ipairs(runs) do
+         ran = ran + (run.begin_s >= first and run.begin_s <= last and 1 or 0)
+      end
+      local best = 1
+      for _, level in ipairs({ SHARE, shares[(#shares + 1) // 2] }) do
+         local n = 0
+         for i = from, to do
+            n = n + (events[i].share >= level and 1 or 0)
+         end
+         local p = rate(who, group, at_least(shares, level), level)
+         best = math.min(best, 2 * stats.binomial(n, math.max(n, ran), p))
+      end
+      -- Of all spells one was chosen.
+      local rarity = odds.rarity(math.min(1, chosen and best * #events or best))
+      local there = PRIOR * rarity
+      return math.log(there / (1 + there)), 2 * math.log(rarity)
+   end
+   return { group = group, events = events, worth = worth }
 end
 
 --- Hypotheses of suspects.find.
 -- @param by_key runs of suspects.find by their key in the store
--- @param of_node by node: its runs in order of time
+-- @param all racks of racks.of
+-- @param runs_of by node, and by rack: its runs in order of time
 -- @param class_of by node
 -- @param own of odds.own_of_level
-function conditions.hypotheses(store, since, by_key, of_node, class_of, own)
-   local totals = { of = {}, all = 0 }
-   for node, runs in pairs(of_node) do
-      local class = class_of[node] or 0
-      totals.of[node], totals.all = #runs, totals.all + #runs
-      totals[class] = (totals[class] or 0) + #runs
+function conditions.hypotheses(store, since, by_key, all, runs_of, class_of, own)
+   local nodes, count = {}, 0
+   for who, runs in pairs(runs_of) do
+      if type(who) ~= "table" then
+         nodes[#nodes + 1], count = who, count + #runs
+      end
    end
-   local of = read(store, since, by_key, totals.all)
-   local rate, list = rates_of(of, class_of, totals), {}
-   for node, groups in pairs(of) do
-      -- A node whose first record has come since its runs were read has none.
-      for group, events in pairs(of_node[node] and groups or {}) do
-         table.sort(events, function(a, b)
-            return a.run.begin_s < b.run.begin_s
-         end)
-         local shares = {}
-         for i, one in ipairs(events) do
-            shares[i] = one.share
-            local range = one.item.range
-            local run = suspects.seen(one.run, node)
-            one.fits = odds.levels(run.e, run.y, one.share, range.wide, range.beyond, own)
-         end
-         table.sort(shares)
-         local runs = of_node[node]
-         list[#list + 1] = { node = node, group = group, events = events, worth = function(from, to, chosen)
-            local ran, first, last = 0, events[from].run.begin_s, events[to].run.begin_s
-            for _, run in ipairs(runs) do
-               ran = ran + (run.begin_s >= first and run.begin_s <= last and 1 or 0)
-            end
-            local best = 1
-            for _, level in ipairs({ SHARE, shares[(#shares + 1) // 2] }) do
-               local n = 0
-               for i = from, to do
-                  n = n + (events[i].share >= level and 1 or 0)
-               end
-               best = math.min(best, 2 * stats.binomial(n, math.max(n, ran), rate(node, group, at_least(shares, level),
-                  level)))
-            end
-            -- Of all spells one was chosen.
-            local rarity = odds.rarity(math.min(1, chosen and best * #events or best))
-            local there = PRIOR * rarity
-            return math.log(there / (1 + there)), 2 * math.log(rarity)
-         end }
+   table.sort(nodes)
+   local of, list = {}, {}
+   local all_of = read(store, since, by_key, count)
+   -- A node whose first record has come since its runs were read has none.
+   for _, node in ipairs(nodes) do
+      of[node] = all_of[node]
+   end
+   for _, rack in ipairs(all) do
+      of[rack] = racks.conditions(rack, of, RACKS)
+   end
+   local rate, others = rates_of(of, runs_of, class_of)
+   local function add(who, field)
+      for _, group in ipairs(sorted(of[who] or {})) do
+         local one = hypothesis(who, group, of[who][group], runs_of[who], rate, own)
+         one[field] = who
+         list[#list + 1] = one
+      end
+   end
+   for _, node in ipairs(nodes) do
+      add(node, "node")
+   end
+   for _, rack in ipairs(all) do
+      -- Of a rack without another to compare with nobody knows what is usual.
+      if others(rack) >= LEAST_ROWS then
+         add(rack, "rack")
       end
    end
    return list

@@ -1,18 +1,19 @@
 --- Nodes that cost their jobs time for a while. Pure; docs/decisions.md (Suspects) has the reasons.
 --
--- A hypothesis is a node and a condition: { node, group (of causes.GROUPS), events = list of { run, share (of its time
--- that the condition may have cost), fits (of odds.levels) } in order of time, one for each run under it; worth =
--- function(from, to, chosen) -> log of the odds for the condition of these events to be the node's own (chosen: as the
--- best of all spells), and of what harm may add to that at most }. A run is { begin_s, e, y, ratio, fits (for any
--- loss), of = by node the last four again, where the node's own runs may have raised what was expected, ... }, one
--- table for all its nodes.
+-- A hypothesis is a node or a rack, and a condition: { node, or rack (of racks.of), group (of causes.GROUPS), events =
+-- list of { run, share (of its time that the condition may have cost), fits (of odds.levels) } in order of time, one
+-- for each run under it; worth = function(from, to, chosen) -> log of the odds for the condition of these events to be
+-- its own (chosen: as the best of all spells), and of what harm may add to that at most }. A run is { begin_s, e, y,
+-- ratio, fits (for any loss), of = by node or rack the last four again, where their own runs may have raised what was
+-- expected, ... }, one table for all its nodes.
 local odds = require("syscheck.questions.why.odds")
+local sorted = require("syscheck.lib.sorted")
 
 local suspects = {}
 
 suspects.MIN_SLOW = 4 -- runs of a spell that speak for it
 suspects.SLOW = 1.1 -- of what was expected: what the text calls slow
-suspects.NEED = 0.5 -- probability from which a node is listed
+suspects.NEED = 0.8 -- probability from which a node is listed: what is wrong there costs a drain
 local NEED = math.log(suspects.NEED / (1 - suspects.NEED))
 -- What a bad node costs a run that feels it.
 local MOST, WIDE = 0.6, 12
@@ -21,14 +22,14 @@ local FELT = { 0.1, 0.3, 0.5, 0.7, 0.9 }
 local FELT_USUAL = 0.6
 local LEAST = -1.5 -- what a run says against a node at most: one may not have felt it for its own reasons
 local SPEAKS = 0.5 -- score from which a run speaks for a bad node
+local SHARES = math.log(4) -- odds that a node of a rack that has a trouble shares in it
 local ALIKE = 0.5 -- share of another node's condition from which two are alike
-local UNRECORDED = 0.003 -- how often a node has a trouble for a while that no counter shows
-local MOST_FOUND = 100
+local UNRECORDED = 0.0005 -- how often a node has a trouble for a while that no counter shows
 
---- A run as one of its nodes is judged by it.
+--- A run as one of its nodes, or a rack, is judged by it.
 -- @return table with e, y, ratio, fits
-function suspects.seen(run, node)
-   return run.of and run.of[node] or run
+function suspects.seen(run, by)
+   return run.of and run.of[by] or run
 end
 
 --- How much more likely a run's time is, had it lost any share of its time.
@@ -46,7 +47,8 @@ end
 -- What a run's time still says for a node when another one, that is found already, explains it. Where that one had no
 -- more of the same condition nobody can tell the two apart: both are to be looked at.
 local function left(fit, h, event, by)
-   if not by or by.fit <= 1 or by.group == h.group and event.share and event.share >= ALIKE * by.share then
+   local alike = by and by.group == h.group and event.share and event.share >= ALIKE * by.share
+   if not by or by.fit <= 1 or alike then
       return fit
    end
    return math.min(1, fit / by.fit)
@@ -111,8 +113,8 @@ local function weigh(h, explained)
    local whole = { from = 1, to = n }
    for _, one in ipairs({ best, whole }) do
       local there, most = h.worth(one.from, one.to, one == best)
-      one.harm = math.min(harm(h, one.from, one.to, explained) - math.log(one == best and 2 * n or 2), most)
-      one.weight = there + one.harm
+      one.harm = harm(h, one.from, one.to, explained) - math.log(one == best and 2 * n or 2)
+      one.weight = there + math.min(one.harm, most)
    end
    best = best.weight >= whole.weight and best or whole
    return best
@@ -129,6 +131,10 @@ local function unrecorded_of(node, runs)
    end }
 end
 
+local function probability(log_odds)
+   return 1 / (1 + math.exp(-log_odds))
+end
+
 local function describe(h, best, explained)
    local ratios, slow = {}, {}
    for i = best.from, best.to do
@@ -143,7 +149,7 @@ local function describe(h, best, explained)
    table.sort(ratios)
    local from, to = slow[1] and slow[1].begin_s, slow[1] and slow[#slow].begin_s
    return { node = h.node, group = h.group, runs = #ratios, slow = slow, from_s = from, to_s = to,
-      probability = 1 / (1 + math.exp(-best.weight)), weight = best.weight, harm = best.harm,
+      probability = probability(best.weight), weight = best.weight,
       cost = ratios[(#ratios + 1) // 2] }
 end
 
@@ -164,17 +170,52 @@ local function explain(h, best, runs, explained)
    end
 end
 
+-- A rack's nodes that were slow under its condition themselves, each as it is in that time: as likely as both that the
+-- rack has a trouble and that the node, by its own runs, shares in it.
+-- @return list of { h, best, found }
+local function slow_of(rack, best, state)
+   local in_spell, out = {}, {}
+   for i = best.from, best.to do
+      in_spell[rack.events[i].run] = true
+   end
+   for _, node in ipairs(rack.rack.members) do
+      local own = not state.taken[node] and state.of[node] and state.of[node][rack.group]
+      local h = { node = node, group = rack.group, events = {} }
+      for _, one in ipairs(own and own.events or {}) do
+         h.events[#h.events + 1] = in_spell[one.run] and one or nil
+      end
+      local all = { from = 1, to = #h.events }
+      if #h.events >= suspects.MIN_SLOW then
+         local p = probability(best.weight) * probability(SHARES + harm(h, 1, all.to, state.explained))
+         all.weight = math.min(best.weight, math.log(p / (1 - p)))
+         local one = describe(h, all, state.explained)
+         out[#out + 1] = all.weight >= NEED and #one.slow >= suspects.MIN_SLOW and { h, all, one } or nil
+      end
+   end
+   -- One alone stands for itself.
+   return #out > 1 and out or {}
+end
+
+local function found_of(h, best, state)
+   if h.rack then
+      return slow_of(h, best, state)
+   end
+   local one = describe(h, best, state.explained)
+   return #one.slow >= suspects.MIN_SLOW and { { h, best, one } } or {}
+end
+
 -- Takes the likeliest of a list again and again: it explains its slow runs, and the others are weighed without.
 local function take(list, of, state)
    local weighed = {}
    for i, h in ipairs(list) do
       weighed[i] = weigh(h, state.explained) or { weight = -math.huge }
    end
-   while #state.found < MOST_FOUND do
+   while true do
       local at
       for i, one in ipairs(weighed) do
-         if not state.taken[list[i].node] and one.weight >= NEED and (not at or one.weight > weighed[at].weight
-            or one.weight == weighed[at].weight and list[i].node < list[at].node) then
+         if not (list[i].node and state.taken[list[i].node]) and one.weight >= NEED and (not at
+            or one.weight > weighed[at].weight
+            or one.weight == weighed[at].weight and one.harm > weighed[at].harm) then
             at = i
          end
       end
@@ -184,12 +225,23 @@ local function take(list, of, state)
       local h = list[at]
       -- What was found since may explain of it.
       local again = weigh(h, state.explained)
-      local one = again.weight >= weighed[at].weight and describe(h, again, state.explained)
-      weighed[at] = one and { weight = -math.huge } or again
-      if one and #one.slow >= suspects.MIN_SLOW then
-         state.taken[h.node] = true
-         table.insert(state.found, one)
-         explain(h, again, of[h.node], state.explained)
+      local still = again.weight >= weighed[at].weight
+      weighed[at] = still and { weight = -math.huge } or again
+      local all = {}
+      for _, one in ipairs(still and found_of(h, again, state) or {}) do
+         local is = state.confirm(one[3])
+         if is == nil then
+            return
+         end
+         all[#all + 1] = is and one or nil
+      end
+      for _, one in ipairs(all) do
+         state.taken[one[1].node] = true
+         table.insert(state.found, one[3])
+      end
+      -- After all of them: a rack's nodes have had the same in the same runs.
+      for _, one in ipairs(all) do
+         explain(one[1], one[2], of[one[1].node], state.explained)
       end
    end
 end
@@ -198,14 +250,21 @@ end
 -- that often ran beside two bad ones has the slow runs of both.
 -- @param list of hypotheses
 -- @param of by node: its runs in order of time
+-- @param confirm function(one of what is returned) -> whether it is a suspect; who is none explains no run. nil: enough
 -- @return list of { node, group, runs (of its spell under the condition), slow = list of those that speak for it,
 --   from_s, to_s (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the
 --   likeliest first
-function suspects.find(list, of)
-   local state, unrecorded = { explained = {}, found = {}, taken = {} }, {}
+function suspects.find(list, of, confirm)
+   local state, unrecorded = { confirm = confirm, explained = {}, found = {}, taken = {}, of = {} }, {}
+   for _, h in ipairs(list) do
+      if h.node then
+         state.of[h.node] = state.of[h.node] or {}
+         state.of[h.node][h.group] = state.of[h.node][h.group] or h
+      end
+   end
    take(list, of, state)
-   for node, runs in pairs(of) do
-      unrecorded[#unrecorded + 1] = unrecorded_of(node, runs)
+   for _, node in ipairs(sorted(of)) do
+      unrecorded[#unrecorded + 1] = unrecorded_of(node, of[node])
    end
    take(unrecorded, of, state)
    table.sort(state.found, function(a, b)

@@ -3,6 +3,8 @@ local checks = require("syscheck.questions.suspects.checks")
 local conditions = require("syscheck.questions.suspects.conditions")
 local expected = require("syscheck.questions.why.expected")
 local odds = require("syscheck.questions.why.odds")
+local racks = require("syscheck.questions.suspects.racks")
+local statistics = require("syscheck.lib.statistics")
 local suspects = require("syscheck.questions.suspects.logic")
 local times = require("syscheck.questions.why.times")
 local why = require("syscheck.questions.why.logic")
@@ -12,10 +14,13 @@ local words = require("syscheck.questions.why.words")
 local data = {}
 
 local MIN_RUNS = 4 -- of a kind, to know what they take
+-- Standard errors of a difference of medians from which it is one.
+local SURE, MEDIAN_SE, LEAST_SD = 2, 1.25, 0.02
 local BLOCK = 40 -- runs of a kind, in order of time, that are each other's like runs
 local SEEN = 0.5 -- mean probability of a cause in these from which it is a suspect's that no counter showed
-local CLEAR = 0.25 -- mean probability of its condition in these from which `why` sees it
+local CLEAR = 0.15 -- mean probability of its condition in these from which `why` sees it
 local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
+local MOST_LOOKED = 1000 -- of all suspects: 0.1 s of CPU each
 
 local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s FROM run r
    WHERE r.begin_s >= ? AND r.user IS NOT NULL AND r.name IS NOT NULL AND r.nodes IS NOT NULL
@@ -43,9 +48,25 @@ local function finish_block(list, state)
    return e
 end
 
--- Where a node was in many runs of a block, and those were slower than the others, it may have raised what was expected
--- of them: then the others say it.
-local function without(node, runs, own)
+local function ys_of(runs)
+   local out = {}
+   for i, run in ipairs(runs) do
+      out[i] = run.y
+   end
+   return out
+end
+
+-- Of the many parts that a kind's runs are divided into some are slower by chance, and what was then expected of them
+-- would be too little.
+local function surely_slower(mine, rest)
+   local median, sd = statistics.robust(ys_of(rest))
+   local se = MEDIAN_SE * math.max(LEAST_SD, sd) * math.sqrt(1 / #mine + 1 / #rest)
+   return statistics.median(ys_of(mine)) - median >= SURE * se
+end
+
+-- Where a node, or a rack, was in many runs of a block, and those were slower than the others, it may have raised what
+-- was expected of them: then the others say it.
+local function without(who, runs, own)
    local of, is_mine = {}, {}
    for _, run in ipairs(runs) do
       of[run.block] = of[run.block] or {}
@@ -58,14 +79,17 @@ local function without(node, runs, own)
    for block, mine in pairs(of) do
       -- Where times have a trend nobody can tell whether a node or time made them longer.
       local rest = block[1].e.slope == 0 and times.raised_by(block, some, #mine)
-      local e = rest and #rest >= MIN_RUNS and expected.of(rest, block.middle_s)
-      for _, run in ipairs(e and mine or {}) do
+      rest = rest and #rest >= MIN_RUNS and surely_slower(mine, rest) and rest
+      local e = rest and expected.of(rest, block.middle_s)
+      for _, run in ipairs(e and e.slope == 0 and mine or {}) do
          local one = {}
          one.e, one.y, one.ratio = time_of(run, e, block.middle_s)
          one.fits = suspects.fits(e, one.y, own)
          run.of = run.of or {}
-         run.of[node] = one
-         run.slow = run.slow or one.ratio >= suspects.SLOW and math.max(table.unpack(one.fits)) > 1
+         run.of[who] = one
+         -- The many racks raise some by chance.
+         local slow = type(who) == "number" and one.ratio >= suspects.SLOW and math.max(table.unpack(one.fits)) > 1
+         run.slow = run.slow or slow
       end
    end
 end
@@ -92,6 +116,15 @@ local function finish(store, list, state)
       any = finish_block(table.move(known, from, to, 1, {}), state) or any
    end
    state.kinds = state.kinds + (any and 1 or 0)
+end
+
+-- Those that have runs.
+local function nodes_of(store, by_node)
+   local out = {}
+   for t in store:rows("SELECT n.id, n.name, n.cluster FROM node n") do
+      out[#out + 1] = by_node[t[1]] and { id = t[1], name = t[2], cluster = t[3] }
+   end
+   return out
 end
 
 --- @param since epoch seconds
@@ -121,8 +154,15 @@ function data.read(store, since)
          class_of[t[2]] = t[3]
       end
    end
+   local all, runs_of = racks.of(nodes_of(store, by_node)), {}
    for node, runs in pairs(by_node) do
-      without(node, runs, state.own_share)
+      runs_of[node] = runs
+   end
+   for _, rack in ipairs(all) do
+      runs_of[rack] = racks.runs(rack, by_node)
+   end
+   for who, runs in pairs(runs_of) do
+      without(who, runs, state.own_share)
       table.sort(runs, function(a, b)
          return a.begin_s < b.begin_s or a.begin_s == b.begin_s and a.key < b.key
       end)
@@ -130,7 +170,7 @@ function data.read(store, since)
    for _, run in pairs(state.by_key) do
       state.slow = state.slow + (run.slow and 1 or 0)
    end
-   local list = conditions.hypotheses(store, since, state.by_key, by_node, class_of, state.own_share)
+   local list = conditions.hypotheses(store, since, state.by_key, all, runs_of, class_of, state.own_share)
    local checked = checks.hypotheses(store, since, by_node, state.own_share)
    table.move(checked, 1, #checked, #list + 1, list)
    return list, by_node, { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
@@ -172,7 +212,7 @@ end
 -- Fills in the condition of a suspect that explains most of its slow runs, how many were looked at, and
 -- its name.
 -- @param one of suspects.find
--- @param explained of explain by run, as a rack's suspects have the same ones; filled in
+-- @param explained of explain by run, as a rack's suspects have the same ones, and n of them; filled in
 -- @return whether `why` sees its condition in its clearest runs, and does not take another job's work, or more of its
 --   own, for it
 local function describe(store, one, explained)
@@ -180,11 +220,13 @@ local function describe(store, one, explained)
    local sums = { neighbour = 0, input = 0 }
    one.looked = 0
    table.sort(one.slow, function(a, b)
-      return a.ratio > b.ratio
+      return a.ratio > b.ratio or a.ratio == b.ratio and a.key < b.key
    end)
    for i = 1, math.min(LOOKED, #one.slow) do
       local run = one.slow[i].key
-      explained[run] = explained[run] or explain(store, run)
+      if not explained[run] then
+         explained[run], explained.n = explain(store, run), explained.n + 1
+      end
       one.looked = one.looked + (explained[run].nodes and 1 or 0)
       for _, h in ipairs(explained[run]) do
          local is = is_of(h, one.node)
@@ -208,23 +250,31 @@ local function describe(store, one, explained)
    local own, others = by_group[one.group], math.max(sums.neighbour, sums.input)
    local shown = best and best.group ~= "neighbour" and best.share >= SEEN * one.looked and best or nil
    one.condition = own and own.share > math.max(others, CLEAR * one.looked) and own or shown
-   local seen = one.condition or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
+   local seen = one.condition ~= nil or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
    table.sort(one.slow, function(a, b)
-      return a.begin_s > b.begin_s
+      return a.begin_s > b.begin_s or a.begin_s == b.begin_s and a.key > b.key
    end)
    local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
    one.name = t and t[1] or ("%d"):format(one.node)
    return seen
 end
 
---- @param list of suspects.find
--- @return those that `why` sees in their clearest runs, too, with name, condition, looked
-function data.described(store, list)
-   local out, explained = {}, {}
-   for _, one in ipairs(list) do
-      out[#out + 1] = describe(store, one, explained) and one or nil
-   end
-   return out
+--- Nodes that slowed their jobs.
+-- @param since epoch seconds
+-- @param most slow runs that are looked at, default 1000
+-- @return list of suspects.find of those that `why` sees in their clearest runs, too, with name, condition, looked;
+--   totals as of data.read, and complete = false where not all that may be suspects were looked at
+function data.find(store, since, most)
+   local list, of, totals = data.read(store, since)
+   local explained = { n = 0 }
+   totals.complete = true
+   local found = suspects.find(list, of, function(one)
+      totals.complete = totals.complete and explained.n < (most or MOST_LOOKED)
+      if totals.complete then
+         return describe(store, one, explained)
+      end
+   end)
+   return found, totals
 end
 
 return data

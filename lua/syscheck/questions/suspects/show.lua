@@ -25,8 +25,13 @@ function show.table(answer, color)
    local parts = { ("%d of %d runs were slow since %s: %.0f %% over what their like runs took, and beyond their spread "
       .. "(same cluster, user, name, node count; %d kind%s)"):format(totals.slow, totals.compared,
       time.show(answer.since), 100 * (suspects.SLOW - 1), totals.kinds, totals.kinds == 1 and "" or "s"), "" }
+   if not totals.complete then
+      parts[#parts] = "not all nodes that may be suspects were looked at: a later --since has fewer"
+      parts[#parts + 1] = ""
+   end
    if #answer == 0 then
-      parts[#parts + 1] = "no node is the likely cause of any."
+      parts[#parts + 1] = totals.complete and "no node is the likely cause of any."
+         or "of those that were, none is the likely cause of any."
       return table.concat(parts, "\n")
    end
    local rows = { HEAD }
@@ -45,11 +50,12 @@ function show.table(answer, color)
    return table.concat(parts, "\n")
 end
 
---- One object: { v, since, runs, slow, kinds, nodes, suspects }.
+--- One object: { v, since, runs, slow, kinds, nodes, complete, suspects }.
 function show.json(answer)
    local totals = answer.totals
    return output.json({ v = 3, since = time.show(answer.since), runs = totals.compared, slow = totals.slow,
-      kinds = totals.kinds, nodes = totals.nodes, suspects = output.each(answer, function(one)
+      kinds = totals.kinds, nodes = totals.nodes, complete = totals.complete,
+      suspects = output.each(answer, function(one)
          local c = one.condition
          return { node = one.name, from = time.show(one.from_s), to = time.show(one.to_s), slow = #one.slow,
             runs = one.runs, ratio = one.cost, probability = one.probability,

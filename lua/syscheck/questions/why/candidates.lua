@@ -18,7 +18,7 @@ local SEVERAL = 0.1 -- of troubles of a node, so many are its neighbours', too
 local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks about
 local NODE = 0.0003 -- a node is slow by something that is not recorded
 local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6, says = 1000 }
-local NEIGHBOUR, UNSEEN = 0.6, 0.03 -- of a shared node's trouble, so much is another job's; and what nothing counts
+local NEIGHBOUR, UNSEEN = 0.6, 0.02 -- of a shared node's trouble, so much is another job's; and what nothing counts
 local SHARED = { daemon = true, storage = true, memory = true, shortage = true, clock = true }
 local SEVERAL_P = 0.05
 local ALIKE = 0.5 -- share of a condition from which another node has the same
@@ -197,7 +197,7 @@ function candidates.several(state, list, done)
          local besides = SEVERAL * odds.rarity(p)
          local all = { where = "several", nodes = nodes, leaf = leaf, of = of, group = group, evidence = first.evidence,
             best = first.best, most = first.most, fit = first.fit, p = p, rarity = odds.rarity(p), prior = SEVERAL,
-            harm = first.harm, weight = 0 }
+            harm = first.harm, felt = first.felt, weight = 0 }
          -- Then each of them is an explanation of its own the less.
          gather(all, members, besides / (1 + besides))
          out[#out + 1] = all
@@ -211,9 +211,9 @@ end
 local function p_meanwhile(state, item)
    local sum, n = 0, 0
    for _, one in ipairs(state.meanwhile()) do
-      local x, above, of = causes.scaled(item, one.row[item.name], one.row), 0.5, 0
+      local x, above, of = causes.of_row(item, one.row), 0.5, 0
       for _, row in ipairs(x and one.like or {}) do
-         local y = causes.scaled(item, row[item.name], row)
+         local y = causes.of_row(item, row)
          of = of + (y and 1 or 0)
          above = above + (y and (y > x and 1 or y == x and 0.5 or 0) or 0)
       end
@@ -257,7 +257,7 @@ end
 --- A job of one node cannot tell slow storage of its own from what all share; others that ran then may.
 function candidates.add_shared(state, list)
    for _, h in ipairs(list) do
-      if h.where == "only" and h.group == "storage" and h.best then
+      if h.where == "only" and h.group == "storage" and h.best and not h.best.item.own then
          local all = setmetatable({ prior = ALL_STORAGE }, { __index = h })
          add_meanwhile(all, state)
          h.weight, h.p_meanwhile = h.weight + all.weight, all.p_meanwhile

@@ -185,7 +185,8 @@ local LATENCIES = {
    { name = "nfs_latency_ms", ops = "nfs_ops", time = "nfs_op_ms", unit = "ms", label = "NFS time per operation" },
    { name = "lustre_latency_us", ops = "lustre_ops", time = "lustre_op_us", unit = "us",
       label = "Lustre time per operation" },
-   { name = "disk_latency_ms", ops = "disk_ops", time = "disk_op_ms", unit = "ms", label = "disk time per operation" },
+   { name = "disk_latency_ms", ops = "disk_ops", time = "disk_op_ms", unit = "ms", label = "disk time per operation",
+      own = true }, -- a node's, shared with none
 }
 for _, one in ipairs(LATENCIES) do
    one.group, one.kind, one.scale, one.source = "storage", "latency", SCALES.latency, "job"
@@ -252,13 +253,25 @@ function causes.scaled(item, v, row)
    return usable and item.scale.value(item, v, row) or nil
 end
 
+--- Whether a row has a field that knows better than this one.
+function causes.known_better(item, row)
+   for _, other in ipairs(item.unless or {}) do
+      if row[other] then
+         return true
+      end
+   end
+   return false
+end
+
+--- A row's value of a job on its scale; nil where there is none, or another field knows better.
+function causes.of_row(item, row)
+   return not causes.known_better(item, row) and causes.scaled(item, row[item.name], row) or nil
+end
+
 --- What a row's value may have cost at most, as a share of its time; nil where there is none.
 function causes.share(item, row, usual)
-   local v = row[item.name]
-   for _, other in ipairs(item.unless or {}) do
-      v = not row[other] and v or nil
-   end
-   return v and causes.scaled(item, v, row) and math.max(0, item.scale.cost(item, v, usual, row) / row.elapsed_s) or nil
+   return causes.of_row(item, row)
+      and math.max(0, item.scale.cost(item, row[item.name], usual, row) / row.elapsed_s) or nil
 end
 
 return causes

@@ -109,7 +109,7 @@ local function fits_of(state, item, usual, i, lost)
 end
 
 --- How well what a check shows explains a run's time, over how bad the node may have been.
--- @param e evidence of a check: fit, most, times and likely (what the likeliest level costs, whatever this run took)
+-- @param e evidence of a check: fit, most and likely (what the likeliest level costs, whatever this run took)
 --   are filled in
 -- @param fit function(level's number, share of the time that it costs) -> of odds.fit
 function checks.fit(e, fit)
@@ -121,7 +121,7 @@ function checks.fit(e, fit)
          likeliest, e.likely = level.bf, level.lost
       end
       if not best or level.bf * one > best then
-         best, e.most, e.times = level.bf * one, level.lost, math.exp(LEVELS[i])
+         best, e.most = level.bf * one, level.lost
       end
    end
    e.fit = fits / sum

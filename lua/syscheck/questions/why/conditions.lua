@@ -26,10 +26,7 @@ local function scaled(item, rows)
    local list, sorted = {}, {}
    local class = item.kind == "temperature" and causes.main_class(rows)
    for _, row in ipairs(rows) do
-      local x = causes.scaled(item, row[item.name], row)
-      for _, other in ipairs(item.unless or {}) do
-         x = not row[other] and x or nil
-      end
+      local x = causes.of_row(item, row)
       if x and (not class or (row.class or 0) == class) then
          list[#list + 1] = { x = x, node = row.node, row = row }
          sorted[#sorted + 1] = x
@@ -141,7 +138,7 @@ local function by_class(state, item)
    for _, runs in ipairs({ { state.rows }, state.like, state.others }) do
       for _, list in ipairs(runs) do
          for _, row in ipairs(list) do
-            local x = causes.scaled(item, row[item.name], row)
+            local x = causes.of_row(item, row)
             local class = row.class or 0
             if x and not seen[row.node] then
                seen[row.node] = true
@@ -284,7 +281,7 @@ local function add_part(state, item, rows, back)
    state.parts[#state.parts + 1] = { where = "several", nodes = nodes, row = first, item = item,
       value = first[item.name], elapsed_s = first.elapsed_s, p = (alike + 0.5) / (runs + 1), compared = runs,
       usual = back.usual, most = math.min(1, list[1].share),
-      times = math.exp(causes.scaled(item, first[item.name], first) - back.usual) }
+      times = math.exp(causes.of_row(item, first) - back.usual) }
 end
 
 -- Whether it happened in a run. @return bool; whether the run has the metric
@@ -357,6 +354,7 @@ function conditions.typical(item, rows, elapsed, without)
    for _, row in ipairs(rows) do
       local v, t = row[item.name], row.elapsed_s
       local usable = type(v) == "number" and v < math.huge and (v > 0 or item.kind ~= "latency")
+         and not causes.known_better(item, row)
       if row.node ~= without and usable and type(t) == "number" and t > 0 then
          values[#values + 1] = SUMS[item.kind] and v * elapsed / t or v
       end

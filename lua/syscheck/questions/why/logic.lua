@@ -108,7 +108,7 @@ local function choose(out, state)
       slow.without, slow.others = best.first.node or best.first.nodes[1], out.slow.count - slow.count
    end
    local top = best and best.first
-   local harmed = top and (top.harm or 1) >= HARMED and top.best and top.where ~= "all" and top.group ~= "neighbour"
+   local harmed = top and (top.felt or 1) >= HARMED and top.best and top.where ~= "all" and top.group ~= "neighbour"
    if best and best.share >= why.NAMED and top.where ~= "nobody"
       and (not slow.ratio or slow.ratio >= why.SLOW or harmed) then
       out.slow = slow

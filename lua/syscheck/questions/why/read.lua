@@ -13,8 +13,9 @@ local OTHER_ROWS, OTHER_ROWS_OF_ONE = 800, 16
 local NODES_MOST = 20000 -- of the job itself
 local CHECK_NODES = 128 -- a larger job: only the checks that it began with
 local CHECK_DAYS, CHECKS_LOOKED, CHECKS_EACH = 15, 200, 6 -- of a node, before and after
-local CLASS_WINDOWS, CLASS_ROWS, CLASS_DAYS = 12, 120, 30
-local CLASS_LOOKED = 10000 -- checks of each window that are looked at: most measured nothing
+-- A month in windows of less than six hours, so that all times of day are in it: the first checks of each, of so many
+-- that are looked at.
+local CLASS_DAYS, CLASS_WINDOWS, CLASS_ROWS, CLASS_LOOKED = 30, 125, 12, 1000
 local HISTORY_DAYS, HISTORY_EACH = 15, 14 -- other runs of a node, before and after
 local NODE_RUNS = 150 -- runs of a node, before and after, that are known to be on it
 local MEANWHILE_SPAN, MEANWHILE = 400, 24 -- runs stored next to this one, and how many that overlap it are looked at
@@ -25,17 +26,18 @@ local PROLOG_S = 120 -- a check before a job is recorded after the job's begin s
 local CHECK = job_store.columns(causes.CHECK, "c")
 local SOME_RUNS = "SELECT r.id, r.seen FROM run r WHERE r.id"
 local MEASURED = "(" .. CHECK:gsub(",", " IS NOT NULL OR") .. " IS NOT NULL)"
-local CHECKS = ("SELECT c.node, c.class, c.key >> 30, %s FROM check_node c WHERE "):format(CHECK)
--- Most checks measured nothing: on a busy node a week has thousands.
-local NEAREST = ("SELECT c.node, c.class, c.key >> 30, %s FROM (SELECT c.node, c.class, c.key, %s FROM check_node c "
-   .. "WHERE c.node = ? AND %%s ORDER BY c.key%%s LIMIT %d) c WHERE %s ORDER BY c.key%%s LIMIT %d"):format(
-   CHECK, CHECK, CHECKS_LOOKED, MEASURED, CHECKS_EACH)
-local BEFORE = NEAREST:format("c.key < ? AND c.key >= ?", " DESC", " DESC")
-local AFTER = NEAREST:format("c.key >= ? AND c.key < ?", "", "")
-local CHECKS_OF_RUN = CHECKS .. "c.run = ? AND " .. MEASURED
-local CLASS_CHECKS = ("SELECT c.node, c.class, c.key >> 30, %s FROM (SELECT c.node, c.class, c.key, %s "
-   .. "FROM check_node c WHERE c.key >= ? AND c.key < ? ORDER BY c.key LIMIT %d) c WHERE %s ORDER BY c.key LIMIT %d")
-   :format(CHECK, CHECK, CLASS_LOOKED, MEASURED, CLASS_ROWS)
+local CHECKS = ("SELECT c.node, c.class, c.key >> 30, %s FROM "):format(CHECK)
+
+-- The first checks that measured something, of so many under a condition: most did not, and on a busy node a week has
+-- thousands.
+local function first_checks(where, order, looked, each)
+   return CHECKS .. ("(SELECT c.node, c.class, c.key, %s FROM check_node c WHERE %s ORDER BY c.key%s LIMIT %d) c "
+      .. "WHERE %s ORDER BY c.key%s LIMIT %d"):format(CHECK, where, order, looked, MEASURED, order, each)
+end
+local BEFORE = first_checks("c.node = ? AND c.key < ? AND c.key >= ?", " DESC", CHECKS_LOOKED, CHECKS_EACH)
+local AFTER = first_checks("c.node = ? AND c.key >= ? AND c.key < ?", "", CHECKS_LOOKED, CHECKS_EACH)
+local CHECKS_OF_RUN = CHECKS .. "check_node c WHERE c.run = ? AND " .. MEASURED
+local CLASS_CHECKS = first_checks("c.key >= ? AND c.key < ?", "", CLASS_LOOKED, CLASS_ROWS)
 local OVERLAPPING = "SELECT r.id, r.seen FROM run r WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
 local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
 local WORD = "SELECT w.id FROM word w WHERE w.text = ?"

@@ -49,6 +49,7 @@ local function names_of(answer, nodes)
    for i, node in ipairs(nodes) do
       out[i] = answer.name(node)
    end
+   table.sort(out)
    return out
 end
 
@@ -58,8 +59,9 @@ function show.json(answer)
    local explanations = output.each(answer.explanations, function(h)
       return { where = h.where, node = h.node and answer.name(h.node),
          nodes = h.nodes and output.list(names_of(answer, h.nodes)), leaf = h.leaf,
-         cause = h.group, text = causes.GROUPS[h.group], probability = h.probability, rarity = h.rarity, fit = h.fit,
-         harm = h.harm, other_runs = h.runs, accounts_pct = h.most and 100 * words.most(h), named = h.named,
+         cause = h.group, text = causes.GROUPS[h.group], probability = h.probability, rarity = h.rarity, p = h.p,
+         fit = h.fit, harm = h.harm, other_runs = h.runs, accounts_pct = h.most and 100 * words.most(h),
+         named = h.named,
          evidence = output.each(h.evidence, function(e)
             return { name = e.name, label = e.label, unit = e.unit, value = e.value, peers = e.peers, like = e.like,
                class = e.class, times = e.times, cost_s = e.cost_s, p = e.p, compared = e.compared, shows = e.shows,
@@ -85,16 +87,18 @@ function show.json(answer)
 end
 
 local CSV = { "job", "where", "node", "cause", "probability", "name", "unit", "value", "peers", "like", "class",
-   "times", "cost_s", "p", "named" }
+   "times", "cost_s", "p", "named", "ratio", "verdict", "shows", "before", "before_days", "after", "after_days" }
 
 --- One line for each evidence.
 function show.csv(answer)
    local rows = {}
    for _, h in ipairs(answer.explanations) do
       for _, e in ipairs(h.evidence[1] and h.evidence or { {} }) do
+         local before, after = e.before or {}, e.after or {}
          rows[#rows + 1] = { answer.run.job_id, h.where, h.node and answer.name(h.node) or h.nodes
             and table.concat(names_of(answer, h.nodes), " "), h.group, h.probability, e.name, e.unit, e.value, e.peers,
-            e.like, e.class, e.times, e.cost_s, e.p, h.named }
+            e.like, e.class, e.times, e.cost_s, e.p, h.named, answer.slow.ratio, answer.slow.verdict, e.shows,
+            before.value, before.days, after.value, after.days }
       end
    end
    return output.csv(CSV, rows)
@@ -120,7 +124,7 @@ local function explanations_table(answer, color, all)
                h.most and ("%.0f"):format(100 * words.most(h)) or "-", words.p(h.p),
                h.best and h.best.label or "-" }, 1, 7, 4, row)
          else
-            row[4] = h.evidence[1] and words.evidence(words.main(h)) or ""
+            row[4] = h.evidence[1] and words.evidence(words.main(h)) or h.group == "neighbour" and words.UNSEEN or ""
          end
          rows[#rows + 1], sum = row, sum + h.probability
       end

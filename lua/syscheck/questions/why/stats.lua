@@ -49,12 +49,17 @@ local function beta_fraction(a, b, x)
    return h
 end
 
+local function ln_beta(a, b)
+   return ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b)
+end
+
 --- Regularised incomplete beta function I_x(a, b).
-function stats.beta(x, a, b)
+-- @param ln_b ln B(a, b), or nil
+function stats.beta(x, a, b, ln_b)
    if x <= 0 or x >= 1 then
       return x <= 0 and 0 or 1
    end
-   local front = math.exp(ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * math.log(x) + b * math.log(1 - x))
+   local front = math.exp(a * math.log(x) + b * math.log(1 - x) - (ln_b or ln_beta(a, b)))
    if x < (a + 1) / (a + b + 2) then
       return front * beta_fraction(a, b, x) / a
    end
@@ -71,9 +76,13 @@ function stats.binomial(k, n, p)
    return stats.beta(p, k, n - k + 1)
 end
 
+-- By degrees of freedom: there are as many as lengths of lists of like runs, and each is asked thousands of times.
+local LN_BETA = {}
+
 --- P(T >= t), Student's t with df degrees of freedom (any df > 0).
 function stats.student(t, df)
-   local tail = 0.5 * stats.beta(df / (df + t * t), df / 2, 0.5)
+   LN_BETA[df] = LN_BETA[df] or ln_beta(df / 2, 0.5)
+   local tail = 0.5 * stats.beta(df / (df + t * t), df / 2, 0.5, LN_BETA[df])
    return t >= 0 and tail or 1 - tail
 end
 

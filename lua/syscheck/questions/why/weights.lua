@@ -113,7 +113,7 @@ end
 local function most_of(h)
    local most = 0
    for _, e in ipairs(h.evidence) do
-      most = e.shows and math.max(most, e.likely or e.most) or most
+      most = e.shows and math.max(most, e.likely or math.min(1, e.most * e.item.range.beyond)) or most
    end
    return most
 end
@@ -186,6 +186,7 @@ function weights.carry_harm(list, explained)
       for _, other in ipairs(explained(h)) do
          if h.harm and (other.harm or 0) > h.harm then
             h.weight, h.harm, h.runs = h.weight * other.harm / h.harm, other.harm, other.runs
+            h.felt = math.max(h.felt or 1, other.felt or 1)
          end
       end
    end
@@ -196,7 +197,7 @@ end
 function weights.share_of(h, row, peers)
    local e, values = h.best, {}
    for _, peer in ipairs(not e.check and peers or {}) do
-      values[#values + 1] = causes.scaled(e.item, peer[e.item.name], peer)
+      values[#values + 1] = causes.of_row(e.item, peer)
    end
    local usual = values[1] and math.max(e.usual, statistics.median(values)) or e.usual
    return not e.check and causes.share(e.item, row, usual) or nil
@@ -222,7 +223,7 @@ function weights.add_runs(h, state, runs, share, most)
       table.sort(slower)
       h.usually = math.exp(slower[(#slower + 1) // 2])
    end
-   h.weight = h.weight * h.harm
+   h.felt, h.weight = h.harm, h.weight * h.harm
 end
 
 --- Of a node: its other runs.

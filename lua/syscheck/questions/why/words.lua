@@ -1,5 +1,6 @@
 --- An answer of logic.lua in words. Pure.
 local causes = require("syscheck.questions.why.causes")
+local hostlist = require("syscheck.lib.hostlist")
 local logic = require("syscheck.questions.why.logic")
 local metrics = require("syscheck.catalogue.metrics")
 local printable = require("syscheck.lib.printable")
@@ -10,9 +11,10 @@ local words = {}
 local MORE_WORK, MORE_P, MOST_WORK = 1.1, 0.1, 2
 -- How sure, in words: how often each is right is measured, see docs/performance.md.
 local RARE, HARMLESS = 5, 0.3
-local MOST_NAMES = 8
+local MOST_FOLDED, MOST_CHARS, MOST_NAMES = 256, 60, 8 -- of a list of nodes: longer, and only some are named
 local MEANWHILE_P = 0.05
-local SURE, LIKELY, MOSTLY = 0.9, 0.8, 0.5
+words.UNSEEN = "nothing shows what it took"
+local SURE, MOSTLY = 0.9, 0.5
 
 --- 1204 -> "1,204"
 function words.count(value)
@@ -126,6 +128,14 @@ function words.main(h)
    return h.shown or h.best or h.evidence[1]
 end
 
+local function folded(nodes, most, name)
+   local names = {}
+   for i = 1, most do
+      names[i] = name(nodes[i])
+   end
+   return hostlist.fold(names)
+end
+
 --- Who is meant.
 -- @param name function(node) -> its name, safe to print
 -- @param nodes how many the job has
@@ -133,13 +143,13 @@ function words.subject(h, name, nodes)
    if h.where == "all" then
       return nodes == 2 and "both nodes" or ("all %d nodes"):format(nodes)
    elseif h.where == "several" then
-      local list = {}
-      for i, node in ipairs(h.nodes) do
-         list[i] = i <= MOST_NAMES and name(node) or nil
+      local text = #h.nodes <= MOST_FOLDED and folded(h.nodes, #h.nodes, name)
+      if not text or #text > MOST_CHARS and #h.nodes > MOST_NAMES then
+         text = folded(h.nodes, MOST_NAMES, name) .. ", ..."
       end
       local all = #h.nodes == h.of and "all " or ("%d of "):format(#h.nodes)
-      return ("%s%s (%s%d%s)"):format(table.concat(list, ", "), #h.nodes > MOST_NAMES and ", ..." or "", all, h.of,
-         h.leaf and h.of < nodes and " on one leaf switch" or "")
+      return ("%s (%s%d%s)"):format(text, all, h.of,
+         h.leaf and h.of < nodes and " of the job on leaf switch " .. printable.safe(h.leaf) or "")
    end
    return name(h.node)
 end
@@ -151,7 +161,7 @@ end
 
 --- "very likely", by a probability.
 function words.sure(p)
-   return p >= SURE and "very likely" or p >= LIKELY and "probably" or "perhaps"
+   return p >= SURE and "very likely" or "probably"
 end
 
 -- "another job on n053 (39093 of duarte)"
@@ -170,7 +180,7 @@ end
 function words.explanation(h, name, nodes)
    local e = words.main(h)
    if h.group == "neighbour" then
-      return neighbour(h, name, nodes) .. (e and ": " .. words.evidence(e) or "; nothing shows what it took")
+      return neighbour(h, name, nodes) .. (e and ": " .. words.evidence(e) or "; " .. words.UNSEEN)
    elseif not e then
       return ("%s: its %d runs nearest to this one were slow, too"):format(words.subject(h, name, nodes), h.runs or 0)
    end
@@ -251,7 +261,7 @@ function words.conclusion(answer, job, name)
    elseif verdict == "no" or verdict == "unknown" then
       return first
    elseif h then
-      local only = h.where == "only" and h.group == "storage"
+      local only = h.where == "only" and h.group == "storage" and not (h.best and h.best.item.own)
          and "; it ran on one node, so whether that node is slow or what it shares, this job cannot tell" or ""
       local what = h.group ~= "neighbour" and (" (%s)"):format(causes.GROUPS[h.group]) or ""
       return ("%s; %s %s%s%s%s"):format(first, words.sure(h.together), words.explanation(h, name, job.nodes), what,

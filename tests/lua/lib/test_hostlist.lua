@@ -2,7 +2,7 @@
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local cost = require("cost")
-local hostlist = require("syscheck.slurm.hostlist")
+local hostlist = require("syscheck.lib.hostlist")
 
 TestHostlist = {}
 
@@ -25,6 +25,31 @@ function TestHostlist:test_expand()
       lu.assertTrue(hostlist.expand(bad) == nil, bad)
    end
    lu.assertEquals(#hostlist.expand("n[00001-10000]"), 10000)
+end
+
+function TestHostlist:test_fold()
+   for _, case in ipairs({
+      { "n087 n086 n086", "n[086-087]" }, { "n1 n2 n10 n9", "n[1-2,9-10]" }, { "n099 n100 n101", "n[099-101]" },
+      { "x01 x1 x2", "x[1-2],x01" }, { "b a n1", "a,b,n1" }, { "r1n1 r1n2 r2n1", "r1n[1-2],r2n1" }, { "", "" },
+      { "7 8", "[7-8]" }, { "07 08 a", "[07-08],a" },
+      { "n00000000000000000001 n00000000000000000002", "n00000000000000000001,n00000000000000000002" },
+   }) do
+      local names = {}
+      for name in case[1]:gmatch("%S+") do
+         names[#names + 1] = name
+      end
+      lu.assertEquals(hostlist.fold(names), case[2])
+   end
+   local list = "m2,n[0001-0999,1001],r1n[1-2,9-10]"
+   lu.assertEquals(hostlist.fold(hostlist.expand(list)), list)
+end
+
+function TestHostlist:test_order()
+   local names = { "r2n1", "n10", "n9", "r1n12", "n9b", "login", "r1n3", "n" .. ("7"):rep(30) }
+   table.sort(names, function(a, b)
+      return hostlist.order(a) < hostlist.order(b)
+   end)
+   lu.assertEquals(table.concat(names, " "), "login n9 n9b n10 n" .. ("7"):rep(30) .. " r1n3 r1n12 r2n1")
 end
 
 -- A name of many brackets has as many names as their product, before any of them is made.

@@ -84,4 +84,61 @@ function hostlist.expand(list, most)
    return out
 end
 
+--- A key by which names sort as people count: n9 before n10.
+function hostlist.order(name)
+   return (name:gsub("%d+", function(digits)
+      return ("0"):rep(MAX_DIGITS - #digits) .. digits
+   end))
+end
+
+-- Sorted list of { n, digits } -> "01-03,07"; in brackets if it is more than one name.
+local function ranges(list)
+   local out, i = {}, 1
+   while i <= #list do
+      local j = i
+      while list[j + 1] and list[j + 1].n == list[j].n + 1 do
+         j = j + 1
+      end
+      out[#out + 1] = j > i and list[i].digits .. "-" .. list[j].digits or list[i].digits
+      i = j + 1
+   end
+   return #list > 1 and "[" .. table.concat(out, ",") .. "]" or out[1]
+end
+
+--- Names as one hostlist: "m2,n[01-03,07]".
+function hostlist.fold(names)
+   local padded = {}
+   for _, name in ipairs(names) do
+      local prefix = name:match("^(.-)0%d+$")
+      if prefix then
+         padded[prefix] = true
+      end
+   end
+   local groups, keys, known = {}, {}, {}
+   for _, name in ipairs(names) do
+      local prefix, digits = name:match("^(.-)(%d+)$")
+      -- What is too long to count with stands for itself.
+      local counts = digits and #digits <= MAX_DIGITS
+      local key = counts and ("%s %d"):format(prefix, padded[prefix] and #digits or 0) or name
+      if not groups[key] then
+         groups[key] = { prefix = counts and prefix or name }
+         keys[#keys + 1] = key
+      end
+      if counts and not known[name] then
+         known[name] = true
+         table.insert(groups[key], { n = tonumber(digits), digits = digits })
+      end
+   end
+   table.sort(keys)
+   local out = {}
+   for i, key in ipairs(keys) do
+      local of = groups[key]
+      table.sort(of, function(a, b)
+         return a.n < b.n
+      end)
+      out[i] = of.prefix .. (of[1] and ranges(of) or "")
+   end
+   return table.concat(out, ",")
+end
+
 return hostlist

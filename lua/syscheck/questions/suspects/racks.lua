@@ -1,0 +1,92 @@
+--- Nodes next to each other by name, as those of a chassis, a rack or a leaf switch are. What they have in common each
+-- of them alone may show too little of. Pure.
+local hostlist = require("syscheck.lib.hostlist")
+local sorted = require("syscheck.lib.sorted")
+
+local racks = {}
+
+-- From a chassis to a rack; each begins half its width after the one before, so that most of what lies anywhere is in
+-- one of them.
+local WIDTHS = { 6, 12, 24, 48 }
+local LEAST = 3 -- members
+
+-- Of each cluster those whose names differ in numbers alone, in order.
+local function rows(nodes)
+   local of = {}
+   for _, node in ipairs(nodes) do
+      local key = ("%s %s"):format(node.cluster, (node.name:gsub("%d+", "#")))
+      of[key] = of[key] or {}
+      table.insert(of[key], { id = node.id, key = hostlist.order(node.name) })
+   end
+   local out = {}
+   for i, key in ipairs(sorted(of)) do
+      out[i] = of[key]
+      table.sort(out[i], function(a, b)
+         return a.key < b.key or a.key == b.key and a.id < b.id
+      end)
+   end
+   return out
+end
+
+--- @param nodes list of { id, cluster, name }
+-- @return list of { members = list of ids, width }, in order
+function racks.of(nodes)
+   local out = {}
+   for _, row in ipairs(rows(nodes)) do
+      for i, width in ipairs(WIDTHS) do
+         -- Where the width before has had all of them in one, this one has no more.
+         local last = (i == 1 or #row > WIDTHS[i - 1]) and math.max(1, #row - width // 2) or 0
+         for from = 1, last, width // 2 do
+            local members = {}
+            for k = from, math.min(#row, from + width - 1) do
+               members[#members + 1] = row[k].id
+            end
+            out[#out + 1] = #members >= LEAST and { members = members, width = width } or nil
+         end
+      end
+   end
+   return out
+end
+
+--- Their members' runs, each once.
+-- @param of_node by node: its runs
+function racks.runs(rack, of_node)
+   local seen, out = {}, {}
+   for _, node in ipairs(rack.members) do
+      for _, run in ipairs(of_node[node] or {}) do
+         if not seen[run] then
+            seen[run] = true
+            out[#out + 1] = run
+         end
+      end
+   end
+   return out
+end
+
+--- Their members' conditions: of each run the one that may have cost it most.
+-- @param of by node and group: list of { run, share, item }
+-- @param wanted set of groups
+-- @return by group the same, each with most, the member's that it is
+function racks.conditions(rack, of, wanted)
+   local out = {}
+   for _, node in ipairs(rack.members) do
+      for group in pairs(of[node] and wanted or {}) do
+         local all = out[group] or { by = {} }
+         for _, one in ipairs(of[node][group] or {}) do
+            out[group] = all
+            local known = all.by[one.run]
+            if not known then
+               known = { run = one.run, share = 0 }
+               all.by[one.run] = known
+               all[#all + 1] = known
+            end
+            if one.share > known.share then
+               known.share, known.item, known.most = one.share, one.item, one
+            end
+         end
+      end
+   end
+   return out
+end
+
+return racks
