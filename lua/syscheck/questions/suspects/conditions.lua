@@ -105,17 +105,7 @@ local function read(store, since, by_key, count)
    local function add(node, item, share, run)
       local groups = of[node] or {}
       of[node] = groups
-      local events = groups[item.group] or { by = {} }
-      groups[item.group] = events
-      local one = events.by[run]
-      if not one then
-         one = { run = run, share = 0 }
-         events.by[run] = one
-         events[#events + 1] = one
-      end
-      if share > one.share then
-         one.share, one.item = share, item
-      end
+      racks.add(groups, item.group, run, share, item)
    end
    local function close(before)
       for key, list in pairs(open) do
@@ -209,7 +199,7 @@ end
 -- @param rate of rates_of
 local function hypothesis(who, group, events, runs, rate, own)
    table.sort(events, function(a, b)
-      return a.run.begin_s < b.run.begin_s or a.run.begin_s == b.run.begin_s and a.run.key < b.run.key
+      return suspects.earlier(a.run, b.run)
    end)
    local shares = {}
    for i, one in ipairs(events) do
@@ -246,26 +236,23 @@ end
 
 --- Hypotheses of suspects.find.
 -- @param by_key runs of suspects.find by their key in the store
--- @param all racks of racks.of
--- @param runs_of by node, and by rack: its runs in order of time
+-- @param of_node by node: its runs in order of time
+-- @param all racks of racks.of, with runs
 -- @param class_of by node
 -- @param own of odds.own_of_level
-function conditions.hypotheses(store, since, by_key, all, runs_of, class_of, own)
-   local nodes, count = {}, 0
-   for who, runs in pairs(runs_of) do
-      if type(who) ~= "table" then
-         nodes[#nodes + 1], count = who, count + #runs
-      end
+function conditions.hypotheses(store, since, by_key, of_node, all, class_of, own)
+   local nodes, count = sorted(of_node), 0
+   for _, node in ipairs(nodes) do
+      count = count + #of_node[node]
    end
-   table.sort(nodes)
-   local of, list = {}, {}
    local all_of = read(store, since, by_key, count)
+   local of, runs_of, list = {}, {}, {}
    -- A node whose first record has come since its runs were read has none.
    for _, node in ipairs(nodes) do
-      of[node] = all_of[node]
+      of[node], runs_of[node] = all_of[node], of_node[node]
    end
    for _, rack in ipairs(all) do
-      of[rack] = racks.conditions(rack, of, RACKS)
+      of[rack], runs_of[rack] = racks.conditions(rack, of, RACKS), rack.runs
    end
    local rate, others = rates_of(of, runs_of, class_of)
    local function add(who, field)

@@ -32,6 +32,11 @@ function suspects.seen(run, by)
    return run.of and run.of[by] or run
 end
 
+--- Order of runs in time.
+function suspects.earlier(a, b)
+   return a.begin_s < b.begin_s or a.begin_s == b.begin_s and a.key < b.key
+end
+
 --- How much more likely a run's time is, had it lost any share of its time.
 -- @param e of expected.of
 -- @param y log of its time

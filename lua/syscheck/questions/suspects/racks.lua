@@ -63,7 +63,25 @@ function racks.runs(rack, of_node)
    return out
 end
 
---- Their members' conditions: of each run the one that may have cost it most.
+--- Adds to a node's or a rack's conditions what a run had: of several the one that may have cost it most.
+-- @param groups by group: list of { run, share, item }
+-- @return that one, if it is this
+function racks.add(groups, group, run, share, item)
+   local events = groups[group] or { by = {} }
+   groups[group] = events
+   local one = events.by[run]
+   if not one then
+      one = { run = run, share = 0 }
+      events.by[run] = one
+      events[#events + 1] = one
+   end
+   if share > one.share then
+      one.share, one.item = share, item
+      return one
+   end
+end
+
+--- Their members' conditions.
 -- @param of by node and group: list of { run, share, item }
 -- @param wanted set of groups
 -- @return by group the same, each with most, the member's that it is
@@ -71,17 +89,10 @@ function racks.conditions(rack, of, wanted)
    local out = {}
    for _, node in ipairs(rack.members) do
       for group in pairs(of[node] and wanted or {}) do
-         local all = out[group] or { by = {} }
          for _, one in ipairs(of[node][group] or {}) do
-            out[group] = all
-            local known = all.by[one.run]
-            if not known then
-               known = { run = one.run, share = 0 }
-               all.by[one.run] = known
-               all[#all + 1] = known
-            end
-            if one.share > known.share then
-               known.share, known.item, known.most = one.share, one.item, one
+            local all = racks.add(out, group, one.run, one.share, one.item)
+            if all then
+               all.most = one
             end
          end
       end

@@ -87,11 +87,12 @@ local function without(who, runs, own)
          one.fits = suspects.fits(e, one.y, own)
          run.of = run.of or {}
          run.of[who] = one
-         -- The many racks raise some by chance.
-         local slow = type(who) == "number" and one.ratio >= suspects.SLOW and math.max(table.unpack(one.fits)) > 1
-         run.slow = run.slow or slow
       end
    end
+end
+
+local function is_slow(one)
+   return one.ratio >= suspects.SLOW and math.max(table.unpack(one.fits)) > 1
 end
 
 -- What their times say, now that it is known how often runs are slow for reasons of their own.
@@ -99,7 +100,7 @@ local function rate(state)
    state.own_share = odds.own_of_level(state.own)
    for _, run in pairs(state.by_key) do
       run.fits = suspects.fits(run.e, run.y, state.own_share)
-      run.slow = run.ratio >= suspects.SLOW and math.max(table.unpack(run.fits)) > 1
+      run.slow = is_slow(run)
    end
 end
 
@@ -154,23 +155,22 @@ function data.read(store, since)
          class_of[t[2]] = t[3]
       end
    end
-   local all, runs_of = racks.of(nodes_of(store, by_node)), {}
    for node, runs in pairs(by_node) do
-      runs_of[node] = runs
+      without(node, runs, state.own_share)
+      table.sort(runs, suspects.earlier)
+      for _, run in ipairs(runs) do
+         run.slow = run.slow or is_slow(suspects.seen(run, node))
+      end
    end
+   local all = racks.of(nodes_of(store, by_node))
    for _, rack in ipairs(all) do
-      runs_of[rack] = racks.runs(rack, by_node)
-   end
-   for who, runs in pairs(runs_of) do
-      without(who, runs, state.own_share)
-      table.sort(runs, function(a, b)
-         return a.begin_s < b.begin_s or a.begin_s == b.begin_s and a.key < b.key
-      end)
+      rack.runs = racks.runs(rack, by_node)
+      without(rack, rack.runs, state.own_share)
    end
    for _, run in pairs(state.by_key) do
       state.slow = state.slow + (run.slow and 1 or 0)
    end
-   local list = conditions.hypotheses(store, since, state.by_key, all, runs_of, class_of, state.own_share)
+   local list = conditions.hypotheses(store, since, state.by_key, by_node, all, class_of, state.own_share)
    local checked = checks.hypotheses(store, since, by_node, state.own_share)
    table.move(checked, 1, #checked, #list + 1, list)
    return list, by_node, { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
@@ -252,7 +252,7 @@ local function describe(store, one, explained)
    one.condition = own and own.share > math.max(others, CLEAR * one.looked) and own or shown
    local seen = one.condition ~= nil or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
    table.sort(one.slow, function(a, b)
-      return a.begin_s > b.begin_s or a.begin_s == b.begin_s and a.key > b.key
+      return suspects.earlier(b, a)
    end)
    local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
    one.name = t and t[1] or ("%d"):format(one.node)

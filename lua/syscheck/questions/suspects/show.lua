@@ -26,8 +26,7 @@ function show.table(answer, color)
       .. "(same cluster, user, name, node count; %d kind%s)"):format(totals.slow, totals.compared,
       time.show(answer.since), 100 * (suspects.SLOW - 1), totals.kinds, totals.kinds == 1 and "" or "s"), "" }
    if not totals.complete then
-      parts[#parts] = "not all nodes that may be suspects were looked at: a later --since has fewer"
-      parts[#parts + 1] = ""
+      table.insert(parts, 2, "not all nodes that may be suspects were looked at: a later --since has fewer")
    end
    if #answer == 0 then
       parts[#parts + 1] = totals.complete and "no node is the likely cause of any."
