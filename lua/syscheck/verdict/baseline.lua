@@ -214,7 +214,7 @@ local function nearest(learned, class)
       return a.name < b.name
    end)
    if near[1] then
-      return near[1].name, near[1].close
+      return near[1].name, near[1].close, near[1].above
    end
 end
 
@@ -223,16 +223,16 @@ end
 -- smallest known class that has all that it has left.
 -- @param before what versions that told fewer classes apart called it, or nil: a baseline of theirs mixes
 --   kinds of hardware, and only warns until it is learned again
--- @return class or nil; whether its measured values may fail the node
+-- @return class or nil; whether its measured values may fail the node; whether it has all that the node has
 function baseline.class_for(learned, class, before)
    if learned.classes[class] then
-      return class, true
+      return class, true, true
    end
-   local near, close = nearest(learned, class)
+   local near, close, above = nearest(learned, class)
    if not near and before then
-      return learned.classes[before] and before or nearest(learned, before), false
+      return learned.classes[before] and before or nearest(learned, before), false, false
    end
-   return near, close
+   return near, close, above
 end
 
 return baseline

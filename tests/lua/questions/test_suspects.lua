@@ -45,7 +45,7 @@ end
 local function condition(node, runs, share, own)
    local events = {}
    for i, one in ipairs(runs) do
-      events[i] = { run = one, share = share, fits = odds.levels(e, one.y, share, 20, 1.2) }
+      events[i] = { run = one, seen = one, share = share, fits = odds.levels(e, one.y, share, 20, 1.2) }
    end
    return { node = node, group = "clock", events = events, worth = function()
       return own and 0 or math.log(0.01), own and math.huge or 0
@@ -125,7 +125,7 @@ function TestSuspects:test_a_rack()
    end
    local wide = expected.of(times, 31)
    local function event(one)
-      return { run = one, share = 0.3, fits = odds.levels(wide, one.y, 0.3, 20, 1.2) }
+      return { run = one, seen = one, share = 0.3, fits = odds.levels(wide, one.y, 0.3, 20, 1.2) }
    end
    for node = 1, 6 do
       of[node], list[node] = {}, { node = node, group = "clock", events = {}, worth = function() return -4, 8 end }
@@ -154,6 +154,32 @@ function TestSuspects:test_a_rack()
    list[8] = { rack = { members = { 1, 2, 3, 4, 5, 6, 7 }, width = 7 }, group = "clock", events = all,
       worth = function() return -4, math.huge end }
    lu.assertEquals(nodes_of(find(list, of)), { 1, 2, 3, 4, 5 })
+end
+
+-- What a rack's nodes raised together none of them shows, compared with all others; as the rack is, it does. One with a
+-- tenth of the condition stays with its own.
+function TestSuspects:test_a_rack_s_nodes_are_judged_as_the_rack_is()
+   local of, list, all = {}, {}, {}
+   for node = 1, 6 do
+      of[node], list[node] = {}, { node = node, group = "clock", events = {}, worth = function() return -4, 0 end }
+      for i = 1, 5 do
+         local one, as_rack = run(10 * i + node, 1), run(10 * i + node, 1.15)
+         local share = node < 6 and 0.3 or 0.03
+         one.key = 10 * i + node
+         of[node][i] = one
+         list[node].events[i] = { run = one, seen = one, share = share, fits = odds.levels(e, one.y, share, 20, 1.2) }
+         all[#all + 1] = { run = one, seen = as_rack, share = 0.3, fits = odds.levels(e, as_rack.y, 0.3, 20, 1.2) }
+      end
+   end
+   table.sort(all, function(a, b)
+      return suspects.earlier(a.run, b.run)
+   end)
+   lu.assertEquals(nodes_of(find(list, of)), {})
+   list[7] = { rack = { members = { 1, 2, 3, 4, 5, 6 }, width = 6 }, group = "clock", events = all,
+      worth = function() return -4, math.huge end }
+   local found = find(list, of)
+   lu.assertItemsEquals(nodes_of(found), { 1, 2, 3, 4, 5 })
+   lu.assertAlmostEquals(found[1].cost, 1.15, 0.01)
 end
 
 function TestSuspects:test_the_bad_node_and_its_days_and_not_its_neighbours()

@@ -36,6 +36,10 @@ local function node_of(name)
    return db:row("SELECT n.id FROM node n WHERE n.name = ?", name)[1]
 end
 
+local function own_class(_, class)
+   return class
+end
+
 -- Hypotheses, where each node has four runs a day.
 local function found()
    local like, of_node = {}, {}
@@ -50,7 +54,7 @@ local function found()
       end
       of_node[node_of("n" .. n)] = runs
    end
-   return checks.hypotheses(db, T - DAY, of_node)
+   return checks.hypotheses(db, T - DAY, of_node, own_class)
 end
 
 function TestSuspectsChecks:test_a_spell_and_its_runs()
@@ -108,7 +112,7 @@ end
 
 -- A bad spell that ends the history lasts three days beyond it; a class of few checks says nothing.
 function TestSuspectsChecks:test_the_end_and_no_checks()
-   lu.assertEquals(checks.hypotheses(db, T, {}), {})
+   lu.assertEquals(checks.hypotheses(db, T, {}, own_class), {})
    write(function(n, day)
       return n == 7 and day >= 15 and 0.5 or nil
    end)

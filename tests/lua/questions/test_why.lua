@@ -407,6 +407,15 @@ function TestAnswer:test_another_job_on_several_nodes()
    end
 end
 
+-- Of a failing DIMM no other job is the reason.
+function TestAnswer:test_corrected_errors_on_a_shared_node()
+   local i = input(1, 1610, { { memory_corrected = 90000, others = { 39 } } })
+   for _, run_of in ipairs(i.like) do
+      run_of.rows[1].memory_corrected = 0
+   end
+   lu.assertEquals(named(why.analyse(i)), { 1, "memory" })
+end
+
 -- Whose job it is is for the admin.
 function TestAnswer:test_another_job_on_the_node()
    local i = input(1, 1610, { { cpu_some_us = 900e6, sched_wait_worst_ms = 600e3, others = { 39, 40, 41 } } })

@@ -157,9 +157,10 @@ end
 
 function TestClass:test_a_class_that_an_update_named_anew()
    local class, before = "epyc-25.17.1-1s2c-24g", "epyc-1s2c-24g"
-   lu.assertEquals({ baseline.class_for(known(before), class, before) }, { before, false })
-   lu.assertEquals({ baseline.class_for(known(before, class), class, before) }, { class, true })
-   lu.assertEquals({ baseline.class_for(known("epyc-1s2c-32g"), class, before) }, { "epyc-1s2c-32g", false })
+   lu.assertEquals({ baseline.class_for(known(before), class, before) }, { before, false, false })
+   lu.assertEquals({ baseline.class_for(known(before, class), class, before) }, { class, true, true })
+   lu.assertEquals({ baseline.class_for(known("epyc-1s2c-32g"), class, before) },
+      { "epyc-1s2c-32g", false, false })
    lu.assertNil((baseline.class_for(known(before), class)))
    -- Another generation, which is known by its new name, is none of ours.
    lu.assertNil((baseline.class_for(known("epyc-25.1.1-1s2c-24g"), class, before)))

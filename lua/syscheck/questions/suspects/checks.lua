@@ -20,23 +20,24 @@ local SELECT = ("SELECT c.node, c.class, c.key >> 30, %s FROM check_node c WHERE
    MEASURED)
 
 -- Calls each(node, class, time, i, x) for each value on its metric's scale.
-local function values(store, cores, text, since, each, ...)
+local function values(store, rated, cores, text, since, each, ...)
    for t in store:rows(SELECT .. text, math.tointeger(since) << 30, ...) do
+      local class = rated(t[1], t[2])
       for i, item in ipairs(causes.CHECK) do
-         local x = t[2] and causes.scaled(item, t[3 + i], { cores = cores(t[2]) })
+         local x = class and causes.scaled(item, t[3 + i], { cores = cores(class) })
          if x then
-            each(t[1], t[2], t[3], i, x)
+            each(t[1], class, t[3], i, x)
          end
       end
    end
 end
 
 -- Median and spread of each class's metrics.
-local function usual_of(store, cores, since)
+local function usual_of(store, rated, cores, since)
    local count = store:row("SELECT count(*) FROM check_node c WHERE c.key >= ?", math.tointeger(since) << 30)[1]
    local share = math.max(1, math.ceil(1024 * SAMPLE / math.max(1, count)))
    local of = {}
-   values(store, cores, " AND (c.key & 1023) < ?", since, function(_, class, _, i, x)
+   values(store, rated, cores, " AND (c.key & 1023) < ?", since, function(_, class, _, i, x)
       local key = class .. " " .. i
       of[key] = of[key] or {}
       table.insert(of[key], x)
@@ -50,9 +51,9 @@ end
 
 -- Spells of bad checks by node and metric: { i, class, n, from, to (s), after, before (of the good ones around it, or
 -- nil), losses }; and how many checks and bad ones each class has, and by node.
-local function spells(store, cores, usual, since)
+local function spells(store, rated, cores, usual, since)
    local found, open, counts = {}, {}, {}
-   values(store, cores, " ORDER BY c.key", since, function(node, class, at, i, x)
+   values(store, rated, cores, " ORDER BY c.key", since, function(node, class, at, i, x)
       local of = class .. " " .. i
       local u = usual[of]
       if not u then
@@ -125,21 +126,22 @@ end
 
 --- Hypotheses of suspects.find.
 -- @param of_node by node: its runs in order of time
+-- @param rated of classes.rated_as
 -- @param own of odds.own_of_level
-function checks.hypotheses(store, since, of_node, own)
+function checks.hypotheses(store, since, of_node, rated, own)
    local known = {}
    local function cores(class)
       local word = not known[class] and store:row("SELECT w.text FROM word w WHERE w.id = ?", class)
       known[class] = known[class] or causes.cores(word and word[1])
       return known[class]
    end
-   local list, found, counts = {}, spells(store, cores, usual_of(store, cores, since), since)
+   local list, found, counts = {}, spells(store, rated, cores, usual_of(store, rated, cores, since), since)
    for _, spell in ipairs(found) do
       local item, runs = causes.CHECK[spell.i], runs_in(spell, of_node[spell.node] or {})
       local share, events = statistics.median(spell.losses), {}
       for i, run in ipairs(runs) do
          local one = suspects.seen(run, spell.node)
-         events[i] = { run = run, share = share,
+         events[i] = { run = run, share = share, seen = one,
             fits = odds.levels(one.e, one.y, share, item.range.wide, item.range.beyond, own) }
       end
       local p = (item.kind == "share" and p_of_nodes or p_of_checks)(spell, counts[spell.of])

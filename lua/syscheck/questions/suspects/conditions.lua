@@ -98,8 +98,8 @@ local function finish(run, list, usual, add)
 end
 
 -- All conditions, in order of time: by node and group, list of events.
-local function read(store, since, by_key, count)
-   local reader = rows.new(store)
+local function read(store, since, by_key, rated, count)
+   local reader = rows.new(store, rated)
    local usual, least = usual_of(reader, since, count)
    local of, open, first = {}, {}, nil
    local function add(node, item, share, run)
@@ -238,14 +238,15 @@ end
 -- @param by_key runs of suspects.find by their key in the store
 -- @param of_node by node: its runs in order of time
 -- @param all racks of racks.of, with runs
--- @param class_of by node
+-- @param class_of by node: the class that it is compared with
+-- @param rated of classes.rated_as
 -- @param own of odds.own_of_level
-function conditions.hypotheses(store, since, by_key, of_node, all, class_of, own)
+function conditions.hypotheses(store, since, by_key, of_node, all, class_of, rated, own)
    local nodes, count = sorted(of_node), 0
    for _, node in ipairs(nodes) do
       count = count + #of_node[node]
    end
-   local all_of = read(store, since, by_key, count)
+   local all_of = read(store, since, by_key, rated, count)
    local of, runs_of, list = {}, {}, {}
    -- A node whose first record has come since its runs were read has none.
    for _, node in ipairs(nodes) do

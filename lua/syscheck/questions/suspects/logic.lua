@@ -1,11 +1,11 @@
 --- Nodes that cost their jobs time for a while. Pure; docs/decisions.md (Suspects) has the reasons.
 --
 -- A hypothesis is a node or a rack, and a condition: { node, or rack (of racks.of), group (of causes.GROUPS), events =
--- list of { run, share (of its time that the condition may have cost), fits (of odds.levels) } in order of time, one
--- for each run under it; worth = function(from, to, chosen) -> log of the odds for the condition of these events to be
--- its own (chosen: as the best of all spells), and of what harm may add to that at most }. A run is { begin_s, e, y,
--- ratio, fits (for any loss), of = by node or rack the last four again, where their own runs may have raised what was
--- expected, ... }, one table for all its nodes.
+-- list of { run, share (of its time that the condition may have cost), seen (of suspects.seen), fits (of odds.levels)
+-- } in order of time, one for each run under it; worth = function(from, to, chosen) -> log of the odds for the
+-- condition of these events to be its own (chosen: as the best of all spells), and of what harm may add to that at
+-- most }. A run is { begin_s, e, y, ratio, fits (for any loss), of = by node or rack the last four again, where their
+-- own runs may have raised what was expected, ... }, one table for all its nodes.
 local odds = require("syscheck.questions.why.odds")
 local sorted = require("syscheck.lib.sorted")
 
@@ -129,7 +129,8 @@ end
 local function unrecorded_of(node, runs)
    local events = {}
    for i, run in ipairs(runs) do
-      events[i] = { run = run, fits = suspects.seen(run, node).fits }
+      local one = suspects.seen(run, node)
+      events[i] = { run = run, seen = one, fits = one.fits }
    end
    return { node = node, group = "unrecorded", events = events, worth = function()
       return math.log(UNRECORDED), math.huge
@@ -144,7 +145,7 @@ local function describe(h, best, explained)
    local ratios, slow = {}, {}
    for i = best.from, best.to do
       local one = h.events[i]
-      local ratio = suspects.seen(one.run, h.node).ratio
+      local ratio = one.seen.ratio
       ratios[#ratios + 1] = ratio
       local fit = left(most_of(one.fits), h, one, explained[one.run])
       if ratio >= suspects.SLOW and score(fit, FELT_USUAL) > SPEAKS then
@@ -176,18 +177,21 @@ local function explain(h, best, runs, explained)
 end
 
 -- A rack's nodes that were slow under its condition themselves, each as it is in that time: as likely as both that the
--- rack has a trouble and that the node, by its own runs, shares in it.
+-- rack has a trouble and that the node, by its own runs, shares in it. Where it had as much as the rack its runs are
+-- compared with those of other racks, too: what was expected of them without this node the rack's others have raised.
 -- @return list of { h, best, found }
 local function slow_of(rack, best, state)
-   local in_spell, out = {}, {}
+   local of_run, out = {}, {}
    for i = best.from, best.to do
-      in_spell[rack.events[i].run] = true
+      of_run[rack.events[i].run] = rack.events[i]
    end
    for _, node in ipairs(rack.rack.members) do
       local own = not state.taken[node] and state.of[node] and state.of[node][rack.group]
       local h = { node = node, group = rack.group, events = {} }
       for _, one in ipairs(own and own.events or {}) do
-         h.events[#h.events + 1] = in_spell[one.run] and one or nil
+         local its = of_run[one.run]
+         local as = its and one.share >= ALIKE * its.share and its or one
+         h.events[#h.events + 1] = its and { run = one.run, share = one.share, seen = as.seen, fits = as.fits }
       end
       local all = { from = 1, to = #h.events }
       if #h.events >= suspects.MIN_SLOW then

@@ -1,5 +1,6 @@
 --- What logic.lua weighs, read from the store: one kind of job at a time.
 local checks = require("syscheck.questions.suspects.checks")
+local classes = require("syscheck.questions.why.classes")
 local conditions = require("syscheck.questions.suspects.conditions")
 local expected = require("syscheck.questions.why.expected")
 local odds = require("syscheck.questions.why.odds")
@@ -20,6 +21,7 @@ local BLOCK = 40 -- runs of a kind, in order of time, that are each other's like
 local SEEN = 0.5 -- mean probability of a cause in these from which it is a suspect's that no counter showed
 local CLEAR = 0.15 -- mean probability of its condition in these from which `why` sees it
 local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
+local SHOWN = 2 -- of these, least that show it: what one does `why` may be wrong in
 local MOST_LOOKED = 1000 -- of all suspects: 0.1 s of CPU each
 
 local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s FROM run r
@@ -144,7 +146,7 @@ function data.read(store, since)
    end
    finish(store, kind, state)
    rate(state)
-   local by_node, class_of, nodes = {}, {}, 0
+   local by_node, class_of, nodes, rated = {}, {}, 0, classes.rated_as(store)
    for t in store:rows(NODES, math.tointeger(since) << 30) do
       local run = state.by_key[t[1]]
       if run then
@@ -152,7 +154,7 @@ function data.read(store, since)
             by_node[t[2]], nodes = {}, nodes + 1
          end
          table.insert(by_node[t[2]], run)
-         class_of[t[2]] = t[3]
+         class_of[t[2]] = rated(t[2], t[3])
       end
    end
    for node, runs in pairs(by_node) do
@@ -170,8 +172,8 @@ function data.read(store, since)
    for _, run in pairs(state.by_key) do
       state.slow = state.slow + (run.slow and 1 or 0)
    end
-   local list = conditions.hypotheses(store, since, state.by_key, by_node, all, class_of, state.own_share)
-   local checked = checks.hypotheses(store, since, by_node, state.own_share)
+   local list = conditions.hypotheses(store, since, state.by_key, by_node, all, class_of, rated, state.own_share)
+   local checked = checks.hypotheses(store, since, by_node, rated, state.own_share)
    table.move(checked, 1, #checked, #list + 1, list)
    return list, by_node, { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
 end
@@ -249,7 +251,8 @@ local function describe(store, one, explained)
    -- Its clearest runs may show another condition than its times do, or one where those showed none.
    local own, others = by_group[one.group], math.max(sums.neighbour, sums.input)
    local shown = best and best.group ~= "neighbour" and best.share >= SEEN * one.looked and best or nil
-   one.condition = own and own.share > math.max(others, CLEAR * one.looked) and own or shown
+   local clear = own and own.runs >= SHOWN and own.share > math.max(others, CLEAR * one.looked)
+   one.condition = clear and own or shown
    local seen = one.condition ~= nil or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
    table.sort(one.slow, function(a, b)
       return suspects.earlier(b, a)

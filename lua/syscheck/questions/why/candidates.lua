@@ -19,7 +19,7 @@ local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks abou
 local NODE = 0.0003 -- a node is slow by something that is not recorded
 local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6, says = 1000 }
 local NEIGHBOUR, UNSEEN = 0.6, 0.02 -- of a shared node's trouble, so much is another job's; and what nothing counts
-local SHARED = { daemon = true, storage = true, memory = true, shortage = true, clock = true }
+local SHARED = { daemon = true, storage = true, shortage = true, clock = true }
 local SEVERAL_P = 0.05
 local ALIKE = 0.5 -- share of a condition from which another node has the same
 local ALONE = 0.2 -- of what speaks for one of several that have the same, what speaks for it alone

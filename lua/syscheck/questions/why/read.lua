@@ -1,5 +1,6 @@
 --- What logic.lua weighs, read from the store: bounded work, whatever the store's size.
 local causes = require("syscheck.questions.why.causes")
+local classes = require("syscheck.questions.why.classes")
 local job_store = require("syscheck.questions.job.read")
 local rows = require("syscheck.questions.why.rows")
 local schema = require("syscheck.store.schema")
@@ -63,7 +64,8 @@ local function like_rows(reader, run)
 end
 
 -- Runs of anybody on nodes of the job's classes, spread evenly around the job.
-local function other_runs(store, reader, key, classes, not_these)
+-- @param wanted set of these classes
+local function other_runs(store, reader, key, wanted, not_these)
    local last = store:row("SELECT max(r.id) FROM run r")[1] or 0
    local from = math.max(1, math.min(key - OTHER_SPAN // 2, last - OTHER_SPAN))
    local to = math.min(last, from + OTHER_SPAN)
@@ -80,7 +82,7 @@ local function other_runs(store, reader, key, classes, not_these)
    end)
    local list, count = {}, 0
    local function add(found)
-      if found and found[1] and found[1].class and classes[found[1].class] then
+      if found and found[1] and found[1].class and wanted[found[1].class] then
          list[#list + 1] = { rows = found }
          count = count + #found
       end
@@ -143,7 +145,8 @@ local function read_checks(store, run, list)
 end
 
 -- What nodes of the job's classes measured in the month before.
-local function class_checks(store, end_s, classes)
+-- @param wanted set of these classes
+local function class_checks(store, end_s, wanted)
    local out = {}
    local step = CLASS_DAYS * DAY // CLASS_WINDOWS
    local from = math.floor(end_s) - CLASS_DAYS * DAY
@@ -151,7 +154,7 @@ local function class_checks(store, end_s, classes)
       for t in store:rows(CLASS_CHECKS, schema.key(math.max(0, from + i * step)),
          schema.key(math.max(0, from + (i + 1) * step))) do
          local class = t[2]
-         if class and classes[class] then
+         if class and wanted[class] then
             out[class] = out[class] or {}
             for name, value in pairs(job_store.numbers(causes.CHECK, t, 4)) do
                out[class][name] = out[class][name] or {}
@@ -285,14 +288,14 @@ end
 -- @return input; names = function(node) -> its name; comparable = whether user, name and node count
 --   are known; more = how many of the job's nodes were left out
 function data.read(store, run)
-   local reader, known = rows.new(store), times.new(store)
+   local reader, known = rows.new(store, classes.rated_as(store)), times.new(store)
    local list = reader:all(run.key, NODES_MOST)
    local time = known:of(run.key)
    time.elapsed_s = times.elapsed(list)
    local span = { key = run.key, begin_s = run.begin_s or 0, end_s = run.end_s or run.begin_s or 0, kind = time.kind }
-   local classes, not_these = {}, { [run.key] = true }
+   local wanted, not_these = {}, { [run.key] = true }
    for _, row in ipairs(list) do
-      classes[row.class or 0] = true
+      wanted[row.class or 0] = true
    end
    local like = like_rows(reader, time)
    for _, one in ipairs(like) do
@@ -310,8 +313,8 @@ function data.read(store, run)
    end
    return { rows = list, begin_s = span.begin_s, elapsed_s = time.elapsed_s,
       e = time.e, count = #time.like, like = like,
-      others = other_runs(store, reader, run.key, classes, not_these),
-      checks = class_checks(store, span.end_s, classes),
+      others = other_runs(store, reader, run.key, wanted, not_these),
+      checks = class_checks(store, span.end_s, wanted),
       history = once(function(node)
          return data.history(reader, known, node, span)
       end),

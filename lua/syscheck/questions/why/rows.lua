@@ -31,14 +31,16 @@ local RUNS_OF = "SELECT j.run, j.key >> 30 FROM job_node j WHERE j.node = ? AND 
 local RUNS_BEFORE, RUNS_AFTER = RUNS_OF .. "< ? ORDER BY j.key DESC LIMIT ", RUNS_OF .. ">= ? ORDER BY j.key LIMIT "
 
 --- @param store what rows are read of
+-- @param rated of classes.rated_as, or nil where nodes are not compared by their class
 -- @return a reader; it knows the cores of each class once it has seen one
-function rows.new(store)
-   return setmetatable({ store = store, cores = {} }, { __index = rows })
+function rows.new(store, rated)
+   return setmetatable({ store = store, rated = rated, cores = {} }, { __index = rows })
 end
 
 function rows:of(t)
    local row = job_store.numbers(JOB, t, 5)
-   row.run, row.node, row.class, row.elapsed_s = t[1], t[2], t[3], t[4]
+   row.run, row.node, row.elapsed_s = t[1], t[2], t[4]
+   row.class = self.rated and self.rated(t[2], t[3]) or t[3]
    local class = row.class or 0
    if not self.cores[class] then
       local word = row.class and self.store:row("SELECT w.text FROM word w WHERE w.id = ?", row.class)

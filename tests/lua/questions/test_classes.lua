@@ -1,0 +1,105 @@
+-- A node that has lost a DIMM has a class of its own; `why` and `suspects` compare it with what it was.
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local classes = require("syscheck.questions.why.classes")
+local data = require("syscheck.questions.why.read")
+local jobid = require("syscheck.questions.jobid")
+local own_store = require("own_store")
+local suspects_data = require("syscheck.questions.suspects.read")
+local why = require("syscheck.questions.why.logic")
+
+TestClasses = {}
+
+local T, HOUR = 1795161600, 3600 -- 2026-11-20T08:00:00Z
+local THIN, LOST, FAT, OTHER = "epyc-9654-2s192c-768g", "epyc-9654-2s192c-736g", "epyc-9654-2s192c-1536g",
+   "epyc-9754-2s256c-768g"
+local db
+
+function TestClasses:setUp()
+   own_store.setUp()
+   db = own_store.db
+end
+
+TestClasses.tearDown = own_store.tearDown
+
+-- Five days of jobs on two of 12 nodes, one an hour, and a check of each node a day; n1 is bad from hour 60 to 100.
+-- @param class of n1 meanwhile
+local function write(class)
+   local rows = {}
+   for i = 1, 120 do
+      for _, n in ipairs({ 1 + i % 6, 7 + i % 5 }) do
+         local bad = i >= 60 and i <= 100 and (n == 1 or i % 6 == 0)
+         rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. n, class = bad and n == 1 and class or THIN,
+            time = T + i * HOUR, elapsed_s = (1000 + 7 * (i % 5)) * (bad and 1.3 or 1),
+            job = { id = i, user = "alice", name = "x", nodes = 2 } })
+      end
+      for n = 1, i % 20 == 0 and 12 or 0 do
+         local bad = n == 1 and i >= 60 and i <= 100
+         rows[#rows + 1] = own_store.record({ kind = "check", node = "n" .. n, class = bad and class or THIN,
+            time = T + i * HOUR + 60, level = "quick", status = "pass", action = "none",
+            metrics = { { name = "triad_gbs", value = (600 + n + i % 7) * (bad and 0.7 or 1), status = "pass" } } })
+      end
+   end
+   own_store.write(rows)
+end
+
+local function class_of(name)
+   local t = db:row("SELECT w.id FROM word w WHERE w.text = ?", name)
+   return t and t[1]
+end
+
+-- Checks of nodes, each of the classes that it had in order of time.
+local function history(of)
+   local rows = {}
+   for n, list in ipairs(of) do
+      for i, class in ipairs(list) do
+         rows[#rows + 1] = own_store.record({ kind = "check", node = "n" .. n, class = class, time = T + i * HOUR,
+            level = "quick", status = "pass", action = "none", metrics = {} })
+      end
+   end
+   own_store.write(rows)
+end
+
+-- @return the name of the class that a node of a class is compared with
+local function rated_as(n, class)
+   local node = db:row("SELECT n.id FROM node n WHERE n.name = ?", "n" .. n)[1]
+   local out = classes.rated_as(db)(node, class_of(class))
+   return db:row("SELECT w.text FROM word w WHERE w.id = ?", out)[1]
+end
+
+function TestClasses:test_what_it_was()
+   local much = "epyc-9654-2s192c-512g"
+   history({ { THIN }, { THIN }, { THIN }, { THIN }, { THIN }, { FAT }, { THIN, LOST }, { LOST }, { LOST, THIN },
+      { THIN, LOST, THIN }, { THIN, much }, { THIN, OTHER } })
+   lu.assertEquals(rated_as(7, LOST), THIN)
+   lu.assertEquals(rated_as(10, LOST), THIN)
+   lu.assertEquals(rated_as(10, THIN), THIN)
+   -- Bought so; got more later; more than any has; too little to be the same machine; another model.
+   for n, class in pairs({ [8] = LOST, [9] = LOST, [6] = FAT, [11] = much, [12] = OTHER }) do
+      lu.assertEquals(rated_as(n, class), class)
+   end
+   lu.assertNil(classes.rated_as(db)(1, nil))
+   lu.assertEquals(classes.rated_as(db)(1, 4711), 4711)
+end
+
+-- A class that many nodes have now is one of its own, whatever they were.
+function TestClasses:test_many_that_have_less_now()
+   history({ { THIN }, { THIN }, { THIN }, { THIN }, { THIN }, { THIN, LOST }, { THIN, LOST }, { THIN, LOST },
+      { THIN, LOST }, { THIN, LOST } })
+   lu.assertEquals(rated_as(7, LOST), LOST)
+end
+
+function TestClasses:test_why_and_suspects()
+   for _, class in ipairs({ THIN, LOST }) do
+      write(class)
+      local input, name = data.read(db, jobid.runs(db, { kind = "job", id = 78 })[1])
+      local answer = why.analyse(input)
+      lu.assertEquals({ name(answer.named.node), answer.named.group }, { "n1", "memory" }, class)
+      local found = suspects_data.find(db, 0)
+      lu.assertEquals({ #found, found[1].name, found[1].condition.group }, { 1, "n1", "memory" }, class)
+      self:tearDown()
+      self:setUp()
+   end
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
