@@ -248,4 +248,15 @@ function TestSuspects:test_how_often_runs_are_slow_by_themselves()
    lu.assertEquals(odds.LEVELS * odds.own_of_level({}), odds.OWN)
 end
 
+-- What a condition costs may be each run's own, and alike in none of them.
+function TestSuspects:test_each_run_lost_its_own()
+   local of = history(5, 100, 300, 1.3)
+   local one = condition(5, between(of[5], 100, 300), 0.3, true)
+   for _, event in ipairs(one.events) do
+      event.fits = { 0.5, 0.5, 0.5, 0.5, 4 }
+   end
+   local found = find({ one }, of)
+   lu.assertEquals({ #found, found[1].node, found[1].group }, { 1, 5, "clock" })
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

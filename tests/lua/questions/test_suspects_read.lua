@@ -80,6 +80,75 @@ function TestSuspectsRead:test_most_looked_at()
    lu.assertStrContains(show.json(list), '"complete":false')
 end
 
+-- Where all nodes of a job throttle `why` names all: each is none the less a suspect.
+function TestSuspectsRead:test_all_nodes_of_their_jobs()
+   write({ [1] = true, [2] = true, [3] = true, [4] = true })
+   lu.assertEquals(names(found()), { "n1", "n2", "n3", "n4" })
+end
+
+-- Nodes that count no throttling: how hot they were.
+-- @param hot node -> degrees above what its job makes others
+-- @param slower how much longer a job takes there
+local function write_heat(hot, slower)
+   local rows = {}
+   for i = 1, 120 do
+      local name, degrees = "burn", 84
+      if i % 3 == 0 then
+         name, degrees = "idle", 60
+      end
+      local first = i % 2 == 0 and 1 or 5
+      local heat = 0
+      for node = first, first + 3 do
+         heat = math.max(heat, name == "burn" and hot[node] or 0)
+      end
+      local seconds = (heat > 0 and slower or 1) * (1000 + 3 * (i * 7 % 11))
+      for node = first, first + 3 do
+         rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. node, class = "epyc-9654-2s192c-768g",
+            time = T + 3600 * i, elapsed_s = seconds,
+            ["end"] = { temperature = { max_c = degrees + (name == "burn" and hot[node] or 0) + i * 5 % 3 } },
+            job = { id = i, user = "alice", name = name, nodes = 4 } })
+      end
+   end
+   own_store.write(rows)
+end
+
+function TestSuspectsRead:test_hot()
+   write_heat({ [2] = 11 }, 1.25)
+   local list = found()
+   lu.assertEquals(names(list), { "n2" })
+   lu.assertEquals(list[1].group, "clock")
+end
+
+-- Hot, and no slower for it; a kind of job that makes all nodes as hot is no node's trouble.
+function TestSuspectsRead:test_heat_without_harm()
+   write_heat({ [2] = 11 }, 1)
+   lu.assertEquals(found(), {})
+end
+
+-- Larger inputs, a tenth of a kind's runs, take longer and make all of their nodes throttle, or wait for a CPU: that is
+-- no node's.
+function TestSuspectsRead:test_larger_inputs()
+   for _, of in ipairs({ "throttle", "sched" }) do
+      math.randomseed(2)
+      local rows = {}
+      for i = 1, 240 do
+         local heavy, first = math.random() < 0.1, math.random(12)
+         local seconds = (heavy and 1.3 or 1) * (1000 + 3 * (i * 7 % 11))
+         for k = 0, 3 do
+            local ms = heavy and 250 * seconds * (0.9 + 0.2 * math.random()) or 0
+            rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. (first + 3 * k) % 12 + 1,
+               class = "epyc-9654-2s192c-768g", time = T + 3600 * i, elapsed_s = seconds,
+               delta = { [of] = { events = ms > 0 and 9 or 0, package_worst_ms = ms, wait_worst_ms = ms } },
+               job = { id = i, user = "alice", name = "x", nodes = 4 } })
+         end
+      end
+      own_store.write(rows)
+      lu.assertEquals(names(found()), {})
+      self:tearDown()
+      self:setUp()
+   end
+end
+
 function TestSuspectsRead:test_none()
    write({})
    lu.assertEquals(found(), {})

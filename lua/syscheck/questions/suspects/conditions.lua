@@ -15,45 +15,76 @@ local SAMPLE = 20000 -- rows that say what is usual
 local MOST_CORES = 1024
 local OPEN_S = 900 -- epilogs of a run come within so long; what comes later is compared with its class alone
 local LEAST_PEERS = 3
+local LEAST_OF_KIND = 8 -- rows of a kind of job, to know what it does to a node
 local LEAST_ROWS = 50 -- of other nodes of the class, to know how often it has a condition; else of all classes
 local MOST_SHARE = 0.95
 local PRIOR = 0.01 -- how often a node has a trouble of one kind for a while
 
--- What a job brings about itself, on all of its nodes.
+-- What a job brings about itself, on all of its nodes; but what a node is set to.
 local JOBS = { storage = true, shortage = true, quota = true, memory = true, clock = true }
 
 -- What the nodes of a rack get together; a disk, or too little memory, is one node's, or the job's.
 local RACKS = { clock = true, daemon = true, link = true, memory = true }
 
--- How hot a node is depends on the kind of job, and usual is here what its class has.
 local LOOKED_AT = {}
 for _, item in ipairs(causes.JOB) do
-   LOOKED_AT[#LOOKED_AT + 1] = not item.shared and item.kind ~= "temperature" and item or nil
+   LOOKED_AT[#LOOKED_AT + 1] = not item.shared and not item.made and item or nil
 end
 
--- Median of each number on its scale, by class; and over all, the least.
-local function usual_of(reader, since, count)
+-- Whether it is more of a job's doing than a class's: how hot a node is, and how much it throttles.
+local function is_of_kind(item)
+   return item.group == "clock" and item.kind ~= "rate"
+end
+
+local function medians(lists, least)
+   for key, list in pairs(lists) do
+      lists[key] = #list >= least and statistics.median(list) or nil
+   end
+end
+
+-- What is usual, from a sample of the rows.
+-- @return function(item's place in LOOKED_AT, row, run) -> the number's median, scaled, or nil: of its class or, where
+--   that is more, of the run's kind on that class; whether the kind's is known; and by item the least of these
+local function usual_of(reader, since, count, by_key)
    local share = math.max(1, math.ceil(1024 * SAMPLE / math.max(1, count)))
-   local by_class = {}
+   local classes_of, kinds_of, least = {}, {}, {}
+   for i in ipairs(LOOKED_AT) do
+      classes_of[i], kinds_of[i] = {}, {}
+   end
+   local function put(lists, key, x)
+      lists[key] = lists[key] or {}
+      table.insert(lists[key], x)
+   end
+   local function kind_of(run, row)
+      return ("%d %d"):format(run.kind, row.class or 0)
+   end
    for row in reader:each("j.key >= ? AND (j.key & 1023) < ?", math.tointeger(since) << 30, share) do
-      local class = by_class[row.class or 0] or {}
-      by_class[row.class or 0] = class
+      local run = by_key[row.run]
       for i, item in ipairs(LOOKED_AT) do
-         local x = causes.scaled(item, row[item.name], row)
-         if x then
-            class[i] = class[i] or {}
-            table.insert(class[i], x)
+         local x = causes.of_row(item, row)
+         if x and item.kind ~= "temperature" then
+            put(classes_of[i], row.class or 0, x)
+         end
+         if x and run and is_of_kind(item) then
+            put(kinds_of[i], kind_of(run, row), x)
          end
       end
    end
-   local least = {}
-   for _, class in pairs(by_class) do
-      for i in ipairs(LOOKED_AT) do
-         class[i] = class[i] and statistics.median(class[i])
-         least[i] = class[i] and math.min(least[i] or math.huge, class[i]) or least[i]
+   for i, item in ipairs(LOOKED_AT) do
+      medians(classes_of[i], 1)
+      medians(kinds_of[i], LEAST_OF_KIND)
+      -- Of what a kind does only heat has no class's.
+      for _, x in pairs(item.kind == "temperature" and kinds_of[i] or classes_of[i]) do
+         least[i] = math.min(least[i] or math.huge, x)
       end
    end
-   return by_class, least
+   return function(i, row, run)
+      local class, kind = classes_of[i][row.class or 0], kinds_of[i][kind_of(run, row)]
+      if LOOKED_AT[i].kind == "temperature" then
+         return kind, kind ~= nil
+      end
+      return class and math.max(class, kind or class), kind ~= nil
+   end, least
 end
 
 -- Rows that may hold a condition, as SQL: all that do, and not many that do not.
@@ -62,6 +93,9 @@ local function filter(least)
    for i, item in ipairs(LOOKED_AT) do
       if least[i] and item.kind == "rate" then
          terms[#terms + 1] = ("j.%s <= %.17g"):format(item.name, (1 - SHARE) * item.scale.back(least[i]))
+      elseif least[i] and item.kind == "temperature" then
+         terms[#terms + 1] = ("j.%s >= %.17g%s"):format(item.name, item.scale.back(least[i] - math.log(1 - SHARE)),
+            #item.unless > 0 and " AND j." .. table.concat(item.unless, " IS NULL AND j.") .. " IS NULL" or "")
       elseif least[i] then
          terms[#terms + 1] = ("j.%s * %.17g >= j.elapsed_s * %.17g"):format(item.time or item.name,
             item.each_s * (item.over == "mean" and MOST_CORES or 1), SHARE)
@@ -70,28 +104,30 @@ local function filter(least)
    return #terms > 0 and "(" .. table.concat(terms, " OR ") .. ")" or "1 = 0"
 end
 
--- Conditions of a run's rows beyond what is usual for their class, and for its other nodes.
+-- Conditions of a run's rows beyond what is usual for their class or kind, and else for its other nodes.
 local function finish(run, list, usual, add)
    for i, item in ipairs(LOOKED_AT) do
-      local xs, of = {}, {}
+      local xs, of, known = {}, {}, not JOBS[item.group] or item.kind == "rate"
       for _, row in ipairs(list) do
-         local class = usual[row.class or 0]
-         local level = class and class[i]
+         local level, of_kind = usual(i, row, run)
          local share = level and causes.share(item, row, level)
          if share and share >= SHARE then
-            of[#of + 1], xs[#xs + 1] = row, causes.of_row(item, row)
+            known = known or of_kind
+            of[#of + 1], xs[#xs + 1] = { row = row, level = level }, causes.of_row(item, row)
          end
       end
       -- More than half of the nodes; whatever is not here has less.
-      local middle = math.max(run.seen, #list) // 2 + 1
-      local peers = JOBS[item.group] and run.seen >= LEAST_PEERS and #of >= middle and (table.sort(xs, function(a, b)
-         return a > b
-      end) or xs[middle]) or -math.huge
-      for _, row in ipairs(of) do
-         local level = math.max(usual[row.class or 0][i], peers)
-         local share = causes.share(item, row, level)
+      local middle, peers = math.max(run.seen, #list) // 2 + 1, -math.huge
+      if not known and run.seen >= LEAST_PEERS and #of >= middle then
+         table.sort(xs, function(a, b)
+            return a > b
+         end)
+         peers = xs[middle]
+      end
+      for _, one in ipairs(of) do
+         local share = causes.share(item, one.row, math.max(one.level, peers))
          if share >= SHARE then
-            add(row.node, item, math.min(MOST_SHARE, share), run)
+            add(one.row.node, item, math.min(MOST_SHARE, share), run)
          end
       end
    end
@@ -100,7 +136,7 @@ end
 -- All conditions, in order of time: by node and group, list of events.
 local function read(store, since, by_key, rated, count)
    local reader = rows.new(store, rated)
-   local usual, least = usual_of(reader, since, count)
+   local usual, least = usual_of(reader, since, count, by_key)
    local of, open, first = {}, {}, nil
    local function add(node, item, share, run)
       local groups = of[node] or {}

@@ -13,7 +13,7 @@ local suspects = {}
 
 suspects.MIN_SLOW = 4 -- runs of a spell that speak for it
 suspects.SLOW = 1.1 -- of what was expected: what the text calls slow
-suspects.NEED = 0.8 -- probability from which a node is listed: what is wrong there costs a drain
+suspects.NEED = 0.85 -- probability from which a node is listed: what is wrong there costs a drain
 local NEED = math.log(suspects.NEED / (1 - suspects.NEED))
 -- What a bad node costs a run that feels it.
 local MOST, WIDE = 0.6, 12
@@ -81,7 +81,7 @@ end
 -- Log of the mean likelihood over what it costs and over shares of runs that feel it.
 local function harm(h, from, to, explained)
    local logs, most, sum = {}, -math.huge, 0
-   for level = 1, odds.LEVELS do
+   for level = 1, odds.LEVELS + 1 do
       for _, felt in ipairs(FELT) do
          local of = 0
          for k = from, to do
@@ -102,7 +102,7 @@ end
 -- worth the less (Karlin and Altschul 1990: the best sum reaches s by chance with probability n exp(-s) at most).
 local function weigh(h, explained)
    local best
-   for level = 1, odds.LEVELS do
+   for level = 1, odds.LEVELS + 1 do
       local scores = {}
       for i, one in ipairs(h.events) do
          scores[i] = score(left(one.fits[level], h, one, explained[one.run]), FELT_USUAL)

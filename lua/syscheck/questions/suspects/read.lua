@@ -119,6 +119,9 @@ local function finish(store, list, state)
       any = finish_block(table.move(known, from, to, 1, {}), state) or any
    end
    state.kinds = state.kinds + (any and 1 or 0)
+   for _, run in ipairs(known) do
+      run.kind = state.kinds
+   end
 end
 
 -- Those that have runs.
@@ -180,9 +183,10 @@ end
 
 local RUN = [[SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes FROM run r WHERE r.id = ?]]
 
--- Whether an explanation is of a node, alone or with others.
+-- Whether an explanation is of a node, alone or with others: of what all nodes of a run had, too, but storage that they
+-- share.
 local function is_of(h, node)
-   if h.node == node then
+   if h.node == node or h.all and h.group ~= "storage" then
       return true
    end
    for _, one in ipairs(h.nodes or {}) do
@@ -205,8 +209,9 @@ local function explain(store, run)
    out.nodes = #input.rows
    for i, h in ipairs(why.analyse(input).explanations) do
       local e = h.best and words.main(h)
-      out[i] = { group = h.group, node = h.node, nodes = h.nodes, probability = h.probability, name = e and e.name,
-         text = e and words.evidence(e), on = e and name(h.node or h.nodes and (h.best.node or h.nodes[1])) }
+      out[i] = { group = h.group, all = h.where == "all", node = h.node, nodes = h.nodes,
+         probability = h.probability, name = e and e.name, text = e and words.evidence(e),
+         on = e and name(h.node or h.nodes and (h.best.node or h.nodes[1])) }
    end
    return out
 end

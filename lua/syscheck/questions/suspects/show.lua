@@ -29,8 +29,8 @@ function show.table(answer, color)
       table.insert(parts, 2, "not all nodes that may be suspects were looked at: a later --since has fewer")
    end
    if #answer == 0 then
-      parts[#parts + 1] = totals.complete and "no node is the likely cause of any."
-         or "of those that were, none is the likely cause of any."
+      parts[#parts + 1] = (totals.complete and "no node is the likely cause of %d or more of them."
+         or "of those that were, none is the likely cause of %d or more of them."):format(suspects.MIN_SLOW)
       return table.concat(parts, "\n")
    end
    local rows = { HEAD }
