@@ -164,17 +164,20 @@ end
 
 local MANY, SOME = 15, 3 -- jobs that a suspect slowed by a tenth: has to be found; is rightly one
 
---- Which of the nodes that slowed many jobs `suspects` lists, and whether what it lists slowed any.
+--- Which of the nodes that slowed many jobs `suspects` lists, and whether what it lists slowed any: by a tenth (right),
+-- by 3 % (cost).
 function tally.suspects(t, truth, found)
-   local slowed, seen = {}, {}
+   local slowed, cost, seen = {}, {}, {}
    for _, one in ipairs(truth) do
       slowed[one.node] = math.max(slowed[one.node] or 0, one.slowed)
+      cost[one.node] = math.max(cost[one.node] or 0, one.cost)
    end
-   local s = t.suspects or { bad = 0, found = 0, listed = 0, right = 0, cause = 0 }
+   local s = t.suspects or { bad = 0, found = 0, listed = 0, right = 0, cost = 0, cause = 0 }
    t.suspects = s
    for _, one in ipairs(found) do
       seen[one.name] = true
       s.listed, s.right = s.listed + 1, s.right + ((slowed[one.name] or 0) >= SOME and 1 or 0)
+      s.cost = s.cost + ((cost[one.name] or 0) >= SOME and 1 or 0)
       local named = false
       for _, cause in ipairs(truth) do
          named = named or cause.node == one.name and one.condition ~= nil
@@ -204,6 +207,7 @@ function tally.result(t)
       innocent_pct = pct(t.all.innocent, t.all.n), false_blame_pct = pct(t.fine.innocent, t.fine.n),
       suspects_recall_pct = t.suspects and pct(t.suspects.found, t.suspects.bad), suspects = t.suspects,
       suspects_precision_pct = t.suspects and pct(t.suspects.right, t.suspects.listed),
+      suspects_cost_pct = t.suspects and pct(t.suspects.cost, t.suspects.listed),
       false_blame_cases = t.fine.n, calibration_worst = worst, bins = bins }
 end
 
@@ -213,8 +217,8 @@ function tally.print(t, label)
       .. "without a cause %.1f %% of %d"):format(label, r.first_place_pct, r.named_pct, r.cases, r.node_pct,
       r.tight_pct, r.tight_cases, r.innocent_pct, r.false_blame_pct, r.false_blame_cases))
    if t.suspects then
-      print(("   suspects: %d of %d found, %d of %d listed are right, %d with the cause"):format(t.suspects.found,
-         t.suspects.bad, t.suspects.right, t.suspects.listed, t.suspects.cause))
+      print(("   suspects: %d of %d found, %d of %d listed are right, %d cost jobs 3 %%, %d with the cause"):format(
+         t.suspects.found, t.suspects.bad, t.suspects.right, t.suspects.listed, t.suspects.cost, t.suspects.cause))
    end
    if label ~= "all seeds" then
       return

@@ -27,6 +27,7 @@ local SHOW = {
    gbps = function(v) return ("%.3g Gbit/s"):format(v) end,
    watts = function(v) return ("%.0f W"):format(v) end,
    celsius = function(v) return ("%.0f C"):format(v) end,
+   GiB = function(v) return ("%.0f GiB"):format(v) end,
 }
 
 --- "3.61 s" of 3612 ms, "12.3 GB"; three digits and the unit itself where it is no base unit.

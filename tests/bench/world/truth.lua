@@ -161,27 +161,34 @@ local function innocent(s, runs, n)
    return out
 end
 
--- Nodes, and how many jobs each slowed by a tenth by each of its causes.
+-- Nodes, and how many jobs each slowed by a tenth, and by 3 % and more, by each of its causes.
 local function suspects_of(s, runs)
-   local by_cause, list = {}, {}
+   local slowed_by, cost_by, list = {}, {}, {}
+   local function count(by, cause, nodes)
+      by[cause] = by[cause] or {}
+      for _, n in ipairs(nodes) do
+         by[cause][n] = (by[cause][n] or 0) + 1
+      end
+   end
    for _, run in ipairs(runs) do
       for _, cause in ipairs(s.causes) do
-         local lost = run.lost[cause]
-         if lost and cause.nodes and lost >= 0.1 * run.clean then
-            local counts = by_cause[cause] or {}
-            by_cause[cause] = counts
-            for _, n in ipairs(nodes_of(s, run, cause)) do
-               counts[n] = (counts[n] or 0) + 1
-            end
+         local lost = cause.nodes and run.lost[cause] or 0
+         local nodes = lost >= 0.03 * run.clean and nodes_of(s, run, cause)
+         if nodes then
+            count(cost_by, cause, nodes)
+         end
+         if nodes and lost >= 0.1 * run.clean then
+            count(slowed_by, cause, nodes)
          end
       end
    end
    for _, cause in ipairs(s.causes) do
       for _, n in ipairs(cause.nodes or {}) do
-         local slowed = by_cause[cause] and by_cause[cause][n]
-         if slowed then
+         local cost = cost_by[cause] and cost_by[cause][n]
+         local slowed = slowed_by[cause] and slowed_by[cause][n] or 0
+         if cost then
             list[#list + 1] = { node = s.nodes[n].name, group = cause.group, also = cause.also, kind = kind_of(cause),
-               unit = cause.unit, slowed = slowed, from = site.EPOCH + math.floor(cause.spans[1].from),
+               unit = cause.unit, slowed = slowed, cost = cost, from = site.EPOCH + math.floor(cause.spans[1].from),
                to = site.EPOCH + math.floor(cause.spans[#cause.spans].to) }
          end
       end

@@ -7,6 +7,7 @@ local jobid = require("syscheck.questions.jobid")
 local own_store = require("own_store")
 local suspects_data = require("syscheck.questions.suspects.read")
 local why = require("syscheck.questions.why.logic")
+local words = require("syscheck.questions.why.words")
 
 TestClasses = {}
 
@@ -24,20 +25,23 @@ TestClasses.tearDown = own_store.tearDown
 
 -- Five days of jobs on two of 12 nodes, one an hour, and a check of each node a day; n1 is bad from hour 60 to 100.
 -- @param class of n1 meanwhile
-local function write(class)
+-- @param unseen true: its checks measured nothing then
+-- @param slow how much longer its jobs took then
+local function write(class, unseen, slow)
    local rows = {}
    for i = 1, 120 do
       for _, n in ipairs({ 1 + i % 6, 7 + i % 5 }) do
          local bad = i >= 60 and i <= 100 and (n == 1 or i % 6 == 0)
          rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. n, class = bad and n == 1 and class or THIN,
-            time = T + i * HOUR, elapsed_s = (1000 + 7 * (i % 5)) * (bad and 1.3 or 1),
+            time = T + i * HOUR, elapsed_s = (1000 + 7 * (i % 5)) * (bad and slow or 1),
             job = { id = i, user = "alice", name = "x", nodes = 2 } })
       end
       for n = 1, i % 20 == 0 and 12 or 0 do
          local bad = n == 1 and i >= 60 and i <= 100
          rows[#rows + 1] = own_store.record({ kind = "check", node = "n" .. n, class = bad and class or THIN,
             time = T + i * HOUR + 60, level = "quick", status = "pass", action = "none",
-            metrics = { { name = "triad_gbs", value = (600 + n + i % 7) * (bad and 0.7 or 1), status = "pass" } } })
+            metrics = { not (bad and unseen) and { name = "triad_gbs", value = (600 + n + i % 7) * (bad and 0.7 or 1),
+               status = "pass" } or nil } })
       end
    end
    own_store.write(rows)
@@ -89,11 +93,33 @@ function TestClasses:test_many_that_have_less_now()
    lu.assertEquals(rated_as(7, LOST), LOST)
 end
 
+local function ask(job)
+   local input, name = data.read(db, jobid.runs(db, { kind = "job", id = job })[1])
+   local answer = why.analyse(input)
+   return answer, words.conclusion(answer, { label = tostring(job), nodes = 2 }, name), name
+end
+
+-- That a DIMM is missing is there, whatever a check has measured since; what its jobs bore is no cause.
+function TestClasses:test_a_lost_dimm_that_no_check_saw()
+   write(LOST, true, 1.3)
+   local answer, text, name = ask(78)
+   lu.assertEquals({ name(answer.named.node), answer.named.group }, { "n1", "memory" })
+   lu.assertStrContains(text, "n1: memory 736 GiB, its class 768 GiB")
+   self:tearDown()
+   self:setUp()
+   write(LOST, true, 1)
+   lu.assertNil((ask(78)).named)
+   self:tearDown()
+   self:setUp()
+   write(THIN, true, 1.3)
+   answer = ask(78)
+   lu.assertTrue(not answer.named or answer.named.group ~= "memory")
+end
+
 function TestClasses:test_why_and_suspects()
    for _, class in ipairs({ THIN, LOST }) do
-      write(class)
-      local input, name = data.read(db, jobid.runs(db, { kind = "job", id = 78 })[1])
-      local answer = why.analyse(input)
+      write(class, false, 1.3)
+      local answer, _, name = ask(78)
       lu.assertEquals({ name(answer.named.node), answer.named.group }, { "n1", "memory" }, class)
       local found = suspects_data.find(db, 0)
       lu.assertEquals({ #found, found[1].name, found[1].condition.group }, { 1, "n1", "memory" }, class)

@@ -68,6 +68,81 @@ function TestOwnRuns:test_a_node_that_most_runs_like()
    lu.assertEquals({ answer.slow.verdict, answer.slow.count, answer.slow.without }, { "no", 29, nil })
 end
 
+-- Runs on three of twelve nodes in turn; those with a node whose link has a quarter of its rate (a third of the nodes:
+-- none is in most runs) are slower.
+local function write_links(slow, more)
+   local rows = {}
+   for i = 1, 48 do
+      local bad = i % 4 > 0
+      local work = (bad and more or 1) * (1 + i % 5 / 100)
+      for k = 0, 2 do
+         local node = k == 0 and bad and 1 + i % 4 or 5 + (i + k) % 8
+         rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. node, class = "epyc-9654-2s192c-768g",
+            time = T + 3600 * i, elapsed_s = (bad and slow or 1) * (1000 + 3 * (i * 7 % 11)),
+            cgroup = { read_bytes = work * 1e11, written_bytes = work * 4e10 },
+            ["end"] = { link = { active_ports = 1, rate_gbps = node <= 4 and 25 or 100 } },
+            job = { id = i, user = "alice", name = "x", nodes = 3 } })
+      end
+   end
+   own_store.write(rows)
+end
+
+-- No job sets a link to a lower rate: that those with one are slower says what it costs.
+function TestOwnRuns:test_most_like_runs_had_a_slow_link()
+   write_links(1.3)
+   local answer, text = ask(23)
+   lu.assertEquals(answer.named.group, "link")
+   lu.assertTrue(answer.named.harm > 10) -- by the other runs under it
+   lu.assertEquals(answer.slow.verdict, "slow")
+   lu.assertAlmostEquals(answer.slow.ratio, 1.3, 0.03)
+   lu.assertStrContains(text, "whose nodes all had a higher slowest InfiniBand port's rate (")
+   answer = ask(24)
+   lu.assertNil(answer.named)
+   self:tearDown()
+   self:setUp()
+   write_links(1)
+   lu.assertNil((ask(23)).named)
+   self:tearDown()
+   self:setUp()
+   write_links(1.3, 1.3)
+   lu.assertNil((ask(23)).named)
+end
+
+-- Every third run on nodes of an older class, whose clock limit is what that class has by design.
+function TestOwnRuns:test_a_class_is_set_as_it_is_by_design()
+   local rows = {}
+   for i = 1, 60 do
+      local old = i % 3 == 0
+      rows[#rows + 1] = own_store.record({ kind = "job", node = (old and "o" or "n") .. 1 + i % 10,
+         class = old and "epyc-7452-2s64c-256g" or "epyc-9654-2s192c-768g", time = T + 3600 * i,
+         elapsed_s = (old and 1.4 or 1) * (1000 + 3 * (i * 7 % 11)),
+         ["end"] = { limits = { clock_mhz = old and 2600 or 3700 } },
+         job = { id = i, user = "alice", name = "x", nodes = 1 } })
+   end
+   own_store.write(rows)
+   lu.assertNil((ask(30)).named)
+   lu.assertEquals(suspects_data.find(db, 0), {})
+end
+
+-- Nodes of which every third run's say what their power limit is; they are slower for another reason, and two of them
+-- have a lower limit.
+function TestOwnRuns:test_what_was_not_recorded_is_not_full()
+   local rows = {}
+   for i = 1, 48 do
+      local new = i % 3 == 0
+      for k = 0, 2 do
+         local node = not new and 9 + (i + k) % 10 or k == 0 and 1 + i // 3 % 2 or 3 + (i // 3 + k) % 6
+         rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. node, class = "epyc-9654-2s192c-768g",
+            time = T + 3600 * i, elapsed_s = (new and 1.3 or 1) * (1000 + 3 * (i * 7 % 11)),
+            ["end"] = new and { limits = { power_w = node <= 2 and 280 or 360 } } or nil,
+            job = { id = i, user = "alice", name = "x", nodes = 3 } })
+      end
+   end
+   own_store.write(rows)
+   lu.assertNil((ask(21)).named)
+   lu.assertNil((ask(24)).named)
+end
+
 -- One with much memory that gets the large inputs slows nobody.
 function TestOwnRuns:test_a_node_that_gets_the_larger_inputs()
    for _, rare in ipairs({ false, true }) do

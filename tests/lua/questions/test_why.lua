@@ -312,7 +312,16 @@ function TestAnswer:test_all_ports_down()
    lu.assertEquals(named(why.analyse(input(4, 1610, extra, 12, like))), { 2, "link" })
 end
 
--- Without like runs a node that slowed others is told, as just that.
+-- Three of four nodes are not all.
+function TestAnswer:test_three_of_four()
+   local low, full = { link_rate_gbps = 50 }, { link_rate_gbps = 200 }
+   local like = { full, full, full, full }
+   local answer = why.analyse(input(4, 1610, { low, low, low, full }, 12, like))
+   table.sort(answer.named.nodes)
+   lu.assertEquals({ answer.named.where, answer.named.group, answer.named.nodes }, { "several", "link", { 1, 2, 3 } })
+   lu.assertEquals(why.analyse(input(4, 1610, { low, low, low, low }, 12, like)).named.where, "all")
+end
+
 -- What nodes are set to their class says, where most of the job's have less and always had.
 function TestAnswer:test_most_nodes_are_set_lower_than_their_class()
    local low, full = { link_rate_gbps = 50 }, { link_rate_gbps = 200 }
@@ -814,7 +823,8 @@ function TestAnswer:test_every_cause_is_known()
    for _, item in ipairs(causes.JOB) do
       known[item.name] = true
       lu.assertNotNil(causes.GROUPS[item.group], item.name)
-      lu.assertTrue(item.each_s ~= nil or ({ rate = true, traffic = true, temperature = true })[item.kind], item.name)
+      lu.assertTrue(item.each_s ~= nil or ({ rate = true, traffic = true, temperature = true, size = true })[item.kind],
+         item.name)
    end
    for _, field in ipairs(fields.JOB) do
       if field.kind == "cause" then

@@ -5,6 +5,7 @@ local checks = require("syscheck.questions.why.checks")
 local odds = require("syscheck.questions.why.odds")
 local stats = require("syscheck.questions.why.stats")
 local weights = require("syscheck.questions.why.weights")
+local without = require("syscheck.questions.why.without")
 local work = require("syscheck.questions.why.work")
 
 local candidates = {}
@@ -115,8 +116,10 @@ end
 function candidates.parts(state, list)
    local by, out = {}, {}
    for _, e in ipairs(state.parts) do
-      e.fit = odds.fit(state.e_of[e.nodes[1]] or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
-      e.shows, e.strength, e.cost_s = e.p <= SEVERAL_P, odds.rarity(e.p), e.most * e.elapsed_s
+      e.set, e.has = without.setting(state, e)
+      e.fit = odds.fit(e.set or state.e_of[e.nodes[1]] or state.e, state.y, e.most, e.item.range.wide,
+         e.item.range.beyond)
+      e.shows, e.strength, e.cost_s = e.p <= SEVERAL_P or e.set ~= nil, odds.rarity(e.p), e.most * e.elapsed_s
       e.name, e.label, e.unit = e.item.name, e.item.label, e.item.unit
       local h = by[e.item.group]
       if e.shows and (not h or e.strength * e.fit > h.best.strength * h.best.fit) then
@@ -126,7 +129,7 @@ function candidates.parts(state, list)
    for group, h in pairs(by) do
       local e = h.best
       h.nodes, h.p, h.rarity, h.fit, h.most = e.nodes, e.p, odds.rarity(e.p), e.fit, e.most
-      h.e = state.e_of[h.nodes[1]]
+      h.set, h.has, h.e = e.set, e.has, e.set or state.e_of[h.nodes[1]]
       h.leaf, h.of = leaf_of(state, e.nodes)
       h.direct = weights.direct(e)
       h.prior = SEVERAL * math.min(NODES_MOST, (PRIOR[group] or ALL) * #state.rows)
@@ -137,10 +140,11 @@ function candidates.parts(state, list)
             return weights.share_of(h, one.row)
          end, h.rarity ^ 2)
       end
-      -- What one of them has the others have, too.
+      -- What one of them has the others have, too: of a counter, or of what they are set to.
       local members = {}
       for _, one in ipairs(list) do
-         for _, node in ipairs(one.group == group and one.best and not one.best.check and h.nodes or {}) do
+         local same = one.group == group and one.best and not one.best.check and one.best.item.kind == e.item.kind
+         for _, node in ipairs(same and h.nodes or {}) do
             members[#members + 1] = one.node == node and one or nil
          end
       end
@@ -241,10 +245,21 @@ local function add_meanwhile(h, state)
    end, h.rarity ^ 2)
 end
 
+-- Where each of its nodes may have slowed its like runs, what the job should have taken by those without one.
+local function own_of_all(state)
+   for _, row in ipairs(state.rows) do
+      if not state.e_of[row.node] then
+         return nil
+      end
+   end
+   return state.rows[1] and state.e_of[state.rows[1].node]
+end
+
 --- All nodes together.
 function candidates.all(state)
-   local list = weights.grouped(state.jobs)
+   local list, own = weights.grouped(state.jobs), own_of_all(state)
    for _, h in ipairs(list) do
+      h.e = own
       h.prior = h.group == "storage" and ALL_STORAGE or ALL
       weights.weigh(h, state, state.job_metrics)
       if h.best then

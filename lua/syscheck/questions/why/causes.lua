@@ -146,6 +146,9 @@ SCALES.temperature = {
    cost = function(_, v, usual, row)
       return (1 - math.exp(usual) / rise(v)) * row.elapsed_s
    end,
+   back = function(x)
+      return INLET_C + math.exp(x)
+   end,
 }
 
 -- Seconds that one unit of it may have cost.
@@ -206,6 +209,21 @@ SCALES.traffic = {
 }
 causes.JOB[#causes.JOB + 1] = { name = "traffic_bytes", group = "neighbour", kind = "traffic", scale = SCALES.traffic,
    source = "job", unit = "bytes", label = "memory traffic", range = RANGE.value, shared = true }
+
+-- A node that has lost a DIMM shows a smaller class than it was of (classes.rated_as). That is there, whatever a check
+-- may have measured since. Pages are laid over all channels: with one of eight gone that much is lost, and most of the
+-- rate where what is left no longer fits together.
+SCALES.size = {
+   prior = 0.01,
+   value = function(_, v, row)
+      return row.class_memory_gib and -math.log(v / row.class_memory_gib)
+   end,
+   cost = function(_, v, _, row)
+      return (1 - v / row.class_memory_gib) * row.elapsed_s
+   end,
+}
+causes.JOB[#causes.JOB + 1] = { name = "memory_gib", group = "memory", kind = "size", scale = SCALES.size,
+   source = "job", unit = "GiB", label = "memory", range = { wide = 4, beyond = 8 }, made = true }
 
 --- Fields without a cause of their own that these, or neighbours, are made of.
 causes.PARTS = { traffic_bytes = true }

@@ -16,7 +16,7 @@ local CANDIDATES = 12 -- nodes looked at closely per metric
 local PART = 0.25 -- of a job's nodes
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
 local SUMS = { time = true, count = true, traffic = true }
-local ALL_BUT = 4 -- all nodes are under a condition where not a quarter of them is without
+local ALL_BUT = 4 -- all nodes are under a condition where less than a quarter of them is without
 local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
@@ -223,7 +223,7 @@ local function add_job(state, item, own_sorted, back)
    conditions.looked_at(state.job_metrics, item)
    state.looked = state.looked + 1
    local level, usual = statistics.median_sorted(own_sorted), statistics.robust(back.medians)
-   if own_sorted[#own_sorted // ALL_BUT + 1] <= usual then
+   if own_sorted[math.ceil(#own_sorted / ALL_BUT)] <= usual then
       return
    end
    local list = {}
@@ -368,6 +368,9 @@ end
 -- @param like, other rows of like runs, of anybody's
 function conditions.describe(e, state, like, other)
    if e.item.source ~= "job" then
+      return
+   elseif e.item.kind == "size" and e.row then
+      e.class, e.row = e.row.class_memory_gib, nil -- a job may have nodes of several classes
       return
    end
    if e.where == "node" then

@@ -10,7 +10,7 @@ local conditions = require("syscheck.questions.why.conditions")
 local expected = require("syscheck.questions.why.expected")
 local odds = require("syscheck.questions.why.odds")
 local weights = require("syscheck.questions.why.weights")
-local work = require("syscheck.questions.why.work")
+local without = require("syscheck.questions.why.without")
 
 local why = {}
 
@@ -24,7 +24,6 @@ why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure 
 
 local CLOSE_LOOKS = 8 -- explanations whose history is read
 local ACCOUNTS = 0.5 -- of what was lost
-local MORE = 3 -- how much likelier more work is than the same, to be believed
 local HARMED = 3 -- a job that was not slow is told of what cost others time, too
 local KEEP = 10 -- explanations in an answer
 local SHOWN = 0.001 -- of those without evidence
@@ -105,7 +104,10 @@ local function choose(out, state)
    local slow = out.slow
    if best and best.first.e then
       slow = why.slow(state.elapsed, best.first.e, best.first.e.count)
-      slow.without, slow.others = best.first.node or best.first.nodes[1], out.slow.count - slow.count
+      slow.others = out.slow.count - slow.count
+      slow.set = best.first.set and best.first.best.item.label
+      local node = best.first.node or best.first.nodes and best.first.nodes[1] or state.rows[1].node
+      slow.without = not slow.set and node or nil
    end
    local top = best and best.first
    local harmed = top and (top.felt or 1) >= HARMED and top.best and top.where ~= "all" and top.group ~= "neighbour"
@@ -127,17 +129,17 @@ local function state_of(input)
    local state = { rows = input.rows, like = {}, others = {}, checks = input.checks or {}, nodes = {}, jobs = {},
       parts = {}, metrics = {}, job_metrics = {}, looked = 0, begin_s = input.begin_s or 0, elapsed = input.elapsed_s,
       e = input.e, y = input.elapsed_s and math.log(input.elapsed_s), history = input.history,
-      meanwhile = input.meanwhile, leaf = input.leaf, without = input.without, e_of = {} }
+      meanwhile = input.meanwhile, leaf = input.leaf, on = input.on, low = input.low, without = input.without,
+      e_of = {}, set = {}, all_like = input.like or {} }
    if not state.y then
       state.e = nil
    end
    -- Without like runs its time says nothing; what other runs lost may.
    state.e = state.e or expected.NONE
-   for _, run in ipairs(input.like or {}) do
+   for _, run in ipairs(state.all_like) do
       -- Conditions under which the job ran as fast as ever are the measure.
-      if not input.e or (run.elapsed_s or 0) <= why.NORMAL * input.e.median_s then
-         state.like[#state.like + 1] = run.rows
-      end
+      run.usual = not input.e or (run.elapsed_s or 0) <= why.NORMAL * input.e.median_s
+      state.like[#state.like + 1] = run.usual and run.rows or nil
    end
    for _, run in ipairs(input.others or {}) do
       state.others[#state.others + 1] = run.rows
@@ -155,16 +157,6 @@ local function to_look_at(list, slow)
    return table.move(out, 1, math.min(CLOSE_LOOKS, #out), 1, {})
 end
 
--- Whether the job did more than the like runs that were not on a node: one with much memory may get the large inputs.
-local function did_more(state, on, e)
-   local rest = {}
-   for _, rows in ipairs(state.like) do
-      rest[#rest + 1] = not on[rows.key] and rows or nil
-   end
-   local _, factor = work.more({ rows = state.rows, like = rest, begin_s = state.begin_s, e = e, y = state.y })
-   return factor >= MORE
-end
-
 -- Where a node was in many of the like runs it may have slowed them, too: then those without it are what its job should
 -- have taken.
 local function add_own_times(state, list)
@@ -175,9 +167,8 @@ local function add_own_times(state, list)
    for _, row in ipairs(#state.rows <= CLOSE_LOOKS and state.rows or {}) do
       nodes[row.node] = true
    end
-   for node in pairs(state.e ~= expected.NONE and state.without and nodes or {}) do
-      local e, on = state.without(node)
-      state.e_of[node] = e and not did_more(state, on, e) and e or nil
+   for node in pairs(nodes) do
+      state.e_of[node] = without.node(state, node)
    end
    for _, h in ipairs(list) do
       if state.e_of[h.node] then
@@ -189,9 +180,10 @@ end
 --- @param input { rows; begin_s; elapsed_s; e = of expected.of or nil; count = like runs; like = list of { rows (with
 --   begin_s, key), elapsed_s }; others = list of { rows }: runs of anybody on nodes of the same class; checks =
 --   { [class] = { [name] = list of { node, value } } }; history = function(node) -> its other runs, list of { row,
---   days, e, y }; meanwhile = function() -> other runs of that time, list of { e, y }; without = function(node) -> of
---   expected.of by like runs that were not on it, and a set of the keys of runs that were; nil: they make no
---   difference; leaf = function(node) -> its leaf switch or nil }
+--   days, e, y }; meanwhile = function() -> other runs of that time, list of { e, y }; on = function(node) ->
+--   function(like run) -> whether it was on it; low = function(name, value) -> the same of runs of which a node was set
+--   to no more than that; without = function(such a function, key of a run or nil: the job) -> of expected.of by those
+--   of which it is false, nil: the others make no difference; leaf = function(node) -> its leaf switch or nil }
 -- @return { elapsed_s; slow = see why.slow; explanations = list, the likeliest first, of { where = "node", "only" (it
 --   has no peers), "several", "all" or "nobody"; node, nodes, group, probability, rarity, fit, harm, runs (others
 --   under the condition), most, named, evidence }; named = the one, or nil; work = what the job did more of; looked }

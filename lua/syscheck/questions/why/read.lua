@@ -21,6 +21,7 @@ local HISTORY_DAYS, HISTORY_EACH = 15, 14 -- other runs of a node, before and af
 local NODE_RUNS = 150 -- runs of a node, before and after, that are known to be on it
 local MEANWHILE_SPAN, MEANWHILE = 400, 24 -- runs stored next to this one, and how many that overlap it are looked at
 local MEANWHILE_LIKE = 10 -- like runs of each, to know what is usual for it
+local LOW_NODES = 64 -- of a run, to look what each was set to
 local DAY = 86400
 local PROLOG_S = 120 -- a check before a job is recorded after the job's begin snapshot
 
@@ -44,6 +45,7 @@ local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
 local WORD = "SELECT w.id FROM word w WHERE w.text = ?"
 local FOUND = "SELECT c.node, c.key >> 30, c.text FROM check_node c WHERE c.run = ? AND c.status = ? "
    .. "ORDER BY c.key LIMIT %d"
+local LEAST = "SELECT min(j.%s) FROM job_node j WHERE j.run = ?"
 local LEAF = "SELECT n.leaf FROM node n WHERE n.id = ?"
 
 -- Conditions of like runs, the nearest in the order of the store.
@@ -58,7 +60,8 @@ local function like_rows(reader, run)
       local one = near[i]
       local found = reader:some(one.key, one.seen, math.max(OTHER_ROWS_OF_ONE, LIKE_ROWS // count))
       found.begin_s, found.key = one.begin_s, one.key
-      list[#list + 1] = found[1] and { key = one.key, elapsed_s = one.elapsed_s, rows = found } or nil
+      list[#list + 1] = found[1] and { key = one.key, seen = one.seen, begin_s = one.begin_s,
+         elapsed_s = one.elapsed_s, rows = found } or nil
    end
    return list
 end
@@ -212,10 +215,11 @@ local function add_peers(reader, node, list)
    end
 end
 
--- The runs that a node was in around one.
+-- Whether runs around one were on a node.
 local function runs_on(reader, node, run)
    reader.on = reader.on or {}
-   reader.on[node] = reader.on[node] or reader:runs_around(node, schema.key(math.floor(run.begin_s)), NODE_RUNS)
+   reader.on[node] = reader.on[node]
+      or times.on(reader:runs_around(node, schema.key(math.floor(run.begin_s)), NODE_RUNS))
    return reader.on[node]
 end
 
@@ -274,6 +278,19 @@ local function meanwhile(store, reader, known, run)
    return out
 end
 
+-- The least that a node of a run was set to; nil: not known, or too many nodes to look at.
+local function least_of(store)
+   local known = {}
+   return function(name, run)
+      local key = ("%s %d"):format(name, run.key)
+      if known[key] == nil then
+         local t = (run.seen or 0) <= LOW_NODES and store:row(LEAST:format(name), run.key)
+         known[key] = t and t[1] or false
+      end
+      return known[key] or nil
+   end
+end
+
 local function once(f)
    local known = {}
    return function(x)
@@ -303,7 +320,7 @@ function data.read(store, run)
    end
    read_checks(store, span, list)
    add_others(store, run.key, list)
-   local names = {}
+   local names, least = {}, least_of(store)
    local function name(node)
       if node and not names[node] then
          local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", node)
@@ -318,10 +335,21 @@ function data.read(store, run)
       history = once(function(node)
          return data.history(reader, known, node, span)
       end),
-      without = function(node)
-         local on = runs_on(reader, node, span)
-         local e = times.without(time, on)
-         return e ~= time.e and e or nil, on.runs
+      on = function(node)
+         return runs_on(reader, node, span)
+      end,
+      low = function(setting, value)
+         return function(one)
+            local lowest = least(setting, one)
+            if lowest then
+               return lowest <= value
+            end
+         end
+      end,
+      without = function(has, key)
+         local one = key and known:of(key, true) or time
+         local e = times.without(one, has)
+         return e ~= one.e and e or nil
       end,
       meanwhile = once(function()
          return meanwhile(store, reader, known, span)

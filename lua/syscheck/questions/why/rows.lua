@@ -1,6 +1,7 @@
 --- What nodes went through in runs, read from the store. Inside `why`, nodes and classes are the numbers that the
 -- store gives them.
 local fields = require("syscheck.catalogue.fields")
+local baseline = require("syscheck.verdict.baseline")
 local causes = require("syscheck.questions.why.causes")
 local job_store = require("syscheck.questions.job.read")
 
@@ -32,21 +33,29 @@ local RUNS_BEFORE, RUNS_AFTER = RUNS_OF .. "< ? ORDER BY j.key DESC LIMIT ", RUN
 
 --- @param store what rows are read of
 -- @param rated of classes.rated_as, or nil where nodes are not compared by their class
--- @return a reader; it knows the cores of each class once it has seen one
+-- @return a reader; it knows what is in a class's name once it has seen one
 function rows.new(store, rated)
-   return setmetatable({ store = store, rated = rated, cores = {} }, { __index = rows })
+   return setmetatable({ store = store, rated = rated, word = job_store.words(store), classes = {} },
+      { __index = rows })
+end
+
+function rows:of_class(class)
+   local known = self.classes[class or 0]
+   if not known then
+      local word = self.word(class)
+      local parts = baseline.parse_class(word)
+      known = { cores = causes.cores(word), memory_gib = parts and parts.memory_gib }
+      self.classes[class or 0] = known
+   end
+   return known
 end
 
 function rows:of(t)
    local row = job_store.numbers(JOB, t, 5)
    row.run, row.node, row.elapsed_s = t[1], t[2], t[4]
    row.class = self.rated and self.rated(t[2], t[3]) or t[3]
-   local class = row.class or 0
-   if not self.cores[class] then
-      local word = row.class and self.store:row("SELECT w.text FROM word w WHERE w.id = ?", row.class)
-      self.cores[class] = causes.cores(word and word[1])
-   end
-   row.cores = self.cores[class]
+   row.cores = self:of_class(row.class).cores
+   row.memory_gib, row.class_memory_gib = self:of_class(t[3]).memory_gib, self:of_class(row.class).memory_gib
    causes.add_parts(row)
    return row
 end

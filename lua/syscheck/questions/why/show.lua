@@ -73,6 +73,7 @@ function show.json(answer)
       nodes = answer.nodes, seen = run.seen, cluster = run.cluster, partition = run.partition,
       begin = time.show(run.begin_s), ["end"] = time.show(run.end_s) }, elapsed_s = answer.elapsed_s,
       like = { count = slow.count, wanted = slow.wanted, without = slow.without and answer.name(slow.without),
+         without_setting = slow.set,
          others = slow.others,
          rule = "same cluster, user, job name and node count; 20 before and 20 after it at most",
          median_s = slow.median_s,

@@ -101,24 +101,33 @@ function times.raised_by(runs, some, count)
    return statistics.median(ys) > statistics.median(others) + SLOWER and rest or nil
 end
 
---- What a run was expected to take by those of its kind that were not on one node, which may have slowed them all.
+--- What a run was expected to take by those of its kind that lack something which may have slowed the others.
 -- @param run of times.of
--- @param on of rows.runs_around
--- @return of expected.of: run.e, where these make no difference, or too few are left
-function times.without(run, on)
+-- @param has function(like run) -> whether it has that; nil: not known
+-- @return of expected.of: run.e, where it makes no difference, or too few are left
+function times.without(run, has)
    if run.e.slope ~= 0 then
-      return run.e -- whether a node or time made them longer nobody can tell
+      return run.e -- whether that or time made them longer nobody can tell
    end
-   local at_that_time, count = {}, 0
+   local sure, count = {}, 0
    for _, one in ipairs(run.like) do
+      local is = has(one)
       one.y = one.y or math.log(one.elapsed_s)
-      local is = on.runs[one.key] or one.begin_s >= on.from_s and one.begin_s <= on.to_s
-      at_that_time[#at_that_time + 1], count = is and one or nil, count + (on.runs[one.key] and 1 or 0)
+      sure[#sure + 1], count = is ~= nil and one or nil, count + (is and 1 or 0)
    end
-   local rest = times.raised_by(at_that_time, function(one)
-      return on.runs[one.key]
-   end, count)
+   local rest = times.raised_by(sure, has, count)
    return rest and expected.of(rest, run.begin_s) or run.e
+end
+
+--- Whether runs were on a node, as times.without asks it.
+-- @param around of rows.runs_around
+function times.on(around)
+   return function(run)
+      if not around.runs[run.key] and (run.begin_s < around.from_s or run.begin_s > around.to_s) then
+         return nil
+      end
+      return around.runs[run.key] or false
+   end
 end
 
 --- What a run's time was and should have been.

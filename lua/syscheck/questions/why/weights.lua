@@ -5,6 +5,7 @@ local causes = require("syscheck.questions.why.causes")
 local odds = require("syscheck.questions.why.odds")
 local statistics = require("syscheck.lib.statistics")
 local stats = require("syscheck.questions.why.stats")
+local without = require("syscheck.questions.why.without")
 
 local weights = {}
 
@@ -51,8 +52,10 @@ function weights.weigh(h, state, metrics)
       else
          local most = e.cost_s / e.elapsed_s
          e.most = most == most and math.max(0, math.min(1, most)) or 0
-         e.fit = odds.fit(h.e or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
-         e.shows = e.p <= EVIDENCE
+         e.set, e.has = without.setting(state, e)
+         e.fit = odds.fit(e.set or h.e or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
+         -- Many like runs had it, and were slower: it is none the less there.
+         e.shows = e.p <= EVIDENCE or e.set ~= nil
          e.strength = odds.rarity(e.p)
       end
       if e.shows and (not best or e.strength * e.fit > best.strength * best.fit) then
@@ -67,6 +70,8 @@ function weights.weigh(h, state, metrics)
       end
    end
    h.best, h.rarity, h.fit, h.most = best, 1, best and best.fit or 1, best and best.most or 0
+   h.set, h.has = best and best.set, best and best.has
+   h.e = h.set or h.e
    h.checked = 1 -- what checks say of it
    local ps, least = {}, 1
    for _, e in ipairs(h.evidence) do
@@ -206,19 +211,21 @@ end
 --- Did other runs under the same condition lose time?
 -- @param share function(run) -> what it may have lost to it, as a share; nil: not known
 -- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
---   node and nothing of this
+--   node and nothing of this, unless they are compared with runs without
 function weights.add_runs(h, state, runs, share, most)
    local fits, slower, range = {}, {}, h.best.item.range
    for _, one in ipairs(runs) do
       local lost = one.e and share(one)
       if lost and lost >= SAME * h.most then
-         fits[#fits + 1] = odds.levels(one.e, one.y, math.min(lost, OTHER * h.most), range.wide, range.beyond,
+         -- Those of its kind may all have been set so.
+         local e = h.has and state.without(h.has, one.key) or one.e
+         fits[#fits + 1] = odds.levels(e, one.y, math.min(lost, OTHER * h.most), range.wide, range.beyond,
             odds.own_of(one.seen))
-         slower[#slower + 1] = one.y - math.log(one.e.median_s)
+         slower[#slower + 1] = one.y - math.log(e.median_s)
       end
    end
    h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits,
-      odds.levels(h.e or state.e, state.y, h.most, range.wide, range.beyond)), most) or 1
+      odds.levels(h.e or state.e, state.y, h.most, range.wide, range.beyond)), h.set and math.huge or most) or 1
    if #slower > 0 then
       table.sort(slower)
       h.usually = math.exp(slower[(#slower + 1) // 2])

@@ -191,7 +191,11 @@ end
 -- @param label of the job
 function words.slow(label, slow, name)
    local like = ("%d like run%s"):format(slow.count, slow.count == 1 and "" or "s")
-   like = slow.without and ("%s that were not on %s (%d were)"):format(like, name(slow.without), slow.others) or like
+   if slow.without then
+      like = ("%s that were not on %s (%d were)"):format(like, name(slow.without), slow.others)
+   elseif slow.set then
+      like = ("%s whose nodes all had a higher %s (%d more had not)"):format(like, slow.set, slow.others)
+   end
    if slow.verdict == "unknown" then
       return ("cannot tell whether job %s was slow: %s, %d are wanted"):format(label, like, slow.wanted)
    end

@@ -1,0 +1,81 @@
+--- What a job should have taken by those of its like runs that lack what may have slowed the others. Pure.
+local causes = require("syscheck.questions.why.causes")
+local expected = require("syscheck.questions.why.expected")
+local statistics = require("syscheck.lib.statistics")
+local work = require("syscheck.questions.why.work")
+
+local without = {}
+
+local MORE = 3 -- how much likelier more work is than the same, to be believed
+local ALIKE = 0.5 -- share of what a setting may cost from which a run is under the same
+
+-- Whether the job did more than the like runs without it: a node with much memory may get the large inputs.
+local function did_more(state, has, e)
+   local rest = {}
+   for _, run in ipairs(state.all_like) do
+      -- Those that were slow for whatever reason are no measure.
+      rest[#rest + 1] = run.usual and not has(run) and run.rows or nil
+   end
+   local _, factor = work.more({ rows = state.rows, like = rest, begin_s = state.begin_s, e = e, y = state.y })
+   return factor >= MORE
+end
+
+local function can(state)
+   return state.e ~= expected.NONE and state.without ~= nil
+end
+
+local function apart(state, has)
+   local e = state.without(has)
+   return e and not did_more(state, has, e) and e or nil
+end
+
+--- By those that were not on a node.
+-- @return of expected.of; nil: they took as long, or are too few
+function without.node(state, node)
+   return can(state) and apart(state, state.on(node)) or nil
+end
+
+-- What nodes of a class are set to, scaled: one value of each.
+local function usual_of(state, item, class)
+   local xs, seen = {}, {}
+   local function add(rows)
+      for _, row in ipairs(rows) do
+         local x = (row.class or 0) == class and not seen[row.node] and causes.of_row(item, row)
+         if x then
+            seen[row.node], xs[#xs + 1] = true, x
+         end
+      end
+   end
+   add(state.rows)
+   for _, run in ipairs(state.all_like) do
+      add(run.rows)
+   end
+   for _, rows in ipairs(state.others) do
+      add(rows)
+   end
+   table.sort(xs)
+   return statistics.median_sorted(xs)
+end
+
+--- By those of which no node was set to so little (a link's rate, a limit of the clock): a job brings that about on no
+-- node, so that those with it are as slow as they are for it. What its whole class is set to is no trouble: older nodes
+-- have a lower clock.
+-- @param e evidence, with most
+-- @return the same, and function(run) -> whether a node of it was; nil for evidence of another kind
+function without.setting(state, e)
+   if e.check or e.item.kind ~= "rate" or e.most <= 0 or not can(state) then
+      return nil
+   end
+   local low = (1 - ALIKE * e.most) * e.item.scale.back(e.usual)
+   local class = e.row and e.row.class or causes.main_class(state.rows) or 0
+   local key = ("%s %.9g %s"):format(e.item.name, low, class)
+   if state.set[key] == nil then
+      local usual = usual_of(state, e.item, class)
+      local has = usual and e.item.scale.back(usual) > low and state.low(e.item.name, low)
+      local of = has and apart(state, has)
+      state.set[key] = of and { of, has } or false
+   end
+   return table.unpack(state.set[key] or {})
+end
+
+return without
