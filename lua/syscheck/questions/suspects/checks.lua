@@ -3,6 +3,7 @@
 local causes = require("syscheck.questions.why.causes")
 local job_store = require("syscheck.questions.job.read")
 local odds = require("syscheck.questions.why.odds")
+local rows = require("syscheck.questions.why.rows")
 local statistics = require("syscheck.lib.statistics")
 local suspects = require("syscheck.questions.suspects.logic")
 
@@ -129,11 +130,9 @@ end
 -- @param rated of classes.rated_as
 -- @param own of odds.own_of_level
 function checks.hypotheses(store, since, of_node, rated, own)
-   local known = {}
+   local reader = rows.new(store)
    local function cores(class)
-      local word = not known[class] and store:row("SELECT w.text FROM word w WHERE w.id = ?", class)
-      known[class] = known[class] or causes.cores(word and word[1])
-      return known[class]
+      return reader:of_class(class).cores
    end
    local list, found, counts = {}, spells(store, rated, cores, usual_of(store, rated, cores, since), since)
    for _, spell in ipairs(found) do

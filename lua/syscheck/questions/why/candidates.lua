@@ -116,9 +116,9 @@ end
 function candidates.parts(state, list)
    local by, out = {}, {}
    for _, e in ipairs(state.parts) do
-      e.set, e.has = without.setting(state, e)
-      e.fit = odds.fit(e.set or state.e_of[e.nodes[1]] or state.e, state.y, e.most, e.item.range.wide,
-         e.item.range.beyond)
+      e.set = without.setting(state, e)
+      e.e = e.set and e.set.e or state.e_of[e.nodes[1]]
+      e.fit = odds.fit(e.e or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
       e.shows, e.strength, e.cost_s = e.p <= SEVERAL_P or e.set ~= nil, odds.rarity(e.p), e.most * e.elapsed_s
       e.name, e.label, e.unit = e.item.name, e.item.label, e.item.unit
       local h = by[e.item.group]
@@ -129,7 +129,7 @@ function candidates.parts(state, list)
    for group, h in pairs(by) do
       local e = h.best
       h.nodes, h.p, h.rarity, h.fit, h.most = e.nodes, e.p, odds.rarity(e.p), e.fit, e.most
-      h.set, h.has, h.e = e.set, e.has, e.set or state.e_of[h.nodes[1]]
+      h.set, h.e = e.set, e.e
       h.leaf, h.of = leaf_of(state, e.nodes)
       h.direct = weights.direct(e)
       h.prior = SEVERAL * math.min(NODES_MOST, (PRIOR[group] or ALL) * #state.rows)

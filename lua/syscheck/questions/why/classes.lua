@@ -2,22 +2,22 @@
 -- is compared with what it was, as its checks are (baseline.class_for). A class that few nodes have had from the
 -- beginning is their own.
 local baseline = require("syscheck.verdict.baseline")
+local job_store = require("syscheck.questions.job.read")
 
 local classes = {}
 
 local COUNT = "SELECT n.class, count(*) FROM node n WHERE n.class IS NOT NULL GROUP BY n.class"
-local WORD = "SELECT w.text FROM word w WHERE w.id = ?"
 local FIRST = "SELECT c.key >> 30 FROM check_node c WHERE c.node = ? AND c.class = ? ORDER BY c.key LIMIT 1"
 
 -- Classes of enough nodes, as baseline.class_for wants them; the numbers that the store gives them, by name; and how
 -- many nodes each has.
-local function read(store)
+local function read(store, word)
    local known, of_name, counts = { classes = {} }, {}, {}
    for t in store:rows(COUNT) do
       counts[t[1]] = t[2]
-      local word = t[2] >= baseline.MIN_NODES and store:row(WORD, t[1])
-      if word then
-         known.classes[word[1]], of_name[word[1]] = { nodes = t[2] }, t[1]
+      local name = t[2] >= baseline.MIN_NODES and word(t[1])
+      if name then
+         known.classes[name], of_name[name] = { nodes = t[2] }, t[1]
       end
    end
    return known, of_name, counts
@@ -28,14 +28,15 @@ end
 --   nearest of its model with more, if that has all that it has, its measured values may fail such a node, and the
 --   node's checks were of that class before; else its own
 function classes.rated_as(store)
-   local known, of_name, counts = read(store)
+   local word = job_store.words(store)
+   local known, of_name, counts = read(store, word)
    local near, of_node = {}, {}
    local function near_of(class)
       if near[class] == nil then
-         local word = (counts[class] or 0) < baseline.MIN_NODES and store:row(WORD, class)
+         local own = (counts[class] or 0) < baseline.MIN_NODES and word(class)
          local name, close, has_all = nil, false, false
-         if word then
-            name, close, has_all = baseline.class_for(known, word[1])
+         if own then
+            name, close, has_all = baseline.class_for(known, own)
          end
          near[class] = close and has_all and of_name[name] or false
       end

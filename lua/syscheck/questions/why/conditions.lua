@@ -134,21 +134,10 @@ end
 -- like runs, its peers and those say nothing. One value of each node.
 -- @return function(class) -> { pool = reference, usual }, or nil
 local function by_class(state, item)
-   local of, seen = {}, {}
-   for _, runs in ipairs({ { state.rows }, state.like, state.others }) do
-      for _, list in ipairs(runs) do
-         for _, row in ipairs(list) do
-            local x = causes.of_row(item, row)
-            local class = row.class or 0
-            if x and not seen[row.node] then
-               seen[row.node] = true
-               of[class] = of[class] or {}
-               table.insert(of[class], { x = x, node = row.node })
-            end
-         end
-      end
-   end
-   local known = {}
+   local lists = { state.rows }
+   table.move(state.like, 1, #state.like, #lists + 1, lists)
+   table.move(state.others, 1, #state.others, #lists + 1, lists)
+   local of, known = reference.by_class(item, lists), {}
    return function(class)
       class = class or 0
       local list = of[class]

@@ -1,4 +1,5 @@
 --- Values that others had, of which node: what a value is compared with. Pure.
+local causes = require("syscheck.questions.why.causes")
 local stats = require("syscheck.questions.why.stats")
 
 local reference = {}
@@ -43,6 +44,24 @@ function reference.p(x, pool, node, prior)
    end
    local n = pool.n - (pool.of[node] or 0)
    return stats.exceeds(x, largest, n, prior), n
+end
+
+--- What nodes are set to, one value of each: the first.
+-- @param lists of rows
+-- @return by class, 0 where it is not known: list of { x (scaled), node }
+function reference.by_class(item, lists)
+   local of, seen = {}, {}
+   for _, list in ipairs(lists) do
+      for _, row in ipairs(list) do
+         local x, class = causes.of_row(item, row), row.class or 0
+         if x and not seen[row.node] then
+            seen[row.node] = true
+            of[class] = of[class] or {}
+            table.insert(of[class], { x = x, node = row.node })
+         end
+      end
+   end
+   return of
 end
 
 --- Values of a list of { x, node }, sorted.

@@ -39,6 +39,7 @@ function rows.new(store, rated)
       { __index = rows })
 end
 
+--- What is in a class's name: { cores, memory_gib or nil }.
 function rows:of_class(class)
    local known = self.classes[class or 0]
    if not known then

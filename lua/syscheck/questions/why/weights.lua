@@ -52,8 +52,8 @@ function weights.weigh(h, state, metrics)
       else
          local most = e.cost_s / e.elapsed_s
          e.most = most == most and math.max(0, math.min(1, most)) or 0
-         e.set, e.has = without.setting(state, e)
-         e.fit = odds.fit(e.set or h.e or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
+         e.set = without.setting(state, e)
+         e.fit = odds.fit(e.set and e.set.e or h.e or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
          -- Many like runs had it, and were slower: it is none the less there.
          e.shows = e.p <= EVIDENCE or e.set ~= nil
          e.strength = odds.rarity(e.p)
@@ -70,8 +70,8 @@ function weights.weigh(h, state, metrics)
       end
    end
    h.best, h.rarity, h.fit, h.most = best, 1, best and best.fit or 1, best and best.most or 0
-   h.set, h.has = best and best.set, best and best.has
-   h.e = h.set or h.e
+   h.set = best and best.set
+   h.e = h.set and h.set.e or h.e
    h.checked = 1 -- what checks say of it
    local ps, least = {}, 1
    for _, e in ipairs(h.evidence) do
@@ -218,7 +218,7 @@ function weights.add_runs(h, state, runs, share, most)
       local lost = one.e and share(one)
       if lost and lost >= SAME * h.most then
          -- Those of its kind may all have been set so.
-         local e = h.has and state.without(h.has, one.key) or one.e
+         local e = h.set and state.without(h.set.has, one.key) or one.e
          fits[#fits + 1] = odds.levels(e, one.y, math.min(lost, OTHER * h.most), range.wide, range.beyond,
             odds.own_of(one.seen))
          slower[#slower + 1] = one.y - math.log(e.median_s)

@@ -1,6 +1,7 @@
 --- What a job should have taken by those of its like runs that lack what may have slowed the others. Pure.
 local causes = require("syscheck.questions.why.causes")
 local expected = require("syscheck.questions.why.expected")
+local reference = require("syscheck.questions.why.reference")
 local statistics = require("syscheck.lib.statistics")
 local work = require("syscheck.questions.why.work")
 
@@ -35,33 +36,21 @@ function without.node(state, node)
    return can(state) and apart(state, state.on(node)) or nil
 end
 
--- What nodes of a class are set to, scaled: one value of each.
+-- The median of what nodes of a class are set to, scaled.
 local function usual_of(state, item, class)
-   local xs, seen = {}, {}
-   local function add(rows)
-      for _, row in ipairs(rows) do
-         local x = (row.class or 0) == class and not seen[row.node] and causes.of_row(item, row)
-         if x then
-            seen[row.node], xs[#xs + 1] = true, x
-         end
-      end
-   end
-   add(state.rows)
+   local lists = { state.rows }
    for _, run in ipairs(state.all_like) do
-      add(run.rows)
+      lists[#lists + 1] = run.rows
    end
-   for _, rows in ipairs(state.others) do
-      add(rows)
-   end
-   table.sort(xs)
-   return statistics.median_sorted(xs)
+   table.move(state.others, 1, #state.others, #lists + 1, lists)
+   return statistics.median_sorted(reference.numbers(reference.by_class(item, lists)[class] or {}))
 end
 
 --- By those of which no node was set to so little (a link's rate, a limit of the clock): a job brings that about on no
 -- node, so that those with it are as slow as they are for it. What its whole class is set to is no trouble: older nodes
 -- have a lower clock.
 -- @param e evidence, with most
--- @return the same, and function(run) -> whether a node of it was; nil for evidence of another kind
+-- @return { e = the same, has = function(run) -> whether a node of it was }; nil, too, for evidence of another kind
 function without.setting(state, e)
    if e.check or e.item.kind ~= "rate" or e.most <= 0 or not can(state) then
       return nil
@@ -72,10 +61,10 @@ function without.setting(state, e)
    if state.set[key] == nil then
       local usual = usual_of(state, e.item, class)
       local has = usual and e.item.scale.back(usual) > low and state.low(e.item.name, low)
-      local of = has and apart(state, has)
-      state.set[key] = of and { of, has } or false
+      local e_without = has and apart(state, has)
+      state.set[key] = e_without and { e = e_without, has = has } or false
    end
-   return table.unpack(state.set[key] or {})
+   return state.set[key] or nil
 end
 
 return without
