@@ -322,6 +322,16 @@ function TestAnswer:test_three_of_four()
    lu.assertEquals(why.analyse(input(4, 1610, { low, low, low, low }, 12, like)).named.where, "all")
 end
 
+-- A DIMM less on one node, on all; a node whose class is not known.
+function TestAnswer:test_lost_dimms()
+   local whole, less = { memory_gib = 768, class_memory_gib = 768 }, { memory_gib = 704, class_memory_gib = 768 }
+   local like = { whole, whole, whole, whole }
+   lu.assertEquals(named(why.analyse(input(4, 1610, { whole, less, whole, whole }, 12, like))), { 2, "memory" })
+   lu.assertEquals(why.analyse(input(4, 1610, { less, less, less, less }, 12, like)).named.where, "all")
+   local answer = why.analyse(input(4, 1610, { { memory_gib = 704 }, less, less, less }, 12, like))
+   lu.assertEquals(answer.named.group, "memory")
+end
+
 -- What nodes are set to their class says, where most of the job's have less and always had.
 function TestAnswer:test_most_nodes_are_set_lower_than_their_class()
    local low, full = { link_rate_gbps = 50 }, { link_rate_gbps = 200 }

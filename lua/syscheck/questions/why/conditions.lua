@@ -220,7 +220,8 @@ local function add_job(state, item, own_sorted, back)
       list[i] = { x = x - usual, node = i }
    end
    local value = conditions.typical(item, state.rows, state.elapsed)
-   local row = { elapsed_s = state.elapsed, cores = state.rows[1].cores }
+   local row = { elapsed_s = state.elapsed, cores = state.rows[1].cores,
+      class_memory_gib = conditions.typical({ name = "class_memory_gib" }, state.rows, state.elapsed) }
    if item.time then
       row[item.time] = conditions.typical({ name = item.time, kind = "time" }, state.rows, state.elapsed)
    end
