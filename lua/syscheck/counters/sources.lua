@@ -25,7 +25,7 @@ local sources = {}
 
 -- By place and by name.
 for i, name in ipairs({ "throttle", "pressure", "cpu", "disk", "nfs", "lustre", "memory_errors", "machine_checks",
-   "oom", "link", "energy", "memory_traffic", "sched" }) do
+   "oom", "reclaim", "link", "energy", "memory_traffic", "sched" }) do
    sources[i] = require("syscheck.counters." .. name)
    sources[i].name = name
    sources[name] = sources[i]

@@ -135,6 +135,7 @@ function TestGarbage:test_directories_where_files_belong()
    lu.assertNil(t.machine_checks)
    lu.assertNil(t.cpu)
    lu.assertNil(t.oom)
+   lu.assertNil(t.reclaim)
    lu.assertEquals(t.energy, { package_j = 1 })
    lu.assertEquals(prepared.gauges().temperature, { max_c = 71 })
 end

@@ -21,6 +21,7 @@ function TestMachines:test_intel_two_sockets()
       memory_some_us = 1203, memory_full_us = 1190 })
    lu.assertEquals(t.cpu, { iowait_ms = 551230, steal_ms = 170 })
    lu.assertEquals(t.oom, { kills = 4 })
+   lu.assertEquals(t.reclaim, { stalls = 511, swapped_in = 311 }) -- of all zones
    -- nvme0n1 by its path alone; no loop, mapper or md device.
    lu.assertEquals(t.disk, { busy_ms = 412391 + 4294967290, read_bytes = (8123412 + 8) * 512,
       written_bytes = (91238123 + 16) * 512, ops = 96314 + 412931 + 1 + 2, op_ms = 93112 + 1293112 + 1 + 1 })

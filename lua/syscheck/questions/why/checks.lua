@@ -19,6 +19,7 @@ local MIN_CLASS = 8 -- checks of other nodes, to know what is usual
 -- Throttling and the like come under a job's load only: a check that is good says that much and no more.
 local ACQUITS = 0.5
 local ODD, FAR_DAYS = 4, 2 -- standard deviations from which a check is bad by itself; how far alone it says little
+local UNFELT = 0.3 -- of what a check lost to other work, less than so much was a job's waiting for it
 local SHOWS = 3 -- least Bayes factor of what is evidence
 
 -- Student's t, 4 degrees of freedom: errors have tails.
@@ -134,6 +135,21 @@ local function nearest(list, sd)
       one and one.days or FAR_DAYS
 end
 
+-- Most that other work can have cost a job on a node, as a share of its time: who shares a CPU with it makes it wait
+-- for that. Firmware that handles errors (system management mode) and interrupts stop a CPU without, and in a check all
+-- three are noise. nil where nothing counts the waiting.
+local function waited(row)
+   if not row.sched_wait_worst_ms then
+      return nil
+   end
+   local most = 0
+   for _, item in ipairs(causes.JOB) do
+      most = item.group == "daemon" and math.max(most, (causes.share(item, row, -math.huge) or 0) * item.range.beyond)
+         or most
+   end
+   return most
+end
+
 --- Looks at one metric of the nodes' checks around the job.
 -- @param state { rows, each with checks = list of { when = "before" or "after", days, <name> = value }, the
 --   farthest first; checks = { [class] = { [name] = list of { node, value } } }; e, y = see odds.fit; nodes (filled) }
@@ -169,6 +185,16 @@ function checks.of(state, item)
             return fits_of(state, item, usual, i, lost)
          end)
          e.bf, e.shows = math.max(ACQUITS, sum / #LEVELS), sum / #LEVELS >= SHOWS
+         local most = e.shows and item.group == "daemon" and waited(row)
+         if most and most < e.likely then
+            e.unfelt = most < UNFELT * e.likely
+            for _, level in ipairs(e.levels) do
+               level.lost = math.min(most, level.lost)
+            end
+            checks.fit(e, function(_, lost)
+               return odds.fit(state.e, state.y, lost, item.range.wide, item.range.beyond)
+            end)
+         end
          state.nodes[#state.nodes + 1] = e
       end
    end

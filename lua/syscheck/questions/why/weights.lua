@@ -124,13 +124,14 @@ local function most_of(h)
 end
 
 -- What may have cost a hundredth does not take a third from a check's rate; of corrected errors nobody knows.
-local function explains(h, other)
+-- @param unfelt true: what looks like other work in the node's checks made no task wait for a CPU
+local function explains(h, other, unfelt)
    if not (h.best and other and other.best) then
       return false
    elseif h.group == "shortage" then
       return h.fit >= ALIKE * other.fit
    elseif h.group == "memory" then
-      return other.best.check and p_counted(h) <= COUNTED
+      return other.best.check and (unfelt or p_counted(h) <= COUNTED)
    end
    return other.best.check and most_of(h) >= ALIKE * most_of(other)
 end
@@ -142,10 +143,10 @@ function weights.explained(list)
       of[h.group .. " " .. tostring(h.node)] = h
    end
    return function(h)
-      local out = {}
+      local out, work = {}, of["daemon " .. tostring(h.node)]
       for _, group in ipairs(EXPLAINS[h.group] or {}) do
          local other = of[group .. " " .. tostring(h.node)]
-         out[#out + 1] = explains(h, other) and other or nil
+         out[#out + 1] = explains(h, other, work and work.best and work.best.unfelt) and other or nil
       end
       return out
    end
