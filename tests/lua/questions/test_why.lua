@@ -389,6 +389,24 @@ function TestAnswer:test_corrected_errors_explain_checks()
    lu.assertEquals(named(why.analyse(input(4, 1610, { [2] = bad({ memory_corrected = 400 }) }))), { 2, "memory" })
 end
 
+-- A process makes tasks wait for a CPU; firmware that handles a DIMM's errors stops all of them, and counts nothing.
+function TestAnswer:test_noise_that_no_task_waited_for()
+   local function ask(waited_s)
+      local i = input(4, 1610)
+      each_row(i, function(r)
+         r.sched_wait_worst_ms = waited_s and 2000 * vary()
+      end)
+      i.rows[2].sched_wait_worst_ms = waited_s and waited_s * 1000
+      for k, when in ipairs({ "before", "before", "after" }) do
+         i.rows[2].checks[k] = { when = when, days = 4 - k, noise_pct = 35, gflops = 3600, triad_gbs = 270 }
+      end
+      return named(why.analyse(i))
+   end
+   lu.assertEquals(ask(2), { 2, "memory" })
+   lu.assertEquals(ask(600), { 2, "daemon" })
+   lu.assertEquals(ask(nil), { 2, "daemon" }) -- not known
+end
+
 -- A job that was not slow is told of what slowed others, not of a node that slowed them by something else.
 function TestAnswer:test_not_slow_beside_slow_runs()
    local function ask(ms)
@@ -684,6 +702,30 @@ function TestAnswer:test_a_job_of_one_node()
    answer = why.analyse(input(1, 1610, { { nfs_op_ms = 900e3, io_some_us = 600e6, io_full_us = 500e6 } }, 20))
    lu.assertStrContains(say(answer, 1), "whether that node is slow or what it shares, this job cannot tell")
    lu.assertNil(why.analyse(input(1, 1610, nil, 20)).named)
+end
+
+-- What all share is slow on a shared node for no other job's sake, where runs elsewhere had it, too.
+function TestAnswer:test_slow_for_all_on_a_shared_node()
+   local function ask(ms)
+      local i = input(1, 1610, { { others = { 39 }, nfs_op_ms = 900e3, nfs_latency_ms = 40 } }, 20)
+      for k, run_of in ipairs(i.like) do
+         run_of.rows[1].nfs_op_ms, run_of.rows[1].nfs_latency_ms = 20e3, 4 + k % 7 / 10
+      end
+      i.meanwhile = function()
+         local out = {}
+         for k = 1, 8 do
+            out[k] = { key = k, e = of_times(TWELVE), y = math.log(ms > 4 and 160 or 100), like = {},
+               row = row(50 + k, 1600, { nfs_op_ms = ms > 4 and 700e3 or 30e3, nfs_latency_ms = ms + k % 5 / 10 }) }
+            for j = 1, 9 do
+               out[k].like[j] = row(70 + j, 1000, { nfs_op_ms = 20e3, nfs_latency_ms = 4 + j % 5 / 10 })
+            end
+         end
+         return out
+      end
+      return named(why.analyse(i))
+   end
+   lu.assertEquals(ask(40), { 1, "storage" })
+   lu.assertEquals(ask(4), { 1, "neighbour" })
 end
 
 -- A node shares its own disk with nobody.

@@ -26,7 +26,8 @@ local ALIKE = 0.5 -- share of a condition from which another node has the same
 local ALONE = 0.2 -- of what speaks for one of several that have the same, what speaks for it alone
 local LOOKED = 4 -- of several nodes whose other runs are looked at
 local PLACES = 3 -- least runs, and like runs of each, to know a place among them
-local ACQUITS = 0.5 -- a condition that all would have had, and had not
+-- A condition that all would have had: of other runs so many feel it, and have more of it than LIKE like runs of theirs.
+local FEEL, LIKE, ACQUITS = 0.6, 9, 0.05
 
 --- What a node's numbers say, by what its job should have taken (state.e_of, where that is not the same as for others).
 function candidates.weigh(state, h)
@@ -211,9 +212,9 @@ function candidates.several(state, list, done)
 end
 
 -- P that what ran then had as much of a condition for its kind as it had (its place among its like runs: uniform, were
--- nothing wrong; the mean of several is nearly normal).
+-- nothing wrong; the mean of several is nearly normal). And how much likelier these places are if all had it.
 local function p_meanwhile(state, item)
-   local sum, n = 0, 0
+   local sum, n, ratio = 0, 0, 1
    for _, one in ipairs(state.meanwhile()) do
       local x, above, of = causes.of_row(item, one.row), 0.5, 0
       for _, row in ipairs(x and one.like or {}) do
@@ -222,21 +223,30 @@ local function p_meanwhile(state, item)
          above = above + (y and (y > x and 1 or y == x and 0.5 or 0) or 0)
       end
       if of >= PLACES then
-         sum, n = sum + above / (of + 1), n + 1
+         local place = above / (of + 1)
+         sum, n, ratio = sum + place, n + 1, ratio * (1 - FEEL + FEEL * (LIKE + 1) * (1 - place) ^ LIKE)
       end
    end
-   return n >= PLACES and stats.student((0.5 - sum / n) * math.sqrt(12 * n), 1e6) or nil
+   if n >= PLACES then
+      return stats.student((0.5 - sum / n) * math.sqrt(12 * n), 1e6), ratio
+   end
 end
 
 -- What ran then and had as much of it: was it slow, too? And had it more of it than its kind?
 local function add_meanwhile(h, state)
-   local ps = {}
+   local ps, likeliest = {}, 0
    for _, e in ipairs(h.evidence) do
-      ps[#ps + 1] = e.shows and p_meanwhile(state, e.item) or nil
+      local p, ratio
+      if e.shows then
+         p, ratio = p_meanwhile(state, e.item)
+      end
+      if p then
+         ps[#ps + 1], likeliest = p, math.max(likeliest, ratio)
+      end
    end
    if #ps > 0 then
       h.p_meanwhile = stats.together(ps, #ps)
-      h.rarity = h.rarity * math.max(ACQUITS, odds.rarity(h.p_meanwhile) * (h.p_meanwhile > 0.3 and ACQUITS or 1))
+      h.rarity = h.rarity * math.max(ACQUITS, odds.rarity(h.p_meanwhile) * math.min(1, likeliest))
       local there = h.prior * h.rarity * h.direct
       h.weight = there / (1 + there) * h.fit
    end
@@ -275,7 +285,11 @@ function candidates.add_shared(state, list)
       if h.where == "only" and h.group == "storage" and h.best and not h.best.item.own then
          local all = setmetatable({ prior = ALL_STORAGE }, { __index = h })
          add_meanwhile(all, state)
-         h.weight, h.p_meanwhile = h.weight + all.weight, all.p_meanwhile
+         -- One of the two is there.
+         local own, shared = h.prior * h.rarity * h.direct, all.prior * all.rarity * all.direct
+         local both = 1 + own + shared
+         h.of_all = all.weight * (1 + shared) / both
+         h.weight, h.p_meanwhile = h.weight * (1 + own) / both + h.of_all, all.p_meanwhile
       end
    end
 end
@@ -319,7 +333,9 @@ function candidates.split_neighbours(state, list)
             copy[k] = v
          end
          copy.through, copy.group, copy.others = h.group, "neighbour", shared[h.node]
-         copy.weight, h.weight = h.weight * NEIGHBOUR, h.weight * (1 - NEIGHBOUR)
+         -- What all share is no neighbour's.
+         copy.weight = NEIGHBOUR * (h.weight - (h.of_all or 0))
+         h.weight = h.weight - copy.weight
          list[#list + 1] = copy
       end
    end
