@@ -714,7 +714,7 @@ function TestAnswer:test_slow_for_all_on_a_shared_node()
       i.meanwhile = function()
          local out = {}
          for k = 1, 8 do
-            out[k] = { key = k, e = of_times(TWELVE), y = math.log(ms > 4 and 160 or 100), like = {},
+            out[k] = { key = k, both = 1, e = of_times(TWELVE), y = math.log(ms > 4 and 160 or 100), like = {},
                row = row(50 + k, 1600, { nfs_op_ms = ms > 4 and 700e3 or 30e3, nfs_latency_ms = ms + k % 5 / 10 }) }
             for j = 1, 9 do
                out[k].like[j] = row(70 + j, 1000, { nfs_op_ms = 20e3, nfs_latency_ms = 4 + j % 5 / 10 })

@@ -223,8 +223,8 @@ local function p_meanwhile(state, item)
          above = above + (y and (y > x and 1 or y == x and 0.5 or 0) or 0)
       end
       if of >= PLACES then
-         local place = above / (of + 1)
-         sum, n, ratio = sum + place, n + 1, ratio * (1 - FEEL + FEEL * (LIKE + 1) * (1 - place) ^ LIKE)
+         local place, feels = above / (of + 1), FEEL * one.both
+         sum, n, ratio = sum + place, n + 1, ratio * (1 - feels + feels * (LIKE + 1) * (1 - place) ^ LIKE)
       end
    end
    if n >= PLACES then

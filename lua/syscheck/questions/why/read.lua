@@ -40,7 +40,8 @@ local BEFORE = first_checks("c.node = ? AND c.key < ? AND c.key >= ?", " DESC", 
 local AFTER = first_checks("c.node = ? AND c.key >= ? AND c.key < ?", "", CHECKS_LOOKED, CHECKS_EACH)
 local CHECKS_OF_RUN = CHECKS .. "check_node c WHERE c.run = ? AND " .. MEASURED
 local CLASS_CHECKS = first_checks("c.key >= ? AND c.key < ?", "", CLASS_LOOKED, CLASS_ROWS)
-local OVERLAPPING = "SELECT r.id, r.seen FROM run r WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
+local OVERLAPPING = "SELECT r.id, r.seen, r.begin_s, r.end_s FROM run r "
+   .. "WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
 local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
 local WORD = "SELECT w.id FROM word w WHERE w.text = ?"
 local FOUND = "SELECT c.node, c.key >> 30, c.text FROM check_node c WHERE c.run = ? AND c.status = ? "
@@ -264,7 +265,8 @@ end
 local function meanwhile(store, reader, known, run)
    local out, found = {}, {}
    for t in store:rows(OVERLAPPING, run.key - MEANWHILE_SPAN, run.key + MEANWHILE_SPAN, run.end_s, run.begin_s) do
-      found[#found + 1] = t[1] ~= run.key and { key = t[1], seen = t[2] or 0 } or nil
+      local both = math.min(t[4], run.end_s) - math.max(t[3], run.begin_s)
+      found[#found + 1] = t[1] ~= run.key and { key = t[1], seen = t[2] or 0, both = both / math.max(1, t[4] - t[3]) } or nil
    end
    local step = math.max(1, #found / MEANWHILE)
    for i = 1, math.min(MEANWHILE, #found) do
@@ -272,7 +274,8 @@ local function meanwhile(store, reader, known, run)
       local other = known:of(one.key, true)
       local row = other.e and other.y and reader:some(one.key, one.seen, 4)[1]
       if row then
-         out[#out + 1] = { row = row, e = other.e, y = other.y, key = other.key, like = one_of_each(reader, other) }
+         out[#out + 1] = { row = row, e = other.e, y = other.y, key = other.key, both = one.both,
+            like = one_of_each(reader, other) }
       end
    end
    return out
