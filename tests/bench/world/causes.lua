@@ -2,9 +2,10 @@
 --
 -- `often` is how many on 100 nodes in 30 days, before the site's own factors. In a trace, c has
 -- tau (seconds of the run with it), work (seconds of undisturbed work in them), s (strength), r,
--- k (kind of job), class, role (1: this node does the job's I/O), loss (share of tau that is lost
--- on this node), add(source, name, amount), gauge(name, value), slack() about 1.
+-- m (as r, for what shortage.lua draws), k (kind of job), class, role (1: this node does the job's I/O), loss
+-- (share of tau that is lost on this node), add(source, name, amount), gauge(name, value), slack() about 1.
 local plant = require("world.plant")
+local shortage = require("world.shortage")
 local site = require("world.site")
 
 local causes = {}
@@ -286,11 +287,13 @@ K.pcie_width = { group = "link", often = 0.25, needs = bare,
    make = function(i, r) i.hit = { net = 1 + r:log(0.2, 3) } end, trace = function() end }
 
 K.leak = { group = "shortage", often = 0.9, many = true, grows = 0.6,
-   make = function(i, r)
+   make = function(i, r, s)
       i.missing, i.gain, i.swap = r:uniform(0.2, 0.75), r:log(0.05, 0.6), r:chance(0.4)
       i.kills = r:chance(0.3) and r:log(0.05, 1) or 0
+      i.reclaim = shortage.trouble(s, 0.3)
    end,
    trace = function(i, c)
+      shortage.leak(i, c)
       if c.loss <= 0 then
          return
       end

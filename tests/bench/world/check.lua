@@ -26,6 +26,10 @@ function RECORDS.job(r, n, s)
    n.traffic = n.traffic + (d.memory_traffic and 1 or 0)
    n.energy = n.energy + (d.energy and 1 or 0)
    n.throttled = n.throttled + (d.throttle and d.throttle.package_ms > 0 and 1 or 0)
+   local m = d.reclaim
+   n.stalls = n.stalls + (m and m.stalls > 0 and 1 or 0)
+   n.swaps = n.swaps + (m and m.swapped_in > 0 and 1 or 0)
+   n.no_stalls = n.no_stalls + (m and m.stalls + m.swapped_in == 0 and 1 or 0)
    for _, source in ipairs({ "throttle", "pressure", "sched", "nfs", "lustre", "link", "memory_errors" }) do
       n.lacks_counters = n.lacks_counters + (r.delta and not d[source] and 1 or 0)
    end
@@ -177,7 +181,7 @@ local TRAITS = { "others", "requeued", "no_begin", "clock_is_off", "traffic", "e
    "repaired", "late_epilog", "failed", "kinds_tight", "kinds_mode", "kinds_tail", "kinds_trend", "kinds_step",
    "kinds_reused", "kinds_numbered", "kinds_cross", "kinds_avx", "kinds_press", "kinds_own_io", "kinds_oversub",
    "kinds_hog", "kinds_array", "kinds_few", "flapping", "reboots", "habit_weekly", "habit_each", "cron",
-   "late" }
+   "late", "stalls", "swaps", "no_stalls" }
 
 local seeds = {}
 for i, text in ipairs(arg) do

@@ -7,7 +7,7 @@ local counters = {}
 -- Sources by what a class has.
 local SOURCES = { throttle = "throttle", pressure = "pressure", cpu = "cpu", sched = "sched", disk = "disk",
    nfs = "nfs", lustre = "lustre", memory_errors = "edac", machine_checks = "mce", oom = "oom", link = "link",
-   memory_traffic = "traffic" }
+   memory_traffic = "traffic", reclaim = "reclaim" }
 
 local ZERO = {
    throttle = { "package_count", "core_count", "package_power_count", "core_power_count", "package_ms", "core_ms",
@@ -17,6 +17,7 @@ local ZERO = {
    disk = { "busy_ms", "read_bytes", "written_bytes", "ops", "op_ms" }, nfs = { "ops", "op_ms", "bytes" },
    lustre = { "ops", "op_us", "read_bytes", "written_bytes" }, memory_errors = { "corrected", "uncorrected" },
    machine_checks = { "events" }, oom = { "kills" }, link = { "errors", "downed" }, memory_traffic = { "bytes" },
+   reclaim = { "stalls", "swapped_in" },
 }
 
 --- An empty delta with the sources that a class has.

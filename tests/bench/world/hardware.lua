@@ -51,7 +51,7 @@ local function class_of(r, p, family, row, lustre, lacks)
       has[source] = not r:chance(lacks)
    end
    has.lustre = lustre and not r:chance(lacks)
-   has.cpu = true
+   has.cpu, has.reclaim = true, true -- every kernel has them
    local infiniband = family ~= "cloud" or r:chance(0.4)
    has.link = has.link and infiniband
    local class = {

@@ -2,6 +2,7 @@
 local counters = require("world.counters")
 local effect = require("world.effect")
 local lines = require("world.lines")
+local reclaim = require("world.reclaim")
 local rng = require("world.rng")
 local site = require("world.site")
 
@@ -19,12 +20,16 @@ local function floor_for(name, wall)
       return wall * 1000 * 0.005
    elseif name:find("_us$") then
       return wall * 1e6 * 0.002
+   elseif name == "stalls" then
+      return 20 + wall * 0.05
+   elseif name == "swapped_in" then
+      return 2000 + wall * 0.5
    end
    return 2
 end
 
 -- Adds what causes leave. A cause is seen that changes a counter by more than it changes by itself.
-local function add_causes(s, r, run, node, place, d, wall, x)
+local function add_causes(s, r, m, run, node, place, d, wall, x)
    local from, to, k = run.begin, run.begin + wall, run.kind
    local by_cause, list = {}, {}
    for _, spans in ipairs({ node.spans, s.everywhere }) do
@@ -46,7 +51,7 @@ local function add_causes(s, r, run, node, place, d, wall, x)
    local role = effect.role(k, place)
    for _, one in ipairs(list) do
       local cause, strength = one.cause, one.weight / one.tau
-      local c = { tau = one.tau, work = one.tau * run.clean / run.seconds, s = strength, r = r, k = k,
+      local c = { tau = one.tau, work = one.tau * run.clean / run.seconds, s = strength, r = r, m = m, k = k,
          class = node.class, role = role, heats = effect.heats(k), wall = wall, run = run, node = node }
       c.loss = 1 - 1 / effect.node(k, node.class, role, { { cause = cause, s = strength } })
       function c.mark()
@@ -216,7 +221,9 @@ function records.job(s, r, run, place)
       end
    end
    counters.fill(raise, x.fault, r, s, run, node, role, wall)
-   add_causes(s, r, run, node, place, d, wall, x)
+   local m = reclaim.stream(s, run, node)
+   reclaim.fill(raise, m, s, run, node, role, wall)
+   add_causes(s, r, m, run, node, place, d, wall, x)
    counters.seal(d, class, wall)
    d.energy = energy(r, run, class, wall, x)
    local job, check = job_of(s, run), run.checks and run.checks[node.i]

@@ -3,6 +3,7 @@
 local causes = require("world.causes")
 local plant = require("world.plant")
 local rng = require("world.rng")
+local shortage = require("world.shortage")
 local site = require("world.site")
 
 local secret = {}
@@ -103,11 +104,13 @@ K.agent = { group = "daemon",
    end, often = 0.8 }
 
 -- Memory in pieces after weeks: the kernel compacts it for huge pages while jobs that allocate much
--- wait. Over with the next restart. Trace: some memory pressure, one busy core; free of errors.
+-- wait. Over with the next restart. Trace: some memory pressure, one busy core, some
+-- stalls; free of errors.
 K.compaction = { group = "shortage", also = { "memory", "daemon" }, often = 0.25,
    make = function(i, r, s)
       i.hit, i.cpu = { memory = 1 + r:log(0.08, 0.7) }, { one = r:uniform(0.05, 0.4) }
       i.part = r:log(0.05, 0.8)
+      i.reclaim = shortage.trouble(s, 0.75) -- compaction itself is counted elsewhere
       function i.applies(run)
          return run.kind.memory > 0.35
       end
@@ -115,6 +118,7 @@ K.compaction = { group = "shortage", also = { "memory", "daemon" }, often = 0.25
    end,
    trace = function(i, c)
       c.add("pressure", "memory_some_us", c.tau * 1e6 * c.loss * i.part * c.slack())
+      shortage.stalls(i.reclaim, c, c.tau * c.loss)
       causes.queued(c, i.cpu.one * 0.5 * c.s, i.cpu.one * 0.6 * c.s)
    end }
 

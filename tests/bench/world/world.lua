@@ -7,6 +7,7 @@ local checks = require("world.checks")
 local kinds = require("world.kinds")
 local neighbours = require("world.neighbours")
 local plant = require("world.plant")
+local reclaim = require("world.reclaim")
 local records = require("world.records")
 local schedule = require("world.schedule")
 local secret = require("world.secret")
@@ -28,6 +29,7 @@ local world = {}
 function world.build(seed, options, write)
    options = options or {}
    local s = site.draw(seed, { jobs = options.jobs or 10000, nodes = options.nodes or 480, days = options.days or 60 })
+   reclaim.draw(s)
    local _, submissions = kinds.draw(s)
    s.causes, s.everywhere = {}, {}
    plant.sow(s, causes.LIST, "cause ")
