@@ -200,7 +200,7 @@ end
 -- What `why` says of a run, as little as is needed of it: list of { group, node, nodes, probability, name (of the
 -- number that says most), text, on (the node that this is of) }; nodes = how many the run has. Of a run that was
 -- deleted meanwhile an empty list.
-local function explain(store, run)
+local function explain(store, run, job_id)
    local t, out = store:row(RUN, run), {}
    if not t then
       return out
@@ -210,7 +210,7 @@ local function explain(store, run)
    for i, h in ipairs(why.analyse(input).explanations) do
       local e = h.best and words.main(h)
       out[i] = { group = h.group, all = h.where == "all", node = h.node, nodes = h.nodes,
-         probability = h.probability, name = e and e.name, text = e and words.evidence(e),
+         probability = h.probability, name = e and e.name, text = e and words.evidence(e, "job " .. job_id),
          on = e and name(h.node or h.nodes and (h.best.node or h.nodes[1])) }
    end
    return out
@@ -232,7 +232,7 @@ local function describe(store, one, explained)
    for i = 1, math.min(LOOKED, #one.slow) do
       local run = one.slow[i].key
       if not explained[run] then
-         explained[run], explained.n = explain(store, run), explained.n + 1
+         explained[run], explained.n = explain(store, run, one.slow[i].job_id), explained.n + 1
       end
       one.looked = one.looked + (explained[run].nodes and 1 or 0)
       for _, h in ipairs(explained[run]) do

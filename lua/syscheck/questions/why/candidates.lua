@@ -26,7 +26,8 @@ local ALIKE = 0.5 -- share of a condition from which another node has the same
 local ALONE = 0.2 -- of what speaks for one of several that have the same, what speaks for it alone
 local LOOKED = 4 -- of several nodes whose other runs are looked at
 local PLACES = 3 -- least runs, and like runs of each, to know a place among them
--- A condition that all would have had: of other runs so many feel it, and have more of it than LIKE like runs of theirs.
+-- A condition that all would have had: of other runs so many feel it, and have more of it than LIKE like runs of
+-- theirs. What acquits it says so much at most.
 local FEEL, LIKE, ACQUITS = 0.6, 9, 0.05
 
 --- What a node's numbers say, by what its job should have taken (state.e_of, where that is not the same as for others).

@@ -266,7 +266,8 @@ local function meanwhile(store, reader, known, run)
    local out, found = {}, {}
    for t in store:rows(OVERLAPPING, run.key - MEANWHILE_SPAN, run.key + MEANWHILE_SPAN, run.end_s, run.begin_s) do
       local both = math.min(t[4], run.end_s) - math.max(t[3], run.begin_s)
-      found[#found + 1] = t[1] ~= run.key and { key = t[1], seen = t[2] or 0, both = both / math.max(1, t[4] - t[3]) } or nil
+      found[#found + 1] = t[1] ~= run.key
+         and { key = t[1], seen = t[2] or 0, both = both / math.max(1, t[4] - t[3]) } or nil
    end
    local step = math.max(1, #found / MEANWHILE)
    for i = 1, math.min(MEANWHILE, #found) do

@@ -95,24 +95,26 @@ local function days(d)
 end
 
 -- "61.3 GB/s 2 h before it, 62.0 GB/s 3 days after it"
-local function of_checks(e)
+local function of_checks(e, job)
    local parts = {}
    if e.before then
-      parts[1] = ("%s %s before it"):format(words.value(e, e.before.value), days(e.before.days))
+      parts[1] = ("%s %s before %s"):format(words.value(e, e.before.value), days(e.before.days), job)
    end
    if e.after then
-      parts[#parts + 1] = ("%s %s after it"):format(words.value(e, e.after.value), days(e.after.days))
+      parts[#parts + 1] = ("%s %s after %s"):format(words.value(e, e.after.value), days(e.after.days),
+         e.before and "it" or job)
    end
    return e.label .. " " .. table.concat(parts, ", ")
 end
 
 --- "package throttled 312 s of 1610 s, its peers never"
-function words.evidence(e)
+-- @param job what it is called where the reader does not have it before him; nil: "it"
+function words.evidence(e, job)
    local what
    if e.check then
-      what = of_checks(e)
+      what = of_checks(e, job or "it")
    elseif e.name == "throttle_events" then
-      what = ("throttled %s times during it"):format(words.count(e.value))
+      what = ("throttled %s times during %s"):format(words.count(e.value), job or "it")
    elseif e.item.kind == "count" then
       what = ("%s %s"):format(words.value(e, e.value), e.label)
    elseif e.item.kind == "time" then
