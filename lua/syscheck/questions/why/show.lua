@@ -108,6 +108,9 @@ end
 local HEAD = { "LIKELY_%", "NODE", "CAUSE", "WHAT" }
 local REASONING = { "LIKELY_%", "NODE", "CAUSE", "RARITY", "FIT", "HARM", "RUNS", "ACCOUNTS_%", "P", "SHOWS_IN" }
 
+-- Chance is no explanation of a job that nobody knows to be slow.
+local NOT_KNOWN = "none: whether it was slow is not known"
+
 local function number(x)
    return x and (x >= 100 and "%.0f" or "%.2g"):format(x) or "-"
 end
@@ -119,7 +122,7 @@ local function explanations_table(answer, color, all)
       if h.probability and (all or h.probability >= SHOWN) then
          local who = h.where == "nobody" and "-" or words.subject(h, name, answer.nodes)
          local row = { words.percent(h.probability), h.named and output.cell(who, "bad") or who,
-            causes.GROUPS[h.group] }
+            h.group == "nothing" and answer.slow.verdict == "unknown" and NOT_KNOWN or causes.GROUPS[h.group] }
          if all then
             table.move({ number(h.rarity), number(h.fit), number(h.harm), h.runs and ("%d"):format(h.runs) or "-",
                h.most and ("%.0f"):format(100 * words.most(h)) or "-", words.p(h.p),
