@@ -700,7 +700,7 @@ function TestAnswer:test_a_job_of_one_node()
    local answer = why.analyse(input(1, 1610, { THROTTLED }, 20))
    lu.assertEquals({ answer.named.where, answer.named.node, answer.named.group }, { "only", 1, "clock" })
    answer = why.analyse(input(1, 1610, { { nfs_op_ms = 900e3, io_some_us = 600e6, io_full_us = 500e6 } }, 20))
-   lu.assertStrContains(say(answer, 1), "whether that node is slow or what it shares, this job cannot tell")
+   lu.assertStrContains(say(answer, 1), "(slow storage, its own or what it shares: a job of one node cannot tell)")
    lu.assertNil(why.analyse(input(1, 1610, nil, 20)).named)
 end
 

@@ -4,6 +4,7 @@ local odds = require("syscheck.questions.why.odds")
 local rows = require("syscheck.questions.why.rows")
 local statistics = require("syscheck.lib.statistics")
 local times = require("syscheck.questions.why.times")
+local why = require("syscheck.questions.why.logic")
 local why_read = require("syscheck.questions.why.read")
 
 local felt = {}
@@ -40,12 +41,13 @@ function felt.of(list, item, most)
    if #fits == 0 then
       return nil
    end
-   local harm = odds.harm(fits)
-   local word
-   if harm >= SURE or harm <= 1 / SURE then
-      word = harm >= SURE
+   local harm, ratio, word = odds.harm(fits), statistics.median(ratios), nil
+   if harm <= 1 / SURE then
+      word = false
+   elseif harm >= SURE and ratio >= why.SLOW then
+      word = true -- half of them, too: a few may be slow for reasons of their own
    end
-   return { runs = #fits, ratio = statistics.median(ratios), felt = word }
+   return { runs = #fits, ratio = ratio, felt = word }
 end
 
 --- Fills in `jobs` of the nodes that are out, worse than their class.

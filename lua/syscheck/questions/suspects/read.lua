@@ -243,12 +243,18 @@ local function describe(store, one, explained)
             of_node = of_node + h.probability
          end
          if is and h.text then
-            local b = by_group[h.group] or { group = h.group, runs = 0, share = 0, first = h }
+            local b = by_group[h.group] or { group = h.group, runs = 0, told = 0, share = 0, first = h }
             by_group[h.group] = b
             b.runs, b.last = b.runs + (b.last ~= i and 1 or 0), i
             b.share = b.share + h.probability
-            -- Its own numbers before those of nodes that have the same.
-            b.first = b.first.node and b.first or h
+            if h.probability >= CLEAR and b.told_at ~= i then
+               b.told, b.told_at = b.told + 1, i
+            end
+            -- Its own numbers before those of nodes that have the same, the likeliest first.
+            if not b.first.node and h.node or (not b.first.node) == (not h.node)
+               and h.probability > b.first.probability then
+               b.first = h
+            end
             best = (not best or b.share > best.share) and b or best
          end
       end
@@ -257,7 +263,7 @@ local function describe(store, one, explained)
    local own, others = by_group[one.group], math.max(sums.neighbour, sums.input)
    local shown = best and best.group ~= "neighbour" and best.share >= SEEN * one.looked and best or nil
    local clear = own and own.runs >= SHOWN and own.share > math.max(others, CLEAR * one.looked)
-   one.condition = clear and own or shown
+   one.condition = shown or clear and own or nil
    local seen = one.condition ~= nil or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
    table.sort(one.slow, function(a, b)
       return suspects.earlier(b, a)

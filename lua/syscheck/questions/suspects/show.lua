@@ -39,13 +39,13 @@ function show.table(answer, color)
       rows[i + 1] = { output.cell(printable.safe(one.name), "bad"), time.show(one.from_s), time.show(one.to_s),
          ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost),
          words.percent(one.probability),
-         c and causes.GROUPS[c.group] or "-", c and ("%d/%d"):format(c.runs, one.looked) or "-",
+         c and causes.GROUPS[c.group] or "-", c and ("%d/%d"):format(c.told, one.looked) or "-",
          c and what(one) or "nothing that was recorded" }
    end
    parts[#parts + 1] = output.table(rows, color)
-   parts[#parts + 1] = "\nFROM, TO: begin of the first and last of the SLOW_RUNS, four at least, OF those under the "
-      .. "cause; IN: of the clearest slow runs,\nas `why` says; a slow run counts for the likeliest of its nodes, and "
-      .. "for others that had as much of the same"
+   parts[#parts + 1] = "\nSLOW_RUNS: those that were slow OF the runs under the cause, which took MEDIAN of what was "
+      .. "expected; FROM, TO: their first\nand last; IN 3/5: of their 5 clearest `why` says so in 3; a slow run counts "
+      .. "for the likeliest of its nodes, and for others\nthat had as much of the same"
    return table.concat(parts, "\n")
 end
 
@@ -61,7 +61,7 @@ function show.json(answer)
             slow_runs = output.each(table.move(one.slow, 1, MOST_RUNS, 1, {}), function(run)
                return { job = run.job_id, ratio = run.ratio, begin = time.show(run.begin_s) }
             end),
-            condition = c and { cause = c.group, text = what(one), name = c.first.name, runs = c.runs,
+            condition = c and { cause = c.group, text = what(one), name = c.first.name, runs = c.told,
                looked = one.looked } or nil }
       end) })
 end
@@ -74,7 +74,7 @@ function show.csv(answer)
    for i, one in ipairs(answer) do
       local c = one.condition
       rows[i] = { one.name, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs, one.cost, one.probability,
-         c and c.group, c and c.runs, one.looked, c and what(one) }
+         c and c.group, c and c.told, one.looked, c and what(one) }
    end
    return output.csv(CSV, rows)
 end

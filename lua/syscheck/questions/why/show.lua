@@ -106,27 +106,31 @@ function show.csv(answer)
 end
 
 local HEAD = { "LIKELY_%", "NODE", "CAUSE", "WHAT" }
-local REASONING = { "LIKELY_%", "NODE", "CAUSE", "RARITY", "FIT", "HARM", "RUNS", "ACCOUNTS_%", "P", "SHOWS_IN" }
+local REASONING = { "LIKELY_%", "NODE", "CAUSE", "RARITY", "FIT", "HARM", "RUNS", "WEIGHT", "ACCOUNTS_%", "P",
+   "SHOWS_IN" }
 
 -- Chance is no explanation of a job that nobody knows to be slow.
 local NOT_KNOWN = "none: whether it was slow is not known"
 
 local function number(x)
-   return x and (x >= 100 and "%.0f" or "%.2g"):format(x) or "-"
+   return x and (x >= 1e6 and "%.0e" or x >= 100 and "%.0f" or "%.2g"):format(x) or "-"
 end
+
+-- Without a number that shows it.
+local BY_ITSELF = { nothing = true, unknown = true, input = true, unrecorded = true, neighbour = true }
 
 -- Table of the explanations; with `all` the whole reasoning.
 local function explanations_table(answer, color, all)
    local rows, name, sum = { all and REASONING or HEAD }, namer(answer), 0
    for _, h in ipairs(answer.explanations) do
-      if h.probability and (all or h.probability >= SHOWN) then
+      if h.probability and (all or h.probability >= SHOWN) and (h.best or BY_ITSELF[h.group]) then
          local who = h.where == "nobody" and "-" or words.subject(h, name, answer.nodes)
          local row = { words.percent(h.probability), h.named and output.cell(who, "bad") or who,
             h.group == "nothing" and answer.slow.verdict == "unknown" and NOT_KNOWN or causes.GROUPS[h.group] }
          if all then
             table.move({ number(h.rarity), number(h.fit), number(h.harm), h.runs and ("%d"):format(h.runs) or "-",
-               h.most and ("%.0f"):format(100 * words.most(h)) or "-", words.p(h.p),
-               h.best and h.best.label or "-" }, 1, 7, 4, row)
+               number(h.weight), h.most and ("%.0f"):format(100 * words.most(h)) or "-", words.p(h.p),
+               h.best and h.best.label or h.group == "neighbour" and words.UNSEEN or "-" }, 1, 8, 4, row)
          else
             row[4] = h.evidence[1] and words.evidence(words.main(h)) or h.group == "neighbour" and words.UNSEEN or ""
          end
@@ -171,8 +175,9 @@ function show.table(answer, color)
    if explain then
       parts[#parts + 1] = "\n" .. (explanations_table(answer, color, true) or "nothing to weigh")
       parts[#parts + 1] = "\nRARITY, FIT, HARM: how many times likelier it is, by how rare the values are (P, by "
-         .. "chance), how well the lost time fits,\nand what RUNS other runs with as much of it took (1000 at most); "
-         .. "ACCOUNTS: share of the job's time that it can have cost"
+         .. "chance), how well the lost time fits,\nand what as many other RUNS with as much of it took (HARM is 1000 "
+         .. "at most); WEIGHT: these and how often such trouble is;\nLIKELY: share of all WEIGHT, and of what is "
+         .. "named how often that is right; ACCOUNTS: share of the job's time that it can have cost"
    end
    return table.concat(parts, "\n")
 end

@@ -202,7 +202,7 @@ function words.slow(label, slow, name)
       return ("cannot tell whether job %s was slow: %s, %d are wanted"):format(label, like, slow.wanted)
    end
    local trend = slow.slope ~= 0
-   return ("job %s took %s what %s %s (these %s to %s%s; as slow by chance: %s)%s"):format(label,
+   return ("job %s took %s what %s %s (these %s to %s%s; as slow without a reason: %s)%s"):format(label,
       words.times(slow.ratio), like, trend and "let expect" or "took", words.times(slow.low), words.times(slow.high),
       slow.modes == 2 and ", of two kinds" or trend and (", %s by %.1f %% a day"):format(
          slow.slope > 0 and "growing" or "falling", 100 * math.abs(slow.slope)) or "",
@@ -243,9 +243,13 @@ function words.dropped(h, name, nodes, lost)
    if h.runs and h.runs >= 3 and h.harm < 0.5 then
       reason = ("%d other runs %s with as much took %s their usual time in the median"):format(h.runs,
          h.where == "all" and "of that time" or "there", words.times(h.usually or 1))
+   elseif h.best.unfelt then
+      reason = "in the job no task waited so long for a CPU, so that no other work took it"
    elseif lost > 0 and words.most(h) < lost then
-      reason = ("it can have cost %.0f %% of the time at most, %.0f %% were lost"):format(100 * words.most(h),
-         100 * lost)
+      reason = ("it can have cost %s of the time at most, %.0f %% were lost"):format(
+         words.most(h) < 0.01 and "less than 1 %" or ("%.0f %%"):format(100 * words.most(h)), 100 * lost)
+   elseif h.through and h.of_all then
+      reason = "nothing shows that it was that job's"
    elseif h.rarity < RARE then
       reason = "as much is common among such jobs"
    elseif (h.harm or 1) >= HARMLESS and h.where ~= "all" then
@@ -268,11 +272,12 @@ function words.conclusion(answer, job, name)
       return first
    elseif h then
       local only = h.where == "only" and h.group == "storage" and not (h.best and h.best.item.own)
-         and "; it ran on one node, so whether that node is slow or what it shares, this job cannot tell" or ""
-      local what = h.group ~= "neighbour" and (" (%s)"):format(causes.GROUPS[h.group]) or ""
-      return ("%s; %s %s%s%s%s"):format(first, words.sure(h.together), words.explanation(h, name, job.nodes), what,
+         and ", its own or what it shares: a job of one node cannot tell" or ""
+      local what = h.group ~= "neighbour" and (" (%s%s)"):format(causes.GROUPS[h.group], only) or ""
+      return ("%s; %s%s %s%s%s"):format(first, verdict == "perhaps" and "if it was, " or "", words.sure(h.together),
+         words.explanation(h, name, job.nodes), what,
          h.where == "all" and "; that is not one node" .. (h.p_meanwhile and h.p_meanwhile <= MEANWHILE_P
-         and ", and others' jobs had it, too" or "") or "", only)
+         and ", and others' jobs had it, too" or "") or "")
    end
    local did, top = words.work(answer.work), answer.explanations[1]
    if did and top and top.group == "input" and top.probability >= MOSTLY then
