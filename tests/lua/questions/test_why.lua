@@ -391,20 +391,48 @@ end
 
 -- A process makes tasks wait for a CPU; firmware that handles a DIMM's errors stops all of them, and counts nothing.
 function TestAnswer:test_noise_that_no_task_waited_for()
-   local function ask(waited_s)
+   local function ask(extra, check)
       local i = input(4, 1610)
       each_row(i, function(r)
-         r.sched_wait_worst_ms = waited_s and 2000 * vary()
+         r.cores, r.cg_cpu_us = 64, 62e6 * r.elapsed_s
+         r.sched_wait_worst_ms, r.sched_wait_ms = 2000 * vary(), 20000 * vary()
       end)
-      i.rows[2].sched_wait_worst_ms = waited_s and waited_s * 1000
+      for k, v in pairs(extra) do
+         i.rows[2][k] = v
+      end
       for k, when in ipairs({ "before", "before", "after" }) do
-         i.rows[2].checks[k] = { when = when, days = 4 - k, noise_pct = 35, gflops = 3600, triad_gbs = 270 }
+         i.rows[2].checks[k] = { when = when, days = 4 - k, noise_pct = 35, gflops = check[1], triad_gbs = check[2] }
       end
       return named(why.analyse(i))
    end
-   lu.assertEquals(ask(2), { 2, "memory" })
-   lu.assertEquals(ask(600), { 2, "daemon" })
-   lu.assertEquals(ask(nil), { 2, "daemon" }) -- not known
+   local all = { 3600, 270 }
+   lu.assertEquals(ask({ sched_wait_worst_ms = 2000 }, all), { 2, "memory" })
+   -- Interrupts, or a process that slept: not memory, nor a low clock.
+   lu.assertEquals(ask({ sched_wait_worst_ms = 2000 }, { 3600, 400 }), { 2, "daemon" })
+   lu.assertEquals(ask({ sched_wait_worst_ms = 2000 }, { 5000, 400 }), { 2, "daemon" })
+   -- Waited on one CPU, and a little on each in turn; not known; with idle CPUs nobody waits.
+   for _, extra in ipairs({ { sched_wait_worst_ms = 600e3 }, { sched_wait_worst_ms = 25e3, sched_wait_ms = 1280e3 },
+      { sched_wait_worst_ms = -1 }, { cg_cpu_us = 8 * 1610e6 }, { cg_cpu_us = -1 }, { cores = 1 } }) do
+      lu.assertEquals(ask(extra, all), { 2, "daemon" })
+   end
+end
+
+-- A disk that is slow to write lets dirty pages pile up, and tasks free memory themselves.
+function TestAnswer:test_stalls_for_memory_beside_slow_storage()
+   local function ask(extra)
+      local i = input(4, 1610, { [2] = extra })
+      each_row(i, function(r)
+         r.disk_op_ms, r.disk_ops = r.disk_op_ms or 20 * r.elapsed_s, r.disk_ops or 5 * r.elapsed_s
+         r.disk_latency_ms = r.disk_op_ms / r.disk_ops * vary()
+         r.reclaim_stalls, r.swapped_in = r.reclaim_stalls or 0, r.swapped_in or 0
+      end)
+      return named(why.analyse(i))
+   end
+   local slow = { disk_op_ms = 900e3, disk_ops = 9000, iowait_ms = 600e3, reclaim_stalls = 100000 }
+   lu.assertEquals(ask(slow), { 2, "storage" })
+   slow.swapped_in = 300000
+   lu.assertEquals(ask(slow), { 2, "shortage" })
+   lu.assertEquals(ask({ reclaim_stalls = 300000 }), { 2, "shortage" })
 end
 
 -- A job that was not slow is told of what slowed others, not of a node that slowed them by something else.
@@ -706,10 +734,16 @@ end
 
 -- What all share is slow on a shared node for no other job's sake, where runs elsewhere had it, too.
 function TestAnswer:test_slow_for_all_on_a_shared_node()
-   local function ask(ms)
-      local i = input(1, 1610, { { others = { 39 }, nfs_op_ms = 900e3, nfs_latency_ms = 40 } }, 20)
+   local function ask(ms, nodes)
+      local extra = {}
+      for k = 1, nodes do
+         extra[k] = { others = nodes == 1 and { 39 } or nil, nfs_op_ms = 900e3, nfs_latency_ms = 40 + k }
+      end
+      local i = input(nodes, 1610, extra, 20)
       for k, run_of in ipairs(i.like) do
-         run_of.rows[1].nfs_op_ms, run_of.rows[1].nfs_latency_ms = 20e3, 4 + k % 7 / 10
+         for _, r in ipairs(run_of.rows) do
+            r.nfs_op_ms, r.nfs_latency_ms = 20e3, 4 + k % 7 / 10
+         end
       end
       i.meanwhile = function()
          local out = {}
@@ -724,8 +758,10 @@ function TestAnswer:test_slow_for_all_on_a_shared_node()
       end
       return named(why.analyse(i))
    end
-   lu.assertEquals(ask(40), { 1, "storage" })
-   lu.assertEquals(ask(4), { 1, "neighbour" })
+   lu.assertEquals(ask(40, 1), { 1, "storage" })
+   lu.assertEquals(ask(4, 1), { 1, "neighbour" })
+   -- Those may be on another file system, and four nodes at once have no other trouble.
+   lu.assertEquals(ask(4, 4), { "all", "storage" })
 end
 
 -- A node shares its own disk with nobody.

@@ -27,8 +27,9 @@ local ALONE = 0.2 -- of what speaks for one of several that have the same, what 
 local LOOKED = 4 -- of several nodes whose other runs are looked at
 local PLACES = 3 -- least runs, and like runs of each, to know a place among them
 -- A condition that all would have had: of other runs so many feel it, and have more of it than LIKE like runs of
--- theirs. What acquits it says so much at most.
-local FEEL, LIKE, ACQUITS = 0.6, 9, 0.05
+-- theirs. That they did not says so much at most: of several nodes that all have it less, as those runs may use another
+-- file system, while on one node there is its own storage, or another job there.
+local FEEL, LIKE, ACQUITS, ACQUITS_ALL = 0.6, 9, 0.05, 0.5
 
 --- What a node's numbers say, by what its job should have taken (state.e_of, where that is not the same as for others).
 function candidates.weigh(state, h)
@@ -234,7 +235,8 @@ local function p_meanwhile(state, item)
 end
 
 -- What ran then and had as much of it: was it slow, too? And had it more of it than its kind?
-local function add_meanwhile(h, state)
+-- @param least what acquits it says so much at most
+local function add_meanwhile(h, state, least)
    local ps, likeliest = {}, 0
    for _, e in ipairs(h.evidence) do
       local p, ratio
@@ -247,10 +249,10 @@ local function add_meanwhile(h, state)
    end
    if #ps > 0 then
       h.p_meanwhile = stats.together(ps, #ps)
-      h.rarity = h.rarity * math.max(ACQUITS, odds.rarity(h.p_meanwhile) * math.min(1, likeliest))
-      local there = h.prior * h.rarity * h.direct
-      h.weight = there / (1 + there) * h.fit
+      h.rarity = h.rarity * math.max(least, odds.rarity(h.p_meanwhile) * math.min(1, likeliest))
    end
+   local there = h.prior * h.rarity * h.direct
+   h.weight = there / (1 + there) * h.fit
    weights.add_runs(h, state, state.meanwhile(), function(one)
       return weights.share_of(h, one.row)
    end, h.rarity ^ 2)
@@ -274,7 +276,7 @@ function candidates.all(state)
       h.prior = h.group == "storage" and ALL_STORAGE or ALL
       weights.weigh(h, state, state.job_metrics)
       if h.best then
-         add_meanwhile(h, state)
+         add_meanwhile(h, state, ACQUITS_ALL)
       end
    end
    return list
@@ -285,7 +287,7 @@ function candidates.add_shared(state, list)
    for _, h in ipairs(list) do
       if h.where == "only" and h.group == "storage" and h.best and not h.best.item.own then
          local all = setmetatable({ prior = ALL_STORAGE }, { __index = h })
-         add_meanwhile(all, state)
+         add_meanwhile(all, state, ACQUITS)
          -- One of the two is there.
          local own, shared = h.prior * h.rarity * h.direct, all.prior * all.rarity * all.direct
          local both = 1 + own + shared

@@ -225,8 +225,8 @@ SCALES.size = {
 causes.JOB[#causes.JOB + 1] = { name = "memory_gib", group = "memory", kind = "size", scale = SCALES.size,
    source = "job", unit = "GiB", label = "memory", range = { wide = 4, beyond = 8 }, made = true }
 
---- Fields without a cause of their own that these, or neighbours, are made of.
-causes.PARTS = { traffic_bytes = true }
+--- Fields without a cause of their own that these, neighbours, or what other work let wait are made of.
+causes.PARTS = { traffic_bytes = true, sched_wait_ms = true, cg_cpu_us = true }
 for _, one in ipairs(LATENCIES) do
    causes.PARTS[one.ops], causes.PARTS[one.time] = true, true
 end

@@ -20,6 +20,7 @@ local MIN_CLASS = 8 -- checks of other nodes, to know what is usual
 local ACQUITS = 0.5
 local ODD, FAR_DAYS = 4, 2 -- standard deviations from which a check is bad by itself; how far alone it says little
 local UNFELT = 0.3 -- of what a check lost to other work, less than so much was a job's waiting for it
+local BUSY = 0.8 -- of the cores a job had in use
 local SHOWS = 3 -- least Bayes factor of what is evidence
 
 -- Student's t, 4 degrees of freedom: errors have tails.
@@ -135,17 +136,18 @@ local function nearest(list, sd)
       one and one.days or FAR_DAYS
 end
 
--- Most that other work can have cost a job on a node, as a share of its time: who shares a CPU with it makes it wait
--- for that. Firmware that handles errors (system management mode) and interrupts stop a CPU without, and in a check all
--- three are noise. nil where nothing counts the waiting.
+-- Most that other work can have cost a job on a node, as a share of its time: who shares a CPU with it makes a task
+-- wait, and where tasks wait for each other what waits on one CPU after the other adds up. nil where nothing counts
+-- that, or CPUs were idle: other work then takes those, and no task waits, though caches and bandwidth are shared.
 local function waited(row)
-   if not row.sched_wait_worst_ms then
+   local worst, elapsed_s, cores = row.sched_wait_worst_ms or -1, row.elapsed_s or 0, row.cores or 1
+   if worst < 0 or elapsed_s <= 0 or cores < 2 or (row.cg_cpu_us or 0) < BUSY * cores * elapsed_s * 1e6 then
       return nil
    end
-   local most = 0
+   local most = math.min(1, (row.sched_wait_ms or 0) / 1000 / elapsed_s)
    for _, item in ipairs(causes.JOB) do
-      most = item.group == "daemon" and math.max(most, (causes.share(item, row, -math.huge) or 0) * item.range.beyond)
-         or most
+      local one = item.group == "daemon" and item.over == "unit" and causes.share(item, row, -math.huge)
+      most = math.max(most, one and one * item.range.beyond or 0)
    end
    return most
 end
@@ -185,15 +187,8 @@ function checks.of(state, item)
             return fits_of(state, item, usual, i, lost)
          end)
          e.bf, e.shows = math.max(ACQUITS, sum / #LEVELS), sum / #LEVELS >= SHOWS
-         local most = e.shows and item.group == "daemon" and waited(row)
-         if most and most < e.likely then
-            e.unfelt = most < UNFELT * e.likely
-            for _, level in ipairs(e.levels) do
-               level.lost = math.min(most, level.lost)
-            end
-            checks.fit(e, function(_, lost)
-               return odds.fit(state.e, state.y, lost, item.range.wide, item.range.beyond)
-            end)
+         if e.shows and item.group == "daemon" then
+            e.unfelt = (waited(row) or math.huge) < UNFELT * e.likely
          end
          state.nodes[#state.nodes + 1] = e
       end

@@ -241,11 +241,12 @@ function data.history(reader, known, node, run)
    return out
 end
 
--- A row of each of the like runs that are nearest to one.
-local function one_of_each(reader, run)
+-- A row of each of the like runs that are nearest to one, and were not beside the job: those may have had the same.
+local function one_of_each(reader, run, job)
    local near = {}
    for _, one in ipairs(run.like) do
-      near[#near + 1] = one.seen <= OTHER_ROWS_OF_ONE and one or nil
+      local beside = one.begin_s < job.end_s and one.begin_s + (one.elapsed_s or 0) > job.begin_s
+      near[#near + 1] = one.seen <= OTHER_ROWS_OF_ONE and not beside and one or nil
    end
    table.sort(near, function(a, b)
       local da, db = math.abs(a.key - run.key), math.abs(b.key - run.key)
@@ -276,7 +277,7 @@ local function meanwhile(store, reader, known, run)
       local row = other.e and other.y and reader:some(one.key, one.seen, 4)[1]
       if row then
          out[#out + 1] = { row = row, e = other.e, y = other.y, key = other.key, both = one.both,
-            like = one_of_each(reader, other) }
+            like = one_of_each(reader, other, run) }
       end
    end
    return out

@@ -15,6 +15,7 @@ local COUNTED = 0.03 -- p on one node up to which corrected errors explain what 
 local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
+local SLEPT = 0.2 -- of other work that checks find, so much lets a job's tasks wait for no CPU
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
 
 --- Evidence of a node and group together: list of { where, node, group, evidence }.
@@ -69,6 +70,8 @@ function weights.weigh(h, state, metrics)
          h.shown = h.shown or e
       end
    end
+   -- Other work that no task waited for: a process that slept during the job, or interrupts.
+   h.prior = h.prior * (best and best.unfelt and SLEPT or 1)
    h.best, h.rarity, h.fit, h.most = best, 1, best and best.fit or 1, best and best.most or 0
    h.set = best and best.set
    h.e = h.set and h.set.e or h.e
@@ -123,13 +126,23 @@ local function most_of(h)
    return most
 end
 
+-- Tasks that free memory themselves read nothing: slow storage, which lets dirty pages pile up, makes them do it.
+local function pages(h)
+   for _, e in ipairs(h.evidence) do
+      if e.shows and e.item.name ~= "reclaim_stalls" then
+         return true
+      end
+   end
+   return false
+end
+
 -- What may have cost a hundredth does not take a third from a check's rate; of corrected errors nobody knows.
--- @param unfelt true: what looks like other work in the node's checks made no task wait for a CPU
+-- @param unfelt true: what looks like other work in the node's checks let no task wait for a CPU
 local function explains(h, other, unfelt)
    if not (h.best and other and other.best) then
       return false
    elseif h.group == "shortage" then
-      return h.fit >= ALIKE * other.fit
+      return pages(h) and h.fit >= ALIKE * other.fit
    elseif h.group == "memory" then
       return other.best.check and (unfelt or p_counted(h) <= COUNTED)
    end

@@ -244,7 +244,7 @@ function words.dropped(h, name, nodes, lost)
       reason = ("%d other runs %s with as much took %s their usual time in the median"):format(h.runs,
          h.where == "all" and "of that time" or "there", words.times(h.usually or 1))
    elseif h.best.unfelt then
-      reason = "in the job no task waited so long for a CPU, so that no other work took it"
+      reason = "in the job hardly a task waited for a CPU: firmware or interrupts rather than other work"
    elseif lost > 0 and words.most(h) < lost then
       reason = ("it can have cost %s of the time at most, %.0f %% were lost"):format(
          words.most(h) < 0.01 and "less than 1 %" or ("%.0f %%"):format(100 * words.most(h)), 100 * lost)
