@@ -424,13 +424,17 @@ function TestAnswer:test_stalls_for_memory_beside_slow_storage()
       each_row(i, function(r)
          r.disk_op_ms, r.disk_ops = r.disk_op_ms or 20 * r.elapsed_s, r.disk_ops or 5 * r.elapsed_s
          r.disk_latency_ms = r.disk_op_ms / r.disk_ops * vary()
+         r.disk_read_bytes = r.disk_read_bytes or 2e6 * r.elapsed_s * vary()
          r.reclaim_stalls, r.swapped_in = r.reclaim_stalls or 0, r.swapped_in or 0
       end)
       return named(why.analyse(i))
    end
-   local slow = { disk_op_ms = 900e3, disk_ops = 9000, iowait_ms = 600e3, reclaim_stalls = 100000 }
+   local slow = { disk_op_ms = 900e3, disk_ops = 9000, iowait_ms = 600e3, reclaim_stalls = 200000 }
    lu.assertEquals(ask(slow), { 2, "storage" })
    slow.swapped_in = 300000
+   lu.assertEquals(ask(slow), { 2, "shortage" })
+   -- Files that were in the page cache are read again.
+   slow.swapped_in, slow.disk_read_bytes = 0, 2e7 * 1610
    lu.assertEquals(ask(slow), { 2, "shortage" })
    lu.assertEquals(ask({ reclaim_stalls = 300000 }), { 2, "shortage" })
 end

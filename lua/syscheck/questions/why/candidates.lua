@@ -3,6 +3,7 @@
 local causes = require("syscheck.questions.why.causes")
 local checks = require("syscheck.questions.why.checks")
 local odds = require("syscheck.questions.why.odds")
+local statistics = require("syscheck.lib.statistics")
 local stats = require("syscheck.questions.why.stats")
 local weights = require("syscheck.questions.why.weights")
 local without = require("syscheck.questions.why.without")
@@ -22,6 +23,7 @@ local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6, says = 1000 }
 local NEIGHBOUR, UNSEEN = 0.6, 0.02 -- of a shared node's trouble, so much is another job's; and what nothing counts
 local SHARED = { daemon = true, storage = true, shortage = true, clock = true }
 local SEVERAL_P = 0.05
+local READ_MORE, READ_LEAST = 3, 1e6 -- times what is usual, and bytes a second, that a node that pages reads
 local ALIKE = 0.5 -- share of a condition from which another node has the same
 local ALONE = 0.2 -- of what speaks for one of several that have the same, what speaks for it alone
 local LOOKED = 4 -- of several nodes whose other runs are looked at
@@ -30,6 +32,31 @@ local PLACES = 3 -- least runs, and like runs of each, to know a place among the
 -- theirs. That they did not says so much at most: of several nodes that all have it less, as those runs may use another
 -- file system, while on one node there is its own storage, or another job there.
 local FEEL, LIKE, ACQUITS, ACQUITS_ALL = 0.6, 9, 0.05, 0.5
+
+-- Whether a node that is short of memory reads back what it had to give up: from swap, or files that were in the page
+-- cache, so that more is read from its disks. Slow storage, too, makes tasks free memory, as dirty pages pile up, but
+-- nothing is read for that.
+local function pages(state, h)
+   local own, usual = nil, {}
+   for _, e in ipairs(h.evidence) do
+      if e.item.name == "swapped_in" and e.p and e.p <= SEVERAL_P then
+         return true
+      end
+   end
+   local function rate(row)
+      return row.disk_read_bytes and row.elapsed_s and row.elapsed_s > 0 and row.disk_read_bytes / row.elapsed_s or nil
+   end
+   for _, row in ipairs(state.rows) do
+      own = row.node == h.node and rate(row) or own
+      usual[#usual + 1] = row.node ~= h.node and rate(row) or nil
+   end
+   for _, rows in ipairs(state.like) do
+      for _, row in ipairs(rows) do
+         usual[#usual + 1] = rate(row)
+      end
+   end
+   return own ~= nil and usual[1] ~= nil and own > READ_MORE * math.max(READ_LEAST, statistics.median(usual))
+end
 
 --- What a node's numbers say, by what its job should have taken (state.e_of, where that is not the same as for others).
 function candidates.weigh(state, h)
@@ -42,6 +69,7 @@ function candidates.weigh(state, h)
       end
    end
    weights.weigh(h, state, state.metrics)
+   h.pages = h.group == "shortage" and h.best ~= nil and pages(state, h)
 end
 
 --- Those of each node's numbers.

@@ -126,23 +126,13 @@ local function most_of(h)
    return most
 end
 
--- Tasks that free memory themselves read nothing: slow storage, which lets dirty pages pile up, makes them do it.
-local function pages(h)
-   for _, e in ipairs(h.evidence) do
-      if e.shows and e.item.name ~= "reclaim_stalls" then
-         return true
-      end
-   end
-   return false
-end
-
 -- What may have cost a hundredth does not take a third from a check's rate; of corrected errors nobody knows.
 -- @param unfelt true: what looks like other work in the node's checks let no task wait for a CPU
 local function explains(h, other, unfelt)
    if not (h.best and other and other.best) then
       return false
    elseif h.group == "shortage" then
-      return pages(h) and h.fit >= ALIKE * other.fit
+      return h.pages and h.fit >= ALIKE * other.fit
    elseif h.group == "memory" then
       return other.best.check and (unfelt or p_counted(h) <= COUNTED)
    end
