@@ -273,8 +273,9 @@ end
 
 --- Whether a row has a field that knows better than this one.
 function causes.known_better(item, row)
-   for _, other in ipairs(item.unless or {}) do
-      if row[other] then
+   local unless = item.unless
+   for i = 1, unless and #unless or 0 do
+      if row[unless[i]] then
          return true
       end
    end
@@ -283,7 +284,8 @@ end
 
 --- A row's value of a job on its scale; nil where there is none, or another field knows better.
 function causes.of_row(item, row)
-   return not causes.known_better(item, row) and causes.scaled(item, row[item.name], row) or nil
+   local v = row[item.name]
+   return v and not causes.known_better(item, row) and causes.scaled(item, v, row) or nil
 end
 
 --- What a row's value may have cost at most, as a share of its time; nil where there is none.
