@@ -5,7 +5,7 @@ local reclaim = {}
 -- page of swap is read with seven others (vm.page-cluster) in a seek of a disk.
 reclaim.fields = {
    { "stalls", name = "reclaim_stalls", unit = "count", label = "waits to free memory", cause = "shortage",
-      each_s = 0.005 },
+      each_s = 0.01 },
    { "swapped_in", name = "swapped_in", unit = "count", label = "pages read from swap", cause = "shortage",
       each_s = 0.002 },
 }

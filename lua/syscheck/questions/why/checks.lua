@@ -19,7 +19,7 @@ local MIN_CLASS = 8 -- checks of other nodes, to know what is usual
 -- Throttling and the like come under a job's load only: a check that is good says that much and no more.
 local ACQUITS = 0.5
 local ODD, FAR_DAYS = 4, 2 -- standard deviations from which a check is bad by itself; how far alone it says little
-local UNFELT = 0.3 -- of what a check lost to other work, less than so much was a job's waiting for it
+local UNFELT = 0.3 -- of what other work took of a core in checks, less than so much was a job's waiting for it
 local BUSY = 0.8 -- of the cores a job had in use
 local SHOWS = 3 -- least Bayes factor of what is evidence
 
@@ -146,10 +146,19 @@ local function waited(row)
    end
    local most = math.min(1, (row.sched_wait_ms or 0) / 1000 / elapsed_s)
    for _, item in ipairs(causes.JOB) do
-      local one = item.group == "daemon" and item.over == "unit" and causes.share(item, row, -math.huge)
+      local one = item.group == "daemon" and item.over ~= "mean" and causes.share(item, row, -math.huge)
       most = math.max(most, one and one * item.range.beyond or 0)
    end
    return most
+end
+
+-- The mean share of a core's time that checks most likely lost, beyond the usual (SCALES.share).
+local function taken(e, usual, cores)
+   local best = 1
+   for i in ipairs(LEVELS) do
+      best = e.levels[i].bf > e.levels[best].bf and i or best
+   end
+   return (math.exp(usual + LEVELS[best]) - math.exp(usual)) / (cores or 1)
 end
 
 --- Looks at one metric of the nodes' checks around the job.
@@ -188,7 +197,7 @@ function checks.of(state, item)
          end)
          e.bf, e.shows = math.max(ACQUITS, sum / #LEVELS), sum / #LEVELS >= SHOWS
          if e.shows and item.group == "daemon" then
-            e.unfelt = (waited(row) or math.huge) < UNFELT * e.likely
+            e.unfelt = (waited(row) or math.huge) < UNFELT * taken(e, usual, row.cores)
          end
          state.nodes[#state.nodes + 1] = e
       end
