@@ -410,9 +410,10 @@ function TestAnswer:test_noise_that_no_task_waited_for()
    -- Interrupts, or a process that slept: not memory, nor a low clock.
    lu.assertEquals(ask({ sched_wait_worst_ms = 2000 }, { 3600, 400 }), { 2, "daemon" })
    lu.assertEquals(ask({ sched_wait_worst_ms = 2000 }, { 5000, 400 }), { 2, "daemon" })
-   -- Waited on one CPU, and a little on each in turn; not known; with idle CPUs nobody waits.
+   -- Waited on one CPU, a little on each in turn, for the hypervisor; not known; with idle CPUs nobody waits.
    for _, extra in ipairs({ { sched_wait_worst_ms = 600e3 }, { sched_wait_worst_ms = 25e3, sched_wait_ms = 1280e3 },
-      { sched_wait_worst_ms = -1 }, { cg_cpu_us = 8 * 1610e6 }, { cg_cpu_us = -1 }, { cores = 1 } }) do
+      { steal_worst_ms = 400e3 }, { sched_wait_worst_ms = -1 }, { cg_cpu_us = 8 * 1610e6 }, { cg_cpu_us = -1 },
+      { cores = 1 } }) do
       lu.assertEquals(ask(extra, all), { 2, "daemon" })
    end
 end
