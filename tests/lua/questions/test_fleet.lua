@@ -67,10 +67,8 @@ function TestFleet:test_whether_its_jobs_felt_it()
    lu.assertFalse(felt.of(runs(20, 1), triad, 0.3).felt)
    -- One that was as fast as ever says little, and those of another week nothing.
    lu.assertNil(felt.of(runs(1, 1), triad, 0.3).felt)
-   -- One that was slow among three that were not.
-   local list = runs(3, 0.9)
-   list[4] = runs(1, 1.6)[1]
-   lu.assertNotEquals(felt.of(list, triad, 0.3).felt, true)
+   -- Surely 4 % longer: nobody calls that slow.
+   lu.assertNil(felt.of(runs(8, 1.04), triad, 0.3).felt)
    lu.assertNil(felt.of(runs(8, 1.25, 5), triad, 0.3))
    lu.assertNil(felt.of({}, triad, 0.3))
 end

@@ -411,7 +411,7 @@ function TestAnswer:test_noise_that_no_task_waited_for()
    lu.assertEquals(ask({ sched_wait_worst_ms = 2000 }, { 3600, 400 }), { 2, "daemon" })
    lu.assertEquals(ask({ sched_wait_worst_ms = 2000 }, { 5000, 400 }), { 2, "daemon" })
    -- Waited on one CPU, a little on each in turn, for the hypervisor; not known; with idle CPUs nobody waits.
-   for _, extra in ipairs({ { sched_wait_worst_ms = 600e3 }, { sched_wait_worst_ms = 25e3, sched_wait_ms = 1280e3 },
+   for _, extra in ipairs({ { sched_wait_worst_ms = 600e3 }, { sched_wait_worst_ms = 2000, sched_wait_ms = 1280e3 },
       { steal_worst_ms = 400e3 }, { sched_wait_worst_ms = -1 }, { cg_cpu_us = 8 * 1610e6 }, { cg_cpu_us = -1 },
       { cores = 1 } }) do
       lu.assertEquals(ask(extra, all), { 2, "daemon" })
@@ -742,7 +742,8 @@ function TestAnswer:test_slow_for_all_on_a_shared_node()
    local function ask(ms, nodes)
       local extra = {}
       for k = 1, nodes do
-         extra[k] = { others = nodes == 1 and { 39 } or nil, nfs_op_ms = 900e3, nfs_latency_ms = 40 + k }
+         extra[k] = { others = nodes == 1 and { 39 } or nil, nfs_op_ms = 900e3,
+            nfs_latency_ms = nodes == 1 and 40 or 5 + k / 10 }
       end
       local i = input(nodes, 1610, extra, 20)
       for k, run_of in ipairs(i.like) do
