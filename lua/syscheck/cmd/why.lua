@@ -24,6 +24,8 @@ function command.run(args)
       if #runs == 0 then
          return report.error(report.NOT_FOUND, "%s", jobid.not_found(db, args.id, args.only_user))
       end
+      -- An answer makes much garbage, and then the process ends: a third less CPU for 40 MB at most.
+      collectgarbage("incremental", 400, 400)
       local out = answer.of(db, runs, args.only_user ~= nil)
       out.explain = args.explain
       return question.print(args, why_show, out)

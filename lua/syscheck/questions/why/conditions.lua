@@ -366,7 +366,11 @@ function conditions.describe(e, state, like, other)
    if e.where == "node" then
       e.peers, e.peers_most = conditions.typical(e.item, state.rows, e.elapsed_s, e.node)
    end
-   e.like = conditions.typical(e.item, like, e.elapsed_s)
+   -- The same for all nodes; of a second, of what grows with time.
+   local known = state.typical or {}
+   state.typical = known
+   known[e.item] = known[e.item] or { (conditions.typical(e.item, like, 1)) }
+   e.like = known[e.item][1] and known[e.item][1] * (SUMS[e.item.kind] and e.elapsed_s or 1)
    e.class = conditions.typical(e.item, other, e.elapsed_s, e.node)
    e.row = nil
    if e.item.each_s then

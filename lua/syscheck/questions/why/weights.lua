@@ -247,14 +247,14 @@ function weights.add_harm(h, state, slow)
 end
 
 -- A trouble does not show in every run that it slows: of the runs that an unrecorded one would explain it explains so
--- much.
+-- much; of what other runs had without harm as much less as that acquits it.
 local HIDDEN = 0.1
 
 --- What a node's slow runs say of an explanation that they do not show.
 -- @param slow what speaks for that the node was slow then
 function weights.add_hidden(h, slow)
-   local hidden = HIDDEN * slow
-   if h.harm >= 1 and hidden > h.harm then
+   local hidden = HIDDEN * slow * math.min(1, h.harm)
+   if hidden > h.harm then
       h.weight, h.harm = h.weight * hidden / h.harm, hidden
    end
 end
