@@ -3,6 +3,8 @@ package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local classes = require("syscheck.questions.why.classes")
 local data = require("syscheck.questions.why.read")
+local fleet = require("syscheck.questions.fleet.logic")
+local fleet_data = require("syscheck.questions.fleet.read")
 local jobid = require("syscheck.questions.jobid")
 local own_store = require("own_store")
 local suspects_data = require("syscheck.questions.suspects.read")
@@ -126,6 +128,25 @@ function TestClasses:test_why_and_suspects()
       self:tearDown()
       self:setUp()
    end
+end
+
+-- Alone in its class it would be compared with nobody.
+function TestClasses:test_fleet()
+   local rows = {}
+   for n = 1, 12 do
+      for i, class in ipairs({ THIN, n == 1 and LOST or THIN }) do
+         rows[#rows + 1] = own_store.record({ kind = "check", node = "n" .. n, class = class, time = T + i * HOUR,
+            level = "quick", status = "pass", action = "none",
+            metrics = { { name = "triad_gbs", value = (600 + n) * (class == LOST and 0.7 or 1), status = "pass" } } })
+      end
+   end
+   own_store.write(rows)
+   local list = fleet_data.newest(db, T)
+   local answer = fleet.compare(list)
+   lu.assertEquals({ #answer, answer[1].class, answer[1].nodes }, { 1, THIN, 12 })
+   lu.assertEquals(answer[1].metrics[1].out[1].node, "n1")
+   lu.assertEquals(#fleet_data.newest(db, T, LOST), 1)
+   lu.assertEquals(#fleet_data.newest(db, T, THIN), 12)
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -1,5 +1,6 @@
 --- Every node's newest measured values, read from the store: one short look through the
 -- index for each node, so that a fleet of 10,000 takes no more memory than its values.
+local classes_of = require("syscheck.questions.why.classes")
 local clusters = require("syscheck.questions.clusters")
 local fields = require("syscheck.catalogue.fields")
 local job_store = require("syscheck.questions.job.read")
@@ -59,9 +60,13 @@ end
 --   check is unknown; and where a class has no node, one of a name like it
 function fleet_store.newest(store, from, class, cluster)
    local all, nodes, list, unknown, classes, several = {}, {}, {}, {}, {}, false
-   for t in store:rows([[SELECT n.id, n.name, wk.text, wc.text FROM node n LEFT JOIN word wk ON wk.id = n.class
-      LEFT JOIN word wc ON wc.id = n.cluster ORDER BY n.id]]) do
-      all[#all + 1] = { key = t[1], name = t[2], class = t[3], cluster = t[4] }
+   local word = job_store.words(store)
+   -- A node that has lost a DIMM is compared with what it was: its own class has few nodes, or it alone.
+   local rated = classes_of.rated_as(store)
+   for t in store:rows([[SELECT n.id, n.name, n.class, wc.text FROM node n LEFT JOIN word wc ON wc.id = n.cluster
+      ORDER BY n.id]]) do
+      local own = word(t[3])
+      all[#all + 1] = { key = t[1], name = t[2], own = own, class = t[3] and word(rated(t[1], t[3])), cluster = t[4] }
    end
    for _, node in ipairs(clusters.united(all)) do
       if not cluster or node.cluster == cluster then
@@ -70,9 +75,8 @@ function fleet_store.newest(store, from, class, cluster)
          classes[#classes + 1] = node.class
       end
    end
-   local word = job_store.words(store)
    for _, node in ipairs(nodes) do
-      local wanted = not class or node.class == class
+      local wanted = not class or node.class == class or node.own == class
       local values = wanted and values_of(store, node, from, word) or {}
       local last = wanted and blind(store, node, from, word)
       -- n17 may be in each of several clusters.
