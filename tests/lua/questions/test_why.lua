@@ -418,6 +418,31 @@ function TestAnswer:test_noise_that_no_task_waited_for()
    end
 end
 
+-- Of 112 cores, of which a healthy node loses 0.04 %, 38 % are thousands of times that, and beyond any level of a rate.
+function TestAnswer:test_noise_of_many_cores()
+   local i = input(4, 1610)
+   for k, one in ipairs(i.checks[1].noise_pct) do
+      one.value = 0.03 + k % 5 / 100
+   end
+   each_row(i, function(r)
+      r.cores = 112
+   end)
+   for k, when in ipairs({ "before", "before", "after" }) do
+      i.rows[2].checks[k] = { when = when, days = 4 - k, noise_pct = 38 }
+   end
+   lu.assertEquals(named(why.analyse(i)), { 2, "daemon" })
+end
+
+-- What interrupts cores is noise: without that a few corrected errors lower no dgemm.
+function TestAnswer:test_corrected_errors_without_noise()
+   local checks = {}
+   for k, when in ipairs({ "before", "before", "after" }) do
+      checks[k] = { when = when, days = 4 - k, noise_pct = 0.3, gflops = 3500, triad_gbs = 400 }
+   end
+   lu.assertEquals(named(why.analyse(input(4, 1610, { [2] = { memory_corrected = 400, checks = checks } }))),
+      { 2, "clock" })
+end
+
 -- A disk that is slow to write lets dirty pages pile up, and tasks free memory themselves.
 function TestAnswer:test_stalls_for_memory_beside_slow_storage()
    local function ask(extra)

@@ -10,7 +10,10 @@ local checks = {}
 
 local BAD = 0.01 -- share of nodes that are bad in one metric
 local BREAKS, REPAIRED = 0.001, 0.1 -- a day: a bad spell lasts ten days
-local LEVELS = { 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2 } -- of bad, above the usual on the metric's scale
+-- Of bad, above the usual on the metric's scale. A rate has lost 96 % at 3.2; noise of a node with hundreds of cores,
+-- which usually have next to none, may be several hundred times that.
+local LEVELS = { 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2 }
+local SHARE_LEVELS = { 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5, 7 }
 local LEAST_SD = { rate = 0.01, duration = 0.02, share = 0.15 }
 local DISTURBED, WIDE = 0.02, 0.4 -- checks that say nothing, and the density of their values
 local LEVEL_SD = 0.25 -- a bad node's values differ by so much of the level
@@ -63,6 +66,10 @@ local function usual_of(state, item, class, node, cores)
    end
    local median, sd = statistics.robust(values)
    return median, math.max(sd, LEAST_SD[item.kind] or 0.01)
+end
+
+local function levels_of(item)
+   return item.kind == "share" and SHARE_LEVELS or LEVELS
 end
 
 -- One step of the chain over so many days.
@@ -155,10 +162,10 @@ end
 -- The mean share of a core's time that checks most likely lost, beyond the usual (SCALES.share).
 local function taken(e, usual, cores)
    local best = 1
-   for i in ipairs(LEVELS) do
+   for i in ipairs(SHARE_LEVELS) do
       best = e.levels[i].bf > e.levels[best].bf and i or best
    end
-   return (math.exp(usual + LEVELS[best]) - math.exp(usual)) / (cores or 1)
+   return (math.exp(usual + SHARE_LEVELS[best]) - math.exp(usual)) / (cores or 1)
 end
 
 --- Looks at one metric of the nodes' checks around the job.
@@ -187,7 +194,8 @@ function checks.of(state, item)
             levels = {}, before = before, after = after, odd = odd or nil,
             class = item.scale.back(usual, row.cores or 1) }
          local sum, first, last = 0, counting(item, sides.before), counting(item, sides.after)
-         for i, level in ipairs(LEVELS) do
+         local levels = levels_of(item)
+         for i, level in ipairs(levels) do
             e.levels[i] = { bf = factor(first, last, level, sd),
                lost = math.min(0.95, item.scale.lost(usual, level)) }
             sum = sum + e.levels[i].bf
@@ -195,7 +203,7 @@ function checks.of(state, item)
          checks.fit(e, function(i, lost)
             return fits_of(state, item, usual, i, lost)
          end)
-         e.bf, e.shows = math.max(ACQUITS, sum / #LEVELS), sum / #LEVELS >= SHOWS
+         e.bf, e.shows = math.max(ACQUITS, sum / #levels), sum / #levels >= SHOWS
          if e.shows and item.group == "daemon" then
             e.unfelt = (waited(row) or math.huge) < UNFELT * taken(e, usual, row.cores)
          end

@@ -126,15 +126,29 @@ local function most_of(h)
    return most
 end
 
--- What may have cost a hundredth does not take a third from a check's rate; of corrected errors nobody knows.
--- @param unfelt true: what looks like other work in the node's checks let no task wait for a CPU
-local function explains(h, other, unfelt)
+-- Whether checks of a node that measured noise found any: what interrupts shows there; nil: none measured it.
+-- @param work what speaks for other work on it, or nil
+local function noisy(work)
+   local known
+   for _, e in ipairs(work and work.evidence or {}) do
+      if e.check then
+         known = known or e.shows
+      end
+   end
+   return known
+end
+
+-- What may have cost a hundredth does not take a third from a check's rate; of corrected errors nobody knows, but that
+-- what they interrupt is noise.
+-- @param work what speaks for other work on the node, or nil
+local function explains(h, other, work)
    if not (h.best and other and other.best) then
       return false
    elseif h.group == "shortage" then
       return h.pages and h.fit >= ALIKE * other.fit
    elseif h.group == "memory" then
-      return other.best.check and (unfelt or p_counted(h) <= COUNTED)
+      local unfelt = work and work.best and work.best.unfelt
+      return other.best.check and noisy(work) ~= false and (unfelt or p_counted(h) <= COUNTED)
    end
    return other.best.check and most_of(h) >= ALIKE * most_of(other)
 end
@@ -149,7 +163,7 @@ function weights.explained(list)
       local out, work = {}, of["daemon " .. tostring(h.node)]
       for _, group in ipairs(EXPLAINS[h.group] or {}) do
          local other = of[group .. " " .. tostring(h.node)]
-         out[#out + 1] = explains(h, other, work and work.best and work.best.unfelt) and other or nil
+         out[#out + 1] = explains(h, other, work) and other or nil
       end
       return out
    end
