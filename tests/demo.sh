@@ -134,7 +134,7 @@ stop_if_busy() {
 	if [ -n "$other" ]; then
 		echo "demo: a node that nobody slowed is drained: $other"
 	elif ! drained n2; then
-		echo "demo: n2 is not drained: what healthy nodes measured differs too much (TOLERANCE_% above)"
+		echo "demo: n2 is not drained: what healthy nodes measured differs too much, or was left out as others used them (above)"
 	else
 		return 0
 	fi
