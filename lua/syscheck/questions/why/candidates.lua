@@ -2,8 +2,8 @@
 -- more work, chance. Pure.
 local causes = require("syscheck.questions.why.causes")
 local checks = require("syscheck.questions.why.checks")
+local conditions = require("syscheck.questions.why.conditions")
 local odds = require("syscheck.questions.why.odds")
-local statistics = require("syscheck.lib.statistics")
 local stats = require("syscheck.questions.why.stats")
 local weights = require("syscheck.questions.why.weights")
 local without = require("syscheck.questions.why.without")
@@ -23,6 +23,7 @@ local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6, says = 1000 }
 local NEIGHBOUR, UNSEEN = 0.6, 0.02 -- of a shared node's trouble, so much is another job's; and what nothing counts
 local SHARED = { daemon = true, storage = true, shortage = true, clock = true }
 local SEVERAL_P = 0.05
+local READS = { name = "disk_read_bytes", kind = "count" }
 local READ_MORE, READ_LEAST = 3, 1e6 -- times what is usual, and bytes a second, that a node that pages reads
 local ALIKE = 0.5 -- share of a condition from which another node has the same
 local ALONE = 0.2 -- of what speaks for one of several that have the same, what speaks for it alone
@@ -37,25 +38,20 @@ local FEEL, LIKE, ACQUITS, ACQUITS_ALL = 0.6, 9, 0.05, 0.5
 -- cache, so that more is read from its disks. Slow storage, too, makes tasks free memory, as dirty pages pile up, but
 -- nothing is read for that.
 local function pages(state, h)
-   local own, usual = nil, {}
    for _, e in ipairs(h.evidence) do
       if e.item.name == "swapped_in" and e.p and e.p <= SEVERAL_P then
          return true
       end
    end
-   local function rate(row)
-      return row.disk_read_bytes and row.elapsed_s and row.elapsed_s > 0 and row.disk_read_bytes / row.elapsed_s or nil
-   end
+   local own, others = {}, {}
    for _, row in ipairs(state.rows) do
-      own = row.node == h.node and rate(row) or own
-      usual[#usual + 1] = row.node ~= h.node and rate(row) or nil
+      table.insert(row.node == h.node and own or others, row)
    end
    for _, rows in ipairs(state.like) do
-      for _, row in ipairs(rows) do
-         usual[#usual + 1] = rate(row)
-      end
+      table.move(rows, 1, #rows, #others + 1, others)
    end
-   return own ~= nil and usual[1] ~= nil and own > READ_MORE * math.max(READ_LEAST, statistics.median(usual))
+   local reads, usual = conditions.typical(READS, own, 1), conditions.typical(READS, others, 1)
+   return reads ~= nil and usual ~= nil and reads > READ_MORE * math.max(READ_LEAST, usual)
 end
 
 --- What a node's numbers say, by what its job should have taken (state.e_of, where that is not the same as for others).
@@ -164,7 +160,7 @@ function candidates.parts(state, list)
       h.leaf, h.of = leaf_of(state, e.nodes)
       h.direct = weights.direct(e)
       h.prior = SEVERAL * math.min(NODES_MOST, (PRIOR[group] or ALL) * #state.rows)
-      local there = h.prior * h.rarity * h.direct
+      local there = weights.there(h)
       h.weight = there / (1 + there) * h.fit
       if state.history then
          weights.add_runs(h, state, runs_on(state, e.nodes), function(one)
@@ -279,7 +275,7 @@ local function add_meanwhile(h, state, least)
       h.p_meanwhile = stats.together(ps, #ps)
       h.rarity = h.rarity * math.max(least, odds.rarity(h.p_meanwhile) * math.min(1, likeliest))
    end
-   local there = h.prior * h.rarity * h.direct
+   local there = weights.there(h)
    h.weight = there / (1 + there) * h.fit
    weights.add_runs(h, state, state.meanwhile(), function(one)
       return weights.share_of(h, one.row)
@@ -317,7 +313,7 @@ function candidates.add_shared(state, list)
          local all = setmetatable({ prior = ALL_STORAGE }, { __index = h })
          add_meanwhile(all, state, ACQUITS)
          -- One of the two is there.
-         local own, shared = h.prior * h.rarity * h.direct, all.prior * all.rarity * all.direct
+         local own, shared = weights.there(h), weights.there(all)
          local both = 1 + own + shared
          h.of_all = all.weight * (1 + shared) / both
          h.weight, h.p_meanwhile = h.weight * (1 + own) / both + h.of_all, all.p_meanwhile

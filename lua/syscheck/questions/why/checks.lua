@@ -118,7 +118,7 @@ local function fits_of(state, item, usual, i, lost)
 end
 
 --- How well what a check shows explains a run's time, over how bad the node may have been.
--- @param e evidence of a check: fit, most and likely (what the likeliest level costs, whatever this run took)
+-- @param e evidence of a check: fit, most, likeliest (level) and likely (what that costs, whatever this run took)
 --   are filled in
 -- @param fit function(level's number, share of the time that it costs) -> of odds.fit
 function checks.fit(e, fit)
@@ -127,7 +127,7 @@ function checks.fit(e, fit)
       local one = fit(i, level.lost)
       sum, fits = sum + level.bf, fits + level.bf * one
       if level.bf > likeliest then
-         likeliest, e.likely = level.bf, level.lost
+         likeliest, e.likely, e.likeliest = level.bf, level.lost, i
       end
       if not best or level.bf * one > best then
          best, e.most = level.bf * one, level.lost
@@ -161,11 +161,7 @@ end
 
 -- The mean share of a core's time that checks most likely lost, beyond the usual (SCALES.share).
 local function taken(e, usual, cores)
-   local best = 1
-   for i in ipairs(SHARE_LEVELS) do
-      best = e.levels[i].bf > e.levels[best].bf and i or best
-   end
-   return (math.exp(usual + SHARE_LEVELS[best]) - math.exp(usual)) / (cores or 1)
+   return (math.exp(usual + SHARE_LEVELS[e.likeliest]) - math.exp(usual)) / (cores or 1)
 end
 
 --- Looks at one metric of the nodes' checks around the job.

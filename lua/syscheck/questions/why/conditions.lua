@@ -367,8 +367,7 @@ function conditions.describe(e, state, like, other)
       e.peers, e.peers_most = conditions.typical(e.item, state.rows, e.elapsed_s, e.node)
    end
    -- The same for all nodes; of a second, of what grows with time.
-   local known = state.typical or {}
-   state.typical = known
+   local known = state.typical
    known[e.item] = known[e.item] or { (conditions.typical(e.item, like, 1)) }
    e.like = known[e.item][1] and known[e.item][1] * (SUMS[e.item.kind] and e.elapsed_s or 1)
    e.class = conditions.typical(e.item, other, e.elapsed_s, e.node)

@@ -130,7 +130,7 @@ local function state_of(input)
       parts = {}, metrics = {}, job_metrics = {}, looked = 0, begin_s = input.begin_s or 0, elapsed = input.elapsed_s,
       e = input.e, y = input.elapsed_s and math.log(input.elapsed_s), history = input.history,
       meanwhile = input.meanwhile, leaf = input.leaf, on = input.on, low = input.low, without = input.without,
-      e_of = {}, set = {}, all_like = input.like or {} }
+      e_of = {}, set = {}, typical = {}, all_like = input.like or {} }
    if not state.y then
       state.e = nil
    end

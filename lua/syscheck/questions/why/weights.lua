@@ -34,6 +34,11 @@ function weights.grouped(found)
    return list
 end
 
+--- The odds for that what an explanation is of is there, whatever it did: before its evidence, and by it.
+function weights.there(h)
+   return h.prior * h.rarity * h.direct
+end
+
 --- What direct evidence is worth more than rare one.
 function weights.direct(e)
    if not e or e.check or e.most < DIRECT_LEAST then
@@ -96,7 +101,7 @@ function weights.weigh(h, state, metrics)
       return x.strength * x.fit > y.strength * y.fit
    end)
    -- Harmless oddities are as common as harmful ones: what is rare beyond doubt is there, and no more guilty.
-   local there = h.prior * h.rarity * h.direct
+   local there = weights.there(h)
    h.weight = there / (1 + there) * h.fit
 end
 
@@ -191,7 +196,7 @@ function weights.carry(list, explained)
    -- One of them is there, and explains what the others have: the likelier, not both.
    local there, rivals = {}, {}
    for _, h in ipairs(list) do
-      there[h], rivals[h] = h.prior * h.rarity * h.direct, 0
+      there[h], rivals[h] = weights.there(h), 0
    end
    for _, h in ipairs(list) do
       for _, other in ipairs(explained(h)) do
