@@ -1,0 +1,280 @@
+--- What is wrong with a suspect, now that it was measured alone and loaded again. Pure.
+--
+--                     | with all partners          | only across leaves        | one pair
+--  slow alone         | NIC, port, cable           | a link of the uplink      | dead or wrong route
+--  slow only loaded   | host (PCIe, pinning), port | links lost, oversubscribed | hash collision
+local leaves = require("syscheck.fabric.leaves")
+local nodes = require("syscheck.fabric.nodes")
+local samples = require("syscheck.fabric.samples")
+local statistics = require("syscheck.lib.statistics")
+local latency = require("syscheck.fabric.latency")
+
+local judge = {}
+
+-- Alone, half of the way between a good one and one that is 15 % slow; never within what runs scatter by.
+local function limit_of(sigma)
+   return 1 - math.max(nodes.TOLERANCE, math.min(0.2, 3 * sigma))
+end
+
+local function key(a, b)
+   return a * 1000000 + b
+end
+
+-- Flows and latencies of rounds alone by their pair: the last one measured.
+local function index(measured)
+   local flows, us, silent = {}, {}, {}
+   for _, flow in ipairs(measured.flows) do
+      if flow.class:find("^alone") then
+         flows[key(flow.from, flow.to)] = flow
+      end
+   end
+   for _, one in ipairs(measured.latencies) do
+      us[key(one.a, one.b)] = one
+   end
+   for _, one in ipairs(measured.silent) do
+      silent[key(one.a, one.b)], silent[key(one.b, one.a)] = true, true
+   end
+   return { flows = flows, us = us, silent = silent }
+end
+
+-- A lone pair is compared with lone pairs of nodes and leaves that nobody suspects; where there are fewer than three, with
+-- pairs within leaves, of which the network between them is none.
+local function normalise_alone(net, found, measured)
+   local blamed = {}
+   for _, one in ipairs(found.leaves.blamed) do
+      blamed[one.leaf] = true
+   end
+   local function is_bad(node)
+      return found.bad[node] or blamed[net.leaf[node]] or found.leaf[net.leaf[node]]
+   end
+   local alone, count = {}, {}
+   for _, flow in ipairs(measured.flows) do
+      if flow.class:find("^alone") then
+         alone[#alone + 1] = flow
+         if not is_bad(flow.from) and not is_bad(flow.to) then
+            count[flow.class] = (count[flow.class] or 0) + 1
+         end
+      end
+   end
+   local reference = samples.normalise(net, alone, is_bad)
+   local near = found.reference["within 1"] or found.reference["all 1"] or found.reference["within 2"]
+   for _, flow in ipairs(alone) do
+      if near and (count[flow.class] or 0) < 3 then
+         for _, mode in ipairs({ "one", "both" }) do
+            local share = flow[mode .. "_share"]
+            flow[mode .. "_share"] = share and near[mode] and share * reference[flow.class][mode] / near[mode] or share
+         end
+      end
+   end
+   return reference
+end
+
+-- Shares of a node alone: { out, in, both_out, both_in } -> median over its trials.
+local function alone_of(one, at)
+   local values = { out = {}, ["in"] = {}, both_out = {}, both_in = {} }
+   for _, p in ipairs(one.trials) do
+      local other = p[2]
+      local out, back = at.flows[key(one.node, other)], at.flows[key(other, one.node)]
+      table.insert(values.out, out and out.one_share)
+      table.insert(values["in"], back and back.one_share)
+      table.insert(values.both_out, out and out.both_share)
+      table.insert(values.both_in, back and back.both_share)
+   end
+   local medians = {}
+   for name, list in pairs(values) do
+      medians[name] = statistics.median(list)
+   end
+   return medians
+end
+
+local function direction_of(out, into)
+   return out and into and "both" or out and "out" or into and "in" or nil
+end
+
+local JUDGES = {}
+
+function JUDGES.node(one, with)
+   local alone, limit = alone_of(one, with.at), with.limit
+   if not alone.out and not alone["in"] then
+      return nil
+   end
+   local direction = direction_of((alone.out or 1) < limit, (alone["in"] or 1) < limit)
+   if direction then
+      local share = math.min(direction ~= "in" and alone.out or 1, direction ~= "out" and alone["in"] or 1)
+      return { kind = "nic", node = one.node, direction = direction, share = share }
+   end
+   direction = direction_of((alone.both_out or 1) < limit, (alone.both_in or 1) < limit)
+   if direction then
+      return { kind = "host", node = one.node, direction = "both", how = "both directions at once",
+         share = math.min(alone.both_out or 1, alone.both_in or 1) }
+   end
+   local again = with.loaded.scores
+   local worst, name
+   for _, aspect in ipairs(nodes.ASPECTS) do
+      local share = again[aspect.name][one.node]
+      if share and share < with.loaded.below[aspect.name] and (not worst or share < worst) then
+         worst, name = share, aspect.name
+      end
+   end
+   if worst then
+      return { kind = "host", node = one.node, direction = name:find("out$") and "out" or "in", how = "loaded",
+         share = worst }
+   end
+end
+
+function JUDGES.latency(one, with)
+   local list = {}
+   for _, p in ipairs(one.trials) do
+      local got = with.at.us[key(p[1], p[2])] or with.at.us[key(p[2], p[1])]
+      local mu = got and with.found.latency.mu[got.hops]
+      if mu then
+         list[#list + 1] = got.us - mu - (with.found.latency.added[p[2]] or 0)
+      end
+   end
+   local added = statistics.median(list)
+   if added and added > 0.7 * math.max(latency.TOLERANCE * with.least_us, latency.SIGMAS * with.found.latency.sigma) then
+      return { kind = "latency", node = one.node, us = added }
+   end
+end
+
+function JUDGES.silent(one, with)
+   local asked, answered = 0, false
+   for _, p in ipairs(one.trials) do
+      if with.at.silent[key(p[1], p[2])] then
+         asked = asked + 1
+      elseif with.at.flows[key(p[1], p[2])] or with.at.flows[key(p[2], p[1])] then
+         answered = true
+      end
+   end
+   return asked > 0 and not answered and { kind = "silent", node = one.node } or nil
+end
+
+function JUDGES.within(one, with)
+   local values = {}
+   for _, p in ipairs(one.trials) do
+      for _, flow in ipairs({ with.at.flows[key(p[1], p[2])] or false, with.at.flows[key(p[2], p[1])] or false }) do
+         values[#values + 1] = flow and flow.one_share or nil
+      end
+   end
+   local share = statistics.median(values)
+   return share and share < with.limit and { kind = "leaf_switch", leaf = one.leaf, share = share } or nil
+end
+
+function JUDGES.leaf(one, with)
+   local slow, n, worst = 0, 0, 1
+   for _, p in ipairs(one.trials) do
+      local flow = with.at.flows[key(p[1], p[2])]
+      local share = flow and (flow.one_share or flow.both_share)
+      if share then
+         n = n + 1
+         slow = slow + (share < with.path_limit and 1 or 0)
+         worst = math.min(worst, share)
+      end
+   end
+   if n > 0 and 2 * slow >= n then
+      return { kind = "uplink_link", leaf = one.leaf, direction = one.direction, share = worst, affected = one.affected }
+   end
+   for _, again in ipairs(with.again.blamed) do
+      if again.leaf == one.leaf and again.direction == one.direction then
+         return { kind = "uplink_lost", leaf = one.leaf, direction = one.direction, share = again.share }
+      end
+   end
+end
+
+function JUDGES.path(one, with)
+   local from, to = one.flow.from, one.flow.to
+   local alone = with.at.flows[key(from, to)]
+   local share = alone and alone.one_share or with.at.silent[key(from, to)] and 0 or nil
+   if not share then
+      return nil
+   elseif share >= with.path_limit then
+      local again = with.loaded_pairs[key(from, to)]
+      return again and again < with.path_limit and { kind = "collision", from = from, to = to, share = again } or nil
+   end
+   -- Where one of the two is as slow with another, the pair is not what is wrong.
+   for _, p in ipairs(one.trials) do
+      local flow = (p[1] ~= from or p[2] ~= to) and with.at.flows[key(p[1], p[2])]
+      if flow and flow.one_share and flow.one_share < with.path_limit then
+         return nil
+      end
+   end
+   local back = with.at.flows[key(to, from)]
+   return { kind = "route", from = from, to = to, share = share,
+      direction = back and back.one_share and back.one_share < with.path_limit and "both" or "out" }
+end
+
+-- One finding for what is one fault: both directions of an uplink or a route; two kinds of trouble of one node.
+local function merge(list)
+   local out, seen = {}, {}
+   for _, one in ipairs(list) do
+      local place = one.leaf and "leaf " .. one.kind .. one.leaf
+         or one.from and ("pair %d %d"):format(math.min(one.from, one.to), math.max(one.from, one.to))
+         or "node " .. one.node .. (one.kind == "latency" and " latency" or "")
+      local first = seen[place]
+      if first and (one.leaf or one.from) then
+         first.direction = (one.leaf and first.direction ~= one.direction or one.from == first.to) and "both"
+            or first.direction
+         first.share = math.min(first.share, one.share)
+         first.affected = one.affected and math.max(first.affected, one.affected) or first.affected
+      elseif not first then
+         seen[place] = one
+         out[#out + 1] = one
+      end
+   end
+   return out
+end
+
+-- Links lost and a bad link of one uplink are one fault: the link explains both.
+local function without_echoes(list)
+   local link, dead, out = {}, {}, {}
+   for _, one in ipairs(list) do
+      link[one.kind == "uplink_link" and one.leaf or false] = true
+      dead[one.kind == "silent" and one.node or false] = true
+   end
+   for _, one in ipairs(list) do
+      if not (one.kind == "uplink_lost" and link[one.leaf]) and not (one.kind ~= "silent" and dead[one.node or false]) then
+         out[#out + 1] = one
+      end
+   end
+   return out
+end
+
+--- Judges every suspect.
+-- @param net from net.new
+-- @param found from suspects.find
+-- @param measured from samples.of: of the rounds that trials.build gave
+-- @return list of findings { kind = "nic", "host", "latency", "silent", "leaf_switch", "uplink_link", "uplink_lost",
+--   "route" or "collision"; node, leaf or from and to; direction = "out", "in" or "both" of a node, "up", "down" or "both" of a
+--   leaf, "out" or "both" of a pair; share = of what peers reach; us = of latency; how; affected = share of a leaf's flows };
+--   how many suspects stay unconfirmed
+function judge.all(net, found, measured)
+   local loaded = {}
+   for _, flow in ipairs(measured.flows) do
+      if not flow.class:find("^alone") then
+         loaded[#loaded + 1] = flow
+      end
+   end
+   samples.normalise(net, loaded, function(node)
+      return found.nodes.blamed[node] ~= nil
+   end)
+   normalise_alone(net, found, measured)
+   local again = nodes.find(net, loaded)
+   local with = { at = index(measured), found = found, loaded = again, again = leaves.find(net, loaded, found.nodes),
+      limit = limit_of(found.nodes.sigma), loaded_pairs = {}, least_us = math.huge }
+   with.path_limit = 1 - math.max(leaves.PATH_TOLERANCE, math.min(0.3, 4 * found.nodes.sigma))
+   for _, us in pairs(found.latency.mu) do
+      with.least_us = math.min(with.least_us, us)
+   end
+   for _, flow in ipairs(loaded) do
+      with.loaded_pairs[key(flow.from, flow.to)] = flow.one_share
+   end
+   local list, unconfirmed = {}, 0
+   for _, one in ipairs(found.list) do
+      local finding = one.trials and JUDGES[one.kind](one, with)
+      list[#list + 1] = finding
+      unconfirmed = unconfirmed + (finding and 0 or 1)
+   end
+   return without_echoes(merge(list)), unconfirmed
+end
+
+return judge

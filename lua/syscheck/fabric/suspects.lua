@@ -1,0 +1,107 @@
+--- From what was measured to who is suspected; nobody is named before he is measured again. Pure.
+local latency = require("syscheck.fabric.latency")
+local leaves = require("syscheck.fabric.leaves")
+local nodes = require("syscheck.fabric.nodes")
+local samples = require("syscheck.fabric.samples")
+
+local suspects = {}
+
+--- More of a leaf's nodes than this being slow within it, it is the switch that they share.
+local LEAF_SHARE = 0.5
+local LEAF_LEAST = 3
+
+-- Who answered nobody, in the order of how many asked. A partner of such a node is silent in that round, too.
+local function silent_nodes(net, measured)
+   local asked, answered, dead, order = {}, {}, {}, {}
+   for i = 1, #net.names do
+      asked[i], answered[i] = {}, false
+   end
+   for _, one in ipairs(measured.silent) do
+      table.insert(asked[one.a], one.b)
+      table.insert(asked[one.b], one.a)
+   end
+   for _, flow in ipairs(measured.flows) do
+      answered[flow.from], answered[flow.to] = true, true
+   end
+   for i = 1, #net.names do
+      if #asked[i] > 0 and not answered[i] then
+         dead[i] = true
+         order[#order + 1] = i
+      end
+   end
+   return dead, order
+end
+
+-- Leaves of which most nodes are blamed for what they do within them.
+local function bad_leaves(net, found)
+   local bad, list = {}, {}
+   for l, leaf in ipairs(net.leaves) do
+      local n = 0
+      for _, node in ipairs(leaf.members) do
+         n = n + (found.blamed[node] and 1 or 0)
+      end
+      if #net.leaves > 1 and n >= LEAF_LEAST and n > LEAF_SHARE * #leaf.members then
+         bad[l] = true
+         list[#list + 1] = l
+      end
+   end
+   return bad, list
+end
+
+--- @param net from net.new
+-- @param measured from samples.of: of all rounds but those that confirm
+-- @return { nodes, latency, leaves = what each fit found, reference = of each class, silent = node -> true, leaf = leaf -> true
+--   of a bad switch, bad = node -> true: no partner for who is measured again, list = of { kind = "node", "latency", "silent",
+--   "within", "leaf" or "path", and node, leaf, direction, flow(s), share }, worst first of each kind }
+function suspects.find(net, measured)
+   local flows = measured.flows
+   samples.normalise(net, flows)
+   local first = nodes.find(net, flows)
+   local reference = samples.normalise(net, flows, function(node)
+      return first.blamed[node] ~= nil
+   end)
+   local found = nodes.find(net, flows)
+   local across = leaves.find(net, flows, found)
+   local slow = latency.find(net, measured.latencies)
+   local silent, silent_order = silent_nodes(net, measured)
+   local out = { nodes = found, leaves = across, latency = slow, reference = reference, silent = silent, bad = {},
+      list = {} }
+   local leaf_list
+   out.leaf, leaf_list = bad_leaves(net, found)
+   local function add(one)
+      if one.node then
+         out.bad[one.node] = true
+      end
+      table.insert(out.list, one)
+   end
+   for _, node in ipairs(silent_order) do
+      add({ kind = "silent", node = node })
+   end
+   for _, leaf in ipairs(leaf_list) do
+      add({ kind = "within", leaf = leaf })
+   end
+   for _, node in ipairs(found.order) do
+      -- With two nodes, who of them is it?
+      if not out.leaf[net.leaf[node]] and #net.names > 2 then
+         add({ kind = "node", node = node, share = found.blamed[node].share, aspect = found.blamed[node].aspect })
+      end
+   end
+   for _, node in ipairs(slow.order) do
+      add({ kind = "latency", node = node, us = slow.blamed[node] })
+   end
+   for _, one in ipairs(across.blamed) do
+      add({ kind = "leaf", leaf = one.leaf, direction = one.direction, share = one.share, affected = one.affected,
+         flows = one.flows })
+   end
+   for _, flow in ipairs(across.paths) do
+      add({ kind = "path", flow = flow, share = flow.share })
+   end
+   for _, one in ipairs(measured.silent) do
+      if not silent[one.a] and not silent[one.b] then
+         add({ kind = "path", flow = { from = one.a, to = one.b }, share = 0 })
+      end
+   end
+   return out
+end
+
+return suspects

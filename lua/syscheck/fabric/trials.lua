@@ -1,0 +1,226 @@
+--- Measures suspects again: alone, with partners that were good; then loaded, all at once. Pure.
+local random = require("syscheck.fabric.random")
+local schedule = require("syscheck.fabric.schedule")
+
+local trials = {}
+
+--- Rounds in which suspects are alone, at most; in the order of the list: who comes too late stays unconfirmed.
+trials.ALONE = 10
+--- Rounds in which all are loaded again.
+trials.WITHIN = 2
+trials.ACROSS = 3
+
+local PARTNERS = 2 -- within the leaf, and as many across
+local FLOWS = 4 -- of a leaf that are measured again
+local PATHS = 64 -- that are measured again
+local CONTROLS = 2 -- pairs nobody suspects, in each round alone
+
+-- In a round alone a leaf may have one pair, a large one (or the whole of a site without a topology) one of 32 nodes.
+local function room_of(net, leaf)
+   return math.max(1, #net.leaves[leaf].members // 32)
+end
+
+local function good_nodes(net, found, draw)
+   local good = {}
+   for l, leaf in ipairs(net.leaves) do
+      good[l] = {}
+      for _, node in ipairs(leaf.members) do
+         if not found.bad[node] and not found.leaf[l] then
+            table.insert(good[l], node)
+         end
+      end
+      random.shuffle(good[l], draw)
+   end
+   return good
+end
+
+-- Leaves of which nothing is suspected, in random order; without any, all.
+local function good_leaves(net, found, draw)
+   local blamed, list, all = {}, {}, {}
+   for _, one in ipairs(found.leaves.blamed) do
+      blamed[one.leaf] = true
+   end
+   for l = 1, #net.leaves do
+      all[#all + 1] = l
+      list[#list + 1] = not blamed[l] and not found.leaf[l] and l or nil
+   end
+   return random.shuffle(#list > 1 and list or all, draw)
+end
+
+-- Rounds are filled first come, first served.
+local function packer(net)
+   local rounds, used, load = {}, {}, {}
+   local self = { rounds = rounds }
+   local function fits(r, a, b)
+      local p, q = net.leaf[a], net.leaf[b]
+      return not used[r][a] and not used[r][b] and (load[r][p] or 0) < room_of(net, p)
+         and (load[r][q] or 0) < room_of(net, q)
+   end
+   local function put(r, a, b)
+      used[r][a], used[r][b] = true, true
+      load[r][net.leaf[a]] = (load[r][net.leaf[a]] or 0) + 1
+      if net.leaf[a] ~= net.leaf[b] then
+         load[r][net.leaf[b]] = (load[r][net.leaf[b]] or 0) + 1
+      end
+      table.insert(rounds[r].pairs, { a, b })
+   end
+   -- The pair in the first round that has room; false if none has.
+   function self.add(a, b)
+      for r = 1, trials.ALONE do
+         if not rounds[r] then
+            rounds[r], used[r], load[r] = { kind = "alone", pairs = {} }, {}, {}
+         end
+         if fits(r, a, b) then
+            put(r, a, b)
+            return true
+         end
+      end
+      return false
+   end
+   function self.add_to(r, a, b)
+      if a ~= b and fits(r, a, b) then
+         put(r, a, b)
+         return true
+      end
+      return false
+   end
+   return self
+end
+
+-- Partners of a node: some within its leaf, some in other leaves, each asked as seldom as can be.
+local function partners(net, good, leaves_, node, start)
+   local out, own = {}, net.leaf[node]
+   local function take(from, count)
+      local list = {}
+      for k = 1, #from do
+         local one = from[(start + k - 2) % #from + 1]
+         if one ~= node and #list < count then
+            list[#list + 1] = one
+         end
+      end
+      table.move(list, 1, #list, #out + 1, out)
+   end
+   take(good[own], PARTNERS)
+   local far = {}
+   for k = 1, #leaves_ do
+      local l = leaves_[(start + k - 2) % #leaves_ + 1]
+      if l ~= own and #good[l] > 0 and #far < PARTNERS then
+         far[#far + 1] = good[l][(start - 1) % #good[l] + 1]
+      end
+   end
+   table.move(far, 1, #far, #out + 1, out)
+   return out
+end
+
+local PAIRS_OF = {}
+
+function PAIRS_OF.node(net, one, good, leaves_, k)
+   local list = {}
+   for _, partner in ipairs(partners(net, good, leaves_, one.node, k)) do
+      list[#list + 1] = { one.node, partner }
+   end
+   return list
+end
+
+PAIRS_OF.latency, PAIRS_OF.silent = PAIRS_OF.node, PAIRS_OF.node
+
+function PAIRS_OF.within(net, one)
+   local list, members = {}, net.leaves[one.leaf].members
+   for k = 1, math.min(#members // 2, PARTNERS) do
+      list[k] = { members[2 * k - 1], members[2 * k] }
+   end
+   return list
+end
+
+-- Its slowest flows, each with another leaf as far as there are some.
+function PAIRS_OF.leaf(net, one)
+   local list, seen = {}, {}
+   local other = one.direction == "up" and "to" or "from"
+   for _, again in ipairs({ false, true }) do
+      for _, flow in ipairs(one.flows) do
+         local leaf = net.leaf[flow[other]]
+         if #list < FLOWS and (again or not seen[leaf]) and not seen[flow] then
+            seen[leaf], seen[flow] = true, true
+            list[#list + 1] = { flow.from, flow.to }
+         end
+      end
+   end
+   return list
+end
+
+-- The pair, and each of its nodes with another one of the partner's leaf.
+function PAIRS_OF.path(net, one, good)
+   local from, to = one.flow.from, one.flow.to
+   local function beside(node)
+      for _, other in ipairs(good[net.leaf[node]]) do
+         if other ~= from and other ~= to then
+            return other
+         end
+      end
+   end
+   local list = { { from, to } }
+   for _, p in ipairs({ { from, beside(to) or false }, { beside(from) or false, to } }) do
+      list[#list + 1] = p[1] and p[2] and p or nil
+   end
+   return list
+end
+
+-- A matching in which each of the pairs is together: who loses his partner to one gets the other one's.
+local function together(round, wanted)
+   local at, fixed = {}, {}
+   for k, p in ipairs(round.pairs) do
+      at[p[1]], at[p[2]] = k, k
+   end
+   for _, p in ipairs(wanted) do
+      local i, j = at[p[1]], at[p[2]]
+      if i and j and i ~= j and not fixed[i] and not fixed[j] then
+         local one, two = round.pairs[i], round.pairs[j]
+         local left = { one[1] == p[1] and one[2] or one[1], two[1] == p[2] and two[2] or two[1] }
+         round.pairs[i], round.pairs[j] = { p[1], p[2] }, left
+         at[p[2]], at[left[1]] = i, j
+         fixed[i] = true
+      end
+   end
+end
+
+--- The rounds that tell what is wrong with suspects.
+-- @param found from suspects.find
+-- @param seed as of schedule.build
+-- @return list of rounds as schedule.build's, of kinds "alone", "within" and "across"; empty without suspects
+function trials.build(net, found, seed)
+   if #found.list == 0 then
+      return {}
+   end
+   local draw = random.new(~seed)
+   local good, leaves_ = good_nodes(net, found, draw), good_leaves(net, found, draw)
+   local pack, paths = packer(net), {}
+   for k, one in ipairs(found.list) do
+      if one.kind ~= "path" or #paths < PATHS then
+         one.trials = PAIRS_OF[one.kind](net, one, good, leaves_, k)
+         for _, p in ipairs(one.trials) do
+            one.tried = pack.add(p[1], p[2]) or one.tried
+         end
+         paths[#paths + 1] = one.kind == "path" and { one.flow.from, one.flow.to } or nil
+      end
+   end
+   for r in ipairs(pack.rounds) do
+      local n = 0
+      for k = 1, #leaves_ do
+         local here, there = good[leaves_[k]], good[leaves_[k % #leaves_ + 1]]
+         -- One pair across, one within, in leaves that have room.
+         if n < CONTROLS and here[1] and there[1] and pack.add_to(r, here[1], n == 0 and there[#there] or here[#here]) then
+            n = n + 1
+         end
+      end
+   end
+   local rounds = pack.rounds
+   for _, round in ipairs(schedule.loaded(net, draw, trials.WITHIN, trials.ACROSS)) do
+      if round.kind == "across" then
+         together(round, paths)
+      end
+      rounds[#rounds + 1] = round
+   end
+   return rounds
+end
+
+return trials
