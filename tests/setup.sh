@@ -27,6 +27,7 @@ packages() {
 	test slurm-wlm-basic-plugins
 	test munge
 	test iproute2
+	test nftables
 	test util-linux
 	test mount
 	test e2fsprogs
@@ -35,6 +36,8 @@ packages() {
 	test perl
 	test python3-jsonschema
 	test bats
+	test openmpi-bin
+	test libopenmpi-dev
 	test libcmocka-dev
 	test lua5.1
 	test lua5.2

@@ -82,6 +82,10 @@ write_config() {
 	else
 		echo "PrologFlags=Alloc" >>"$DIR/etc/slurm.conf"
 	fi
+	if [ "$LEAVES" -gt 0 ]; then
+		echo "TopologyPlugin=topology/tree" >>"$DIR/etc/slurm.conf"
+		write_topology_conf >"$DIR/etc/topology.conf"
+	fi
 	if [ "$MODE" = netns ]; then
 		for node in $(node_names); do
 			echo "NodeName=$node NodeAddr=$(node_address "$node") NodeHostname=$node Port=$((base + 1)) CPUs=$(machine_cpus) State=UNKNOWN"

@@ -58,16 +58,18 @@ node_throttle_show() {
 # The switch has a network namespace to itself: a host's firewall may drop what its
 # bridges forward (bridge-nf-call-iptables), and here it has no rules.
 network_create() {
-	local link
+	local link top=bridge
 	link=$(link_name "$SLOT")
+	[ "$LEAVES" = 0 ] || top=spine
 	start switch daemons unshare --net --mount sleep infinity
 	holder_wait switch &&
 		ip link add "$link" type veth peer name host netns "$HOLDER" &&
 		ip address add "$(subnet "$SLOT").1/24" dev "$link" &&
 		ip link set "$link" up &&
-		in_switch ip link add bridge type bridge &&
-		in_switch ip link set bridge up &&
-		in_switch ip link set host master bridge up
+		in_switch ip link add "$top" type bridge &&
+		in_switch ip link set "$top" up &&
+		in_switch ip link set host master "$top" up || return 1
+	[ "$LEAVES" = 0 ] || leaves_create
 }
 
 in_switch() {
@@ -123,15 +125,17 @@ namespaces_create() {
 	if [ "$MODE" = netns ]; then
 		netns_create "$node" "$HOLDER" || return 1
 	fi
+	[ "$LEAVES" = 0 ] || leaves_add "$node"
 }
 
 netns_create() {
-	local node=$1 holder=$2 dir=$DIR/nodes/$1
+	local node=$1 holder=$2 dir=$DIR/nodes/$1 mac=()
+	[ "$LEAVES" = 0 ] || mac=(address "$(node_mac "$node")")
 	mkdir -p "$dir/tmp"
 	chmod 1777 "$dir/tmp"
 	cpu_tree "$dir/cpu"
-	in_switch ip link add "$node" type veth peer name eth0 netns "$holder" &&
-		in_switch ip link set "$node" master bridge up &&
+	in_switch ip link add "$node" type veth peer name eth0 "${mac[@]}" netns "$holder" &&
+		in_switch ip link set "$node" master "$(switch_of "$node")" up &&
 		nsenter -t "$holder" --net --uts --mount -- "$BASH" -s "$node" "$(node_address "$node")" "$DIR" <<-'INSIDE'
 			set -eu
 			node=$1 address=$2 dir=$3
