@@ -11,9 +11,12 @@ local latency = require("syscheck.fabric.latency")
 
 local judge = {}
 
--- Alone, half of the way between a good one and one that is 15 % slow; never within what runs scatter by.
-local function limit_of(sigma)
-   return 1 - math.max(nodes.TOLERANCE, math.min(0.2, 3 * sigma))
+-- A median of n flows alone is low from here on. Who comes here was low in a median of several flows already.
+local ALONE_TOLERANCE = 0.06
+local ALONE_SIGMAS = 2
+
+local function limit_of(sigma, n)
+   return 1 - math.max(ALONE_TOLERANCE, ALONE_SIGMAS * 1.25 * sigma / math.sqrt(n))
 end
 
 local function key(a, b)
@@ -57,19 +60,18 @@ local function normalise_alone(net, found, measured)
       end
    end
    local reference = samples.normalise(net, alone, is_bad)
-   local near = found.reference["within 1"] or found.reference["all 1"] or found.reference["within 2"]
    for _, flow in ipairs(alone) do
-      if near and (count[flow.class] or 0) < 3 then
+      if (count[flow.class] or 0) < 3 then
          for _, mode in ipairs({ "one", "both" }) do
             local share = flow[mode .. "_share"]
-            flow[mode .. "_share"] = share and near[mode] and share * reference[flow.class][mode] / near[mode] or share
+            flow[mode .. "_share"] = share and share * reference[flow.class][mode] / found.near[mode]
          end
       end
    end
    return reference
 end
 
--- Shares of a node alone: { out, in, both_out, both_in } -> median over its trials.
+-- Shares of a node alone: { out, in, both_out, both_in } -> median over its trials; and how many these are.
 local function alone_of(one, at)
    local values = { out = {}, ["in"] = {}, both_out = {}, both_in = {} }
    for _, p in ipairs(one.trials) do
@@ -80,21 +82,61 @@ local function alone_of(one, at)
       table.insert(values.both_out, out and out.both_share)
       table.insert(values.both_in, back and back.both_share)
    end
-   local medians = {}
+   local medians, n = {}, 1
    for name, list in pairs(values) do
-      medians[name] = statistics.median(list)
+      medians[name], n = statistics.median(list), math.max(n, #list)
    end
-   return medians
+   return medians, n
 end
 
 local function direction_of(out, into)
    return out and into and "both" or out and "out" or into and "in" or nil
 end
 
+-- A node that is slow only while others are at work, with all partners: nearly all of its flows within the leaf are low,
+-- and those that were measured again, too. Pairs that happen to collide somewhere are fast with others.
+local function loaded_of(node, with)
+   local worst
+   for _, aspect in ipairs(nodes.ASPECTS) do
+      local first, again = with.near_flows[1][aspect.side][node] or {}, with.near_flows[2][aspect.side][node] or {}
+      local all, late = {}, {}
+      for _, flow in ipairs(first) do
+         table.insert(all, flow[aspect.share])
+      end
+      for _, flow in ipairs(again) do
+         table.insert(all, flow[aspect.share])
+         table.insert(late, flow[aspect.share])
+      end
+      table.sort(all)
+      local limit = limit_of(with.found.nodes.sigma, #all)
+      local most, median = all[math.max(1, (3 * #all + 3) // 4)], statistics.median(late)
+      if median and median < limit and most < limit and (not worst or median < worst.share) then
+         worst = { kind = "host", node = node, direction = aspect.name:find("out$") and "out" or "in", how = "loaded",
+            share = median }
+      end
+   end
+   return worst
+end
+
+-- node -> its flows within its leaf, as "from" and as "to"; of a leaf of few all that are no more than usually loaded.
+local function near_flows(flows)
+   local out = { from = {}, to = {} }
+   for _, flow in ipairs(flows) do
+      if not flow.class:find("^alone") and not flow.class:find("^across") then
+         for side, of in pairs(out) do
+            of[flow[side]] = of[flow[side]] or {}
+            table.insert(of[flow[side]], flow)
+         end
+      end
+   end
+   return out
+end
+
 local JUDGES = {}
 
 function JUDGES.node(one, with)
-   local alone, limit = alone_of(one, with.at), with.limit
+   local alone, n = alone_of(one, with.at)
+   local limit = limit_of(with.found.nodes.sigma, n)
    if not alone.out and not alone["in"] then
       return nil
    end
@@ -108,18 +150,8 @@ function JUDGES.node(one, with)
       return { kind = "host", node = one.node, direction = "both", how = "both directions at once",
          share = math.min(alone.both_out or 1, alone.both_in or 1) }
    end
-   local again = with.loaded.scores
-   local worst, name
-   for _, aspect in ipairs(nodes.ASPECTS) do
-      local share = again[aspect.name][one.node]
-      if share and share < with.loaded.below[aspect.name] and (not worst or share < worst) then
-         worst, name = share, aspect.name
-      end
-   end
-   if worst then
-      return { kind = "host", node = one.node, direction = name:find("out$") and "out" or "in", how = "loaded",
-         share = worst }
-   end
+   -- Where no topology is known, what is above the node's switch may be it as well.
+   return with.net.known and loaded_of(one.node, with) or nil
 end
 
 function JUDGES.latency(one, with)
@@ -157,7 +189,7 @@ function JUDGES.within(one, with)
       end
    end
    local share = statistics.median(values)
-   return share and share < with.limit and { kind = "leaf_switch", leaf = one.leaf, share = share } or nil
+   return share and share < limit_of(with.found.nodes.sigma, #values) and { kind = "leaf_switch", leaf = one.leaf, share = share } or nil
 end
 
 function JUDGES.leaf(one, with)
@@ -174,10 +206,10 @@ function JUDGES.leaf(one, with)
    if n > 0 and 2 * slow >= n then
       return { kind = "uplink_link", leaf = one.leaf, direction = one.direction, share = worst, affected = one.affected }
    end
-   for _, again in ipairs(with.again.blamed) do
-      if again.leaf == one.leaf and again.direction == one.direction then
-         return { kind = "uplink_lost", leaf = one.leaf, direction = one.direction, share = again.share }
-      end
+   -- Nearer to what it was than to what its peers do.
+   local again = with.again.scores[one.direction][one.leaf]
+   if again and again < (1 + one.share) / 2 then
+      return { kind = "uplink_lost", leaf = one.leaf, direction = one.direction, share = again }
    end
 end
 
@@ -224,17 +256,76 @@ local function merge(list)
    return out
 end
 
--- Links lost and a bad link of one uplink are one fault: the link explains both.
+-- Links lost and a bad link of one uplink are one fault: the link explains both. Who is silent is nothing else beside.
 local function without_echoes(list)
    local link, dead, out = {}, {}, {}
    for _, one in ipairs(list) do
-      link[one.kind == "uplink_link" and one.leaf or false] = true
-      dead[one.kind == "silent" and one.node or false] = true
+      if one.kind == "uplink_link" then
+         link[one.leaf] = true
+      elseif one.kind == "silent" then
+         dead[one.node] = true
+      end
    end
    for _, one in ipairs(list) do
-      if not (one.kind == "uplink_lost" and link[one.leaf]) and not (one.kind ~= "silent" and dead[one.node or false]) then
-         out[#out + 1] = one
+      local echo = one.kind == "uplink_lost" and link[one.leaf] or one.kind ~= "silent" and one.node and dead[one.node]
+      out[#out + 1] = not echo and one or nil
+   end
+   return out
+end
+
+-- Routes that are slow alone, several of one leaf in one direction with several others: not so many routes are wrong, but one
+-- link of its uplink, over which these go.
+local function links_of_routes(net, list, tried)
+   local of, out = {}, {}
+   local function count(leaf, direction, other, one)
+      local name = direction .. leaf
+      of[name] = of[name] or { leaf = leaf, direction = direction, others = {}, n = 0, routes = {} }
+      local link = of[name]
+      link.n = link.n + (link.others[other] and 0 or 1)
+      link.others[other] = true
+      table.insert(link.routes, one)
+   end
+   for _, one in ipairs(list) do
+      if one.kind == "route" then
+         local from, to = net.leaf[one.from], net.leaf[one.to]
+         count(from, "up", to, one)
+         count(to, "down", from, one)
+         if one.direction == "both" then
+            count(to, "up", from, one)
+            count(from, "down", to, one)
+         end
       end
+   end
+   local links = {}
+   for _, link in pairs(of) do
+      links[#links + 1] = link.n >= 2 and link or nil
+   end
+   table.sort(links, function(a, b)
+      if #a.routes ~= #b.routes then
+         return #a.routes > #b.routes
+      end
+      return a.leaf < b.leaf or a.leaf == b.leaf and a.direction < b.direction
+   end)
+   local explained = {}
+   for _, link in ipairs(links) do
+      local share, others, n = 1, {}, 0
+      for _, one in ipairs(link.routes) do
+         local other = net.leaf[one.from] == link.leaf and net.leaf[one.to] or net.leaf[one.from]
+         if not explained[one] and not others[other] then
+            others[other], n = true, n + 1
+         end
+         share = math.min(share, one.share)
+      end
+      if n >= 2 or #link.routes >= 2 and explained[link.routes[1]] == link.leaf then
+         for _, one in ipairs(link.routes) do
+            explained[one] = explained[one] or link.leaf
+         end
+         out[#out + 1] = { kind = "uplink_link", leaf = link.leaf, direction = link.direction, share = share,
+            affected = #link.routes / math.max(1, tried[link.direction .. link.leaf] or 0) }
+      end
+   end
+   for _, one in ipairs(list) do
+      out[#out + 1] = not explained[one] and one or nil
    end
    return out
 end
@@ -242,12 +333,13 @@ end
 --- Judges every suspect.
 -- @param net from net.new
 -- @param found from suspects.find
+-- @param first from samples.of: what `found` is from
 -- @param measured from samples.of: of the rounds that trials.build gave
 -- @return list of findings { kind = "nic", "host", "latency", "silent", "leaf_switch", "uplink_link", "uplink_lost",
 --   "route" or "collision"; node, leaf or from and to; direction = "out", "in" or "both" of a node, "up", "down" or "both" of a
 --   leaf, "out" or "both" of a pair; share = of what peers reach; us = of latency; how; affected = share of a leaf's flows };
 --   how many suspects stay unconfirmed
-function judge.all(net, found, measured)
+function judge.all(net, found, first, measured)
    local loaded = {}
    for _, flow in ipairs(measured.flows) do
       if not flow.class:find("^alone") then
@@ -258,9 +350,8 @@ function judge.all(net, found, measured)
       return found.nodes.blamed[node] ~= nil
    end)
    normalise_alone(net, found, measured)
-   local again = nodes.find(net, loaded)
-   local with = { at = index(measured), found = found, loaded = again, again = leaves.find(net, loaded, found.nodes),
-      limit = limit_of(found.nodes.sigma), loaded_pairs = {}, least_us = math.huge }
+   local with = { net = net, at = index(measured), found = found, near_flows = { near_flows(first.flows), near_flows(loaded) }, again = leaves.find(net, loaded, found.nodes, found.near),
+      loaded_pairs = {}, least_us = math.huge }
    with.path_limit = 1 - math.max(leaves.PATH_TOLERANCE, math.min(0.3, 4 * found.nodes.sigma))
    for _, us in pairs(found.latency.mu) do
       with.least_us = math.min(with.least_us, us)
@@ -268,13 +359,20 @@ function judge.all(net, found, measured)
    for _, flow in ipairs(loaded) do
       with.loaded_pairs[key(flow.from, flow.to)] = flow.one_share
    end
-   local list, unconfirmed = {}, 0
+   local list, unconfirmed, tried = {}, 0, {}
+   local function try(name)
+      tried[name] = (tried[name] or 0) + 1
+   end
    for _, one in ipairs(found.list) do
+      if one.kind == "path" and one.tried then
+         try("up" .. net.leaf[one.flow.from])
+         try("down" .. net.leaf[one.flow.to])
+      end
       local finding = one.trials and JUDGES[one.kind](one, with)
       list[#list + 1] = finding
       unconfirmed = unconfirmed + (finding and 0 or 1)
    end
-   return without_echoes(merge(list)), unconfirmed
+   return without_echoes(merge(links_of_routes(net, merge(list), tried))), unconfirmed
 end
 
 return judge

@@ -1,160 +1,191 @@
 --- Which leaf switches' uplinks, and which paths, carry less than others. Pure.
 --
--- A flow across is its nodes' and two uplinks', up at its own leaf and down at the other. Flows of blamed nodes say
--- nothing here. A leaf's score is the mean share of its flows, not the median: with k uplinks of which one is bad
--- one flow in k is slow. It has to be low against two other leaves at least, and what those did with others counts.
+-- What all flows of a leaf carry at the same time is at most what its uplink can, and less where the leaf at the other
+-- end, or a node, holds them back. So the capacity that a leaf has shown is the highest total of its rounds (of the two
+-- highest the mean). Where a network is oversubscribed, leaves have as much capacity each or, where a job has parts of
+-- them, as much for each node: what scatters less is compared.
 local statistics = require("syscheck.lib.statistics")
 
 local leaves = {}
 
-leaves.TOLERANCE = 0.08
-leaves.SIGMAS = 4.5
+leaves.TOLERANCE = 0.10
+leaves.SIGMAS = 4
 leaves.PATH_TOLERANCE = 0.15 -- of one pair: at 3 % run noise five times what it scatters by
-local PATH_SIGMAS = 5
+local FULL = 0.85 -- of what the nodes could do: an uplink that carries more holds nobody back
+local SIBLINGS = 4 -- flows between the same leaves at the same time that say what is usual there
 
-local DIRECTIONS = { up = "from", down = "to" }
+local SIDE = { up = "from", down = "to" }
 
-local function mean(list)
-   local sum = 0
-   for _, value in ipairs(list) do
-      sum = sum + value
-   end
-   return #list > 0 and sum / #list or nil
+-- What the two nodes could do, in GB/s, if only they were in the way.
+local function able(flow, mode, net, near, scores)
+   local ends = mode == "one" and { "out", "in" } or { "both_out", "both_in" }
+   local from, to = net.rate[flow.from], net.rate[flow.to]
+   local nominal = from and to and math.min(from, to) or 1
+   return near[mode] * nominal * math.min(scores[ends[1]][flow.from] or 1, scores[ends[2]][flow.to] or 1, 1)
 end
 
--- A flow's share of what its two nodes can do, one phase's or both phases' mean; 1 at most: a flow that others leave
--- more room than usual says nothing good of the leaf.
-local function share_of(flow, scores)
-   local function node(aspect, i)
-      return math.min(scores[aspect][i] or 1, 1)
-   end
-   local one = flow.one_share and flow.one_share / math.min(node("out", flow.from), node("in", flow.to))
-   local both = flow.both_share and flow.both_share / math.min(node("both_out", flow.from), node("both_in", flow.to))
-   local share = one and both and (one + both) / 2 or one or both
-   return share and math.min(share, 1)
-end
-
--- The mean over the leaf's flows, and the same without the other leaf where it is lowest: one bad path, or one bad
--- leaf beyond it, is not this one's.
-local function score(by_other)
-   local all, low, low_at = {}, nil, nil
-   local others = 0
-   for other, values in pairs(by_other) do
-      local one = mean(values)
-      if one then
-         others = others + 1
-         if not low or one < low or one == low and other < low_at then
-            low, low_at = one, other
+-- [direction][leaf] = list of { total, able }: of each phase of each round, GB/s.
+local function totals_of(net, used)
+   local sums = { up = {}, down = {} }
+   for _, flow in ipairs(used) do
+      for direction, side in pairs(SIDE) do
+         local leaf = net.leaf[flow[side]]
+         local of = sums[direction][leaf] or {}
+         sums[direction][leaf] = of
+         for mode, phase in pairs({ one = flow.phase, both = 0 }) do
+            if flow[mode] then
+               local at = flow.round * 3 + phase
+               of[at] = of[at] or { total = 0, able = 0 }
+               of[at].total = of[at].total + flow[mode]
+               of[at].able = of[at].able + flow.able[mode]
+            end
          end
-         table.move(values, 1, #values, #all + 1, all)
       end
    end
-   if others < 2 then
-      return nil
+   return sums
+end
+
+-- A leaf's capacity as far as it was shown, three ways: in GB/s and as a share of what its nodes could do in the two phases
+-- where it was highest; and that share in the middle of all. `full`: in one phase at least all got what they could.
+local function shown(phases)
+   local list, middle = {}, {}
+   for _, one in pairs(phases) do
+      list[#list + 1] = one
    end
-   local rest = {}
-   for other, values in pairs(by_other) do
-      if other ~= low_at then
-         table.move(values, 1, #values, #rest + 1, rest)
+   table.sort(list, function(a, b)
+      return a.total > b.total
+   end)
+   local a, b, full = list[1], list[2] or list[1], false
+   for _, one in ipairs(list) do
+      -- A phase in which few had work shows little.
+      if one.able > 0.5 * a.able then
+         middle[#middle + 1] = one.total / one.able
+         full = full or one.total > FULL * one.able
       end
    end
-   return mean(all), mean(rest), #all
+   return { total = (a.total + b.total) / 2, share = (a.total + b.total) / (a.able + b.able),
+      middle = statistics.median(middle), full = full }
+end
+
+-- Scores of a direction: leaf -> what it carries over what its peers do; and from where on one is too low. Of the ways to
+-- look at it the one in which leaves differ least: each switch has as many uplinks, or as many for each node; or pairs
+-- collide, and the mean of many says more than the best of them.
+local function scores_of(sums)
+   local of, values = {}, { total = {}, share = {}, middle = {} }
+   for leaf, phases in pairs(sums) do
+      of[leaf] = shown(phases)
+      for way, list in pairs(values) do
+         list[#list + 1] = (way ~= "total" or not of[leaf].full) and of[leaf][way] or nil
+      end
+   end
+   local best
+   for _, way in ipairs({ "share", "total", "middle" }) do
+      local usual, scatter = statistics.robust(values[way])
+      if usual and (way == "share" or 2 * #values[way] > #values.share and #values[way] >= 5)
+         and (not best or scatter / usual < best.scatter) then
+         best = { way = way, usual = usual, scatter = scatter / usual }
+      end
+   end
+   local scores = {}
+   for leaf, one in pairs(of) do
+      scores[leaf] = (best.way ~= "middle" and one.full) and 1 or one[best.way] / best.usual
+   end
+   return scores, best and 1 - math.max(leaves.TOLERANCE, leaves.SIGMAS * best.scatter) or 0
+end
+
+local function by_share(a, b)
+   return a.share < b.share
+end
+
+-- A flow over what is usual between its leaves at that time, and what its nodes could do, whichever is less.
+local function rate_flows(net, used)
+   local beside = {}
+   local function place(flow)
+      return ("%d %d %d"):format(net.leaf[flow.from], net.leaf[flow.to], flow.round)
+   end
+   for _, flow in ipairs(used) do
+      local at = place(flow)
+      beside[at] = beside[at] or { one = {}, both = {} }
+      table.insert(beside[at].one, flow.one)
+      table.insert(beside[at].both, flow.both)
+   end
+   local usual = {}
+   for at, of in pairs(beside) do
+      usual[at] = { one = #of.one >= SIBLINGS and statistics.median(of.one),
+         both = #of.both >= SIBLINGS and statistics.median(of.both) }
+   end
+   for _, flow in ipairs(used) do
+      local sum, n = 0, 0
+      for _, mode in ipairs({ "one", "both" }) do
+         local class = flow[mode] and flow[mode .. "_share"] and flow[mode .. "_share"] > 0
+            and flow[mode] / flow[mode .. "_share"]
+         local want = usual[place(flow)][mode] or class
+         if flow[mode] and want then
+            sum, n = sum + flow[mode] / math.min(want, flow.able[mode]), n + 1
+         end
+      end
+      flow.share = n > 0 and sum / n or 1
+   end
 end
 
 --- @param net from net.new
 -- @param flows from samples.of, with shares; only those of rounds across count
 -- @param found from nodes.find
+-- @param near { one, both }: what a healthy pair within a leaf reaches over its nominal rate
 -- @return { scores = { up, down = leaf -> share or nil }, blamed = list of { leaf, direction, share, affected = share
---   of its flows that are slow, flows }, worst first; paths = list of flows that are slow alone, worst first; sigma }
-function leaves.find(net, flows, found)
-   local cells = { up = {}, down = {} } -- [direction][leaf][other leaf] = list of shares
-   local used, off = {}, {}
+--   of its flows that are slow, flows }, worst first; paths = list of flows that are slow, worst first }
+function leaves.find(net, flows, found, near)
+   local used = {}
    for _, flow in ipairs(flows) do
-      local from, to = net.leaf[flow.from], net.leaf[flow.to]
-      if from ~= to and not flow.class:find("^within") and not found.blamed[flow.from] and not found.blamed[flow.to] then
-         flow.share = share_of(flow, found.scores)
-         if flow.share then
-            used[#used + 1] = flow
-            off[#off + 1] = math.abs(1 - flow.share)
-            for direction, side in pairs(DIRECTIONS) do
-               local leaf, other = net.leaf[flow[side]], side == "from" and to or from
-               local of = cells[direction]
-               of[leaf] = of[leaf] or {}
-               of[leaf][other] = of[leaf][other] or {}
-               table.insert(of[leaf][other], flow.share)
-            end
+      if net.leaf[flow.from] ~= net.leaf[flow.to] and not flow.class:find("^within") then
+         flow.able = { one = able(flow, "one", net, near, found.scores),
+            both = able(flow, "both", net, near, found.scores) }
+         used[#used + 1] = flow
+      end
+   end
+   local sums, scores, blamed, is_blamed = totals_of(net, used), {}, {}, {}
+   for direction in pairs(SIDE) do
+      local below
+      scores[direction], below = scores_of(sums[direction])
+      is_blamed[direction] = {}
+      for leaf, share in pairs(scores[direction]) do
+         -- Of two leaves each has but the other.
+         if share < below and #net.leaves > 2 and #net.leaves[leaf].members > 1 then
+            is_blamed[direction][leaf] = { leaf = leaf, direction = direction, share = share, flows = {}, affected = 0 }
+            table.insert(blamed, is_blamed[direction][leaf])
          end
       end
    end
-   local sigma = #off > 0 and statistics.MAD_SCALE * statistics.median(off) or 0
-   local scores, below = { up = {}, down = {} }, {}
-   for direction, of in pairs(cells) do
-      local values = {}
-      for leaf, by_other in pairs(of) do
-         local all = score(by_other)
-         scores[direction][leaf] = all
-         values[#values + 1] = all
-      end
-      local typical, scatter = statistics.robust(values)
-      below[direction] = function(n)
-         return (typical or 1) - math.max(leaves.TOLERANCE, leaves.SIGMAS * math.max(scatter or 0,
-            sigma / math.sqrt(n)))
-      end
-   end
-   local blamed, is_blamed = {}, { up = {}, down = {} }
-   while true do
-      local worst
-      for direction, of in pairs(cells) do
-         for leaf, by_other in pairs(of) do
-            if not is_blamed[direction][leaf] then
-               local all, rest, n = score(by_other)
-               if all and math.max(all, rest) < below[direction](n)
-                  and (not worst or all < worst.share or all == worst.share and leaf < worst.leaf) then
-                  worst = { leaf = leaf, direction = direction, share = all }
-               end
-            end
-         end
-      end
-      if not worst then
-         break
-      end
-      is_blamed[worst.direction][worst.leaf] = true
-      blamed[#blamed + 1] = worst
-      -- What came through it says nothing of the leaves at its other end.
-      local opposite = worst.direction == "up" and "down" or "up"
-      for _, by_other in pairs(cells[opposite]) do
-         by_other[worst.leaf] = nil
-      end
-   end
-   local limit = 1 - math.max(leaves.PATH_TOLERANCE, PATH_SIGMAS * sigma)
+   table.sort(blamed, function(a, b)
+      return a.share < b.share or a.share == b.share and (a.leaf < b.leaf or a.leaf == b.leaf and a.direction > b.direction)
+   end)
+   rate_flows(net, used)
    local paths = {}
-   for _, one in ipairs(blamed) do
-      one.flows, one.affected = {}, 0
-      local n = 0
-      for _, flow in ipairs(used) do
-         if net.leaf[flow[DIRECTIONS[one.direction]]] == one.leaf then
-            n = n + 1
-            if flow.share < limit then
-               one.affected = one.affected + 1
+   for _, flow in ipairs(used) do
+      if not found.blamed[flow.from] and not found.blamed[flow.to] then
+         local free = true
+         for direction, side in pairs(SIDE) do
+            local one = is_blamed[direction][net.leaf[flow[side]]]
+            if one then
                table.insert(one.flows, flow)
+               free = false
             end
          end
-      end
-      one.affected = n > 0 and one.affected / n or 0
-   end
-   for _, flow in ipairs(used) do
-      if flow.share < limit and not is_blamed.up[net.leaf[flow.from]] and not is_blamed.down[net.leaf[flow.to]] then
-         paths[#paths + 1] = flow
+         if free and flow.share < 1 - leaves.PATH_TOLERANCE then
+            paths[#paths + 1] = flow
+         end
       end
    end
-   local function by_share(a, b)
-      return a.share < b.share
-   end
-   table.sort(paths, by_share)
    for _, one in ipairs(blamed) do
+      local slow = 0
+      for _, flow in ipairs(one.flows) do
+         slow = slow + (flow.share < 1 - leaves.PATH_TOLERANCE and 1 or 0)
+      end
+      one.affected = slow / math.max(1, #one.flows)
       table.sort(one.flows, by_share)
    end
-   return { scores = scores, blamed = blamed, paths = paths, sigma = sigma }
+   table.sort(paths, by_share)
+   return { scores = scores, blamed = blamed, paths = paths }
 end
 
 return leaves

@@ -9,12 +9,13 @@ local nodes = {}
 
 --- A node is suspected below 1 - TOLERANCE of its peers, and never within SIGMAS of what scores scatter by. At 3 %
 -- run noise a median of five scatters by 1.6 %: a healthy node is suspected once in 10^6, one 15 % slow missed once in
--- 10^5; each is measured again before it is named.
+-- 10^6; at 6 % once in 1,000 and once in 40. Each is measured again before it is named.
 nodes.TOLERANCE = 0.075
-nodes.SIGMAS = 4.5
+nodes.SIGMAS = 3
 
---- Partners within the leaf below which flows to other leaves count, too.
+-- Partners within the leaf below which flows to other leaves count, too.
 local ENOUGH = 3
+local OTHER = { from = "to", to = "from" }
 
 --- What of a node is scored: which flows, in which phase.
 nodes.ASPECTS = {
@@ -24,46 +25,50 @@ nodes.ASPECTS = {
    { name = "both_in", side = "to", share = "both_share" },
 }
 
--- node -> its flows as `side`, within its leaf; all of them where it has few partners there.
+-- node -> { near, far }: its flows as `side`, within its leaf and to others.
 local function flows_of(net, flows, side)
-   local near, all, partners = {}, {}, {}
-   local other = side == "from" and "to" or "from"
+   local of = {}
    for i = 1, #net.names do
-      near[i], all[i], partners[i] = {}, {}, {}
+      of[i] = { near = {}, far = {} }
    end
    for _, flow in ipairs(flows) do
-      local node = flow[side]
-      table.insert(all[node], flow)
-      if net.leaf[flow.from] == net.leaf[flow.to] then
-         table.insert(near[node], flow)
-         if not partners[node][flow[other]] then
-            partners[node][flow[other]] = true
-            partners[node].n = (partners[node].n or 0) + 1
-         end
-      end
+      table.insert(of[flow[side]][net.leaf[flow.from] == net.leaf[flow.to] and "near" or "far"], flow)
    end
-   for i = 1, #net.names do
-      if (partners[i].n or 0) < ENOUGH then
-         near[i] = all[i]
-      end
-   end
-   return near
+   return of
 end
 
--- Median share of flows with partners that are not blamed; nil without two of them.
-local function score(flows, aspect, blamed)
+-- Shares of flows whose partners are not blamed, and with how many partners.
+local function shares(flows, aspect, blamed)
    local values, partners, n = {}, {}, 0
-   local other = aspect.side == "from" and "to" or "from"
+   local other = OTHER[aspect.side]
    for _, flow in ipairs(flows) do
-      if not blamed[flow[other]] and flow[aspect.share] then
-         values[#values + 1] = flow[aspect.share]
-         if not partners[flow[other]] then
-            partners[flow[other]] = true
+      local partner, share = flow[other], flow[aspect.share]
+      if share and not blamed[partner] then
+         values[#values + 1] = share
+         if not partners[partner] then
+            partners[partner] = true
             n = n + 1
          end
       end
    end
-   return n >= 2 and statistics.median(values) or nil
+   return values, n
+end
+
+-- Median share within the leaf. With few partners there, also the upper quartile of flows to other leaves, which
+-- others' load lowers and nothing raises: who is slow is slow in both. And how many flows it stands on.
+local function score(of, aspect, blamed)
+   local near, n = shares(of.near, aspect, blamed)
+   local median = statistics.median(near)
+   if n >= ENOUGH then
+      return median, #near
+   end
+   local far, m = shares(of.far, aspect, blamed)
+   if n + m < 2 then
+      return nil
+   end
+   table.sort(far)
+   local quartile = far[math.max(1, (3 * #far + 3) // 4)]
+   return math.max(median or 0, quartile or 0), math.max(#near, #far // 2)
 end
 
 --- Scatter of a pair's share around the weaker of its two nodes.
@@ -80,57 +85,76 @@ end
 
 --- @param flows from samples.of, with shares
 -- @return { scores = { aspect = node -> share or nil }, blamed = node -> { aspect, share } of its worst, order = list of
---   blamed nodes, worst first; sigma = of one flow's share, below = aspect -> where suspicion begins }
+--   blamed nodes, worst first; sigma = of one flow's share, scatter = of healthy nodes' scores by aspect }
 function nodes.find(net, flows)
-   local of, scores = {}, {}
+   local of, scores, counts = {}, {}, {}
    for _, aspect in ipairs(nodes.ASPECTS) do
-      of[aspect.name] = flows_of(net, flows, aspect.side)
-      scores[aspect.name] = {}
+      local name = aspect.name
+      of[name], scores[name], counts[name] = flows_of(net, flows, aspect.side), {}, {}
       for i = 1, #net.names do
-         scores[aspect.name][i] = score(of[aspect.name][i], aspect, {})
+         scores[name][i], counts[name][i] = score(of[name][i], aspect, {})
       end
    end
    local sigma = pair_sigma(flows, scores)
-   local below = {}
+   local scatter = {}
    for _, aspect in ipairs(nodes.ASPECTS) do
       local values = {}
       for i = 1, #net.names do
-         values[#values + 1] = scores[aspect.name][i]
+         -- Where nothing but the two nodes is in the way.
+         values[#values + 1] = #of[aspect.name][i].near >= ENOUGH and scores[aspect.name][i] or nil
       end
-      local _, scatter = statistics.robust(values)
-      -- Of few nodes the scatter of scores says little: what a median of so many flows scatters by, at least.
-      local expected = 1.25 * sigma / math.sqrt(math.max(1, #flows / #net.names))
-      below[aspect.name] = 1 - math.max(nodes.TOLERANCE, nodes.SIGMAS * math.max(scatter or 0, expected))
+      scatter[aspect.name] = select(2, statistics.robust(values)) or 0
    end
-   local blamed, order = {}, {}
-   local function worst()
-      local node, share, name
+   local function is_low(name, i)
+      local share = scores[name][i]
+      return share and share < 1 - math.max(nodes.TOLERANCE, nodes.SIGMAS
+         * math.max(scatter[name], 1.25 * sigma / math.sqrt(counts[name][i])))
+   end
+   local blamed, order, low = {}, {}, {}
+   local function look(i)
+      low[i] = nil
       for _, aspect in ipairs(nodes.ASPECTS) do
-         for i = 1, #net.names do
-            local one = scores[aspect.name][i]
-            if one and not blamed[i] and one < below[aspect.name] and (not share or one < share) then
-               node, share, name = i, one, aspect.name
+         local share = scores[aspect.name][i]
+         if is_low(aspect.name, i) and (not low[i] or share < low[i].share) then
+            low[i] = { aspect = aspect.name, share = share }
+         end
+      end
+   end
+   for i = 1, #net.names do
+      look(i)
+   end
+   while true do
+      local worst
+      for i, one in pairs(low) do
+         if not worst or one.share < low[worst].share or one.share == low[worst].share and i < worst then
+            worst = i
+         end
+      end
+      if not worst then
+         break
+      end
+      blamed[worst], low[worst] = low[worst], nil
+      order[#order + 1] = worst
+      local partners = {}
+      for _, aspect in ipairs(nodes.ASPECTS) do
+         for _, kind in pairs(of[aspect.name][worst]) do
+            for _, flow in ipairs(kind) do
+               partners[flow[OTHER[aspect.side]]] = true
             end
          end
       end
-      return node, share, name
-   end
-   local node, share, name = worst()
-   while node do
-      blamed[node] = { aspect = name, share = share }
-      order[#order + 1] = node
-      for _, aspect in ipairs(nodes.ASPECTS) do
-         local other = aspect.side == "from" and "to" or "from"
-         for _, flow in ipairs(of[aspect.name][node]) do
-            local partner = flow[other]
-            for _, again in ipairs(nodes.ASPECTS) do
-               scores[again.name][partner] = score(of[again.name][partner], again, blamed)
+      for partner in pairs(partners) do
+         if not blamed[partner] then
+            for _, aspect in ipairs(nodes.ASPECTS) do
+               local name = aspect.name
+               scores[name][partner], counts[name][partner] = score(of[name][partner], aspect, blamed)
             end
+            look(partner)
          end
       end
-      node, share, name = worst()
    end
-   return { scores = scores, blamed = blamed, order = order, sigma = sigma, below = below }
+   return { scores = scores, blamed = blamed, order = order, sigma = sigma, scatter = scatter, counts = counts,
+      is_low = is_low }
 end
 
 return nodes

@@ -13,7 +13,8 @@ end
 -- @param rounds list of { kind, pairs }
 -- @param results what measuring them gave: for each round a list in the order of its pairs: { lat_us, ab_gbs, ba_gbs,
 --   both_ab_gbs, both_ba_gbs, error }; a value may be absent
--- @return { flows = list of { from, to, round, class, one, both: GB/s or nil }, latencies = list of { a, b, hops, us },
+-- @return { flows = list of { from, to, round, phase = 1 or 2 in which it was alone in its
+--   direction, class, one, both: GB/s or nil }, latencies = list of { a, b, hops, us },
 --   silent = list of { a, b, round, error } }
 function samples.of(net, rounds, results)
    local out = { flows = {}, latencies = {}, silent = {} }
@@ -26,11 +27,11 @@ function samples.of(net, rounds, results)
          if got then
             local class = class_of(net, round, a, b)
             if got.ab_gbs or got.both_ab_gbs then
-               table.insert(out.flows, { from = a, to = b, round = r, class = class, one = got.ab_gbs,
+               table.insert(out.flows, { from = a, to = b, round = r, class = class, phase = 1, one = got.ab_gbs,
                   both = got.both_ab_gbs })
             end
             if got.ba_gbs or got.both_ba_gbs then
-               table.insert(out.flows, { from = b, to = a, round = r, class = class, one = got.ba_gbs,
+               table.insert(out.flows, { from = b, to = a, round = r, class = class, phase = 2, one = got.ba_gbs,
                   both = got.both_ba_gbs })
             end
             if got.lat_us then

@@ -18,7 +18,8 @@ function session.run(net, measure, options)
    if not results then
       return nil, err
    end
-   local found = suspects.find(net, samples.of(net, rounds, results))
+   local measured = samples.of(net, rounds, results)
+   local found = suspects.find(net, measured)
    local out = { found = found, rounds = rounds, results = results, findings = {}, unconfirmed = 0 }
    local again = trials.build(net, found, options.seed)
    if #again > 0 then
@@ -27,7 +28,7 @@ function session.run(net, measure, options)
          return nil, err
       end
       out.again = { rounds = again, results = results }
-      out.findings, out.unconfirmed = judge.all(net, found, samples.of(net, again, results))
+      out.findings, out.unconfirmed = judge.all(net, found, measured, samples.of(net, again, results))
    end
    return out
 end

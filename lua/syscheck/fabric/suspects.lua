@@ -2,6 +2,7 @@
 local latency = require("syscheck.fabric.latency")
 local leaves = require("syscheck.fabric.leaves")
 local nodes = require("syscheck.fabric.nodes")
+local rates = require("syscheck.fabric.rates")
 local samples = require("syscheck.fabric.samples")
 
 local suspects = {}
@@ -9,6 +10,9 @@ local suspects = {}
 --- More of a leaf's nodes than this being slow within it, it is the switch that they share.
 local LEAF_SHARE = 0.5
 local LEAF_LEAST = 3
+
+--- Pairs of a leaf that are measured again: one bad link of many shows in some of them.
+local PATHS = 10
 
 -- Who answered nobody, in the order of how many asked. A partner of such a node is silent in that round, too.
 local function silent_nodes(net, measured)
@@ -48,23 +52,42 @@ local function bad_leaves(net, found)
    return bad, list
 end
 
+--- What a healthy pair reaches where least is in the way: { one, both }, over its nominal rate. Where no leaf has two
+-- nodes, the nearest that were measured.
+function suspects.near(reference)
+   local names = {}
+   for name in pairs(reference) do
+      names[#names + 1] = name
+   end
+   table.sort(names, function(a, b)
+      local p, q = a:match("^across") and 1 or 0, b:match("^across") and 1 or 0
+      return p < q or p == q and tonumber(a:match("%d+")) < tonumber(b:match("%d+"))
+   end)
+   local of = reference[names[1]] or {}
+   return { one = of.one or 1, both = of.both or of.one or 1 }
+end
+
 --- @param net from net.new
 -- @param measured from samples.of: of all rounds but those that confirm
--- @return { nodes, latency, leaves = what each fit found, reference = of each class, silent = node -> true, leaf = leaf -> true
+-- @return { near, nodes, latency, leaves = what each fit found, reference = of each class, silent = node -> true, leaf = leaf -> true
 --   of a bad switch, bad = node -> true: no partner for who is measured again, list = of { kind = "node", "latency", "silent",
 --   "within", "leaf" or "path", and node, leaf, direction, flow(s), share }, worst first of each kind }
 function suspects.find(net, measured)
    local flows = measured.flows
+   if not next(net.rate) then
+      net.rate = rates.guess(net, flows) or {}
+   end
    samples.normalise(net, flows)
    local first = nodes.find(net, flows)
    local reference = samples.normalise(net, flows, function(node)
       return first.blamed[node] ~= nil
    end)
    local found = nodes.find(net, flows)
-   local across = leaves.find(net, flows, found)
+   local near = suspects.near(reference)
+   local across = leaves.find(net, flows, found, near)
    local slow = latency.find(net, measured.latencies)
    local silent, silent_order = silent_nodes(net, measured)
-   local out = { nodes = found, leaves = across, latency = slow, reference = reference, silent = silent, bad = {},
+   local out = { near = near, nodes = found, leaves = across, latency = slow, reference = reference, silent = silent, bad = {},
       list = {} }
    local leaf_list
    out.leaf, leaf_list = bad_leaves(net, found)
@@ -93,8 +116,19 @@ function suspects.find(net, measured)
       add({ kind = "leaf", leaf = one.leaf, direction = one.direction, share = one.share, affected = one.affected,
          flows = one.flows })
    end
+   local tried = {}
+   local function quota(flow)
+      local from, to = net.leaf[flow.from], net.leaf[flow.to]
+      if (tried[from] or 0) >= PATHS or (tried[to] or 0) >= PATHS then
+         return false
+      end
+      tried[from], tried[to] = (tried[from] or 0) + 1, (tried[to] or 0) + 1
+      return true
+   end
    for _, flow in ipairs(across.paths) do
-      add({ kind = "path", flow = flow, share = flow.share })
+      if quota(flow) then
+         add({ kind = "path", flow = flow, share = flow.share })
+      end
    end
    for _, one in ipairs(measured.silent) do
       if not silent[one.a] and not silent[one.b] then
