@@ -28,16 +28,24 @@ HWLOC_CFLAGS = $(shell pkg-config --cflags hwloc)
 HWLOC_LIBS   = $(shell pkg-config --libs hwloc)
 BLAS_CFLAGS  = $(shell pkg-config --cflags openblas)
 BLAS_LIBS    = $(shell pkg-config --libs openblas)
+# The site's OpenMPI: make MPICC=/path/mpicc. No libraries: there is none (MPICH's mpicc does not know the option).
+MPICC        ?= mpicc
+MPI_CFLAGS    = $(shell $(MPICC) --showme:compile)
+MPI_LIBS     := $(shell $(MPICC) --showme:link 2>/dev/null)
 
 B           := build
 # A kernel is a folder of kernels/: its objects and those of common/. The units are all but the main files.
-KERNELS     := $(filter-out common,$(sort $(patsubst kernels/%/,%,$(dir $(wildcard kernels/*/*.c)))))
+KERNELS     := $(filter-out common $(if $(MPI_LIBS),,fabric),$(sort $(patsubst kernels/%/,%,$(dir $(wildcard kernels/*/*.c)))))
 objects      = $(patsubst %.c,$(B)/obj/%.o,$(wildcard kernels/$1/*.c))
-UNITS_OBJ   := $(filter-out $(foreach k,$(KERNELS),$(B)/obj/kernels/$k/$k.o),$(call objects,*))
+# Of fabric only those without MPI.
+UNITS_OBJ   := $(filter-out $(foreach k,$(KERNELS),$(B)/obj/kernels/$k/$k.o) $(call objects,fabric),$(call objects,*)) \
+	$(patsubst %,$(B)/obj/kernels/fabric/%.o,plan sizes stamp)
 UNITS       := $(B)/obj/kernels/units.a
 # What one kernel needs beyond the others: CFLAGS_<kernel>, LIBS_<kernel>.
 CFLAGS_dgemm = $(BLAS_CFLAGS)
 LIBS_dgemm   = $(BLAS_LIBS)
+CFLAGS_fabric = $(MPI_CFLAGS)
+LIBS_fabric  = $(MPI_LIBS)
 SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c))
 BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
@@ -53,6 +61,7 @@ Q := $(if $(V),,@)
 all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
 
 kernels: $(KERNELS:%=$(B)/kernels/%)
+	$(if $(MPI_LIBS),,@echo "fabric: no OpenMPI's $(MPICC) here, left out; install libopenmpi-dev, or make MPICC=/path/mpicc")
 
 plugin: $(B)/spank/spank_syscheck.so
 

@@ -68,7 +68,7 @@ lint_man() {
 
 lint_c() {
 	local flags
-	read -r -a flags < <(pkg-config --cflags hwloc openblas)
+	read -r -a flags < <(echo "$(pkg-config --cflags hwloc openblas) $(mpicc --showme:compile)")
 	# A process for each file: with many in one, the analyzer forgets a va_start.
 	sources | grep -E '^(kernels|spank)/.*\.c$' | xargs -P "$(nproc)" -I '{}' clang-tidy --quiet --warnings-as-errors='*' \
 		--checks='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' \

@@ -23,17 +23,19 @@ rooms.USES = {
    prolog = ALL,
    epilog = ALL,
    agent = { "prolog", "epilog" },
+   fabric = { "lib" },
    store = { "lib", "catalogue", "spool" },
    questions = { "lib", "catalogue", "policy", "verdict", "store" },
    doctor = { "prolog", "epilog", table.unpack(ALL) },
-   cmd = { "store", "questions", "doctor", table.unpack(ALL) },
+   cmd = { "store", "questions", "doctor", "fabric", table.unpack(ALL) },
    ask = { "lib", "questions", "cmd" },
    main = { "lib", "cmd" },
 }
 
 -- What reaches no file, process, clock or C module, nor does what it uses: a folder, or a file.
 rooms.PURE = {
-   "policy", "counters", "catalogue", "verdict", "doctor/rules", "lib/fnv", "lib/hostlist", "lib/printable",
+   "fabric/judge", "fabric/latency", "fabric/leaves", "fabric/merge", "fabric/net", "fabric/nodes", "fabric/random", "fabric/rates",
+   "fabric/samples", "fabric/schedule", "fabric/session", "fabric/suspects", "fabric/trials", "fabric/words", "policy", "counters", "catalogue", "verdict", "doctor/rules", "lib/fnv", "lib/hostlist", "lib/printable",
    "lib/sorted", "lib/spelling", "lib/statistics", "lib/time", "lib/unicode", "lib/units", "node/budget",
    "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches", "questions/clusters", "questions/job/records",
    "questions/job/peers", "questions/node/story", "questions/node/spark", "questions/fleet/logic",

@@ -8,15 +8,17 @@ local nodes = require("syscheck.fabric.nodes")
 local samples = require("syscheck.fabric.samples")
 local statistics = require("syscheck.lib.statistics")
 local latency = require("syscheck.fabric.latency")
+local merge = require("syscheck.fabric.merge")
 
 local judge = {}
 
 -- A median of n flows alone is low from here on. Who comes here was low in a median of several flows already.
 local ALONE_TOLERANCE = 0.06
+local BOTH_TOLERANCE = 0.09 -- both directions at once cost healthy hosts up to a twentieth, and not each the same
 local ALONE_SIGMAS = 2
 
-local function limit_of(sigma, n)
-   return 1 - math.max(ALONE_TOLERANCE, ALONE_SIGMAS * 1.25 * sigma / math.sqrt(n))
+local function limit_of(sigma, n, tolerance)
+   return 1 - math.max(tolerance or ALONE_TOLERANCE, ALONE_SIGMAS * 1.25 * sigma / math.sqrt(n))
 end
 
 local function key(a, b)
@@ -40,13 +42,18 @@ local function index(measured)
    return { flows = flows, us = us, silent = silent }
 end
 
--- A lone pair is compared with lone pairs of nodes and leaves that nobody suspects; where there are fewer than three, with
--- pairs within leaves, of which the network between them is none.
-local function normalise_alone(net, found, measured)
+local function blamed_leaves(found)
    local blamed = {}
    for _, one in ipairs(found.leaves.blamed) do
       blamed[one.leaf] = true
    end
+   return blamed
+end
+
+-- A lone pair is compared with lone pairs of nodes and leaves that nobody suspects; where there are fewer than
+-- three, with pairs within leaves, of which the network between them is none.
+local function normalise_alone(net, found, measured)
+   local blamed = blamed_leaves(found)
    local function is_bad(node)
       return found.bad[node] or blamed[net.leaf[node]] or found.leaf[net.leaf[node]]
    end
@@ -72,9 +79,15 @@ local function normalise_alone(net, found, measured)
 end
 
 -- Shares of a node alone: { out, in, both_out, both_in } -> median over its trials; and how many these are.
-local function alone_of(one, at)
+-- Those over an uplink that is suspected itself say nothing of a node that has others.
+local function alone_of(one, with)
    local values = { out = {}, ["in"] = {}, both_out = {}, both_in = {} }
+   local at, leaf, clean = with.at, with.net.leaf, {}
    for _, p in ipairs(one.trials) do
+      local across = leaf[p[1]] ~= leaf[p[2]]
+      clean[#clean + 1] = not (across and (with.blamed[leaf[p[1]]] or with.blamed[leaf[p[2]]])) and p or nil
+   end
+   for _, p in ipairs(clean[1] and clean or one.trials) do
       local other = p[2]
       local out, back = at.flows[key(one.node, other)], at.flows[key(other, one.node)]
       table.insert(values.out, out and out.one_share)
@@ -93,8 +106,8 @@ local function direction_of(out, into)
    return out and into and "both" or out and "out" or into and "in" or nil
 end
 
--- A node that is slow only while others are at work, with all partners: nearly all of its flows within the leaf are low,
--- and those that were measured again, too. Pairs that happen to collide somewhere are fast with others.
+-- A node that is slow only while others are at work, with all partners: nearly all of its flows within the leaf
+-- are low, and those that were measured again, too. Pairs that happen to collide somewhere are fast with others.
 local function loaded_of(node, with)
    local worst
    for _, aspect in ipairs(nodes.ASPECTS) do
@@ -135,7 +148,7 @@ end
 local JUDGES = {}
 
 function JUDGES.node(one, with)
-   local alone, n = alone_of(one, with.at)
+   local alone, n = alone_of(one, with)
    local limit = limit_of(with.found.nodes.sigma, n)
    if not alone.out and not alone["in"] then
       return nil
@@ -145,6 +158,7 @@ function JUDGES.node(one, with)
       local share = math.min(direction ~= "in" and alone.out or 1, direction ~= "out" and alone["in"] or 1)
       return { kind = "nic", node = one.node, direction = direction, share = share }
    end
+   limit = limit_of(with.found.nodes.sigma, n, BOTH_TOLERANCE)
    direction = direction_of((alone.both_out or 1) < limit, (alone.both_in or 1) < limit)
    if direction then
       return { kind = "host", node = one.node, direction = "both", how = "both directions at once",
@@ -164,7 +178,8 @@ function JUDGES.latency(one, with)
       end
    end
    local added = statistics.median(list)
-   if added and added > 0.7 * math.max(latency.TOLERANCE * with.least_us, latency.SIGMAS * with.found.latency.sigma) then
+   local fit = with.found.latency
+   if added and added > 0.7 * math.max(latency.TOLERANCE * with.least_us, latency.SIGMAS * fit.sigma) then
       return { kind = "latency", node = one.node, us = added }
    end
 end
@@ -189,7 +204,9 @@ function JUDGES.within(one, with)
       end
    end
    local share = statistics.median(values)
-   return share and share < limit_of(with.found.nodes.sigma, #values) and { kind = "leaf_switch", leaf = one.leaf, share = share } or nil
+   if share and share < limit_of(with.found.nodes.sigma, #values) then
+      return { kind = "leaf_switch", leaf = one.leaf, share = share }
+   end
 end
 
 function JUDGES.leaf(one, with)
@@ -204,7 +221,8 @@ function JUDGES.leaf(one, with)
       end
    end
    if n > 0 and 2 * slow >= n then
-      return { kind = "uplink_link", leaf = one.leaf, direction = one.direction, share = worst, affected = one.affected }
+      return { kind = "uplink_link", leaf = one.leaf, direction = one.direction, share = worst,
+         affected = one.affected }
    end
    -- Nearer to what it was than to what its peers do.
    local again = with.again.scores[one.direction][one.leaf]
@@ -235,110 +253,15 @@ function JUDGES.path(one, with)
       direction = back and back.one_share and back.one_share < with.path_limit and "both" or "out" }
 end
 
--- One finding for what is one fault: both directions of an uplink or a route; two kinds of trouble of one node.
-local function merge(list)
-   local out, seen = {}, {}
-   for _, one in ipairs(list) do
-      local place = one.leaf and "leaf " .. one.kind .. one.leaf
-         or one.from and ("pair %d %d"):format(math.min(one.from, one.to), math.max(one.from, one.to))
-         or "node " .. one.node .. (one.kind == "latency" and " latency" or "")
-      local first = seen[place]
-      if first and (one.leaf or one.from) then
-         first.direction = (one.leaf and first.direction ~= one.direction or one.from == first.to) and "both"
-            or first.direction
-         first.share = math.min(first.share, one.share)
-         first.affected = one.affected and math.max(first.affected, one.affected) or first.affected
-      elseif not first then
-         seen[place] = one
-         out[#out + 1] = one
-      end
-   end
-   return out
-end
-
--- Links lost and a bad link of one uplink are one fault: the link explains both. Who is silent is nothing else beside.
-local function without_echoes(list)
-   local link, dead, out = {}, {}, {}
-   for _, one in ipairs(list) do
-      if one.kind == "uplink_link" then
-         link[one.leaf] = true
-      elseif one.kind == "silent" then
-         dead[one.node] = true
-      end
-   end
-   for _, one in ipairs(list) do
-      local echo = one.kind == "uplink_lost" and link[one.leaf] or one.kind ~= "silent" and one.node and dead[one.node]
-      out[#out + 1] = not echo and one or nil
-   end
-   return out
-end
-
--- Routes that are slow alone, several of one leaf in one direction with several others: not so many routes are wrong, but one
--- link of its uplink, over which these go.
-local function links_of_routes(net, list, tried)
-   local of, out = {}, {}
-   local function count(leaf, direction, other, one)
-      local name = direction .. leaf
-      of[name] = of[name] or { leaf = leaf, direction = direction, others = {}, n = 0, routes = {} }
-      local link = of[name]
-      link.n = link.n + (link.others[other] and 0 or 1)
-      link.others[other] = true
-      table.insert(link.routes, one)
-   end
-   for _, one in ipairs(list) do
-      if one.kind == "route" then
-         local from, to = net.leaf[one.from], net.leaf[one.to]
-         count(from, "up", to, one)
-         count(to, "down", from, one)
-         if one.direction == "both" then
-            count(to, "up", from, one)
-            count(from, "down", to, one)
-         end
-      end
-   end
-   local links = {}
-   for _, link in pairs(of) do
-      links[#links + 1] = link.n >= 2 and link or nil
-   end
-   table.sort(links, function(a, b)
-      if #a.routes ~= #b.routes then
-         return #a.routes > #b.routes
-      end
-      return a.leaf < b.leaf or a.leaf == b.leaf and a.direction < b.direction
-   end)
-   local explained = {}
-   for _, link in ipairs(links) do
-      local share, others, n = 1, {}, 0
-      for _, one in ipairs(link.routes) do
-         local other = net.leaf[one.from] == link.leaf and net.leaf[one.to] or net.leaf[one.from]
-         if not explained[one] and not others[other] then
-            others[other], n = true, n + 1
-         end
-         share = math.min(share, one.share)
-      end
-      if n >= 2 or #link.routes >= 2 and explained[link.routes[1]] == link.leaf then
-         for _, one in ipairs(link.routes) do
-            explained[one] = explained[one] or link.leaf
-         end
-         out[#out + 1] = { kind = "uplink_link", leaf = link.leaf, direction = link.direction, share = share,
-            affected = #link.routes / math.max(1, tried[link.direction .. link.leaf] or 0) }
-      end
-   end
-   for _, one in ipairs(list) do
-      out[#out + 1] = not explained[one] and one or nil
-   end
-   return out
-end
-
 --- Judges every suspect.
 -- @param net from net.new
 -- @param found from suspects.find
 -- @param first from samples.of: what `found` is from
 -- @param measured from samples.of: of the rounds that trials.build gave
 -- @return list of findings { kind = "nic", "host", "latency", "silent", "leaf_switch", "uplink_link", "uplink_lost",
---   "route" or "collision"; node, leaf or from and to; direction = "out", "in" or "both" of a node, "up", "down" or "both" of a
---   leaf, "out" or "both" of a pair; share = of what peers reach; us = of latency; how; affected = share of a leaf's flows };
---   how many suspects stay unconfirmed
+--   "route" or "collision"; node, leaf or from and to; direction = "out", "in" or "both" of a node, "up", "down" or
+--   "both" of a leaf, "out" or "both" of a pair; share = of what peers reach; us = of latency; how; affected = share
+--   of a leaf's flows }; how many suspects stay unconfirmed
 function judge.all(net, found, first, measured)
    local loaded = {}
    for _, flow in ipairs(measured.flows) do
@@ -350,7 +273,9 @@ function judge.all(net, found, first, measured)
       return found.nodes.blamed[node] ~= nil
    end)
    normalise_alone(net, found, measured)
-   local with = { net = net, at = index(measured), found = found, near_flows = { near_flows(first.flows), near_flows(loaded) }, again = leaves.find(net, loaded, found.nodes, found.near),
+   local with = { net = net, blamed = blamed_leaves(found), at = index(measured), found = found,
+      near_flows = { near_flows(first.flows), near_flows(loaded) },
+      again = leaves.find(net, loaded, found.nodes, found.near),
       loaded_pairs = {}, least_us = math.huge }
    with.path_limit = 1 - math.max(leaves.PATH_TOLERANCE, math.min(0.3, 4 * found.nodes.sigma))
    for _, us in pairs(found.latency.mu) do
@@ -372,7 +297,7 @@ function judge.all(net, found, first, measured)
       list[#list + 1] = finding
       unconfirmed = unconfirmed + (finding and 0 or 1)
    end
-   return without_echoes(merge(links_of_routes(net, merge(list), tried))), unconfirmed
+   return merge(net, list, tried), unconfirmed
 end
 
 return judge

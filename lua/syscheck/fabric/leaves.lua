@@ -16,12 +16,15 @@ local SIBLINGS = 4 -- flows between the same leaves at the same time that say wh
 
 local SIDE = { up = "from", down = "to" }
 
+local function nominal(net, flow)
+   local from, to = net.rate[flow.from], net.rate[flow.to]
+   return from and to and math.min(from, to) or 1
+end
+
 -- What the two nodes could do, in GB/s, if only they were in the way.
 local function able(flow, mode, net, near, scores)
    local ends = mode == "one" and { "out", "in" } or { "both_out", "both_in" }
-   local from, to = net.rate[flow.from], net.rate[flow.to]
-   local nominal = from and to and math.min(from, to) or 1
-   return near[mode] * nominal * math.min(scores[ends[1]][flow.from] or 1, scores[ends[2]][flow.to] or 1, 1)
+   return near[mode] * nominal(net, flow) * math.min(scores[ends[1]][flow.from] or 1, scores[ends[2]][flow.to] or 1, 1)
 end
 
 -- [direction][leaf] = list of { total, able }: of each phase of each round, GB/s.
@@ -45,8 +48,9 @@ local function totals_of(net, used)
    return sums
 end
 
--- A leaf's capacity as far as it was shown, three ways: in GB/s and as a share of what its nodes could do in the two phases
--- where it was highest; and that share in the middle of all. `full`: in one phase at least all got what they could.
+-- A leaf's capacity as far as it was shown, three ways: in GB/s and as a share of what its nodes could do in the
+-- two phases where it was highest; and that share in the middle of all. `full`: in one phase at least all got what
+-- they could.
 local function shown(phases)
    local list, middle = {}, {}
    for _, one in pairs(phases) do
@@ -55,10 +59,13 @@ local function shown(phases)
    table.sort(list, function(a, b)
       return a.total > b.total
    end)
-   local a, b, full = list[1], list[2] or list[1], false
+   local a, b, full, most = list[1], list[2] or list[1], false, 0
+   for _, one in ipairs(list) do
+      most = math.max(most, one.able)
+   end
    for _, one in ipairs(list) do
       -- A phase in which few had work shows little.
-      if one.able > 0.5 * a.able then
+      if one.able > 0.75 * most then
          middle[#middle + 1] = one.total / one.able
          full = full or one.total > FULL * one.able
       end
@@ -67,9 +74,9 @@ local function shown(phases)
       middle = statistics.median(middle), full = full }
 end
 
--- Scores of a direction: leaf -> what it carries over what its peers do; and from where on one is too low. Of the ways to
--- look at it the one in which leaves differ least: each switch has as many uplinks, or as many for each node; or pairs
--- collide, and the mean of many says more than the best of them.
+-- Scores of a direction: leaf -> what it carries over what its peers do; and from where on one is too low. Of the
+-- ways to look at it the one in which leaves differ least: each switch has as many uplinks, or as many for each
+-- node; or pairs collide, and the mean of many says more than the best of them.
 local function scores_of(sums)
    local of, values = {}, { total = {}, share = {}, middle = {} }
    for leaf, phases in pairs(sums) do
@@ -81,7 +88,7 @@ local function scores_of(sums)
    local best
    for _, way in ipairs({ "share", "total", "middle" }) do
       local usual, scatter = statistics.robust(values[way])
-      if usual and (way == "share" or 2 * #values[way] > #values.share and #values[way] >= 5)
+      if usual and (way == "share" or #values[way] >= 5)
          and (not best or scatter / usual < best.scatter) then
          best = { way = way, usual = usual, scatter = scatter / usual }
       end
@@ -133,7 +140,8 @@ end
 -- @param found from nodes.find
 -- @param near { one, both }: what a healthy pair within a leaf reaches over its nominal rate
 -- @return { scores = { up, down = leaf -> share or nil }, blamed = list of { leaf, direction, share, affected = share
---   of its flows that are slow, flows }, worst first; paths = list of flows that are slow, worst first }
+--   of its flows that are slow, flows }, worst first; paths = list of flows that are slow, worst first;
+--   usual = of both_gbs over its nominal rate between leaves that are not blamed }
 function leaves.find(net, flows, found, near)
    local used = {}
    for _, flow in ipairs(flows) do
@@ -157,11 +165,17 @@ function leaves.find(net, flows, found, near)
       end
    end
    table.sort(blamed, function(a, b)
-      return a.share < b.share or a.share == b.share and (a.leaf < b.leaf or a.leaf == b.leaf and a.direction > b.direction)
+      if a.share ~= b.share then
+         return a.share < b.share
+      end
+      return a.leaf < b.leaf or a.leaf == b.leaf and a.direction > b.direction
    end)
    rate_flows(net, used)
-   local paths = {}
+   local paths, healthy = {}, {}
    for _, flow in ipairs(used) do
+      if flow.both and not is_blamed.up[net.leaf[flow.from]] and not is_blamed.down[net.leaf[flow.to]] then
+         healthy[#healthy + 1] = flow.both / nominal(net, flow)
+      end
       if not found.blamed[flow.from] and not found.blamed[flow.to] then
          local free = true
          for direction, side in pairs(SIDE) do
@@ -185,7 +199,7 @@ function leaves.find(net, flows, found, near)
       table.sort(one.flows, by_share)
    end
    table.sort(paths, by_share)
-   return { scores = scores, blamed = blamed, paths = paths }
+   return { scores = scores, blamed = blamed, paths = paths, usual = statistics.median(healthy) }
 end
 
 return leaves

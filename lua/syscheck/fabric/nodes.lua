@@ -84,8 +84,8 @@ local function pair_sigma(flows, of)
 end
 
 --- @param flows from samples.of, with shares
--- @return { scores = { aspect = node -> share or nil }, blamed = node -> { aspect, share } of its worst, order = list of
---   blamed nodes, worst first; sigma = of one flow's share, scatter = of healthy nodes' scores by aspect }
+-- @return { scores = { aspect = node -> share or nil }, blamed = node -> { aspect, share } of its worst, order =
+--   list of blamed nodes, worst first; sigma = of one flow's share, scatter = of healthy nodes' scores by aspect }
 function nodes.find(net, flows)
    local of, scores, counts = {}, {}, {}
    for _, aspect in ipairs(nodes.ASPECTS) do

@@ -9,8 +9,8 @@ local WIDTH = 1.12 -- levels of one rate, highest over lowest: run noise, and he
 local LEAST_NODES = 4
 local LEAST_SHARE = 0.08
 
--- The highest of a node's flows in GB/s; of many the second one, as the highest is luck. Only of rounds in which uplinks
--- are hardly used.
+-- The highest of a node's flows in GB/s; of many the second one, as the highest is luck. Only of rounds in which
+-- uplinks are hardly used.
 local function levels(net, flows)
    local best, second, n, level = {}, {}, {}, {}
    for _, flow in ipairs(flows) do

@@ -69,13 +69,16 @@ end
 
 --- @param net from net.new
 -- @param measured from samples.of: of all rounds but those that confirm
--- @return { near, nodes, latency, leaves = what each fit found, reference = of each class, silent = node -> true, leaf = leaf -> true
---   of a bad switch, bad = node -> true: no partner for who is measured again, list = of { kind = "node", "latency", "silent",
---   "within", "leaf" or "path", and node, leaf, direction, flow(s), share }, worst first of each kind }
+-- @return { near, guessed = true: rates are from rates.guess; nodes, latency, leaves = what each fit found,
+--   reference = of each class, silent = node -> true, leaf = leaf -> true of a bad switch, bad = node -> true: no
+--   partner for who is measured again, list = of { kind = "node", "latency", "silent", "within", "leaf" or "path",
+--   and node, leaf, direction, flow(s), share }, worst first of each kind }
 function suspects.find(net, measured)
    local flows = measured.flows
+   local guessed
    if not next(net.rate) then
-      net.rate = rates.guess(net, flows) or {}
+      guessed = rates.guess(net, flows)
+      net.rate = guessed or {}
    end
    samples.normalise(net, flows)
    local first = nodes.find(net, flows)
@@ -87,8 +90,8 @@ function suspects.find(net, measured)
    local across = leaves.find(net, flows, found, near)
    local slow = latency.find(net, measured.latencies)
    local silent, silent_order = silent_nodes(net, measured)
-   local out = { near = near, nodes = found, leaves = across, latency = slow, reference = reference, silent = silent, bad = {},
-      list = {} }
+   local out = { near = near, guessed = guessed ~= nil, nodes = found, leaves = across, latency = slow,
+      reference = reference, silent = silent, bad = {}, list = {} }
    local leaf_list
    out.leaf, leaf_list = bad_leaves(net, found)
    local function add(one)

@@ -195,26 +195,30 @@ function trials.build(net, found, seed)
    local good, leaves_ = good_nodes(net, found, draw), good_leaves(net, found, draw)
    local pack, paths = packer(net), {}
    for k, one in ipairs(found.list) do
-      if true then
-         one.trials = PAIRS_OF[one.kind](net, one, good, leaves_, k)
-         for _, p in ipairs(one.trials) do
-            one.tried = pack.add(p[1], p[2]) or one.tried
-         end
-         paths[#paths + 1] = one.kind == "path" and { one.flow.from, one.flow.to } or nil
+      one.trials = PAIRS_OF[one.kind](net, one, good, leaves_, k)
+      for _, p in ipairs(one.trials) do
+         one.tried = pack.add(p[1], p[2]) or one.tried
       end
+      paths[#paths + 1] = one.kind == "path" and { one.flow.from, one.flow.to } or nil
    end
    for r in ipairs(pack.rounds) do
       local n = 0
       for k = 1, #leaves_ do
          local here, there = good[leaves_[k]], good[leaves_[k % #leaves_ + 1]]
          -- One pair across, one within, in leaves that have room.
-         if n < CONTROLS and here[1] and there[1] and pack.add_to(r, here[1], n == 0 and there[#there] or here[#here]) then
+         local other = n == 0 and there[#there] or here[#here]
+         if n < CONTROLS and here[1] and other and pack.add_to(r, here[1], other) then
             n = n + 1
          end
       end
    end
-   local rounds = pack.rounds
-   for _, round in ipairs(schedule.loaded(net, draw, trials.WITHIN, trials.ACROSS)) do
+   local rounds, kinds = pack.rounds, {}
+   for _, one in ipairs(found.list) do
+      kinds[one.kind] = true
+   end
+   -- What is loaded again is what somebody is suspected for.
+   for _, round in ipairs(schedule.loaded(net, draw, kinds.node and trials.WITHIN or 0,
+      (kinds.leaf or kinds.path) and trials.ACROSS or 0)) do
       if round.kind == "across" then
          together(round, paths)
       end

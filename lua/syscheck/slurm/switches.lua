@@ -41,4 +41,56 @@ function switches.leaves(text)
    return leaves
 end
 
+-- Upper switches of a tree: child's name -> list of { name, level }.
+local function parents_of(text)
+   local parents, left = {}, MAX_NODES
+   for line in text:gmatch("[^\n]+") do
+      local name, level = line:match("^SwitchName=(%S+) Level=(%d+) ")
+      local list = name and line:match(" Switches=(%S+)")
+      for _, child in ipairs(list and hostlist.expand(list, left) or {}) do
+         left = left - 1
+         parents[child] = parents[child] or {}
+         table.insert(parents[child], { name = name, level = tonumber(level) })
+      end
+   end
+   return parents
+end
+
+-- Name -> lowest level, of the switch and all above it.
+local function above(parents, leaf)
+   local level, queue, at = { [leaf] = 0 }, { leaf }, 1
+   while queue[at] do
+      for _, one in ipairs(parents[queue[at]] or {}) do
+         if not level[one.name] then
+            level[one.name] = one.level
+            queue[#queue + 1] = one.name
+         end
+      end
+      at = at + 1
+   end
+   return level
+end
+
+--- How far leaves are from each other.
+-- @param text as leaves() reads it
+-- @return function(leaf, leaf) -> 2 where one switch joins them, 3 where two levels are between, ...; 2 where
+--   the topology does not say (blocks, rings)
+function switches.distance(text)
+   local parents, known, memo = parents_of(text), {}, {}
+   return function(a, b)
+      local name = a < b and a .. "\n" .. b or b .. "\n" .. a
+      if not memo[name] then
+         known[a], known[b] = known[a] or above(parents, a), known[b] or above(parents, b)
+         local least
+         for switch, level in pairs(known[a]) do
+            if known[b][switch] and level > 0 then
+               least = math.min(least or level, level)
+            end
+         end
+         memo[name] = 1 + (least or 1)
+      end
+      return memo[name]
+   end
+end
+
 return switches

@@ -1,0 +1,70 @@
+/*
+ * What a driver writes to stdin: plans, one instruction a line.
+ *
+ *   plan ID          0 to 999999999, begins a plan with the default settings
+ *   set NAME VALUE   before the first round: see struct fabric_settings
+ *   round A-B ...    pairs of ranks that measure at the same time; others are idle
+ *   go               the plan is whole: run it
+ *   end              no more plans, as is the end of the input
+ *
+ * Pure: a line in, what to do out.
+ */
+#ifndef SYSCHECK_FABRIC_PLAN_H
+#define SYSCHECK_FABRIC_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/opts.h"
+
+#define FABRIC_RANKS 4096
+#define FABRIC_ROUNDS 4096
+#define FABRIC_WINDOW 64
+#define FABRIC_BYTES ((size_t)16 << 20)
+/* Room for a line, its NUL included: a round of 2,048 pairs needs 22 KiB. */
+#define FABRIC_LINE ((size_t)32 << 10)
+
+struct fabric_settings {
+	double pingpongs; /* 1 to 100,000 */
+	double latency_s; /* 0.001 to 10: after that time no further ping-pong begins */
+	double seconds;   /* 0.01 to 60: each of the three bandwidth phases */
+	double window;    /* 1 to 64 messages in flight */
+	double bytes;     /* 4,096 to 16 MiB: the largest message */
+	double share;     /* 0.01 to 1: of the time, in which there is traffic */
+};
+
+/* This rank's part of one round. */
+struct fabric_turn {
+	int16_t partner; /* -1: idle */
+	bool first;      /* named first in the pair: measures the latency, sends first */
+};
+
+struct fabric_plan {
+	int rank, ranks;
+	int id; /* -1: between plans */
+	struct fabric_settings set;
+	int rounds;
+	struct fabric_turn turns[FABRIC_ROUNDS];
+	uint16_t named_in[FABRIC_RANKS]; /* the last round that named the rank, from 1 on */
+};
+
+enum fabric_next {
+	FABRIC_MORE, /* the next line, please */
+	FABRIC_GO,   /* run the plan; then call fabric_plan_ran */
+	FABRIC_END,
+	FABRIC_BAD   /* not understood */
+};
+
+/* For a rank among 1 to FABRIC_RANKS. */
+void fabric_plan_init(struct fabric_plan *p, int rank, int ranks);
+
+/* `line` is without its newline, and is changed. One line of text in `error` with FABRIC_BAD. */
+enum fabric_next fabric_plan_line(struct fabric_plan *p, char *line, char error[ERROR_SIZE]);
+
+/* The input has ended: FABRIC_BAD within a plan. */
+enum fabric_next fabric_plan_eof(const struct fabric_plan *p, char error[ERROR_SIZE]);
+
+void fabric_plan_ran(struct fabric_plan *p);
+
+#endif

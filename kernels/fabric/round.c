@@ -1,0 +1,147 @@
+#include "round.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/kernel.h"
+#include "meet.h"
+#include "pair.h"
+#include "report.h"
+#include "watch.h"
+
+/* How long all wait for the last one before a phase, beyond what the phase before may take. */
+#define MEETING_S 2.0
+/* How much longer a partner is waited for than ranks can be out of step. */
+#define GREETING_MORE_S 0.5
+
+static const char *const names[FABRIC_PHASES] = { "latency", "forward", "backward", "both" };
+
+static struct {
+	uint64_t rounds; /* begun since the start, the same number in every rank */
+	struct buffers *buffers;
+} s;
+
+/* What follows the greeting. */
+static double phase_seconds(const struct fabric_settings *set, enum fabric_phase phase)
+{
+	if (phase == FABRIC_LATENCY)
+		return set->latency_s;
+	return phase == FABRIC_BOTH ? set->seconds : set->seconds + BANDWIDTH_PROBE_S + PAIR_GRACE_S;
+}
+
+static double phase_most(const struct fabric_settings *set, enum fabric_phase phase)
+{
+	return phase_seconds(set, phase) + PAIR_GRACE_S;
+}
+
+/*
+ * When this rank's last phase began, and how long it may take: all wait for the others until then and MEETING_S more.
+ *
+ * A rank that is gone keeps all others from meeting; behind a broken link only some meet in vain, and others may be
+ * ahead of these by the phase and MEETING_S. For the rest of the plan to be right between all others:
+ *  - That time counts from the beginning of the phase, not from when a rank was through with it, and what follows is
+ *    taken to begin when it is over: ranks keep step by the clock.
+ *  - Who met in vain (`alone`) takes all of the next phase's time, so that who is ahead has to wait.
+ *  - A partner is waited for longer than it can be behind (greeting_most). From then on the pair is in step.
+ */
+struct pace {
+	double began, most;
+	bool alone;
+};
+
+static double greeting_most(const struct fabric_settings *set)
+{
+	double most = 0;
+
+	for (int phase = 0; phase < FABRIC_PHASES; phase++)
+		most = fmax(most, phase_most(set, (enum fabric_phase)phase));
+	return most + MEETING_S + GREETING_MORE_S;
+}
+
+static bool measure(struct pair *p, enum fabric_phase phase, struct pace *pace)
+{
+	p->wire.phase = phase;
+	if (!pair_greet(p, greeting_most(p->set), phase_seconds(p->set, phase)))
+		return false;
+	pace->began = clock_now();
+	switch (phase) {
+	case FABRIC_LATENCY:
+		return latency_measure(p);
+	case FABRIC_BOTH:
+		return bandwidth_both(p);
+	default:
+		return bandwidth_one_way(p, p->first == (phase == FABRIC_FORWARD));
+	}
+}
+
+/* Returns the phase in which the pair failed; NULL: none. */
+static const char *run_phases(const struct fabric_plan *plan, struct pair *p, struct pace *pace, bool *late,
+			      char error[ERROR_SIZE])
+{
+	const bool idle = p->wire.partner < 0;
+	const char *failed = NULL;
+	double over, until;
+
+	for (int phase = 0; phase < FABRIC_PHASES; phase++) {
+		over = pace->began + pace->most;
+		until = over + MEETING_S;
+		watch_phase("meeting", fmax(until, clock_now()));
+		pace->alone = !meet(pace->alone ? over : 0, until, idle, error);
+		*late = *late || pace->alone;
+		pace->began = pace->alone ? until : clock_now();
+		pace->most = phase_most(&plan->set, (enum fabric_phase)phase);
+		watch_phase(names[phase], clock_now() + greeting_most(&plan->set) + pace->most);
+		if (!idle && failed == NULL && !measure(p, (enum fabric_phase)phase, pace))
+			failed = names[phase];
+	}
+	return failed;
+}
+
+static bool run_round(const struct fabric_plan *plan, int round, struct pace *pace, bool *wrong)
+{
+	const struct fabric_turn turn = plan->turns[round];
+	char meeting[ERROR_SIZE] = "";
+	struct pair p = {
+		.wire = { .partner = turn.partner, .round = ++s.rounds },
+		.rank = plan->rank,
+		.first = turn.first,
+		.set = &plan->set,
+		.buffers = s.buffers,
+		.lat_us = NAN,
+		.lat_min_us = NAN,
+		.lat_p99_us = NAN,
+		.rx = NAN,
+		.rx_both = NAN,
+	};
+	struct round_line line = { .plan = plan->id, .round = round };
+
+	watch_round(plan->id, round, turn.partner);
+	line.failed = run_phases(plan, &p, pace, &line.late, meeting);
+	s.buffers = p.buffers;
+	*wrong = *wrong || p.wrong[0] != '\0';
+	if (turn.partner < 0)
+		return true;
+	if (line.failed == NULL && meeting[0] != '\0') {
+		line.failed = "meeting";
+		memcpy(p.wire.error, meeting, sizeof(meeting));
+	}
+	return report_round(&line, &p);
+}
+
+int rounds_run(const struct fabric_plan *plan, double end)
+{
+	struct pace pace = { .began = clock_now() };
+	bool wrong = false, written = true;
+
+	for (int round = 0; written && round < plan->rounds; round++) {
+		if (clock_now() > end)
+			return kernel_fail("the time box is over before round %d of plan %d", round, plan->id);
+		written = run_round(plan, round, &pace, &wrong);
+	}
+	watch_round(plan->id, -1, -1);
+	if (!written || !report_done(plan->id, plan->rank))
+		return kernel_fail("a line cannot be written to stdout: %s", strerror(errno));
+	return wrong ? EXIT_WRONG : EXIT_MEASURED;
+}

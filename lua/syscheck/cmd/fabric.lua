@@ -1,0 +1,176 @@
+--- syscheck fabric: what lies between the nodes, measured by a job step; names the bad NIC, cable, uplink or route.
+local uv = require("luv")
+local hostlist = require("syscheck.lib.hostlist")
+local node = require("syscheck.node.node")
+local output = require("syscheck.lib.output")
+local paths = require("syscheck.lib.paths")
+local printable = require("syscheck.lib.printable")
+local report = require("syscheck.cmd.common.report")
+local run = require("syscheck.fabric.run")
+local show = require("syscheck.fabric.show")
+local slurm = require("syscheck.slurm.command")
+local switches = require("syscheck.slurm.switches")
+
+local command = {}
+
+local CALL_S = 8
+local MAX_BYTES = 16777216
+local MOST_NODES = 512 -- of one job: MPI's start, and what one program can read
+
+local function whole(name, least, most)
+   return function(text)
+      local value = math.tointeger(tonumber(text))
+      if not value or value < least or value > most then
+         return nil, ("%s is a whole number from %d to %d, not \"%s\""):format(name, least, most,
+            printable.safe(text, 32))
+      end
+      return value
+   end
+end
+
+function command.add_to(parser)
+   local one = parser:command("fabric", "Measure latency and bandwidth between the nodes of a job, as a job step, and "
+      .. "name the node, uplink or route that is bad: within leaf switches, across them, alone and loaded.")
+      :summary("Find the bad NIC, cable, uplink or route between nodes.")
+   one:mutex(one:option("--job", "A running job of yours, on its nodes (default: the one this runs in)."):argname("ID")
+      :convert(whole("--job", 1, 4294967295)),
+      one:option("--nodes", "Nodes, for a job of its own: n[1-16]."):argname("LIST"))
+   one:flag("--all", "Everybody with everybody: one round less than nodes.")
+   one:option("--share", "Share of the time that a sender sends, 0.01 to 1: spares a network in production.")
+      :argname("F"):convert(function(text)
+         local value = tonumber(text)
+         if not value or not (value >= 0.01 and value <= 1) then
+            return nil, ('--share is a number from 0.01 to 1, not "%s"'):format(printable.safe(text, 32))
+         end
+         return value
+      end)
+   one:option("--seed", "Of the order of nodes: the same one, the same pairs (default: the time)."):argname("N")
+      :convert(whole("--seed", 0, 2147483647))
+   output.add_options(one)
+   one:option("--policy", "Policy file to use."):argname("FILE")
+end
+
+-- scontrol's word on a running job: its nodes.
+local function nodes_of_job(scontrol, id)
+   local text, err = slurm.run(scontrol, { "--oneliner", "show", "job", ("%d"):format(id) }, CALL_S,
+      { max_output = MAX_BYTES })
+   if not text then
+      return nil, err:find("Invalid job id", 1, true) and ("job %d: Slurm knows no such job"):format(id) or err
+   end
+   local state = text:match(" JobState=(%S+)")
+   if state ~= "RUNNING" then
+      return nil, ("job %d is %s: its nodes can be measured only while it runs"):format(id,
+         printable.safe(state or "of no state", 32))
+   end
+   return text:match(" NodeList=(%S+)")
+end
+
+-- @return list of names, the job's id or nil: one of its own
+local function where(args, policy)
+   local job, list = args.job, args.nodes
+   if not list then
+      local err
+      job = job or math.tointeger(tonumber(os.getenv("SLURM_JOB_ID") or os.getenv("SLURM_JOBID")))
+      if not job then
+         report.stop(report.USAGE, "no job to measure in: run it inside salloc or sbatch, or name --job ID or "
+            .. "--nodes LIST")
+      end
+      list, err = nodes_of_job(policy.scontrol, job)
+      if not list then
+         report.stop(report.UNKNOWN, "%s", err or "scontrol names no nodes")
+      end
+   end
+   local names, seen = {}, {}
+   for _, name in ipairs(hostlist.expand(list) or {}) do
+      if not hostlist.name(name) then
+         names = {}
+         break
+      elseif not seen[name] then
+         seen[name] = true
+         names[#names + 1] = name
+      end
+   end
+   if #names == 0 then
+      report.stop(report.USAGE, '"%s" is no list of nodes; one is n[1-16] or n1,n2', printable.safe(list, 100))
+   elseif #names == 1 then
+      report.stop(report.USAGE, "%s alone: there is nothing between one node and itself; two are the least, and of "
+         .. "three the bad one can be named", names[1])
+   elseif #names > MOST_NODES then
+      report.stop(report.USAGE, "%d nodes: one job measures %d at most; measure parts of the cluster", #names,
+         MOST_NODES)
+   end
+   return names, job
+end
+
+-- The tree that Slurm knows, as far as it names these nodes; nil: none.
+local function topology(scontrol, names)
+   local text = slurm.run(scontrol, { "show", "topology" }, CALL_S, { max_output = MAX_BYTES })
+   local leaf = text and switches.leaves(text)
+   local known = 0
+   for _, name in ipairs(names) do
+      known = known + (leaf and leaf[name] and 1 or 0)
+   end
+   return known > 0 and { leaf = leaf, hops = switches.distance(text) } or nil, #names - known
+end
+
+local function seconds_since(from)
+   return (uv.hrtime() - from) / 1e9
+end
+
+function command.run(args)
+   local kernel = paths.libexec .. "/fabric"
+   if not uv.fs_stat(kernel) then
+      return report.error(report.UNKNOWN, "%s is not there: syscheck was built without OpenMPI. Install "
+         .. "libopenmpi-dev (or name a site's own: make MPICC=/opt/openmpi/bin/mpicc), and build again", kernel)
+   end
+   local policy = node.open(nil, { policy = args.policy, without_policy = not args.policy }).policy
+   local names, job = where(args, policy)
+   local tree, unknown = topology(policy.scontrol, names)
+   local options = { srun = slurm.beside(policy.scontrol, "srun"), kernel = kernel, job = job, topology = tree,
+      seed = args.seed or os.time() % 2147483648, all = args.all, settings = { share = args.share } }
+   -- ^C and scancel: the step goes first, then we.
+   local stops = {}
+   for _, name in ipairs({ "sigint", "sigterm", "sighup" }) do
+      local handle = uv.new_signal()
+      handle:start(name, function()
+         options.interrupted = name
+         if options.current then
+            options.current.stopped = "interrupted"
+         end
+      end)
+      handle:unref()
+      stops[#stops + 1] = handle
+   end
+   local from = uv.hrtime()
+   local quiet = output.format(args) ~= "table" or uv.guess_handle(2) ~= "tty"
+   local out, err = run.run(names, options, function(format, ...)
+      if not quiet then
+         io.stderr:write(("%5.1f s  "):format(seconds_since(from)), printable.plain(format:format(...), 200), "\n")
+      end
+   end)
+   for _, handle in ipairs(stops) do
+      handle:close()
+   end
+   if not out then
+      return report.error(report.UNKNOWN, "fabric: %s", options.interrupted and "interrupted" or err)
+   end
+   out.seconds = seconds_since(from)
+   if tree and unknown > 0 then
+      table.insert(out.notes, ("%d of %d nodes are not in Slurm's topology: each counts as at a leaf of its "
+         .. "own"):format(unknown, #names))
+   end
+   local format = output.format(args)
+   if format == "csv" then
+      io.stdout:write(show.csv(out))
+   else
+      print(show[format](out, output.has_color()))
+   end
+   for _, one in ipairs(out.findings) do
+      if one.kind ~= "collision" then
+         return report.FAILED
+      end
+   end
+   return 0
+end
+
+return command

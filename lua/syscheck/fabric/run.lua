@@ -1,0 +1,149 @@
+--- Measures a network for real: steps of Slurm until all who can have answered, then what is found.
+local hostlist = require("syscheck.lib.hostlist")
+local network = require("syscheck.fabric.net")
+local session = require("syscheck.fabric.session")
+local step = require("syscheck.fabric.step")
+
+local run = {}
+
+local STARTS = 4 -- with fewer nodes each time
+local KERNEL_S = 600 -- the step's own limit: what it does takes seconds
+
+local function without(names, lost)
+   local gone, out = {}, {}
+   for _, name in ipairs(lost) do
+      gone[name] = true
+   end
+   for _, name in ipairs(names) do
+      out[#out + 1] = not gone[name] and name or nil
+   end
+   return out
+end
+
+-- Nodes by number as the session has them -> by name as the step wants them.
+local function named(net, rounds)
+   local out = {}
+   for r, round in ipairs(rounds) do
+      out[r] = { pairs = {} }
+      for k, p in ipairs(round.pairs) do
+         out[r].pairs[k] = { net.names[p[1]], net.names[p[2]] }
+      end
+   end
+   return out
+end
+
+-- Groups of `size` of each of the lists.
+local function divide(lists, size)
+   local out = {}
+   for _, list in ipairs(lists) do
+      for from = 1, #list, size do
+         out[#out + 1] = table.move(list, from, math.min(#list, from + size - 1), 1, {})
+      end
+   end
+   return out
+end
+
+-- Who keeps the others from starting: groups start for themselves, those that cannot are divided, and in the end each
+-- of those left is tried with one that could.
+-- @return names; empty where none can be found
+local function culprits(names, options, say)
+   local groups, good = { names }, {}
+   local size = #names
+   while size > 3 do
+      size = math.ceil(math.sqrt(size))
+      local parts = divide(groups, size)
+      say("%d parts of %d", #parts, size)
+      local up = step.try(parts, options)
+      groups = {}
+      for k, part in ipairs(parts) do
+         if up[k] and #part > 1 then
+            table.move(part, 1, #part, #good + 1, good)
+         else
+            groups[#groups + 1] = part
+         end
+      end
+   end
+   local singles, out = divide(groups, 1), {}
+   for from = 1, #good > 0 and #singles or 0, math.max(1, #good) do
+      local parts = {}
+      for k = from, math.min(#singles, from + #good - 1) do
+         parts[#parts + 1] = { singles[k][1], good[k - from + 1] }
+      end
+      say("%d nodes, each with one that could", #parts)
+      for k, is_up in ipairs(step.try(parts, options)) do
+         out[#out + 1] = not is_up and parts[k][1] or nil
+      end
+   end
+   return out
+end
+
+-- One start of the step: from its first word to its last.
+local function once(names, options, say)
+   local start = { srun = options.srun, kernel = options.kernel, job = options.job, args = options.args,
+      seconds = KERNEL_S }
+   local one, err = step.start(setmetatable({ nodes = names }, { __index = start }))
+   if not one then
+      return nil, err, {}
+   end
+   options.current = one
+   local ok, lost
+   ok, err, lost = one:hello()
+   local net = network.new(names, options.topology)
+   local out
+   if ok then
+      say("%d nodes have started", #names)
+      out, err = session.run(net, function(rounds)
+         say("%d rounds", #rounds)
+         local results, why, gone = one:measure(named(net, rounds), options.settings)
+         lost = gone
+         return results, why
+      end, { seed = options.seed, all = options.all })
+   end
+   one:finish()
+   options.current = nil
+   if out then
+      out.net = net
+      return out
+   end
+   if one.stopped then
+      return nil, one.stopped, {}
+   elseif not ok and one.said_hello and #(lost or {}) == 0 then
+      say("%s: looking for who keeps the others from it", err)
+      lost = culprits(names, start, say)
+      err = #lost > 0 and "MPI does not start with it" or err
+   end
+   return nil, err, lost or {}
+end
+
+--- @param names list of nodes
+-- @param options { srun, kernel = paths, job = id or nil, args = more of srun's, topology = as of net.new, seed, all,
+--   settings }
+-- @param say function(format, ...) for progress
+-- @return session.run's answer, with net, notes = list, seed; or nil and why
+function run.run(names, options, say)
+   local lost_all, err = {}, nil
+   for _ = 1, STARTS do
+      local out, lost
+      out, err, lost = once(names, options, say)
+      if out then
+         out.seed, out.notes = options.seed, {}
+         -- Who was lost on the way is no node of the answer's net any more; he is named all the same.
+         for _, one in ipairs(lost_all) do
+            table.insert(out.net.names, one.name)
+            out.net.leaf[#out.net.names] = 1
+            table.insert(out.findings, 1, { kind = "silent", node = #out.net.names, why = one.why })
+         end
+         return out
+      elseif #lost == 0 or #names - #lost < 2 then
+         break
+      end
+      for _, name in ipairs(lost) do
+         lost_all[#lost_all + 1] = { name = name, why = err }
+      end
+      say("%s: %s; going on without", hostlist.fold(lost), err)
+      names = without(names, lost)
+   end
+   return nil, err
+end
+
+return run

@@ -1,0 +1,133 @@
+--- What a run found, for people, programs and spreadsheets.
+local output = require("syscheck.lib.output")
+local printable = require("syscheck.lib.printable")
+local words = require("syscheck.fabric.words")
+
+local show = {}
+
+-- GB/s of a healthy pair of class "within" or "across": of all such classes the lowest.
+local function typical(answer, kind)
+   local least
+   for class, of in pairs(answer.found.reference) do
+      if class:find("^" .. kind) or class:find("^all") then
+         least = math.min(least or of.one, of.one)
+      end
+   end
+   return least
+end
+
+local function per_s(value)
+   return value and value < 0.2 and ("%.3g MB/s"):format(1000 * value) or value and ("%.3g GB/s"):format(value) or "-"
+end
+
+local function latency_of(answer)
+   local parts = {}
+   for hops, us in pairs(answer.found.latency.mu) do
+      parts[#parts + 1] = { hops = hops, text = ("%.3g us %s"):format(us, hops == 1 and "within a leaf"
+         or hops == 2 and "across" or ("across %d levels"):format(hops - 1)) }
+   end
+   table.sort(parts, function(a, b)
+      return a.hops < b.hops
+   end)
+   for k, one in ipairs(parts) do
+      parts[k] = one.text
+   end
+   return table.concat(parts, ", ")
+end
+
+--- Text for a terminal.
+function show.table(answer, color)
+   local net, lines = answer.net, {}
+   local faults = {}
+   for _, one in ipairs(answer.findings) do
+      faults[#faults + 1] = one.kind ~= "collision" and one or nil
+   end
+   lines[1] = ("%d node%s%s, %d + %d rounds in %.1f s (seed %d); a pair: %s within a leaf%s; latency %s"):format(
+      #net.names, #net.names == 1 and "" or "s",
+      net.known and (" at %d lea%s"):format(#net.leaves, #net.leaves == 1 and "f" or "ves") or ", no topology known",
+      #answer.rounds, answer.again and #answer.again.rounds or 0, answer.seconds, answer.seed,
+      per_s(typical(answer, "within")),
+      typical(answer, "across") and ", " .. per_s(typical(answer, "across")) .. " across, all at once" or "",
+      latency_of(answer))
+   for _, note in ipairs(words.notes(net, answer.found)) do
+      lines[#lines + 1] = "note: " .. note
+   end
+   for _, text in ipairs(answer.notes) do
+      lines[#lines + 1] = "note: " .. printable.plain(text, 500)
+   end
+   for _, one in ipairs(faults) do
+      local text = "fault: " .. words.of(net, one)
+      lines[#lines + 1] = color and ("\27[31m%s\27[0m"):format(text) or text
+   end
+   if #net.names == 2 then
+      lines[#lines + 1] = "two nodes: what is measured is the pair's, and of two nobody can be blamed"
+   elseif #faults == 0 then
+      lines[#lines + 1] = "no node, link or route stands out"
+         .. (answer.unconfirmed > 0 and (" (%d suspected, not confirmed)"):format(answer.unconfirmed) or "")
+   end
+   return table.concat(lines, "\n")
+end
+
+local function place(net, one)
+   return { node = one.node and net.names[one.node], leaf = one.leaf and net.leaves[one.leaf].name,
+      from = one.from and net.names[one.from], to = one.to and net.names[one.to] }
+end
+
+-- All pairs of all rounds, in the order in which they were measured.
+local function pairs_of(answer)
+   local list, number = output.list(), 0
+   for _, part in ipairs({ answer, answer.again or nil }) do
+      for r, round in ipairs(part.rounds) do
+         number = number + 1
+         for k, p in ipairs(round.pairs) do
+            local got = part.results[r][k]
+            list[#list + 1] = { a = answer.net.names[p[1]], b = answer.net.names[p[2]], round = number,
+               kind = round.kind, hops = answer.net.hops(p[1], p[2]), lat_us = got.lat_us, ab_gbs = got.ab_gbs,
+               ba_gbs = got.ba_gbs, both_ab_gbs = got.both_ab_gbs, both_ba_gbs = got.both_ba_gbs, error = got.error }
+         end
+      end
+   end
+   return list
+end
+
+--- One object: { v, seed, seconds, nodes, leaves, pairs, findings, unconfirmed, notes }.
+function show.json(answer)
+   local net, scores = answer.net, answer.found.nodes.scores
+   local notes = output.list(words.notes(net, answer.found))
+   table.move(answer.notes, 1, #answer.notes, #notes + 1, notes)
+   local nodes, leaves = output.list(), output.list()
+   for i, name in ipairs(net.names) do
+      nodes[i] = { node = name, leaf = net.known and net.leaves[net.leaf[i]].name or nil, out_ratio = scores.out[i],
+         in_ratio = scores["in"][i], lat_add_us = answer.found.latency.added[i] }
+   end
+   for l, leaf in ipairs(net.known and net.leaves or {}) do
+      leaves[l] = { leaf = leaf.name, nodes = #leaf.members, up_ratio = answer.found.leaves.scores.up[l],
+         down_ratio = answer.found.leaves.scores.down[l] }
+   end
+   return output.json({ v = 1, seed = answer.seed, seconds = answer.seconds, nodes = nodes, leaves = leaves,
+      pairs = pairs_of(answer), unconfirmed = answer.unconfirmed, notes = notes,
+      findings = output.each(answer.findings, function(one)
+         local out = place(net, one)
+         for _, field in ipairs({ "kind", "direction", "share", "us", "how", "affected", "why" }) do
+            out[field] = one[field]
+         end
+         out.text = one.kind ~= "collision" and words.of(net, one) or nil
+         return out
+      end) })
+end
+
+local CSV = { "round", "kind", "a", "b", "hops", "lat_us", "ab_gbs", "ba_gbs", "both_ab_gbs", "both_ba_gbs", "error" }
+
+--- One line for each pair of each round.
+function show.csv(answer)
+   local rows = {}
+   for i, one in ipairs(pairs_of(answer)) do
+      rows[i] = {}
+      for k, field in ipairs(CSV) do
+         rows[i][k] = one[field]
+      end
+   end
+   return output.csv(CSV, rows)
+end
+
+return show

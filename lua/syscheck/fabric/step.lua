@@ -1,0 +1,361 @@
+--- The job step in which nodes talk with each other: starts it, gives it rounds, reads what each rank prints. One
+-- task a node (kernels/fabric has the protocol). A node that does not start, dies or does not answer is named, and
+-- the caller goes on without it.
+local json = require("cjson.safe").new()
+local uv = require("luv")
+local hostlist = require("syscheck.lib.hostlist")
+local lines = require("syscheck.lib.lines")
+
+local step = {}
+step.__index = step
+
+local HELLO_S = 60 -- until all tasks have been launched
+local READY_S = 30 -- until MPI_Init is done, and one more for each READY_NODES: 512 nodes take some seconds
+local READY_NODES = 16
+local TRY_S = 15 -- until the few nodes of a part have done it
+local ROUND_S = 12 -- of a round in which everybody waits for somebody, in all phases
+local END_S = 5
+local ERRORS_KEPT = 40 -- lines of standard error
+
+json.decode_invalid_numbers(false)
+
+-- What OpenMPI would say on every start without these; a user's own settings win.
+local QUIET = { OMPI_MCA_btl_base_warn_component_unused = "0", OMPI_MCA_mpi_yield_when_idle = "1" }
+
+local function environment()
+   local env = uv.os_environ()
+   for name, value in pairs(QUIET) do
+      env[name] = env[name] or value
+   end
+   local list = {}
+   for name, value in pairs(env) do
+      list[#list + 1] = name .. "=" .. value
+   end
+   return list
+end
+
+-- Calls `take` with each whole line of a pipe.
+local function read_lines(pipe, take, done)
+   local rest, skipping = "", false
+   pipe:read_start(function(_, data)
+      if not data then
+         pipe:read_stop()
+         done()
+         return
+      end
+      rest = rest .. data
+      local at = 1
+      while true do
+         local stop = rest:find("\n", at, true)
+         if not stop then
+            break
+         end
+         if not skipping then
+            take(rest:sub(at, stop - 1))
+         end
+         skipping, at = false, stop + 1
+      end
+      rest = rest:sub(at)
+      if #rest > lines.MAX then
+         rest, skipping = "", true
+      end
+   end)
+end
+
+--- Starts the step; hello() waits for it.
+-- @param options { srun, kernel = paths, nodes = names, job = id of the allocation or nil: one of its own, args = more
+--   of srun's, seconds = the kernel's own limit }
+-- @return self; or nil and why it could not be started
+function step.start(options)
+   local self = setmetatable({ nodes = options.nodes, rank_of = {}, node_of = {}, ready = {}, errors = {}, lost = {},
+      plan = 0, open = 2 }, step)
+   local args = { "--mpi=pmix", "--ntasks-per-node=1", "--nodes=" .. #options.nodes, "--ntasks=" .. #options.nodes,
+      "--nodelist=" .. hostlist.fold(options.nodes), "--kill-on-bad-exit=1", "--wait=" .. END_S, "--unbuffered",
+      "--job-name=syscheck-fabric", "--input=all" }
+   if options.job then
+      args[#args + 1] = "--jobid=" .. options.job
+      args[#args + 1] = "--overlap"
+   end
+   table.move(options.args or {}, 1, #(options.args or {}), #args + 1, args)
+   args[#args + 1] = options.kernel
+   args[#args + 1] = "--seconds"
+   args[#args + 1] = ("%d"):format(options.seconds)
+   self.pipes = { input = uv.new_pipe(false), out = uv.new_pipe(false), err = uv.new_pipe(false) }
+   local pid
+   -- A group of its own: ^C at the terminal reaches us, and we end it.
+   self.child, pid = uv.spawn(options.srun, { args = args, env = environment(),
+      stdio = { self.pipes.input, self.pipes.out, self.pipes.err }, detached = true }, function(code, signal)
+      self.exited = { code = code, signal = signal }
+   end)
+   if not self.child then
+      for _, pipe in pairs(self.pipes) do
+         pipe:close()
+      end
+      return nil, ("%s: %s"):format(options.srun, pid)
+   end
+   self.pid = pid
+   local function closed()
+      self.open = self.open - 1
+   end
+   read_lines(self.pipes.out, function(line)
+      self:take(json.decode(line))
+   end, closed)
+   read_lines(self.pipes.err, function(line)
+      if #self.errors < ERRORS_KEPT and line:find("%S") then
+         table.insert(self.errors, line)
+      end
+   end, closed)
+   return self
+end
+
+-- One line of a rank.
+function step:take(got)
+   local rank = type(got) == "table" and math.tointeger(got.rank)
+   if not rank then
+      return
+   elseif got.event == "hello" and type(got.node) == "string" then
+      self.rank_of[got.node], self.node_of[rank] = rank, got.node
+   elseif got.event == "ready" then
+      self.ready[rank] = true
+   elseif got.event == "round" and got.plan == self.plan and self.results then
+      self:round(rank, got)
+   elseif got.event == "done" and got.plan == self.plan then
+      self.done[rank] = true
+   elseif got.event == "stuck" then
+      self.stuck[rank] = true
+   end
+end
+
+local function gbs(value)
+   return type(value) == "number" and value > 0 and value or nil
+end
+
+-- A pair's line, of one of its two ends: each has what it received.
+function step:round(rank, got)
+   local round = self.pair_of[math.tointeger(got.round) or -1]
+   local at = round and round[rank]
+   if not at then
+      return
+   end
+   local result = self.results[(math.tointeger(got.round)) + 1][at.k]
+   -- Somebody was waited for meanwhile, in the library's own calls.
+   result.lat_us = not got.late and gbs(got.lat_us) or result.lat_us
+   if at.first then
+      result.ba_gbs, result.both_ba_gbs = gbs(got.rx_gbs), gbs(got.rx_both_gbs)
+   else
+      result.ab_gbs, result.both_ab_gbs = gbs(got.rx_gbs), gbs(got.rx_both_gbs)
+   end
+   result.wrong = type(got.wrong) == "string" and got.wrong or result.wrong
+   result.error = type(got.error) == "string" and got.error or result.error
+   result.ends = result.ends + 1
+end
+
+-- Runs the loop until `over()` or the deadline, or until the step has ended.
+function step:wait(seconds, over)
+   local late = false
+   local timer = uv.new_timer()
+   timer:start(math.floor(seconds * 1000), 0, function()
+      late = true
+   end)
+   while not over() and not late and not (self.exited and self.open == 0) and not self.stopped do
+      uv.run("once")
+   end
+   timer:close()
+   return over()
+end
+
+-- The last thing that Slurm or MPI said that a person can use, as one line.
+function step:last_words()
+   for _, pattern in ipairs({ "^srun: fatal: (.+)", "^srun: error: (.+)", "^.-: fatal: (.+)", "(.*[Ii]nvalid MPI.*)",
+      "^(%S.+)" }) do
+      for _, line in ipairs(self.errors) do
+         local text = line:match(pattern)
+         if text and not text:find("^%-+$") and not text:find("Terminated$") then
+            return text
+         end
+      end
+   end
+end
+
+-- Names of those for whom `has(rank)` is false, the unknown among them.
+function step:without(has)
+   local out = {}
+   for _, node in ipairs(self.nodes) do
+      local rank = self.rank_of[node]
+      if not rank or not has(rank) then
+         out[#out + 1] = node
+      end
+   end
+   return out
+end
+
+--- Starts a step for each group of nodes, all at the same time, and ends them: who can start together?
+-- @param groups list of lists of names
+-- @param options of start
+-- @return list of true or false, in the order of the groups
+function step.try(groups, options)
+   local steps, out = {}, {}
+   local function is_up(one)
+      return #one:without(function(rank) return one.ready[rank] end) == 0
+   end
+   for k, names in ipairs(groups) do
+      local of = setmetatable({ nodes = names }, { __index = options })
+      steps[k] = step.start(of)
+   end
+   local first = steps[1]
+   if first then
+      first:wait(TRY_S, function()
+         for _, one in ipairs(steps) do
+            if not is_up(one) and not one.exited then
+               return false
+            end
+         end
+         return true
+      end)
+   end
+   for k in ipairs(groups) do
+      out[k] = steps[k] ~= nil and is_up(steps[k])
+      if steps[k] then
+         steps[k]:finish()
+      end
+   end
+   return out
+end
+
+--- Waits until every node's task has started and MPI_Init is done.
+-- @return true; or nil, why, and the nodes that did not start, where it is known
+function step:hello()
+   local started = self:wait(HELLO_S, function()
+      return #self:without(function() return true end) == 0
+   end)
+   if not started then
+      local missing = self:without(function() return true end)
+      local why = self.exited and (self:last_words() or "srun ended with code " .. self.exited.code)
+         or ("no task started within %d s"):format(HELLO_S)
+      return nil, why, #missing < #self.nodes and missing or {}
+   end
+   self.said_hello = true
+   local seconds = READY_S + #self.nodes // READY_NODES
+   local ready = self:wait(seconds, function()
+      return #self:without(function(rank) return self.ready[rank] end) == 0
+   end)
+   if not ready then
+      local missing = self:without(function(rank) return self.ready[rank] end)
+      return nil, self.exited and (self:last_words() or "the step ended in MPI_Init")
+         or ("MPI_Init is not done after %d s"):format(seconds), #missing < #self.nodes and missing or {}
+   end
+   return true
+end
+
+--- Lets the ranks do rounds.
+-- @param rounds list of { pairs = list of { name, name } }
+-- @param settings { name = value } of the kernel's `set`
+-- @return for each round a list in the order of its pairs of { lat_us, ab_gbs, ba_gbs, both_ab_gbs, both_ba_gbs, error,
+--   wrong }; or nil, why, and the nodes that were lost
+function step:measure(rounds, settings)
+   self.plan = self.plan + 1
+   self.results, self.pair_of, self.done, self.stuck = {}, {}, {}, {}
+   local text = { "plan " .. self.plan }
+   for name, value in pairs(settings or {}) do
+      text[#text + 1] = ("set %s %s"):format(name, value)
+   end
+   for r, round in ipairs(rounds) do
+      local words = { "round" }
+      self.results[r], self.pair_of[r - 1] = {}, {}
+      for k, p in ipairs(round.pairs) do
+         local a, b = self.rank_of[p[1]], self.rank_of[p[2]]
+         words[#words + 1] = ("%d-%d"):format(a, b)
+         self.results[r][k] = { ends = 0 }
+         self.pair_of[r - 1][a], self.pair_of[r - 1][b] = { k = k, first = true }, { k = k }
+      end
+      text[#text + 1] = table.concat(words, " ")
+   end
+   text[#text + 1] = "go\n"
+   self.pipes.input:write(table.concat(text, "\n"))
+   local all = self:wait(END_S + ROUND_S * #rounds, function()
+      return #self:without(function(rank) return self.done[rank] or self.stuck[rank] end) == 0
+         or #self:silent(rounds) > 0
+   end)
+   local lost = self:silent(rounds)
+   if all and #lost == 0 then
+      for _, list in ipairs(self.results) do
+         for _, result in ipairs(list) do
+            result.error = result.error or result.ends == 0 and "no answer" or nil
+         end
+      end
+      return self.results
+   end
+   if #lost == 0 then
+      lost = self:killed()
+   end
+   if #lost == 0 then
+      lost = self:without(function(rank) return self.done[rank] end)
+      lost = #lost < #self.nodes and lost or {}
+   end
+   return nil, self.stopped or self:last_words() or "not all nodes came to the end of the rounds", lost
+end
+
+-- Tasks that Slurm says were killed: "srun: error: n5: task 4: Killed". The first one is who took the others along.
+function step:killed()
+   for _, line in ipairs(self.errors) do
+      local node = line:match("^srun: error: ([%w._-]+): task %d+: ")
+      if node and self.rank_of[node] then
+         return { node }
+      end
+   end
+   return {}
+end
+
+-- Who was silent with two partners, or more, and answered nobody.
+function step:silent(rounds)
+   local asked, answered, out = {}, {}, {}
+   for r, list in ipairs(self.results) do
+      for k, result in ipairs(list) do
+         local p = rounds[r].pairs[k]
+         for side, node in ipairs(p) do
+            if result.error and result.ends > 0 then
+               asked[node] = asked[node] or { n = 0 }
+               local other = p[3 - side]
+               asked[node].n = asked[node].n + (asked[node][other] and 0 or 1)
+               asked[node][other] = true
+            elseif result.ends == 2 then
+               answered[node] = true
+            end
+         end
+      end
+   end
+   for _, node in ipairs(self.nodes) do
+      if asked[node] and asked[node].n >= 2 and not answered[node] then
+         out[#out + 1] = node
+      end
+   end
+   return out
+end
+
+--- Ends the step: by asking it to, else by force. Nothing of it is left afterwards.
+function step:finish()
+   if not self.exited and next(self.ready) then
+      self.pipes.input:write("end\n")
+      self.pipes.input:shutdown()
+      self.stopped = nil
+      self:wait(END_S, function() return self.exited ~= nil end)
+   end
+   for _, signal in ipairs({ "sigterm", "sigterm", "sigkill" }) do
+      if not self.exited then
+         -- srun ends its tasks at the second one within a second, at the first where it has been told to.
+         uv.kill(self.pid, signal)
+         self:wait(END_S, function() return self.exited ~= nil end)
+      end
+   end
+   for _, pipe in pairs(self.pipes) do
+      if not pipe:is_closing() then
+         pipe:close()
+      end
+   end
+   if not self.child:is_closing() then
+      self.child:close()
+   end
+   uv.run("nowait")
+end
+
+return step

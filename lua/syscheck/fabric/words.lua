@@ -1,0 +1,97 @@
+--- Findings as sentences for an admin. Pure.
+local hostlist = require("syscheck.lib.hostlist")
+local printable = require("syscheck.lib.printable")
+
+local words = {}
+
+local DOES = { out = "sends", ["in"] = "receives", both = "sends and receives" }
+local WAY = { up = "up", down = "down", both = "up and down" }
+
+local function share(value)
+   return ("%.2f"):format(value)
+end
+
+local SAY = {}
+
+function SAY.nic(one, name)
+   return ("%s %s at %s of its peers, alone and with every partner: its NIC, port or cable"):format(name(one.node),
+      DOES[one.direction], share(one.share))
+end
+
+function SAY.host(one, name)
+   if one.how == "both directions at once" then
+      return ("%s moves %s of its peers when both directions run at once, all of it in one: the host (PCIe width, "
+         .. "pinning of the process or its interrupts)"):format(name(one.node), share(one.share))
+   end
+   return ("%s %s at %s of its peers while others are at work, at full rate alone: the host (PCIe, pinning) or its "
+      .. "port of the leaf switch"):format(name(one.node), DOES[one.direction], share(one.share))
+end
+
+function SAY.latency(one, name)
+   return ("%s adds %.2f us to every message: its NIC (firmware, errors corrected on the link) or power saving of the "
+      .. "host"):format(name(one.node), one.us)
+end
+
+function SAY.silent(one, name)
+   return ("%s does not answer: %s"):format(name(one.node), one.why or "no partner heard from it")
+end
+
+function SAY.leaf_switch(one, _, leaf)
+   return ("all pairs within %s reach %s of other leaves': the leaf switch"):format(leaf(one.leaf), share(one.share))
+end
+
+function SAY.uplink_link(one, _, leaf)
+   return ("a link of %s's uplink, %s, carries %s of the others%s: a lone pair that is routed over it is as "
+      .. "slow"):format(leaf(one.leaf), WAY[one.direction], share(one.share), one.affected and one.affected < 0.995
+      and (" (%.0f %% of the pairs tried)"):format(100 * one.affected) or "")
+end
+
+function SAY.uplink_lost(one, _, leaf)
+   return ("%s's uplink, %s, carries %s of its peers' when all are at work, a lone pair is at full rate: links lost, "
+      .. "or fewer than other leaves have"):format(leaf(one.leaf), WAY[one.direction], share(one.share))
+end
+
+function SAY.route(one, name)
+   return ("%s %s %s: %s of other pairs, alone, and both are at full rate with others: a wrong or dead route"):format(
+      name(one.from), one.direction == "both" and "and" or "to", name(one.to), share(one.share))
+end
+
+--- @param one a finding of judge.all
+function words.of(net, one)
+   return SAY[one.kind](one, function(node)
+      return printable.safe(net.names[node])
+   end, function(leaf)
+      return printable.safe(net.leaves[leaf].name)
+   end)
+end
+
+--- What is so for the network, and no fault of one: oversubscription, two link rates.
+-- @param found from suspects.find
+-- @return list of sentences
+function words.notes(net, found)
+   local out, rate, groups = {}, {}, {}
+   local far = found.leaves.usual and found.leaves.usual / found.near.both
+   if far and far < 0.85 then
+      out[#out + 1] = ("with all at work a pair across leaves reaches %s of one within a leaf: uplinks are "
+         .. "oversubscribed, about %.1f:1"):format(share(far), 1 / far)
+         .. (#net.leaves == 2 and "; of two leaves, neither can be blamed" or "")
+   end
+   for i, name in ipairs(net.names) do
+      local r = found.guessed and net.rate[i]
+      if r and r < 0.9 then
+         groups[r] = groups[r] or {}
+         table.insert(groups[r], name)
+      end
+   end
+   for r in pairs(groups) do
+      rate[#rate + 1] = r
+   end
+   table.sort(rate)
+   for _, r in ipairs(rate) do
+      out[#out + 1] = ("%s: links of %s of the others' rate, taken as made so, as many have it"):format(
+         printable.safe(hostlist.fold(groups[r]), 200), share(r))
+   end
+   return out
+end
+
+return words
