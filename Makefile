@@ -56,7 +56,7 @@ SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level status cgroup cgroup_file energ
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := all
-.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect bench-store bench-why faults fuzz fuzz-build clean help
+.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect bench-store bench-why bench-fabric demo-fabric faults fuzz fuzz-build clean help
 
 all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
 
@@ -163,6 +163,10 @@ bench: setup ## Kernels beside their peers, and what checks cost beyond them (RO
 	$(Q)$(MAKE) --no-print-directory all $(BENCH)
 	$(Q)tests/bench/kernels.lua $(if $(ISA),--isa $(ISA)) $(ROUNDS)
 
+demo-fabric: setup ## The network: a cluster with leaf switches, one link of it made slow, and who is named (KEEP=1)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/demo-fabric.sh
+
 bench-detect: setup ## What checks find and whom they drain wrongly: real quotas, a simulated fleet, busy neighbours (20 min, CHECKS=20)
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/bench/detect.sh
@@ -174,6 +178,10 @@ bench-store: setup ## Ingest, size, questions on 1,000,000 records (N=10000000; 
 
 bench-why: setup ## How often `why` names the planted node and cause first, and an innocent one (60 min, SEEDS="1 2" CASES=300)
 	$(Q)tests/bench/why.sh
+
+bench-fabric: setup ## Who is named of planted network faults: simulated, 16 to 10,000 nodes, and real ones (15 min, SEEDS="1 2")
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/bench/fabric.sh
 
 clean: ## Remove build/
 	$(Q)rm -rf $(B)

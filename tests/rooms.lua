@@ -34,15 +34,17 @@ rooms.USES = {
 
 -- What reaches no file, process, clock or C module, nor does what it uses: a folder, or a file.
 rooms.PURE = {
-   "fabric/judge", "fabric/latency", "fabric/leaves", "fabric/merge", "fabric/net", "fabric/nodes", "fabric/random", "fabric/rates",
-   "fabric/samples", "fabric/schedule", "fabric/session", "fabric/suspects", "fabric/trials", "fabric/words", "policy", "counters", "catalogue", "verdict", "doctor/rules", "lib/fnv", "lib/hostlist", "lib/printable",
-   "lib/sorted", "lib/spelling", "lib/statistics", "lib/time", "lib/unicode", "lib/units", "node/budget",
-   "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches", "questions/clusters", "questions/job/records",
-   "questions/job/peers", "questions/node/story", "questions/node/spark", "questions/fleet/logic",
-   "questions/suspects/logic", "questions/suspects/racks", "questions/why/candidates", "questions/why/causes",
-   "questions/why/checks", "questions/why/conditions", "questions/why/expected", "questions/why/logic",
-   "questions/why/odds", "questions/why/reference", "questions/why/stats", "questions/why/weights",
-   "questions/why/without", "questions/why/words", "questions/why/work", "store/runs" }
+   "fabric/judge", "fabric/latency", "fabric/leaves", "fabric/merge", "fabric/net", "fabric/nodes",
+   "fabric/random", "fabric/rates", "fabric/samples", "fabric/schedule", "fabric/session", "fabric/suspects",
+   "fabric/trials", "fabric/words", "policy", "counters", "catalogue", "verdict", "doctor/rules", "lib/fnv",
+   "lib/hostlist", "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time", "lib/unicode",
+   "lib/units", "node/budget", "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
+   "questions/clusters", "questions/job/records", "questions/job/peers", "questions/node/story",
+   "questions/node/spark", "questions/fleet/logic", "questions/suspects/logic", "questions/suspects/racks",
+   "questions/why/candidates", "questions/why/causes", "questions/why/checks", "questions/why/conditions",
+   "questions/why/expected", "questions/why/logic", "questions/why/odds", "questions/why/reference",
+   "questions/why/stats", "questions/why/weights", "questions/why/without", "questions/why/words",
+   "questions/why/work", "store/runs" }
 
 -- What slurmctld loads has to run on Lua 5.1 to 5.4, so what it uses has to, too.
 rooms.LUA51 = { "job_submit", "policy", "catalogue/metrics", "lib/printable", "lib/sorted", "lib/spelling" }

@@ -195,6 +195,8 @@ end
 for kind in pairs(CALLED) do
    result.kinds[kind] = { faults = count["faults_" .. kind], found = count["found_" .. kind] }
 end
+local status = io.open("/proc/self/status"):read("a")
+result.peak_mb = tonumber(status:match("VmHWM:%s*(%d+)")) // 1024
 local file = assert(io.open(OUT, "w"))
 file:write(json.encode(result), "\n")
 file:close()

@@ -126,7 +126,8 @@ function command.run(args)
    local policy = node.open(nil, { policy = args.policy, without_policy = not args.policy }).policy
    local names, job = where(args, policy)
    local tree, unknown = topology(policy.scontrol, names)
-   local options = { srun = slurm.beside(policy.scontrol, "srun"), kernel = kernel, job = job, topology = tree,
+   local options = { srun = slurm.beside(policy.scontrol, "srun"),
+      salloc = slurm.beside(policy.scontrol, "salloc"), kernel = kernel, job = job, topology = tree,
       seed = args.seed or os.time() % 2147483648, all = args.all, settings = { share = args.share } }
    -- ^C and scancel: the step goes first, then we.
    local stops = {}

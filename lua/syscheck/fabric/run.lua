@@ -1,4 +1,5 @@
 --- Measures a network for real: steps of Slurm until all who can have answered, then what is found.
+local allocation = require("syscheck.fabric.allocation")
 local hostlist = require("syscheck.lib.hostlist")
 local network = require("syscheck.fabric.net")
 local session = require("syscheck.fabric.session")
@@ -115,12 +116,7 @@ local function once(names, options, say)
    return nil, err, lost or {}
 end
 
---- @param names list of nodes
--- @param options { srun, kernel = paths, job = id or nil, args = more of srun's, topology = as of net.new, seed, all,
---   settings }
--- @param say function(format, ...) for progress
--- @return session.run's answer, with net, notes = list, seed; or nil and why
-function run.run(names, options, say)
+local function in_job(names, options, say)
    local lost_all, err = {}, nil
    for _ = 1, STARTS do
       local out, lost
@@ -144,6 +140,30 @@ function run.run(names, options, say)
       names = without(names, lost)
    end
    return nil, err
+end
+
+--- @param names list of nodes
+-- @param options { srun, salloc, kernel = paths, job = id or nil: one of its own, args = more of srun's, topology = as of
+--   net.new, seed, all, settings }
+-- @param say function(format, ...) for progress
+-- @return session.run's answer, with net, notes = list, seed; or nil and why
+function run.run(names, options, say)
+   if options.job then
+      return in_job(names, options, say)
+   end
+   local id, release = allocation.hold(options.salloc, names, function()
+      return options.interrupted and "interrupted"
+   end)
+   if not id then
+      return nil, release
+   end
+   local ok, out, err = xpcall(in_job, debug.traceback, names, setmetatable({ job = id }, { __index = options,
+      __newindex = options }), say)
+   release()
+   if not ok then
+      error(out, 0)
+   end
+   return out, err
 end
 
 return run

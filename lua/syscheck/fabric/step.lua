@@ -19,12 +19,15 @@ local ERRORS_KEPT = 40 -- lines of standard error
 
 json.decode_invalid_numbers(false)
 
--- What OpenMPI would say on every start without these; a user's own settings win.
-local QUIET = { OMPI_MCA_btl_base_warn_component_unused = "0", OMPI_MCA_mpi_yield_when_idle = "1" }
+-- A user's own settings win. PMIx' own connections between slurmstepds wait two minutes for a node that drops all
+-- packets, in a call that cannot be interrupted: longer than UnkillableStepTimeout, and Slurm drains whoever tried.
+-- Without them the same goes by Slurm's messages, which have a time-out.
+local SETTINGS = { OMPI_MCA_btl_base_warn_component_unused = "0", OMPI_MCA_mpi_yield_when_idle = "1",
+   SLURM_PMIX_DIRECT_CONN = "false" }
 
 local function environment()
    local env = uv.os_environ()
-   for name, value in pairs(QUIET) do
+   for name, value in pairs(SETTINGS) do
       env[name] = env[name] or value
    end
    local list = {}
@@ -63,19 +66,15 @@ local function read_lines(pipe, take, done)
 end
 
 --- Starts the step; hello() waits for it.
--- @param options { srun, kernel = paths, nodes = names, job = id of the allocation or nil: one of its own, args = more
---   of srun's, seconds = the kernel's own limit }
+-- @param options { srun, kernel = paths, nodes = names, job = id of the allocation, args = more of
+--   srun's, seconds = the kernel's own limit }
 -- @return self; or nil and why it could not be started
 function step.start(options)
    local self = setmetatable({ nodes = options.nodes, rank_of = {}, node_of = {}, ready = {}, errors = {}, lost = {},
       plan = 0, open = 2 }, step)
    local args = { "--mpi=pmix", "--ntasks-per-node=1", "--nodes=" .. #options.nodes, "--ntasks=" .. #options.nodes,
       "--nodelist=" .. hostlist.fold(options.nodes), "--kill-on-bad-exit=1", "--wait=" .. END_S, "--unbuffered",
-      "--job-name=syscheck-fabric", "--input=all" }
-   if options.job then
-      args[#args + 1] = "--jobid=" .. options.job
-      args[#args + 1] = "--overlap"
-   end
+      "--job-name=syscheck-fabric", "--input=all", "--jobid=" .. options.job, "--overlap" }
    table.move(options.args or {}, 1, #(options.args or {}), #args + 1, args)
    args[#args + 1] = options.kernel
    args[#args + 1] = "--seconds"
@@ -166,7 +165,8 @@ end
 
 -- The last thing that Slurm or MPI said that a person can use, as one line.
 function step:last_words()
-   for _, pattern in ipairs({ "^srun: fatal: (.+)", "^srun: error: (.+)", "^.-: fatal: (.+)", "(.*[Ii]nvalid MPI.*)",
+   for _, pattern in ipairs({ "^srun: (Required node.+)", "^srun: fatal: (.+)", "^srun: error: (.+)", "^.-: fatal: (.+)",
+      "(.*[Ii]nvalid MPI.*)",
       "^(%S.+)" }) do
       for _, line in ipairs(self.errors) do
          local text = line:match(pattern)

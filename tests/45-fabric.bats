@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# alone: it measures the rates of links
+# Between the nodes: a real network with leaf switches, broken in a known way, and what
+# `syscheck fabric` says of it.
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+
+bats_require_minimum_version 1.5.0
+load eventually
+
+MC=$(cd "$BATS_TEST_DIRNAME/cluster" && pwd)/minicluster
+
+setup_file() {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	export BASE
+	BASE=$(mktemp -d /var/tmp/mc.XXXXXX)
+	chmod 755 "$BASE"
+	"$MC" up --dir "$BASE/a" --nodes 9 --leaves 3
+}
+
+teardown_file() {
+	[ -n "${BASE:-}" ] || return 0
+	"$MC" down --dir "$BASE/a"
+	rm -rf "$BASE"
+}
+
+setup() {
+	cd / || return
+	export SLURM_CONF=$BASE/a/etc/slurm.conf MINICLUSTER_DIR=$BASE/a PATH=$BASE/a/prefix/bin:$PATH
+}
+
+# idle: all nodes are free again
+idle() {
+	[ "$(sinfo -h -N -p main -t idle -o %N | sort -u | wc -l)" -eq 9 ]
+}
+
+# fabric ARGS...: measured, its JSON kept
+fabric() {
+	eventually 60 idle
+	run --separate-stderr syscheck fabric --json "$@"
+	printf '%s\n' "$output" >"$BASE/answer"
+}
+
+# answer EXPRESSION: of the object `a` in Python
+answer() {
+	python3 -c 'import json, sys; a = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$BASE/answer" "$1"
+}
+
+# refuses WORDS ARGS...: usage, one line
+refuses() {
+	run --separate-stderr syscheck fabric "${@:2}"
+	[ "$status" -eq 2 ]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	[[ $stderr == *"$1"* ]]
+}
+
+@test "fabric: a node that receives slowly is named, with its direction and how slow" {
+	"$MC" slow-link n5 in 50
+	fabric --nodes 'n[1-9]' --seed 1
+	"$MC" slow-link n5 in off
+	[ "$status" -eq 1 ]
+	[ "$(answer '[(f["node"], f["direction"]) for f in a["findings"] if f["kind"] == "nic"]')" = "[('n5', 'in')]" ]
+	# What was set is 0.25 of the others' rate.
+	[ "$(answer '0.23 < [f["share"] for f in a["findings"] if f["kind"] == "nic"][0] < 0.27')" = True ]
+	[[ "$(answer '[f["text"] for f in a["findings"] if f["kind"] == "nic"][0]')" == "n5 receives at 0.2"*" of its peers, alone and with every partner: its NIC, port or cable" ]]
+}
+
+@test "fabric: an uplink is named by its leaf and direction, and no node of it" {
+	"$MC" slow-trunk leaf2 up 60
+	fabric --nodes 'n[1-9]' --seed 2
+	"$MC" slow-trunk leaf2 up off
+	[ "$status" -eq 1 ]
+	[ "$(answer '[(f["leaf"], f["direction"]) for f in a["findings"] if f["kind"].startswith("uplink")]')" = "[('leaf2', 'up')]" ]
+	[ "$(answer '[f for f in a["findings"] if f["kind"] == "nic"]')" = "[]" ]
+}
+
+@test "fabric: three nodes are enough to tell who it is, two are not, and it says so" {
+	"$MC" slow-link n2 both 40
+	fabric --nodes 'n[1-3]'
+	[ "$(answer '[f["node"] for f in a["findings"] if f["kind"] == "nic"]')" = "['n2']" ]
+	run --separate-stderr syscheck fabric --nodes 'n[1-2]'
+	"$MC" slow-link n2 both off
+	[ "$status" -eq 0 ]
+	[[ $output == *"of two nobody can be blamed"* ]]
+}
+
+@test "fabric: a node to which nothing gets through is named, and the others are measured" {
+	"$MC" drop n6 on
+	fabric --nodes 'n[1-9]'
+	"$MC" drop n6 off
+	[ "$status" -eq 1 ]
+	[ "$(answer '[f["node"] for f in a["findings"] if f["kind"] == "silent"]')" = "['n6']" ]
+	[ "$(answer 'len({p["a"] for p in a["pairs"]} | {p["b"] for p in a["pairs"]})')" = 8 ]
+	[[ "$(sinfo -h -R)" != *"Kill task failed"* ]]
+}
+
+@test "fabric: inside an allocation it takes that one's nodes, and so does --job" {
+	eventually 60 idle
+	run --separate-stderr salloc -Q -N3 --nodelist=n1,n4,n7 syscheck fabric --csv
+	[ "$status" -le 1 ]
+	[[ ${lines[0]} == round,kind,a,b,* ]]
+	[ "$(cut -d, -f3,4 <<<"$output" | tail -n +2 | tr -d '\r' | tr , '\n' | sort -u | xargs)" = "n1 n4 n7" ]
+}
+
+@test "fabric: no process is left when it is interrupted" {
+	eventually 60 idle
+	syscheck fabric --nodes 'n[1-9]' >"$BASE/out" 2>"$BASE/err" &
+	local pid=$!
+	eventually 60 sh -c '[ -n "$(squeue -h -s -o %i)" ]'
+	kill -INT "$pid" || kill -TERM "$pid"
+	run wait "$pid"
+	eventually 60 sh -c '[ -z "$(squeue -h -o %i)" ]'
+	eventually 30 sh -c '! pgrep -f "^$1/a/prefix/libexec/syscheck/fabric " >/dev/null' sh "$BASE"
+}
+
+@test "fabric: bad input is one line that says what would be right" {
+	refuses "no job to measure in" --csv
+	refuses "two are the least" --nodes n1
+	refuses "is no list of nodes" --nodes 'n[1-'
+	refuses "is no list of nodes" --nodes '../x,n1'
+	refuses "--share is a number from 0.01 to 1" --nodes 'n[1-2]' --share 2
+	refuses "--seed is a whole number" --nodes 'n[1-2]' --seed x
+	refuses "--job is a whole number" --job n1
+	refuses "can not be used together" --job 1 --nodes 'n[1-2]'
+	run --separate-stderr syscheck fabric --job 99999
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	[[ $stderr == *"job 99999"* ]]
+	run --separate-stderr syscheck fabric --nodes 'x[1-2]'
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	[[ $stderr == *"nvalid node name"* ]]
+}
+
+@test "fabric: the kernel refuses a plan that it does not understand" {
+	run --separate-stderr bash -c 'echo "round 0-0" | "$1/a/prefix/libexec/syscheck/fabric" --seconds 20' bash "$BASE"
+	[ "$status" -eq 2 ]
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Planted faults of a real network: 9 nodes at 3 leaves, tbf on every link (make bench-fabric).
+
+fabric_real.py SIMULATED OUT: adds what it counts to SIMULATED's object.
+A case is right when the fault is named as it should be and nothing else is.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CLUSTER = os.path.join(HERE, "..", "cluster", "minicluster")
+RATE = 200  # Mbit/s, minicluster's default
+GOODPUT = 1448 / 1514  # TCP's part of what tbf counts: tests/cluster/lib/leaves.sh
+
+# The fault, and what has to be named: kind (a prefix), place, direction; None: nothing.
+CASES = [
+    (["slow-link", "n5", "in", "100"], ("nic", "n5", "in")),
+    (["slow-link", "n5", "out", "100"], ("nic", "n5", "out")),
+    (["slow-link", "n1", "in", "50"], ("nic", "n1", "in")),
+    (["slow-link", "n9", "out", "20"], ("nic", "n9", "out")),
+    (["slow-link", "n2", "both", "160"], ("nic", "n2", "both")),
+    (["slow-link", "n7", "both", "60"], ("nic", "n7", "both")),
+    (["slow-trunk", "leaf2", "up", "300"], ("uplink_lost", "leaf2", "up")),
+    (["slow-trunk", "leaf1", "down", "300"], ("uplink_lost", "leaf1", "down")),
+    (["slow-trunk", "leaf3", "down", "100"], ("uplink_link", "leaf3", "down")),
+    (["slow-trunk", "leaf1", "both", "100"], ("uplink_link", "leaf1", "both")),
+    (["slow-path", "n1", "n7", "40"], ("route", "n1 n7", "both")),
+    (["delay", "n8", "1"], ("latency", "n8", None)),
+    (["loss", "n4", "5"], ("nic", "n4", None)),
+    (["drop", "n6", "on"], ("silent", "n6", None)),
+    (None, None),
+    (None, None),
+]
+
+
+def cluster(*words):
+    subprocess.run([CLUSTER, *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def place_of(finding):
+    pair = " ".join(sorted(filter(None, (finding.get("from"), finding.get("to")))))
+    return finding.get("node") or finding.get("leaf") or pair
+
+
+def is_right(want, findings):
+    found = [f for f in findings if f["kind"] != "collision"]
+    if want is None:
+        return not found
+    kind, place, direction = want
+    return (len(found) == 1 and found[0]["kind"] == kind and place_of(found[0]) == place
+            and direction in (None, found[0].get("direction")))
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def errors(fault, answer):
+    """Of each pair within a leaf whose rate is known: how far off what was measured is, in %."""
+    out = []
+    slow = {}
+    if fault and fault[0] == "slow-link":
+        for way in ("in", "out"):
+            if fault[2] in (way, "both"):
+                slow[fault[1], way] = float(fault[3])
+    elif fault and fault[0] != "slow-trunk":
+        return out
+    for p in answer["pairs"]:
+        for field, sender, receiver in (("ab_gbs", "a", "b"), ("ba_gbs", "b", "a")):
+            if p["hops"] == 1 and p.get(field):
+                rate = min(slow.get((p[sender], "out"), RATE), slow.get((p[receiver], "in"), RATE))
+                out.append(abs(p[field] * 8000 / (rate * GOODPUT) - 1) * 100)
+    return out
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        result = json.load(file)
+    os.environ["MINICLUSTER_DIR"] = directory = tempfile.mkdtemp(prefix="fabric.", dir="/var/tmp")
+    os.chmod(directory, 0o755)
+    os.environ["SLURM_CONF"] = directory + "/etc/slurm.conf"
+    cluster("up", "--nodes", "9", "--leaves", "3")
+    right, off, seconds, wrong = 0, [], [], []
+    try:
+        for seed, (fault, want) in enumerate(CASES, 1):
+            if fault:
+                cluster(*fault)
+            more = ["--all"] if fault and fault[0] == "slow-path" else []
+            done = subprocess.run([directory + "/prefix/bin/syscheck", "fabric", "--nodes", "n[1-9]", "--json", "--seed",
+                                   str(seed), *more], capture_output=True, text=True, cwd="/", check=False)
+            if fault:
+                cluster(*fault[:-1], "off")
+            answer = json.loads(done.stdout) if done.stdout else {"findings": [], "pairs": [], "seconds": 0}
+            good = bool(done.stdout) and is_right(want, answer["findings"])
+            right += good
+            off += errors(fault, answer)
+            seconds.append(answer["seconds"])
+            said = "; ".join(f.get("text", f["kind"]) for f in answer["findings"] if f["kind"] != "collision")
+            print("right" if good else "WRONG", " ".join(fault or ["healthy"]), "->", said or done.stderr.strip() or "nothing",
+                  "(%.1f s)" % answer["seconds"], flush=True)
+            if not good:
+                wrong.append(" ".join(fault or ["healthy"]))
+    finally:
+        cluster("down")
+    off.sort()
+    result.update(real_right=right, real_cases=len(CASES), real_wrong=wrong, rate_err_pct=round(median(off), 2),
+                  rate_err_p95_pct=round(off[int(len(off) * 0.95)], 2), rates=len(off), real_s=round(median(seconds), 1))
+    with open(sys.argv[2], "w") as file:
+        json.dump(result, file)
+        file.write("\n")
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
