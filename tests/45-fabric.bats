@@ -45,6 +45,11 @@ answer() {
 	python3 -c 'import json, sys; a = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$BASE/answer" "$1"
 }
 
+# nodes_of CSV: all that were measured
+nodes_of() {
+	cut -d, -f3,4 <<<"$1" | tail -n +2 | tr -d '\r' | tr , '\n' | sort -u | xargs
+}
+
 # refuses WORDS ARGS...: usage, one line
 refuses() {
 	run --separate-stderr syscheck fabric "${@:2}"
@@ -98,7 +103,15 @@ refuses() {
 	run --separate-stderr salloc -Q -N3 --nodelist=n1,n4,n7 syscheck fabric --csv
 	[ "$status" -le 1 ]
 	[[ ${lines[0]} == round,kind,a,b,* ]]
-	[ "$(cut -d, -f3,4 <<<"$output" | tail -n +2 | tr -d '\r' | tr , '\n' | sort -u | xargs)" = "n1 n4 n7" ]
+	[ "$(nodes_of "$output")" = "n1 n4 n7" ]
+	eventually 60 idle
+	local id
+	id=$(sbatch --parsable -N2 --nodelist=n2,n9 -o /dev/null --wrap 'sleep 300')
+	eventually 60 sh -c '[ "$(squeue -h -j "$1" -o %T)" = RUNNING ]' sh "$id"
+	run --separate-stderr syscheck fabric --csv --job "$id"
+	scancel "$id"
+	[ "$status" -eq 0 ]
+	[ "$(nodes_of "$output")" = "n2 n9" ]
 }
 
 @test "fabric: no process is left when it is interrupted" {
