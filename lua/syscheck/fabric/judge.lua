@@ -16,6 +16,8 @@ local judge = {}
 local ALONE_TOLERANCE = 0.06
 local BOTH_TOLERANCE = 0.09 -- both directions at once cost healthy hosts up to a twentieth, and not each the same
 local ALONE_SIGMAS = 2
+local CONSISTENT_SIGMAS = 6 -- highest over lowest of some trials
+local LEAST_SIGMA = 0.02
 
 local function limit_of(sigma, n, tolerance)
    return 1 - math.max(tolerance or ALONE_TOLERANCE, ALONE_SIGMAS * 1.25 * sigma / math.sqrt(n))
@@ -78,6 +80,16 @@ local function normalise_alone(net, found, measured)
    return reference
 end
 
+-- The median of a node's trials. Where they differ by more than runs do, something was in the way of some of them, which
+-- is not the node: then the best one.
+local function with_every_partner(list, sigma)
+   if #list == 0 then
+      return nil
+   end
+   local most, least = math.max(table.unpack(list)), math.min(table.unpack(list))
+   return most > (1 + CONSISTENT_SIGMAS * math.max(sigma, LEAST_SIGMA)) * least and most or statistics.median(list)
+end
+
 -- Shares of a node alone: { out, in, both_out, both_in } -> median over its trials; and how many these are.
 -- Those over an uplink that is suspected itself say nothing of a node that has others.
 local function alone_of(one, with)
@@ -95,11 +107,11 @@ local function alone_of(one, with)
       table.insert(values.both_out, out and out.both_share)
       table.insert(values.both_in, back and back.both_share)
    end
-   local medians, n = {}, 1
+   local shares, n = {}, 1
    for name, list in pairs(values) do
-      medians[name], n = statistics.median(list), math.max(n, #list)
+      shares[name], n = with_every_partner(list, with.found.nodes.sigma), math.max(n, #list)
    end
-   return medians, n
+   return shares, n
 end
 
 local function direction_of(out, into)

@@ -11,6 +11,8 @@ local leaves = {}
 leaves.TOLERANCE = 0.10
 leaves.SIGMAS = 4
 leaves.PATH_TOLERANCE = 0.15 -- of one pair: at 3 % run noise five times what it scatters by
+local CLEARLY = 0.8 -- how much less leaves have to differ in another way to look at them
+local MADE_SO = 0.15
 local FULL = 0.85 -- of what the nodes could do: an uplink that carries more holds nobody back
 local SIBLINGS = 4 -- flows between the same leaves at the same time that say what is usual there
 
@@ -74,6 +76,16 @@ local function shown(phases)
       middle = statistics.median(middle), full = full }
 end
 
+-- The deviation that three of four do not exceed.
+local function quartile_off(values, from)
+   local off = {}
+   for i, value in ipairs(values) do
+      off[i] = math.abs(value - from)
+   end
+   table.sort(off)
+   return off[math.max(1, (3 * #off + 3) // 4)]
+end
+
 -- Scores of a direction: leaf -> what it carries over what its peers do; and from where on one is too low. Of the
 -- ways to look at it the one in which leaves differ least: each switch has as many uplinks, or as many for each
 -- node; or pairs collide, and the mean of many says more than the best of them.
@@ -85,19 +97,39 @@ local function scores_of(sums)
          list[#list + 1] = (way ~= "total" or not of[leaf].full) and of[leaf][way] or nil
       end
    end
+   if #values.share == 0 then
+      return {}, 0
+   end
    local best
    for _, way in ipairs({ "share", "total", "middle" }) do
       local usual, scatter = statistics.robust(values[way])
-      if usual and (way == "share" or #values[way] >= 5)
-         and (not best or scatter / usual < best.scatter) then
-         best = { way = way, usual = usual, scatter = scatter / usual }
+      if usual and (way == "share" or #values[way] >= 5) then
+         -- The median deviation is none where just more than half have the same; three quarters may not be chance.
+         local most = quartile_off(values[way], usual) / usual
+         if not best or most < CLEARLY * best.most then
+            best = { way = way, usual = usual, scatter = scatter / usual, most = most }
+         end
       end
    end
-   local scores = {}
+   local scores, usual_share = {}, statistics.median(values.share)
    for leaf, one in pairs(of) do
       scores[leaf] = (best.way ~= "middle" and one.full) and 1 or one[best.way] / best.usual
+      if best.way == "total" then
+         -- A leaf of few nodes has no more to carry; it is low where each of them gets less than others', too.
+         scores[leaf] = math.max(scores[leaf], one.share / usual_share)
+      end
    end
-   return scores, best and 1 - math.max(leaves.TOLERANCE, leaves.SIGMAS * best.scatter) or 0
+   local below = 1 - math.max(leaves.TOLERANCE, leaves.SIGMAS * best.scatter)
+   -- So many are not broken but made so: faster nodes on the same uplinks, switches of another kind.
+   local low = {}
+   for _, score in pairs(scores) do
+      low[#low + 1] = score < below and score or nil
+   end
+   if #low > math.max(3, MADE_SO * #values.share) then
+      local usual, scatter = statistics.robust(low)
+      below = usual * (1 - math.max(leaves.TOLERANCE, leaves.SIGMAS * scatter / usual))
+   end
+   return scores, below
 end
 
 local function by_share(a, b)

@@ -13,6 +13,8 @@ local nodes = {}
 nodes.TOLERANCE = 0.075
 nodes.SIGMAS = 3
 
+-- Nodes of which half can be bad without their scores' scatter showing it: of three one bad one is in the middle.
+local MANY = 8
 -- Partners within the leaf below which flows to other leaves count, too.
 local ENOUGH = 3
 local OTHER = { from = "to", to = "from" }
@@ -71,16 +73,18 @@ local function score(of, aspect, blamed)
    return math.max(median or 0, quartile or 0), math.max(#near, #far // 2)
 end
 
---- Scatter of a pair's share around the weaker of its two nodes.
-local function pair_sigma(flows, of)
-   local off = {}
+-- Scatter of a flow's share around the best that the weaker of its two nodes has shown.
+local function flow_sigma(flows)
+   local best, off = { from = {}, to = {} }, {}
    for _, flow in ipairs(flows) do
-      local from, to = of.out[flow.from], of["in"][flow.to]
-      if flow.one_share and from and to then
-         off[#off + 1] = math.abs(flow.one_share - math.min(from, to, 1))
+      for side, of in pairs(best) do
+         of[flow[side]] = math.max(of[flow[side]] or 0, flow.one_share or 0)
       end
    end
-   return #off > 0 and statistics.MAD_SCALE * statistics.median(off) or 0
+   for _, flow in ipairs(flows) do
+      off[#off + 1] = flow.one_share and flow.one_share - math.min(best.from[flow.from], best.to[flow.to]) or nil
+   end
+   return select(2, statistics.robust(off)) or 0
 end
 
 --- @param flows from samples.of, with shares
@@ -95,7 +99,7 @@ function nodes.find(net, flows)
          scores[name][i], counts[name][i] = score(of[name][i], aspect, {})
       end
    end
-   local sigma = pair_sigma(flows, scores)
+   local sigma = flow_sigma(flows)
    local scatter = {}
    for _, aspect in ipairs(nodes.ASPECTS) do
       local values = {}
@@ -103,7 +107,7 @@ function nodes.find(net, flows)
          -- Where nothing but the two nodes is in the way.
          values[#values + 1] = #of[aspect.name][i].near >= ENOUGH and scores[aspect.name][i] or nil
       end
-      scatter[aspect.name] = select(2, statistics.robust(values)) or 0
+      scatter[aspect.name] = #values >= MANY and select(2, statistics.robust(values)) or 0
    end
    local function is_low(name, i)
       local share = scores[name][i]

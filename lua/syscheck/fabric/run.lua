@@ -143,8 +143,8 @@ local function in_job(names, options, say)
 end
 
 --- @param names list of nodes
--- @param options { srun, salloc, kernel = paths, job = id or nil: one of its own, args = more of srun's, topology = as of
---   net.new, seed, all, settings }
+-- @param options { srun, salloc, kernel = paths, job = id or nil: one of its own, args = more of srun's, topology = as
+--   of net.new, seed, all, settings }
 -- @param say function(format, ...) for progress
 -- @return session.run's answer, with net, notes = list, seed; or nil and why
 function run.run(names, options, say)

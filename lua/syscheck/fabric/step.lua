@@ -165,8 +165,8 @@ end
 
 -- The last thing that Slurm or MPI said that a person can use, as one line.
 function step:last_words()
-   for _, pattern in ipairs({ "^srun: (Required node.+)", "^srun: fatal: (.+)", "^srun: error: (.+)", "^.-: fatal: (.+)",
-      "(.*[Ii]nvalid MPI.*)",
+   for _, pattern in ipairs({ "^srun: (Required node.+)", "^srun: fatal: (.+)", "^srun: error: (.+)",
+      "^.-: fatal: (.+)", "(.*[Ii]nvalid MPI.*)",
       "^(%S.+)" }) do
       for _, line in ipairs(self.errors) do
          local text = line:match(pattern)
