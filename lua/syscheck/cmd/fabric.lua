@@ -135,9 +135,6 @@ function command.run(args)
       local handle = uv.new_signal()
       handle:start(name, function()
          options.interrupted = name
-         if options.current then
-            options.current.stopped = "interrupted"
-         end
       end)
       handle:unref()
       stops[#stops + 1] = handle
@@ -161,10 +158,9 @@ function command.run(args)
          .. "own"):format(unknown, #names))
    end
    local format = output.format(args)
-   if format == "csv" then
-      io.stdout:write(show.csv(out))
-   else
-      print(show[format](out, output.has_color()))
+   local text = show[format](out, output.has_color()) .. (format == "csv" and "" or "\n")
+   if not (io.stdout:write(text) and io.stdout:flush()) then
+      return report.error(report.UNKNOWN, "fabric: what was found cannot be written to standard output")
    end
    for _, one in ipairs(out.findings) do
       if one.kind ~= "collision" then

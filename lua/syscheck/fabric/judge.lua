@@ -80,8 +80,8 @@ local function normalise_alone(net, found, measured)
    return reference
 end
 
--- The median of a node's trials. Where they differ by more than runs do, something was in the way of some of them, which
--- is not the node: then the best one.
+-- The median of a node's trials. Where they differ by more than runs do, something was in the way of some of them
+-- that is not the node: then the best one.
 local function with_every_partner(list, sigma)
    if #list == 0 then
       return nil

@@ -12,6 +12,7 @@ leaves.TOLERANCE = 0.10
 leaves.SIGMAS = 4
 leaves.PATH_TOLERANCE = 0.15 -- of one pair: at 3 % run noise five times what it scatters by
 local CLEARLY = 0.8 -- how much less leaves have to differ in another way to look at them
+local FEW, FEW_TOLERANCE = 5, 0.15 -- leaves that have no scatter to speak of
 local MADE_SO = 0.15
 local FULL = 0.85 -- of what the nodes could do: an uplink that carries more holds nobody back
 local SIBLINGS = 4 -- flows between the same leaves at the same time that say what is usual there
@@ -99,6 +100,17 @@ local function scores_of(sums)
    end
    if #values.share == 0 then
       return {}, 0
+   end
+   if #values.share < FEW then
+      -- Half of them may be bad: the best one is the measure, and low is who is so in both views.
+      local most, scores = { total = 0, share = 0 }, {}
+      for _, one in pairs(of) do
+         most.total, most.share = math.max(most.total, one.total), math.max(most.share, one.share)
+      end
+      for leaf, one in pairs(of) do
+         scores[leaf] = one.full and 1 or math.max(one.total / most.total, one.share / most.share)
+      end
+      return scores, 1 - FEW_TOLERANCE
    end
    local best
    for _, way in ipairs({ "share", "total", "middle" }) do
@@ -194,6 +206,18 @@ function leaves.find(net, flows, found, near)
             is_blamed[direction][leaf] = { leaf = leaf, direction = direction, share = share, flows = {}, affected = 0 }
             table.insert(blamed, is_blamed[direction][leaf])
          end
+      end
+   end
+   for k = #blamed, 1, -1 do
+      -- Low against others of which each is low at its own end is nobody's fault.
+      local one, opposite = blamed[k], blamed[k].direction == "up" and "down" or "up"
+      local n = 0
+      for _ in pairs(is_blamed[opposite]) do
+         n = n + 1
+      end
+      if n - (is_blamed[opposite][one.leaf] and 1 or 0) >= #net.leaves - 1 and #net.leaves < FEW then
+         table.remove(blamed, k)
+         is_blamed[one.direction][one.leaf] = nil
       end
    end
    table.sort(blamed, function(a, b)

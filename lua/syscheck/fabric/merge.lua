@@ -9,8 +9,8 @@ local function per_place(list)
          or "node " .. one.node .. (one.kind == "latency" and " latency" or "")
       local first = seen[place]
       if first and (one.leaf or one.from) then
-         first.direction = (one.leaf and first.direction ~= one.direction or one.from == first.to) and "both"
-            or first.direction
+         local other_way = one.leaf and first.direction ~= one.direction or one.from and one.from == first.to
+         first.direction = other_way and "both" or first.direction
          first.share = math.min(first.share, one.share)
          first.affected = one.affected and math.max(first.affected, one.affected) or first.affected
       elseif not first then

@@ -39,19 +39,23 @@ local function flows_of(net, flows, side)
    return of
 end
 
--- Shares of flows whose partners are not blamed, and with how many partners.
+-- The mean share with each partner that is not blamed: who was met twice counts once. And how many flows these are.
 local function shares(flows, aspect, blamed)
-   local values, partners, n = {}, {}, 0
-   local other = OTHER[aspect.side]
+   local at, values, met = {}, {}, {}
+   local n = 0
    for _, flow in ipairs(flows) do
-      local partner, share = flow[other], flow[aspect.share]
+      local partner, share = flow[OTHER[aspect.side]], flow[aspect.share]
       if share and not blamed[partner] then
-         values[#values + 1] = share
-         if not partners[partner] then
-            partners[partner] = true
-            n = n + 1
+         n = n + 1
+         if not at[partner] then
+            at[partner] = #values + 1
+            values[at[partner]], met[at[partner]] = 0, 0
          end
+         values[at[partner]], met[at[partner]] = values[at[partner]] + share, met[at[partner]] + 1
       end
+   end
+   for k, sum in ipairs(values) do
+      values[k] = sum / met[k]
    end
    return values, n
 end
@@ -61,28 +65,31 @@ end
 local function score(of, aspect, blamed)
    local near, n = shares(of.near, aspect, blamed)
    local median = statistics.median(near)
-   if n >= ENOUGH then
-      return median, #near
+   if #near >= ENOUGH then
+      return median, n
    end
    local far, m = shares(of.far, aspect, blamed)
-   if n + m < 2 then
+   if #near + #far < 2 then
       return nil
    end
    table.sort(far)
    local quartile = far[math.max(1, (3 * #far + 3) // 4)]
-   return math.max(median or 0, quartile or 0), math.max(#near, #far // 2)
+   return math.max(median or 0, quartile or 0), math.max(1, n, m // 2)
 end
 
--- Scatter of a flow's share around the best that the weaker of its two nodes has shown.
+-- Scatter of a flow's share around the best that the weaker of its two nodes has shown, of flows that hardly use an
+-- uplink: there it is the runs', not other flows'.
 local function flow_sigma(flows)
    local best, off = { from = {}, to = {} }, {}
    for _, flow in ipairs(flows) do
-      for side, of in pairs(best) do
+      for side, of in pairs(not flow.class:find("^across") and best or {}) do
          of[flow[side]] = math.max(of[flow[side]] or 0, flow.one_share or 0)
       end
    end
    for _, flow in ipairs(flows) do
-      off[#off + 1] = flow.one_share and flow.one_share - math.min(best.from[flow.from], best.to[flow.to]) or nil
+      if flow.one_share and not flow.class:find("^across") then
+         off[#off + 1] = flow.one_share - math.min(best.from[flow.from], best.to[flow.to])
+      end
    end
    return select(2, statistics.robust(off)) or 0
 end

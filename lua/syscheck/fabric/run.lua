@@ -44,10 +44,23 @@ local function divide(lists, size)
    return out
 end
 
+-- Of three the one without whom the other two start.
+local function culprit_of_three(names, options)
+   for k, name in ipairs(names) do
+      if step.try({ { names[k % 3 + 1], names[(k + 1) % 3 + 1] } }, options)[1] then
+         return { name }
+      end
+   end
+   return {}
+end
+
 -- Who keeps the others from starting: groups start for themselves, those that cannot are divided, and in the end each
 -- of those left is tried with one that could.
 -- @return names; empty where none can be found
 local function culprits(names, options, say)
+   if #names == 3 then
+      return culprit_of_three(names, options)
+   end
    local groups, good = { names }, {}
    local size = #names
    while size > 3 do
@@ -81,12 +94,11 @@ end
 -- One start of the step: from its first word to its last.
 local function once(names, options, say)
    local start = { srun = options.srun, kernel = options.kernel, job = options.job, args = options.args,
-      seconds = KERNEL_S }
+      seconds = KERNEL_S, interrupted = function() return options.interrupted end }
    local one, err = step.start(setmetatable({ nodes = names }, { __index = start }))
    if not one then
       return nil, err, {}
    end
-   options.current = one
    local ok, lost
    ok, err, lost = one:hello()
    local net = network.new(names, options.topology)
@@ -101,13 +113,12 @@ local function once(names, options, say)
       end, { seed = options.seed, all = options.all })
    end
    one:finish()
-   options.current = nil
    if out then
       out.net = net
       return out
    end
-   if one.stopped then
-      return nil, one.stopped, {}
+   if options.interrupted then
+      return nil, "interrupted", {}
    elseif not ok and one.said_hello and #(lost or {}) == 0 then
       say("%s: looking for who keeps the others from it", err)
       lost = culprits(names, start, say)
@@ -126,11 +137,10 @@ local function in_job(names, options, say)
          -- Who was lost on the way is no node of the answer's net any more; he is named all the same.
          for _, one in ipairs(lost_all) do
             table.insert(out.net.names, one.name)
-            out.net.leaf[#out.net.names] = 1
             table.insert(out.findings, 1, { kind = "silent", node = #out.net.names, why = one.why })
          end
          return out
-      elseif #lost == 0 or #names - #lost < 2 then
+      elseif options.interrupted or #lost == 0 or #names - #lost < 2 then
          break
       end
       for _, name in ipairs(lost) do

@@ -12,17 +12,21 @@ end
 -- @param net from net.new
 -- @param rounds list of { kind, pairs }
 -- @param results what measuring them gave: for each round a list in the order of its pairs: { lat_us, ab_gbs, ba_gbs,
---   both_ab_gbs, both_ba_gbs, error }; a value may be absent
+--   both_ab_gbs, both_ba_gbs, error, wrong }; a value may be absent
 -- @return { flows = list of { from, to, round, phase = 1 or 2 in which it was alone in its
 --   direction, class, one, both: GB/s or nil }, latencies = list of { a, b, hops, us },
---   silent = list of { a, b, round, error } }
+--   silent = list of { a, b, round, error }, wrong = list of
+--   { a, b, text }: what came was not what was sent }
 function samples.of(net, rounds, results)
-   local out = { flows = {}, latencies = {}, silent = {} }
+   local out = { flows = {}, latencies = {}, silent = {}, wrong = {} }
    for r, round in ipairs(rounds) do
       for k, p in ipairs(round.pairs) do
          local got, a, b = (results[r] or {})[k], p[1], p[2]
          if not got or got.error then
             table.insert(out.silent, { a = a, b = b, round = r, error = got and got.error or "no answer" })
+         end
+         if got and got.wrong then
+            table.insert(out.wrong, { a = a, b = b, text = got.wrong })
          end
          if got then
             local class = class_of(net, round, a, b)

@@ -97,7 +97,8 @@ function show.json(answer)
    table.move(answer.notes, 1, #answer.notes, #notes + 1, notes)
    local nodes, leaves = output.list(), output.list()
    for i, name in ipairs(net.names) do
-      nodes[i] = { node = name, leaf = net.known and net.leaves[net.leaf[i]].name or nil, out_ratio = scores.out[i],
+      local leaf = net.known and net.leaves[net.leaf[i]]
+      nodes[i] = { node = name, leaf = leaf and leaf.name or nil, out_ratio = scores.out[i],
          in_ratio = scores["in"][i], lat_add_us = answer.found.latency.added[i] }
    end
    for l, leaf in ipairs(net.known and net.leaves or {}) do

@@ -67,7 +67,7 @@ end
 
 --- Starts the step; hello() waits for it.
 -- @param options { srun, kernel = paths, nodes = names, job = id of the allocation, args = more of
---   srun's, seconds = the kernel's own limit }
+--   srun's, seconds = the kernel's own limit, interrupted = function() -> true when it is no longer wanted }
 -- @return self; or nil and why it could not be started
 function step.start(options)
    local self = setmetatable({ nodes = options.nodes, rank_of = {}, node_of = {}, ready = {}, errors = {}, lost = {},
@@ -92,7 +92,7 @@ function step.start(options)
       end
       return nil, ("%s: %s"):format(options.srun, pid)
    end
-   self.pid = pid
+   self.pid, self.interrupted = pid, options.interrupted
    local function closed()
       self.open = self.open - 1
    end
@@ -156,7 +156,8 @@ function step:wait(seconds, over)
    timer:start(math.floor(seconds * 1000), 0, function()
       late = true
    end)
-   while not over() and not late and not (self.exited and self.open == 0) and not self.stopped do
+   while not over() and not late and not (self.exited and self.open == 0)
+      and not (self.interrupted and self.interrupted()) do
       uv.run("once")
    end
    timer:close()
@@ -292,7 +293,7 @@ function step:measure(rounds, settings)
       lost = self:without(function(rank) return self.done[rank] end)
       lost = #lost < #self.nodes and lost or {}
    end
-   return nil, self.stopped or self:last_words() or "not all nodes came to the end of the rounds", lost
+   return nil, self:last_words() or "not all nodes came to the end of the rounds", lost
 end
 
 -- Tasks that Slurm says were killed: "srun: error: n5: task 4: Killed". The first one is who took the others along.
@@ -334,10 +335,10 @@ end
 
 --- Ends the step: by asking it to, else by force. Nothing of it is left afterwards.
 function step:finish()
+   self.interrupted = nil -- what follows is what an interruption asks for
    if not self.exited and next(self.ready) then
       self.pipes.input:write("end\n")
       self.pipes.input:shutdown()
-      self.stopped = nil
       self:wait(END_S, function() return self.exited ~= nil end)
    end
    for _, signal in ipairs({ "sigterm", "sigterm", "sigkill" }) do

@@ -7,8 +7,9 @@ local samples = require("syscheck.fabric.samples")
 
 local suspects = {}
 
---- More of a leaf's nodes than this being slow within it, it is the switch that they share.
-local LEAF_SHARE = 0.5
+--- More of the flows within a leaf than this being slow, it is the switch that they share: two bad nodes of four leave
+-- one pair of six.
+local LEAF_SHARE = 0.9
 local LEAF_LEAST = 3
 
 --- Pairs of a leaf that are measured again: one bad link of many shows in some of them.
@@ -36,15 +37,18 @@ local function silent_nodes(net, measured)
    return dead, order
 end
 
--- Leaves of which most nodes are blamed for what they do within them.
-local function bad_leaves(net, found)
-   local bad, list = {}, {}
-   for l, leaf in ipairs(net.leaves) do
-      local n = 0
-      for _, node in ipairs(leaf.members) do
-         n = n + (found.blamed[node] and 1 or 0)
+-- Leaves within which nearly all pairs are slow.
+local function bad_leaves(net, flows)
+   local slow, n, bad, list = {}, {}, {}, {}
+   for _, flow in ipairs(flows) do
+      local leaf, share = net.leaf[flow.from], flow.one_share or flow.both_share
+      if leaf == net.leaf[flow.to] and share then
+         n[leaf] = (n[leaf] or 0) + 1
+         slow[leaf] = (slow[leaf] or 0) + (share < 1 - nodes.TOLERANCE and 1 or 0)
       end
-      if #net.leaves > 1 and n >= LEAF_LEAST and n > LEAF_SHARE * #leaf.members then
+   end
+   for l, leaf in ipairs(net.leaves) do
+      if #net.leaves > 1 and #leaf.members >= LEAF_LEAST and n[l] and slow[l] > LEAF_SHARE * n[l] then
          bad[l] = true
          list[#list + 1] = l
       end
@@ -93,7 +97,7 @@ function suspects.find(net, measured)
    local out = { near = near, guessed = guessed ~= nil, nodes = found, leaves = across, latency = slow,
       reference = reference, silent = silent, bad = {}, list = {} }
    local leaf_list
-   out.leaf, leaf_list = bad_leaves(net, found)
+   out.leaf, leaf_list = bad_leaves(net, flows)
    local function add(one)
       if one.node then
          out.bad[one.node] = true

@@ -33,7 +33,12 @@ function SAY.latency(one, name)
 end
 
 function SAY.silent(one, name)
-   return ("%s does not answer: %s"):format(name(one.node), one.why or "no partner heard from it")
+   return ("%s does not answer: %s"):format(name(one.node),
+      printable.plain(one.why or "no partner heard from it", 200))
+end
+
+function SAY.corrupt(one, name)
+   return ("between %s and %s data was changed: %s"):format(name(one.from), name(one.to), printable.plain(one.why, 200))
 end
 
 function SAY.leaf_switch(one, _, leaf)

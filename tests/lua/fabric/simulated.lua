@@ -74,32 +74,31 @@ local function share(net, world, flows, mode, kind)
    return rates
 end
 
---- @param world what is wrong, each by node or leaf, in GB/s: out, in, both (each way, when both are at work), loaded_out
---   and loaded_in (while others are at work), switch (pairs within a leaf), up and down (a leaf's uplink, of all its
---   flows), link_up and link_down (every third pair's), path = { "FROM TO" = GB/s }; latency = { node = us }, silent =
---   { node = true }, mute = { "FROM TO" = true }; noise = relative, seed
--- @return function(rounds) -> results, as session.run takes it; and the list of all rounds it was asked for
+--- @param world what is wrong, each by node or leaf, in GB/s: out, in, both (each way, when both are at work),
+--   loaded_out and loaded_in (while others are at work), switch (pairs within a leaf), up and down (a leaf's uplink, of
+--   all its flows), link_up and link_down (every third pair's), path = { "FROM TO" = GB/s }; latency = { node = us },
+--   silent = { node = true }, mute = { "FROM TO" = true }; noise = relative, seed
+-- @return function(rounds) -> results, as session.run takes it
 function simulated.measure(net, world)
-   local noise, asked = simulated.noise(world.seed or 1), {}
+   local noise = simulated.noise(world.seed or 1)
    local function noisy(value)
       return value * (1 + (world.noise or 0) * noise())
    end
-   local function pair_of(p, kind)
+   local function pair_of(p)
       local a, b = p[1], p[2]
       local silent, mute = world.silent or {}, world.mute or {}
       if silent[a] or silent[b] or mute[a .. " " .. b] or mute[b .. " " .. a] then
          return { error = "no answer" }
       end
       local us = simulated.US[net.hops(a, b)] + ((world.latency or {})[a] or 0) + ((world.latency or {})[b] or 0)
-      return { lat_us = noisy(us), kind = kind }
+      return { lat_us = noisy(us) }
    end
    return function(rounds)
       local results = {}
       for r, round in ipairs(rounds) do
-         asked[#asked + 1] = round
          local there, back, list, at = {}, {}, {}, {}
          for k, p in ipairs(round.pairs) do
-            list[k] = pair_of(p, round.kind)
+            list[k] = pair_of(p)
             if not list[k].error then
                at[#at + 1] = k
                there[#there + 1] = { from = p[1], to = p[2] }
@@ -116,7 +115,7 @@ function simulated.measure(net, world)
          results[r] = list
       end
       return results
-   end, asked
+   end
 end
 
 return simulated
