@@ -79,6 +79,9 @@ function TestSession:test_a_host()
    lu.assertEquals(one.how, "loaded")
    lu.assertAlmostEquals(one.share, 0.6, 0.04)
    always(FOUR, { loaded_in = { [30] = 6 } }, { "host 30 in" })
+   -- Both directions at once cost healthy hosts a twentieth.
+   one = always(FOUR, { loaded_out = { [14] = 6 }, both = { [14] = 9 } }, { "host 14 out" })
+   lu.assertEquals(one.how, "loaded")
    -- Without a topology that may be a switch nobody knows of.
    always(16, { loaded_out = { [4] = 6 } }, {})
 end
@@ -108,6 +111,29 @@ function TestSession:test_silence_that_passes()
       return (calls == 1 and dead or measure)(rounds)
    end, { seed = 1 })
    lu.assertEquals({ #out.findings, out.unconfirmed, calls }, { 0, 1, 2 })
+end
+
+-- Asked again it answers some: alive.
+function TestSession:test_silence_to_some()
+   local net, mute = simulated.net(FOUR), {}
+   for i = 1, 32, 2 do
+      mute["9 " .. i] = true
+   end
+   local dead = simulated.measure(net, { noise = 0.01, silent = { [9] = true } })
+   local some = simulated.measure(net, { noise = 0.01, mute = mute })
+   for seed = 1, 5 do
+      local calls = 0
+      local out = session.run(net, function(rounds)
+         calls = calls + 1
+         return (calls == 1 and dead or some)(rounds)
+      end, { seed = seed })
+      local answered = 0
+      for k, p in ipairs(out.found.list[1].trials) do
+         lu.assertEquals({ p[1], k <= 4 }, { 9, true })
+         answered = answered + (p[2] % 2 == 0 and 1 or 0)
+      end
+      lu.assertEquals(#out.findings, answered > 0 and 0 or 1)
+   end
 end
 
 -- Slow once, well when measured again: said to nobody.
@@ -152,23 +178,20 @@ end
 
 -- Data that was changed is a fault at once, however fast; once for a pair.
 function TestSession:test_changed_data()
-   local net = simulated.net(3)
+   local net = simulated.net(2)
    local measure, n = simulated.measure(net, { noise = 0.01 }), 0
    local out = session.run(net, function(rounds)
       local results = measure(rounds)
       for r, round in ipairs(rounds) do
-         for k, p in ipairs(round.pairs) do
-            local hit = math.min(p[1], p[2]) == 1 and math.max(p[1], p[2]) == 3
-            n = n + (hit and 1 or 0)
-            results[r][k].wrong = hit and "byte 7" or nil
-         end
+         n = n + #round.pairs
+         results[r][1].wrong = round.pairs[1] and "byte 7" or nil
       end
       return results
    end, { seed = 3 })
    lu.assertTrue(n > 1)
    lu.assertEquals(#out.findings, 1)
    local one = out.findings[1]
-   lu.assertEquals({ one.kind, one.why, one.from + one.to }, { "corrupt", "byte 7", 4 })
+   lu.assertEquals({ one.kind, one.why, one.from + one.to }, { "corrupt", "byte 7", 3 })
 end
 
 function TestSession:test_a_leaf_switch()
@@ -272,7 +295,7 @@ function TestTrials:test_alone_is_alone()
    local found = suspects.find(net, measured(net, { out = bad, ["in"] = bad, noise = 0.01 }))
    local rounds = trials.build(net, found, 1)
    lu.assertEquals(rounds, trials.build(net, found, 1))
-   local met = {}
+   local met, controls = {}, 0
    for _, round in ipairs(rounds) do
       local busy, used = {}, {}
       for _, p in ipairs(round.pairs) do
@@ -281,6 +304,7 @@ function TestTrials:test_alone_is_alone()
          used[p[1]], used[p[2]] = true, true
          if round.kind == "alone" then
             lu.assertFalse(bad[p[1]] ~= nil and bad[p[2]] ~= nil)
+            controls = controls + ((bad[p[1]] or bad[p[2]]) and 0 or 1)
             for l in pairs({ [net.leaf[p[1]]] = true, [net.leaf[p[2]]] = true }) do
                lu.assertNil(busy[l])
                busy[l] = true
@@ -295,6 +319,22 @@ function TestTrials:test_alone_is_alone()
    end
    for node in pairs(bad) do
       lu.assertEquals(met[node], { 2, 2 })
+   end
+   lu.assertTrue(controls > 0)
+end
+
+-- Half of a leaf is slow: nobody is measured again with one of those.
+function TestTrials:test_partners_are_good_ones()
+   local net = simulated.net(FOUR)
+   local bad = { [1] = 5, [2] = 6, [3] = 5.5, [4] = 6.5 }
+   local found = suspects.find(net, measured(net, { out = bad, ["in"] = bad, noise = 0.01 }))
+   lu.assertEquals(#found.list, 4)
+   for seed = 1, 5 do
+      for _, round in ipairs(trials.build(net, found, seed)) do
+         for _, p in ipairs(round.kind == "alone" and round.pairs or {}) do
+            lu.assertFalse(bad[p[1]] ~= nil and bad[p[2]] ~= nil)
+         end
+      end
    end
 end
 
