@@ -6,26 +6,14 @@
 
 bats_require_minimum_version 1.5.0
 load eventually
-
-MC=$(cd "$BATS_TEST_DIRNAME/cluster" && pwd)/minicluster
+load minicluster
 
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	export BASE
-	BASE=$(mktemp -d /var/tmp/mc.XXXXXX)
-	chmod 755 "$BASE"
-	"$MC" up --dir "$BASE/a" --nodes 9 --leaves 3
-}
-
-teardown_file() {
-	[ -n "${BASE:-}" ] || return 0
-	"$MC" down --dir "$BASE/a"
-	rm -rf "$BASE"
+	cluster_up --nodes 9 --leaves 3
 }
 
 setup() {
-	cd / || return
-	export SLURM_CONF=$BASE/a/etc/slurm.conf MINICLUSTER_DIR=$BASE/a PATH=$BASE/a/prefix/bin:$PATH
+	cluster_enter
 }
 
 # idle: all nodes are free again
@@ -116,13 +104,13 @@ refuses() {
 
 @test "fabric: no process is left when it is interrupted" {
 	eventually 60 idle
-	syscheck fabric --nodes 'n[1-9]' >"$BASE/out" 2>"$BASE/err" &
+	syscheck fabric --nodes 'n[1-9]' >"$BASE/said" 2>&1 &
 	local pid=$!
 	eventually 60 sh -c '[ -n "$(squeue -h -s -o %i)" ]'
 	kill -INT "$pid" || kill -TERM "$pid"
 	run wait "$pid"
 	eventually 60 sh -c '[ -z "$(squeue -h -o %i)" ]'
-	eventually 30 sh -c '! pgrep -f "^$1/a/prefix/libexec/syscheck/fabric " >/dev/null' sh "$BASE"
+	eventually 30 sh -c '! pgrep -f "^$1/prefix/libexec/syscheck/fabric " >/dev/null' sh "$MINICLUSTER_DIR"
 }
 
 @test "fabric: bad input is one line that says what would be right" {
@@ -145,6 +133,6 @@ refuses() {
 }
 
 @test "fabric: the kernel refuses a plan that it does not understand" {
-	run --separate-stderr bash -c 'echo "round 0-0" | "$1/a/prefix/libexec/syscheck/fabric" --seconds 20' bash "$BASE"
+	run --separate-stderr bash -c 'echo "round 0-0" | "$1/prefix/libexec/syscheck/fabric" --seconds 20' bash "$MINICLUSTER_DIR"
 	[ "$status" -eq 2 ]
 }

@@ -77,14 +77,7 @@ local function one_site(seed, options)
    local measuring = 0
    local out = session.run(n, function(rounds)
       local from = uv.hrtime()
-      local named = {}
-      for r, round in ipairs(rounds) do
-         named[r] = { pairs = {} }
-         for k, p in ipairs(round.pairs) do
-            named[r].pairs[k] = { n.names[p[1]], n.names[p[2]] }
-         end
-      end
-      local results = w.measure(named)
+      local results = w.measure(net.named(n, rounds))
       measuring = measuring + uv.hrtime() - from
       return results
    end, { seed = seed })

@@ -10,6 +10,7 @@ local run = require("syscheck.fabric.run")
 local show = require("syscheck.fabric.show")
 local slurm = require("syscheck.slurm.command")
 local switches = require("syscheck.slurm.switches")
+local topology = require("syscheck.cmd.common.topology")
 
 local command = {}
 
@@ -103,8 +104,8 @@ local function where(args, policy)
 end
 
 -- The tree that Slurm knows, as far as it names these nodes; nil: none.
-local function topology(scontrol, names)
-   local text = slurm.run(scontrol, { "show", "topology" }, CALL_S, { max_output = MAX_BYTES })
+local function tree_of(scontrol, names)
+   local text = topology.ask(scontrol)
    local leaf = text and switches.leaves(text)
    local known = 0
    for _, name in ipairs(names) do
@@ -125,7 +126,7 @@ function command.run(args)
    end
    local policy = node.open(nil, { policy = args.policy, without_policy = not args.policy }).policy
    local names, job = where(args, policy)
-   local tree, unknown = topology(policy.scontrol, names)
+   local tree, unknown = tree_of(policy.scontrol, names)
    local options = { srun = slurm.beside(policy.scontrol, "srun"),
       salloc = slurm.beside(policy.scontrol, "salloc"), kernel = kernel, job = job, topology = tree,
       seed = args.seed or os.time() % 2147483648, all = args.all, settings = { share = args.share } }
@@ -162,12 +163,7 @@ function command.run(args)
    if not (io.stdout:write(text) and io.stdout:flush()) then
       return report.error(report.UNKNOWN, "fabric: what was found cannot be written to standard output")
    end
-   for _, one in ipairs(out.findings) do
-      if one.kind ~= "collision" then
-         return report.FAILED
-      end
-   end
-   return 0
+   return #show.faults(out) > 0 and report.FAILED or 0
 end
 
 return command

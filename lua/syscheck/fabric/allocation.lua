@@ -2,13 +2,14 @@
 -- nothing else keeps it.
 local uv = require("luv")
 local hostlist = require("syscheck.lib.hostlist")
+local loop = require("syscheck.fabric.loop")
 
 local allocation = {}
 
 local QUEUE_S = 30 -- for nodes that others use
 local READY_S = 180 -- until the prologs are done
 local TIME_MIN = 10 -- its limit; a run takes one or two
-local END_MS = 3000
+local END_S = 3
 
 --- @param salloc path
 -- @param nodes list of names
@@ -16,7 +17,7 @@ local END_MS = 3000
 -- @return id, release function; or nil and why
 function allocation.hold(salloc, nodes, stopped)
    local input, err = uv.new_pipe(false), uv.new_pipe(false)
-   local text, exited, late = "", false, false
+   local text, exited = "", false
    local child, pid = uv.spawn(salloc, { args = { "--nodes=" .. #nodes, "--ntasks-per-node=1",
       "--nodelist=" .. hostlist.fold(nodes), "--exclusive", "--immediate=" .. QUEUE_S, "--time=" .. TIME_MIN,
       "--job-name=syscheck-fabric", "cat" }, stdio = { input, nil, err }, detached = true }, function()
@@ -30,35 +31,23 @@ function allocation.hold(salloc, nodes, stopped)
    err:read_start(function(_, data)
       text = #text < 65536 and text .. (data or "") or text
    end)
-   local timer = uv.new_timer()
-   local function wait(ms, over)
-      late = false
-      timer:start(ms, 0, function()
-         late = true
-      end)
-      while not over() and not late do
-         uv.run("once")
-      end
-      timer:stop()
-      return over()
-   end
    local function release()
       if not input:is_closing() then
          input:close()
       end
       for _, signal in ipairs({ "sigterm", "sigkill" }) do
-         if not wait(END_MS, function() return exited end) then
+         if not loop.wait(END_S, function() return exited end) then
             uv.kill(pid, signal)
          end
       end
-      for _, handle in ipairs({ err, timer, child }) do
+      for _, handle in ipairs({ err, child }) do
          if not handle:is_closing() then
             handle:close()
          end
       end
       uv.run("nowait")
    end
-   local up = wait(1000 * (QUEUE_S + READY_S), function()
+   local up = loop.wait(QUEUE_S + READY_S, function()
       return exited or stopped() or text:find("are ready for job", 1, true) ~= nil
    end)
    local id = text:match("Granted job allocation (%d+)")

@@ -44,20 +44,11 @@ local function index(measured)
    return { flows = flows, us = us, silent = silent }
 end
 
-local function blamed_leaves(found)
-   local blamed = {}
-   for _, one in ipairs(found.leaves.blamed) do
-      blamed[one.leaf] = true
-   end
-   return blamed
-end
-
 -- A lone pair is compared with lone pairs of nodes and leaves that nobody suspects; where there are fewer than
 -- three, with pairs within leaves, of which the network between them is none.
 local function normalise_alone(net, found, measured)
-   local blamed = blamed_leaves(found)
    local function is_bad(node)
-      return found.bad[node] or blamed[net.leaf[node]] or found.leaf[net.leaf[node]]
+      return found.bad[node] or found.leaves.bad[net.leaf[node]] or found.leaf[net.leaf[node]]
    end
    local alone, count = {}, {}
    for _, flow in ipairs(measured.flows) do
@@ -94,10 +85,10 @@ end
 -- Those over an uplink that is suspected itself say nothing of a node that has others.
 local function alone_of(one, with)
    local values = { out = {}, ["in"] = {}, both_out = {}, both_in = {} }
-   local at, leaf, clean = with.at, with.net.leaf, {}
+   local at, leaf, bad, clean = with.at, with.net.leaf, with.found.leaves.bad, {}
    for _, p in ipairs(one.trials) do
       local across = leaf[p[1]] ~= leaf[p[2]]
-      clean[#clean + 1] = not (across and (with.blamed[leaf[p[1]]] or with.blamed[leaf[p[2]]])) and p or nil
+      clean[#clean + 1] = not (across and (bad[leaf[p[1]]] or bad[leaf[p[2]]])) and p or nil
    end
    for _, p in ipairs(clean[1] and clean or one.trials) do
       local other = p[2]
@@ -134,7 +125,7 @@ local function loaded_of(node, with)
       end
       table.sort(all)
       local limit = limit_of(with.found.nodes.sigma, #all)
-      local most, median = all[math.max(1, (3 * #all + 3) // 4)], statistics.median(late)
+      local most, median = statistics.upper_quartile_sorted(all), statistics.median(late)
       if median and median < limit and most < limit and (not worst or median < worst.share) then
          worst = { kind = "host", node = node, direction = aspect.name:find("out$") and "out" or "in", how = "loaded",
             share = median }
@@ -285,7 +276,7 @@ function judge.all(net, found, first, measured)
       return found.nodes.blamed[node] ~= nil
    end)
    normalise_alone(net, found, measured)
-   local with = { net = net, blamed = blamed_leaves(found), at = index(measured), found = found,
+   local with = { net = net, at = index(measured), found = found,
       near_flows = { near_flows(first.flows), near_flows(loaded) },
       again = leaves.find(net, loaded, found.nodes, found.near),
       loaded_pairs = {}, least_us = math.huge }

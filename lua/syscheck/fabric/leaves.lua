@@ -4,6 +4,7 @@
 -- end, or a node, holds them back. So the capacity that a leaf has shown is the highest total of its rounds (of the two
 -- highest the mean). Where a network is oversubscribed, leaves have as much capacity each or, where a job has parts of
 -- them, as much for each node: what scatters less is compared.
+local samples = require("syscheck.fabric.samples")
 local statistics = require("syscheck.lib.statistics")
 
 local leaves = {}
@@ -19,15 +20,11 @@ local SIBLINGS = 4 -- flows between the same leaves at the same time that say wh
 
 local SIDE = { up = "from", down = "to" }
 
-local function nominal(net, flow)
-   local from, to = net.rate[flow.from], net.rate[flow.to]
-   return from and to and math.min(from, to) or 1
-end
-
 -- What the two nodes could do, in GB/s, if only they were in the way.
 local function able(flow, mode, net, near, scores)
    local ends = mode == "one" and { "out", "in" } or { "both_out", "both_in" }
-   return near[mode] * nominal(net, flow) * math.min(scores[ends[1]][flow.from] or 1, scores[ends[2]][flow.to] or 1, 1)
+   return near[mode] * samples.nominal(net, flow)
+      * math.min(scores[ends[1]][flow.from] or 1, scores[ends[2]][flow.to] or 1, 1)
 end
 
 -- [direction][leaf] = list of { total, able }: of each phase of each round, GB/s.
@@ -84,7 +81,7 @@ local function quartile_off(values, from)
       off[i] = math.abs(value - from)
    end
    table.sort(off)
-   return off[math.max(1, (3 * #off + 3) // 4)]
+   return statistics.upper_quartile_sorted(off)
 end
 
 -- Scores of a direction: leaf -> what it carries over what its peers do; and from where on one is too low. Of the
@@ -184,8 +181,8 @@ end
 -- @param found from nodes.find
 -- @param near { one, both }: what a healthy pair within a leaf reaches over its nominal rate
 -- @return { scores = { up, down = leaf -> share or nil }, blamed = list of { leaf, direction, share, affected = share
---   of its flows that are slow, flows }, worst first; paths = list of flows that are slow, worst first;
---   usual = of both_gbs over its nominal rate between leaves that are not blamed }
+--   of its flows that are slow, flows }, worst first; bad = leaf -> true of these; paths = list of flows that are
+--   slow, worst first; usual = of both_gbs over its nominal rate between leaves that are not blamed }
 function leaves.find(net, flows, found, near)
    local used = {}
    for _, flow in ipairs(flows) do
@@ -230,7 +227,7 @@ function leaves.find(net, flows, found, near)
    local paths, healthy = {}, {}
    for _, flow in ipairs(used) do
       if flow.both and not is_blamed.up[net.leaf[flow.from]] and not is_blamed.down[net.leaf[flow.to]] then
-         healthy[#healthy + 1] = flow.both / nominal(net, flow)
+         healthy[#healthy + 1] = flow.both / samples.nominal(net, flow)
       end
       if not found.blamed[flow.from] and not found.blamed[flow.to] then
          local free = true
@@ -246,7 +243,9 @@ function leaves.find(net, flows, found, near)
          end
       end
    end
+   local bad = {}
    for _, one in ipairs(blamed) do
+      bad[one.leaf] = true
       local slow = 0
       for _, flow in ipairs(one.flows) do
          slow = slow + (flow.share < 1 - leaves.PATH_TOLERANCE and 1 or 0)
@@ -255,7 +254,7 @@ function leaves.find(net, flows, found, near)
       table.sort(one.flows, by_share)
    end
    table.sort(paths, by_share)
-   return { scores = scores, blamed = blamed, paths = paths, usual = statistics.median(healthy) }
+   return { scores = scores, blamed = blamed, bad = bad, paths = paths, usual = statistics.median(healthy) }
 end
 
 return leaves

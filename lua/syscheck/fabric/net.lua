@@ -39,4 +39,17 @@ function net.new(names, topology, rate)
    return self
 end
 
+--- Rounds of nodes by number -> by name.
+-- @param rounds list of { pairs = list of { node, node } }
+function net.named(self, rounds)
+   local out = {}
+   for r, round in ipairs(rounds) do
+      out[r] = { pairs = {} }
+      for k, p in ipairs(round.pairs) do
+         out[r].pairs[k] = { self.names[p[1]], self.names[p[2]] }
+      end
+   end
+   return out
+end
+
 return net

@@ -73,7 +73,7 @@ local function score(of, aspect, blamed)
       return nil
    end
    table.sort(far)
-   local quartile = far[math.max(1, (3 * #far + 3) // 4)]
+   local quartile = statistics.upper_quartile_sorted(far)
    return math.max(median or 0, quartile or 0), math.max(1, n, m // 2)
 end
 

@@ -21,18 +21,6 @@ local function without(names, lost)
    return out
 end
 
--- Nodes by number as the session has them -> by name as the step wants them.
-local function named(net, rounds)
-   local out = {}
-   for r, round in ipairs(rounds) do
-      out[r] = { pairs = {} }
-      for k, p in ipairs(round.pairs) do
-         out[r].pairs[k] = { net.names[p[1]], net.names[p[2]] }
-      end
-   end
-   return out
-end
-
 -- Groups of `size` of each of the lists.
 local function divide(lists, size)
    local out = {}
@@ -93,7 +81,7 @@ end
 
 -- One start of the step: from its first word to its last.
 local function once(names, options, say)
-   local start = { srun = options.srun, kernel = options.kernel, job = options.job, args = options.args,
+   local start = { srun = options.srun, kernel = options.kernel, job = options.job,
       seconds = KERNEL_S, interrupted = function() return options.interrupted end }
    local one, err = step.start(setmetatable({ nodes = names }, { __index = start }))
    if not one then
@@ -107,7 +95,7 @@ local function once(names, options, say)
       say("%d nodes have started", #names)
       out, err = session.run(net, function(rounds)
          say("%d rounds", #rounds)
-         local results, why, gone = one:measure(named(net, rounds), options.settings)
+         local results, why, gone = one:measure(network.named(net, rounds), options.settings)
          lost = gone
          return results, why
       end, { seed = options.seed, all = options.all })
@@ -153,8 +141,8 @@ local function in_job(names, options, say)
 end
 
 --- @param names list of nodes
--- @param options { srun, salloc, kernel = paths, job = id or nil: one of its own, args = more of srun's, topology = as
---   of net.new, seed, all, settings }
+-- @param options { srun, salloc, kernel = paths, job = id or nil: one of its own, topology = as of net.new, seed, all,
+--   settings }
 -- @param say function(format, ...) for progress
 -- @return session.run's answer, with net, notes = list, seed; or nil and why
 function run.run(names, options, say)

@@ -47,8 +47,8 @@ function samples.of(net, rounds, results)
    return out
 end
 
--- What the pair's links are made for: the slower one's. Without rates all are alike.
-local function nominal(net, flow)
+--- What the pair's links are made for: the slower one's. Without rates all are alike.
+function samples.nominal(net, flow)
    local from, to = net.rate[flow.from], net.rate[flow.to]
    return from and to and math.min(from, to) or 1
 end
@@ -79,7 +79,7 @@ function samples.normalise(net, flows, is_bad)
       for _, mode in ipairs({ "one", "both" }) do
          if flow[mode] then
             values[flow.class] = values[flow.class] or { one = {}, both = {} }
-            table.insert(values[flow.class][mode], { flow = flow, value = flow[mode] / nominal(net, flow) })
+            table.insert(values[flow.class][mode], { flow = flow, value = flow[mode] / samples.nominal(net, flow) })
          end
       end
    end
@@ -98,7 +98,7 @@ function samples.normalise(net, flows, is_bad)
    for _, flow in ipairs(flows) do
       for _, mode in ipairs({ "one", "both" }) do
          local of = reference[flow.class] and reference[flow.class][mode]
-         flow[mode .. "_share"] = flow[mode] and of and of > 0 and flow[mode] / nominal(net, flow) / of or nil
+         flow[mode .. "_share"] = flow[mode] and of and of > 0 and flow[mode] / samples.nominal(net, flow) / of or nil
       end
    end
    return reference

@@ -35,13 +35,19 @@ local function latency_of(answer)
    return table.concat(parts, ", ")
 end
 
---- Text for a terminal.
-function show.table(answer, color)
-   local net, lines = answer.net, {}
+--- What is wrong with the network: pairs that collide are not.
+-- @return list of findings
+function show.faults(answer)
    local faults = {}
    for _, one in ipairs(answer.findings) do
       faults[#faults + 1] = one.kind ~= "collision" and one or nil
    end
+   return faults
+end
+
+--- Text for a terminal.
+function show.table(answer, color)
+   local net, lines, faults = answer.net, {}, show.faults(answer)
    lines[1] = ("%d node%s%s, %d + %d rounds in %.1f s (seed %d); a pair: %s within a leaf%s; latency %s"):format(
       #net.names, #net.names == 1 and "" or "s",
       net.known and (" at %d lea%s"):format(#net.leaves, #net.leaves == 1 and "f" or "ves") or ", no topology known",

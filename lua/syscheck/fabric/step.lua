@@ -5,6 +5,7 @@ local json = require("cjson.safe").new()
 local uv = require("luv")
 local hostlist = require("syscheck.lib.hostlist")
 local lines = require("syscheck.lib.lines")
+local loop = require("syscheck.fabric.loop")
 
 local step = {}
 step.__index = step
@@ -66,19 +67,16 @@ local function read_lines(pipe, take, done)
 end
 
 --- Starts the step; hello() waits for it.
--- @param options { srun, kernel = paths, nodes = names, job = id of the allocation, args = more of
---   srun's, seconds = the kernel's own limit, interrupted = function() -> true when it is no longer wanted }
+-- @param options { srun, kernel = paths, nodes = names, job = id of the allocation,
+--   seconds = the kernel's own limit, interrupted = function() -> true when it is no longer wanted }
 -- @return self; or nil and why it could not be started
 function step.start(options)
-   local self = setmetatable({ nodes = options.nodes, rank_of = {}, node_of = {}, ready = {}, errors = {}, lost = {},
-      plan = 0, open = 2 }, step)
+   local self = setmetatable({ nodes = options.nodes, rank_of = {}, ready = {}, errors = {}, plan = 0,
+      open = 2 }, step)
    local args = { "--mpi=pmix", "--ntasks-per-node=1", "--nodes=" .. #options.nodes, "--ntasks=" .. #options.nodes,
       "--nodelist=" .. hostlist.fold(options.nodes), "--kill-on-bad-exit=1", "--wait=" .. END_S, "--unbuffered",
-      "--job-name=syscheck-fabric", "--input=all", "--jobid=" .. options.job, "--overlap" }
-   table.move(options.args or {}, 1, #(options.args or {}), #args + 1, args)
-   args[#args + 1] = options.kernel
-   args[#args + 1] = "--seconds"
-   args[#args + 1] = ("%d"):format(options.seconds)
+      "--job-name=syscheck-fabric", "--input=all", "--jobid=" .. options.job, "--overlap",
+      options.kernel, "--seconds", ("%d"):format(options.seconds) }
    self.pipes = { input = uv.new_pipe(false), out = uv.new_pipe(false), err = uv.new_pipe(false) }
    local pid
    -- A group of its own: ^C at the terminal reaches us, and we end it.
@@ -113,15 +111,14 @@ function step:take(got)
    if not rank then
       return
    elseif got.event == "hello" and type(got.node) == "string" then
-      self.rank_of[got.node], self.node_of[rank] = rank, got.node
+      self.rank_of[got.node] = rank
    elseif got.event == "ready" then
       self.ready[rank] = true
    elseif got.event == "round" and got.plan == self.plan and self.results then
       self:round(rank, got)
-   elseif got.event == "done" and got.plan == self.plan then
-      self.done[rank] = true
-   elseif got.event == "stuck" then
-      self.stuck[rank] = true
+   elseif got.event == "done" and got.plan == self.plan or got.event == "stuck" and self.through then
+      self.done[rank] = got.event == "done"
+      self.through[rank] = true
    end
 end
 
@@ -146,21 +143,16 @@ function step:round(rank, got)
    end
    result.wrong = type(got.wrong) == "string" and got.wrong or result.wrong
    result.error = type(got.error) == "string" and got.error or result.error
+   -- Only what failed makes a node silent, or not: the others' lines, hundreds of thousands with --all, cost no look.
+   self.failed = self.failed or result.error
    result.ends = result.ends + 1
 end
 
 -- Runs the loop until `over()` or the deadline, or until the step has ended.
 function step:wait(seconds, over)
-   local late = false
-   local timer = uv.new_timer()
-   timer:start(math.floor(seconds * 1000), 0, function()
-      late = true
+   loop.wait(seconds, function()
+      return over() or self.exited and self.open == 0 or self.interrupted and self.interrupted()
    end)
-   while not over() and not late and not (self.exited and self.open == 0)
-      and not (self.interrupted and self.interrupted()) do
-      uv.run("once")
-   end
-   timer:close()
    return over()
 end
 
@@ -255,7 +247,7 @@ end
 --   wrong }; or nil, why, and the nodes that were lost
 function step:measure(rounds, settings)
    self.plan = self.plan + 1
-   self.results, self.pair_of, self.done, self.stuck = {}, {}, {}, {}
+   self.results, self.pair_of, self.done, self.through, self.failed = {}, {}, {}, {}, nil
    local text = { "plan " .. self.plan }
    for name, value in pairs(settings or {}) do
       text[#text + 1] = ("set %s %s"):format(name, value)
@@ -273,11 +265,16 @@ function step:measure(rounds, settings)
    end
    text[#text + 1] = "go\n"
    self.pipes.input:write(table.concat(text, "\n"))
+   local lost, through = {}, 0
    local all = self:wait(END_S + ROUND_S * #rounds, function()
-      return #self:without(function(rank) return self.done[rank] or self.stuck[rank] end) == 0
-         or #self:silent(rounds) > 0
+      while self.through[through] do -- ranks begin with 0
+         through = through + 1
+      end
+      if self.failed then
+         self.failed, lost = nil, self:silent(rounds)
+      end
+      return through == #self.nodes or #lost > 0
    end)
-   local lost = self:silent(rounds)
    if all and #lost == 0 then
       for _, list in ipairs(self.results) do
          for _, result in ipairs(list) do

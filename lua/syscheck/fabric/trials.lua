@@ -36,13 +36,10 @@ end
 
 -- Leaves of which nothing is suspected, in random order; without any, all.
 local function good_leaves(net, found, draw)
-   local blamed, list, all = {}, {}, {}
-   for _, one in ipairs(found.leaves.blamed) do
-      blamed[one.leaf] = true
-   end
+   local list, all = {}, {}
    for l = 1, #net.leaves do
       all[#all + 1] = l
-      list[#list + 1] = not blamed[l] and not found.leaf[l] and l or nil
+      list[#list + 1] = not found.leaves.bad[l] and not found.leaf[l] and l or nil
    end
    return random.shuffle(#list > 1 and list or all, draw)
 end

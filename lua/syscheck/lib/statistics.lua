@@ -12,6 +12,11 @@ function statistics.median_sorted(sorted)
    return n % 2 == 1 and sorted[mid] or n > 0 and (sorted[mid] + sorted[mid + 1]) / 2 or nil
 end
 
+--- The value of an ascending list that three quarters of it do not exceed.
+function statistics.upper_quartile_sorted(sorted)
+   return sorted[math.max(1, (3 * #sorted + 3) // 4)]
+end
+
 --- Median of an ascending list without the value at index `at`.
 function statistics.median_without(sorted, at)
    local n = #sorted - 1

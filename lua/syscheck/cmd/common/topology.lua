@@ -45,6 +45,12 @@ local function read(path)
    return text, err
 end
 
+--- What Slurm here says of its topology.
+-- @return text; or nil and why
+function topology.ask(scontrol)
+   return slurm.run(scontrol, { "show", "topology" }, CALL_S, { max_output = MAX_BYTES })
+end
+
 --- Writes them, as far as they changed. What Slurm does not answer is no error.
 -- @param db opened for writing
 -- @param args topology, cluster
@@ -60,7 +66,7 @@ function topology.write(db, args, host)
          err = err and ("%s: %s; it should be what scontrol show topology prints"):format(args.topology, err)
       end
    elseif cluster and leaves.is_due(db, cluster, os.time()) then
-      text = slurm.run(host.policy.scontrol, { "show", "topology" }, CALL_S, { max_output = MAX_BYTES })
+      text = topology.ask(host.policy.scontrol)
       leaf_of = text and switches.leaves(text)
    end
    return leaf_of and leaves.write(db, cluster, leaf_of) or 0, err
