@@ -6,28 +6,20 @@
 
 bats_require_minimum_version 1.5.0
 load eventually
-
-MC=$(cd "$BATS_TEST_DIRNAME/cluster" && pwd)/minicluster
+load minicluster
 
 setup_file() {
-	[ "$(id -u)" = 0 ] || skip "needs root"
-	export BASE
-	BASE=$(mktemp -d /var/tmp/mc.XXXXXX)
-	chmod 755 "$BASE"
-	"$MC" up --bare --dir "$BASE/a" --nodes 7 --leaves 3
+	cluster_up --bare --nodes 7 --leaves 3
 }
 
 teardown_file() {
 	[ -n "${BASE:-}" ] || return 0
-	"$MC" down --dir "$BASE/a"
 	"$MC" down --dir "$BASE/b"
-	rm -rf "$BASE"
+	cluster_down
 }
 
 setup() {
-	# Nodes have a /tmp of their own: a checkout below it is not there.
-	cd / || return
-	export SLURM_CONF=$BASE/a/etc/slurm.conf MINICLUSTER_DIR=$BASE/a
+	cluster_enter
 }
 
 # one_line PATTERN: what went wrong, in one line of minicluster's
@@ -374,7 +366,7 @@ shows() {
 	CASES
 	run "$MC" status
 	[ "$status" -eq 0 ]
-	[ ! -s "$BASE/a/faults" ]
+	[ ! -s "$MINICLUSTER_DIR/faults" ]
 }
 
 @test "a cluster without leaves: faults are refused in one line" {

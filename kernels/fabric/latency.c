@@ -12,7 +12,6 @@
 /* A ping: the round, whether it is the last one, its number. The pong is the same. */
 #define LAST ((uint64_t)1 << 19)
 
-
 static double times[PINGPONGS];
 
 static uint64_t ping(const struct pair *p, int number, bool last)

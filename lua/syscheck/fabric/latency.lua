@@ -47,10 +47,8 @@ function latency.find(net, list)
    for k, one in ipairs(list) do
       local p = { a = one.a, b = one.b, hops = one.hops, us = one.us, weight = 1 }
       pairs_[k] = p
-      for group, key in pairs({ [of_hops] = p.hops }) do
-         group[key] = group[key] or {}
-         table.insert(group[key], p)
-      end
+      of_hops[p.hops] = of_hops[p.hops] or {}
+      table.insert(of_hops[p.hops], p)
       for _, node in ipairs({ p.a, p.b }) do
          of_node[node] = of_node[node] or {}
          table.insert(of_node[node], p)
