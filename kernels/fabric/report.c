@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "common/kernel.h"
+#include "links.h"
 
 static void begin(struct result *r, const char *event)
 {
@@ -17,12 +18,40 @@ static void put_place(struct result *r, const struct place *place)
 	result_string(r, "node", place->node);
 }
 
+static void put_link(struct result *r, const struct link *l)
+{
+	result_object_begin(r);
+	result_string(r, "name", l->name);
+	result_known(r, "rate_gbps", l->rate_gbps);
+	result_known(r, "mtu", l->mtu);
+	if (l->duplex[0] != '\0')
+		result_string(r, "duplex", l->duplex);
+	result_known(r, "pcie_lanes", l->pcie_lanes);
+	result_known(r, "pcie_gts", l->pcie_gts);
+	result_known(r, "pcie_lanes_most", l->pcie_lanes_most);
+	result_known(r, "pcie_gts_most", l->pcie_gts_most);
+	if (l->firmware[0] != '\0')
+		result_string(r, "firmware", l->firmware);
+	result_object_end(r);
+}
+
 bool report_hello(const struct place *place)
 {
+	struct link links[LINKS_MOST];
+	const int n = links_read("", links);
+	char boot_id[64];
 	struct result r;
 
+	links_boot_id("", boot_id);
 	begin(&r, "hello");
 	put_place(&r, place);
+	if (boot_id[0] != '\0')
+		result_string(&r, "boot_id", boot_id);
+	result_known(&r, "rate_gbps", links_rate(links, n));
+	result_list_begin(&r, "links");
+	for (int i = 0; i < n; i++)
+		put_link(&r, &links[i]);
+	result_list_end(&r);
 	return result_write(&r, STDOUT_FILENO);
 }
 

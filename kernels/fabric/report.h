@@ -17,7 +17,7 @@ struct round_line {
 	const char *failed; /* the phase in which the pair failed, or NULL */
 };
 
-/* Before MPI_Init: who has no such line is not running. */
+/* Before MPI_Init: who has no such line is not running. With the node's boot and the ports that it has in use. */
 bool report_hello(const struct place *place);
 bool report_ready(const struct place *place, double init_s, const char *mpi);
 bool report_round(const struct round_line *line, const struct pair *p);
