@@ -462,11 +462,11 @@ took() {
 		[[ $output == *'"jobs":2'* && $output == *'"version":1'* && $output == *"\"kind\":\"$KIND\""* ]]
 		# Longer ago than there is a time for: nothing is that old.
 		run --separate-stderr syscheck store prune --older 900y --store "$STORE"
-		[[ $output == *": 0 job records, 0 checks, 0 runs removed" ]]
+		[[ $output == *": 0 job records, 0 checks, 0 fabric records, 0 runs removed" ]]
 		run --separate-stderr syscheck store prune --older 400d --store "$STORE"
 		echo "$output$stderr"
 		[ "$status" -eq 0 ]
-		[[ $output == *": 1 job records, 1 checks, 1 runs removed" ]]
+		[[ $output == *": 1 job records, 1 checks, 0 fabric records, 1 runs removed" ]]
 		[ "$(q 'SELECT job_id FROM run' | sed 's/\.0//')" = 2 ]
 		[ "$(q "SELECT COUNT(*) FROM word WHERE text = 'gone'")" = 0 ]
 		[ "$(q "SELECT COUNT(*) FROM word WHERE text IN ('kept', 'alice')")" = 2 ]

@@ -55,6 +55,9 @@ fields.JOB = {}
 -- record.metrics.
 fields.CHECK = {}
 
+--- The same of `syscheck fabric`: columns of the table fabric_node.
+fields.FABRIC = {}
+
 fields.JOB_BY_NAME, fields.CHECK_BY_NAME = {}, {}
 
 local function add(list, source)
@@ -76,9 +79,9 @@ add(CGROUP)
 for _, m in ipairs(metrics.LIST) do
    if not m.expected then
       local field = { name = m.name, label = m.long or m.label, unit = (m.unit == "" or m.count) and "count" or m.unit,
-         better = m.better, cause = m.cause }
-      fields.CHECK[#fields.CHECK + 1] = field
-      fields.CHECK_BY_NAME[m.name] = field
+         better = m.better, cause = m.cause, usual = m.usual }
+      table.insert(m.fabric and fields.FABRIC or fields.CHECK, field)
+      fields.CHECK_BY_NAME[m.name] = not m.fabric and field or nil
    end
 end
 

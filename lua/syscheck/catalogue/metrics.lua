@@ -50,6 +50,8 @@ end
 --   unlike   function(result) -> why it compares with no other node's; nil: it does
 --   expected of the inventory (a field of inventory.read): compared with policy.expect,
 --            else with what most nodes of the class have
+--   fabric   of a node, by `syscheck fabric`: a column of fabric_node in place of check_node
+--   usual    what it is on a healthy node
 --   setting  of the inventory, too, but no number of parts: reported when it differs
 metrics.LIST = {
    { name = "triad_gbs", label = "triad", unit = "GB/s", kernel = "stream", better = "higher", digits = 1,
@@ -67,6 +69,19 @@ metrics.LIST = {
    -- Only of a node that stays busy, or has processes of an ended job: see verdict/busy.lua.
    { name = "others_cpus", label = "others", long = "CPUs that others use", unit = "CPUs", count = true,
       better = "lower", digits = 1, limit = { max = 0, action = "warn" } },
+   -- Of `syscheck fabric`, between nodes; what a NIC's peers do in the same run needs no baseline.
+   { name = "fabric_out_ratio", label = "sends", long = "sends to other nodes", unit = "of its peers",
+      kernel = "fabric", better = "higher", digits = 2, static = true, fabric = true, usual = 1,
+      limit = { min = 0.9, action = "warn" }, cause = "link" },
+   { name = "fabric_in_ratio", label = "receives", long = "receives from other nodes", unit = "of its peers",
+      kernel = "fabric", better = "higher", digits = 2, static = true, fabric = true, usual = 1,
+      limit = { min = 0.9, action = "warn" }, cause = "link" },
+   { name = "fabric_out_gbs", label = "sends", long = "sends to other nodes", unit = "GB/s", kernel = "fabric",
+      better = "higher", digits = 1, fabric = true, limit = { action = "warn" } },
+   { name = "fabric_in_gbs", label = "receives", long = "receives from other nodes", unit = "GB/s", kernel = "fabric",
+      better = "higher", digits = 1, fabric = true, limit = { action = "warn" } },
+   { name = "fabric_lat_us", label = "message latency", unit = "us", kernel = "fabric", better = "lower", digits = 1,
+      fabric = true, limit = { action = "warn" } },
    { name = "memory_gib", label = "memory", unit = "GiB", expected = true },
    { name = "dimms", label = "DIMMs", unit = "", expected = true },
    { name = "packages", label = "packages", unit = "", expected = true },

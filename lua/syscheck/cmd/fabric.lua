@@ -1,14 +1,15 @@
 --- syscheck fabric: what lies between the nodes, measured by a job step; names the bad NIC, cable, uplink or route.
 local uv = require("luv")
 local hostlist = require("syscheck.lib.hostlist")
-local node = require("syscheck.node.node")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
+local record = require("syscheck.fabric.record")
 local report = require("syscheck.cmd.common.report")
 local run = require("syscheck.fabric.run")
 local show = require("syscheck.fabric.show")
 local slurm = require("syscheck.slurm.command")
+local spool = require("syscheck.cmd.common.spool")
 local switches = require("syscheck.slurm.switches")
 local topology = require("syscheck.cmd.common.topology")
 
@@ -124,7 +125,8 @@ function command.run(args)
       return report.error(report.UNKNOWN, "%s is not there: syscheck was built without OpenMPI. Install "
          .. "libopenmpi-dev (or name a site's own: make MPICC=/opt/openmpi/bin/mpicc), and build again", kernel)
    end
-   local policy = node.open(nil, { policy = args.policy, without_policy = not args.policy }).policy
+   local host = spool.node(args)
+   local policy = host.policy
    local names, job = where(args, policy)
    local tree, unknown = tree_of(policy.scontrol, names)
    local options = { srun = slurm.beside(policy.scontrol, "srun"),
@@ -154,6 +156,7 @@ function command.run(args)
       return report.error(report.UNKNOWN, "fabric: %s", options.interrupted and "interrupted" or err)
    end
    out.seconds = seconds_since(from)
+   out.kept = record.keep(host, out)
    if tree and unknown > 0 then
       table.insert(out.notes, ("%d of %d nodes are not in Slurm's topology: each counts as at a leaf of its "
          .. "own"):format(unknown, #names))

@@ -21,8 +21,8 @@ function command.add_to(parser)
 end
 
 local function answer(db, args)
-   local nodes, unknown, class_near = fleet_store.newest(db, args.since, args.class, args.cluster)
-   if #nodes == 0 and #unknown == 0 then
+   local nodes, unknown, between, class_near = fleet_store.newest(db, args.since, args.class, args.cluster)
+   if #nodes == 0 and #unknown == 0 and #between == 0 then
       return report.error(report.NOT_FOUND, "no node%s%s measured anything since %s%s",
          args.class and (' of class "%s"'):format(printable.safe(args.class)) or "",
          args.cluster and (' of cluster "%s"'):format(printable.safe(args.cluster)) or "", time.show(args.since),
@@ -30,7 +30,7 @@ local function answer(db, args)
    end
    local compared = fleet.compare(nodes)
    felt.add(db, compared)
-   compared.since, compared.unknown = args.since, unknown
+   compared.since, compared.unknown, compared.fabric = args.since, unknown, between
    return question.print(args, fleet_show, compared)
 end
 

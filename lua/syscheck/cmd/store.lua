@@ -34,8 +34,8 @@ end
 local function print_info(i)
    print(("%s %s, version %d, %.1f MB"):format(i.kind, printable.safe(i.store, 200), i.version, (i.bytes or 0) / 1e6))
    print(("%s to %s"):format(time.show(i.oldest_s), time.show(i.newest_s)))
-   print(("%d job records of %d runs, %d checks, %d reports of lost records, %d nodes, %d files"):format(i.jobs, i.runs,
-      i.checks, i.losses, i.nodes, i.files))
+   print(("%d job records of %d runs, %d checks, %d fabric records, %d reports of lost records, %d nodes, %d "
+      .. "files"):format(i.jobs, i.runs, i.checks, i.fabric, i.losses, i.nodes, i.files))
 end
 
 local ACTIONS = {}
@@ -56,8 +56,8 @@ function ACTIONS.prune(db, args)
       count.before_s = before
       print(json.encode(count))
    else
-      print(("before %s: %d job records, %d checks, %d runs removed"):format(time.show(before), count.jobs,
-         count.checks, count.runs))
+      print(("before %s: %d job records, %d checks, %d fabric records, %d runs removed"):format(time.show(before),
+         count.jobs, count.checks, count.fabric, count.runs))
    end
 end
 

@@ -102,7 +102,7 @@ local function once(names, options, say)
    end
    one:finish()
    if out then
-      out.net = net
+      out.net, out.about = net, one.about
       return out
    end
    if options.interrupted then
@@ -122,6 +122,7 @@ local function in_job(names, options, say)
       out, err, lost = once(names, options, say)
       if out then
          out.seed, out.notes = options.seed, {}
+         out.job, out.nodes, out.share = options.job, #out.net.names, options.settings and options.settings.share
          -- Who was lost on the way is no node of the answer's net any more; he is named all the same.
          for _, one in ipairs(lost_all) do
             table.insert(out.net.names, one.name)
@@ -144,7 +145,8 @@ end
 -- @param options { srun, salloc, kernel = paths, job = id or nil: one of its own, topology = as of net.new, seed, all,
 --   settings }
 -- @param say function(format, ...) for progress
--- @return session.run's answer, with net, notes = list, seed; or nil and why
+-- @return session.run's answer, with net, about = { node's name = { boot_id, rate_gbps, links } }, notes = list, seed,
+--   job, nodes (measured), share; or nil and why
 function run.run(names, options, say)
    if options.job then
       return in_job(names, options, say)

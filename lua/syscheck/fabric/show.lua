@@ -5,6 +5,10 @@ local words = require("syscheck.fabric.words")
 
 local show = {}
 
+-- What followed a node's fail.
+local ACTIONS = { drain = "drained", observed = "would be drained (mode observe)", storm = "not drained, storm guard",
+   undecided = "not drained, Slurm did not take it" }
+
 -- GB/s of a healthy pair of class "within" or "across": of all such classes the lowest.
 local function typical(answer, kind)
    local least
@@ -70,6 +74,12 @@ function show.table(answer, color)
    elseif #faults == 0 then
       lines[#lines + 1] = "no node, link or route stands out"
          .. (answer.unconfirmed > 0 and (" (%d suspected, not confirmed)"):format(answer.unconfirmed) or "")
+   end
+   for _, one in ipairs(answer.kept and answer.kept.failed or {}) do
+      lines[#lines + 1] = ("%s: %s: %s"):format(one.node, ACTIONS[one.action], printable.plain(one.text, 300))
+   end
+   if answer.kept and answer.kept.recorded > 0 then
+      lines[#lines + 1] = ("%d records written; syscheck ingest stores them"):format(answer.kept.recorded)
    end
    return table.concat(lines, "\n")
 end

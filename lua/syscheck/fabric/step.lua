@@ -71,7 +71,7 @@ end
 --   seconds = the kernel's own limit, interrupted = function() -> true when it is no longer wanted }
 -- @return self; or nil and why it could not be started
 function step.start(options)
-   local self = setmetatable({ nodes = options.nodes, rank_of = {}, ready = {}, errors = {}, plan = 0,
+   local self = setmetatable({ nodes = options.nodes, rank_of = {}, about = {}, ready = {}, errors = {}, plan = 0,
       open = 2 }, step)
    local args = { "--mpi=pmix", "--ntasks-per-node=1", "--nodes=" .. #options.nodes, "--ntasks=" .. #options.nodes,
       "--nodelist=" .. hostlist.fold(options.nodes), "--kill-on-bad-exit=1", "--wait=" .. END_S, "--unbuffered",
@@ -105,13 +105,20 @@ function step.start(options)
    return self
 end
 
+-- What a rank says of its node.
+local function about(got)
+   local rate = type(got.rate_gbps) == "number" and got.rate_gbps > 0 and got.rate_gbps or nil
+   return { boot_id = type(got.boot_id) == "string" and got.boot_id or nil, rate_gbps = rate,
+      links = type(got.links) == "table" and got.links or {} }
+end
+
 -- One line of a rank.
 function step:take(got)
    local rank = type(got) == "table" and math.tointeger(got.rank)
    if not rank then
       return
    elseif got.event == "hello" and type(got.node) == "string" then
-      self.rank_of[got.node] = rank
+      self.rank_of[got.node], self.about[got.node] = rank, about(got)
    elseif got.event == "ready" then
       self.ready[rank] = true
    elseif got.event == "round" and got.plan == self.plan and self.results then

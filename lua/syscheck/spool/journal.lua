@@ -85,16 +85,16 @@ local function drop_oldest(dir, why)
    return false
 end
 
--- Counts a record that could not be written, if at least a name can be.
-local function note_lost(dir, bytes)
+-- Counts records that could not be written, if at least a name can be.
+local function note_lost(dir, count_lost, bytes)
    for _, l in ipairs(segments.list(dir).lost) do
       if l.reason == "full" then
          uv.fs_rename(dir .. "/" .. l.name,
-            dir .. "/" .. segments.lost_name(l.id, l.records + 1, l.bytes + bytes, "full"))
+            dir .. "/" .. segments.lost_name(l.id, l.records + count_lost, l.bytes + bytes, "full"))
          return
       end
    end
-   local path = dir .. "/" .. segments.lost_name(files.random_id(8), 1, bytes, "full")
+   local path = dir .. "/" .. segments.lost_name(files.random_id(8), count_lost, bytes, "full")
    local fd = uv.fs_open(path, C.O_WRONLY + C.O_CREAT + C.O_EXCL + files.NOFOLLOW, 416) -- 0640
    if fd then
       uv.fs_close(fd)
@@ -246,7 +246,7 @@ local function append_locked(dir, line, sizes, loss)
       elseif not FULL[code] then
          return nil, err
       elseif not drop_oldest(dir, "full") then
-         note_lost(dir, #line + 1)
+         note_lost(dir, 1 + select(2, line:gsub("\n", "")), #line + 1)
          return nil, err
       end
    end
@@ -267,9 +267,9 @@ local function write_alone(dir, line)
    return nil, err
 end
 
---- Appends one line: when it returns true, the line is on disk.
+--- Appends a line, or several: when it returns true, all of it is on disk.
 -- @param dir spool; made if it is not there
--- @param line without newline
+-- @param line without newline at its end
 -- @param sizes { spool_segment_mb, spool_max_mb } of the policy
 -- @param loss function(id, records, bytes, reason) -> the line that reports what had to be dropped
 -- @return true; or nil and why

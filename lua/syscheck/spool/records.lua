@@ -29,7 +29,7 @@ local function parts(inventory)
 end
 
 --- What every record has.
--- @param kind "check" or "job" (a "loss" is append's own)
+-- @param kind "check" or "job" (a "loss" is append's own; a "fabric" record is of another node)
 -- @param node from node.open
 -- @param inventory from inventory.read
 -- @param snapshot counters, for the boot id
@@ -101,6 +101,23 @@ function records.check(trigger, node, inventory, result)
    return record
 end
 
+--- The record of a node in a run of `syscheck fabric`, which another host makes.
+-- @param host from node.open
+-- @param rated of fabric/rating.lua
+-- @param answer { seed, share, nodes = how many were measured, job = its ID or nil }
+-- @param action, drain as in a check's record
+function records.fabric(host, rated, answer, action, drain)
+   local record = { v = records.VERSION, kind = "fabric", id = files.random_id(), cluster = host:cluster(),
+      time = time.show(os.time()), by = host.name, seed = answer.seed, share = answer.share, nodes = answer.nodes,
+      job = answer.job and { id = math.tointeger(tonumber(answer.job)) }, action = action, drain = drain }
+   for _, field in ipairs({ "node", "leaf", "class", "boot_id", "status", "text", "reason", "metrics", "runs",
+      "findings" }) do
+      local value = rated[field]
+      record[field] = (type(value) ~= "table" or #value > 0) and value or nil
+   end
+   return record
+end
+
 -- What had to be dropped to keep this record, in a record of its own.
 local function loss_line(record, id, lost_records, lost_bytes, reason)
    return (json.encode({
@@ -129,22 +146,33 @@ local function shorten(record)
    return json.encode(record)
 end
 
---- Appends a record durably: acknowledged is on disk. One that is too long loses its kernels' lists.
+--- Appends records durably, all or none: acknowledged is on disk. One that is too long loses its kernels' lists.
+-- @param list of records of one kind
 -- @param limits policy, for the sizes of the spool; nil: the defaults
+-- @param owner { cluster, node, boot_id } of the spool, where the records are of others; nil: as the first record's
 -- @return true; or nil and why
-function records.append(spool, record, limits)
-   local line, err = json.encode(record)
-   if line and #line > lines.MAX then
-      line, err = shorten(record)
+function records.append_all(spool, list, limits, owner)
+   local texts = {}
+   for i, record in ipairs(list) do
+      local line, err = json.encode(record)
+      if line and #line > lines.MAX then
+         line, err = shorten(record)
+      end
+      if not line then
+         return nil, "record not encoded: " .. tostring(err)
+      elseif #line > lines.MAX then
+         return nil, ("record of %d bytes, more than readers take"):format(#line)
+      end
+      texts[i] = line
    end
-   if not line then
-      return nil, "record not encoded: " .. tostring(err)
-   elseif #line > lines.MAX then
-      return nil, ("record of %d bytes, more than readers take"):format(#line)
-   end
-   return journal.append(spool, line, limits or {}, function(...)
-      return loss_line(record, ...)
+   return journal.append(spool, table.concat(texts, "\n"), limits or {}, function(...)
+      return loss_line(owner or list[1], ...)
    end)
+end
+
+--- The same of one.
+function records.append(spool, record, limits)
+   return records.append_all(spool, { record }, limits)
 end
 
 --- Reads records from spool directories, oldest segment first.

@@ -10,15 +10,15 @@ local function edge(store, name, order)
    return row and math.tointeger(tonumber(row[1])) >> 30
 end
 
---- @return { kind, store, version, bytes, oldest_s, newest_s, jobs, checks, losses, runs, nodes, words, files }
+--- @return { kind, store, version, bytes, oldest_s, newest_s, jobs, checks, fabric, losses, runs, nodes, words, files }
 function info.of(store)
    local out = { kind = store.driver.kind, store = store.shown, version = schema.VERSION,
       bytes = store.driver.size(store) }
-   for name, from in pairs({ jobs = "job_node", checks = "check_node", losses = "loss", runs = "run", nodes = "node",
-      words = "word", files = "file" }) do
+   for name, from in pairs({ jobs = "job_node", checks = "check_node", fabric = "fabric_node", losses = "loss",
+      runs = "run", nodes = "node", words = "word", files = "file" }) do
       out[name] = store:row("SELECT COUNT(*) FROM " .. from)[1]
    end
-   for _, name in ipairs({ "job_node", "check_node" }) do
+   for _, name in ipairs({ "job_node", "check_node", "fabric_node" }) do
       local oldest, newest = edge(store, name, "ASC"), edge(store, name, "DESC")
       out.oldest_s = math.min(oldest or math.huge, out.oldest_s or math.huge)
       out.newest_s = math.max(newest or 0, out.newest_s or 0)

@@ -97,12 +97,13 @@ end
 --- Removes what ended before a time. Positions of files are kept as long as the files
 -- are there: they must not be read again.
 -- @param before_s epoch seconds
--- @return { jobs, checks, losses, runs, words, files }: how many rows went
+-- @return { jobs, checks, fabric, losses, runs, words, files }: how many rows went
 function prune.before(store, before_s)
    local limit = ("%d"):format(schema.key(before_s))
    local count = {
       jobs = by_key(store, "job_node", limit),
       checks = by_key(store, "check_node", limit),
+      fabric = by_key(store, "fabric_node", limit),
       losses = by_key(store, "loss", limit),
    }
    count.runs = orphans(store, "run", "end_s < ? AND NOT EXISTS (SELECT 1 FROM job_node WHERE job_node.run = run.id) "

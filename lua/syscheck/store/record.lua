@@ -12,9 +12,9 @@ local record = {}
 
 local type = type -- looked up for each of forty values of a line
 
---- Columns of the store's tables before those of fields.JOB and fields.CHECK, which the
+--- Columns of the store's tables before those of fields.JOB, fields.CHECK and fields.FABRIC, which the
 -- writer fills in.
-record.JOB_BASE, record.CHECK_BASE = 10, 12
+record.JOB_BASE, record.CHECK_BASE, record.FABRIC_BASE = 10, 12, 7
 
 json.decode_invalid_numbers(false)
 json.encode_sparse_array(true)
@@ -232,22 +232,26 @@ function READERS.job(r, row)
    end
 end
 
--- Of a metric in the store's table.
-local PLACE = {}
+-- Of a metric in the table of its kind of record.
+local PLACES = { check = {}, fabric = {} }
 for i, field in ipairs(fields.CHECK) do
-   PLACE[field.name] = record.CHECK_BASE + i
+   PLACES.check[field.name] = record.CHECK_BASE + i
+end
+for i, field in ipairs(fields.FABRIC) do
+   PLACES.fabric[field.name] = record.FABRIC_BASE + i
 end
 
 local PLAIN = { pass = true, unrated = true }
 
+-- @param width of the table
 -- @return values by their place in the store's table, and the metrics of which details are kept
-local function check_values(r)
-   local values, others = empty(record.CHECK_BASE + #fields.CHECK + 2), {}
+local function metric_values(r, width)
+   local values, others, places = empty(width), {}, PLACES[r.kind]
    for _, m in ipairs(object(r.metrics, "metrics") or {}) do
       if type(m) ~= "table" or type(m.name) ~= "string" then
          bad("metrics holds what is no metric")
       end
-      local place = PLACE[m.name]
+      local place = places[m.name]
       -- What others took a part of says nothing about the node.
       if place and not m.busy then
          values[place] = number(m.value, m.name, 0)
@@ -264,12 +268,23 @@ function READERS.check(r, row)
    row.trigger, row.level, row.asked = word(r.trigger, "trigger"), word(r.level, "level"), word(r.asked, "asked")
    row.status, row.action = word(r.status, "status"), word(r.action, "action")
    local others
-   row.values, others = check_values(r)
+   row.values, others = metric_values(r, record.CHECK_BASE + #fields.CHECK + 2)
    row.text = row.status ~= "pass" and name_of(r.text or r.reason, "text") or nil
    local drain, problems, note = nonempty(r.drain), nonempty(r.problems), name_of(r.note, "note")
    if others[1] or drain or problems or r.corrupt or note then
       row.detail = detail_of({ metrics = nonempty(others), drain = drain, problems = problems,
          corrupt = r.corrupt or nil, note = note })
+   end
+end
+
+function READERS.fabric(r, row)
+   row.status, row.action = word(r.status, "status"), word(r.action, "action")
+   local others
+   row.values, others = metric_values(r, record.FABRIC_BASE + #fields.FABRIC + 2)
+   row.text = row.status ~= "pass" and name_of(r.text, "text") or nil
+   local drain, findings = nonempty(r.drain), nonempty(r.findings)
+   if others[1] or drain or findings then
+      row.detail = detail_of({ metrics = nonempty(others), drain = drain, findings = findings })
    end
 end
 
@@ -288,7 +303,7 @@ local function take(r)
    end
    local reader = READERS[r.kind]
    if not reader then
-      bad("neither job, check nor loss")
+      bad("neither job, check, fabric nor loss")
    elseif type(r.id) ~= "string" or #r.id ~= 32 or r.id:find("%X") then
       bad("id is not 32 hexadecimal digits")
    elseif type(r.node) ~= "string" or r.node == "" then

@@ -4,7 +4,7 @@ local fields = require("syscheck.catalogue.fields")
 
 local schema = {}
 
-schema.VERSION = 1
+schema.VERSION = 2
 
 local function columns(list)
    local out = {}
@@ -48,9 +48,16 @@ local FIRST = {
    "CREATE INDEX IF NOT EXISTS file_head ON file (head)",
 }
 
+local FABRIC = {
+   "CREATE TABLE IF NOT EXISTS fabric_node (key $key, id $id NOT NULL, node $int NOT NULL, boot $int, class $int, "
+      .. "status $int, action $int, " .. columns(fields.FABRIC) .. ", text $text, detail $text)",
+   "CREATE INDEX IF NOT EXISTS fabric_node_node ON fabric_node (node, key)",
+}
+
 -- [n]: from version n to n + 1, in one transaction (MariaDB commits each statement).
 local MIGRATIONS = {
    [0] = FIRST,
+   [1] = FABRIC,
 }
 
 local META = "CREATE TABLE IF NOT EXISTS meta (name $word PRIMARY KEY, value $word)"
@@ -127,10 +134,10 @@ local function has(store, name, list)
 end
 
 -- Columns that may be younger than a store; numbers, where TYPE says nothing else.
-local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, loss = { "boot" },
+local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, fabric_node = {}, loss = { "boot" },
    run = { "batch", "elapsed_s", "nodelist" }, node = { "leaf" } }
 local TYPE = { boot = "$int", leaf = "$word" }
-for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK }) do
+for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK, fabric_node = fields.FABRIC }) do
    for _, field in ipairs(list) do
       table.insert(YOUNGER[name], field.name)
    end
@@ -170,7 +177,7 @@ local function add_columns(store)
    until done
 end
 
---- The smallest key of a record from a time on: keys of job_node, check_node and loss are the
+--- The smallest key of a record from a time on: keys of job_node, check_node, fabric_node and loss are the
 -- record's time, and 30 bits of its id.
 -- @param epoch seconds, whole
 function schema.key(epoch)

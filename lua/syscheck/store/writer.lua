@@ -29,9 +29,12 @@ end
 local JOB_FIRST = { "key", "id", "node", "run", "check_key", "begin_s", "elapsed_s", "class", "config", "boot" }
 local CHECK_FIRST = { "key", "id", "node", "run", "class", "config", "boot", "trigger", "level", "asked", "status",
    "action" }
-assert(#JOB_FIRST == record.JOB_BASE and #CHECK_FIRST == record.CHECK_BASE)
+local FABRIC_FIRST = { "key", "id", "node", "boot", "class", "status", "action" }
+assert(#JOB_FIRST == record.JOB_BASE and #CHECK_FIRST == record.CHECK_BASE and #FABRIC_FIRST == record.FABRIC_BASE)
 local JOB_COLUMNS = names(fields.JOB, JOB_FIRST, { "detail" })
 local CHECK_COLUMNS = names(fields.CHECK, CHECK_FIRST, { "text", "detail" })
+local FABRIC_COLUMNS = names(fields.FABRIC, FABRIC_FIRST, { "text", "detail" })
+local TABLES = { "check", "job", "fabric", "loss" }
 
 --- @param store opened for writing
 function writer.new(store)
@@ -46,6 +49,7 @@ function writer.new(store)
       configs = cache.new(CONFIGS),
       job = job,
       check = rows.new(store, "check_node", CHECK_COLUMNS),
+      fabric = rows.new(store, "fabric_node", FABRIC_COLUMNS),
       loss = rows.new(store, "loss", { "key", "id", "node", "boot", "records", "bytes", "reason" }),
       find_check = ("SELECT %s FROM check_node WHERE node = ? AND key >= %s AND key < %s AND id = %s"):format(
          driver.KEY_OUT:format("key"), driver.KEY_IN, driver.KEY_IN, driver.ID_IN),
@@ -70,7 +74,7 @@ local function lock(self)
    self.failed = true -- until committed
    self.batches, self.generation = ("%d"):format((tonumber(meta.batches) or 0) + 1), meta.generation
    self.runs:begin()
-   for _, name in ipairs({ "job", "check", "loss" }) do
+   for _, name in ipairs(TABLES) do
       self[name]:clear()
    end
 end
@@ -157,13 +161,22 @@ function PUT.check(self, row, node, class, config, cluster)
    return key
 end
 
+function PUT.fabric(self, row, node, class)
+   local v = row.values
+   v[3], v[4], v[5], v[6], v[7] = node, self.ids:word(row.boot), class, self.ids:word(row.status),
+      self.ids:word(row.action)
+   v[#FABRIC_COLUMNS - 1], v[#FABRIC_COLUMNS] = row.text, row.detail
+   return self.fabric:put(row, v)
+end
+
 function PUT.loss(self, row, node)
    return self.loss:put(row, { 0, 0, node, self.ids:word(row.boot), row.records, row.bytes, self.ids:word(row.reason) })
 end
 
 local function put(self, row)
    local cluster, class = self.ids:word(row.cluster), self.ids:word(row.class)
-   local node = node_of(self, row, cluster, class)
+   -- What its links are of says nothing of the node's hardware.
+   local node = node_of(self, row, cluster, row.kind ~= "fabric" and class or nil)
    return PUT[row.kind](self, row, node, class, config_of(self, row), cluster)
 end
 
@@ -192,9 +205,9 @@ function writer:write(batch)
             count = count + 1
          end
       end
-      self.check:flush()
-      self.job:flush()
-      self.loss:flush()
+      for _, name in ipairs(TABLES) do
+         self[name]:flush()
+      end
       self.runs:write()
       write_files(self, batch.files)
       self.store:exec("UPDATE meta SET value = ? WHERE name = 'batches'", self.batches)

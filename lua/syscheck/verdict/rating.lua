@@ -59,7 +59,7 @@ function verdict.limits(p, class, learned, before, lvl)
          -- Noise varies by more than its own size from hour to hour: a median says
          -- little about what is too much. Only a static limit rates it.
          if b and not m.static then
-            local bound, none = baseline.limit(b, m, rule.tolerance or p.tolerance, p.kernels[m.kernel][lvl])
+            local bound, none = baseline.limit(b, m, rule.tolerance or p.tolerance, (p.kernels[m.kernel] or {})[lvl])
             list.none = none
             list[#list + 1] = bound and {
                bound = bound,

@@ -75,10 +75,12 @@ function fleet.compare(nodes)
    for i, name in ipairs(names) do
       local c = classes[name]
       answer[i] = { class = name, nodes = c.nodes, metrics = {} }
-      for _, field in ipairs(fields.CHECK) do
-         -- Throttle events since the last look are no measurement of a fleet.
-         if c.lists[field.name] and field.unit ~= "count" then
-            table.insert(answer[i].metrics, one(field, c.lists[field.name]))
+      for _, kind in ipairs({ fields.CHECK, fields.FABRIC }) do
+         for _, field in ipairs(kind) do
+            -- Throttle events since the last look are no measurement of a fleet.
+            if c.lists[field.name] and field.unit ~= "count" then
+               table.insert(answer[i].metrics, one(field, c.lists[field.name]))
+            end
          end
       end
    end

@@ -2,7 +2,9 @@
 -- index for each node, so that a fleet of 10,000 takes no more memory than its values.
 local classes_of = require("syscheck.questions.why.classes")
 local clusters = require("syscheck.questions.clusters")
+local fabric = require("syscheck.questions.fleet.fabric")
 local fields = require("syscheck.catalogue.fields")
+local finding = require("syscheck.questions.finding")
 local job_store = require("syscheck.questions.job.read")
 local schema = require("syscheck.store.schema")
 local spelling = require("syscheck.lib.spelling")
@@ -19,6 +21,9 @@ for i, field in ipairs(fields.CHECK) do
 end
 local NEWEST = ([[SELECT c.key >> 30, c.status, %s FROM check_node c WHERE c.node = ? AND c.key >= ? AND (%s)
    ORDER BY c.key DESC LIMIT %d]]):format(job_store.columns(fields.CHECK, "c"), table.concat(MEASURED, " OR "), LOOK)
+
+local FABRIC = ([[SELECT c.key >> 30, c.node, c.class, c.status, c.detail, %s FROM fabric_node c WHERE c.key >= ?
+   ORDER BY c.key]]):format(job_store.columns(fields.FABRIC, "c"))
 
 local LAST = "SELECT c.key >> 30, c.status, c.text FROM check_node c WHERE c.node = ? AND c.key >= ? "
    .. "ORDER BY c.key DESC LIMIT 1"
@@ -43,6 +48,27 @@ local function values_of(store, node, from, word)
    return values
 end
 
+-- What runs of `syscheck fabric` found of all nodes: one look through its table.
+-- @param keys { key of a node in the store = the key that it goes by }
+local function between(store, from, word, keys)
+   local out = fabric.new()
+   for t in store:rows(FABRIC, schema.key(from)) do
+      out:add(keys[t[2]] or t[2], { time = t[1], class = word(t[3]), unknown = word(t[4]) == "unknown",
+         findings = t[5] and finding.all(job_store.detail(t[5]).findings) or {},
+         values = job_store.numbers(fields.FABRIC, t, 6) })
+   end
+   return out
+end
+
+-- As fleet.compare takes them.
+local function newest_of(one)
+   local values = {}
+   for name, value in pairs(one.values) do
+      values[name] = { value = value, time = one.measured }
+   end
+   return values
+end
+
 -- The class that was probably meant: misspelled, or a part of it.
 local function like(class, classes)
    for _, name in ipairs(classes) do
@@ -57,9 +83,10 @@ end
 --- @param class name, or nil for all
 -- @param cluster name, or nil for all
 -- @return list for fleet.compare; list of { node, class, time, text } of those whose newest
---   check is unknown; and where a class has no node, one of a name like it
+--   check is unknown; of fabric.standing; and where a class has no node, one of a name like it
 function fleet_store.newest(store, from, class, cluster)
    local all, nodes, list, unknown, classes, several = {}, {}, {}, {}, {}, false
+   local linked, keys = {}, {}
    local word = job_store.words(store)
    -- A node that has lost a DIMM is compared with what it was: its own class has few nodes, or it alone.
    local rated = classes_of.rated_as(store)
@@ -73,8 +100,10 @@ function fleet_store.newest(store, from, class, cluster)
          nodes[#nodes + 1] = node
          several = several or node.cluster ~= nodes[1].cluster
          classes[#classes + 1] = node.class
+         keys[node.also or node.key] = node.key
       end
    end
+   local runs = between(store, from, word, keys)
    for _, node in ipairs(nodes) do
       local wanted = not class or node.class == class or node.own == class
       local values = wanted and values_of(store, node, from, word) or {}
@@ -84,12 +113,18 @@ function fleet_store.newest(store, from, class, cluster)
       if next(values) then
          list[#list + 1] = { node = name, key = node.key, class = node.class, values = values }
       end
+      local found = runs:of(node.key)
+      if found and (wanted or found.class == class) then
+         linked[#linked + 1] = { name = name, of = found }
+         list[#list + 1] = found.values and { node = name, key = node.key, class = found.class,
+            values = newest_of(found) } or nil
+      end
       if last then
          last.node, last.class = name, node.class
          unknown[#unknown + 1] = last
       end
    end
-   return list, unknown, class and like(class, classes)
+   return list, unknown, fabric.standing(linked), class and like(class, classes)
 end
 
 return fleet_store

@@ -23,8 +23,13 @@ local function felt(jobs)
       jobs.felt == nil and "" or jobs.felt and ": slow" or ": not slow") or "-"
 end
 
+-- Where a fault between nodes is: a leaf switch, a pair, a node.
+local function place_of(f)
+   return f.leaf or table.concat(f.nodes, ",")
+end
+
 --- Text for a terminal.
--- @param answer of fleet.compare, with what felt.add, `since` and `unknown` (of read.newest) fill in
+-- @param answer of fleet.compare, with what felt.add, `since`, `unknown` and `fabric` (of read.newest) fill in
 function show.table(answer, color)
    local rows = { { "CLASS", "METRIC", "UNIT", "NODES", "MEDIAN", "SLOWEST", "ON", "FASTEST", "ON", "SPREAD_%",
       "WITHOUT_OUT_%", "OUT" } }
@@ -56,6 +61,19 @@ function show.table(answer, color)
    if #outs > 1 then
       parts[#parts + 1] = "\n" .. output.table(outs, color)
    end
+   local between = { { "BETWEEN_NODES", "SINCE", "RUNS", "LAST", "WHAT" } }
+   for i, f in ipairs(answer.fabric) do
+      if i <= MOST_OUT then
+         between[#between + 1] = { output.cell(printable.safe(place_of(f)), f.own and "bad" or "warn"),
+            time.show(f.since), ("%d"):format(f.runs), time.show(f.last), printable.safe(f.text, 300) }
+      end
+   end
+   if #between > 1 then
+      parts[#parts + 1] = "\n" .. output.table(between, color)
+   end
+   if #answer.fabric > MOST_OUT then
+      notes[#notes + 1] = ("%d more faults between nodes (--csv has all)"):format(#answer.fabric - MOST_OUT)
+   end
    local blind = { { "NEWEST_CHECK_UNKNOWN", "CLASS", "SINCE", "WHY" } }
    for i, u in ipairs(answer.unknown) do
       if i <= MOST_OUT then
@@ -81,7 +99,7 @@ local function place(item)
          slow = item.jobs.felt } or nil }
 end
 
---- One object: { v, kind = "fleet", since, classes, unknown }.
+--- One object: { v, kind = "fleet", since, classes, fabric, unknown }.
 function show.json(answer)
    local function metric(m)
       return { name = m.field.name, unit = m.field.unit, nodes = m.nodes, median = m.median, room = m.room,
@@ -92,17 +110,21 @@ function show.json(answer)
       return { class = c.class, nodes = c.nodes, metrics = output.each(c.metrics, metric) }
    end)
    return output.json({ v = 1, kind = "fleet", since = time.show(answer.since), classes = classes,
+      fabric = output.each(answer.fabric, function(f)
+         return { nodes = output.list(f.nodes), leaf = f.leaf, own = f.own, since = time.show(f.since),
+            last = time.show(f.last), runs = f.runs, text = f.text }
+      end),
       unknown = output.each(answer.unknown, function(u)
          return { node = u.node, class = u.class, time = time.show(u.time), text = u.text }
       end) })
 end
 
---- One line for each class and metric, one for each node that is out of it, and one for each
--- whose newest check is unknown.
+--- One line for each class and metric, one for each node that is out of it, for each fault between nodes, and for each
+-- node whose newest check is unknown.
 function show.csv(answer)
    local titles = { "what", "class", "metric", "unit", "nodes", "median", "node", "value", "pct", "status", "time",
       "slowest", "slowest_value", "fastest", "fastest_value", "spread_pct", "spread_without_out_pct", "out",
-      "text", "jobs", "jobs_ratio" }
+      "text", "jobs", "jobs_ratio", "since" }
    local rows = {}
    for _, c in ipairs(answer) do
       for _, m in ipairs(c.metrics) do
@@ -115,6 +137,10 @@ function show.csv(answer)
                [21] = o.jobs and o.jobs.ratio }
          end
       end
+   end
+   for _, f in ipairs(answer.fabric) do
+      rows[#rows + 1] = { "fabric", [5] = f.runs, [7] = place_of(f), [11] = time.show(f.last), [19] = f.text,
+         [22] = time.show(f.since) }
    end
    for _, u in ipairs(answer.unknown) do
       rows[#rows + 1] = { "unknown", u.class, [7] = u.node, [10] = "unknown", [11] = time.show(u.time), [19] = u.text }

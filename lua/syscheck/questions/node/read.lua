@@ -1,6 +1,7 @@
 --- A node's story and a fleet's values, read from the store.
 local clusters = require("syscheck.questions.clusters")
 local fields = require("syscheck.catalogue.fields")
+local finding = require("syscheck.questions.finding")
 local job_records = require("syscheck.questions.job.records")
 local job_store = require("syscheck.questions.job.read")
 local schema = require("syscheck.store.schema")
@@ -43,6 +44,8 @@ end
 local CHECKS = ([[SELECT c.key >> 30, c.trigger, c.level, c.status, c.action, c.class, c.config, c.text,
    c.detail, c.run, %s FROM check_node c WHERE c.node = ? AND c.key >= ? ORDER BY c.key]]):format(
    job_store.columns(fields.CHECK, "c"))
+local FABRIC = ([[SELECT c.key >> 30, c.status, c.action, c.text, c.detail, %s FROM fabric_node c WHERE c.node = ?
+   AND c.key >= ? ORDER BY c.key]]):format(job_store.columns(fields.FABRIC, "c"))
 local LOSSES = [[SELECT l.key >> 30, l.records, l.bytes, l.reason FROM loss l WHERE l.node = ? AND l.key >= ?
    ORDER BY l.key]]
 local JOBS = ([[SELECT j.key >> 30, j.begin_s, j.elapsed_s, j.class, j.config, j.detail, j.run, %s
@@ -110,6 +113,11 @@ function node_store.story(store, node, from, limit)
       tale:job({ time = t[1], begin_s = t[2], elapsed_s = t[3], class = word(t[4]), config = word(t[5]),
          errors = t[6] and job_records.part(job_store.detail(t[6])).errors, run = t[7],
          values = job_store.numbers(IN_STORY, t, 8) })
+   end
+   for t in store:rows(clusters.asked(FABRIC, node, schema.key(from))) do
+      local detail = job_store.detail(t[5])
+      tale:fabric({ time = t[1], status = word(t[2]), action = word(t[3]), text = t[4], drain = detail.drain,
+         findings = finding.all(detail.findings), metrics = job_store.numbers(fields.FABRIC, t, 6) })
    end
    for t in store:rows(clusters.asked(LOSSES, node, schema.key(from))) do
       tale:loss({ time = t[1], records = t[2], bytes = t[3], reason = word(t[4]) })

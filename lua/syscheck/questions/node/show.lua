@@ -11,7 +11,7 @@ local show = {}
 
 local PARTS = 48
 local STYLES = { drain = "bad", storm = "bad", undecided = "bad", observed = "warn", resume = "good", throttle = "warn",
-   memory = "bad", machine = "bad", link = "warn", loss = "warn" }
+   memory = "bad", machine = "bad", link = "warn", fabric = "warn", loss = "warn" }
 
 local function shown(field, value)
    local m = metrics.BY_NAME[field.name]
@@ -62,8 +62,8 @@ function show.table(tale, color, as_utf8)
    local parts = {
       ("node %s  cluster %s  class %s  since %s"):format(printable.safe(node.name), output.name(node.cluster),
          output.name(node.class), time.show(tale.since)),
-      ("checks %d%s  jobs %d"):format(tale.checks, #statuses > 0 and " (" .. table.concat(statuses, ", ") .. ")" or "",
-         tale.jobs_total),
+      ("checks %d%s  jobs %d%s"):format(tale.checks, #statuses > 0 and " (" .. table.concat(statuses, ", ") .. ")"
+         or "", tale.jobs_total, tale.fabric_runs > 0 and ("  fabric runs %d"):format(tale.fabric_runs) or ""),
    }
    local rows = measured(tale, as_utf8)
    if #rows > 1 then
@@ -99,7 +99,8 @@ end
 function show.json(tale)
    local node = tale.node
    return output.json({ v = 1, kind = "node", node = node.name, cluster = node.cluster, class = node.class,
-      since = time.show(tale.since), ["until"] = time.show(tale.to), checks = tale.checks, statuses = tale.statuses,
+      since = time.show(tale.since), ["until"] = time.show(tale.to), checks = tale.checks,
+      fabric_runs = tale.fabric_runs, statuses = tale.statuses,
       metrics = output.each(tale.metrics, function(m)
          return { name = m.field.name, unit = m.field.unit, n = m.n, last = m.last, median = m.median, min = m.min,
             max = m.max, series = output.list(over_time(tale, m)) }

@@ -2,10 +2,15 @@
 -- Pure; keeps numbers of what was measured, and the last `limit` events and jobs.
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
+local sorted = require("syscheck.lib.sorted")
 local statistics = require("syscheck.lib.statistics")
 
 local story = {}
 story.__index = story
+
+-- By checks, then between nodes.
+local MEASURED = table.move(fields.FABRIC, 1, #fields.FABRIC, #fields.CHECK + 1,
+   table.move(fields.CHECK, 1, #fields.CHECK, 1, {}))
 
 -- A list that keeps its last entries and counts all.
 local function last(limit)
@@ -30,9 +35,10 @@ end
 
 --- @param limit how many jobs, and how many events of each kind of record, are kept
 function story.new(limit)
-   local self = setmetatable({ statuses = {}, checks = 0, points = {}, changes = { {}, {} }, limit = limit,
-      events = { last(limit), last(limit), last(limit) }, jobs = last(limit) }, story)
-   for _, field in ipairs(fields.CHECK) do
+   local self = setmetatable({ statuses = {}, checks = 0, fabric_runs = 0, points = {}, changes = { {}, {} },
+      found = {}, limit = limit, events = { last(limit), last(limit), last(limit), last(limit) }, jobs = last(limit) },
+      story)
+   for _, field in ipairs(MEASURED) do
       self.points[field.name] = {}
    end
    return self
@@ -80,23 +86,37 @@ local ACTIONS = {
    end,
 }
 
+function story:measured(c)
+   for name, value in pairs(c.metrics) do
+      local points = self.points[name]
+      if points then
+         points[#points + 1] = { c.time, value }
+      end
+   end
+end
+
+-- What was done to the node, if anything. @return whether it was
+local function acted(c, events)
+   local act = ACTIONS[c.action]
+   if act then
+      local event, what, more = act(c)
+      push(events, { time = c.time, event = event, run = c.run,
+         text = more and ("%s (%s)"):format(what, more) or what })
+   end
+   return act ~= nil
+end
+
 --- @param c { time = epoch, trigger, level, status, action, class, config, text, drain, metrics =
 --   { name = value }, job = what the run is called, or nil }
 function story:check(c)
    self.checks = self.checks + 1
    local status = c.status or "?"
    self.statuses[status] = (self.statuses[status] or 0) + 1
-   for name, points in pairs(self.points) do
-      if c.metrics[name] then
-         points[#points + 1] = { c.time, c.metrics[name] }
-      end
-   end
+   self:measured(c)
    note_setup(self.changes[1], c.time, c.class, c.config)
-   local act = ACTIONS[c.action]
-   if act then
-      local event, what, more = act(c)
-      push(self.events[1], { time = c.time, event = event, run = c.run,
-         text = more and ("%s (%s)"):format(what, more) or what })
+   if acted(c, self.events[1]) then
+      self.status, self.reason = status, kind_of(c.text)
+      return
    elseif self.status and GOOD[self.status] ~= GOOD[status] then
       push(self.events[1], { time = c.time, event = "check", run = c.run,
          text = ("%s -> %s%s"):format(self.status, status, c.text and ": " .. c.text or "") })
@@ -105,6 +125,30 @@ function story:check(c)
       push(self.events[1], { time = c.time, event = "check", run = c.run, text = "unknown: " .. c.text })
    end
    self.status, self.reason = status, kind_of(c.text)
+end
+
+--- A run of `syscheck fabric`: what it found of the node, its leaf switch or a pair of it that it had not found before,
+-- and what it finds no more.
+-- @param f { time, status, action, text, drain, metrics = { name = value }, findings = of finding.all }
+function story:fabric(f)
+   self.fabric_runs = self.fabric_runs + 1
+   self:measured(f)
+   local now = {}
+   for _, one in ipairs(f.findings) do
+      now[one.key] = one.text
+      if not self.found[one.key] then
+         push(self.events[4], { time = f.time, event = "fabric", text = one.text })
+      end
+   end
+   for _, key in ipairs(sorted(self.found)) do
+      if not now[key] and f.status ~= "unknown" then
+         push(self.events[4], { time = f.time, event = "fabric", text = "no longer: " .. self.found[key] })
+      elseif not now[key] then
+         now[key] = self.found[key] -- nothing was measured
+      end
+   end
+   self.found = now
+   acted(f, self.events[4])
 end
 
 -- Which part: "mc0 CPU0_DIMM_A1: corrected 12; mlx5_0/1: errors 4", of the kinds given.
@@ -185,7 +229,7 @@ local function summary(points)
       max = high }
 end
 
---- @return { checks, statuses, metrics = { { field, n, last, median, min, max, points } }, events
+--- @return { checks, fabric_runs, statuses, metrics = { { field, n, last, median, min, max, points } }, events
 --   (oldest first), events_total, jobs (oldest first), jobs_total }
 function story:answer()
    local events, total = changes(self.changes), 0
@@ -203,14 +247,15 @@ function story:answer()
    end)
    events = table.move(events, math.max(1, #events - self.limit + 1), #events, 1, {})
    local measured = {}
-   for _, field in ipairs(fields.CHECK) do
+   for _, field in ipairs(MEASURED) do
       local s = summary(self.points[field.name])
       if s then
          s.field, s.points = field, self.points[field.name]
          measured[#measured + 1] = s
       end
    end
-   return { checks = self.checks, statuses = self.statuses, metrics = measured, events = events, events_total = total,
+   return { checks = self.checks, fabric_runs = self.fabric_runs,
+      statuses = self.statuses, metrics = measured, events = events, events_total = total,
       jobs = rest_of(self.jobs), jobs_total = self.jobs.total }
 end
 

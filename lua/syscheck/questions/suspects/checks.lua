@@ -6,6 +6,7 @@ local odds = require("syscheck.questions.why.odds")
 local rows = require("syscheck.questions.why.rows")
 local statistics = require("syscheck.lib.statistics")
 local suspects = require("syscheck.questions.suspects.logic")
+local why_checks = require("syscheck.questions.why.checks")
 
 local checks = {}
 
@@ -19,6 +20,11 @@ local CHECK = job_store.columns(causes.CHECK, "c")
 local MEASURED = "(" .. CHECK:gsub(",", " IS NOT NULL OR") .. " IS NOT NULL)"
 local SELECT = ("SELECT c.node, c.class, c.key >> 30, %s FROM check_node c WHERE c.key >= ? AND %s"):format(CHECK,
    MEASURED)
+local FABRIC = ("SELECT c.node, c.class, c.key >> 30, %s FROM fabric_node c WHERE c.key >= ? ORDER BY c.key"):format(
+   job_store.columns(causes.FABRIC, "c"))
+-- Both kinds of items; what is seen of one goes by its number here.
+local ITEMS = table.move(causes.FABRIC, 1, #causes.FABRIC, #causes.CHECK + 1,
+   table.move(causes.CHECK, 1, #causes.CHECK, 1, {}))
 
 -- Calls each(node, class, time, i, x) for each value on its metric's scale.
 local function values(store, rated, cores, text, since, each, ...)
@@ -28,6 +34,18 @@ local function values(store, rated, cores, text, since, each, ...)
          local x = class and causes.scaled(item, t[3 + i], { cores = cores(class) })
          if x then
             each(t[1], class, t[3], i, x)
+         end
+      end
+   end
+end
+
+-- The same of what `syscheck fabric` measured.
+local function fabric_values(store, since, each)
+   for t in store:rows(FABRIC, math.tointeger(since) << 30) do
+      for i, item in ipairs(causes.FABRIC) do
+         local x = causes.scaled(item, t[3 + i], {})
+         if x then
+            each(t[1], t[2] or 0, t[3], #causes.CHECK + i, x)
          end
       end
    end
@@ -54,13 +72,14 @@ end
 -- nil), losses }; and how many checks and bad ones each class has, and by node.
 local function spells(store, rated, cores, usual, since)
    local found, open, counts = {}, {}, {}
-   values(store, rated, cores, " ORDER BY c.key", since, function(node, class, at, i, x)
+   local function each(node, class, at, i, x)
       local of = class .. " " .. i
-      local u = usual[of]
+      local known = ITEMS[i].usual
+      local u = known and { x = causes.scaled(ITEMS[i], known, {}), sd = why_checks.USUAL_SD } or usual[of]
       if not u then
          return
       end
-      local item, key = causes.CHECK[i], node .. " " .. i
+      local item, key = ITEMS[i], node .. " " .. i
       local own = open[key] or { bad = 0, checks = 0 }
       open[key] = own
       counts[of] = counts[of] or { bad = 0, checks = 0, nodes = {}, p = {} }
@@ -86,7 +105,9 @@ local function spells(store, rated, cores, usual, since)
          own.longest = math.max(own.longest or 0, spell.n)
          spell.losses[#spell.losses + 1] = math.min(0.95, lost)
       end
-   end)
+   end
+   values(store, rated, cores, " ORDER BY c.key", since, each)
+   fabric_values(store, since, each)
    return found, counts
 end
 
@@ -136,7 +157,7 @@ function checks.hypotheses(store, since, of_node, rated, own)
    end
    local list, found, counts = {}, spells(store, rated, cores, usual_of(store, rated, cores, since), since)
    for _, spell in ipairs(found) do
-      local item, runs = causes.CHECK[spell.i], runs_in(spell, of_node[spell.node] or {})
+      local item, runs = ITEMS[spell.i], runs_in(spell, of_node[spell.node] or {})
       local share, events = statistics.median(spell.losses), {}
       for i, run in ipairs(runs) do
          local one = suspects.seen(run, spell.node)

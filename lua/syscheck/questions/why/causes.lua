@@ -166,19 +166,23 @@ local function items(list, source, kind_of)
       range = field.name == "sched_wait_worst_ms" and { wide = range.wide, beyond = 2 } or range
       out[#out + 1] = field.cause and { name = field.name, group = field.cause, kind = kind, scale = SCALES[kind],
          source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, none = field.none,
-         unit = field.unit, label = field.label, over = over, range = range } or nil
+         unit = field.unit, label = field.label, over = over, range = range, usual = field.usual } or nil
    end
    return out
 end
 
---- Of the catalogue's fields those with a cause, in its order; `source` is "job" or "check".
+--- Of the catalogue's fields those with a cause, in its order; `source` is "job" or "check" (a run of `syscheck fabric`
+-- is one, too).
 causes.JOB = items(fields.JOB, "job", function(field)
    return field.better == "higher" and "rate" or SECONDS[field.unit] and "time"
       or field.unit == "celsius" and "temperature" or "count"
 end)
-causes.CHECK = items(fields.CHECK, "check", function(field)
+local function kind_of_check(field)
    return field.better == "higher" and "rate" or field.unit == "%" and "share" or "duration"
-end)
+end
+causes.CHECK = items(fields.CHECK, "check", kind_of_check)
+--- Of `syscheck fabric`; what is `usual` of them needs no class.
+causes.FABRIC = items(fields.FABRIC, "check", kind_of_check)
 
 local TRAFFIC_COSTS = 0.6 -- of a job's time, at most
 

@@ -26,6 +26,7 @@ local DAY = 86400
 local PROLOG_S = 120 -- a check before a job is recorded after the job's begin snapshot
 
 local CHECK = job_store.columns(causes.CHECK, "c")
+local FABRIC = job_store.columns(causes.FABRIC, "c")
 local SOME_RUNS = "SELECT r.id, r.seen FROM run r WHERE r.id"
 local MEASURED = "(" .. CHECK:gsub(",", " IS NOT NULL OR") .. " IS NOT NULL)"
 local CHECKS = ("SELECT c.node, c.class, c.key >> 30, %s FROM "):format(CHECK)
@@ -38,6 +39,9 @@ local function first_checks(where, order, looked, each)
 end
 local BEFORE = first_checks("c.node = ? AND c.key < ? AND c.key >= ?", " DESC", CHECKS_LOOKED, CHECKS_EACH)
 local AFTER = first_checks("c.node = ? AND c.key >= ? AND c.key < ?", "", CHECKS_LOOKED, CHECKS_EACH)
+local FABRIC_RUNS = ("SELECT c.node, c.class, c.key >> 30, %s FROM fabric_node c WHERE c.node = ? AND c.key %%s ? AND "
+   .. "c.key %%s ? ORDER BY c.key%%s LIMIT %d"):format(FABRIC, CHECKS_EACH)
+local FABRIC_BEFORE, FABRIC_AFTER = FABRIC_RUNS:format("<", ">=", " DESC"), FABRIC_RUNS:format(">=", "<", "")
 local CHECKS_OF_RUN = CHECKS .. "check_node c WHERE c.run = ? AND " .. MEASURED
 local CLASS_CHECKS = first_checks("c.key >= ? AND c.key < ?", "", CLASS_LOOKED, CLASS_ROWS)
 local OVERLAPPING = "SELECT r.id, r.seen, r.begin_s, r.end_s FROM run r "
@@ -110,8 +114,8 @@ local function other_runs(store, reader, key, wanted, not_these)
    return list
 end
 
-local function check_of(t, when, between)
-   local check = job_store.numbers(causes.CHECK, t, 4)
+local function check_of(t, when, between, list)
+   local check = job_store.numbers(list or causes.CHECK, t, 4)
    check.when, check.days = when, math.abs(t[3] - between) / DAY
    return check
 end
@@ -133,14 +137,16 @@ local function read_checks(store, run, list)
       end
       return
    end
+   local at = math.floor(between)
+   local key, from, to = schema.key(at), schema.key(at - CHECK_DAYS * DAY), schema.key(at + CHECK_DAYS * DAY)
    for _, row in ipairs(list) do
-      for t in store:rows(BEFORE, row.node, schema.key(math.floor(between)),
-         schema.key(math.floor(between - CHECK_DAYS * DAY))) do
-         table.insert(row.checks, check_of(t, "before", between))
-      end
-      for t in store:rows(AFTER, row.node, schema.key(math.floor(between)),
-         schema.key(math.floor(between + CHECK_DAYS * DAY))) do
-         table.insert(row.checks, check_of(t, "after", between))
+      for kind, of in pairs({ before = { { BEFORE, from }, { FABRIC_BEFORE, from, causes.FABRIC } },
+         after = { { AFTER, to }, { FABRIC_AFTER, to, causes.FABRIC } } }) do
+         for _, part in ipairs(of) do
+            for t in store:rows(part[1], row.node, key, part[2]) do
+               table.insert(row.checks, check_of(t, kind, between, part[3]))
+            end
+         end
       end
       table.sort(row.checks, function(a, b)
          return a.days > b.days

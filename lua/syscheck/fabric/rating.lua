@@ -1,0 +1,175 @@
+--- What a run says of each of its nodes: its values against limits, and the findings that concern it. Pure.
+--
+-- Limits, modes and the two runs that a fail takes are those of every check. What is more: only what was confirmed
+-- as the node's own NIC, port or cable fails it. An uplink, a route, a host that is slow only while others are at work
+-- are somebody's to look at, and no node is taken out of service for them.
+local samples = require("syscheck.fabric.samples")
+local statistics = require("syscheck.lib.statistics")
+local verdict = require("syscheck.verdict.rating")
+local words = require("syscheck.fabric.words")
+
+local rating = {}
+
+--- What a baseline is of: links of one rate, so many switches apart.
+-- @param rate 10^9 bit/s, or nil
+-- @param hops 1 within a leaf, 2 or more across
+function rating.class(rate, hops)
+   return ("fabric-%sg-%dhop"):format(rate and ("%.4g"):format(rate) or "?", hops)
+end
+
+-- node -> hops -> list of GB/s that it sent or received alone in that direction, of flows that `wanted` takes.
+local function rates_of(net, flows, side, wanted)
+   local of = {}
+   for _, flow in ipairs(flows) do
+      if flow.one and wanted(flow) then
+         local node, hops = flow[side], net.hops(flow.from, flow.to)
+         of[node] = of[node] or {}
+         of[node][hops] = of[node][hops] or {}
+         table.insert(of[node][hops], flow.one)
+      end
+   end
+   return of
+end
+
+local SIDES = { out = "from", ["in"] = "to" }
+
+-- node -> { out, in = node -> hops -> list } of all rounds, and of a suspect's rounds alone.
+local function measured(answer)
+   local out = { first = {}, alone = {} }
+   local flows = samples.of(answer.net, answer.rounds, answer.results).flows
+   local again = answer.again and samples.of(answer.net, answer.again.rounds, answer.again.results).flows or {}
+   for way, side in pairs(SIDES) do
+      out.first[way] = rates_of(answer.net, flows, side, function() return true end)
+      out.alone[way] = rates_of(answer.net, again, side, function(flow)
+         return flow.class:find("^alone") ~= nil
+      end)
+   end
+   return out
+end
+
+-- How far the partners are that its values are of: within the leaf, else the nearest.
+local function nearest(measured_of, node)
+   local least
+   for _, way in pairs(measured_of.first) do
+      for hops in pairs(way[node] or {}) do
+         least = math.min(least or hops, hops)
+      end
+   end
+   return least
+end
+
+-- Values of a node: in all rounds, and where it was found slow alone, those.
+-- @return results of the first and of the second measurement, as verdict.rate takes them
+local function values_of(answer, of, node, hops, nic)
+   local found = answer.found
+   local first, second = {}, {}
+   local function put(name, value, again)
+      first[name] = value and { value = value } or nil
+      second[name] = again and { value = again } or first[name]
+   end
+   for way in pairs(SIDES) do
+      local slow = nic and (nic.direction == way or nic.direction == "both") and nic or nil
+      put(("fabric_%s_ratio"):format(way), found.nodes.scores[way][node], slow and slow.share)
+      -- Paced senders send in bursts: their rate is another quantity.
+      if not answer.share then
+         local all, alone = of.first[way][node], slow and of.alone[way][node]
+         put(("fabric_%s_gbs"):format(way), all and all[hops] and statistics.median(all[hops]),
+            alone and alone[hops] and statistics.median(alone[hops]))
+      end
+   end
+   local mu = found.latency.mu[hops]
+   put("fabric_lat_us", mu and mu + (found.latency.added[node] or 0))
+   return first, second
+end
+
+-- In which directions of a node its own NIC was found slow: only these values fail it.
+local function may_fail(name, nic)
+   local way = name:match("^fabric_(%l+)_")
+   return nic and SIDES[way] and (nic.direction == way or nic.direction == "both")
+end
+
+local function limits_of(p, class, learned, nic)
+   local limits = verdict.limits(p, class, learned)
+   for name, list in pairs(limits) do
+      for _, limit in ipairs(list) do
+         limit.action = may_fail(name, nic) and limit.action or "warn"
+      end
+   end
+   return limits
+end
+
+-- What is said of a leaf concerns each of its nodes.
+local function concerns(net, one, node)
+   return one.node == node or one.from == node or one.to == node or one.leaf and one.leaf == net.leaf[node]
+end
+
+local function finding_of(net, one, node)
+   return { kind = one.kind, direction = one.direction, share = one.share, us = one.us,
+      leaf = one.leaf and net.leaves[one.leaf].name, from = one.from and net.names[one.from],
+      to = one.to and net.names[one.to], own = one.node == node or nil, text = words.of(net, one) }
+end
+
+local function rate(answer, of, node, p, learned)
+   local net, name = answer.net, answer.net.names[node]
+   local about, nic, silent = (answer.about or {})[name] or {}, nil, nil
+   local out = { node = name, leaf = net.known and net.leaf[node] and net.leaves[net.leaf[node]].name or nil,
+      boot_id = about.boot_id, findings = {}, runs = {} }
+   for _, one in ipairs(answer.findings) do
+      if one.kind ~= "collision" and concerns(net, one, node) then
+         table.insert(out.findings, finding_of(net, one, node))
+         nic = one.kind == "nic" and one or nic
+         silent = one.kind == "silent" and words.of(net, one) or silent
+      end
+   end
+   local hops = nearest(of, node)
+   out.class = rating.class(about.rate_gbps, hops or 1)
+   if not hops then
+      out.metrics, out.status, out.text = {}, "unknown", silent or "no pair of it could be measured"
+      return out
+   end
+   local limits = limits_of(p, out.class, learned, nic)
+   local first, second = values_of(answer, of, node, hops, nic)
+   local rated, before = verdict.rate(second, limits), verdict.rate(first, limits)
+   for i, r in ipairs(rated.metrics) do
+      if r.status == "fail" and before.metrics[i].status ~= "fail" then
+         r.status = "warn"
+      end
+      if nic and may_fail(r.name, nic) and (r.status == "fail" or r.status == "warn") then
+         r.text = words.of(net, nic)
+      end
+   end
+   verdict.settle(rated, {})
+   out.enforced = verdict.set_modes(rated, p, out.class)
+   out.metrics, out.status, out.text = rated.metrics, rated.status, verdict.sentence(rated)
+   out.reason = rated.status == "fail" and verdict.reason(rated) or nil
+   for attempt, results in ipairs({ first, nic and second }) do
+      local result = {}
+      for metric, one in pairs(results) do
+         result[metric] = one.value
+      end
+      out.runs[attempt] = { kernel = "fabric", attempt = attempt, state = "ok", result = result }
+   end
+   for _, one in ipairs(out.findings) do
+      if one.own and (out.status == "pass" or out.status == "unrated") then
+         out.status, out.text = "warn", one.text
+      end
+   end
+   return out
+end
+
+--- Rates every node of a run.
+-- @param answer from run.run; `about` = { node's name = { boot_id, rate_gbps } }, `share` = senders were paced
+-- @param p policy
+-- @param learned baseline, or nil
+-- @return list of { node, leaf, class, boot_id, status, text, reason (of a fail), metrics, runs as of a check;
+--   enforced = true: may leave service, findings = list of { kind, direction, share, us, leaf, from, to, own = true
+--   where it is the node that is at fault, text } }
+function rating.of(answer, p, learned)
+   local of, out = measured(answer), {}
+   for node in ipairs(answer.net.names) do
+      out[node] = rate(answer, of, node, p, learned)
+   end
+   return out
+end
+
+return rating

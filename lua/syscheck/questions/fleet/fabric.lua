@@ -1,0 +1,66 @@
+--- Between the nodes: what the newest run of `syscheck fabric` found of each, since when. Pure.
+local fabric = {}
+fabric.__index = fabric
+
+function fabric.new()
+   return setmetatable({ nodes = {} }, fabric)
+end
+
+--- A node in one run; runs of a node come in order of time.
+-- @param node any key
+-- @param run { time, class, values = { name = value }, findings = of finding.all, unknown = true: not measured }
+function fabric:add(node, run)
+   local one = self.nodes[node] or { open = {} }
+   self.nodes[node] = one
+   local open = {}
+   for _, f in ipairs(run.findings) do
+      local before = one.open[f.key]
+      open[f.key] = { own = f.own, leaf = f.leaf, text = f.text, since = before and before.since or run.time,
+         last = run.time, runs = before and before.runs + 1 or 1 }
+   end
+   for key, before in pairs(run.unknown and one.open or {}) do
+      open[key] = open[key] or before
+   end
+   one.open, one.time = open, run.time
+   if not run.unknown then
+      one.class, one.values, one.measured = run.class, run.values, run.time
+   end
+end
+
+--- @return { time, measured, class, values, open = key -> { own, leaf, text, since, last, runs } }, or nil
+function fabric:of(node)
+   return self.nodes[node]
+end
+
+--- What stands of some nodes, each fault once: a leaf's is found at each of its nodes, a pair's at both.
+-- @param nodes list of { name, of = from of() }
+-- @return list of { nodes = names, own, leaf, text, since, last, runs }, nodes' own first, then the oldest
+function fabric.standing(nodes)
+   local by, list = {}, {}
+   for _, node in ipairs(nodes) do
+      for key, one in pairs(node.of.open) do
+         local place = one.own and key .. " " .. node.name or key
+         local known = by[place]
+         if not known then
+            known = { nodes = {}, own = one.own, leaf = one.leaf, since = one.since, last = 0, runs = 0 }
+            by[place], list[#list + 1] = known, known
+         end
+         table.insert(known.nodes, node.name)
+         known.since, known.runs = math.min(known.since, one.since), math.max(known.runs, one.runs)
+         if one.last > known.last then
+            known.last, known.text = one.last, one.text
+         end
+      end
+   end
+   table.sort(list, function(a, b)
+      if a.own ~= b.own then
+         return a.own
+      elseif a.since ~= b.since then
+         return a.since < b.since
+      end
+      return a.text < b.text
+   end)
+   return list
+end
+
+return fabric
