@@ -8,26 +8,26 @@ end
 
 --- A node in one run; runs of a node come in order of time.
 -- @param node any key
--- @param run { time, class, values = { name = value }, findings = of finding.all, unknown = true: not measured }
+-- @param run { time, class, status, values = { name = value }, findings = of finding.all }
 function fabric:add(node, run)
    local one = self.nodes[node] or { open = {} }
    self.nodes[node] = one
-   local open = {}
+   local open, unmeasured = {}, run.status == "unknown"
    for _, f in ipairs(run.findings) do
       local before = one.open[f.key]
       open[f.key] = { own = f.own, leaf = f.leaf, text = f.text, since = before and before.since or run.time,
          last = run.time, runs = before and before.runs + 1 or 1 }
    end
-   for key, before in pairs(run.unknown and one.open or {}) do
+   for key, before in pairs(unmeasured and one.open or {}) do
       open[key] = open[key] or before
    end
    one.open, one.time = open, run.time
-   if not run.unknown then
-      one.class, one.values, one.measured = run.class, run.values, run.time
+   if not unmeasured then
+      one.class, one.values, one.measured, one.status = run.class, run.values, run.time, run.status
    end
 end
 
---- @return { time, measured, class, values, open = key -> { own, leaf, text, since, last, runs } }, or nil
+--- @return { time, measured, class, status, values, open = key -> { own, leaf, text, since, last, runs } }, or nil
 function fabric:of(node)
    return self.nodes[node]
 end

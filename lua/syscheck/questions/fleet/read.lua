@@ -53,7 +53,7 @@ end
 local function between(store, from, word, keys)
    local out = fabric.new()
    for t in store:rows(FABRIC, schema.key(from)) do
-      out:add(keys[t[2]] or t[2], { time = t[1], class = word(t[3]), unknown = word(t[4]) == "unknown",
+      out:add(keys[t[2]] or t[2], { time = t[1], class = word(t[3]), status = word(t[4]),
          findings = t[5] and finding.all(job_store.detail(t[5]).findings) or {},
          values = job_store.numbers(fields.FABRIC, t, 6) })
    end
@@ -64,7 +64,7 @@ end
 local function newest_of(one)
    local values = {}
    for name, value in pairs(one.values) do
-      values[name] = { value = value, time = one.measured }
+      values[name] = { value = value, time = one.measured, status = one.status }
    end
    return values
 end
