@@ -107,6 +107,7 @@ static double data_rate(struct pair *p, const struct flow_in *in)
 
 static bool one_way_out(struct pair *p)
 {
+	static struct tcp_mark before, after;
 	struct flow_out out;
 
 	if (!out_prepare(p, &out, FABRIC_PROBE, PROBE_BYTES, PROBE_WINDOW))
@@ -115,8 +116,13 @@ static bool one_way_out(struct pair *p)
 	if (!flow_run(p, &out, NULL) || !receive_size(p) || !prepare_data(p, &out, NULL))
 		return false;
 	pair_deadline(p, p->set->seconds);
+	tcp_look(&before);
 	begin_out(p, &out, p->set->seconds);
-	return flow_run(p, &out, NULL);
+	if (!flow_run(p, &out, NULL))
+		return false;
+	tcp_look(&after);
+	tcp_account(&before, &after, PROBE_BYTES, &p->tcp);
+	return true;
 }
 
 static bool one_way_in(struct pair *p)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "plan.h"
+#include "tcp.h"
 #include "wire.h"
 
 /* Beyond a phase's time. */
@@ -36,6 +37,7 @@ struct pair {
 	double lat_us, lat_min_us, lat_p99_us;
 	int pingpongs;
 	double rx, rx_both; /* bytes/s */
+	struct tcp_account tcp; /* of what was sent one way; rtt_us NaN: nothing, by TCP */
 	bool stalled;       /* there is no rate, as this process itself was held up, or too few messages came */
 	char wrong[ERROR_SIZE];
 };

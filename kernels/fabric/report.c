@@ -48,6 +48,8 @@ bool report_hello(const struct place *place)
 	if (boot_id[0] != '\0')
 		result_string(&r, "boot_id", boot_id);
 	result_known(&r, "rate_gbps", links_rate(links, n));
+	result_known(&r, "tcp_rmem", tcp_most("", "tcp_rmem"));
+	result_known(&r, "tcp_wmem", tcp_most("", "tcp_wmem"));
 	result_list_begin(&r, "links");
 	for (int i = 0; i < n; i++)
 		put_link(&r, &links[i]);
@@ -84,6 +86,10 @@ bool report_round(const struct round_line *line, const struct pair *p)
 	result_known(&r, "rx_both_gbs", p->rx_both / 1e9);
 	if (p->in_bytes > 0)
 		result_integer(&r, "size", (long long)p->in_bytes);
+	result_known(&r, "tcp_rtt_us", p->tcp.rtt_us);
+	result_known(&r, "tcp_rwnd_pct", p->tcp.rwnd_pct);
+	result_known(&r, "tcp_sndbuf_pct", p->tcp.sndbuf_pct);
+	result_known(&r, "tcp_again_pct", p->tcp.again_pct);
 	if (p->stalled)
 		result_bool(&r, "stalled", true);
 	if (line->late)
