@@ -87,6 +87,7 @@ bool report_round(const struct round_line *line, const struct pair *p)
 	if (p->in_bytes > 0)
 		result_integer(&r, "size", (long long)p->in_bytes);
 	result_known(&r, "tcp_rtt_us", p->tcp.rtt_us);
+	result_known(&r, "tcp_min_rtt_us", p->tcp.min_rtt_us);
 	result_known(&r, "tcp_rwnd_pct", p->tcp.rwnd_pct);
 	result_known(&r, "tcp_sndbuf_pct", p->tcp.sndbuf_pct);
 	result_known(&r, "tcp_again_pct", p->tcp.again_pct);

@@ -114,7 +114,7 @@ static bool run_round(const struct fabric_plan *plan, int round, struct pace *pa
 		.lat_p99_us = NAN,
 		.rx = NAN,
 		.rx_both = NAN,
-		.tcp = { .rtt_us = NAN, .rwnd_pct = NAN, .sndbuf_pct = NAN, .again_pct = NAN },
+		.tcp = { .rtt_us = NAN, .min_rtt_us = NAN, .rwnd_pct = NAN, .sndbuf_pct = NAN, .again_pct = NAN },
 	};
 	struct round_line line = { .plan = plan->id, .round = round };
 

@@ -23,6 +23,7 @@ static bool read_total(int fd, struct tcp_total *total)
 		.fd = fd, .acked = info.tcpi_bytes_acked, .sent = info.tcpi_bytes_sent, .again = info.tcpi_bytes_retrans,
 		.busy_us = info.tcpi_busy_time, .rwnd_us = info.tcpi_rwnd_limited,
 		.sndbuf_us = info.tcpi_sndbuf_limited, .rtt_us = info.tcpi_rtt,
+		.min_rtt_us = info.tcpi_min_rtt == UINT32_MAX ? 0 : info.tcpi_min_rtt,
 	};
 	return true;
 }
@@ -75,6 +76,7 @@ bool tcp_account(const struct tcp_mark *before, const struct tcp_mark *after, ui
 		return false;
 	*out = (struct tcp_account){
 		.rtt_us = to->rtt_us > 0 ? to->rtt_us : NAN,
+		.min_rtt_us = to->min_rtt_us > 0 ? to->min_rtt_us : NAN,
 		.rwnd_pct = percent(to->rwnd_us - from->rwnd_us, to->busy_us - from->busy_us),
 		.sndbuf_pct = percent(to->sndbuf_us - from->sndbuf_us, to->busy_us - from->busy_us),
 		.again_pct = percent(to->again - from->again, to->sent - from->sent),

@@ -14,13 +14,13 @@ struct tcp_mark {
 		int fd;
 		uint64_t acked, sent, again;               /* bytes */
 		uint64_t busy_us, rwnd_us, sndbuf_us; /* with data to send; held by the receiver's window, by our buffer */
-		double rtt_us;
+		double rtt_us, min_rtt_us;            /* smoothed; the least of the last minutes */
 	} of[TCP_MOST];
 };
 
 /* NaN: not known. All 0: nothing was sent by TCP. */
 struct tcp_account {
-	double rtt_us;
+	double rtt_us, min_rtt_us;
 	double rwnd_pct, sndbuf_pct; /* of the time with data to send */
 	double again_pct;            /* of the bytes sent */
 };

@@ -101,9 +101,10 @@ static void shares(void **state)
 	(void)state;
 	of(&before, (struct tcp_total){ .fd = 9, .acked = 100, .sent = 120, .again = 20, .busy_us = 50, .rwnd_us = 50 });
 	of(&after, (struct tcp_total){ .fd = 9, .acked = 1100, .sent = 1120, .again = 25, .busy_us = 150, .rwnd_us = 130,
-				       .sndbuf_us = 10, .rtt_us = 30000 });
+				       .sndbuf_us = 10, .rtt_us = 30000, .min_rtt_us = 29000 });
 	assert_true(tcp_account(&before, &after, 1000, &a));
-	assert_true(a.rwnd_pct == 80 && a.sndbuf_pct == 10 && a.again_pct == 0.5 && a.rtt_us == 30000);
+	assert_true(a.rwnd_pct == 80 && a.sndbuf_pct == 10 && a.again_pct == 0.5 && a.rtt_us == 30000 &&
+		    a.min_rtt_us == 29000);
 	/* Another connection that got the number meanwhile: all that it has done. */
 	of(&before, (struct tcp_total){ .fd = 9, .acked = 5000, .sent = 5000, .busy_us = 9 });
 	assert_true(tcp_account(&before, &after, 1000, &a));
@@ -112,7 +113,8 @@ static void shares(void **state)
 	of(&before, (struct tcp_total){ .fd = 9 });
 	of(&after, (struct tcp_total){ .fd = 9, .acked = 1000 });
 	assert_true(tcp_account(&before, &after, 1000, &a));
-	assert_true(isnan(a.rwnd_pct) && isnan(a.sndbuf_pct) && isnan(a.again_pct) && isnan(a.rtt_us));
+	assert_true(isnan(a.rwnd_pct) && isnan(a.sndbuf_pct) && isnan(a.again_pct) && isnan(a.rtt_us) &&
+		    isnan(a.min_rtt_us));
 }
 
 static void buffers(void **state)

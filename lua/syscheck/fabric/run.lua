@@ -1,5 +1,6 @@
 --- Measures a network for real: steps of Slurm until all who can have answered, then what is found.
 local allocation = require("syscheck.fabric.allocation")
+local explain = require("syscheck.fabric.explain")
 local hostlist = require("syscheck.lib.hostlist")
 local network = require("syscheck.fabric.net")
 local session = require("syscheck.fabric.session")
@@ -103,6 +104,7 @@ local function once(names, options, say)
    one:finish()
    if out then
       out.net, out.about = net, one.about
+      explain.all(out)
       return out
    end
    if options.interrupted then

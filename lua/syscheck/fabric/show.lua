@@ -1,9 +1,13 @@
 --- What a run found, for people, programs and spreadsheets.
+local inventory = require("syscheck.fabric.inventory")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
 local words = require("syscheck.fabric.words")
 
 local show = {}
+
+local LINK = { "name", "rate_gbps", "duplex", "mtu", "pcie_lanes", "pcie_gts", "pcie_lanes_most", "pcie_gts_most",
+   "firmware" }
 
 -- What followed a node's fail.
 local ACTIONS = { drain = "drained", observed = "would be drained (mode observe)", storm = "not drained, storm guard",
@@ -62,6 +66,9 @@ function show.table(answer, color)
    for _, note in ipairs(words.notes(net, answer.found)) do
       lines[#lines + 1] = "note: " .. note
    end
+   for _, one in ipairs(answer.unlike) do
+      lines[#lines + 1] = "note: " .. inventory.words(one)
+   end
    for _, text in ipairs(answer.notes) do
       lines[#lines + 1] = "note: " .. printable.plain(text, 500)
    end
@@ -106,7 +113,23 @@ local function pairs_of(answer)
    return list
 end
 
---- One object: { v, seed, seconds, nodes, leaves, pairs, findings, unconfirmed, notes }.
+-- Ports of each node, as it says.
+local function links_of(answer)
+   local list = output.list()
+   for _, name in ipairs(answer.net.names) do
+      for _, link in ipairs(answer.about[name] and answer.about[name].links or {}) do
+         local one = { node = name }
+         for _, field in ipairs(LINK) do
+            one[field] = type(link) == "table" and link[field] or nil
+         end
+         list[#list + 1] = one
+      end
+   end
+   return list
+end
+
+--- One object: { v, seed, seconds, nodes, leaves, pairs, findings, unconfirmed, links,
+-- unlike, notes }.
 function show.json(answer)
    local net, scores = answer.net, answer.found.nodes.scores
    local notes = output.list(words.notes(net, answer.found))
@@ -123,11 +146,18 @@ function show.json(answer)
    end
    return output.json({ v = 1, seed = answer.seed, seconds = answer.seconds, nodes = nodes, leaves = leaves,
       pairs = pairs_of(answer), unconfirmed = answer.unconfirmed, notes = notes,
+      links = links_of(answer), unlike = output.each(answer.unlike, function(one)
+         return { nodes = output.list(one.nodes), link = one.link, what = one.what, text = one.text }
+      end),
       findings = output.each(answer.findings, function(one)
          local out = place(net, one)
-         for _, field in ipairs({ "kind", "direction", "share", "us", "how", "affected", "why" }) do
+         for _, field in ipairs({ "kind", "direction", "share", "us", "how", "affected", "why",
+            "again_pct", "unlike" }) do
             out[field] = one[field]
          end
+         local w = one.window
+         out.window = w and { node = net.names[w.whose], bytes = w.bytes, rtt_us = w.rtt_us, gbs = w.rate / 1e9,
+            link_gbs = w.link / 1e9, needs_bytes = w.needs, setting = w.buffer } or nil
          out.text = one.kind ~= "collision" and words.of(net, one) or nil
          return out
       end) })

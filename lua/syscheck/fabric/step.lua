@@ -105,11 +105,22 @@ function step.start(options)
    return self
 end
 
+local function positive(value)
+   return type(value) == "number" and value > 0 and value or nil
+end
+
 -- What a rank says of its node.
 local function about(got)
-   local rate = type(got.rate_gbps) == "number" and got.rate_gbps > 0 and got.rate_gbps or nil
-   return { boot_id = type(got.boot_id) == "string" and got.boot_id or nil, rate_gbps = rate,
-      links = type(got.links) == "table" and got.links or {} }
+   return { boot_id = type(got.boot_id) == "string" and got.boot_id or nil, rate_gbps = positive(got.rate_gbps),
+      links = type(got.links) == "table" and got.links or {}, tcp_rmem = positive(got.tcp_rmem),
+      tcp_wmem = positive(got.tcp_wmem) }
+end
+
+-- What TCP says of what a rank sent one way; nil: nothing, by TCP.
+local function tcp_of(got)
+   local rtt = positive(got.tcp_min_rtt_us) or positive(got.tcp_rtt_us)
+   return rtt and { rtt_us = rtt, rwnd_pct = positive(got.tcp_rwnd_pct) or 0,
+      sndbuf_pct = positive(got.tcp_sndbuf_pct) or 0, again_pct = positive(got.tcp_again_pct) or 0 }
 end
 
 -- One line of a rank.
@@ -129,10 +140,6 @@ function step:take(got)
    end
 end
 
-local function gbs(value)
-   return type(value) == "number" and value > 0 and value or nil
-end
-
 -- A pair's line, of one of its two ends: each has what it received.
 function step:round(rank, got)
    local round = self.pair_of[math.tointeger(got.round) or -1]
@@ -142,11 +149,13 @@ function step:round(rank, got)
    end
    local result = self.results[(math.tointeger(got.round)) + 1][at.k]
    -- Somebody was waited for meanwhile, in the library's own calls.
-   result.lat_us = not got.late and gbs(got.lat_us) or result.lat_us
+   result.lat_us = not got.late and positive(got.lat_us) or result.lat_us
    if at.first then
-      result.ba_gbs, result.both_ba_gbs = gbs(got.rx_gbs), gbs(got.rx_both_gbs)
+      result.ba_gbs, result.both_ba_gbs = positive(got.rx_gbs), positive(got.rx_both_gbs)
+      result.ab_tcp = tcp_of(got)
    else
-      result.ab_gbs, result.both_ab_gbs = gbs(got.rx_gbs), gbs(got.rx_both_gbs)
+      result.ab_gbs, result.both_ab_gbs = positive(got.rx_gbs), positive(got.rx_both_gbs)
+      result.ba_tcp = tcp_of(got)
    end
    result.wrong = type(got.wrong) == "string" and got.wrong or result.wrong
    result.error = type(got.error) == "string" and got.error or result.error
@@ -250,8 +259,9 @@ end
 --- Lets the ranks do rounds.
 -- @param rounds list of { pairs = list of { name, name } }
 -- @param settings { name = value } of the kernel's `set`
--- @return for each round a list in the order of its pairs of { lat_us, ab_gbs, ba_gbs, both_ab_gbs, both_ba_gbs, error,
---   wrong }; or nil, why, and the nodes that were lost
+-- @return for each round a list in the order of its pairs of { lat_us, ab_gbs, ba_gbs, both_ab_gbs, both_ba_gbs,
+--   ab_tcp, ba_tcp = { rtt_us, rwnd_pct, sndbuf_pct, again_pct } of the sender or nil, error, wrong }; or nil, why, and
+--   the nodes that were lost
 function step:measure(rounds, settings)
    self.plan = self.plan + 1
    self.results, self.pair_of, self.done, self.through, self.failed = {}, {}, {}, {}, nil

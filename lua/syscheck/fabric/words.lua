@@ -11,7 +11,36 @@ local function share(value)
    return ("%.2f"):format(value)
 end
 
+local function bytes(value)
+   return value < 1e6 and ("%.0f kB"):format(value / 1e3) or ("%.1f MB"):format(value / 1e6)
+end
+
+-- "TCP's window of 64 kB at 30 ms allows 17 of 622 Mbit/s: it needs 2.3 MB (net.ipv4.tcp_rmem of n5)"
+local function window_of(w, name)
+   return ("TCP's window of %s at %.3g ms allows %.3g of %.3g Mbit/s: it needs %s (net.ipv4.%s of %s)"):format(
+      bytes(w.bytes), w.rtt_us / 1e3, w.rate * 8 / 1e6, w.link * 8 / 1e6, bytes(w.needs), w.buffer, name(w.whose))
+end
+
+-- What else is known of who is slow.
+local function beside(one)
+   local more = {}
+   for _, text in ipairs(one.unlike or {}) do
+      more[#more + 1] = text
+   end
+   more[#more + 1] = one.again_pct and ("TCP sends %.2g %% of it again"):format(one.again_pct) or nil
+   return #more > 0 and ("; %s"):format(table.concat(more, "; ")) or ""
+end
+
 local SAY = {}
+
+function SAY.window(one, name)
+   if one.node then
+      return ("%s %s at %s of its peers: %s"):format(name(one.node), DOES[one.direction], share(one.share),
+         window_of(one.window, name))
+   end
+   return ("%s %s %s: %s of other pairs: %s"):format(name(one.from), one.direction == "both" and "and" or "to",
+      name(one.to), share(one.share), window_of(one.window, name))
+end
 
 function SAY.nic(one, name)
    return ("%s %s at %s of its peers, alone and with every partner: its NIC, port or cable"):format(name(one.node),
@@ -67,7 +96,7 @@ function words.of(net, one)
       return printable.safe(net.names[node])
    end, function(leaf)
       return printable.safe(net.leaves[leaf].name)
-   end)
+   end) .. beside(one)
 end
 
 --- What is so for the network, and no fault of one: oversubscription, two link rates.

@@ -1,0 +1,120 @@
+--- What is known beside rates of why a node or a pair is slow: TCP's own account of its connections, and links that are
+-- unlike most nodes'. Pure.
+--
+-- A window W allows W per round trip, however fast the link is. Who is held by that is no bad NIC: the account says
+-- who had to wait for whose window, and the rate times the round trip is the window. The least round trip, that is: a
+-- slow link has a queue before it, in which as much waits as the window lets through.
+local inventory = require("syscheck.fabric.inventory")
+local samples = require("syscheck.fabric.samples")
+local statistics = require("syscheck.lib.statistics")
+
+local explain = {}
+
+-- Of the time with data to send. In a phase of 0.1 s, of a few round trips, the kernel counts half of it or less.
+local HELD_PCT = 20
+-- A receiver that is slow itself closes its window, too: then what was on the way is a small part of its buffer. Of
+-- that the kernel lets half be the window (net.ipv4.tcp_adv_win_scale).
+local LEAST_OF_BUFFER = 0.2
+local LESS = 0.9 -- of what the link carries
+local AGAIN_PCT = 0.05 -- of the bytes: a healthy link loses none, and what congestion costs is shared by all
+
+-- Which windows: whose it is, and where its size is set.
+local KINDS = {
+   { held = "rwnd_pct", whose = "to", buffer = "tcp_rmem" },
+   { held = "sndbuf_pct", whose = "from", buffer = "tcp_wmem" },
+}
+
+-- What the links of both can carry, bytes/s: as they say, else what pairs of the run reached.
+local function link_rate(with, flow)
+   local a, b = with.about(flow.from).rate_gbps, with.about(flow.to).rate_gbps
+   local known = a and b and math.min(a, b) * 1e9 / 8
+   return known or with.usual and with.usual * samples.nominal(with.net, flow) * 1e9 or nil
+end
+
+-- @return { whose = node, buffer, bytes, rtt_us, rate, link (bytes/s), needs (bytes) } where a window holds this flow
+local function window_of(with, flow)
+   local tcp, link = flow.tcp, flow.one and link_rate(with, flow)
+   if not tcp or not link or flow.one * 1e9 > LESS * link then
+      return nil
+   end
+   for _, kind in ipairs(KINDS) do
+      local node, bytes = flow[kind.whose], flow.one * 1e9 * tcp.rtt_us / 1e6
+      local buffer = with.about(node)[kind.buffer]
+      if tcp[kind.held] >= HELD_PCT and buffer and bytes >= LEAST_OF_BUFFER * buffer then
+         return { whose = node, buffer = kind.buffer, bytes = bytes, rtt_us = tcp.rtt_us, rate = flow.one * 1e9,
+            link = link, needs = link * tcp.rtt_us / 1e6 }
+      end
+   end
+end
+
+-- Flows that a finding is about: a pair's, or a node's in its direction, alone where they were measured alone.
+local function flows_of(with, one)
+   local list = {}
+   for _, flow in ipairs(with.flows) do
+      local of_node = one.node and (flow.from == one.node and one.direction ~= "in"
+         or flow.to == one.node and one.direction ~= "out")
+      if of_node or one.from and flow.from == one.from and flow.to == one.to then
+         list[#list + 1] = flow
+      end
+   end
+   return list
+end
+
+-- The window in the middle of those that hold a finding's flows, where they hold most of them.
+local function window(with, list)
+   local held = {}
+   for _, flow in ipairs(list) do
+      held[#held + 1] = window_of(with, flow)
+   end
+   if #held * 2 <= #list then
+      return nil
+   end
+   table.sort(held, function(a, b)
+      return a.bytes < b.bytes
+   end)
+   return held[(#held + 1) // 2]
+end
+
+local function again(list)
+   local values = {}
+   for i, flow in ipairs(list) do
+      values[i] = flow.tcp and flow.tcp.again_pct or 0
+   end
+   local median = statistics.median(values)
+   return median and median >= AGAIN_PCT and median or nil
+end
+
+local SLOW = { nic = true, host = true, route = true }
+
+--- Adds to findings what explains them, in place: `window` (and a NIC or a route that a window holds becomes kind
+-- "window"), `again_pct` = bytes that TCP sent again, `unlike` = list of texts on the node's links.
+-- @param answer from session.run, with net and about (see run.run); gets `unlike`, of inventory.unlike
+function explain.all(answer)
+   local net, about = answer.net, answer.about
+   local near = answer.found.near
+   local with = { net = net, usual = near and near.one, flows = {}, about = function(node)
+      return about[net.names[node]] or {}
+   end }
+   for _, part in ipairs({ answer, answer.again or nil }) do
+      local flows = samples.of(net, part.rounds, part.results).flows
+      table.move(flows, 1, #flows, #with.flows + 1, with.flows)
+   end
+   answer.unlike = inventory.unlike(net.names, about)
+   for _, one in ipairs(answer.findings) do
+      local list = SLOW[one.kind] and flows_of(with, one) or {}
+      one.window, one.again_pct = window(with, list), again(list)
+      if one.window then
+         one.kind = "window"
+      end
+      for _, odd in ipairs(one.node and SLOW[one.kind] and answer.unlike or {}) do
+         for _, name in ipairs(odd.nodes) do
+            if name == net.names[one.node] then
+               one.unlike = one.unlike or {}
+               table.insert(one.unlike, odd.text)
+            end
+         end
+      end
+   end
+end
+
+return explain

@@ -1,0 +1,125 @@
+--- What nodes' links are made for and run at, by the majority of the nodes that have a link of that name. Pure.
+local hostlist = require("syscheck.lib.hostlist")
+local printable = require("syscheck.lib.printable")
+
+local inventory = {}
+
+local LEAST = 3 -- nodes that have a link, to speak of most
+local MOST_HAVE = 0.75 -- of all nodes, for a link that the others lack to be missed
+local SHOWN = 200 -- bytes of a list of nodes
+
+local function shown(value)
+   return type(value) == "number" and ("%.4g"):format(value) or printable.safe(value, 64)
+end
+
+local function says(format)
+   return function(value)
+      return format:format(shown(value))
+   end
+end
+
+-- What is compared. PCIe by what the slot lets through: fewer faster lanes are as good.
+local LOOKS = {
+   { name = "rate", of = function(l) return l.rate_gbps end, says = says("at %s Gbit/s") },
+   { name = "duplex", of = function(l) return l.duplex end, says = says("%s duplex") },
+   { name = "mtu", of = function(l) return l.mtu end, says = says("MTU %s") },
+   { name = "pcie", of = function(l) return l.pcie_lanes and l.pcie_gts and l.pcie_lanes * l.pcie_gts end,
+      says = says("PCIe of %s GT/s in all") },
+   { name = "firmware", of = function(l) return l.firmware end, says = says("firmware %s") },
+}
+
+local function usable(value)
+   return type(value) == "number" and value == value and value or type(value) == "string" and value or nil
+end
+
+-- The value of more than half of the nodes that say one.
+-- @return value, how many have it, how many say one; nil where there is none
+local function majority(values)
+   local votes, n, most = {}, 0, nil
+   for _, value in pairs(values) do
+      n = n + 1
+      votes[value] = (votes[value] or 0) + 1
+      most = (not most or votes[value] > votes[most]) and value or most
+   end
+   if n >= LEAST and votes[most] > n / 2 then
+      return most, votes[most], n
+   end
+end
+
+-- link's name -> node -> link
+local function by_link(names, about)
+   local of, order = {}, {}
+   for _, node in ipairs(names) do
+      for _, link in ipairs(about[node] and about[node].links or {}) do
+         local name = type(link) == "table" and type(link.name) == "string" and link.name or nil
+         if name and not of[name] then
+            of[name], order[#order + 1] = {}, name
+         end
+         if name then
+            of[name][node] = link
+         end
+      end
+   end
+   table.sort(order)
+   return of, order
+end
+
+local function size(t)
+   local n = 0
+   for _ in pairs(t) do
+      n = n + 1
+   end
+   return n
+end
+
+--- Links that are unlike most.
+-- @param names list of nodes
+-- @param about { node's name = { links = list of { name, rate_gbps, duplex, mtu, pcie_lanes, pcie_gts, firmware } } }
+-- @return list of { nodes = names, link, what = "rate", "duplex", "mtu", "pcie", "firmware" or "missing", text };
+--   text says what they have, and what most: "eth0 at 1 Gbit/s, 8 of 9 at 10 Gbit/s"
+function inventory.unlike(names, about)
+   local of, order = by_link(names, about)
+   local out = {}
+   local function say(link, what, nodes, text)
+      out[#out + 1] = { nodes = nodes, link = link, what = what,
+         text = ("%s %s"):format(printable.safe(link, 64), text) }
+   end
+   for _, link in ipairs(order) do
+      for _, look in ipairs(LOOKS) do
+         local values, groups, seen = {}, {}, {}
+         for node, one in pairs(of[link]) do
+            values[node] = usable(look.of(one))
+         end
+         local most, n, all = majority(values)
+         for _, node in ipairs(most and names or {}) do
+            local value = values[node]
+            if value and value ~= most then
+               if not seen[value] then
+                  seen[value] = { value = value, nodes = {} }
+                  groups[#groups + 1] = seen[value]
+               end
+               table.insert(seen[value].nodes, node)
+            end
+         end
+         for _, group in ipairs(groups) do
+            say(link, look.name, group.nodes, ("%s, %d of %d %s"):format(look.says(group.value), n, all,
+               look.says(most)))
+         end
+      end
+      local have, without = size(of[link]), {}
+      for _, node in ipairs(have >= math.max(LEAST, MOST_HAVE * #names) and names or {}) do
+         without[#without + 1] = about[node] and not of[link][node] and node or nil
+      end
+      if #without > 0 then
+         say(link, "missing", without, ("not in use, %d of %d have it"):format(have, #names))
+      end
+   end
+   return out
+end
+
+--- As a sentence: "n5: eth0 at 1 Gbit/s, 8 of 9 at 10 Gbit/s".
+function inventory.words(one)
+   return ("%s: %s"):format(printable.safe(hostlist.fold(one.nodes), SHOWN), one.text)
+end
+
+return inventory
