@@ -157,6 +157,9 @@ function command.run(args)
    end
    out.seconds = seconds_since(from)
    out.kept = record.keep(host, out)
+   if out.kept and out.kept.error then
+      report.error(report.UNKNOWN, "fabric: records lost: %s", out.kept.error)
+   end
    if tree and unknown > 0 then
       table.insert(out.notes, ("%d of %d nodes are not in Slurm's topology: each counts as at a leaf of its "
          .. "own"):format(unknown, #names))

@@ -82,6 +82,16 @@ local function values_of(answer, of, node, hops, nic)
    return first, second
 end
 
+-- The worse of its two shares.
+local function least_of(results)
+   local least = 1
+   for way in pairs(SIDES) do
+      local one = results[("fabric_%s_ratio"):format(way)]
+      least = math.min(least, one and one.value or 1)
+   end
+   return least
+end
+
 -- In which directions of a node its own NIC was found slow: only these values fail it.
 local function may_fail(name, nic)
    local way = name:match("^fabric_(%l+)_")
@@ -124,7 +134,7 @@ local function rate(answer, of, node, p, learned)
    local hops = nearest(of, node)
    out.class = rating.class(about.rate_gbps, hops or 1)
    if not hops then
-      out.metrics, out.status, out.text = {}, "unknown", silent or "no pair of it could be measured"
+      out.metrics, out.least, out.status, out.text = {}, 1, "unknown", silent or "no pair of it could be measured"
       return out
    end
    local limits = limits_of(p, out.class, learned, nic)
@@ -138,7 +148,8 @@ local function rate(answer, of, node, p, learned)
          r.text = words.of(net, nic)
       end
    end
-   verdict.settle(rated, {})
+   verdict.settle(rated, {}) -- its status, of what its metrics are now
+   out.least = least_of(second)
    out.enforced = verdict.set_modes(rated, p, out.class)
    out.metrics, out.status, out.text = rated.metrics, rated.status, verdict.sentence(rated)
    out.reason = rated.status == "fail" and verdict.reason(rated) or nil
@@ -162,8 +173,9 @@ end
 -- @param p policy
 -- @param learned baseline, or nil
 -- @return list of { node, leaf, class, boot_id, status, text, reason (of a fail), metrics, runs as of a check;
---   enforced = true: may leave service, findings = list of { kind, direction, share, us, leaf, from, to, own = true
---   where it is the node that is at fault, text } }
+-- @return list of { node, leaf, class, boot_id, status, text, reason (of a fail), metrics, runs as of a check;
+--   least = of its shares, at most 1, enforced = true: may leave service, findings = list of { kind, direction, share,
+--   us, leaf, from, to, own = true where it is the node that is at fault, text } }
 function rating.of(answer, p, learned)
    local of, out = measured(answer), {}
    for node in ipairs(answer.net.names) do

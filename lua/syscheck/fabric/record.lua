@@ -2,6 +2,7 @@
 -- wants that: through the drain path of every check.
 local drain = require("syscheck.slurm.drain")
 local files = require("syscheck.lib.files")
+local hostlist = require("syscheck.lib.hostlist")
 local rating = require("syscheck.fabric.rating")
 local records = require("syscheck.spool.records")
 local storm = require("syscheck.slurm.storm")
@@ -19,6 +20,8 @@ end
 local function act(host, rated)
    if rated.status ~= "fail" then
       return "none"
+   elseif host.inconclusive then
+      return "undecided", { done = false, reason = storm.reason(rated.reason), error = host.problems[1] }
    elseif not rated.enforced then
       return "observed"
    end
@@ -42,14 +45,18 @@ end
 -- measure accuses nobody.
 -- @param host from node.open
 -- @param answer from run.run
--- @return { recorded = how many, drained = list of { node, action, text } of nodes that failed, error }; nil where this
---   user records nothing
+-- @return { recorded = how many, failed = list of { node, action = of the record, text }, error }; nil where this user
+--   records nothing
 function record.keep(host, answer)
    if not may_write(host.spool) then
       return nil
    end
-   local out, list = { recorded = 0, failed = {} }, {}
-   for i, rated in ipairs(rating.of(answer, host.policy, host.baseline)) do
+   local out, list = { recorded = 0, failed = {} }, rating.of(answer, host.policy, host.baseline)
+   -- The slowest first: the storm guard may not let all of them go.
+   table.sort(list, function(a, b)
+      return a.least < b.least or a.least == b.least and hostlist.order(a.node) < hostlist.order(b.node)
+   end)
+   for i, rated in ipairs(list) do
       local action, drained = act(host, rated)
       if rated.status == "fail" then
          table.insert(out.failed, { node = rated.node, action = action, text = drained and action ~= "drain"

@@ -129,7 +129,7 @@ local function links_of(answer)
 end
 
 --- One object: { v, seed, seconds, nodes, leaves, pairs, findings, unconfirmed, links,
--- unlike, notes }.
+-- unlike, recorded, failed = list of { node, action, text }, notes }.
 function show.json(answer)
    local net, scores = answer.net, answer.found.nodes.scores
    local notes = output.list(words.notes(net, answer.found))
@@ -144,8 +144,12 @@ function show.json(answer)
       leaves[l] = { leaf = leaf.name, nodes = #leaf.members, up_ratio = answer.found.leaves.scores.up[l],
          down_ratio = answer.found.leaves.scores.down[l] }
    end
+   local kept = answer.kept
    return output.json({ v = 1, seed = answer.seed, seconds = answer.seconds, nodes = nodes, leaves = leaves,
       pairs = pairs_of(answer), unconfirmed = answer.unconfirmed, notes = notes,
+      recorded = kept and kept.recorded, failed = kept and output.each(kept.failed, function(one)
+         return { node = one.node, action = one.action, text = one.text }
+      end),
       links = links_of(answer), unlike = output.each(answer.unlike, function(one)
          return { nodes = output.list(one.nodes), link = one.link, what = one.what, text = one.text }
       end),

@@ -145,6 +145,11 @@ netns_create() {
 			ip link set eth0 up
 			mount --bind "$dir/nodes/hosts" /etc/hosts
 			mount --bind "$dir/nodes/$node/cpu" /sys/devices/system/cpu
+			# A node shows its own links: those of the network namespace in which sysfs is mounted.
+			mount -t sysfs sysfs /mnt
+			mount --bind /mnt/devices/virtual/net /sys/devices/virtual/net
+			mount --bind /mnt/class/net /sys/class/net
+			umount /mnt
 			case $dir in
 			/tmp/*)
 				mkdir -p "$dir/nodes/$node/tmp/${dir#/tmp/}"

@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;tests/lua/fabric/?.lua;" .. package.path
 local lu = require("luaunit")
 local json = require("cjson")
+local explain = require("syscheck.fabric.explain")
 local network = require("syscheck.fabric.net")
 local session = require("syscheck.fabric.session")
 local show = require("syscheck.fabric.show")
@@ -108,11 +109,31 @@ function TestWords:test_notes()
    lu.assertNil(words.notes(net, found)[1]:find("neither"))
 end
 
+-- What else is known of who is slow: of every kind, as names of links are no better than those of nodes.
+function TestWords:test_what_is_known_beside()
+   local net = hostile_net()
+   local text = words.of(net, { kind = "nic", node = 1, direction = "in", share = 0.5, again_pct = 0.493,
+      unlike = { "eth0 at 1 Gbit/s, 8 of 9 at 10 Gbit/s" } })
+   lu.assertStrContains(text, "NIC, port or cable; eth0 at 1 Gbit/s, 8 of 9 at 10 Gbit/s; TCP sends 0.49 % of it again")
+end
+
+function TestWords:test_a_window()
+   local net = simulated.net({ 2, 2 })
+   local window = { whose = 3, buffer = "tcp_rmem", bytes = 64e3, rtt_us = 30000, rate = 17e6 / 8, link = 622e6 / 8,
+      needs = 2.33e6 }
+   lu.assertEquals(words.of(net, { kind = "window", node = 3, direction = "in", share = 0.03, window = window }),
+      "l2n1 receives at 0.03 of its peers: TCP's window of 64 kB at 30 ms allows 17 of 622 Mbit/s: it needs 2.3 MB "
+      .. "(net.ipv4.tcp_rmem of l2n1)")
+   lu.assertStrContains(words.of(net, { kind = "window", from = 1, to = 3, direction = "out", share = 0.03,
+      window = window }), "l1n1 to l2n1: 0.03 of other pairs: TCP's window")
+end
+
 TestShow = {}
 
 local function answer_of(net, world)
    local out = assert(session.run(net, simulated.measure(net, world), { seed = 2 }))
-   out.net, out.notes, out.seed, out.seconds = net, {}, 2, 1.5
+   out.net, out.notes, out.seed, out.seconds, out.about = net, {}, 2, 1.5, {}
+   explain.all(out)
    return out
 end
 

@@ -1,0 +1,161 @@
+-- What a run says of each of its nodes: limits, two runs, only a NIC fails its node.
+package.path = "lua/?.lua;tests/lua/fabric/?.lua;" .. package.path
+local lu = require("luaunit")
+local policy = require("syscheck.policy.policy")
+local rating = require("syscheck.fabric.rating")
+local session = require("syscheck.fabric.session")
+local simulated = require("simulated")
+
+local FOUR = { 8, 8, 8, 8 }
+
+-- The policy of the words given.
+local function policy_of(words)
+   local p = assert(policy.parse("return { " .. (words or "") .. " }", "p.lua"))
+   return p
+end
+
+local FAIL = "mode = 'enforce', limits = { fabric_out_ratio = { action = 'fail' }, fabric_in_ratio = { action = 'fail' },"
+   .. " fabric_out_gbs = { action = 'fail' } }"
+
+local function run(world, sizes, about)
+   world.noise = world.noise or 0.01
+   local net = simulated.net(sizes or FOUR)
+   local out = assert(session.run(net, simulated.measure(net, world), { seed = 1 }))
+   out.net, out.about = net, about
+   return out
+end
+
+-- Of a run by name.
+local function rated(answer, words, learned)
+   local by = {}
+   for _, one in ipairs(rating.of(answer, policy_of(words), learned)) do
+      by[one.node] = one
+   end
+   return by
+end
+
+local function metric(one, name)
+   for _, m in ipairs(one.metrics) do
+      if m.name == name then
+         return m
+      end
+   end
+end
+
+TestRating = {}
+
+function TestRating:test_healthy()
+   local by = rated(run({}, nil, { l1n1 = { boot_id = "b", rate_gbps = 200 } }), FAIL)
+   for _, one in pairs(by) do
+      lu.assertEquals({ one.status, #one.findings, one.reason, #one.runs }, { "pass", 0, nil, 1 })
+   end
+   lu.assertEquals({ by.l1n1.class, by.l1n1.boot_id, by.l1n1.leaf }, { "fabric-200g-1hop", "b", "l1" })
+   lu.assertEquals(by.l1n2.class, "fabric-?g-1hop")
+   lu.assertAlmostEquals(metric(by.l1n1, "fabric_out_gbs").value, simulated.RATE, 0.3)
+   lu.assertAlmostEquals(metric(by.l1n1, "fabric_lat_us").value, simulated.US[1], 0.3)
+end
+
+function TestRating:test_a_nic_warns_as_shipped()
+   local one = rated(run({ out = { [3] = 6 } })).l1n3
+   lu.assertEquals({ one.status, one.enforced }, { "warn", false })
+   lu.assertStrContains(one.text, "l1n3 sends at 0.6")
+   lu.assertEquals({ one.findings[1].kind, one.findings[1].own, one.findings[1].direction }, { "nic", true, "out" })
+   -- Slower than its peers by less than the limit.
+   one = rated(run({ out = { [3] = 9.15 }, noise = 0.002 })).l1n3
+   lu.assertEquals(one.status, "warn")
+   lu.assertEquals(metric(one, "fabric_out_ratio").status, "pass")
+end
+
+function TestRating:test_a_nic_fails_where_the_site_says_so()
+   local by = rated(run({ out = { [3] = 6 } }), FAIL)
+   lu.assertEquals({ by.l1n3.status, by.l1n3.enforced }, { "fail", true })
+   lu.assertStrContains(by.l1n3.reason, "l1n3 sends at 0.6")
+   lu.assertStrContains(by.l1n3.reason, "NIC, port or cable")
+   lu.assertAlmostEquals(by.l1n3.least, 0.6, 0.03)
+   lu.assertEquals(#by.l1n3.runs, 2)
+   for name, one in pairs(by) do
+      lu.assertEquals(one.status, name == "l1n3" and "fail" or "pass", name)
+   end
+   -- The limit's own mode wins.
+   by = rated(run({ out = { [3] = 6 } }),
+      "mode = 'enforce', limits = { fabric_out_ratio = { action = 'fail', mode = 'observe' } }")
+   lu.assertEquals({ by.l1n3.status, by.l1n3.enforced }, { "fail", false })
+   by = rated(run({ out = { [3] = 6 } }), "mode = 'enforce', limits = { fabric_out_ratio = { action = 'off' } }")
+   lu.assertEquals({ by.l1n3.status, by.l1n3.enforced }, { "warn", false })
+end
+
+-- What is bad, and who would be blamed for it by a limit alone.
+function TestRating:test_nothing_else_fails_a_node()
+   for _, world in ipairs({ { up = { [2] = 20 } }, { switch = { [2] = 5 } }, { loaded_out = { [3] = 6 } },
+      { both = { [3] = 6 } }, { latency = { [3] = 3 } } }) do
+      for name, one in pairs(rated(run(world), FAIL)) do
+         lu.assertNotEquals(one.status, "fail", name .. ": " .. (one.text or ""))
+         lu.assertFalse(one.enforced, name)
+      end
+   end
+end
+
+-- One run alone is none: who was slow while all were at work and is not alone, and the other way round.
+function TestRating:test_two_runs()
+   local answer = run({ out = { [3] = 6 } })
+   for _, one in ipairs(answer.findings) do
+      one.share = 0.95
+   end
+   lu.assertEquals(rated(answer, FAIL).l1n3.status, "warn")
+   answer = run({ out = { [3] = 6 } })
+   answer.found.nodes.scores.out[3] = 0.95
+   for _, results in ipairs(answer.results) do
+      for _, got in ipairs(results) do
+         got.ab_gbs, got.ba_gbs = simulated.RATE, simulated.RATE
+      end
+   end
+   lu.assertEquals(rated(answer, FAIL).l1n3.status, "warn")
+end
+
+function TestRating:test_who_is_silent_is_unknown()
+   local one = rated(run({ silent = { [3] = true } }), FAIL).l1n3
+   lu.assertEquals({ one.status, #one.metrics, #one.runs, one.enforced }, { "unknown", 0, 0, nil })
+   lu.assertStrContains(one.text, "l1n3 does not answer")
+end
+
+-- An uplink concerns all nodes of its leaf, and is none's own.
+function TestRating:test_a_leafs_fault_is_at_each_of_its_nodes()
+   local by = rated(run({ up = { [2] = 20 } }))
+   local seen = 0
+   for name, one in pairs(by) do
+      local f = one.findings[1]
+      lu.assertEquals(f ~= nil, one.leaf == "l2", name)
+      lu.assertEquals(one.status, "pass")
+      seen = seen + (f and f.leaf == "l2" and not f.own and 1 or 0)
+   end
+   lu.assertEquals(seen, 8)
+end
+
+local function learned(class, median)
+   return { v = 2, classes = { [class] = { metrics = { fabric_out_gbs = { median = median, mad_pct = 1,
+      tolerance_pct = 5, nodes = 9, n = 40 } }, expect = {}, config = {}, nodes = 9 } } }
+end
+
+-- All are as slow as each other: of their peers nobody is, of the class all are. That is somebody's to look at.
+function TestRating:test_a_baseline_of_rate_and_hops()
+   local by = rated(run({}), FAIL, learned("fabric-?g-1hop", 2 * simulated.RATE))
+   lu.assertEquals({ by.l1n1.status, by.l1n1.enforced }, { "warn", false })
+   lu.assertStrContains(by.l1n1.text, "class fabric-?g-1hop")
+   by = rated(run({}), FAIL, learned("fabric-200g-1hop", 2 * simulated.RATE))
+   lu.assertEquals(by.l1n1.status, "pass")
+   lu.assertEquals(metric(by.l1n1, "fabric_out_gbs").status, "unrated")
+   -- The nearest that were measured: leaves of one.
+   by = rated(run({}, { 1, 1, 1, 1, 1 }), FAIL)
+   lu.assertEquals(by.l1n1.class, "fabric-?g-2hop")
+end
+
+-- Paced senders have no rate to compare.
+function TestRating:test_a_share()
+   local answer = run({ out = { [3] = 6 } })
+   answer.share = 0.2
+   local one = rated(answer, FAIL).l1n3
+   lu.assertNil(metric(one, "fabric_out_gbs"))
+   lu.assertEquals(one.status, "fail")
+end
+
+os.exit(lu.LuaUnit.run())

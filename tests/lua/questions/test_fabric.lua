@@ -1,0 +1,194 @@
+-- What `syscheck fabric` recorded, asked of the store: a node's story, the fleet, a slow job, suspects.
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local data = require("syscheck.questions.why.read")
+local fleet = require("syscheck.questions.fleet.logic")
+local fleet_read = require("syscheck.questions.fleet.read")
+local fleet_show = require("syscheck.questions.fleet.show")
+local jobid = require("syscheck.questions.jobid")
+local json = require("cjson")
+local node_read = require("syscheck.questions.node.read")
+local node_show = require("syscheck.questions.node.show")
+local own_store = require("own_store")
+local prune = require("syscheck.store.prune")
+local suspects_data = require("syscheck.questions.suspects.read")
+local why = require("syscheck.questions.why.logic")
+
+local T, DAY = 1795161600, 86400 -- 2026-11-20T08:00:00Z
+local CLASS = "epyc-9654-2s192c-768g"
+
+TestFabric = { setUp = own_store.setUp, tearDown = own_store.tearDown }
+
+local NIC = { kind = "nic", direction = "in", share = 0.62, own = true, text = "n5 receives at 0.62 of its peers" }
+local UPLINK = { kind = "uplink_lost", leaf = "leaf2", direction = "up", text = "leaf2's uplink, up, carries 0.50" }
+
+-- A run over n1 to n9, a day each.
+-- @param found function(node, day) -> findings, share that it receives
+local function runs(days, found)
+   local rows = {}
+   for day = 1, days do
+      for n = 1, 9 do
+         local findings, share = found(n, day)
+         rows[#rows + 1] = own_store.record({ kind = "fabric", node = "n" .. n, class = "fabric-200g-1hop",
+            time = T + day * DAY + n, status = findings == false and "unknown" or findings and "warn" or "pass",
+            text = findings and findings[1].text or nil, action = "none", findings = findings or nil,
+            boot_id = "b", metrics = findings ~= false and {
+               { name = "fabric_in_ratio", value = share or 1, status = share and "warn" or "pass" },
+               { name = "fabric_out_ratio", value = 1, status = "pass" },
+               { name = "fabric_in_gbs", value = 24 * (share or 1), status = "unrated" },
+               { name = "fabric_lat_us", value = 1.5, status = "unrated" } } or nil })
+      end
+   end
+   own_store.write(rows)
+end
+
+-- n5 is slow on days 3 to 5, silent on day 6, slow again, repaired on day 8; leaf2's uplink has been bad since day 7.
+local function history(n, day)
+   if n == 5 and day == 6 then
+      return false
+   elseif n == 5 and day >= 3 and day < 8 then
+      return day == 7 and { NIC, UPLINK } or { NIC }, 0.62
+   elseif n >= 4 and n <= 6 and day >= 7 then
+      return { UPLINK }
+   end
+end
+
+local function story(name)
+   return node_read.story(own_store.db, node_read.find(own_store.db, name)[1], 0, 100)
+end
+
+function TestFabric:test_a_nodes_story()
+   runs(9, history)
+   local told, events = story("n5"), {}
+   for i, e in ipairs(told.events) do
+      events[i] = ("%d %s: %s"):format((e.time - T) // DAY, e.event, e.text)
+   end
+   -- Who is silent is neither repaired nor bad anew.
+   lu.assertEquals(events, { "3 fabric: " .. NIC.text, "7 fabric: " .. UPLINK.text, "8 fabric: no longer: " .. NIC.text })
+   lu.assertEquals({ told.fabric_runs, told.checks }, { 9, 0 })
+   local values = {}
+   for _, m in ipairs(told.metrics) do
+      values[m.field.name] = { m.min, m.last, m.n }
+   end
+   lu.assertEquals(values.fabric_in_ratio, { 0.62, 1, 8 })
+   lu.assertStrContains(node_show.table(told, false, false), "fabric runs 9")
+   lu.assertEquals(json.decode(node_show.json(told)).fabric_runs, 9)
+end
+
+local function compared()
+   local nodes, unknown, between = fleet_read.newest(own_store.db, 0)
+   local answer = fleet.compare(nodes)
+   answer.since, answer.unknown, answer.fabric = 0, unknown, between
+   return answer
+end
+
+function TestFabric:test_the_fleet()
+   runs(7, history)
+   local answer = compared()
+   lu.assertEquals(#answer, 1)
+   lu.assertEquals({ answer[1].class, answer[1].nodes }, { "fabric-200g-1hop", 9 })
+   local by = {}
+   for _, m in ipairs(answer[1].metrics) do
+      by[m.field.name] = m
+   end
+   lu.assertNil(by.fabric_in_ratio)
+   lu.assertEquals({ #by.fabric_in_gbs.out, by.fabric_in_gbs.out[1].node, by.fabric_in_gbs.out[1].worse },
+      { 1, "n5", true })
+   -- The node's own first; the leaf's once, though three nodes have it.
+   local f = answer.fabric
+   lu.assertEquals(#f, 2)
+   lu.assertEquals({ f[1].nodes, f[1].since, f[1].runs, f[1].last }, { { "n5" }, T + 3 * DAY + 5, 4, T + 7 * DAY + 5 })
+   lu.assertEquals({ f[2].leaf, #f[2].nodes, f[2].since, f[2].runs }, { "leaf2", 3, T + 7 * DAY + 4, 1 })
+   local text = fleet_show.table(answer)
+   lu.assertStrContains(text, "n5 receives at 0.62 of its peers")
+   lu.assertStrContains(text, "2026-11-23T08:00:05Z")
+   lu.assertEquals(#json.decode(fleet_show.json(answer)).fabric, 2)
+   lu.assertStrContains(fleet_show.csv(answer), "fabric,,,,4,,n5")
+end
+
+function TestFabric:test_what_was_repaired_stands_no_more()
+   runs(8, history)
+   local f = compared().fabric
+   lu.assertEquals({ #f, f[1].leaf }, { 1, "leaf2" })
+end
+
+-- Like runs of a job on four nodes that n5 is one of now and then; those with it are slow.
+local function jobs(n5_from)
+   local rows = {}
+   for i = 1, 60 do
+      local slow = i % 3 == 0
+      local seconds = (slow and i * 3600 * 3 > n5_from and 1.5 or 1) * (1000 + 3 * (i * 7 % 11))
+      for k = 1, 4 do
+         local node = slow and k == 4 and 5 or (k + i) % 4 + 1
+         rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. node, class = CLASS,
+            time = T + 3 * 3600 * i, elapsed_s = seconds, delta = { throttle = { events = 0, package_worst_ms = 0 } },
+            job = { id = i, user = "alice", name = "x", nodes = 4, batch = true } })
+      end
+   end
+   own_store.write(rows)
+end
+
+local function explained(job)
+   local input, name = data.read(own_store.db, jobid.runs(own_store.db, { kind = "job", id = job })[1])
+   return why.analyse(input), name
+end
+
+function TestFabric:test_a_slow_job()
+   jobs(2 * DAY)
+   runs(8, function(n, day)
+      if n == 5 and day >= 3 then
+         return { NIC }, 0.5
+      end
+   end)
+   local out, name = explained(48)
+   lu.assertEquals(out.slow.verdict, "slow")
+   local first = out.explanations[1]
+   lu.assertEquals({ first.group, name(first.node) }, { "link", "n5" })
+   -- Before it was bad it explains nothing.
+   lu.assertNil((explained(9)).named)
+end
+
+function TestFabric:test_a_suspect()
+   jobs(2 * DAY)
+   runs(8, function(n, day)
+      if n == 5 and day >= 3 then
+         return { NIC }, 0.5
+      end
+   end)
+   local list = suspects_data.find(own_store.db, 0)
+   lu.assertEquals(list[1].name, "n5")
+   lu.assertEquals(list[1].condition.group, "link")
+end
+
+-- Links are no hardware class of the node's.
+function TestFabric:test_the_nodes_class_stays()
+   own_store.write({ own_store.record({ kind = "check", node = "n5", class = CLASS, time = T, level = "quick",
+      status = "pass", action = "none", metrics = { { name = "triad_gbs", value = 100, status = "pass" } } }) })
+   runs(1, history)
+   lu.assertEquals(node_read.find(own_store.db, "n5")[1].class, CLASS)
+   lu.assertEquals(story("n5").events, {})
+end
+
+function TestFabric:test_twice_and_pruned()
+   local one = { kind = "fabric", node = "n1", class = "fabric-?g-1hop", time = T, status = "pass", action = "none" }
+   local row = own_store.record(one)
+   own_store.write({ row })
+   row.values[1], row.values[2] = nil, nil
+   own_store.write({ row })
+   lu.assertEquals(own_store.db:row("SELECT count(*) FROM fabric_node")[1], 1)
+   lu.assertEquals(prune.before(own_store.db, T + 1).fabric, 1)
+   lu.assertEquals(own_store.db:row("SELECT count(*) FROM fabric_node")[1], 0)
+end
+
+-- What is damaged is nothing, and stops nobody.
+function TestFabric:test_damage()
+   runs(1, function(n)
+      return n == 1 and { { text = "x" }, { kind = 3, text = {} }, { kind = "nic", leaf = {}, text = "\27[31m" } } or nil
+   end)
+   own_store.db:exec("UPDATE fabric_node SET detail = '{\"findings\": 7}' WHERE node = 2")
+   own_store.db:exec("UPDATE fabric_node SET detail = 'x' WHERE node = 3")
+   local text = fleet_show.table(compared())
+   lu.assertNil(text:find("\27", 1, true))
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
