@@ -10,10 +10,28 @@ load minicluster
 
 setup_file() {
 	cluster_up --nodes 9 --leaves 3
+	cp "$MINICLUSTER_DIR/etc/syscheck/policy.lua" "$BASE/shipped.lua"
 }
 
 setup() {
 	cluster_enter
+}
+
+# What a test that failed on its way may have left.
+teardown() {
+	local node
+	cp "$BASE/shipped.lua" "$MINICLUSTER_DIR/etc/syscheck/policy.lua"
+	for node in n2 n5 n6; do
+		"$MC" slow-link "$node" both off
+		"$MC" drop "$node" off
+	done
+	"$MC" delay n5 off
+	"$MC" mtu n2 off
+	"$MC" slow-trunk leaf2 both off
+	scancel -u root
+	for node in $(sinfo -h -N -t drain -o %N | sort -u); do
+		scontrol update nodename="$node" state=resume
+	done
 }
 
 # idle: all nodes are free again
@@ -54,7 +72,70 @@ refuses() {
 	[ "$(answer '[(f["node"], f["direction"]) for f in a["findings"] if f["kind"] == "nic"]')" = "[('n5', 'in')]" ]
 	# What was set is 0.25 of the others' rate.
 	[ "$(answer '0.23 < [f["share"] for f in a["findings"] if f["kind"] == "nic"][0] < 0.27')" = True ]
-	[[ "$(answer '[f["text"] for f in a["findings"] if f["kind"] == "nic"][0]')" == "n5 receives at 0.2"*" of its peers, alone and with every partner: its NIC, port or cable" ]]
+	[[ "$(answer '[f["text"] for f in a["findings"] if f["kind"] == "nic"][0]')" == "n5 receives at 0.2"*" of its peers, alone and with every partner: its NIC, port or cable"* ]]
+}
+
+# enforce LIMITS: the policy from now on, of nine nodes that may all go
+enforce() {
+	use_policy <<-LUA
+		return { mode = "enforce", max_drained = 1, limits = { $1 }, scontrol = "scontrol",
+		   partitions = { ["*"] = { floor = "none", default = "none", ceiling = "none" } },
+		   spool = "$MINICLUSTER_DIR/var/spool/syscheck/%n", state = "$MINICLUSTER_DIR/var/lib/syscheck/%n",
+		   run = "$MINICLUSTER_DIR/run/syscheck/%n", baseline = "$MINICLUSTER_DIR/etc/syscheck/baseline.json" }
+	LUA
+}
+
+@test "fabric: a confirmed NIC takes its node out where the site says so; node and fleet say since when" {
+	local records since
+	records=$MINICLUSTER_DIR/var/spool/syscheck/$(hostname -s)/records.jsonl
+	rm -f "$records"
+	"$MC" slow-link n5 in 50
+	fabric --nodes 'n[1-9]' --seed 1
+	[ "$(answer 'a["recorded"], a["failed"]')" = "(9, [])" ]
+	[[ "$(scontrol show node n5)" != *DRAIN* ]]
+	enforce "fabric_in_ratio = { action = 'fail' }"
+	fabric --nodes 'n[1-9]' --seed 2
+	"$MC" slow-link n5 in off
+	[ "$(answer '[(f["node"], f["action"]) for f in a["failed"]]')" = "[('n5', 'drain')]" ]
+	[[ "$(scontrol show node n5)" == *DRAIN*"Reason=syscheck: n5 receives at 0.2"* ]]
+	[ "$(sinfo -h -N -p main -t drain -o %N)" = n5 ]
+	# The node's own health check knows nothing of a drain that is not its own, and leaves it.
+	[ ! -e "$MINICLUSTER_DIR/var/lib/syscheck/n5/drained.json" ]
+	scontrol update nodename=n5 state=resume
+	"$ROOT/tests/schema.py" "$records"
+	fabric --nodes 'n[1-9]' --seed 3
+	[ "$status" -eq 0 ]
+	head -n 18 "$records" >"$BASE/records-bad.jsonl"
+	syscheck ingest --store "$BASE/store.db" "$BASE/records-bad.jsonl"
+	since=$(sed -n 's/.*"time":"\([^"]*\)".*/\1/p' "$BASE/records-bad.jsonl" | sort | head -n 1)
+	run -0 syscheck fleet --store "$BASE/store.db"
+	[[ $output == *"n5 "*"$since"*" 2 "*"n5 receives at 0.2"*"NIC, port or cable"* ]]
+	run -0 syscheck node n5 --store "$BASE/store.db"
+	[[ $output == *"fabric runs 2"*"fabric "*"n5 receives at 0.2"*"drain "*"syscheck: n5 receives at 0.2"* ]]
+	# Repaired.
+	syscheck ingest --store "$BASE/store.db" "$records"
+	run -0 syscheck node n5 --store "$BASE/store.db"
+	[[ $output == *"no longer: n5 receives"* ]]
+	run -0 syscheck fleet --store "$BASE/store.db"
+	[[ $output != *"n5 receives at"* ]]
+}
+
+@test "fabric: a node that TCP's window makes slow is said to be, and stays in service" {
+	local pid
+	enforce "fabric_in_ratio = { action = 'fail' }, fabric_out_ratio = { action = 'fail' }"
+	pid=$(<"$MINICLUSTER_DIR/run/slurmd.n5.pid")
+	"$MC" delay n5 15
+	nsenter --net="/proc/$pid/ns/net" sysctl -qw net.ipv4.tcp_rmem='4096 65536 65536'
+	fabric --nodes 'n[1-9]' --seed 4
+	"$MC" delay n5 off
+	nsenter --net="/proc/$pid/ns/net" sysctl -qw net.ipv4.tcp_rmem="$(sysctl -n net.ipv4.tcp_rmem)"
+	[ "$(answer '[(f["node"], f["window"]["setting"], f["window"]["node"]) for f in a["findings"] if f["kind"] == "window"]')" = "[('n5', 'tcp_rmem', 'n5')]" ]
+	[ "$(answer '[f["node"] for f in a["findings"] if f["kind"] == "nic"]')" = "[]" ]
+	# Half of 64 KiB or more at 15 ms, of 200 Mbit/s less what frames take; it needs what the link holds meanwhile.
+	[ "$(answer '[0.02e6 < w["bytes"] < 0.08e6 and 14e3 < w["rtt_us"] < 18e3 and 0.3e6 < w["needs_bytes"] < 0.45e6 for w in [f["window"] for f in a["findings"] if f["kind"] == "window"]]')" = "[True]" ]
+	[[ "$(answer '[f["text"] for f in a["findings"] if f["kind"] == "window"][0]')" == *"TCP's window of "*" kB at 15"*"Mbit/s: it needs "*" kB (net.ipv4.tcp_rmem of n5)" ]]
+	[ "$(answer 'a["failed"]')" = "[]" ]
+	[ -z "$(sinfo -h -N -t drain -o %N)" ]
 }
 
 @test "fabric: an uplink is named by its leaf and direction, and no node of it" {
@@ -68,8 +149,14 @@ refuses() {
 
 @test "fabric: three nodes are enough to tell who it is, two are not, and it says so" {
 	"$MC" slow-link n2 both 40
+	"$MC" mtu n2 1400
 	fabric --nodes 'n[1-3]'
+	"$MC" mtu n2 off
 	[ "$(answer '[f["node"] for f in a["findings"] if f["kind"] == "nic"]')" = "['n2']" ]
+	# What is unlike the others' links is said beside.
+	[ "$(answer '[(u["nodes"], u["what"]) for u in a["unlike"]]')" = "[(['n2'], 'mtu')]" ]
+	[[ "$(answer 'a["findings"][0]["text"]')" == *"cable; eth0 MTU 1400, 2 of 3 MTU "* ]]
+	[ "$(answer 'sorted({(l["node"], l["name"], l["rate_gbps"]) for l in a["links"]})[0]')" = "('n1', 'eth0', 10)" ]
 	run --separate-stderr syscheck fabric --nodes 'n[1-2]'
 	"$MC" slow-link n2 both off
 	[ "$status" -eq 0 ]
@@ -100,6 +187,22 @@ refuses() {
 	scancel "$id"
 	[ "$status" -eq 0 ]
 	[ "$(nodes_of "$output")" = "n2 n9" ]
+}
+
+@test "fabric: what a user measures accuses nobody: nothing is recorded, nobody drained" {
+	local records
+	eventually 60 idle
+	records=$(cat "$MINICLUSTER_DIR"/var/spool/syscheck/"$(hostname -s)"/records*.jsonl | wc -l)
+	enforce "fabric_in_ratio = { action = 'fail' }, fabric_out_ratio = { action = 'fail' }"
+	"$MC" slow-link n2 in 40
+	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups \
+		"$(command -v syscheck)" fabric --nodes 'n[1-3]' --json
+	"$MC" slow-link n2 in off
+	[ "$status" -eq 1 ]
+	[[ $output == *"n2 receives at 0.2"* ]]
+	[[ $output != *'"recorded"'* ]]
+	[ "$(cat "$MINICLUSTER_DIR"/var/spool/syscheck/"$(hostname -s)"/records*.jsonl | wc -l)" = "$records" ]
+	[ -z "$(sinfo -h -N -t drain -o %N)" ]
 }
 
 @test "fabric: no process is left when it is interrupted" {

@@ -15,7 +15,7 @@ local HELD_PCT = 20
 -- A receiver that is slow itself closes its window, too: then what was on the way is a small part of its buffer. Of
 -- that the kernel lets half be the window (net.ipv4.tcp_adv_win_scale).
 local LEAST_OF_BUFFER = 0.2
-local LESS = 0.9 -- of what the link carries
+local LESS = 0.9 -- of what healthy pairs reach
 local AGAIN_PCT = 0.05 -- of the bytes: a healthy link loses none, and what congestion costs is shared by all
 
 -- Which windows: whose it is, and where its size is set.
@@ -24,17 +24,11 @@ local KINDS = {
    { held = "sndbuf_pct", whose = "from", buffer = "tcp_wmem" },
 }
 
--- What the links of both can carry, bytes/s: as they say, else what pairs of the run reached.
-local function link_rate(with, flow)
-   local a, b = with.about(flow.from).rate_gbps, with.about(flow.to).rate_gbps
-   local known = a and b and math.min(a, b) * 1e9 / 8
-   return known or with.usual and with.usual * samples.nominal(with.net, flow) * 1e9 or nil
-end
-
--- @return { whose = node, buffer, bytes, rtt_us, rate, link (bytes/s), needs (bytes) } where a window holds this flow
+-- @return { whose = node, buffer, bytes, rtt_us, rate, link = what healthy pairs of such links reached (bytes/s), needs
+--   (bytes) } where a window holds this flow
 local function window_of(with, flow)
-   local tcp, link = flow.tcp, flow.one and link_rate(with, flow)
-   if not tcp or not link or flow.one * 1e9 > LESS * link then
+   local tcp, link = flow.tcp, with.usual * samples.nominal(with.net, flow) * 1e9
+   if not tcp or not flow.one or flow.one * 1e9 > LESS * link then
       return nil
    end
    for _, kind in ipairs(KINDS) do
@@ -91,8 +85,7 @@ local SLOW = { nic = true, host = true, route = true }
 -- @param answer from session.run, with net and about (see run.run); gets `unlike`, of inventory.unlike
 function explain.all(answer)
    local net, about = answer.net, answer.about
-   local near = answer.found.near
-   local with = { net = net, usual = near and near.one, flows = {}, about = function(node)
+   local with = { net = net, usual = answer.found.near.one, flows = {}, about = function(node)
       return about[net.names[node]] or {}
    end }
    for _, part in ipairs({ answer, answer.again or nil }) do

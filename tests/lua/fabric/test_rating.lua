@@ -14,8 +14,8 @@ local function policy_of(words)
    return p
 end
 
-local FAIL = "mode = 'enforce', limits = { fabric_out_ratio = { action = 'fail' }, fabric_in_ratio = { action = 'fail' },"
-   .. " fabric_out_gbs = { action = 'fail' } }"
+local FAIL = "mode = 'enforce', limits = { fabric_out_ratio = { action = 'fail' }, "
+   .. "fabric_in_ratio = { action = 'fail' }, fabric_out_gbs = { action = 'fail' } }"
 
 local function run(world, sizes, about)
    world.noise = world.noise or 0.01

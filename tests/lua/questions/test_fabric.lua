@@ -64,7 +64,8 @@ function TestFabric:test_a_nodes_story()
       events[i] = ("%d %s: %s"):format((e.time - T) // DAY, e.event, e.text)
    end
    -- Who is silent is neither repaired nor bad anew.
-   lu.assertEquals(events, { "3 fabric: " .. NIC.text, "7 fabric: " .. UPLINK.text, "8 fabric: no longer: " .. NIC.text })
+   lu.assertEquals(events, { "3 fabric: " .. NIC.text, "7 fabric: " .. UPLINK.text,
+      "8 fabric: no longer: " .. NIC.text })
    lu.assertEquals({ told.fabric_runs, told.checks }, { 9, 0 })
    local values = {}
    for _, m in ipairs(told.metrics) do
@@ -97,7 +98,8 @@ function TestFabric:test_the_fleet()
    -- The node's own first; the leaf's once, though three nodes have it.
    local f = answer.fabric
    lu.assertEquals(#f, 2)
-   lu.assertEquals({ f[1].nodes, f[1].since, f[1].runs, f[1].last }, { { "n5" }, T + 3 * DAY + 5, 4, T + 7 * DAY + 5 })
+   lu.assertEquals({ f[1].nodes, f[1].since, f[1].runs, f[1].last },
+      { { "n5" }, T + 3 * DAY + 5, 4, T + 7 * DAY + 5 })
    lu.assertEquals({ f[2].leaf, #f[2].nodes, f[2].since, f[2].runs }, { "leaf2", 3, T + 7 * DAY + 4, 1 })
    local text = fleet_show.table(answer)
    lu.assertStrContains(text, "n5 receives at 0.62 of its peers")
@@ -183,7 +185,7 @@ end
 -- What is damaged is nothing, and stops nobody.
 function TestFabric:test_damage()
    runs(1, function(n)
-      return n == 1 and { { text = "x" }, { kind = 3, text = {} }, { kind = "nic", leaf = {}, text = "\27[31m" } } or nil
+      return n == 1 and { { text = "x" }, { kind = 3, text = {} }, { kind = "nic", leaf = {}, text = "\27[1m" } } or nil
    end)
    own_store.db:exec("UPDATE fabric_node SET detail = '{\"findings\": 7}' WHERE node = 2")
    own_store.db:exec("UPDATE fabric_node SET detail = 'x' WHERE node = 3")
