@@ -16,8 +16,8 @@ CREATE OR REPLACE FUNCTION syscheck_me() RETURNS integer LANGUAGE sql STABLE SEC
 REVOKE ALL ON FUNCTION syscheck_me() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION syscheck_me() TO syscheck_user, syscheck_admin;
 
-REVOKE ALL ON meta, word, node, run, job_node, check_node, config, loss, file FROM PUBLIC;
-GRANT SELECT ON meta, word, node, run, job_node, check_node, config, loss TO syscheck_user, syscheck_admin;
+REVOKE ALL ON meta, word, node, run, job_node, check_node, fabric_node, config, loss, file FROM PUBLIC;
+GRANT SELECT ON meta, word, node, run, job_node, check_node, fabric_node, config, loss TO syscheck_user, syscheck_admin;
 GRANT SELECT ON file TO syscheck_admin;
 
 ALTER TABLE run ENABLE ROW LEVEL SECURITY;

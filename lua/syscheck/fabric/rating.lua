@@ -3,8 +3,6 @@
 -- Limits, modes and the two runs that a fail takes are those of every check. What is more: only what was confirmed
 -- as the node's own NIC, port or cable fails it. An uplink, a route, a host that is slow only while others are at work
 -- are somebody's to look at, and no node is taken out of service for them.
-local samples = require("syscheck.fabric.samples")
-local statistics = require("syscheck.lib.statistics")
 local verdict = require("syscheck.verdict.rating")
 local words = require("syscheck.fabric.words")
 
@@ -17,64 +15,44 @@ function rating.class(rate, hops)
    return ("fabric-%sg-%dhop"):format(rate and ("%.4g"):format(rate) or "?", hops)
 end
 
--- node -> hops -> list of GB/s that it sent or received alone in that direction, of flows that `wanted` takes.
-local function rates_of(net, flows, side, wanted)
-   local of = {}
-   for _, flow in ipairs(flows) do
-      if flow.one and wanted(flow) then
-         local node, hops = flow[side], net.hops(flow.from, flow.to)
-         of[node] = of[node] or {}
-         of[node][hops] = of[node][hops] or {}
-         table.insert(of[node][hops], flow.one)
+-- The ways that a node is rated in, as nodes.ASPECTS has them.
+local WAYS = { "out", "in" }
+
+-- How far the partners are that a node is compared by, and what a healthy pair so far apart reaches, GB/s.
+local function reference_of(answer, node)
+   local net, found = answer.net, answer.found
+   local alone, least = #net.leaves[net.leaf[node]].members == 1, nil
+   for class in pairs(found.reference) do
+      local hops = tonumber(class:match("%d+$"))
+      if (hops > 1 or not alone) and (not least or hops < least) then
+         least = hops
       end
    end
-   return of
-end
-
-local SIDES = { out = "from", ["in"] = "to" }
-
--- node -> { out, in = node -> hops -> list } of all rounds, and of a suspect's rounds alone.
-local function measured(answer)
-   local out = { first = {}, alone = {} }
-   local flows = samples.of(answer.net, answer.rounds, answer.results).flows
-   local again = answer.again and samples.of(answer.net, answer.again.rounds, answer.again.results).flows or {}
-   for way, side in pairs(SIDES) do
-      out.first[way] = rates_of(answer.net, flows, side, function() return true end)
-      out.alone[way] = rates_of(answer.net, again, side, function(flow)
-         return flow.class:find("^alone") ~= nil
-      end)
-   end
-   return out
-end
-
--- How far the partners are that its values are of: within the leaf, else the nearest.
-local function nearest(measured_of, node)
-   local least
-   for _, way in pairs(measured_of.first) do
-      for hops in pairs(way[node] or {}) do
-         least = math.min(least or hops, hops)
+   for _, kind in ipairs(least and { "within", "all", "across" } or {}) do
+      local of = found.reference[("%s %d"):format(kind, least)]
+      if of and of.one then
+         return least, of.one * (net.rate[node] or 1)
       end
    end
-   return least
 end
 
--- Values of a node: in all rounds, and where it was found slow alone, those.
+-- Values of a node: in all rounds, and where it was found slow alone, those. Rates are its share of a healthy pair's:
+-- nothing is in them of what it had with a bad partner.
 -- @return results of the first and of the second measurement, as verdict.rate takes them
-local function values_of(answer, of, node, hops, nic)
+local function values_of(answer, node, hops, usual, nic)
    local found = answer.found
    local first, second = {}, {}
    local function put(name, value, again)
       first[name] = value and { value = value } or nil
       second[name] = again and { value = again } or first[name]
    end
-   for way in pairs(SIDES) do
-      local slow = nic and (nic.direction == way or nic.direction == "both") and nic or nil
-      put(("fabric_%s_ratio"):format(way), found.nodes.scores[way][node], slow and slow.share)
+   for _, way in ipairs(WAYS) do
+      local share = found.nodes.scores[way][node]
+      local again = nic and (nic.direction == way or nic.direction == "both") and nic.share or nil
+      put(("fabric_%s_ratio"):format(way), share, again)
       -- Paced senders send in bursts: their rate is another quantity.
-      if not answer.share then
-         local all, alone = of.first[way][node], slow and of.alone[way][node]
-         put(("fabric_%s_gbs"):format(way), all and all[hops] and statistics.median(all[hops]),
-            alone and alone[hops] and statistics.median(alone[hops]))
+      if share and not answer.share then
+         put(("fabric_%s_gbs"):format(way), share * usual, again and again * usual)
       end
    end
    local mu = found.latency.mu[hops]
@@ -85,7 +63,7 @@ end
 -- The worse of its two shares.
 local function least_of(results)
    local least = 1
-   for way in pairs(SIDES) do
+   for _, way in ipairs(WAYS) do
       local one = results[("fabric_%s_ratio"):format(way)]
       least = math.min(least, one and one.value or 1)
    end
@@ -95,7 +73,7 @@ end
 -- In which directions of a node its own NIC was found slow: only these values fail it.
 local function may_fail(name, nic)
    local way = name:match("^fabric_(%l+)_")
-   return nic and SIDES[way] and (nic.direction == way or nic.direction == "both")
+   return nic and (way == "out" or way == "in") and (nic.direction == way or nic.direction == "both")
 end
 
 local function limits_of(p, class, learned, nic)
@@ -119,7 +97,7 @@ local function finding_of(net, one, node)
       to = one.to and net.names[one.to], own = one.node == node or nil, text = words.of(net, one) }
 end
 
-local function rate(answer, of, node, p, learned)
+local function rate(answer, node, p, learned)
    local net, name = answer.net, answer.net.names[node]
    local about, nic, silent = (answer.about or {})[name] or {}, nil, nil
    local out = { node = name, leaf = net.known and net.leaf[node] and net.leaves[net.leaf[node]].name or nil,
@@ -131,14 +109,17 @@ local function rate(answer, of, node, p, learned)
          silent = one.kind == "silent" and words.of(net, one) or silent
       end
    end
-   local hops = nearest(of, node)
+   local scores, hops, usual = answer.found.nodes.scores, nil, nil
+   if scores.out[node] or scores["in"][node] then
+      hops, usual = reference_of(answer, node)
+   end
    out.class = rating.class(about.rate_gbps, hops or 1)
-   if not hops then
+   if not usual then
       out.metrics, out.least, out.status, out.text = {}, 1, "unknown", silent or "no pair of it could be measured"
       return out
    end
    local limits = limits_of(p, out.class, learned, nic)
-   local first, second = values_of(answer, of, node, hops, nic)
+   local first, second = values_of(answer, node, hops, usual, nic)
    local rated, before = verdict.rate(second, limits), verdict.rate(first, limits)
    for i, r in ipairs(rated.metrics) do
       if r.status == "fail" and before.metrics[i].status ~= "fail" then
@@ -177,9 +158,9 @@ end
 --   least = of its shares, at most 1, enforced = true: may leave service, findings = list of { kind, direction, share,
 --   us, leaf, from, to, own = true where it is the node that is at fault, text } }
 function rating.of(answer, p, learned)
-   local of, out = measured(answer), {}
+   local out = {}
    for node in ipairs(answer.net.names) do
-      out[node] = rate(answer, of, node, p, learned)
+      out[node] = rate(answer, node, p, learned)
    end
    return out
 end

@@ -84,6 +84,15 @@ function TestRating:test_a_nic_fails_where_the_site_says_so()
    lu.assertEquals({ by.l1n3.status, by.l1n3.enforced }, { "warn", false })
 end
 
+-- A leaf of three: both others met the bad one half of the time.
+function TestRating:test_a_bad_partner_leaves_no_trace()
+   local by = rated(run({ ["in"] = { [2] = 5 } }, { 3, 3, 3 }))
+   for name, one in pairs(by) do
+      lu.assertAlmostEquals(metric(one, "fabric_out_gbs").value, simulated.RATE, 0.4, name)
+      lu.assertAlmostEquals(metric(one, "fabric_in_gbs").value, name == "l1n2" and 5 or simulated.RATE, 0.4, name)
+   end
+end
+
 -- What is bad, and who would be blamed for it by a limit alone.
 function TestRating:test_nothing_else_fails_a_node()
    for _, world in ipairs({ { up = { [2] = 20 } }, { switch = { [2] = 5 } }, { loaded_out = { [3] = 6 } },
@@ -104,11 +113,6 @@ function TestRating:test_two_runs()
    lu.assertEquals(rated(answer, FAIL).l1n3.status, "warn")
    answer = run({ out = { [3] = 6 } })
    answer.found.nodes.scores.out[3] = 0.95
-   for _, results in ipairs(answer.results) do
-      for _, got in ipairs(results) do
-         got.ab_gbs, got.ba_gbs = simulated.RATE, simulated.RATE
-      end
-   end
    lu.assertEquals(rated(answer, FAIL).l1n3.status, "warn")
 end
 
