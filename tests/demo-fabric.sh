@@ -34,6 +34,10 @@ eval "$("$minicluster" env)"
 printf '\n# A cable of n5 lets only a quarter through, in one direction.\n'
 play "$minicluster" slow-link n5 in 50
 names 'n5 receives at 0\.2'
+printf '\n# What was measured is kept: a node'"'"'s story, and what stands since when.\n'
+play syscheck ingest
+printf '$ syscheck fleet\n'
+syscheck fleet | sed -n '/BETWEEN_NODES/,$p'
 play "$minicluster" slow-link n5 in off
 printf "\\n# Of leaf2's uplink most links are gone.\\n"
 play "$minicluster" slow-trunk leaf2 up 250

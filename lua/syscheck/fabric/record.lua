@@ -51,6 +51,8 @@ function record.keep(host, answer)
    if not may_write(host.spool) then
       return nil
    end
+   local by = { cluster = host:cluster(), node = host.name,
+      boot_id = files.read("/proc/sys/kernel/random/boot_id"):match("%S+") }
    local out, list = { recorded = 0, failed = {} }, rating.of(answer, host.policy, host.baseline)
    -- The slowest first: the storm guard may not let all of them go.
    table.sort(list, function(a, b)
@@ -62,10 +64,9 @@ function record.keep(host, answer)
          table.insert(out.failed, { node = rated.node, action = action, text = drained and action ~= "drain"
             and storm.sentence(drained) or drained and drained.reason or rated.reason })
       end
-      list[i] = records.fabric(host, rated, answer, action, drained)
+      list[i] = records.fabric(by, rated, answer, action, drained)
    end
-   local ok, err = records.append_all(host.spool, list, host.policy, { cluster = list[1].cluster, node = host.name,
-      boot_id = files.read("/proc/sys/kernel/random/boot_id"):match("%S+") })
+   local ok, err = records.append_all(host.spool, list, host.policy, by)
    out.recorded, out.error = ok and #list or 0, err
    return out
 end

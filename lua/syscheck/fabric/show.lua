@@ -9,6 +9,8 @@ local show = {}
 local LINK = { "name", "rate_gbps", "duplex", "mtu", "pcie_lanes", "pcie_gts", "pcie_lanes_most", "pcie_gts_most",
    "firmware" }
 
+local FINDING = { "kind", "direction", "share", "us", "how", "affected", "why", "again_pct", "unlike" }
+
 -- What followed a node's fail.
 local ACTIONS = { drain = "drained", observed = "would be drained (mode observe)", storm = "not drained, storm guard",
    undecided = "not drained, Slurm did not take it" }
@@ -83,7 +85,8 @@ function show.table(answer, color)
          .. (answer.unconfirmed > 0 and (" (%d suspected, not confirmed)"):format(answer.unconfirmed) or "")
    end
    for _, one in ipairs(answer.kept and answer.kept.failed or {}) do
-      lines[#lines + 1] = ("%s: %s: %s"):format(one.node, ACTIONS[one.action], printable.plain(one.text, 300))
+      lines[#lines + 1] = ("%s: %s: %s"):format(printable.safe(one.node), ACTIONS[one.action],
+         printable.plain(one.text, 300))
    end
    if answer.kept and answer.kept.recorded > 0 then
       lines[#lines + 1] = ("%d records written; syscheck ingest stores them"):format(answer.kept.recorded)
@@ -155,8 +158,7 @@ function show.json(answer)
       end),
       findings = output.each(answer.findings, function(one)
          local out = place(net, one)
-         for _, field in ipairs({ "kind", "direction", "share", "us", "how", "affected", "why",
-            "again_pct", "unlike" }) do
+         for _, field in ipairs(FINDING) do
             out[field] = one[field]
          end
          local w = one.window

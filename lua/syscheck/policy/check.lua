@@ -23,6 +23,8 @@ local function shown(value)
    return type(value) == "boolean" and tostring(value) or "a " .. type(value)
 end
 
+local MOST_NAMES = 16 -- of one table, in a line
+
 -- ", did you mean "triad_gbs"?", by spelling or by beginning; else what there is, if that is little.
 local function nearest(key, rules)
    if type(key) ~= "string" then
@@ -36,7 +38,7 @@ local function nearest(key, rules)
    if near then
       return (', did you mean "%s"?'):format(near)
    end
-   return #names <= 12 and (" (%s)"):format(table.concat(names, ", ")) or ""
+   return #names <= MOST_NAMES and (" (%s)"):format(table.concat(names, ", ")) or ""
 end
 
 -- The trail as it is shown: "limits.triad_gbs".

@@ -102,13 +102,13 @@ function records.check(trigger, node, inventory, result)
 end
 
 --- The record of a node in a run of `syscheck fabric`, which another host makes.
--- @param host from node.open
+-- @param by { cluster, node } of that host
 -- @param rated of fabric/rating.lua
 -- @param answer { seed, share, nodes = how many were measured, job = its ID or nil }
 -- @param action, drain as in a check's record
-function records.fabric(host, rated, answer, action, drain)
-   local record = { v = records.VERSION, kind = "fabric", id = files.random_id(), cluster = host:cluster(),
-      time = time.show(os.time()), by = host.name, seed = answer.seed, share = answer.share, nodes = answer.nodes,
+function records.fabric(by, rated, answer, action, drain)
+   local record = { v = records.VERSION, kind = "fabric", id = files.random_id(), cluster = by.cluster,
+      time = time.show(os.time()), by = by.node, seed = answer.seed, share = answer.share, nodes = answer.nodes,
       job = answer.job and { id = math.tointeger(tonumber(answer.job)) }, action = action, drain = drain }
    for _, field in ipairs({ "node", "leaf", "class", "boot_id", "status", "text", "reason", "metrics", "runs",
       "findings" }) do

@@ -174,4 +174,4 @@ function TestInventory:test_damage()
    end
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run("-o", "TAP"))

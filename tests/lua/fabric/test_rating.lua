@@ -162,4 +162,4 @@ function TestRating:test_a_share()
    lu.assertEquals(one.status, "fail")
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run("-o", "TAP"))

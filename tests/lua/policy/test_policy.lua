@@ -77,7 +77,7 @@ function TestBadFiles:test_named_with_file_and_line()
       { "return { limits = {\n  triad = { min = 1 } } }",
          'p.lua:2: unknown key limits.triad, did you mean "triad_gbs"?' },
       { "return { limits = { linpack = { min = 1 } } }",
-         "unknown key limits.linpack (best_gbs, class, config, gflops, " },
+         "unknown key limits.linpack (best_gbs, class, config, fabric_in_gbs, " },
       { "return { limits = { gflops = { mode = 'observ' } } }", 'did you mean "observe"?' },
       { "return { limits = { throttle_events = { mode = 'enforce' } } }", "unknown key limits.throttle_events.mode" },
       { "return { kernels = { strem = {} } }", 'did you mean "stream"?' },

@@ -86,11 +86,12 @@ local ACTIONS = {
    end,
 }
 
-function story:measured(c)
-   for name, value in pairs(c.metrics) do
+-- Keeps what a record measured.
+local function keep(self, r)
+   for name, value in pairs(r.metrics) do
       local points = self.points[name]
       if points then
-         points[#points + 1] = { c.time, value }
+         points[#points + 1] = { r.time, value }
       end
    end
 end
@@ -112,15 +113,13 @@ function story:check(c)
    self.checks = self.checks + 1
    local status = c.status or "?"
    self.statuses[status] = (self.statuses[status] or 0) + 1
-   self:measured(c)
+   keep(self, c)
    note_setup(self.changes[1], c.time, c.class, c.config)
-   if acted(c, self.events[1]) then
-      self.status, self.reason = status, kind_of(c.text)
-      return
-   elseif self.status and GOOD[self.status] ~= GOOD[status] then
+   local told = acted(c, self.events[1])
+   if not told and self.status and GOOD[self.status] ~= GOOD[status] then
       push(self.events[1], { time = c.time, event = "check", run = c.run,
          text = ("%s -> %s%s"):format(self.status, status, c.text and ": " .. c.text or "") })
-   elseif status == "unknown" and c.text and kind_of(c.text) ~= self.reason then
+   elseif not told and status == "unknown" and c.text and kind_of(c.text) ~= self.reason then
       -- Of a node on which no check ever found out anything, too.
       push(self.events[1], { time = c.time, event = "check", run = c.run, text = "unknown: " .. c.text })
    end
@@ -132,7 +131,7 @@ end
 -- @param f { time, status, action, text, drain, metrics = { name = value }, findings = of finding.all }
 function story:fabric(f)
    self.fabric_runs = self.fabric_runs + 1
-   self:measured(f)
+   keep(self, f)
    local now = {}
    for _, one in ipairs(f.findings) do
       now[one.key] = one.text
@@ -254,9 +253,8 @@ function story:answer()
          measured[#measured + 1] = s
       end
    end
-   return { checks = self.checks, fabric_runs = self.fabric_runs,
-      statuses = self.statuses, metrics = measured, events = events, events_total = total,
-      jobs = rest_of(self.jobs), jobs_total = self.jobs.total }
+   return { checks = self.checks, fabric_runs = self.fabric_runs, statuses = self.statuses, metrics = measured,
+      events = events, events_total = total, jobs = rest_of(self.jobs), jobs_total = self.jobs.total }
 end
 
 return story
