@@ -284,6 +284,7 @@ same() {
 	local args now
 	now=$(date +%s)
 	"$P/bin/syscheck" ingest --store "$1" "$Q/spool" | grep ' 810 new, 0 known; 0 bad lines'
+	"$P/bin/syscheck" ingest --store "$1" "$BATS_TEST_TMPDIR/fabric.jsonl" | grep ' 12 new, 0 known; 0 bad lines'
 	for args in "job 4010" "job 4003 --json" "job 4000_4 --csv" "job 4008+1" "job 4030" "job 4000" "job 9" \
 		"node n2 --since 2026-01-01 --limit 50" "node n4 --since 2026-01-01 --json" "node n1 --since 2026-01-01 --csv" \
 		"node n22" "fleet --since 2026-01-01" "fleet --since 2026-01-01 --json" "fleet --class x --since 2026-01-01" \
@@ -295,6 +296,19 @@ same() {
 
 @test "PostgreSQL and MariaDB answer as SQLite does" {
 	local dir
+	# Three runs between the nodes, of which the last two found n3 slow.
+	lua5.4 "$FIXTURES/lines.lua" 'for day = 1, 3 do for n = 1, 4 do
+		local slow = n == 3 and day > 1
+		fabric { cluster = "c1", node = "n" .. n, time = at(day * 86400 + n), status = slow and "warn" or "pass", action = "none",
+			text = "n3 receives at 0.62 of its peers", metrics = { { name = "fabric_in_ratio", value = slow and 0.62 or 1,
+			status = slow and "warn" or "pass" }, { name = "fabric_in_gbs", value = slow and 15 or 24, status = "unrated" } },
+			findings = slow and { { kind = "nic", own = true, text = "n3 receives at 0.62 of its peers" } } or nil }
+	end end' >"$BATS_TEST_TMPDIR/fabric.jsonl"
+	cp "$STORE" "$BATS_TEST_TMPDIR/store.db"
+	STORE=$BATS_TEST_TMPDIR/store.db
+	"$P/bin/syscheck" ingest --store "$STORE" "$BATS_TEST_TMPDIR/fabric.jsonl" | grep ' 12 new, 0 known; 0 bad lines'
+	run -0 syscheck fleet --since 2026-01-01 --store "$STORE"
+	[[ $output == *"n3 receives at 0.62 of its peers"* ]]
 	for dir in postgresql mariadb; do
 		DIRS+=("$(server_dir "$dir")")
 		"start_$dir" "${DIRS[-1]}"

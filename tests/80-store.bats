@@ -163,7 +163,7 @@ stores_once() {
 		for want in '"line":1[,}]' '"line":19[,}]' 'version 2, this syscheck reads 1' 'longer than 1 MiB' 'throttle_events is out of range: -1' \
 			'throttle_events is not a number' 'time is out of range' 'time is not a time' 'id is not 32' 'job.id is not a number' \
 			'delta.disk.busy_ms is out of range' 'elapsed_s is out of range' 'node is not a name' 'delta.* is not an object' \
-			'neither job, check nor loss' 'class is longer' 'half a line'; do
+			'neither job, check, fabric nor loss' 'class is longer' 'half a line'; do
 			grep -q "$want" "$BAD" || { echo "not told: $want"; cat "$BAD"; return 1; }
 		done
 		[ "$(q "SELECT LENGTH(w.text) FROM run r JOIN word w ON w.id = r.name")" = 1024 ]
@@ -456,17 +456,17 @@ took() {
 @test "prune: what is old goes, with its runs and names; what is new stays" {
 	prunes() {
 		lines 'job { time = ago(500), job = { id = 1, name = "gone" }, elapsed_s = 60 }' 'check { time = ago(500), job = { id = 1, name = "gone" } }' \
-			'job { time = ago(3), job = { id = 2, name = "kept" }, elapsed_s = 60 }' >"$D/records.jsonl"
+			'job { time = ago(3), job = { id = 2, name = "kept" }, elapsed_s = 60 }' 'fabric { time = ago(500) } fabric { time = ago(3) }' >"$D/records.jsonl"
 		ingest "$D"
 		run --separate-stderr syscheck store info --json --store "$STORE"
-		[[ $output == *'"jobs":2'* && $output == *'"version":1'* && $output == *"\"kind\":\"$KIND\""* ]]
+		[[ $output == *'"jobs":2'* && $output == *'"fabric":2'* && $output == *'"version":2'* && $output == *"\"kind\":\"$KIND\""* ]]
 		# Longer ago than there is a time for: nothing is that old.
 		run --separate-stderr syscheck store prune --older 900y --store "$STORE"
 		[[ $output == *": 0 job records, 0 checks, 0 fabric records, 0 runs removed" ]]
 		run --separate-stderr syscheck store prune --older 400d --store "$STORE"
 		echo "$output$stderr"
 		[ "$status" -eq 0 ]
-		[[ $output == *": 1 job records, 1 checks, 0 fabric records, 1 runs removed" ]]
+		[[ $output == *": 1 job records, 1 checks, 1 fabric records, 1 runs removed" ]]
 		[ "$(q 'SELECT job_id FROM run' | sed 's/\.0//')" = 2 ]
 		[ "$(q "SELECT COUNT(*) FROM word WHERE text = 'gone'")" = 0 ]
 		[ "$(q "SELECT COUNT(*) FROM word WHERE text IN ('kept', 'alice')")" = 2 ]
@@ -501,18 +501,29 @@ took() {
 		run --separate-stderr syscheck store info --store "$STORE"
 		echo "$output$stderr"
 		[ "$status" -eq 3 ]
-		[[ $stderr == *"version 0, this syscheck reads 1; syscheck ingest brings it up to date" ]]
+		[[ $stderr == *"version 0, this syscheck reads 2; syscheck ingest brings it up to date" ]]
 		two_nodes "$D/records.jsonl"
 		ingest "$D"
 		[ "$status" -eq 0 ]
-		[ "$(q "SELECT value FROM meta WHERE name = 'schema_version'")" = 1 ]
+		[ "$(q "SELECT value FROM meta WHERE name = 'schema_version'")" = 2 ]
+		# One from before syscheck knew what lies between nodes.
+		q 'DROP TABLE fabric_node'
+		q "UPDATE meta SET value = '1' WHERE name = 'schema_version'"
+		run --separate-stderr syscheck node n1 --store "$STORE"
+		[ "$status" -eq 3 ]
+		[[ $stderr == *"version 1, this syscheck reads 2; syscheck ingest brings it up to date" ]]
+		lines 'fabric { metrics = { { name = "fabric_in_ratio", status = "warn", value = 0.62 } } }' >>"$D/records.jsonl"
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		[ "$(q 'SELECT COUNT(*) FROM fabric_node WHERE fabric_in_ratio > 0.6')" = 1 ]
+		[ "$(q 'SELECT COUNT(*) FROM job_node')" = 2 ]
 		q "UPDATE meta SET value = '9' WHERE name = 'schema_version'"
 		for command in "ingest $D" "store info" "store prune --older 1d"; do
 			# shellcheck disable=SC2086
 			run --separate-stderr syscheck $command --store "$STORE"
 			echo "$output$stderr"
 			[ "$status" -eq 3 ]
-			[[ $stderr == "syscheck: store "*"version 9, made by a newer syscheck; this one reads 1" ]]
+			[[ $stderr == "syscheck: store "*"version 9, made by a newer syscheck; this one reads 2" ]]
 		done
 	}
 	mkdir -p "$BATS_TEST_TMPDIR/store"
@@ -637,10 +648,11 @@ where() {
 		q 'ALTER TABLE node DROP COLUMN leaf'
 		q 'ALTER TABLE loss DROP COLUMN boot'
 		q 'ALTER TABLE check_node DROP COLUMN boot'
+		q 'ALTER TABLE fabric_node DROP COLUMN fabric_lat_us'
 		run --separate-stderr syscheck store info --store "$STORE"
 		echo "$output$stderr"
 		[ "$status" -eq 3 ]
-		[[ $stderr == "syscheck: store "*"has no column "@(oom_kills|best_gbs|batch|elapsed_s|leaf|boot)" yet; syscheck ingest brings it up to date" ]]
+		[[ $stderr == "syscheck: store "*"has no column "@(oom_kills|best_gbs|batch|elapsed_s|leaf|boot|fabric_lat_us)" yet; syscheck ingest brings it up to date" ]]
 		lines "job { job = { id = 99 }, delta = { oom = { kills = 7 } } }" >>"$D/records.jsonl"
 		local pids=() pid
 		for _ in 1 2 3; do
@@ -812,7 +824,7 @@ where() {
 @test "PostgreSQL: a user sees his own jobs, an admin all, by the server's rules" {
 	fresh postgresql
 	lines 'job { job = { id = 1, user = "alice", name = "hers" }, elapsed_s = 5 }' 'check { job = { id = 1, user = "alice" } }' \
-		'job { job = { id = 2, user = "bob", name = "his" }, elapsed_s = 5 }' 'check { job = { id = 2, user = "bob" } }' >"$D/records.jsonl"
+		'job { job = { id = 2, user = "bob", name = "his" }, elapsed_s = 5 }' 'check { job = { id = 2, user = "bob" } }' 'fabric {}' >"$D/records.jsonl"
 	ingest "$D"
 	psql -h "$PG" -U admin -d syscheck -Xq -v ON_ERROR_STOP=1 -f "$ROOT/etc/store/postgresql-users.sql"
 	psql -h "$PG" -U admin -d syscheck -Xq -v ON_ERROR_STOP=1 -f "$ROOT/etc/store/postgresql-users.sql" # again
@@ -826,6 +838,9 @@ where() {
 	[ "$(as alice 'SELECT COUNT(*) FROM check_node')" = 1 ]
 	[ "$(as alice "SELECT COUNT(*) FROM word WHERE text IN ('his', 'bob')")" = 0 ]
 	[ "$(as alice "SELECT COUNT(*) FROM word WHERE text IN ('hers', 'alice', 'epyc')")" = 3 ]
+	# Of nodes, and nobody's: his own questions read it.
+	[ "$(as alice 'SELECT COUNT(*) FROM fabric_node')" = 1 ]
+	[[ $(as stranger 'SELECT * FROM fabric_node') == *"permission denied"* ]]
 	[ "$(as mallory 'SELECT COUNT(*) FROM run')" = 0 ]
 	[ "$(as boss 'SELECT COUNT(*) FROM run')" = 2 ]
 	[ "$(as boss 'SELECT COUNT(*) FROM job_node')" = 2 ]
