@@ -224,6 +224,7 @@ enforce() {
 	refuses "--share is a number from 0.01 to 1" --nodes 'n[1-2]' --share 2
 	refuses "--seed is a whole number" --nodes 'n[1-2]' --seed x
 	refuses "--job is a whole number" --job n1
+	refuses "/nonexistent" --nodes 'n[1-2]' --policy /nonexistent
 	refuses "can not be used together" --job 1 --nodes 'n[1-2]'
 	run --separate-stderr syscheck fabric --job 99999
 	[ "$status" -eq 3 ]
