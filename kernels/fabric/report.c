@@ -18,21 +18,24 @@ static void put_place(struct result *r, const struct place *place)
 	result_string(r, "node", place->node);
 }
 
-static void put_link(struct result *r, const struct link *l)
+static bool report_link(const struct place *place, const struct link *l)
 {
-	result_object_begin(r);
-	result_string(r, "name", l->name);
-	result_known(r, "rate_gbps", l->rate_gbps);
-	result_known(r, "mtu", l->mtu);
+	struct result r;
+
+	begin(&r, "link");
+	put_place(&r, place);
+	result_string(&r, "name", l->name);
+	result_known(&r, "rate_gbps", l->rate_gbps);
+	result_known(&r, "mtu", l->mtu);
 	if (l->duplex[0] != '\0')
-		result_string(r, "duplex", l->duplex);
-	result_known(r, "pcie_lanes", l->pcie_lanes);
-	result_known(r, "pcie_gts", l->pcie_gts);
-	result_known(r, "pcie_lanes_most", l->pcie_lanes_most);
-	result_known(r, "pcie_gts_most", l->pcie_gts_most);
+		result_string(&r, "duplex", l->duplex);
+	result_known(&r, "pcie_lanes", l->pcie_lanes);
+	result_known(&r, "pcie_gts", l->pcie_gts);
+	result_known(&r, "pcie_lanes_most", l->pcie_lanes_most);
+	result_known(&r, "pcie_gts_most", l->pcie_gts_most);
 	if (l->firmware[0] != '\0')
-		result_string(r, "firmware", l->firmware);
-	result_object_end(r);
+		result_string(&r, "firmware", l->firmware);
+	return result_write(&r, STDOUT_FILENO);
 }
 
 bool report_hello(const struct place *place)
@@ -50,11 +53,12 @@ bool report_hello(const struct place *place)
 	result_known(&r, "rate_gbps", links_rate(links, n));
 	result_known(&r, "tcp_rmem", tcp_most("", "tcp_rmem"));
 	result_known(&r, "tcp_wmem", tcp_most("", "tcp_wmem"));
-	result_list_begin(&r, "links");
+	if (!result_write(&r, STDOUT_FILENO))
+		return false;
 	for (int i = 0; i < n; i++)
-		put_link(&r, &links[i]);
-	result_list_end(&r);
-	return result_write(&r, STDOUT_FILENO);
+		if (!report_link(place, &links[i]))
+			return false;
+	return true;
 }
 
 bool report_ready(const struct place *place, double init_s, const char *mpi)
@@ -84,6 +88,7 @@ bool report_round(const struct round_line *line, const struct pair *p)
 		result_integer(&r, "pingpongs", p->pingpongs);
 	result_known(&r, "rx_gbs", p->rx / 1e9);
 	result_known(&r, "rx_both_gbs", p->rx_both / 1e9);
+	result_known(&r, "wait_pct", line->wait_pct);
 	if (p->in_bytes > 0)
 		result_integer(&r, "size", (long long)p->in_bytes);
 	result_known(&r, "tcp_rtt_us", p->tcp.rtt_us);

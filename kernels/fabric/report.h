@@ -1,4 +1,7 @@
-/* The lines of a rank, each one write. False: stdout fails (errno). */
+/*
+ * The lines of a rank, each one write, and below 1 kB: srun hands longer ones on in pieces, between which it puts those
+ * of others. False: stdout fails (errno).
+ */
 #ifndef SYSCHECK_FABRIC_REPORT_H
 #define SYSCHECK_FABRIC_REPORT_H
 
@@ -14,10 +17,11 @@ struct place {
 struct round_line {
 	int plan, round;
 	bool late;          /* not all ranks came to each phase in time */
+	double wait_pct;    /* of its time: it could run and had no CPU; NaN: not known */
 	const char *failed; /* the phase in which the pair failed, or NULL */
 };
 
-/* Before MPI_Init: who has no such line is not running. With the node's boot and the ports that it has in use. */
+/* Before MPI_Init: who has no such line is not running. With the node's boot; a line for each port in use follows. */
 bool report_hello(const struct place *place);
 bool report_ready(const struct place *place, double init_s, const char *mpi);
 bool report_round(const struct round_line *line, const struct pair *p);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
@@ -99,6 +100,21 @@ static const char *run_phases(const struct fabric_plan *plan, struct pair *p, st
 	return failed;
 }
 
+/* Seconds that this thread could have run and had no CPU, a cgroup's quota included; NaN. */
+static double waited(void)
+{
+	unsigned long long ran, delay;
+	FILE *f = fopen("/proc/thread-self/schedstat", "re");
+	double seconds = NAN;
+
+	if (f == NULL)
+		return seconds;
+	if (fscanf(f, "%llu %llu", &ran, &delay) == 2)
+		seconds = (double)delay * 1e-9;
+	fclose(f);
+	return seconds;
+}
+
 static bool run_round(const struct fabric_plan *plan, int round, struct pace *pace, bool *wrong)
 {
 	const struct fabric_turn turn = plan->turns[round];
@@ -117,9 +133,11 @@ static bool run_round(const struct fabric_plan *plan, int round, struct pace *pa
 		.tcp = { .rtt_us = NAN, .min_rtt_us = NAN, .rwnd_pct = NAN, .sndbuf_pct = NAN, .again_pct = NAN },
 	};
 	struct round_line line = { .plan = plan->id, .round = round };
+	const double began = clock_now(), before = waited();
 
 	watch_round(plan->id, round, turn.partner);
 	line.failed = run_phases(plan, &p, pace, &line.late, meeting);
+	line.wait_pct = 100 * (waited() - before) / (clock_now() - began);
 	s.buffers = p.buffers;
 	*wrong = *wrong || p.wrong[0] != '\0';
 	if (turn.partner < 0)

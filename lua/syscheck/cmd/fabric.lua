@@ -149,16 +149,21 @@ function command.run(args)
          io.stderr:write(("%5.1f s  "):format(seconds_since(from)), printable.plain(format:format(...), 200), "\n")
       end
    end)
+   if out then
+      out.seconds = seconds_since(from)
+      out.kept = record.keep(host, out, function()
+         return options.interrupted
+      end)
+   end
    for _, handle in ipairs(stops) do
       handle:close()
    end
    if not out then
       return report.error(report.UNKNOWN, "fabric: %s", options.interrupted and "interrupted" or err)
    end
-   out.seconds = seconds_since(from)
-   out.kept = record.keep(host, out)
-   if out.kept and out.kept.error then
-      report.error(report.UNKNOWN, "fabric: records lost: %s", out.kept.error)
+   local lost = out.kept and out.kept.error
+   if lost then
+      report.error(report.UNKNOWN, "fabric: records lost: %s", lost)
    end
    if tree and unknown > 0 then
       table.insert(out.notes, ("%d of %d nodes are not in Slurm's topology: each counts as at a leaf of its "
@@ -169,7 +174,7 @@ function command.run(args)
    if not (io.stdout:write(text) and io.stdout:flush()) then
       return report.error(report.UNKNOWN, "fabric: what was found cannot be written to standard output")
    end
-   return #show.faults(out) > 0 and report.FAILED or 0
+   return #show.faults(out) > 0 and report.FAILED or lost and report.UNKNOWN or 0
 end
 
 return command

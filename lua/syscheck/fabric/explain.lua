@@ -14,8 +14,9 @@ local explain = {}
 local HELD_PCT = 20
 -- A receiver that is slow itself closes its window, too: then what was on the way is a small part of its buffer. Of
 -- that the kernel lets half be the window (net.ipv4.tcp_adv_win_scale).
-local LEAST_OF_BUFFER = 0.2
+local LEAST_OF_BUFFER, MOST_OF_BUFFER = 0.2, 1.2
 local LESS = 0.9 -- of what healthy pairs reach
+local LEAST_WAIT = 0.05 -- of its time, beyond what others wait
 local AGAIN_PCT = 0.05 -- of the bytes: a healthy link loses none, and what congestion costs is shared by all
 
 -- Which windows: whose it is, and where its size is set.
@@ -34,7 +35,8 @@ local function window_of(with, flow)
    for _, kind in ipairs(KINDS) do
       local node, bytes = flow[kind.whose], flow.one * 1e9 * tcp.rtt_us / 1e6
       local buffer = with.about(node)[kind.buffer]
-      if tcp[kind.held] >= HELD_PCT and buffer and bytes >= LEAST_OF_BUFFER * buffer then
+      if tcp[kind.held] >= HELD_PCT and buffer and bytes >= LEAST_OF_BUFFER * buffer
+         and bytes <= MOST_OF_BUFFER * buffer then
          return { whose = node, buffer = kind.buffer, bytes = bytes, rtt_us = tcp.rtt_us, rate = flow.one * 1e9,
             link = link, needs = link * tcp.rtt_us / 1e6 }
       end
@@ -69,6 +71,30 @@ local function window(with, list)
    return held[(#held + 1) // 2]
 end
 
+-- How long a node had no CPU, in % of its time, and the others: in the middle of their flows.
+local function waits(with, list, node)
+   local own, others = {}, {}
+   for _, flow in ipairs(list) do
+      table.insert(own, flow.from == node and flow.from_wait or flow.to == node and flow.to_wait or nil)
+   end
+   for _, flow in ipairs(with.flows) do
+      for side, wait in pairs({ from = flow.from_wait, to = flow.to_wait }) do
+         others[#others + 1] = flow[side] ~= node and wait or nil
+      end
+   end
+   return statistics.median(own), statistics.median(others)
+end
+
+-- A host whose process has no CPU (other work, a quota) sends and receives less whatever its NIC: where that is a good
+-- part of what is missing.
+local function busy(with, list, one)
+   local own, others = waits(with, list, one.node)
+   local more = own and others and (own - others) / 100
+   if more and more >= LEAST_WAIT and more >= (1 - one.share) / 3 then
+      return own, others
+   end
+end
+
 local function again(list)
    local values = {}
    for i, flow in ipairs(list) do
@@ -80,8 +106,9 @@ end
 
 local SLOW = { nic = true, host = true, route = true }
 
---- Adds to findings what explains them, in place: `window` (and a NIC or a route that a window holds becomes kind
--- "window"), `again_pct` = bytes that TCP sent again, `unlike` = list of texts on the node's links.
+--- Adds to findings what explains them, in place: `window` (who is held by one becomes kind "window"), `wait_pct`,
+-- `peers_wait_pct` = of its time in which a node had no CPU (it becomes kind "busy"), `again_pct` = bytes that TCP sent
+-- again, `unlike` = list of texts on the node's links, `lone` = true: it is alone at its leaf, whose uplink it may be.
 -- @param answer from session.run, with net and about (see run.run); gets `unlike`, of inventory.unlike
 function explain.all(answer)
    local net, about = answer.net, answer.about
@@ -96,10 +123,12 @@ function explain.all(answer)
    for _, one in ipairs(answer.findings) do
       local list = SLOW[one.kind] and flows_of(with, one) or {}
       one.window, one.again_pct = window(with, list), again(list)
-      if one.window then
-         one.kind = "window"
+      if one.node and list[1] then
+         one.wait_pct, one.peers_wait_pct = busy(with, list, one)
       end
-      for _, odd in ipairs(one.node and SLOW[one.kind] and answer.unlike or {}) do
+      one.lone = one.kind == "nic" and net.known and #net.leaves[net.leaf[one.node]].members == 1 or nil
+      one.kind = one.wait_pct and "busy" or one.window and "window" or one.kind
+      for _, odd in ipairs(one.node and list[1] and answer.unlike or {}) do
          for _, name in ipairs(odd.nodes) do
             if name == net.names[one.node] then
                one.unlike = one.unlike or {}

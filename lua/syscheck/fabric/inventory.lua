@@ -23,7 +23,8 @@ local LOOKS = {
    { name = "rate", of = function(l) return l.rate_gbps end, says = says("at %s Gbit/s") },
    { name = "duplex", of = function(l) return l.duplex end, says = says("%s duplex") },
    { name = "mtu", of = function(l) return l.mtu end, says = says("MTU %s") },
-   { name = "pcie", of = function(l) return l.pcie_lanes and l.pcie_gts and l.pcie_lanes * l.pcie_gts end,
+   { name = "pcie", of = function(l) return type(l.pcie_lanes) == "number" and type(l.pcie_gts) == "number"
+      and l.pcie_lanes * l.pcie_gts end,
       says = says("PCIe of %s GT/s in all") },
    { name = "firmware", of = function(l) return l.firmware end, says = says("firmware %s") },
 }

@@ -159,7 +159,8 @@ function JUDGES.node(one, with)
    local direction = direction_of((alone.out or 1) < limit, (alone["in"] or 1) < limit)
    if direction then
       local share = math.min(direction ~= "in" and alone.out or 1, direction ~= "out" and alone["in"] or 1)
-      return { kind = "nic", node = one.node, direction = direction, share = share }
+      return { kind = "nic", node = one.node, direction = direction, share = share,
+         shares = { out = alone.out, ["in"] = alone["in"] } }
    end
    limit = limit_of(with.found.nodes.sigma, n, BOTH_TOLERANCE)
    direction = direction_of((alone.both_out or 1) < limit, (alone.both_in or 1) < limit)
@@ -263,7 +264,8 @@ end
 -- @param measured from samples.of: of the rounds that trials.build gave
 -- @return list of findings { kind = "nic", "host", "latency", "silent", "leaf_switch", "uplink_link", "uplink_lost",
 --   "route" or "collision"; node, leaf or from and to; direction = "out", "in" or "both" of a node, "up", "down" or
---   "both" of a leaf, "out" or "both" of a pair; share = of what peers reach; us = of latency; how; affected = share
+--   "both" of a leaf, "out" or "both" of a pair; share = of what peers reach, shares = by
+--   direction, of a NIC; us = of latency; how; affected = share
 --   of a leaf's flows }; how many suspects stay unconfirmed
 function judge.all(net, found, first, measured)
    local loaded = {}

@@ -3,6 +3,7 @@
 -- Limits, modes and the two runs that a fail takes are those of every check. What is more: only what was confirmed
 -- as the node's own NIC, port or cable fails it. An uplink, a route, a host that is slow only while others are at work
 -- are somebody's to look at, and no node is taken out of service for them.
+local statistics = require("syscheck.lib.statistics")
 local verdict = require("syscheck.verdict.rating")
 local words = require("syscheck.fabric.words")
 
@@ -14,6 +15,10 @@ local rating = {}
 function rating.class(rate, hops)
    return ("fabric-%sg-%dhop"):format(rate and ("%.4g"):format(rate) or "?", hops)
 end
+
+local LEAST_AT_LEAF = 3 -- nodes, of which one has two partners there
+local AS_FAST = 0.95
+local MOST_FINDINGS = 16 -- of a node
 
 -- The ways that a node is rated in, as nodes.ASPECTS has them.
 local WAYS = { "out", "in" }
@@ -36,10 +41,25 @@ local function reference_of(answer, node)
    end
 end
 
+-- Median over all nodes of what they send and receive, of what was taken for usual: where one node says more than it
+-- gets, all others look slow.
+local function middles(answer)
+   local out = {}
+   for _, way in ipairs(WAYS) do
+      local values = {}
+      for _, share in pairs(answer.found.nodes.scores[way]) do
+         values[#values + 1] = share
+      end
+      local middle = statistics.median(values)
+      out[way] = middle and middle > 0 and middle or 1
+   end
+   return out
+end
+
 -- Values of a node: in all rounds, and where it was found slow alone, those. Rates are its share of a healthy pair's:
 -- nothing is in them of what it had with a bad partner.
 -- @return results of the first and of the second measurement, as verdict.rate takes them
-local function values_of(answer, node, hops, usual, nic)
+local function values_of(answer, with, node, hops, usual, nic)
    local found = answer.found
    local first, second = {}, {}
    local function put(name, value, again)
@@ -48,7 +68,8 @@ local function values_of(answer, node, hops, usual, nic)
    end
    for _, way in ipairs(WAYS) do
       local share = found.nodes.scores[way][node]
-      local again = nic and (nic.direction == way or nic.direction == "both") and nic.share or nil
+      local again = nic and (nic.direction == way or nic.direction == "both") and nic.shares[way] or nil
+      share, again = share and share / with.middle[way], again and again / with.middle[way]
       put(("fabric_%s_ratio"):format(way), share, again)
       -- Paced senders send in bursts: their rate is another quantity.
       if share and not answer.share then
@@ -70,20 +91,49 @@ local function least_of(results)
    return least
 end
 
+-- Whose NIC a finding is for sure: of one of three at a leaf that is known, as else the uplink is in all that was
+-- measured, with links as fast as most nodes'.
+local function is_sure(answer, with, node)
+   local net = answer.net
+   local own = (answer.about[net.names[node]] or {}).rate_gbps
+   return net.known and #net.leaves[net.leaf[node]].members >= LEAST_AT_LEAF
+      and not (own and with.rate and own < AS_FAST * with.rate)
+end
+
 -- In which directions of a node its own NIC was found slow: only these values fail it.
 local function may_fail(name, nic)
    local way = name:match("^fabric_(%l+)_")
    return nic and (way == "out" or way == "in") and (nic.direction == way or nic.direction == "both")
 end
 
-local function limits_of(p, class, learned, nic)
+local function limits_of(p, class, learned, nic, sure)
    local limits = verdict.limits(p, class, learned)
    for name, list in pairs(limits) do
       for _, limit in ipairs(list) do
-         limit.action = may_fail(name, nic) and limit.action or "warn"
+         limit.action = sure and may_fail(name, nic) and limit.action or "warn"
       end
    end
    return limits
+end
+
+-- node -> names of those that it was measured with.
+local function partners_of(answer)
+   local of, seen = {}, {}
+   for _, part in ipairs({ answer, answer.again or nil }) do
+      for r, round in ipairs(part.rounds) do
+         for k, p in ipairs(round.pairs) do
+            for side, node in ipairs(part.results[r][k].error and {} or p) do
+               local other = p[3 - side]
+               of[node], seen[node] = of[node] or {}, seen[node] or {}
+               if not seen[node][other] then
+                  seen[node][other] = true
+                  table.insert(of[node], answer.net.names[other])
+               end
+            end
+         end
+      end
+   end
+   return of
 end
 
 -- What is said of a leaf concerns each of its nodes.
@@ -97,13 +147,15 @@ local function finding_of(net, one, node)
       to = one.to and net.names[one.to], own = one.node == node or nil, text = words.of(net, one) }
 end
 
-local function rate(answer, node, p, learned)
+local function rate(answer, with, node, p, learned)
    local net, name = answer.net, answer.net.names[node]
-   local about, nic, silent = (answer.about or {})[name] or {}, nil, nil
+   local about, nic, silent = answer.about[name] or {}, nil, nil
    local out = { node = name, leaf = net.known and net.leaf[node] and net.leaves[net.leaf[node]].name or nil,
-      boot_id = about.boot_id, findings = {}, runs = {} }
+      boot_id = about.boot_id, findings = {}, runs = {}, partners = with.partners[node],
+      uplinks = net.known and #net.leaves > 2 and net.leaf[node]
+         and answer.found.leaves.scores.up[net.leaf[node]] ~= nil or nil }
    for _, one in ipairs(answer.findings) do
-      if one.kind ~= "collision" and concerns(net, one, node) then
+      if one.kind ~= "collision" and #out.findings < MOST_FINDINGS and concerns(net, one, node) then
          table.insert(out.findings, finding_of(net, one, node))
          nic = one.kind == "nic" and one or nic
          silent = one.kind == "silent" and words.of(net, one) or silent
@@ -115,11 +167,12 @@ local function rate(answer, node, p, learned)
    end
    out.class = rating.class(about.rate_gbps, hops or 1)
    if not usual then
-      out.metrics, out.least, out.status, out.text = {}, 1, "unknown", silent or "no pair of it could be measured"
+      out.metrics, out.least, out.status, out.text = {}, 1, "unknown",
+         silent or #net.names == 2 and "of two nodes nobody can be compared" or "no pair of it could be measured"
       return out
    end
-   local limits = limits_of(p, out.class, learned, nic)
-   local first, second = values_of(answer, node, hops, usual, nic)
+   local limits = limits_of(p, out.class, learned, nic, is_sure(answer, with, node))
+   local first, second = values_of(answer, with, node, hops, usual, nic)
    local rated, before = verdict.rate(second, limits), verdict.rate(first, limits)
    for i, r in ipairs(rated.metrics) do
       if r.status == "fail" and before.metrics[i].status ~= "fail" then
@@ -142,7 +195,7 @@ local function rate(answer, node, p, learned)
       out.runs[attempt] = { kernel = "fabric", attempt = attempt, state = "ok", result = result }
    end
    for _, one in ipairs(out.findings) do
-      if one.own and (out.status == "pass" or out.status == "unrated") then
+      if (one.own or one.kind == "corrupt") and (out.status == "pass" or out.status == "unrated") then
          out.status, out.text = "warn", one.text
       end
    end
@@ -155,12 +208,17 @@ end
 -- @param learned baseline, or nil
 -- @return list of { node, leaf, class, boot_id, status, text, reason (of a fail), metrics, runs as of a check;
 -- @return list of { node, leaf, class, boot_id, status, text, reason (of a fail), metrics, runs as of a check;
+--   partners = names of those it was measured with, uplinks = true: its leaf's was compared with others';
 --   least = of its shares, at most 1, enforced = true: may leave service, findings = list of { kind, direction, share,
 --   us, leaf, from, to, own = true where it is the node that is at fault, text } }
 function rating.of(answer, p, learned)
-   local out = {}
+   local with, out, rates = { middle = middles(answer), partners = partners_of(answer) }, {}, {}
+   for _, about in pairs(answer.about) do
+      rates[#rates + 1] = about.rate_gbps
+   end
+   with.rate = statistics.median(rates)
    for node in ipairs(answer.net.names) do
-      out[node] = rate(answer, node, p, learned)
+      out[node] = rate(answer, with, node, p, learned)
    end
    return out
 end

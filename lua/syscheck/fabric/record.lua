@@ -10,64 +10,104 @@ local uv = require("luv")
 
 local record = {}
 
-local DRAIN_S = 60 -- all calls for one node
+local DRAINS_S = 60 -- all calls for all nodes
+local OPEN = "fabric-drains.json" -- nodes that Slurm may have drained, without an answer: the next run settles it
 
--- Nobody settles it later: the next run finds the node again.
 local function nothing()
 end
 
--- @return action, drain details, as in a check's record
-local function act(host, rated)
-   if rated.status ~= "fail" then
-      return "none"
-   elseif host.inconclusive then
-      return "undecided", { done = false, reason = storm.reason(rated.reason), error = host.problems[1] }
-   elseif not rated.enforced then
-      return "observed"
-   end
-   local done = drain.node({ name = rated.node, policy = host.policy }, rated.reason,
-      { until_s = uv.hrtime() / 1e9 + DRAIN_S, sending = nothing, decided = nothing })
+-- Asks for a drain, or with no text whether one of ours that is open may stay.
+local function ask(with, node, text)
+   local done = drain.node({ name = node, policy = with.host.policy }, text, { until_s = with.until_s, fabric = true,
+      open = text == nil, sending = nothing, decided = nothing })
+   with.open[node] = done.action == "undecided" and done.open or nil
+   with.silent = with.silent or done.action == "undecided" and not done.full
    local action = done.action
    done.action, done.open = nil, nil
    return action, done
 end
 
--- Whether this user may append to the spool: its directory, or the one above that it would be made in.
-local function may_write(spool)
-   local dir = spool
-   while dir ~= "" and not uv.fs_stat(dir) do
-      dir = dir:match("^(.*)/[^/]*$") or ""
+-- @return action, drain details, as in a check's record
+local function act(with, rated)
+   local undecided
+   if rated.status ~= "fail" then
+      return "none"
+   elseif with.host.inconclusive then
+      undecided = with.host.problems[1]
+   elseif not rated.enforced then
+      return "observed"
+   elseif with.silent then
+      undecided = "not asked, as Slurm did not answer for another node"
+   elseif with.interrupted() then
+      undecided = "interrupted"
    end
-   return uv.fs_access(dir == "" and "/" or dir, "W") == true
+   if undecided then
+      return "undecided", { done = false, reason = storm.reason(storm.FABRIC .. rated.reason), error = undecided }
+   end
+   return ask(with, rated.node, storm.FABRIC .. rated.reason)
+end
+
+-- Drains of an earlier run that got no answer: where they stand beyond the cap, they are taken back.
+local function settle(with)
+   local before = with.host:read_state(OPEN)
+   for _, node in ipairs(before and type(before.nodes) == "table" and before.nodes or {}) do
+      if hostlist.name(node) and not with.silent then
+         ask(with, node, nil)
+      elseif hostlist.name(node) then
+         with.open[node] = true
+      end
+   end
+   return before ~= nil
+end
+
+local function remember(with, had)
+   local nodes = {}
+   for node in pairs(with.open) do
+      nodes[#nodes + 1] = node
+   end
+   if #nodes > 0 then
+      table.sort(nodes)
+      with.host:save_state(OPEN, { nodes = nodes })
+   elseif had then
+      with.host:forget_state(OPEN)
+   end
+end
+
+-- Whether this user records: root, or whom the site lets write to the spool.
+local function may_record(spool)
+   return uv.getuid() == 0 or uv.fs_access(spool, "W") == true
 end
 
 --- Rates the nodes, drains, and records all in the host's spool, where this user may write to it: what others
 -- measure accuses nobody.
 -- @param host from node.open
 -- @param answer from run.run
+-- @param interrupted function() -> true: nothing is asked of Slurm any more
 -- @return { recorded = how many, failed = list of { node, action = of the record, text }, error }; nil where this user
 --   records nothing
-function record.keep(host, answer)
-   if not may_write(host.spool) then
+function record.keep(host, answer, interrupted)
+   if not may_record(host.spool) then
       return nil
    end
    local by = { cluster = host:cluster(), node = host.name,
       boot_id = files.read("/proc/sys/kernel/random/boot_id"):match("%S+") }
-   local out, list = { recorded = 0, failed = {} }, rating.of(answer, host.policy, host.baseline)
+   local with = { host = host, open = {}, until_s = uv.hrtime() / 1e9 + DRAINS_S, interrupted = interrupted }
+   local out, list = { failed = {} }, rating.of(answer, host.policy, host.baseline)
    -- The slowest first: the storm guard may not let all of them go.
    table.sort(list, function(a, b)
       return a.least < b.least or a.least == b.least and hostlist.order(a.node) < hostlist.order(b.node)
    end)
+   local had = settle(with)
    for i, rated in ipairs(list) do
-      local action, drained = act(host, rated)
+      local action, drained = act(with, rated)
       if rated.status == "fail" then
          table.insert(out.failed, { node = rated.node, action = action, text = drained and action ~= "drain"
             and storm.sentence(drained) or drained and drained.reason or rated.reason })
       end
       list[i] = records.fabric(by, rated, answer, action, drained)
    end
-   local ok, err = records.append_all(host.spool, list, host.policy, by)
-   out.recorded, out.error = ok and #list or 0, err
+   remember(with, had)
+   out.recorded, out.error = records.append_all(host.spool, list, host.policy, by)
    return out
 end
 

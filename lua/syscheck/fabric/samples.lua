@@ -14,7 +14,8 @@ end
 -- @param results what measuring them gave: for each round a list in the order of its pairs: { lat_us, ab_gbs, ba_gbs,
 --   both_ab_gbs, both_ba_gbs, ab_tcp, ba_tcp, error, wrong }; a value may be absent
 -- @return { flows = list of { from, to, round, phase = 1 or 2 in which it was alone in its
---   direction, class, one, both: GB/s or nil, tcp = of one, see step.measure }, latencies = list of { a, b, hops, us },
+--   direction, class, one, both: GB/s or nil, tcp = of one, from_wait, to_wait: see step.measure },
+--   latencies = list of { a, b, hops, us },
 --   silent = list of { a, b, round, error }, wrong = list of
 --   { a, b, text }: what came was not what was sent }
 function samples.of(net, rounds, results)
@@ -32,11 +33,11 @@ function samples.of(net, rounds, results)
             local class = class_of(net, round, a, b)
             if got.ab_gbs or got.both_ab_gbs then
                table.insert(out.flows, { from = a, to = b, round = r, class = class, phase = 1, one = got.ab_gbs,
-                  both = got.both_ab_gbs, tcp = got.ab_tcp })
+                  both = got.both_ab_gbs, tcp = got.ab_tcp, from_wait = got.a_wait_pct, to_wait = got.b_wait_pct })
             end
             if got.ba_gbs or got.both_ba_gbs then
                table.insert(out.flows, { from = b, to = a, round = r, class = class, phase = 2, one = got.ba_gbs,
-                  both = got.both_ba_gbs, tcp = got.ba_tcp })
+                  both = got.both_ba_gbs, tcp = got.ba_tcp, from_wait = got.b_wait_pct, to_wait = got.a_wait_pct })
             end
             if got.lat_us then
                table.insert(out.latencies, { a = a, b = b, hops = net.hops(a, b), us = got.lat_us })

@@ -9,7 +9,8 @@ local show = {}
 local LINK = { "name", "rate_gbps", "duplex", "mtu", "pcie_lanes", "pcie_gts", "pcie_lanes_most", "pcie_gts_most",
    "firmware" }
 
-local FINDING = { "kind", "direction", "share", "us", "how", "affected", "why", "again_pct", "unlike" }
+local FINDING = { "kind", "direction", "share", "us", "how", "affected", "why", "again_pct", "wait_pct",
+   "peers_wait_pct", "unlike" }
 
 -- What followed a node's fail.
 local ACTIONS = { drain = "drained", observed = "would be drained (mode observe)", storm = "not drained, storm guard",

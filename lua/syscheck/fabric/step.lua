@@ -71,8 +71,11 @@ end
 --   seconds = the kernel's own limit, interrupted = function() -> true when it is no longer wanted }
 -- @return self; or nil and why it could not be started
 function step.start(options)
-   local self = setmetatable({ nodes = options.nodes, rank_of = {}, about = {}, ready = {}, errors = {}, plan = 0,
-      open = 2 }, step)
+   local self = setmetatable({ nodes = options.nodes, asked = {}, rank_of = {}, about = {}, ready = {}, errors = {},
+      plan = 0, open = 2 }, step)
+   for _, node in ipairs(options.nodes) do
+      self.asked[node] = true
+   end
    local args = { "--mpi=pmix", "--ntasks-per-node=1", "--nodes=" .. #options.nodes, "--ntasks=" .. #options.nodes,
       "--nodelist=" .. hostlist.fold(options.nodes), "--kill-on-bad-exit=1", "--wait=" .. END_S, "--unbuffered",
       "--job-name=syscheck-fabric", "--input=all", "--jobid=" .. options.job, "--overlap",
@@ -106,14 +109,28 @@ function step.start(options)
 end
 
 local function positive(value)
-   return type(value) == "number" and value > 0 and value or nil
+   return type(value) == "number" and value > 0 and value < math.huge and value or nil
+end
+
+local MOST_BYTES = 64 -- of a text of a rank
+local MOST_LINKS = 32
+
+local function short(value)
+   return type(value) == "string" and #value <= MOST_BYTES and value or nil
 end
 
 -- What a rank says of its node.
 local function about(got)
-   return { boot_id = type(got.boot_id) == "string" and got.boot_id or nil, rate_gbps = positive(got.rate_gbps),
-      links = type(got.links) == "table" and got.links or {}, tcp_rmem = positive(got.tcp_rmem),
-      tcp_wmem = positive(got.tcp_wmem) }
+   return { boot_id = short(got.boot_id), rate_gbps = positive(got.rate_gbps), links = {},
+      tcp_rmem = positive(got.tcp_rmem), tcp_wmem = positive(got.tcp_wmem) }
+end
+
+-- A port of a node.
+local function link(got)
+   return { name = short(got.name), duplex = short(got.duplex), firmware = short(got.firmware),
+      rate_gbps = positive(got.rate_gbps), mtu = positive(got.mtu), pcie_lanes = positive(got.pcie_lanes),
+      pcie_gts = positive(got.pcie_gts), pcie_lanes_most = positive(got.pcie_lanes_most),
+      pcie_gts_most = positive(got.pcie_gts_most) }
 end
 
 -- What TCP says of what a rank sent one way; nil: nothing, by TCP.
@@ -128,8 +145,10 @@ function step:take(got)
    local rank = type(got) == "table" and math.tointeger(got.rank)
    if not rank then
       return
-   elseif got.event == "hello" and type(got.node) == "string" then
+   elseif got.event == "hello" and self.asked[got.node] and not self.about[got.node] then
       self.rank_of[got.node], self.about[got.node] = rank, about(got)
+   elseif got.event == "link" and self.about[got.node] and #self.about[got.node].links < MOST_LINKS then
+      table.insert(self.about[got.node].links, link(got))
    elseif got.event == "ready" then
       self.ready[rank] = true
    elseif got.event == "round" and got.plan == self.plan and self.results then
@@ -157,6 +176,7 @@ function step:round(rank, got)
       result.ab_gbs, result.both_ab_gbs = positive(got.rx_gbs), positive(got.rx_both_gbs)
       result.ba_tcp = tcp_of(got)
    end
+   result[at.first and "a_wait_pct" or "b_wait_pct"] = positive(got.wait_pct)
    result.wrong = type(got.wrong) == "string" and got.wrong or result.wrong
    result.error = type(got.error) == "string" and got.error or result.error
    -- Only what failed makes a node silent, or not: the others' lines, hundreds of thousands with --all, cost no look.
@@ -260,8 +280,8 @@ end
 -- @param rounds list of { pairs = list of { name, name } }
 -- @param settings { name = value } of the kernel's `set`
 -- @return for each round a list in the order of its pairs of { lat_us, ab_gbs, ba_gbs, both_ab_gbs, both_ba_gbs,
---   ab_tcp, ba_tcp = { rtt_us, rwnd_pct, sndbuf_pct, again_pct } of the sender or nil, error, wrong }; or nil, why, and
---   the nodes that were lost
+--   ab_tcp, ba_tcp = { rtt_us, rwnd_pct, sndbuf_pct, again_pct } of the sender or nil, a_wait_pct, b_wait_pct = of its
+--   time each of the two had no CPU, error, wrong }; or nil, why, and the nodes that were lost
 function step:measure(rounds, settings)
    self.plan = self.plan + 1
    self.results, self.pair_of, self.done, self.through, self.failed = {}, {}, {}, {}, nil

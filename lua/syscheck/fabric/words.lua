@@ -42,9 +42,15 @@ function SAY.window(one, name)
       name(one.to), share(one.share), window_of(one.window, name))
 end
 
+function SAY.busy(one, name)
+   return ("%s %s at %s of its peers: its process had no CPU for %.0f %% of the time, theirs for %.0f %%: other "
+      .. "work or a quota on the host"):format(name(one.node), DOES[one.direction], share(one.share), one.wait_pct,
+      one.peers_wait_pct)
+end
+
 function SAY.nic(one, name)
-   return ("%s %s at %s of its peers, alone and with every partner: its NIC, port or cable"):format(name(one.node),
-      DOES[one.direction], share(one.share))
+   return ("%s %s at %s of its peers, alone and with every partner: its NIC, port or cable%s"):format(name(one.node),
+      DOES[one.direction], share(one.share), one.lone and ", or the uplink, as it is alone at its leaf" or "")
 end
 
 function SAY.host(one, name)

@@ -1,4 +1,4 @@
---- What a run of `syscheck fabric` found of a node, from the store's detail; damage is nothing. Pure.
+--- What runs of `syscheck fabric` found of a node, from the store's detail; damage is nothing. Pure.
 local finding = {}
 
 local function text(value)
@@ -7,18 +7,43 @@ end
 
 --- @param list `findings` of a record
 -- @return list of { key = the same in each run that finds it (a link of an uplink and links lost are one fault that
---   looks now like this, now like that), own = the node is at fault, leaf, text }
+--   looks now like this, now like that), own = the node is at fault, leaf, from, to, text }
 function finding.all(list)
    local out = {}
    for _, one in ipairs(type(list) == "table" and list or {}) do
       local kind, says = text(type(one) == "table" and one.kind or nil), text(type(one) == "table" and one.text or nil)
       if kind and says then
          local leaf, from, to = text(one.leaf), text(one.from), text(one.to)
-         out[#out + 1] = { own = one.own == true, leaf = leaf, text = says,
+         if from and to and to < from then
+            from, to = to, from
+         end
+         out[#out + 1] = { own = one.own == true, leaf = leaf, from = from, to = to, text = says,
             key = table.concat({ kind:gsub("^uplink_.*", "uplink"), leaf or "", from or "", to or "" }, " ") }
       end
    end
    return out
+end
+
+--- Whether a run that does not have a finding says that it is over: it measured the node, compared its leaf's uplink,
+-- or the pair met.
+-- @param f of finding.all
+-- @param node its name
+-- @param run { status, uplinks, partners = list, as in the record }
+function finding.is_over(f, node, run)
+   if run.status == "unknown" then
+      return false
+   elseif f.leaf then
+      return run.uplinks == true
+   elseif not (f.from and f.to) then
+      return true
+   end
+   local other = f.from == node and f.to or f.from
+   for _, name in ipairs(type(run.partners) == "table" and run.partners or {}) do
+      if name == other then
+         return true
+      end
+   end
+   return false
 end
 
 return finding

@@ -164,7 +164,7 @@ local function attempt(calls, out, policy, sending)
       out.error = me
       return nil
    end
-   if me.ours then
+   if me.ours and me.fabric == calls.fabric then
       -- Drained before: a new second would move it in the order. Whether it may stay is
       -- asked again, in case that it could not step back then.
       out.done, out.reason, out.open = true, me.reason, true
@@ -204,7 +204,8 @@ end
 -- is refused or cannot be counted leaves the node in service.
 -- @param node from node.open
 -- @param text why, without prefix; nil: only settles a drain of ours that may be standing
--- @param options { until_s = of uv.hrtime, by which all calls end; job = from environment.job,
+-- @param options { fabric = true: for `syscheck fabric`, whose drains no check of the node takes for its own, nor the
+--   other way round; until_s = of uv.hrtime, by which all calls end; job = from environment.job,
 --   whose AdminComment says so, or nil; open = a drain of ours may be standing; sending = called
 --   before Slurm is told to drain; decided = called with what is returned before that comment is
 --   written, which may take a while }
@@ -215,7 +216,8 @@ end
 function drain.node(node, text, options)
    local job = options.job
    local out = { action = "undecided", done = false, open = options.open, reason = text and storm.reason(text) }
-   local calls = setmetatable({ program = node.policy.scontrol, name = node.name, until_s = options.until_s }, Calls)
+   local calls = setmetatable({ program = node.policy.scontrol, name = node.name, until_s = options.until_s,
+      fabric = options.fabric == true }, Calls)
    uv.sleep(math.floor(math.random() * math.min(MAX_SPREAD_MS, SPREAD_MS * (job and job.nodes or 1))))
    local nodes, me = attempt(calls, out, node.policy, text and options.sending)
    options.decided(out)

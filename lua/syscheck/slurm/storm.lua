@@ -9,6 +9,9 @@ local storm = {}
 --- What the reasons of our drains begin with.
 storm.PREFIX = "syscheck:"
 
+--- And, after that, those of `syscheck fabric`: a check of the node, which does not see the network, leaves them alone.
+storm.FABRIC = "fabric: "
+
 -- As short as what slurmdbd keeps of a reason (tinytext: 255 bytes).
 local MAX_REASON = 250
 
@@ -29,7 +32,7 @@ end
 --- Reads `scontrol --all show nodes --oneliner`.
 -- @return list of { name, state, partitions = list, reason, time = epoch seconds of the
 --   reason, drained (or failing: an admin takes it out), down, reboots = is to be rebooted, ours =
---   drained by syscheck }, and the same by name
+--   drained by syscheck, fabric = by `syscheck fabric` }, and the same by name
 function storm.parse(text)
    local nodes, by_name, lists = {}, {}, {}
    for line in text:gmatch("[^\n]+") do
@@ -57,6 +60,7 @@ function storm.parse(text)
          -- An admin asked for it, and may have said why.
          node.reboots = state:find("REBOOT", 1, true) ~= nil
          node.ours = drained and node.reason ~= nil and node.reason:sub(1, #storm.PREFIX) == storm.PREFIX
+         node.fabric = node.ours and node.reason:sub(#storm.PREFIX + 2):sub(1, #storm.FABRIC) == storm.FABRIC
          nodes[#nodes + 1], by_name[name] = node, node
       end
    end

@@ -111,7 +111,7 @@ function records.fabric(by, rated, answer, action, drain)
       time = time.show(os.time()), by = by.node, seed = answer.seed, share = answer.share, nodes = answer.nodes,
       job = answer.job and { id = math.tointeger(tonumber(answer.job)) }, action = action, drain = drain }
    for _, field in ipairs({ "node", "leaf", "class", "boot_id", "status", "text", "reason", "metrics", "runs",
-      "findings" }) do
+      "findings", "partners", "uplinks" }) do
       local value = rated[field]
       record[field] = (type(value) ~= "table" or #value > 0) and value or nil
    end
@@ -146,33 +146,50 @@ local function shorten(record)
    return json.encode(record)
 end
 
---- Appends records durably, all or none: acknowledged is on disk. One that is too long loses its kernels' lists.
--- @param list of records of one kind
--- @param limits policy, for the sizes of the spool; nil: the defaults
--- @param owner { cluster, node, boot_id } of the spool, where the records are of others; nil: as the first record's
--- @return true; or nil and why
-function records.append_all(spool, list, limits, owner)
-   local texts = {}
-   for i, record in ipairs(list) do
-      local line, err = json.encode(record)
-      if line and #line > lines.MAX then
-         line, err = shorten(record)
-      end
-      if not line then
-         return nil, "record not encoded: " .. tostring(err)
-      elseif #line > lines.MAX then
-         return nil, ("record of %d bytes, more than readers take"):format(#line)
-      end
-      texts[i] = line
+-- A record as a line; nil and why there is none. One that is too long loses its kernels' lists.
+local function line_of(record)
+   local line, err = json.encode(record)
+   if line and #line > lines.MAX then
+      line, err = shorten(record)
    end
-   return journal.append(spool, table.concat(texts, "\n"), limits or {}, function(...)
-      return loss_line(owner or list[1], ...)
-   end)
+   if not line then
+      return nil, "record not encoded: " .. tostring(err)
+   elseif #line > lines.MAX then
+      return nil, ("record of %d bytes, more than readers take"):format(#line)
+   end
+   return line
 end
 
---- The same of one.
+--- Appends records of several nodes durably: acknowledged is on disk.
+-- @param limits policy, for the sizes of the spool
+-- @param owner { cluster, node, boot_id } of the spool
+-- @return how many; and why not the others
+function records.append_all(spool, list, limits, owner)
+   local texts, err, why = {}, nil, nil
+   for _, record in ipairs(list) do
+      texts[#texts + 1], why = line_of(record)
+      err = err or why and ("%s: %s"):format(record.node, why)
+   end
+   local ok = #texts > 0
+   if ok then
+      ok, why = journal.append(spool, table.concat(texts, "\n"), limits, function(...)
+         return loss_line(owner, ...)
+      end)
+   end
+   return ok and #texts or 0, err or why
+end
+
+--- Appends a record durably: acknowledged is on disk. One that is too long loses its kernels' lists.
+-- @param limits policy, for the sizes of the spool; nil: the defaults
+-- @return true; or nil and why
 function records.append(spool, record, limits)
-   return records.append_all(spool, { record }, limits)
+   local line, err = line_of(record)
+   if not line then
+      return nil, err
+   end
+   return journal.append(spool, line, limits or {}, function(...)
+      return loss_line(record, ...)
+   end)
 end
 
 --- Reads records from spool directories, oldest segment first.

@@ -282,10 +282,8 @@ function READERS.fabric(r, row)
    local others
    row.values, others = metric_values(r, record.FABRIC_BASE + #fields.FABRIC + 2)
    row.text = row.status ~= "pass" and name_of(r.text, "text") or nil
-   local drain, findings = nonempty(r.drain), nonempty(r.findings)
-   if others[1] or drain or findings then
-      row.detail = detail_of({ metrics = nonempty(others), drain = drain, findings = findings })
-   end
+   row.detail = detail_of({ metrics = nonempty(others), drain = nonempty(r.drain), findings = nonempty(r.findings),
+      partners = nonempty(r.partners), uplinks = r.uplinks == true or nil })
 end
 
 function READERS.loss(r, row)

@@ -39,6 +39,11 @@ function baseline.parse_class(class)
    return { model = model, packages = known(packages), cores = known(cores), memory_gib = known(gib) }
 end
 
+--- Whether a class is one of links, of `syscheck fabric`: "fabric-200g-1hop".
+function baseline.is_of_links(class)
+   return type(class) == "string" and #class <= 64 and class:find("^fabric%-[%d.e+?]+g%-%d+hop$") ~= nil
+end
+
 -- A finite number in (0, most]; NaN compares false.
 local function positive(v, most)
    return type(v) == "number" and v > 0 and v <= (most or baseline.MAX_VALUE)

@@ -87,7 +87,8 @@ local function cpus_of(record)
    if type(c) == "table" and not cpus.wrong(c) and c.left_out then
       return c
    end
-   local of = baseline.parse_class(record.class).cores
+   local class = baseline.parse_class(record.class)
+   local of = class and class.cores
    for _, one in ipairs(record.runs) do
       local r = type(one) == "table" and one.state == "ok" and not one.path and one.result
       if type(r) == "table" and type(r.threads) == "number" and type(r.cpus) == "string" then
@@ -356,7 +357,9 @@ end
 function learn.from(records)
    local seen, left = {}, {} -- class -> node -> what is kept
    for record in records do
-      if record.kind == "check" and baseline.parse_class(record.class) and type(record.node) == "string" then
+      local known = record.kind == "check" and baseline.parse_class(record.class)
+         or record.kind == "fabric" and baseline.is_of_links(record.class)
+      if known and type(record.node) == "string" then
          left[record.class] = left[record.class] or { checks = 0, busy = 0 }
          take(seen, record, left[record.class])
       end
@@ -364,7 +367,8 @@ function learn.from(records)
    local classes = {}
    for class, nodes in pairs(seen) do
       local sets = by_cpus(nodes)
-      local c = { nodes = size(nodes), metrics = {}, expect = {}, config = {}, cpus = sets[1] and sets[1].cpus,
+      local c = { nodes = size(nodes), metrics = {}, expect = {}, config = {},
+         cpus = sets[1] and not baseline.is_of_links(class) and sets[1].cpus or nil,
          others = table.move(sets, 2, #sets, 1, {}) }
       for _, m in ipairs(sets[1] and metrics.LIST or {}) do
          if m.kernel then

@@ -9,7 +9,7 @@ local simulated = require("simulated")
 local FOUR = { 8, 8, 8, 8 }
 
 -- A run in which each pair has TCP's account: tcp(from, to) -> it, or nil.
-local function run(world, tcp, about, all)
+local function run(world, tcp, about, all, wait)
    local net = simulated.net(FOUR)
    world.noise = 0.01
    local measure = simulated.measure(net, world)
@@ -17,7 +17,9 @@ local function run(world, tcp, about, all)
       local results = measure(rounds)
       for r, round in ipairs(rounds) do
          for k, p in ipairs(round.pairs) do
-            results[r][k].ab_tcp, results[r][k].ba_tcp = tcp(p[1], p[2]), tcp(p[2], p[1])
+            local got = results[r][k]
+            got.ab_tcp, got.ba_tcp = tcp(p[1], p[2]), tcp(p[2], p[1])
+            got.a_wait_pct, got.b_wait_pct = wait and wait(p[1]), wait and wait(p[2])
          end
       end
       return results
@@ -88,6 +90,28 @@ function TestWindow:test_is_none()
    -- Nothing is known: no TCP, or no buffers.
    says(function() return nil end, big)
    says(function(_, to) return account(to == 3 and 90 or 0) end, {})
+end
+
+TestBusy = {}
+
+-- l1n3 gets 6 of 10 GB/s; wait(node) = % of its time without a CPU.
+local function kind_of(wait)
+   local out = run({ ["in"] = { [3] = 6 } }, function() end, {}, nil, wait)
+   local one = out.findings[1]
+   lu.assertEquals({ #out.findings, one.node }, { 1, 3 })
+   return one
+end
+
+function TestBusy:test_who_has_no_cpu_is_no_bad_nic()
+   local one = kind_of(function(node) return node == 3 and 40 or 3 end)
+   lu.assertEquals({ one.kind, one.wait_pct, one.peers_wait_pct }, { "busy", 40, 3 })
+end
+
+function TestBusy:test_is_none()
+   -- As the others wait; too little for what is missing; not known.
+   lu.assertEquals(kind_of(function() return 40 end).kind, "nic")
+   lu.assertEquals(kind_of(function(node) return node == 3 and 14 or 3 end).kind, "nic")
+   lu.assertEquals(kind_of(function() return nil end).kind, "nic")
 end
 
 function TestWindow:test_what_is_sent_again()

@@ -1,6 +1,7 @@
 -- What a run says of each of its nodes: limits, two runs, only a NIC fails its node.
 package.path = "lua/?.lua;tests/lua/fabric/?.lua;" .. package.path
 local lu = require("luaunit")
+local explain = require("syscheck.fabric.explain")
 local policy = require("syscheck.policy.policy")
 local rating = require("syscheck.fabric.rating")
 local session = require("syscheck.fabric.session")
@@ -21,7 +22,8 @@ local function run(world, sizes, about)
    world.noise = world.noise or 0.01
    local net = simulated.net(sizes or FOUR)
    local out = assert(session.run(net, simulated.measure(net, world), { seed = 1 }))
-   out.net, out.about = net, about
+   out.net, out.about = net, about or {}
+   explain.all(out)
    return out
 end
 
@@ -43,6 +45,93 @@ local function metric(one, name)
 end
 
 TestRating = {}
+
+-- The uplink is in all that is measured of a node without two partners at its leaf; of leaves that nobody knows, too.
+function TestRating:test_who_may_be_the_uplink_fails_never()
+   for _, sizes in ipairs({ { 4, 4, 4, 1 }, { 8, 1 }, { 1, 1, 1, 1, 1 }, { 4, 4, 2 } }) do
+      for name, one in pairs(rated(run({ up = { [#sizes] = 5 } }, sizes), FAIL)) do
+         lu.assertNotEquals(one.status, "fail", name)
+      end
+      local last = 0
+      for _, size in ipairs(sizes) do
+         last = last + size
+      end
+      for name, one in pairs(rated(run({ out = { [last] = 5 } }, sizes), FAIL)) do
+         lu.assertNotEquals(one.status, "fail", name)
+      end
+   end
+   for name, one in pairs(rated(run({ out = { [3] = 5 } }, 9), FAIL)) do
+      lu.assertNotEquals(one.status, "fail", name)
+   end
+end
+
+-- Half the rate, as its link says itself: it may be bought so, and the site sees it.
+function TestRating:test_a_slower_link_fails_nobody()
+   local about = {}
+   for _, name in ipairs(simulated.net(FOUR).names) do
+      about[name] = { rate_gbps = name == "l1n3" and 100 or 200, links = {} }
+   end
+   local by = rated(run({ out = { [3] = 5 }, ["in"] = { [3] = 5 } }, nil, about), FAIL)
+   lu.assertEquals({ by.l1n3.status, by.l1n3.enforced }, { "warn", false })
+   about.l1n3.rate_gbps = 200
+   by = rated(run({ out = { [3] = 5 }, ["in"] = { [3] = 5 } }, nil, about), FAIL)
+   lu.assertEquals(by.l1n3.status, "fail")
+end
+
+-- One whose clock is slow sees more than came; what all others have less is not theirs.
+function TestRating:test_who_says_too_much_makes_nobody_fail()
+   for _, sizes in ipairs({ { 4, 4 }, { 9 }, { 5, 5 } }) do
+      for _, times in ipairs({ 1.15, 1.3, 1e300 }) do
+         local net = simulated.net(sizes)
+         local measure = simulated.measure(net, { noise = 0.01 })
+         local out = assert(session.run(net, function(rounds)
+            local results = measure(rounds)
+            for r, round in ipairs(rounds) do
+               for k, p in ipairs(round.pairs) do
+                  local got = results[r][k]
+                  if p[1] == 2 then
+                     got.ba_gbs, got.both_ba_gbs = got.ba_gbs * times, got.both_ba_gbs * times
+                  elseif p[2] == 2 then
+                     got.ab_gbs, got.both_ab_gbs = got.ab_gbs * times, got.both_ab_gbs * times
+                  end
+               end
+            end
+            return results
+         end, { seed = 1 }))
+         out.net, out.about = net, {}
+         explain.all(out)
+         for name, one in pairs(rated(out, FAIL)) do
+            lu.assertNotEquals(one.status, "fail", ("%s x%g"):format(name, times))
+         end
+      end
+   end
+end
+
+-- Each direction has its own share.
+function TestRating:test_both_directions()
+   local one = rated(run({ out = { [3] = 6 }, ["in"] = { [3] = 8 } }), FAIL).l1n3
+   lu.assertEquals(one.findings[1].direction, "both")
+   lu.assertAlmostEquals(metric(one, "fabric_out_ratio").value, 0.6, 0.03)
+   lu.assertAlmostEquals(metric(one, "fabric_in_ratio").value, 0.8, 0.03)
+end
+
+function TestRating:test_what_a_run_could_have_found()
+   local one = rated(run({})).l1n3
+   lu.assertTrue(one.uplinks)
+   lu.assertTrue(#one.partners >= 5)
+   one = rated(run({}, { 8, 8 })).l1n3
+   lu.assertNil(one.uplinks)
+   one = rated(run({}, { 2 })).l1n1
+   lu.assertEquals({ one.status, one.partners }, { "unknown", { "l1n2" } })
+   lu.assertStrContains(one.text, "of two nodes")
+end
+
+function TestRating:test_changed_data_is_no_pass()
+   local answer = run({})
+   table.insert(answer.findings, { kind = "corrupt", from = 1, to = 2, why = "byte 7" })
+   local by = rated(answer, FAIL)
+   lu.assertEquals({ by.l1n1.status, by.l1n2.status, by.l1n3.status }, { "warn", "warn", "pass" })
+end
 
 function TestRating:test_healthy()
    local by = rated(run({}, nil, { l1n1 = { boot_id = "b", rate_gbps = 200 } }), FAIL)
@@ -108,7 +197,7 @@ end
 function TestRating:test_two_runs()
    local answer = run({ out = { [3] = 6 } })
    for _, one in ipairs(answer.findings) do
-      one.share = 0.95
+      one.shares.out = 0.95
    end
    lu.assertEquals(rated(answer, FAIL).l1n3.status, "warn")
    answer = run({ out = { [3] = 6 } })

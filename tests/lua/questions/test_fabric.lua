@@ -24,7 +24,7 @@ local UPLINK = { kind = "uplink_lost", leaf = "leaf2", direction = "up", text = 
 
 -- A run over n1 to n9, a day each.
 -- @param found function(node, day) -> findings, share that it receives
-local function runs(days, found)
+local function runs(days, found, more)
    local rows = {}
    for day = 1, days do
       for n = 1, 9 do
@@ -32,6 +32,7 @@ local function runs(days, found)
          rows[#rows + 1] = own_store.record({ kind = "fabric", node = "n" .. n, class = "fabric-200g-1hop",
             time = T + day * DAY + n, status = findings == false and "unknown" or findings and "warn" or "pass",
             text = findings and findings[1].text or nil, action = "none", findings = findings or nil,
+            uplinks = not (more and more.uplinks == false), partners = more and more.partners(day) or { "n1", "n2" },
             boot_id = "b", metrics = findings ~= false and {
                { name = "fabric_in_ratio", value = share or 1, status = share and "warn" or "pass" },
                { name = "fabric_out_ratio", value = 1, status = "pass" },
@@ -112,6 +113,32 @@ function TestFabric:test_what_was_repaired_stands_no_more()
    runs(8, history)
    local f = compared().fabric
    lu.assertEquals({ #f, f[1].leaf }, { 1, "leaf2" })
+end
+
+-- A run over some nodes compares no uplinks, and a pair that did not meet is not known to be well.
+function TestFabric:test_what_was_not_looked_at_still_stands()
+   local route = { kind = "route", from = "n5", to = "n9", direction = "out", text = "n5 to n9: 0.30" }
+   runs(3, function(n, day)
+      return day == 1 and n == 5 and { UPLINK, route } or day == 1 and n == 9 and {
+         { kind = "route", from = "n9", to = "n5", direction = "out", text = "n9 to n5: 0.30" } } or nil
+   end, { uplinks = false, partners = function(day)
+      return day < 3 and { "n1", "n4" } or { "n5", "n9" }
+   end })
+   local told = story("n5")
+   lu.assertEquals({ #told.events, told.events[3].text }, { 3, "no longer: n5 to n9: 0.30" })
+   lu.assertEquals((told.events[3].time - T) // DAY, 3)
+   local f = compared().fabric
+   lu.assertEquals({ #f, f[1].leaf }, { 1, "leaf2" })
+end
+
+-- The same pair, whichever end is named first.
+function TestFabric:test_a_pair_is_one()
+   runs(1, function(n)
+      return n == 5 and { { kind = "corrupt", from = "n5", to = "n9", text = "a" } }
+         or n == 9 and { { kind = "corrupt", from = "n9", to = "n5", text = "a" } } or nil
+   end)
+   local f = compared().fabric
+   lu.assertEquals({ #f, f[1].nodes }, { 1, { "n5", "n9" } })
 end
 
 -- Like runs of a job on four nodes that n5 is one of now and then; those with it are slow.

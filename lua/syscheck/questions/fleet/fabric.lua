@@ -8,26 +8,27 @@ end
 
 --- A node in one run; runs of a node come in order of time.
 -- @param node any key
--- @param run { time, class, status, values = { name = value }, findings = of finding.all }
+-- @param run { time, class, status, values = { name = value }, findings = of finding.all,
+--   is_over = function(f) -> true: this run, which does not find it, says that it is over }
 function fabric:add(node, run)
    local one = self.nodes[node] or { open = {} }
    self.nodes[node] = one
-   local open, unmeasured = {}, run.status == "unknown"
+   local open = {}
    for _, f in ipairs(run.findings) do
       local before = one.open[f.key]
-      open[f.key] = { own = f.own, leaf = f.leaf, text = f.text, since = before and before.since or run.time,
-         last = run.time, runs = before and before.runs + 1 or 1 }
+      open[f.key] = { f = f, text = f.text, since = before and before.since or run.time, last = run.time,
+         runs = before and before.runs + 1 or 1 }
    end
-   for key, before in pairs(unmeasured and one.open or {}) do
-      open[key] = open[key] or before
+   for key, before in pairs(one.open) do
+      open[key] = open[key] or not run.is_over(before.f) and before or nil
    end
    one.open, one.time = open, run.time
-   if not unmeasured then
+   if run.status ~= "unknown" then
       one.class, one.values, one.measured, one.status = run.class, run.values, run.time, run.status
    end
 end
 
---- @return { time, measured, class, status, values, open = key -> { own, leaf, text, since, last, runs } }, or nil
+--- @return { time, measured, class, status, values, open = key -> { f, text, since, last, runs } }, or nil
 function fabric:of(node)
    return self.nodes[node]
 end
@@ -39,10 +40,10 @@ function fabric.standing(nodes)
    local by, list = {}, {}
    for _, node in ipairs(nodes) do
       for key, one in pairs(node.of.open) do
-         local place = one.own and key .. " " .. node.name or key
+         local place = one.f.own and key .. " " .. node.name or key
          local known = by[place]
          if not known then
-            known = { nodes = {}, own = one.own, leaf = one.leaf, since = one.since, last = 0, runs = 0 }
+            known = { nodes = {}, own = one.f.own, leaf = one.f.leaf, since = one.since, last = 0, runs = 0 }
             by[place], list[#list + 1] = known, known
          end
          table.insert(known.nodes, node.name)

@@ -49,13 +49,21 @@ local function values_of(store, node, from, word)
 end
 
 -- What runs of `syscheck fabric` found of all nodes: one look through its table.
--- @param keys { key of a node in the store = the key that it goes by }
-local function between(store, from, word, keys)
+-- @param nodes { key of a node in the store = { key that it goes by, name } }
+local function between(store, from, word, nodes)
    local out = fabric.new()
    for t in store:rows(FABRIC, schema.key(from)) do
-      out:add(keys[t[2]] or t[2], { time = t[1], class = word(t[3]), status = word(t[4]),
-         findings = t[5] and finding.all(job_store.detail(t[5]).findings) or {},
-         values = job_store.numbers(fields.FABRIC, t, 6) })
+      local node, status, text = nodes[t[2]], word(t[4]), t[5] or ""
+      -- Of most nothing was found, and nothing was before: what they met is not read.
+      local found = node and text:find('"findings"', 1, true) and finding.all(job_store.detail(text).findings) or {}
+      if node then
+         out:add(node.key, { time = t[1], class = word(t[3]), status = status, findings = found,
+            values = job_store.numbers(fields.FABRIC, t, 6), is_over = function(f)
+               local detail = job_store.detail(text)
+               return finding.is_over(f, node.name, { status = status, uplinks = detail.uplinks,
+                  partners = detail.partners })
+            end })
+      end
    end
    return out
 end
@@ -86,7 +94,7 @@ end
 --   check is unknown; of fabric.standing; and where a class has no node, one of a name like it
 function fleet_store.newest(store, from, class, cluster)
    local all, nodes, list, unknown, classes, several = {}, {}, {}, {}, {}, false
-   local linked, keys = {}, {}
+   local linked, by_key = {}, {}
    local word = job_store.words(store)
    -- A node that has lost a DIMM is compared with what it was: its own class has few nodes, or it alone.
    local rated = classes_of.rated_as(store)
@@ -100,10 +108,10 @@ function fleet_store.newest(store, from, class, cluster)
          nodes[#nodes + 1] = node
          several = several or node.cluster ~= nodes[1].cluster
          classes[#classes + 1] = node.class
-         keys[node.also or node.key] = node.key
+         by_key[node.key], by_key[node.also or node.key] = node, node
       end
    end
-   local runs = between(store, from, word, keys)
+   local runs = between(store, from, word, by_key)
    for _, node in ipairs(nodes) do
       local wanted = not class or node.class == class or node.own == class
       local values = wanted and values_of(store, node, from, word) or {}

@@ -116,8 +116,12 @@ function node_store.story(store, node, from, limit)
    end
    for t in store:rows(clusters.asked(FABRIC, node, schema.key(from))) do
       local detail = job_store.detail(t[5])
-      tale:fabric({ time = t[1], status = word(t[2]), action = word(t[3]), text = t[4], drain = detail.drain,
-         findings = finding.all(detail.findings), metrics = job_store.numbers(fields.FABRIC, t, 6) })
+      local run = { status = word(t[2]), uplinks = detail.uplinks, partners = detail.partners }
+      tale:fabric({ time = t[1], action = word(t[3]), text = t[4], drain = detail.drain,
+         findings = finding.all(detail.findings), metrics = job_store.numbers(fields.FABRIC, t, 6),
+         is_over = function(f)
+            return finding.is_over(f, node.name, run)
+         end })
    end
    for t in store:rows(clusters.asked(LOSSES, node, schema.key(from))) do
       tale:loss({ time = t[1], records = t[2], bytes = t[3], reason = word(t[4]) })

@@ -128,22 +128,24 @@ end
 
 --- A run of `syscheck fabric`: what it found of the node, its leaf switch or a pair of it that it had not found before,
 -- and what it finds no more.
--- @param f { time, status, action, text, drain, metrics = { name = value }, findings = of finding.all }
+-- @param f { time, action, text, drain, metrics = { name = value }, findings = of finding.all, is_over = of
+--   fleet/fabric.lua }
 function story:fabric(f)
    self.fabric_runs = self.fabric_runs + 1
    keep(self, f)
    local now = {}
    for _, one in ipairs(f.findings) do
-      now[one.key] = one.text
+      now[one.key] = one
       if not self.found[one.key] then
          push(self.events[4], { time = f.time, event = "fabric", text = one.text })
       end
    end
    for _, key in ipairs(sorted(self.found)) do
-      if not now[key] and f.status ~= "unknown" then
-         push(self.events[4], { time = f.time, event = "fabric", text = "no longer: " .. self.found[key] })
-      elseif not now[key] then
-         now[key] = self.found[key] -- nothing was measured
+      local before = self.found[key]
+      if not now[key] and f.is_over(before) then
+         push(self.events[4], { time = f.time, event = "fabric", text = "no longer: " .. before.text })
+      else
+         now[key] = now[key] or before
       end
    end
    self.found = now
