@@ -97,7 +97,7 @@ enforce() {
 	fabric --nodes 'n[1-9]' --seed 2
 	"$MC" slow-link n5 in off
 	[ "$(answer '[(f["node"], f["action"]) for f in a["failed"]]')" = "[('n5', 'drain')]" ]
-	[[ "$(scontrol show node n5)" == *DRAIN*"Reason=syscheck: n5 receives at 0.2"* ]]
+	[[ "$(scontrol show node n5)" == *DRAIN*"Reason=syscheck: fabric: n5 receives at 0.2"* ]]
 	[ "$(sinfo -h -N -p main -t drain -o %N)" = n5 ]
 	# The node's own health check knows nothing of a drain that is not its own, and leaves it.
 	[ ! -e "$MINICLUSTER_DIR/var/lib/syscheck/n5/drained.json" ]
@@ -111,7 +111,7 @@ enforce() {
 	run -0 syscheck fleet --store "$BASE/store.db"
 	[[ $output == *"n5 "*"$since"*" 2 "*"n5 receives at 0.2"*"NIC, port or cable"* ]]
 	run -0 syscheck node n5 --store "$BASE/store.db"
-	[[ $output == *"fabric runs 2"*"fabric "*"n5 receives at 0.2"*"drain "*"syscheck: n5 receives at 0.2"* ]]
+	[[ $output == *"fabric runs 2"*"fabric "*"n5 receives at 0.2"*"drain "*"syscheck: fabric: n5 receives at 0.2"* ]]
 	# Repaired.
 	syscheck ingest --store "$BASE/store.db" "$records"
 	run -0 syscheck node n5 --store "$BASE/store.db"

@@ -109,6 +109,15 @@ settles() {
 	done
 }
 
+@test "what syscheck fabric drained is not a check's own: it stays, and no passing check takes it back" {
+	scontrol "echo 'NodeName=t1 State=IDLE+DRAIN Partitions=main Reason=syscheck: fabric: t1 sends at 0.50 [root@2026-01-01T00:00:00]'"
+	run prolog
+	[ "$status" -eq 1 ]
+	[ "$(<"$P/calls")" = "--all show nodes --oneliner" ]
+	[ "$(record check 'r.action .. r.drain.kept')" = "drainsyscheck: fabric: t1 sends at 0.50" ]
+	[ ! -e "$P/var/lib/syscheck/drained.json" ]
+}
+
 @test "another's reason stands on a node in service, or that may come back: it stays, nothing takes the node out" {
 	local state
 	for state in ALLOCATED+REBOOT_REQUESTED 'DOWN+NOT_RESPONDING'; do

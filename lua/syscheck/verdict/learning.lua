@@ -367,8 +367,7 @@ function learn.from(records)
    local classes = {}
    for class, nodes in pairs(seen) do
       local sets = by_cpus(nodes)
-      local c = { nodes = size(nodes), metrics = {}, expect = {}, config = {},
-         cpus = sets[1] and not baseline.is_of_links(class) and sets[1].cpus or nil,
+      local c = { nodes = size(nodes), metrics = {}, expect = {}, config = {}, cpus = sets[1] and sets[1].cpus,
          others = table.move(sets, 2, #sets, 1, {}) }
       for _, m in ipairs(sets[1] and metrics.LIST or {}) do
          if m.kernel then

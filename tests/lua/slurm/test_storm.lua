@@ -47,6 +47,7 @@ function TestStorm:test_parse()
    lu.assertEquals(by_name.b.reason, "syscheck: C[1][2] bad")
    lu.assertEquals(by_name.b.time, T)
    lu.assertTrue(by_name.b.ours)
+   lu.assertFalse(by_name.b.fabric)
    lu.assertFalse(by_name.c.ours)
    lu.assertEquals(by_name.c.reason, "fan [broken]")
    lu.assertTrue(by_name.d.down)
@@ -54,6 +55,10 @@ function TestStorm:test_parse()
    lu.assertFalse(by_name.d.ours) -- down, and not drained
    lu.assertEquals(by_name.e.reason, "syscheck: two")
    lu.assertEquals(by_name.e.partitions, { "" })
+   -- Between the nodes: ours, and counted, and nothing that a check of the node looks at.
+   by_name = select(2, storm.parse(line("a", "IDLE+DRAIN", "p", storm.reason(storm.FABRIC .. "a sends at 0.50"))
+      .. line("b", "IDLE+DRAIN", "p", "fabric: mine")))
+   lu.assertEquals({ by_name.a.ours, by_name.a.fabric, by_name.b.ours, by_name.b.fabric }, { true, true, false, false })
 end
 
 function TestStorm:test_cap()

@@ -5,6 +5,8 @@ local lu = require("luaunit")
 local baseline = require("syscheck.verdict.baseline")
 local choose = require("syscheck.verdict.adoption")
 local learn = require("syscheck.verdict.learning")
+local policy = require("syscheck.policy.policy")
+local rating = require("syscheck.verdict.rating")
 local spread = require("syscheck.verdict.spread")
 
 local CLASS = "epyc-9654-2s192c-768g"
@@ -294,6 +296,29 @@ function TestLearn:test_ten_thousand_nodes()
 end
 
 TestChoose = {}
+
+-- Of links, by their rate and hops: from records of `syscheck fabric`.
+function TestLearn:test_links()
+   local list = {}
+   for n = 1, 9 do
+      for k = 1, 5 do
+         list[#list + 1] = check("n" .. n, 0, { kind = "fabric", class = "fabric-200g-1hop", runs = {
+            { kernel = "fabric", attempt = 1, state = "ok",
+               result = { fabric_out_gbs = 24 + k / 100, fabric_lat_us = 1.5 } },
+            { kernel = "fabric", attempt = 2, state = "ok", result = { fabric_out_gbs = 12 } } } })
+      end
+   end
+   list[#list + 1] = check("n9", 0, { kind = "fabric", class = "epyc-1s2c-24g" })
+   list[#list + 1] = check("n9", 0, { kind = "fabric", class = 7 })
+   local classes = learn.from(each(list)).classes
+   local c = classes["fabric-200g-1hop"]
+   lu.assertAlmostEquals(c.metrics.fabric_out_gbs.median, 24.03, 0.01)
+   lu.assertEquals({ c.metrics.fabric_lat_us.n, c.nodes, next(c.expect) }, { 45, 9 })
+   lu.assertNil(classes[CLASS])
+   local b = assert(choose.from({ v = 2, classes = classes }))
+   local limits = rating.limits(policy.default(), "fabric-200g-1hop", b)
+   lu.assertAlmostEquals(limits.fabric_out_gbs[1].bound, 0.9 * 24.03, 0.01)
+end
 
 local function chosen(list, old, force)
    local b, remarks = choose.from(learn.from(each(list)), old, force)
