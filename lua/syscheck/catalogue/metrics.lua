@@ -111,6 +111,9 @@ end
 function metrics.show(metric, value, with_unit)
    local digits = metric.digits or 0
    local size = math.abs(value)
+   if metric.fabric and not metric.usual then
+      return ("%.3g"):format(value) .. (with_unit and " " .. metric.unit or "") -- from 10 Mbit/s to 800 Gbit/s
+   end
    if metric.kernel and size > 0 and size < 100 then
       digits = math.max(digits, size < 1 and 2 or size < 10 and digits > 0 and 2 or 1)
    end

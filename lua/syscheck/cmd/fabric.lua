@@ -127,6 +127,9 @@ function command.run(args)
    end
    local host = spool.node(args)
    local policy = host.policy
+   for _, problem in ipairs(host.problems) do
+      report.error(report.UNKNOWN, "fabric: %s", problem)
+   end
    local names, job = where(args, policy)
    local tree, unknown = tree_of(policy.scontrol, names)
    local options = { srun = slurm.beside(policy.scontrol, "srun"),

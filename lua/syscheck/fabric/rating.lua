@@ -91,6 +91,15 @@ local function least_of(results)
    return least
 end
 
+-- Names of the metrics that are beyond a limit.
+local function beyond_of(rated)
+   local names = {}
+   for _, r in ipairs(rated.metrics) do
+      names[#names + 1] = (r.status == "warn" or r.status == "fail") and r.name or nil
+   end
+   return table.concat(names, " ")
+end
+
 -- Whose NIC a finding is for sure: of one of three at a leaf that is known, as else the uplink is in all that was
 -- measured, with links as fast as most nodes'.
 local function is_sure(answer, with, node)
@@ -168,7 +177,8 @@ local function rate(answer, with, node, p, learned)
    out.class = rating.class(about.rate_gbps, hops or 1)
    if not usual then
       out.metrics, out.least, out.status, out.text = {}, 1, "unknown",
-         silent or #net.names == 2 and "of two nodes nobody can be compared" or "no pair of it could be measured"
+         silent or #net.names == 2 and "of two nodes nobody can be compared"
+         or with.partners[node] and "measured with bad partners only" or "no pair of it could be measured"
       return out
    end
    local limits = limits_of(p, out.class, learned, nic, is_sure(answer, with, node))
@@ -183,7 +193,7 @@ local function rate(answer, with, node, p, learned)
       end
    end
    verdict.settle(rated, {}) -- its status, of what its metrics are now
-   out.least = least_of(second)
+   out.least, out.beyond = least_of(second), beyond_of(rated)
    out.enforced = verdict.set_modes(rated, p, out.class)
    out.metrics, out.status, out.text = rated.metrics, rated.status, verdict.sentence(rated)
    out.reason = rated.status == "fail" and verdict.reason(rated) or nil
@@ -207,10 +217,10 @@ end
 -- @param p policy
 -- @param learned baseline, or nil
 -- @return list of { node, leaf, class, boot_id, status, text, reason (of a fail), metrics, runs as of a check;
--- @return list of { node, leaf, class, boot_id, status, text, reason (of a fail), metrics, runs as of a check;
 --   partners = names of those it was measured with, uplinks = true: its leaf's was compared with others';
---   least = of its shares, at most 1, enforced = true: may leave service, findings = list of { kind, direction, share,
---   us, leaf, from, to, own = true where it is the node that is at fault, text } }
+--   least = of its shares, at most 1, beyond = names of metrics beyond a limit, enforced = true: may leave service,
+--   findings = list of { kind, direction, share, us, leaf, from, to, own = true where it is the node that is at fault,
+--   text } }
 function rating.of(answer, p, learned)
    local with, out, rates = { middle = middles(answer), partners = partners_of(answer) }, {}, {}
    for _, about in pairs(answer.about) do

@@ -83,8 +83,9 @@ end
 -- @param host from node.open
 -- @param answer from run.run
 -- @param interrupted function() -> true: nothing is asked of Slurm any more
--- @return { recorded = how many, failed = list of { node, action = of the record, text }, error }; nil where this user
---   records nothing
+-- @return { recorded = how many, beyond = list of { nodes, text of the first }: beyond the same limits of the policy or
+--   the baseline, and nothing was found; failed = list of { node, action = of the record, text }, error }; nil where
+--   this user records nothing
 function record.keep(host, answer, interrupted)
    if not may_record(host.spool) then
       return nil
@@ -92,7 +93,7 @@ function record.keep(host, answer, interrupted)
    local by = { cluster = host:cluster(), node = host.name,
       boot_id = files.read("/proc/sys/kernel/random/boot_id"):match("%S+") }
    local with = { host = host, open = {}, until_s = uv.hrtime() / 1e9 + DRAINS_S, interrupted = interrupted }
-   local out, list = { failed = {} }, rating.of(answer, host.policy, host.baseline)
+   local out, list = { failed = {}, beyond = {} }, rating.of(answer, host.policy, host.baseline)
    -- The slowest first: the storm guard may not let all of them go.
    table.sort(list, function(a, b)
       return a.least < b.least or a.least == b.least and hostlist.order(a.node) < hostlist.order(b.node)
@@ -103,6 +104,14 @@ function record.keep(host, answer, interrupted)
       if rated.status == "fail" then
          table.insert(out.failed, { node = rated.node, action = action, text = drained and action ~= "drain"
             and storm.sentence(drained) or drained and drained.reason or rated.reason })
+      end
+      if rated.status == "warn" and #rated.findings == 0 then
+         local same = out.beyond[rated.beyond] or { nodes = {}, text = rated.text }
+         if not out.beyond[rated.beyond] then
+            out.beyond[rated.beyond] = same
+            table.insert(out.beyond, same)
+         end
+         table.insert(same.nodes, rated.node)
       end
       list[i] = records.fabric(by, rated, answer, action, drained)
    end

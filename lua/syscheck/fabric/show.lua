@@ -1,4 +1,5 @@
 --- What a run found, for people, programs and spreadsheets.
+local hostlist = require("syscheck.lib.hostlist")
 local inventory = require("syscheck.fabric.inventory")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
@@ -66,7 +67,7 @@ function show.table(answer, color)
       per_s(typical(answer, "within")),
       typical(answer, "across") and ", " .. per_s(typical(answer, "across")) .. " across, all at once" or "",
       latency_of(answer))
-   for _, note in ipairs(words.notes(net, answer.found)) do
+   for _, note in ipairs(words.notes(net, answer.found, #faults > 0)) do
       lines[#lines + 1] = "note: " .. note
    end
    for _, one in ipairs(answer.unlike) do
@@ -87,6 +88,10 @@ function show.table(answer, color)
    end
    for _, one in ipairs(answer.kept and answer.kept.failed or {}) do
       lines[#lines + 1] = ("%s: %s: %s"):format(printable.safe(one.node), ACTIONS[one.action],
+         printable.plain(one.text, 300))
+   end
+   for _, one in ipairs(answer.kept and answer.kept.beyond or {}) do
+      lines[#lines + 1] = ("%s: %s"):format(printable.safe(hostlist.fold(one.nodes), 200),
          printable.plain(one.text, 300))
    end
    if answer.kept and answer.kept.recorded > 0 then
@@ -133,10 +138,11 @@ local function links_of(answer)
 end
 
 --- One object: { v, seed, seconds, nodes, leaves, pairs, findings, unconfirmed, links,
--- unlike, recorded, failed = list of { node, action, text }, notes }.
+-- unlike, recorded, failed = list of { node, action, text }, beyond = list
+-- of { nodes, text }, notes }.
 function show.json(answer)
    local net, scores = answer.net, answer.found.nodes.scores
-   local notes = output.list(words.notes(net, answer.found))
+   local notes = output.list(words.notes(net, answer.found, #show.faults(answer) > 0))
    table.move(answer.notes, 1, #answer.notes, #notes + 1, notes)
    local nodes, leaves = output.list(), output.list()
    for i, name in ipairs(net.names) do
@@ -153,6 +159,9 @@ function show.json(answer)
       pairs = pairs_of(answer), unconfirmed = answer.unconfirmed, notes = notes,
       recorded = kept and kept.recorded, failed = kept and output.each(kept.failed, function(one)
          return { node = one.node, action = one.action, text = one.text }
+      end),
+      beyond = kept and output.each(kept.beyond, function(one)
+         return { nodes = output.list(one.nodes), text = one.text }
       end),
       links = links_of(answer), unlike = output.each(answer.unlike, function(one)
          return { nodes = output.list(one.nodes), link = one.link, what = one.what, text = one.text }

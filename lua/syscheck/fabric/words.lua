@@ -58,12 +58,13 @@ function SAY.host(one, name)
       return ("%s moves %s of its peers when both directions run at once, all of it in one: the host (PCIe width, "
          .. "pinning of the process or its interrupts)"):format(name(one.node), share(one.share))
    end
-   return ("%s %s at %s of its peers while others are at work, at full rate alone: the host (PCIe, pinning) or its "
-      .. "port of the leaf switch"):format(name(one.node), DOES[one.direction], share(one.share))
+   return ("%s %s at %s of its peers while others are at work, at full rate alone: %s"):format(name(one.node),
+      DOES[one.direction], share(one.share), one.again_pct and "packets are lost, its cable or port, or the host "
+      .. "(PCIe, pinning)" or "the host (PCIe, pinning) or its port of the leaf switch")
 end
 
 function SAY.latency(one, name)
-   return ("%s adds %.2f us to every message: its NIC (firmware, errors corrected on the link) or power saving of the "
+   return ("%s adds %.3g us to every message: its NIC (firmware, errors corrected on the link) or power saving of the "
       .. "host"):format(name(one.node), one.us)
 end
 
@@ -107,11 +108,12 @@ end
 
 --- What is so for the network, and no fault of one: oversubscription, two link rates.
 -- @param found from suspects.find
+-- @param faulty true: something is wrong, which may be what makes pairs across slow
 -- @return list of sentences
-function words.notes(net, found)
+function words.notes(net, found, faulty)
    local out, rate, groups = {}, {}, {}
    local far = found.leaves.usual and found.leaves.usual / found.near.both
-   if far and far < 0.85 then
+   if far and far < 0.85 and not faulty then
       out[#out + 1] = ("with all at work a pair across leaves reaches %s of one within a leaf: uplinks are "
          .. "oversubscribed, about %.1f:1"):format(share(far), 1 / far)
          .. (#net.leaves == 2 and "; of two leaves, neither can be blamed" or "")

@@ -132,6 +132,8 @@ local limit = {
    action = one_of("fail", "warn", "off"),
    mode = one_of("observe", "enforce"),
 }
+-- A share of what peers do: 0.9, not 90.
+local share_limit = { min = number(0, 1), action = limit.action, mode = limit.mode }
 -- A counter has no kernel that could run a second time, so it never drains.
 local counter_limit = { max = number(0, 1e15), action = one_of("warn", "off") }
 -- Differences from the class are reported, or not.
@@ -161,7 +163,7 @@ for _, m in ipairs(metrics.LIST) do
    elseif m.expected then
       expected[m.name] = amount
    else
-      limits[m.name] = m.kernel and limit or counter_limit
+      limits[m.name] = m.usual and share_limit or m.kernel and limit or counter_limit
    end
    schema.DEFAULTS.limits[m.name] = m.limit
 end

@@ -6,9 +6,10 @@ local function text(value)
 end
 
 --- @param list `findings` of a record
+-- @param status, says_record status and text of the record: beyond a limit, where nothing was found, is a finding, too
 -- @return list of { key = the same in each run that finds it (a link of an uplink and links lost are one fault that
 --   looks now like this, now like that), own = the node is at fault, leaf, from, to, text }
-function finding.all(list)
+function finding.all(list, status, says_record)
    local out = {}
    for _, one in ipairs(type(list) == "table" and list or {}) do
       local kind, says = text(type(one) == "table" and one.kind or nil), text(type(one) == "table" and one.text or nil)
@@ -20,6 +21,9 @@ function finding.all(list)
          out[#out + 1] = { own = one.own == true, leaf = leaf, from = from, to = to, text = says,
             key = table.concat({ kind:gsub("^uplink_.*", "uplink"), leaf or "", from or "", to or "" }, " ") }
       end
+   end
+   if #out == 0 and (status == "warn" or status == "fail") and text(says_record) then
+      out[1] = { own = true, text = says_record, key = "limits" }
    end
    return out
 end

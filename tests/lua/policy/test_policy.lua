@@ -78,6 +78,8 @@ function TestBadFiles:test_named_with_file_and_line()
          'p.lua:2: unknown key limits.triad, did you mean "triad_gbs"?' },
       { "return { limits = { linpack = { min = 1 } } }",
          "unknown key limits.linpack (best_gbs, class, config, fabric_in_gbs, " },
+      { "return { limits = { fabric_in_ratio = { min = 90 } } }",
+         "limits.fabric_in_ratio.min must be a number from 0 to 1" },
       { "return { limits = { gflops = { mode = 'observ' } } }", 'did you mean "observe"?' },
       { "return { limits = { throttle_events = { mode = 'enforce' } } }", "unknown key limits.throttle_events.mode" },
       { "return { kernels = { strem = {} } }", 'did you mean "stream"?' },

@@ -131,6 +131,34 @@ function TestFabric:test_what_was_not_looked_at_still_stands()
    lu.assertEquals({ #f, f[1].leaf }, { 1, "leaf2" })
 end
 
+-- Nothing is wrong with any of them, but all are below what the site wants.
+function TestFabric:test_what_is_beyond_a_limit()
+   local rows = {}
+   for day = 1, 2 do
+      rows[day] = own_store.record({ kind = "fabric", node = "n1", class = "fabric-200g-1hop", time = T + day * DAY,
+         status = day == 1 and "warn" or "pass", text = "sends 12 < 20 GB/s (policy)", action = "none",
+         metrics = { { name = "fabric_out_gbs", value = 12 * day, status = day == 1 and "warn" or "pass" } } })
+   end
+   own_store.write({ rows[1] })
+   local f = compared().fabric
+   lu.assertEquals({ #f, f[1].text, f[1].nodes }, { 1, "sends 12 < 20 GB/s (policy)", { "n1" } })
+   own_store.write({ rows[2] })
+   lu.assertEquals(#compared().fabric, 0)
+   lu.assertEquals(story("n1").events[2].text, "no longer: sends 12 < 20 GB/s (policy)")
+end
+
+-- Of each value the newest: a paced run has no rates.
+function TestFabric:test_the_newest_of_each_value()
+   local function row(day, metrics)
+      return own_store.record({ kind = "fabric", node = "n1", class = "fabric-200g-1hop", time = T + day * DAY,
+         status = "pass", action = "none", metrics = metrics })
+   end
+   own_store.write({ row(1, { { name = "fabric_out_gbs", value = 12, status = "pass" } }),
+      row(2, { { name = "fabric_lat_us", value = 1.5, status = "pass" } }) })
+   local metrics = compared()[1].metrics
+   lu.assertEquals({ metrics[1].median, metrics[1].slowest.time, metrics[2].median }, { 12, T + DAY, 1.5 })
+end
+
 -- The same pair, whichever end is named first.
 function TestFabric:test_a_pair_is_one()
    runs(1, function(n)

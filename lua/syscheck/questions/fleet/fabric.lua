@@ -23,12 +23,17 @@ function fabric:add(node, run)
       open[key] = open[key] or not run.is_over(before.f) and before or nil
    end
    one.open, one.time = open, run.time
-   if run.status ~= "unknown" then
-      one.class, one.values, one.measured, one.status = run.class, run.values, run.time, run.status
+   if next(run.values) and run.class ~= one.class then
+      one.class, one.values = run.class, nil -- other links are another quantity
+   end
+   for name, value in pairs(run.values) do
+      one.values = one.values or {}
+      one.values[name] = { value = value, time = run.time, status = run.status }
    end
 end
 
---- @return { time, measured, class, status, values, open = key -> { f, text, since, last, runs } }, or nil
+--- @return { time, class, values = { name = the newest { value, time, status } }, open = key -> { f, text, since, last,
+--   runs } }, or nil
 function fabric:of(node)
    return self.nodes[node]
 end

@@ -22,8 +22,8 @@ end
 local NEWEST = ([[SELECT c.key >> 30, c.status, %s FROM check_node c WHERE c.node = ? AND c.key >= ? AND (%s)
    ORDER BY c.key DESC LIMIT %d]]):format(job_store.columns(fields.CHECK, "c"), table.concat(MEASURED, " OR "), LOOK)
 
-local FABRIC = ([[SELECT c.key >> 30, c.node, c.class, c.status, c.detail, %s FROM fabric_node c WHERE c.key >= ?
-   ORDER BY c.key]]):format(job_store.columns(fields.FABRIC, "c"))
+local FABRIC = ([[SELECT c.key >> 30, c.node, c.class, c.status, c.text, c.detail, %s FROM fabric_node c
+   WHERE c.key >= ? ORDER BY c.key]]):format(job_store.columns(fields.FABRIC, "c"))
 
 local LAST = "SELECT c.key >> 30, c.status, c.text FROM check_node c WHERE c.node = ? AND c.key >= ? "
    .. "ORDER BY c.key DESC LIMIT 1"
@@ -53,12 +53,13 @@ end
 local function between(store, from, word, nodes)
    local out = fabric.new()
    for t in store:rows(FABRIC, schema.key(from)) do
-      local node, status, text = nodes[t[2]], word(t[4]), t[5] or ""
+      local node, status, text = nodes[t[2]], word(t[4]), t[6] or ""
       -- Of most nothing was found, and nothing was before: what they met is not read.
-      local found = node and text:find('"findings"', 1, true) and finding.all(job_store.detail(text).findings) or {}
+      local found = node and finding.all(text:find('"findings"', 1, true) and job_store.detail(text).findings, status,
+         t[5])
       if node then
          out:add(node.key, { time = t[1], class = word(t[3]), status = status, findings = found,
-            values = job_store.numbers(fields.FABRIC, t, 6), is_over = function(f)
+            values = job_store.numbers(fields.FABRIC, t, 7), is_over = function(f)
                local detail = job_store.detail(text)
                return finding.is_over(f, node.name, { status = status, uplinks = detail.uplinks,
                   partners = detail.partners })
@@ -66,15 +67,6 @@ local function between(store, from, word, nodes)
       end
    end
    return out
-end
-
--- As fleet.compare takes them.
-local function newest_of(one)
-   local values = {}
-   for name, value in pairs(one.values) do
-      values[name] = { value = value, time = one.measured, status = one.status }
-   end
-   return values
 end
 
 -- The class that was probably meant: misspelled, or a part of it.
@@ -125,7 +117,7 @@ function fleet_store.newest(store, from, class, cluster)
       if found and (wanted or found.class == class) then
          linked[#linked + 1] = { name = name, of = found }
          list[#list + 1] = found.values and { node = name, key = node.key, class = found.class,
-            values = newest_of(found) } or nil
+            values = found.values } or nil
       end
       if last then
          last.node, last.class = name, node.class
