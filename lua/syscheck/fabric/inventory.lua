@@ -65,14 +65,6 @@ local function by_link(names, about)
    return of, order
 end
 
-local function size(t)
-   local n = 0
-   for _ in pairs(t) do
-      n = n + 1
-   end
-   return n
-end
-
 --- Links that are unlike most.
 -- @param names list of nodes
 -- @param about { node's name = { links = list of { name, rate_gbps, duplex, mtu, pcie_lanes, pcie_gts, firmware } } }
@@ -107,11 +99,12 @@ function inventory.unlike(names, about)
                look.says(most)))
          end
       end
-      local have, without = size(of[link]), {}
-      for _, node in ipairs(have >= math.max(LEAST, MOST_HAVE * #names) and names or {}) do
+      local have, without = 0, {}
+      for _, node in ipairs(names) do
+         have = have + (of[link][node] and 1 or 0)
          without[#without + 1] = about[node] and not of[link][node] and node or nil
       end
-      if #without > 0 then
+      if #without > 0 and have >= math.max(LEAST, MOST_HAVE * #names) then
          say(link, "missing", without, ("not in use, %d of %d have it"):format(have, #names))
       end
    end

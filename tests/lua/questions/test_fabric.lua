@@ -185,18 +185,22 @@ local function jobs(n5_from)
    own_store.write(rows)
 end
 
-local function explained(job)
-   local input, name = data.read(own_store.db, jobid.runs(own_store.db, { kind = "job", id = job })[1])
-   return why.analyse(input), name
-end
-
-function TestFabric:test_a_slow_job()
+local function slow_from_day_three()
    jobs(2 * DAY)
    runs(8, function(n, day)
       if n == 5 and day >= 3 then
          return { NIC }, 0.5
       end
    end)
+end
+
+local function explained(job)
+   local input, name = data.read(own_store.db, jobid.runs(own_store.db, { kind = "job", id = job })[1])
+   return why.analyse(input), name
+end
+
+function TestFabric:test_a_slow_job()
+   slow_from_day_three()
    local out, name = explained(48)
    lu.assertEquals(out.slow.verdict, "slow")
    local first = out.explanations[1]
@@ -206,12 +210,7 @@ function TestFabric:test_a_slow_job()
 end
 
 function TestFabric:test_a_suspect()
-   jobs(2 * DAY)
-   runs(8, function(n, day)
-      if n == 5 and day >= 3 then
-         return { NIC }, 0.5
-      end
-   end)
+   slow_from_day_three()
    local list = suspects_data.find(own_store.db, 0)
    lu.assertEquals(list[1].name, "n5")
    lu.assertEquals(list[1].condition.group, "link")
