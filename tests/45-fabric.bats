@@ -39,6 +39,11 @@ idle() {
 	[ "$(sinfo -h -N -p main -t idle -o %N | sort -u | wc -l)" -eq 9 ]
 }
 
+# idle_but NODE: all others are free
+idle_but() {
+	[ "$(sinfo -h -N -p main -t idle -o %N | sort -u | wc -l)" -eq 8 ] && [ "$(sinfo -h -N -p main -n "$1" -o %T)" = drained ]
+}
+
 # fabric ARGS...: measured, its JSON kept
 fabric() {
 	eventually 60 idle
@@ -233,7 +238,15 @@ enforce() {
 	run --separate-stderr syscheck fabric --nodes 'x[1-2]'
 	[ "$status" -eq 3 ]
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
-	[[ $stderr == *"nvalid node name"* ]]
+	[[ $stderr == *"x1: Slurm knows no such node" ]]
+	scontrol update nodename=n4 state=drain reason=mine
+	run --separate-stderr syscheck fabric --nodes 'n[3-4]'
+	[ "$status" -eq 3 ]
+	[[ $stderr == "syscheck: fabric: only n3 is in service: n4 is drained: left out" ]]
+	eventually 60 idle_but n4
+	run --separate-stderr syscheck fabric --nodes 'n[1-4]' --csv
+	[ "$status" -eq 0 ]
+	[ "$(nodes_of "$output")" = "n1 n2 n3" ]
 }
 
 @test "fabric: the kernel refuses a plan that it does not understand" {

@@ -7,6 +7,9 @@ local sources = require("syscheck.counters.sources")
 
 local fields = {}
 
+--- What jobs are called that syscheck itself runs: how long one takes says what it measured, and nothing of nodes.
+fields.OWN_JOB = "syscheck-fabric"
+
 -- Path in a job record: delta.throttle.package_count -> { "delta", "throttle", "package_count" }
 local function at(path)
    local keys = {}

@@ -17,6 +17,7 @@ local command = {}
 
 local CALL_S = 8
 local MAX_BYTES = 16777216
+local SHOWN_BUSY = 8
 local MOST_NODES = 512 -- of one job: MPI's start, and what one program can read
 
 local function whole(name, least, most)
@@ -104,6 +105,49 @@ local function where(args, policy)
    return names, job
 end
 
+-- What Slurm says of nodes: name -> state. nil: it does not answer.
+local function states_of(scontrol, names)
+   local text = slurm.run(slurm.beside(scontrol, "sinfo"), { "--noheader", "--Node", "--nodes=" .. hostlist.fold(names),
+      "--format=%N %T" }, CALL_S, { max_output = MAX_BYTES })
+   local of = {}
+   for name, state in (text or ""):gmatch("(%S+) (%S+)") do
+      of[name] = state
+   end
+   return text and of
+end
+
+-- Who was not to be had: "; n1 is allocated, n4 is mixed"; "" where nobody says.
+local function busy(scontrol, names)
+   local of, list = states_of(scontrol, names) or {}, {}
+   for _, name in ipairs(names) do
+      local state = of[name] or "idle"
+      list[#list + 1] = state ~= "idle" and not state:find("^compl") and ("%s is %s"):format(name, state) or nil
+   end
+   local more = #list > SHOWN_BUSY and (" and %d more"):format(#list - SHOWN_BUSY) or ""
+   return #list > 0 and "; " .. table.concat(list, ", ", 1, math.min(#list, SHOWN_BUSY)) .. more or ""
+end
+
+-- Of nodes for a job of its own those that may run one: who is drained or down is left out, and not waited for.
+-- @return names, list of notes
+local function in_service(scontrol, names)
+   local of, left, notes = states_of(scontrol, names), {}, {}
+   for _, name in ipairs(of and names or {}) do
+      local state = of[name]
+      if not state then
+         report.stop(report.UNKNOWN, "fabric: %s: Slurm knows no such node", name)
+      elseif state:find("^drain") or state:find("^down") or state:find("^fail") or state:find("*", 1, true) then
+         notes[#notes + 1] = ("%s is %s: left out"):format(name, state)
+      else
+         left[#left + 1] = name
+      end
+   end
+   if of and #left < 2 then
+      report.stop(report.UNKNOWN, "fabric: %s", #left == 0 and "no node is in service: " .. table.concat(notes, ", ")
+         or ("only %s is in service: %s"):format(left[1], table.concat(notes, ", ")))
+   end
+   return of and left or names, notes
+end
+
 -- The tree that Slurm knows, as far as it names these nodes; nil: none.
 local function tree_of(scontrol, names)
    local text = topology.ask(scontrol)
@@ -131,6 +175,10 @@ function command.run(args)
       report.error(report.UNKNOWN, "fabric: %s", problem)
    end
    local names, job = where(args, policy)
+   local notes = {}
+   if not job then
+      names, notes = in_service(policy.scontrol, names)
+   end
    local tree, unknown = tree_of(policy.scontrol, names)
    local options = { srun = slurm.beside(policy.scontrol, "srun"),
       salloc = slurm.beside(policy.scontrol, "salloc"), kernel = kernel, job = job, topology = tree,
@@ -162,12 +210,14 @@ function command.run(args)
       handle:close()
    end
    if not out then
-      return report.error(report.UNKNOWN, "fabric: %s", options.interrupted and "interrupted" or err)
+      return report.error(report.UNKNOWN, "fabric: %s%s", options.interrupted and "interrupted" or err,
+         not (job or options.interrupted) and busy(policy.scontrol, names) or "")
    end
    local lost = out.kept and out.kept.error
    if lost then
       report.error(report.UNKNOWN, "fabric: records lost: %s", lost)
    end
+   table.move(notes, 1, #notes, #out.notes + 1, out.notes)
    if tree and unknown > 0 then
       table.insert(out.notes, ("%d of %d nodes are not in Slurm's topology: each counts as at a leaf of its "
          .. "own"):format(unknown, #names))

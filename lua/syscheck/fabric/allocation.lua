@@ -1,6 +1,7 @@
 --- A job of our own for the steps of a run. It ends with us, however we end: salloc's command reads a pipe from us, and
 -- nothing else keeps it.
 local uv = require("luv")
+local fields = require("syscheck.catalogue.fields")
 local hostlist = require("syscheck.lib.hostlist")
 local loop = require("syscheck.fabric.loop")
 
@@ -20,7 +21,7 @@ function allocation.hold(salloc, nodes, stopped)
    local text, exited = "", false
    local child, pid = uv.spawn(salloc, { args = { "--nodes=" .. #nodes, "--ntasks-per-node=1",
       "--nodelist=" .. hostlist.fold(nodes), "--exclusive", "--immediate=" .. QUEUE_S, "--time=" .. TIME_MIN,
-      "--job-name=syscheck-fabric", "cat" }, stdio = { input, nil, err }, detached = true }, function()
+      "--job-name=" .. fields.OWN_JOB, "cat" }, stdio = { input, nil, err }, detached = true }, function()
       exited = true
    end)
    if not child then

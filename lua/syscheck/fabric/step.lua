@@ -3,6 +3,7 @@
 -- the caller goes on without it.
 local json = require("cjson.safe").new()
 local uv = require("luv")
+local fields = require("syscheck.catalogue.fields")
 local hostlist = require("syscheck.lib.hostlist")
 local lines = require("syscheck.lib.lines")
 local loop = require("syscheck.fabric.loop")
@@ -78,7 +79,7 @@ function step.start(options)
    end
    local args = { "--mpi=pmix", "--ntasks-per-node=1", "--nodes=" .. #options.nodes, "--ntasks=" .. #options.nodes,
       "--nodelist=" .. hostlist.fold(options.nodes), "--kill-on-bad-exit=1", "--wait=" .. END_S, "--unbuffered",
-      "--job-name=syscheck-fabric", "--input=all", "--jobid=" .. options.job, "--overlap",
+      "--job-name=" .. fields.OWN_JOB, "--input=all", "--jobid=" .. options.job, "--overlap",
       options.kernel, "--seconds", ("%d"):format(options.seconds) }
    self.pipes = { input = uv.new_pipe(false), out = uv.new_pipe(false), err = uv.new_pipe(false) }
    local pid

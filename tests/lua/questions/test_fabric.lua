@@ -216,6 +216,20 @@ function TestFabric:test_a_suspect()
    lu.assertEquals(list[1].condition.group, "link")
 end
 
+-- What syscheck's own jobs take is how much they had to measure.
+function TestFabric:test_its_own_jobs_are_no_kind()
+   local rows = {}
+   for i = 1, 20 do
+      for n = 1, 3 do
+         rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. n, class = CLASS, time = T + 3600 * i,
+            elapsed_s = i > 14 and 30 or 15, job = { id = i, user = "root", name = "syscheck-fabric", nodes = 3 } })
+      end
+   end
+   own_store.write(rows)
+   lu.assertEquals(suspects_data.find(own_store.db, 0), {})
+   lu.assertNotEquals((explained(20)).slow.verdict, "slow")
+end
+
 -- Links are no hardware class of the node's.
 function TestFabric:test_the_nodes_class_stays()
    own_store.write({ own_store.record({ kind = "check", node = "n5", class = CLASS, time = T, level = "quick",

@@ -138,14 +138,16 @@ end
 function data.read(store, since)
    local state = { kinds = 0, slow = 0, by_key = {}, own = {} }
    local kind, of, total = {}, nil, 0
+   local own = times.own_name(store)
    for t in store:rows(RUNS, since) do
       local now = ("%s %s %s %s"):format(t[1], t[2], t[3], t[4])
       if now ~= of then
          finish(store, kind, state)
          kind, of = {}, now
       end
-      total = total + 1
-      kind[#kind + 1] = { key = t[5], begin_s = t[6], seen = t[7] or 0, job_id = t[8], elapsed_s = t[9] }
+      total = total + (t[2] ~= own and 1 or 0)
+      kind[#kind + 1] = t[2] ~= own and { key = t[5], begin_s = t[6], seen = t[7] or 0, job_id = t[8],
+         elapsed_s = t[9] } or nil
    end
    finish(store, kind, state)
    rate(state)

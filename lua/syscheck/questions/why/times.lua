@@ -1,6 +1,7 @@
 --- How long runs took and should have taken, read from the store: each kind of job (same cluster, user,
 -- name and node count) once.
 local expected = require("syscheck.questions.why.expected")
+local fields = require("syscheck.catalogue.fields")
 local rows = require("syscheck.questions.why.rows")
 local statistics = require("syscheck.lib.statistics")
 local store_runs = require("syscheck.store.runs")
@@ -23,7 +24,13 @@ local TIMES = "SELECT j.run, j.elapsed_s FROM job_node j WHERE j.run"
 local SHARE_OF_TIMES = TIMES .. " = ? AND (j.key & 1023) < ?"
 
 function times.new(store)
-   return setmetatable({ store = store, kinds = {}, runs = {} }, times)
+   return setmetatable({ store = store, kinds = {}, runs = {}, own_name = times.own_name(store) }, times)
+end
+
+--- What the store calls the name of syscheck's own jobs, which are no kind of like runs; nil where it has none.
+function times.own_name(store)
+   local row = store:row("SELECT w.id FROM word w WHERE w.text = ?", fields.OWN_JOB)
+   return row and row[1]
 end
 
 --- A run's time: the median of its nodes', as one late epilog is not the job. Each by its own
@@ -143,7 +150,7 @@ function times:of(key, near)
    local run = { key = key, begin_s = t and t[5], elapsed_s = t and t[6], seen = t and t[7] or 0, like = {} }
    self.runs[key] = run
    times.add_elapsed(self.store, { run })
-   if not (t and t[1] and t[2] and t[3] and run.begin_s) then
+   if not (t and t[1] and t[2] and t[3] and run.begin_s) or t[2] == self.own_name then
       return run
    end
    run.kind = ("%s %s %s %s"):format(t[1], t[2], t[3], t[4])
