@@ -82,17 +82,16 @@ local function with_every_partner(list, sigma)
 end
 
 -- Shares of a node alone: { out, in, both_out, both_in } -> median over its trials; and how many these are.
--- Those over an uplink that is suspected itself say nothing of a node that has others.
+-- Those over an uplink that is suspected itself say nothing of a node: without others it stays unconfirmed.
 local function alone_of(one, with)
    local values = { out = {}, ["in"] = {}, both_out = {}, both_in = {} }
-   local at, leaf, bad, clean = with.at, with.net.leaf, with.found.leaves.bad, {}
+   local at, leaf, bad = with.at, with.net.leaf, with.found.leaves.bad
    for _, p in ipairs(one.trials) do
       local across = leaf[p[1]] ~= leaf[p[2]]
-      clean[#clean + 1] = not (across and (bad[leaf[p[1]]] or bad[leaf[p[2]]])) and p or nil
-   end
-   for _, p in ipairs(clean[1] and clean or one.trials) do
+      local clean = not (across and (bad[leaf[p[1]]] or bad[leaf[p[2]]]))
       local other = p[2]
-      local out, back = at.flows[key(one.node, other)], at.flows[key(other, one.node)]
+      local out = clean and at.flows[key(one.node, other)] or nil
+      local back = clean and at.flows[key(other, one.node)] or nil
       table.insert(values.out, out and out.one_share)
       table.insert(values["in"], back and back.one_share)
       table.insert(values.both_out, out and out.both_share)

@@ -460,6 +460,28 @@ function TestJudge:test_nothing_measured_again_is_nothing_found()
    lu.assertEquals({ list, unconfirmed }, { {}, #found.list })
 end
 
+-- All three of a leaf were suspected once, beside its uplink: no partner of theirs was at another one's leaf only.
+function TestJudge:test_what_went_over_a_bad_uplink_says_nothing_of_a_node()
+   local net = simulated.net({ 3, 3, 3 })
+   local path = {}
+   for a = 4, 6 do
+      for _, b in ipairs({ 1, 2, 3, 7, 8, 9 }) do
+         path[a .. " " .. b] = 3
+      end
+   end
+   local measure = simulated.measure(net, { path = path })
+   local first = measured(net, { path = path })
+   local found = suspects.find(net, first)
+   lu.assertEquals(found.leaves.bad, { [2] = true })
+   for node = 4, 6 do
+      found.bad[node] = true
+      table.insert(found.list, 1, { kind = "node", node = node, share = 0.3, aspect = "out" })
+   end
+   local rounds = trials.build(net, found, 1)
+   local list = judge.all(net, found, first, samples.of(net, rounds, measure(rounds)))
+   lu.assertEquals({ #list, list[1].kind, list[1].leaf }, { 1, "uplink_link", 2 })
+end
+
 TestRandomOrder = {}
 
 -- What is found does not hang on the order that the seed gives.
