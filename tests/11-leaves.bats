@@ -199,6 +199,24 @@ shows() {
 	[[ $output != *slow-trunk* ]]
 }
 
+@test "slow-leaf: what its nodes send together, to whom ever" {
+	local full
+	full=$(goodput n1 n2)
+	"$MC" slow-leaf leaf1 60
+	shows "slow-leaf leaf1: 60 Mbit/s"
+	near "$(goodput n1 n2)" "$((full * 60 / 200))"
+	near "$(goodput n3 n6)" "$((full * 60 / 200))"
+	near "$(goodput n6 n1)" "$full"
+	near "$(goodput n4 n5)" "$full"
+	"$MC" slow-leaf leaf1 100
+	near "$(goodput n1 n2)" "$((full * 100 / 200))"
+	"$MC" slow-leaf leaf1 off
+	"$MC" slow-leaf leaf1 off
+	near "$(goodput n1 n2)" "$full"
+	run "$MC" status
+	[[ $output != *slow-leaf* ]]
+}
+
 @test "slow-path: these two, each way, and no other; beside a slow link" {
 	local full
 	full=$(goodput n2 n7)
@@ -344,6 +362,10 @@ shows() {
 		slow-trunk n1 up 10
 		slow-trunk leaf1 in 10
 		slow-trunk leaf1 up x
+		slow-leaf leaf4 10
+		slow-leaf n1 10
+		slow-leaf leaf1 0
+		slow-leaf leaf1
 		slow-path n1 n1 10
 		slow-path n1 n8 10
 		slow-path n1 n2
@@ -379,6 +401,7 @@ shows() {
 	done <<-CASES
 		slow-link n1 in 10
 		slow-trunk leaf1 up 10
+		slow-leaf leaf1 10
 		slow-path n1 n2 10
 		loss n1 1
 		delay n1 1

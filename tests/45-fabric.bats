@@ -28,6 +28,7 @@ teardown() {
 	"$MC" delay n5 off
 	"$MC" mtu n2 off
 	"$MC" slow-trunk leaf2 both off
+	"$MC" slow-leaf leaf3 off
 	scancel -u root
 	for node in $(sinfo -h -N -t drain -o %N | sort -u); do
 		scontrol update nodename="$node" state=resume
@@ -36,12 +37,12 @@ teardown() {
 
 # idle: all nodes are free again
 idle() {
-	[ "$(sinfo -h -N -p main -t idle -o %N | sort -u | wc -l)" -eq 9 ]
+	[ "$(sinfo -h -N -p main -o %T | grep -cx idle)" -eq 9 ]
 }
 
 # idle_but NODE: all others are free
 idle_but() {
-	[ "$(sinfo -h -N -p main -t idle -o %N | sort -u | wc -l)" -eq 8 ] && [ "$(sinfo -h -N -p main -n "$1" -o %T)" = drained ]
+	[ "$(sinfo -h -N -p main -o %T | grep -cx idle)" -eq 8 ] && [ "$(sinfo -h -N -p main -n "$1" -o %T)" = drained ]
 }
 
 # fabric ARGS...: measured, its JSON kept
@@ -152,6 +153,20 @@ enforce() {
 	[ "$(answer '[f for f in a["findings"] if f["kind"] == "nic"]')" = "[]" ]
 }
 
+@test "fabric: a leaf switch that carries less than its ports is named, not its nodes or its uplink" {
+	"$MC" slow-leaf leaf3 300
+	fabric --nodes 'n[1-9]' --seed 3
+	"$MC" slow-leaf leaf3 off
+	[ "$status" -eq 1 ]
+	[ "$(answer '[(f["kind"], f["leaf"]) for f in a["findings"] if f["kind"] != "collision"]')" = "[('leaf_overloaded', 'leaf3')]" ]
+	# Three nodes that share 300 Mbit/s, each with a link of 200.
+	[ "$(answer '0.4 < [f["share"] for f in a["findings"] if f["kind"] == "leaf_overloaded"][0] < 0.6')" = True ]
+	[ "$(answer '[l["leaf"] for l in a["leaves"] if 0.85 < l["packed_ratio"] < 1.15]')" = "['leaf1', 'leaf2']" ]
+	# What a node receives of the others is what its link carries; no allreduce is faster than its messages.
+	[ "$(answer '0.85 < a["alltoall_striped_gbs"] / max(p["ab_gbs"] for p in a["pairs"] if p["kind"] == "within") < 1.1')" = True ]
+	[ "$(answer 'a["allreduce_us"] > 0.8 * a["allreduce_least_us"] > 0')" = True ]
+}
+
 @test "fabric: three nodes are enough to tell who it is, two are not, and it says so" {
 	"$MC" slow-link n2 both 40
 	"$MC" mtu n2 1400
@@ -247,6 +262,11 @@ enforce() {
 	run --separate-stderr syscheck fabric --nodes 'n[1-4]' --csv
 	[ "$status" -eq 0 ]
 	[ "$(nodes_of "$output")" = "n1 n2 n3" ]
+}
+
+@test "fabric: who spares the network does not let all nodes send at once" {
+	fabric --nodes 'n[1-3]' --share 0.3
+	[ "$(answer '"alltoall_packed_gbs" in a, "allreduce_us" in a')" = "(False, True)" ]
 }
 
 @test "fabric: the kernel refuses a plan that it does not understand" {

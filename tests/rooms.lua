@@ -35,7 +35,7 @@ rooms.USES = {
 -- What reaches no file, process, clock or C module, nor does what it uses: a folder, or a file.
 rooms.PURE = {
    "fabric/explain", "fabric/inventory", "fabric/judge", "fabric/latency", "fabric/leaves", "fabric/merge",
-   "fabric/net", "fabric/nodes", "fabric/random", "fabric/rates", "fabric/rating", "fabric/samples",
+   "fabric/net", "fabric/nodes", "fabric/patterns", "fabric/random", "fabric/rates", "fabric/rating", "fabric/said", "fabric/samples",
    "fabric/schedule", "fabric/session", "fabric/suspects", "fabric/trials", "fabric/words", "policy", "counters",
    "catalogue", "verdict", "doctor/rules", "lib/fnv",
    "lib/hostlist", "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time", "lib/unicode",

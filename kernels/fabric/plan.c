@@ -64,6 +64,7 @@ static enum fabric_next take_plan(struct fabric_plan *p, const char *id, char er
 	for (size_t i = 0; i < SETTINGS; i++)
 		*value_of(&p->set, &settings[i]) = settings[i].usual;
 	p->rounds = 0;
+	p->n_members = 0;
 	memset(p->named_in, 0, sizeof(p->named_in));
 	return FABRIC_MORE;
 }
@@ -94,34 +95,75 @@ static enum fabric_next take_set(struct fabric_plan *p, const char *name, const 
 	return bad(error, want, text ? text : "");
 }
 
+/* False: this round named it before. */
+static bool name_rank(struct fabric_plan *p, int rank)
+{
+	const uint16_t round = (uint16_t)(p->rounds + 1);
+
+	if (p->named_in[rank] == round)
+		return false;
+	p->named_in[rank] = round;
+	return true;
+}
+
 static enum fabric_next take_pair(struct fabric_plan *p, struct fabric_turn *turn, const char *pair, char error[ERROR_SIZE])
 {
 	const char *dash = strchr(pair, '-');
-	const int most = p->ranks - 1, round = p->rounds + 1;
+	const int most = p->ranks - 1;
 	int a, b;
 
 	if (dash == NULL || !whole_number(pair, dash, most, &a) || !whole_number(dash + 1, dash + strlen(dash), most, &b))
 		return bad(error, "want two ranks of the job, like 0-3, not", pair);
-	if (a == b || p->named_in[a] == round || p->named_in[b] == round)
+	if (a == b || !name_rank(p, a) || !name_rank(p, b))
 		return bad(error, "a rank is named twice in one round", pair);
-	p->named_in[a] = p->named_in[b] = (uint16_t)round;
 	if (a == p->rank || b == p->rank)
 		*turn = (struct fabric_turn){ .partner = (int16_t)(a == p->rank ? b : a), .first = a == p->rank };
 	return FABRIC_MORE;
 }
 
-static enum fabric_next take_round(struct fabric_plan *p, char **rest, char error[ERROR_SIZE])
+/* Ranks between commas. What is kept is the group that this rank is in. */
+static enum fabric_next take_group(struct fabric_plan *p, struct fabric_turn *turn, char *group, char error[ERROR_SIZE])
 {
-	struct fabric_turn turn = { .partner = -1 };
-	int pairs = 0;
+	const int most = turn->what == FABRIC_ALLTOALL ? FABRIC_GROUP : FABRIC_RANKS;
+	int16_t *const members = p->members + p->n_members;
+	int size = 0, place = -1, rank;
+	char *rest = NULL;
+
+	for (const char *one = strtok_r(group, ",", &rest); one; one = strtok_r(NULL, ",", &rest), size++) {
+		if (!whole_number(one, one + strlen(one), p->ranks - 1, &rank))
+			return bad(error, "want ranks of the job, like 0,3,4, not", one);
+		if (!name_rank(p, rank))
+			return bad(error, "a rank is named twice in one round", one);
+		if (size == most || p->n_members + size == FABRIC_MEMBERS)
+			return bad(error, "too many ranks in a group, from", one);
+		if (rank == p->rank)
+			place = size;
+		members[size] = (int16_t)rank;
+	}
+	if (size < 2)
+		return bad(error, "a group has two ranks or more, not", group);
+	if (place >= 0) {
+		turn->members = members;
+		turn->size = size;
+		turn->place = place;
+		p->n_members += size;
+	}
+	return FABRIC_MORE;
+}
+
+static enum fabric_next take_round(struct fabric_plan *p, enum fabric_what what, char **rest, char error[ERROR_SIZE])
+{
+	struct fabric_turn turn = { .what = what, .partner = -1 };
+	int parts = 0;
 
 	if (p->rounds == FABRIC_ROUNDS)
 		return bad(error, "too many rounds in one plan", "round");
-	for (const char *pair; (pair = strtok_r(NULL, " ", rest)) != NULL; pairs++)
-		if (take_pair(p, &turn, pair, error) == FABRIC_BAD)
+	for (char *part; (part = strtok_r(NULL, " ", rest)) != NULL; parts++)
+		if ((what == FABRIC_PAIR ? take_pair(p, &turn, part, error) : take_group(p, &turn, part, error)) ==
+		    FABRIC_BAD)
 			return FABRIC_BAD;
-	if (pairs == 0)
-		return bad(error, "no pair of ranks in it", "round");
+	if (parts == 0)
+		return bad(error, "no ranks in it", "round");
 	p->turns[p->rounds++] = turn;
 	return FABRIC_MORE;
 }
@@ -138,6 +180,10 @@ void fabric_plan_ran(struct fabric_plan *p)
 
 enum fabric_next fabric_plan_line(struct fabric_plan *p, char *line, char error[ERROR_SIZE])
 {
+	static const struct {
+		const char *word;
+		enum fabric_what what;
+	} rounds[] = { { "round", FABRIC_PAIR }, { "alltoall", FABRIC_ALLTOALL }, { "allreduce", FABRIC_ALLREDUCE } };
 	enum fabric_next next;
 	char *rest = NULL;
 	const char *word = strtok_r(line, " ", &rest), *name;
@@ -146,8 +192,9 @@ enum fabric_next fabric_plan_line(struct fabric_plan *p, char *line, char error[
 		return bad(error, "an empty line", "");
 	if (strcmp(word, "plan") != 0 && strcmp(word, "end") != 0 && p->id < 0)
 		return bad(error, "want plan or end, not", word);
-	if (strcmp(word, "round") == 0)
-		return take_round(p, &rest, error);
+	for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]); i++)
+		if (strcmp(word, rounds[i].word) == 0)
+			return take_round(p, rounds[i].what, &rest, error);
 	if (strcmp(word, "plan") == 0) {
 		next = take_plan(p, strtok_r(NULL, " ", &rest), error);
 	} else if (strcmp(word, "set") == 0) {
@@ -158,7 +205,7 @@ enum fabric_next fabric_plan_line(struct fabric_plan *p, char *line, char error[
 	} else if (strcmp(word, "end") == 0) {
 		next = fabric_plan_eof(p, error);
 	} else {
-		return bad(error, "want set, round or go, not", word);
+		return bad(error, "want set, round, alltoall, allreduce or go, not", word);
 	}
 	word = next == FABRIC_BAD ? NULL : strtok_r(NULL, " ", &rest);
 	return word ? bad(error, "more than is wanted on a line", word) : next;

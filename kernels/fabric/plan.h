@@ -4,6 +4,8 @@
  *   plan ID          0 to 999999999, begins a plan with the default settings
  *   set NAME VALUE   before the first round: see struct fabric_settings
  *   round A-B ...    pairs of ranks that measure at the same time; others are idle
+ *   alltoall A,B,C ...   a round in which each of these groups of ranks, 2 to 16 each, exchanges messages
+ *   allreduce A,B,C ...  a round in which each of these groups of ranks, 2 or more each, agrees on a number
  *   go               the plan is whole: run it
  *   end              no more plans, as is the end of the input
  *
@@ -22,6 +24,9 @@
 #define FABRIC_ROUNDS 4096
 #define FABRIC_WINDOW 64
 #define FABRIC_BYTES ((size_t)16 << 20)
+#define FABRIC_GROUP 16
+/* Of all groups that one rank is in. */
+#define FABRIC_MEMBERS (4 * FABRIC_RANKS)
 /* Room for a line, its NUL included: a round of 2,048 pairs needs 22 KiB. */
 #define FABRIC_LINE ((size_t)32 << 10)
 
@@ -34,10 +39,16 @@ struct fabric_settings {
 	double share;     /* 0.01 to 1: of the time, in which there is traffic */
 };
 
+enum fabric_what { FABRIC_PAIR, FABRIC_ALLTOALL, FABRIC_ALLREDUCE };
+
 /* This rank's part of one round. */
 struct fabric_turn {
-	int16_t partner; /* -1: idle */
+	enum fabric_what what;
+	int16_t partner; /* of a pair; -1: idle */
 	bool first;      /* named first in the pair: measures the latency, sends first */
+	/* Of a group: its ranks, of which `place` is this one's; size 0: idle. */
+	const int16_t *members;
+	int size, place;
 };
 
 struct fabric_plan {
@@ -47,6 +58,8 @@ struct fabric_plan {
 	int rounds;
 	struct fabric_turn turns[FABRIC_ROUNDS];
 	uint16_t named_in[FABRIC_RANKS]; /* the last round that named the rank, from 1 on */
+	int16_t members[FABRIC_MEMBERS];
+	int n_members;
 };
 
 enum fabric_next {

@@ -109,6 +109,22 @@ bool report_round(const struct round_line *line, const struct pair *p)
 	return result_write(&r, STDOUT_FILENO);
 }
 
+bool report_pattern(const struct fabric_plan *plan, int round, const struct pattern *p)
+{
+	struct result r;
+
+	begin(&r, "pattern");
+	result_integer(&r, "plan", plan->id);
+	result_integer(&r, "round", round);
+	result_integer(&r, "rank", plan->rank);
+	result_integer(&r, "calls", p->calls);
+	result_known(&r, "call_us", p->call_us);
+	result_known(&r, "rx_gbs", p->rx / 1e9);
+	if (p->wire.error[0] != '\0')
+		result_string(&r, "error", p->wire.error);
+	return result_write(&r, STDOUT_FILENO);
+}
+
 bool report_done(int plan, int rank)
 {
 	struct result r;

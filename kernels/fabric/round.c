@@ -9,6 +9,7 @@
 #include "common/kernel.h"
 #include "meet.h"
 #include "pair.h"
+#include "pattern.h"
 #include "report.h"
 #include "watch.h"
 
@@ -77,22 +78,28 @@ static bool measure(struct pair *p, enum fabric_phase phase, struct pace *pace)
 	}
 }
 
+/* All meet before what takes `most` seconds; false: not all came, or an error. */
+static bool come(struct pace *pace, double most, bool idle, char error[ERROR_SIZE])
+{
+	const double over = pace->began + pace->most, until = over + MEETING_S;
+
+	watch_phase("meeting", fmax(until, clock_now()));
+	pace->alone = !meet(pace->alone ? over : 0, until, idle, error);
+	pace->began = pace->alone ? until : clock_now();
+	pace->most = most;
+	return !pace->alone;
+}
+
 /* Returns the phase in which the pair failed; NULL: none. */
 static const char *run_phases(const struct fabric_plan *plan, struct pair *p, struct pace *pace, bool *late,
 			      char error[ERROR_SIZE])
 {
 	const bool idle = p->wire.partner < 0;
 	const char *failed = NULL;
-	double over, until;
 
 	for (int phase = 0; phase < FABRIC_PHASES; phase++) {
-		over = pace->began + pace->most;
-		until = over + MEETING_S;
-		watch_phase("meeting", fmax(until, clock_now()));
-		pace->alone = !meet(pace->alone ? over : 0, until, idle, error);
-		*late = *late || pace->alone;
-		pace->began = pace->alone ? until : clock_now();
-		pace->most = phase_most(&plan->set, (enum fabric_phase)phase);
+		if (!come(pace, phase_most(&plan->set, (enum fabric_phase)phase), idle, error))
+			*late = true;
 		watch_phase(names[phase], clock_now() + greeting_most(&plan->set) + pace->most);
 		if (!idle && failed == NULL && !measure(p, (enum fabric_phase)phase, pace))
 			failed = names[phase];
@@ -113,6 +120,24 @@ static double waited(void)
 		seconds = (double)delay * 1e-9;
 	fclose(f);
 	return seconds;
+}
+
+static bool run_pattern(const struct fabric_plan *plan, int round, struct pace *pace)
+{
+	const struct fabric_turn *turn = &plan->turns[round];
+	struct pattern p = {
+		.wire = { .round = ++s.rounds }, .turn = turn, .seconds = pattern_seconds(&plan->set, turn->what),
+		.call_us = NAN, .rx = NAN,
+	};
+
+	watch_round(plan->id, round, -1);
+	if (come(pace, p.seconds + PAIR_GRACE_S, turn->size == 0, p.wire.error) && turn->size > 0) {
+		watch_phase("pattern", clock_now() + pace->most);
+		pattern_run(&p);
+	} else if (pace->alone && p.wire.error[0] == '\0') {
+		snprintf(p.wire.error, sizeof(p.wire.error), "not all nodes came to it");
+	}
+	return turn->size == 0 || report_pattern(plan, round, &p);
 }
 
 static bool run_round(const struct fabric_plan *plan, int round, struct pace *pace, bool *wrong)
@@ -157,7 +182,8 @@ int rounds_run(const struct fabric_plan *plan, double end)
 	for (int round = 0; written && round < plan->rounds; round++) {
 		if (clock_now() > end)
 			return kernel_fail("the time box is over before round %d of plan %d", round, plan->id);
-		written = run_round(plan, round, &pace, &wrong);
+		written = plan->turns[round].what == FABRIC_PAIR ? run_round(plan, round, &pace, &wrong)
+								 : run_pattern(plan, round, &pace);
 	}
 	watch_round(plan->id, -1, -1);
 	if (!written || !report_done(plan->id, plan->rank))

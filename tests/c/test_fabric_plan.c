@@ -61,6 +61,58 @@ static void rounds(void **state)
 	assert_int_equal(plan.turns[2].partner, -1);
 }
 
+static void groups(void **state)
+{
+	const struct fabric_turn *turn = plan.turns;
+
+	(void)state;
+	assert_int_equal(feed("plan 0\nalltoall 0,1 5,2,3\nround 2-4\nalltoall 0,1\nallreduce 2,0\ngo\n"), FABRIC_GO);
+	assert_int_equal(plan.rounds, 4);
+	assert_int_equal(turn[0].what, FABRIC_ALLTOALL);
+	assert_int_equal(turn[0].size, 3);
+	assert_int_equal(turn[0].place, 1);
+	assert_int_equal(turn[0].members[0], 5);
+	assert_int_equal(turn[0].members[2], 3);
+	assert_int_equal(turn[1].what, FABRIC_PAIR);
+	assert_int_equal(turn[1].partner, 4);
+	assert_int_equal(turn[2].what, FABRIC_ALLTOALL);
+	assert_int_equal(turn[2].size, 0);
+	assert_int_equal(turn[3].what, FABRIC_ALLREDUCE);
+	assert_int_equal(turn[3].place, 0);
+	assert_int_equal(turn[3].members[1], 0);
+}
+
+/* Groups of 16 and of all ranks; no more fits than there is room for. */
+static void large_groups(void **state)
+{
+	static char line[FABRIC_LINE], copy[FABRIC_LINE];
+	char first[] = "plan 1";
+	size_t n = 9;
+
+	(void)state;
+	memcpy(line, "allreduce", n);
+	for (int a = 0; a < FABRIC_RANKS; a++)
+		n += (size_t)snprintf(line + n, sizeof(line) - n, "%c%d", a ? ',' : ' ', a);
+	assert_true(n + 1 < sizeof(line));
+	fabric_plan_init(&plan, 7, FABRIC_RANKS);
+	assert_int_equal(fabric_plan_line(&plan, first, error), FABRIC_MORE);
+	for (int i = 0; i < FABRIC_MEMBERS / FABRIC_RANKS; i++) {
+		memcpy(copy, line, n + 1);
+		assert_int_equal(fabric_plan_line(&plan, copy, error), FABRIC_MORE);
+		assert_int_equal(plan.turns[i].size, FABRIC_RANKS);
+	}
+	assert_int_equal(fabric_plan_line(&plan, line, error), FABRIC_BAD);
+	assert_string_equal(error, "stdin: too many ranks in a group, from: \"0\"");
+	fabric_plan_init(&plan, 0, 20);
+	snprintf(line, sizeof(line), "plan 2");
+	assert_int_equal(fabric_plan_line(&plan, line, error), FABRIC_MORE);
+	snprintf(line, sizeof(line), "alltoall 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15 16,17");
+	assert_int_equal(fabric_plan_line(&plan, line, error), FABRIC_MORE);
+	snprintf(line, sizeof(line), "alltoall 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16");
+	assert_int_equal(fabric_plan_line(&plan, line, error), FABRIC_BAD);
+	assert_string_equal(error, "stdin: too many ranks in a group, from: \"16\"");
+}
+
 static void plans(void **state)
 {
 	char next[] = "plan 2", set[] = "set share 0.5", go[] = "go", end[] = "end";
@@ -121,7 +173,7 @@ static void bad(void **state)
 		{ "plan 1\nplan 2\n", "a plan within a plan: \"2\"" },
 		{ "plan 1\n", "ended within a plan" },
 		{ "plan 1\nend\n", "ended within a plan" },
-		{ "plan 1\nstop\n", "want set, round or go, not: \"stop\"" },
+		{ "plan 1\nstop\n", "want set, round, alltoall, allreduce or go, not: \"stop\"" },
 		{ "plan 1\n\033[2J\n", "not: \"?[2J\"" },
 		{ "plan 1\ngo now\n", "more than is wanted on a line: \"now\"" },
 		{ "plan 1\nset\n", "no such setting: \"\"" },
@@ -144,7 +196,14 @@ static void bad(void **state)
 		{ "plan 1\nset share 0\n", "share: want a number from 0.01 to 1, not" },
 		{ "plan 1\nset share 1.01\n", "share: want" },
 		{ "plan 1\nround 0-1\nset seconds 1\n", "a setting comes before the rounds" },
-		{ "plan 1\nround\n", "no pair of ranks in it" },
+		{ "plan 1\nalltoall\n", "no ranks in it" },
+		{ "plan 1\nalltoall 2\n", "a group has two ranks or more, not: \"2\"" },
+		{ "plan 1\nalltoall 0,1 2\n", "a group has two ranks or more, not: \"2\"" },
+		{ "plan 1\nalltoall 0-1\n", "want ranks of the job, like 0,3,4, not: \"0-1\"" },
+		{ "plan 1\nallreduce 0,6\n", "want ranks of the job, like 0,3,4, not: \"6\"" },
+		{ "plan 1\nallreduce 0,1 1,2\n", "a rank is named twice in one round: \"1\"" },
+		{ "plan 1\nallreduce 2,2\n", "a rank is named twice in one round: \"2\"" },
+		{ "plan 1\nround\n", "no ranks in it" },
 		{ "plan 1\nround 0\n", "want two ranks of the job, like 0-3, not: \"0\"" },
 		{ "plan 1\nround 0-6\n", "not: \"0-6\"" },
 		{ "plan 1\nround 6-0\n", "not: \"6-0\"" },
@@ -172,7 +231,7 @@ static void bad(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults), cmocka_unit_test(rounds),  cmocka_unit_test(plans),
+		cmocka_unit_test(defaults), cmocka_unit_test(rounds),  cmocka_unit_test(groups), cmocka_unit_test(large_groups), cmocka_unit_test(plans),
 		cmocka_unit_test(largest),  cmocka_unit_test(bad),
 	};
 

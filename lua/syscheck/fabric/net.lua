@@ -39,15 +39,24 @@ function net.new(names, topology, rate)
    return self
 end
 
+local function names_of(self, list)
+   local out = {}
+   for i, nodes in ipairs(list) do
+      out[i] = {}
+      for k, node in ipairs(nodes) do
+         out[i][k] = self.names[node]
+      end
+   end
+   return out
+end
+
 --- Rounds of nodes by number -> by name.
--- @param rounds list of { pairs = list of { node, node } }
+-- @param rounds list of { kind, pairs = list of { node, node }, or groups = list of lists of nodes }
 function net.named(self, rounds)
    local out = {}
    for r, round in ipairs(rounds) do
-      out[r] = { pairs = {} }
-      for k, p in ipairs(round.pairs) do
-         out[r].pairs[k] = { self.names[p[1]], self.names[p[2]] }
-      end
+      out[r] = { kind = round.kind, pairs = round.pairs and names_of(self, round.pairs),
+         groups = round.groups and names_of(self, round.groups) }
    end
    return out
 end

@@ -99,10 +99,12 @@ local function once(names, options, say)
          local results, why, gone = one:measure(network.named(net, rounds), options.settings)
          lost = gone
          return results, why
-      end, { seed = options.seed, all = options.all })
+      end, { seed = options.seed, all = options.all,
+         -- Who spares the network does not let all nodes send at once.
+         patterns = options.settings and options.settings.share and "allreduce" or "all" })
    end
    one:finish()
-   if out then
+   if out and not options.interrupted then
       out.net, out.about = net, one.about
       explain.all(out)
       return out

@@ -1,5 +1,6 @@
 --- A run: measure, suspect, measure suspects again, say what is wrong. Pure but for `measure`.
 local judge = require("syscheck.fabric.judge")
+local patterns = require("syscheck.fabric.patterns")
 local samples = require("syscheck.fabric.samples")
 local schedule = require("syscheck.fabric.schedule")
 local suspects = require("syscheck.fabric.suspects")
@@ -7,11 +8,28 @@ local trials = require("syscheck.fabric.trials")
 
 local session = {}
 
+-- What all do at once comes last: what it tells is more than who is to blame, and is not worth an answer.
+local function take_patterns(net, measure, out, alone)
+   local rounds = patterns.build(net, out.findings, alone)
+   local results, err = {}, nil
+   if #rounds > 0 then
+      results, err = measure(rounds)
+   end
+   if not results then
+      out.patterns = { leaves = {}, errors = { err } }
+   elseif #rounds > 0 then
+      local overloaded
+      out.patterns, overloaded = patterns.of(net, rounds, results, out.found)
+      out.findings = patterns.merge(net, out.findings, overloaded)
+   end
+end
+
 --- @param net from net.new
 -- @param measure function(rounds) -> results, as samples.of takes them; or nil and why
--- @param options { seed = integer, all = true: everybody with everybody }
+-- @param options { seed = integer, all = true: everybody with everybody, patterns = "all", or "allreduce" only: measure
+--   takes these rounds, too }
 -- @return { findings, unconfirmed = from judge.all, found = from suspects.find, rounds, results, again = { rounds,
---   results } of the confirmation }; or nil and why
+--   results } of the confirmation, patterns = from patterns.of, or nil }; or nil and why
 function session.run(net, measure, options)
    local rounds = schedule.build(net, options.seed, options.all)
    local results, err = measure(rounds)
@@ -45,6 +63,9 @@ function session.run(net, measure, options)
          named[pair] = true
          table.insert(out.findings, 1, { kind = "corrupt", from = one.a, to = one.b, why = one.text })
       end
+   end
+   if options.patterns then
+      take_patterns(net, measure, out, options.patterns == "allreduce")
    end
    return out
 end

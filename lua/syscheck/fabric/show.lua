@@ -28,9 +28,7 @@ local function typical(answer, kind)
    return least
 end
 
-local function per_s(value)
-   return value and value < 0.2 and ("%.3g MB/s"):format(1000 * value) or value and ("%.3g GB/s"):format(value) or "-"
-end
+local per_s = words.per_s
 
 local function latency_of(answer)
    local parts = {}
@@ -67,7 +65,8 @@ function show.table(answer, color)
       per_s(typical(answer, "within")),
       typical(answer, "across") and ", " .. per_s(typical(answer, "across")) .. " across, all at once" or "",
       latency_of(answer))
-   for _, note in ipairs(words.notes(net, answer.found, #faults > 0)) do
+   lines[#lines + 1] = words.patterns(answer.patterns)
+   for _, note in ipairs(words.notes(net, answer.found, #faults > 0, answer.patterns)) do
       lines[#lines + 1] = "note: " .. note
    end
    for _, one in ipairs(answer.unlike) do
@@ -137,12 +136,16 @@ local function links_of(answer)
    return list
 end
 
---- One object: { v, seed, seconds, nodes, leaves, pairs, findings, unconfirmed, links,
+local PATTERNS = { packed_gbs = "alltoall_packed_gbs", striped_gbs = "alltoall_striped_gbs",
+   allreduce_us = "allreduce_us", allreduce_least_us = "allreduce_least_us" }
+
+--- One object: { v, seed, seconds, nodes, leaves, pairs, alltoall_packed_gbs,
+-- alltoall_striped_gbs, allreduce_us, allreduce_least_us (nil: not measured), findings, unconfirmed, links,
 -- unlike, recorded, failed = list of { node, action, text }, beyond = list
 -- of { nodes, text }, notes }.
 function show.json(answer)
    local net, scores = answer.net, answer.found.nodes.scores
-   local notes = output.list(words.notes(net, answer.found, #show.faults(answer) > 0))
+   local notes = output.list(words.notes(net, answer.found, #show.faults(answer) > 0, answer.patterns))
    table.move(answer.notes, 1, #answer.notes, #notes + 1, notes)
    local nodes, leaves = output.list(), output.list()
    for i, name in ipairs(net.names) do
@@ -152,10 +155,11 @@ function show.json(answer)
    end
    for l, leaf in ipairs(net.known and net.leaves or {}) do
       leaves[l] = { leaf = leaf.name, nodes = #leaf.members, up_ratio = answer.found.leaves.scores.up[l],
-         down_ratio = answer.found.leaves.scores.down[l] }
+         down_ratio = answer.found.leaves.scores.down[l],
+         packed_ratio = answer.patterns and answer.patterns.leaves[l] }
    end
    local kept = answer.kept
-   return output.json({ v = 1, seed = answer.seed, seconds = answer.seconds, nodes = nodes, leaves = leaves,
+   local all = { v = 1, seed = answer.seed, seconds = answer.seconds, nodes = nodes, leaves = leaves,
       pairs = pairs_of(answer), unconfirmed = answer.unconfirmed, notes = notes,
       recorded = kept and kept.recorded, failed = kept and output.each(kept.failed, function(one)
          return { node = one.node, action = one.action, text = one.text }
@@ -176,7 +180,11 @@ function show.json(answer)
             link_gbs = w.link / 1e9, needs_bytes = w.needs, setting = w.buffer } or nil
          out.text = one.kind ~= "collision" and words.of(net, one) or nil
          return out
-      end) })
+      end) }
+   for from, to in pairs(PATTERNS) do
+      all[to] = answer.patterns and answer.patterns[from]
+   end
+   return output.json(all)
 end
 
 local CSV = { "round", "kind", "a", "b", "hops", "lat_us", "ab_gbs", "ba_gbs", "both_ab_gbs", "both_ba_gbs", "error" }

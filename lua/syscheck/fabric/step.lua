@@ -7,6 +7,9 @@ local fields = require("syscheck.catalogue.fields")
 local hostlist = require("syscheck.lib.hostlist")
 local lines = require("syscheck.lib.lines")
 local loop = require("syscheck.fabric.loop")
+local said = require("syscheck.fabric.said")
+
+local positive = said.positive
 
 local step = {}
 step.__index = step
@@ -17,6 +20,7 @@ local READY_NODES = 16
 local TRY_S = 15 -- until the few nodes of a part have done it
 local ROUND_S = 12 -- of a round in which everybody waits for somebody, in all phases
 local END_S = 5
+local MOST_LINKS = 32 -- of a node
 local ERRORS_KEPT = 40 -- lines of standard error
 
 json.decode_invalid_numbers(false)
@@ -72,8 +76,8 @@ end
 --   seconds = the kernel's own limit, interrupted = function() -> true when it is no longer wanted }
 -- @return self; or nil and why it could not be started
 function step.start(options)
-   local self = setmetatable({ nodes = options.nodes, asked = {}, rank_of = {}, about = {}, ready = {}, errors = {},
-      plan = 0, open = 2 }, step)
+   local self = setmetatable({ nodes = options.nodes, asked = {}, rank_of = {}, name_of = {}, about = {},
+      ready = {}, errors = {}, plan = 0, open = 2 }, step)
    for _, node in ipairs(options.nodes) do
       self.asked[node] = true
    end
@@ -109,51 +113,21 @@ function step.start(options)
    return self
 end
 
-local function positive(value)
-   return type(value) == "number" and value > 0 and value < math.huge and value or nil
-end
-
-local MOST_BYTES = 64 -- of a text of a rank
-local MOST_LINKS = 32
-
-local function short(value)
-   return type(value) == "string" and #value <= MOST_BYTES and value or nil
-end
-
--- What a rank says of its node.
-local function about(got)
-   return { boot_id = short(got.boot_id), rate_gbps = positive(got.rate_gbps), links = {},
-      tcp_rmem = positive(got.tcp_rmem), tcp_wmem = positive(got.tcp_wmem) }
-end
-
--- A port of a node.
-local function link(got)
-   return { name = short(got.name), duplex = short(got.duplex), firmware = short(got.firmware),
-      rate_gbps = positive(got.rate_gbps), mtu = positive(got.mtu), pcie_lanes = positive(got.pcie_lanes),
-      pcie_gts = positive(got.pcie_gts), pcie_lanes_most = positive(got.pcie_lanes_most),
-      pcie_gts_most = positive(got.pcie_gts_most) }
-end
-
--- What TCP says of what a rank sent one way; nil: nothing, by TCP.
-local function tcp_of(got)
-   local rtt = positive(got.tcp_min_rtt_us) or positive(got.tcp_rtt_us)
-   return rtt and { rtt_us = rtt, rwnd_pct = positive(got.tcp_rwnd_pct) or 0,
-      sndbuf_pct = positive(got.tcp_sndbuf_pct) or 0, again_pct = positive(got.tcp_again_pct) or 0 }
-end
-
 -- One line of a rank.
 function step:take(got)
    local rank = type(got) == "table" and math.tointeger(got.rank)
    if not rank then
       return
    elseif got.event == "hello" and self.asked[got.node] and not self.about[got.node] then
-      self.rank_of[got.node], self.about[got.node] = rank, about(got)
+      self.rank_of[got.node], self.name_of[rank], self.about[got.node] = rank, got.node, said.about(got)
    elseif got.event == "link" and self.about[got.node] and #self.about[got.node].links < MOST_LINKS then
-      table.insert(self.about[got.node].links, link(got))
+      table.insert(self.about[got.node].links, said.link(got))
    elseif got.event == "ready" then
       self.ready[rank] = true
    elseif got.event == "round" and got.plan == self.plan and self.results then
       self:round(rank, got)
+   elseif got.event == "pattern" and got.plan == self.plan and self.results then
+      self:pattern(rank, got)
    elseif got.event == "done" and got.plan == self.plan or got.event == "stuck" and self.through then
       self.done[rank] = got.event == "done"
       self.through[rank] = true
@@ -172,10 +146,10 @@ function step:round(rank, got)
    result.lat_us = not got.late and positive(got.lat_us) or result.lat_us
    if at.first then
       result.ba_gbs, result.both_ba_gbs = positive(got.rx_gbs), positive(got.rx_both_gbs)
-      result.ab_tcp = tcp_of(got)
+      result.ab_tcp = said.tcp(got)
    else
       result.ab_gbs, result.both_ab_gbs = positive(got.rx_gbs), positive(got.rx_both_gbs)
-      result.ba_tcp = tcp_of(got)
+      result.ba_tcp = said.tcp(got)
    end
    result[at.first and "a_wait_pct" or "b_wait_pct"] = positive(got.wait_pct)
    result.wrong = type(got.wrong) == "string" and got.wrong or result.wrong
@@ -183,6 +157,15 @@ function step:round(rank, got)
    -- Only what failed makes a node silent, or not: the others' lines, hundreds of thousands with --all, cost no look.
    self.failed = self.failed or result.error
    result.ends = result.ends + 1
+end
+
+-- A group's line, of each of its nodes.
+function step:pattern(rank, got)
+   local list, name = self.results[(math.tointeger(got.round) or -1) + 1], self.name_of[rank]
+   if list and list.groups and name then
+      list[name] = { us = positive(got.call_us), gbs = positive(got.rx_gbs),
+         error = type(got.error) == "string" and got.error or nil }
+   end
 end
 
 -- Runs the loop until `over()` or the deadline, or until the step has ended.
@@ -277,12 +260,34 @@ function step:hello()
    return true
 end
 
+-- A round as the kernel takes it, and where its results go to.
+function step:say(r, round)
+   local words, list, pair_of = { round.groups and round.kind or "round" }, { groups = round.groups ~= nil }, {}
+   for k, p in ipairs(round.pairs or {}) do
+      local a, b = self.rank_of[p[1]], self.rank_of[p[2]]
+      words[#words + 1] = ("%d-%d"):format(a, b)
+      list[k] = { ends = 0 }
+      pair_of[a], pair_of[b] = { k = k, first = true }, { k = k }
+   end
+   for _, group in ipairs(round.groups or {}) do
+      local ranks = {}
+      for i, name in ipairs(group) do
+         ranks[i] = self.rank_of[name]
+      end
+      words[#words + 1] = table.concat(ranks, ",")
+   end
+   self.results[r], self.pair_of[r - 1] = list, pair_of
+   return table.concat(words, " ")
+end
+
 --- Lets the ranks do rounds.
--- @param rounds list of { pairs = list of { name, name } }
+-- @param rounds list of { pairs = list of { name, name } }, or { kind = "alltoall" or "allreduce", groups = list of
+--   lists of names }
 -- @param settings { name = value } of the kernel's `set`
 -- @return for each round a list in the order of its pairs of { lat_us, ab_gbs, ba_gbs, both_ab_gbs, both_ba_gbs,
 --   ab_tcp, ba_tcp = { rtt_us, rwnd_pct, sndbuf_pct, again_pct } of the sender or nil, a_wait_pct, b_wait_pct = of its
---   time each of the two had no CPU, error, wrong }; or nil, why, and the nodes that were lost
+--   time each of the two had no CPU, error, wrong }; of groups { name = { us (of a call), gbs (received), error } };
+--   or nil, why, and the nodes that were lost
 function step:measure(rounds, settings)
    self.plan = self.plan + 1
    self.results, self.pair_of, self.done, self.through, self.failed = {}, {}, {}, {}, nil
@@ -291,15 +296,7 @@ function step:measure(rounds, settings)
       text[#text + 1] = ("set %s %s"):format(name, value)
    end
    for r, round in ipairs(rounds) do
-      local words = { "round" }
-      self.results[r], self.pair_of[r - 1] = {}, {}
-      for k, p in ipairs(round.pairs) do
-         local a, b = self.rank_of[p[1]], self.rank_of[p[2]]
-         words[#words + 1] = ("%d-%d"):format(a, b)
-         self.results[r][k] = { ends = 0 }
-         self.pair_of[r - 1][a], self.pair_of[r - 1][b] = { k = k, first = true }, { k = k }
-      end
-      text[#text + 1] = table.concat(words, " ")
+      text[#text + 1] = self:say(r, round)
    end
    text[#text + 1] = "go\n"
    self.pipes.input:write(table.concat(text, "\n"))

@@ -81,6 +81,11 @@ function SAY.leaf_switch(one, _, leaf)
    return ("all pairs within %s reach %s of other leaves': the leaf switch"):format(leaf(one.leaf), share(one.share))
 end
 
+function SAY.leaf_overloaded(one, _, leaf)
+   return ("in an all-to-all within %s nodes receive %s of what they do in one of few nodes of each leaf: the leaf "
+      .. "switch is overloaded, it carries less than its ports together"):format(leaf(one.leaf), share(one.share))
+end
+
 function SAY.uplink_link(one, _, leaf)
    return ("a link of %s's uplink, %s, carries %s of the others%s: a lone pair that is routed over it is as "
       .. "slow"):format(leaf(one.leaf), WAY[one.direction], share(one.share), one.affected and one.affected < 0.995
@@ -106,12 +111,36 @@ function words.of(net, one)
    end) .. beside(one)
 end
 
+-- "62 MB/s", "1.2 GB/s"
+function words.per_s(gbs)
+   return gbs and gbs < 0.2 and ("%.3g MB/s"):format(1000 * gbs) or gbs and ("%.3g GB/s"):format(gbs) or "-"
+end
+
+--- What nodes reach all at once, as a line; nil: not measured.
+-- @param patterns from patterns.of, or nil
+function words.patterns(patterns)
+   local p, parts = patterns or {}, {}
+   if p.packed_gbs then
+      parts[1] = ("all-to-all of 35 kB: a node receives %s in groups within a leaf%s"):format(words.per_s(p.packed_gbs),
+         p.striped_gbs and ", " .. words.per_s(p.striped_gbs) .. " in groups across" or "")
+   end
+   if p.allreduce_us then
+      parts[#parts + 1] = ("allreduce of 8 bytes: %.3g us%s"):format(p.allreduce_us, p.allreduce_least_us
+         and (", %d messages in a row take %.3g us"):format(p.allreduce_steps, p.allreduce_least_us) or "")
+   end
+   return parts[1] and table.concat(parts, "; ")
+end
+
 --- What is so for the network, and no fault of one: oversubscription, two link rates.
 -- @param found from suspects.find
 -- @param faulty true: something is wrong, which may be what makes pairs across slow
+-- @param patterns from patterns.of, or nil
 -- @return list of sentences
-function words.notes(net, found, faulty)
+function words.notes(net, found, faulty, patterns)
    local out, rate, groups = {}, {}, {}
+   for _, text in ipairs(patterns and patterns.errors or {}) do
+      out[#out + 1] = "all-to-all and allreduce: " .. printable.plain(text, 200)
+   end
    local far = found.leaves.usual and found.leaves.usual / found.near.both
    if far and far < 0.85 and not faulty then
       out[#out + 1] = ("with all at work a pair across leaves reaches %s of one within a leaf: uplinks are "

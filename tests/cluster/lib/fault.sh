@@ -88,6 +88,13 @@ slow_trunk() {
 	shape_trunk "$1" up && shape_trunk "$1" down
 }
 
+slow_leaf() {
+	is_leaf "$1" || bad_usage "no leaf \"$1\": leaves are leaf1 to leaf$LEAVES"
+	want_rate "$2"
+	set_fault "$NUMBER" "slow-leaf $1"
+	shape_leaf "$1"
+}
+
 # One key for both orders of the two.
 slow_path() {
 	want_node "$1"
@@ -249,6 +256,7 @@ fault() {
 	case $command in
 	slow-link) operands="NODE in|out|both RATE|off" ;;
 	slow-trunk) operands="LEAF up|down|both RATE|off" ;;
+	slow-leaf) operands="LEAF RATE|off" ;;
 	slow-path) operands="NODE NODE RATE|off" ;;
 	loss) operands="NODE PERCENT|off" ;;
 	delay) operands="NODE MS|off" ;;

@@ -140,6 +140,30 @@ shape_trunk() {
 	shape "${rate:-$((RATE * (last - first + 1)))}" "$2${1#leaf}" in_switch
 }
 
+# shape_leaf LEAF: what all its nodes together may send to anybody (`slow-leaf`): a switch that
+# carries less than its ports. All that comes from them goes through one device with a tbf.
+shape_leaf() {
+	local i=${1#leaf} rate=${FAULT[slow-leaf $1]:-} first last node
+	read -r first last < <(leaf_range "$1")
+	if [ -z "$rate" ]; then
+		in_switch ip link show "load$i" >/dev/null 2>&1 || return 0
+		for ((node = first; node <= last; node++)); do
+			in_switch tc qdisc del dev "n$node" ingress || return 1
+		done
+		in_switch ip link delete "load$i"
+		return
+	fi
+	if ! in_switch ip link show "load$i" >/dev/null 2>&1; then
+		in_switch ip link add "load$i" type ifb && in_switch ip link set "load$i" up || return 1
+		for ((node = first; node <= last; node++)); do
+			in_switch tc qdisc add dev "n$node" ingress &&
+				in_switch tc filter add dev "n$node" parent ffff: protocol all u32 match u32 0 0 \
+					action mirred egress redirect dev "load$i" || return 1
+		done
+	fi
+	shape "$rate" "load$i" in_switch
+}
+
 # shape_out NODE: where only TCP gathers frames to segments; bridges and veth forward what
 # they get. A node with `loss` makes none: frames are to be lost one by one.
 shape_out() {

@@ -52,6 +52,8 @@ local SAID = {
    { { kind = "corrupt", from = 1, to = 2, why = "byte\27[2J\n7" }, " and ", "data was changed: byte?[2J?7" },
    { { kind = "route", from = 1, to = 2, direction = "out", share = 0.4 }, " to ", "0.40", "route" },
    { { kind = "route", from = 1, to = 2, direction = "both", share = 0.4 }, " and ", "0.40", "route" },
+   { { kind = "leaf_overloaded", leaf = 1, share = 0.6 }, "all-to-all within", "receive 0.60",
+      "the leaf switch is overloaded" },
 }
 
 function TestWords:test_each_kind_is_one_line()
@@ -159,6 +161,23 @@ function TestShow:test_a_terminal_obeys_nothing()
    lu.assertStrContains(lines[3], "fault: n\\x1b[31m")
    lu.assertEquals(#lines, 3)
    lu.assertStrContains(show.table((hostile_answer()), true), "\27[31mfault: n\\x1b")
+end
+
+function TestShow:test_patterns()
+   local answer = answer_of(simulated.net({ 4, 4 }), {})
+   answer.patterns = { leaves = { 0.98 }, errors = {}, packed_gbs = 0.0237, striped_gbs = 1.25, allreduce_us = 41.26,
+      allreduce_steps = 3, allreduce_least_us = 9 }
+   lu.assertStrContains(show.table(answer), "\nall-to-all of 35 kB: a node receives 23.7 MB/s in groups within a leaf, "
+      .. "1.25 GB/s in groups across; allreduce of 8 bytes: 41.3 us, 3 messages in a row take 9 us\n")
+   local got = json.decode(show.json(answer))
+   lu.assertEquals({ got.alltoall_packed_gbs, got.alltoall_striped_gbs, got.allreduce_us, got.allreduce_least_us },
+      { 0.0237, 1.25, 41.26, 9 })
+   lu.assertEquals({ got.leaves[1].packed_ratio, got.leaves[2].packed_ratio }, { 0.98 })
+   answer.patterns = { leaves = {}, errors = { "no\27answer" }, packed_gbs = 2 }
+   lu.assertStrContains(show.table(answer), "within a leaf\nnote: all-to-all and allreduce: no?answer\n")
+   answer.patterns = { leaves = {}, errors = {} }
+   lu.assertNil(show.table(answer):find("all-to-all", 1, true))
+   lu.assertNil(json.decode(show.json(answer)).allreduce_us)
 end
 
 function TestShow:test_nothing_to_say()

@@ -1,0 +1,39 @@
+--- What a rank's line says, as far as it is what can be said there. Pure.
+local said = {}
+
+local MOST_BYTES = 64
+
+-- A number above 0, or nil.
+local function positive(value)
+   return type(value) == "number" and value > 0 and value < math.huge and value or nil
+end
+
+said.positive = positive
+
+-- A text of a few bytes, or nil.
+local function short(value)
+   return type(value) == "string" and #value <= MOST_BYTES and value or nil
+end
+
+--- What a rank says of its node.
+function said.about(got)
+   return { boot_id = short(got.boot_id), rate_gbps = positive(got.rate_gbps), links = {},
+      tcp_rmem = positive(got.tcp_rmem), tcp_wmem = positive(got.tcp_wmem) }
+end
+
+--- A port of a node.
+function said.link(got)
+   return { name = short(got.name), duplex = short(got.duplex), firmware = short(got.firmware),
+      rate_gbps = positive(got.rate_gbps), mtu = positive(got.mtu), pcie_lanes = positive(got.pcie_lanes),
+      pcie_gts = positive(got.pcie_gts), pcie_lanes_most = positive(got.pcie_lanes_most),
+      pcie_gts_most = positive(got.pcie_gts_most) }
+end
+
+--- What TCP says of what a rank sent one way; nil: nothing, by TCP.
+function said.tcp(got)
+   local rtt = positive(got.tcp_min_rtt_us) or positive(got.tcp_rtt_us)
+   return rtt and { rtt_us = rtt, rwnd_pct = positive(got.tcp_rwnd_pct) or 0,
+      sndbuf_pct = positive(got.tcp_sndbuf_pct) or 0, again_pct = positive(got.tcp_again_pct) or 0 }
+end
+
+return said
