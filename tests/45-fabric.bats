@@ -209,6 +209,38 @@ enforce() {
 	[ "$(nodes_of "$output")" = "n2 n9" ]
 }
 
+@test "fabric: the idle nodes of a partition, in shards: each is measured, then what is between them" {
+	local id
+	"$MC" slow-link n8 out 50
+	"$MC" slow-trunk leaf2 up 60
+	id=$(sbatch --parsable -N1 --nodelist=n3 -o /dev/null --wrap 'sleep 300')
+	eventually 60 sh -c '[ "$(squeue -h -j "$1" -o %T)" = RUNNING ]' sh "$id"
+	run --separate-stderr syscheck fabric --idle main --shard 3 --json --seed 1
+	scancel "$id"
+	"$MC" slow-link n8 out off
+	"$MC" slow-trunk leaf2 up off
+	[ "$status" -eq 1 ]
+	printf '%s\n' "$output" >"$BASE/answer"
+	# n1 and n2 are what is left of leaf1; then one good node of each leaf.
+	[ "$(answer '[[n["node"] for n in s["nodes"]] for s in a["shards"]]')" = "[['n1', 'n2'], ['n4', 'n5', 'n6'], ['n7', 'n8', 'n9'], ['n1', 'n4', 'n7']]" ]
+	[ "$(answer '[[(f["kind"], f.get("node", f.get("leaf")), f["direction"]) for f in s["findings"]] for s in a["shards"]]')" = "[[], [], [('nic', 'n8', 'out')], [('uplink_link', 'leaf2', 'up')]]" ]
+	[ "$(answer '[s["recorded"] for s in a["shards"]]')" = "[2, 3, 3, 3]" ]
+	[ -z "$(squeue -h -n syscheck-fabric -o %i)" ]
+}
+
+@test "fabric: a job that ends meanwhile is one line, whoever ended it" {
+	local pid
+	eventually 60 idle
+	syscheck fabric --idle main --json >"$BASE/out" 2>"$BASE/said" &
+	pid=$!
+	eventually 60 sh -c '[ -n "$(squeue -h -s -o %i)" ]'
+	scancel -n syscheck-fabric
+	run -3 wait "$pid"
+	[ "$(wc -l <"$BASE/said")" -eq 1 ]
+	grep -q 'ended meanwhile: cancelled or preempted' "$BASE/said"
+	[ ! -s "$BASE/out" ]
+}
+
 @test "fabric: what a user measures accuses nobody: nothing is recorded, nobody drained" {
 	local records
 	eventually 60 idle
@@ -246,6 +278,9 @@ enforce() {
 	refuses "--job is a whole number" --job n1
 	refuses "/nonexistent" --nodes 'n[1-2]' --policy /nonexistent
 	refuses "can not be used together" --job 1 --nodes 'n[1-2]'
+	refuses "can not be used together" --idle main --nodes 'n[1-2]'
+	refuses "--shard is a whole number from 3 to 512" --idle main --shard 2
+	refuses "--idle is the name of a partition" --idle 'main,shared'
 	run --separate-stderr syscheck fabric --job 99999
 	[ "$status" -eq 3 ]
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
@@ -254,6 +289,9 @@ enforce() {
 	[ "$status" -eq 3 ]
 	[ "$(wc -l <<<"$stderr")" -eq 1 ]
 	[[ $stderr == *"x1: Slurm knows no such node" ]]
+	run --separate-stderr syscheck fabric --idle nosuch
+	[ "$status" -eq 3 ]
+	[[ $stderr == "syscheck: fabric: partition nosuch: Slurm knows none, or it has no nodes" ]]
 	scontrol update nodename=n4 state=drain reason=mine
 	run --separate-stderr syscheck fabric --nodes 'n[3-4]'
 	[ "$status" -eq 3 ]

@@ -109,11 +109,11 @@ bool report_round(const struct round_line *line, const struct pair *p)
 	return result_write(&r, STDOUT_FILENO);
 }
 
-bool report_pattern(const struct fabric_plan *plan, int round, const struct pattern *p)
+bool report_collective(const struct fabric_plan *plan, int round, const struct collective *p)
 {
 	struct result r;
 
-	begin(&r, "pattern");
+	begin(&r, "collective");
 	result_integer(&r, "plan", plan->id);
 	result_integer(&r, "round", round);
 	result_integer(&r, "rank", plan->rank);

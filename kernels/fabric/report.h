@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "pair.h"
-#include "pattern.h"
+#include "collective.h"
 #include "plan.h"
 
 struct place {
@@ -27,7 +27,7 @@ struct round_line {
 bool report_hello(const struct place *place);
 bool report_ready(const struct place *place, double init_s, const char *mpi);
 bool report_round(const struct round_line *line, const struct pair *p);
-bool report_pattern(const struct fabric_plan *plan, int round, const struct pattern *p);
+bool report_collective(const struct fabric_plan *plan, int round, const struct collective *p);
 bool report_done(int plan, int rank);
 
 #endif

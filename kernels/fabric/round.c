@@ -9,7 +9,7 @@
 #include "common/kernel.h"
 #include "meet.h"
 #include "pair.h"
-#include "pattern.h"
+#include "collective.h"
 #include "report.h"
 #include "watch.h"
 
@@ -122,22 +122,22 @@ static double waited(void)
 	return seconds;
 }
 
-static bool run_pattern(const struct fabric_plan *plan, int round, struct pace *pace)
+static bool run_collective(const struct fabric_plan *plan, int round, struct pace *pace)
 {
 	const struct fabric_turn *turn = &plan->turns[round];
-	struct pattern p = {
-		.wire = { .round = ++s.rounds }, .turn = turn, .seconds = pattern_seconds(&plan->set, turn->what),
+	struct collective p = {
+		.wire = { .round = ++s.rounds }, .turn = turn, .seconds = collective_seconds(&plan->set, turn->what),
 		.call_us = NAN, .rx = NAN,
 	};
 
 	watch_round(plan->id, round, -1);
 	if (come(pace, p.seconds + PAIR_GRACE_S, turn->size == 0, p.wire.error) && turn->size > 0) {
-		watch_phase("pattern", clock_now() + pace->most);
-		pattern_run(&p);
+		watch_phase("collective", clock_now() + pace->most);
+		collective_run(&p);
 	} else if (pace->alone && p.wire.error[0] == '\0') {
 		snprintf(p.wire.error, sizeof(p.wire.error), "not all nodes came to it");
 	}
-	return turn->size == 0 || report_pattern(plan, round, &p);
+	return turn->size == 0 || report_collective(plan, round, &p);
 }
 
 static bool run_round(const struct fabric_plan *plan, int round, struct pace *pace, bool *wrong)
@@ -183,7 +183,7 @@ int rounds_run(const struct fabric_plan *plan, double end)
 		if (clock_now() > end)
 			return kernel_fail("the time box is over before round %d of plan %d", round, plan->id);
 		written = plan->turns[round].what == FABRIC_PAIR ? run_round(plan, round, &pace, &wrong)
-								 : run_pattern(plan, round, &pace);
+								 : run_collective(plan, round, &pace);
 	}
 	watch_round(plan->id, -1, -1);
 	if (!written || !report_done(plan->id, plan->rank))

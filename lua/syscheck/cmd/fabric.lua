@@ -7,6 +7,7 @@ local printable = require("syscheck.lib.printable")
 local record = require("syscheck.fabric.record")
 local report = require("syscheck.cmd.common.report")
 local run = require("syscheck.fabric.run")
+local shards = require("syscheck.fabric.shards")
 local show = require("syscheck.fabric.show")
 local slurm = require("syscheck.slurm.command")
 local spool = require("syscheck.cmd.common.spool")
@@ -18,7 +19,6 @@ local command = {}
 local CALL_S = 8
 local MAX_BYTES = 16777216
 local SHOWN_BUSY = 8
-local MOST_NODES = 512 -- of one job: MPI's start, and what one program can read
 
 local function whole(name, least, most)
    return function(text)
@@ -37,7 +37,10 @@ function command.add_to(parser)
       :summary("Find the bad NIC, cable, uplink or route between nodes.")
    one:mutex(one:option("--job", "A running job of yours, on its nodes (default: the one this runs in)."):argname("ID")
       :convert(whole("--job", 1, 4294967295)),
-      one:option("--nodes", "Nodes, for a job of its own: n[1-16]."):argname("LIST"))
+      one:option("--nodes", "Nodes, for a job of its own: n[1-16]."):argname("LIST"),
+      one:option("--idle", "The idle nodes of a partition, for jobs of its own there."):argname("PARTITION"))
+   one:option("--shard", "Nodes of one job at most: more are measured in turn, then what is between them."):argname("N")
+      :default(tostring(shards.MOST)):show_default(false):convert(whole("--shard", shards.LEAST, shards.MOST))
    one:flag("--all", "Everybody with everybody: one round less than nodes.")
    one:option("--share", "Share of the time that a sender sends, 0.01 to 1: spares a network in production.")
       :argname("F"):convert(function(text)
@@ -68,21 +71,45 @@ local function nodes_of_job(scontrol, id)
    return text:match(" NodeList=(%S+)")
 end
 
--- @return list of names, the job's id or nil: one of its own
-local function where(args, policy)
-   local job, list = args.job, args.nodes
-   if not list then
-      local err
-      job = job or math.tointeger(tonumber(os.getenv("SLURM_JOB_ID") or os.getenv("SLURM_JOBID")))
-      if not job then
-         report.stop(report.USAGE, "no job to measure in: run it inside salloc or sbatch, or name --job ID or "
-            .. "--nodes LIST")
-      end
-      list, err = nodes_of_job(policy.scontrol, job)
-      if not list then
-         report.stop(report.UNKNOWN, "%s", err or "scontrol names no nodes")
-      end
+-- What Slurm says of nodes, by sinfo's option: name -> state. nil: it does not answer.
+local function states_of(scontrol, option)
+   local text = slurm.run(slurm.beside(scontrol, "sinfo"), { "--noheader", "--Node", option, "--format=%N %T" }, CALL_S,
+      { max_output = MAX_BYTES })
+   local of = {}
+   for name, state in (text or ""):gmatch("(%S+) (%S+)") do
+      of[name] = state
    end
+   return text and of
+end
+
+-- Names of the idle nodes of a partition.
+local function idle_of(scontrol, partition)
+   if not partition:find("^[%w._-]+$") then
+      report.stop(report.USAGE, '--idle is the name of a partition, not "%s"', printable.safe(partition, 64))
+   end
+   local of = states_of(scontrol, "--partition=" .. partition)
+   if not of then
+      report.stop(report.UNKNOWN, "fabric: Slurm does not say which nodes of %s are idle", partition)
+   elseif not next(of) then
+      report.stop(report.UNKNOWN, "fabric: partition %s: Slurm knows none, or it has no nodes", partition)
+   end
+   local idle, count, states = {}, {}, {}
+   for name, state in pairs(of) do
+      idle[#idle + 1] = state == "idle" and name or nil
+      count[state] = (count[state] or 0) + 1
+   end
+   if #idle < 2 then
+      for state, n in pairs(count) do
+         states[#states + 1] = ("%d %s"):format(n, state)
+      end
+      table.sort(states)
+      report.stop(report.UNKNOWN, "fabric: partition %s: two idle nodes are the least (%s)", partition,
+         table.concat(states, ", "))
+   end
+   return idle
+end
+
+local function of_list(list)
    local names, seen = {}, {}
    for _, name in ipairs(hostlist.expand(list) or {}) do
       if not hostlist.name(name) then
@@ -98,39 +125,14 @@ local function where(args, policy)
    elseif #names == 1 then
       report.stop(report.USAGE, "%s alone: there is nothing between one node and itself; two are the least, and of "
          .. "three the bad one can be named", names[1])
-   elseif #names > MOST_NODES then
-      report.stop(report.USAGE, "%d nodes: one job measures %d at most; measure parts of the cluster", #names,
-         MOST_NODES)
    end
-   return names, job
-end
-
--- What Slurm says of nodes: name -> state. nil: it does not answer.
-local function states_of(scontrol, names)
-   local text = slurm.run(slurm.beside(scontrol, "sinfo"), { "--noheader", "--Node", "--nodes=" .. hostlist.fold(names),
-      "--format=%N %T" }, CALL_S, { max_output = MAX_BYTES })
-   local of = {}
-   for name, state in (text or ""):gmatch("(%S+) (%S+)") do
-      of[name] = state
-   end
-   return text and of
-end
-
--- Who was not to be had: "; n1 is allocated, n4 is mixed"; "" where nobody says.
-local function busy(scontrol, names)
-   local of, list = states_of(scontrol, names) or {}, {}
-   for _, name in ipairs(names) do
-      local state = of[name] or "idle"
-      list[#list + 1] = state ~= "idle" and not state:find("^compl") and ("%s is %s"):format(name, state) or nil
-   end
-   local more = #list > SHOWN_BUSY and (" and %d more"):format(#list - SHOWN_BUSY) or ""
-   return #list > 0 and "; " .. table.concat(list, ", ", 1, math.min(#list, SHOWN_BUSY)) .. more or ""
+   return names
 end
 
 -- Of nodes for a job of its own those that may run one: who is drained or down is left out, and not waited for.
 -- @return names, list of notes
 local function in_service(scontrol, names)
-   local of, left, notes = states_of(scontrol, names), {}, {}
+   local of, left, notes = states_of(scontrol, "--nodes=" .. hostlist.fold(names)), {}, {}
    for _, name in ipairs(of and names or {}) do
       local state = of[name]
       if not state then
@@ -148,6 +150,36 @@ local function in_service(scontrol, names)
    return of and left or names, notes
 end
 
+-- @return list of names, list of notes, the job's id or nil: one of its own
+local function where(args, policy)
+   if args.idle then
+      return idle_of(policy.scontrol, args.idle), {}
+   elseif args.nodes then
+      return in_service(policy.scontrol, of_list(args.nodes))
+   end
+   local job = args.job or math.tointeger(tonumber(os.getenv("SLURM_JOB_ID") or os.getenv("SLURM_JOBID")))
+   if not job then
+      report.stop(report.USAGE, "no job to measure in: run it inside salloc or sbatch, or name --job ID, --nodes LIST "
+         .. "or --idle PARTITION")
+   end
+   local list, err = nodes_of_job(policy.scontrol, job)
+   if not list then
+      report.stop(report.UNKNOWN, "%s", err or "scontrol names no nodes")
+   end
+   return of_list(list), {}, job
+end
+
+-- Who was not to be had: "; n1 is allocated, n4 is mixed"; "" where nobody says.
+local function busy(scontrol, names)
+   local of, list = states_of(scontrol, "--nodes=" .. hostlist.fold(names)) or {}, {}
+   for _, name in ipairs(names) do
+      local state = of[name] or "idle"
+      list[#list + 1] = state ~= "idle" and not state:find("^compl") and ("%s is %s"):format(name, state) or nil
+   end
+   local more = #list > SHOWN_BUSY and (" and %d more"):format(#list - SHOWN_BUSY) or ""
+   return #list > 0 and "; " .. table.concat(list, ", ", 1, math.min(#list, SHOWN_BUSY)) .. more or ""
+end
+
 -- The tree that Slurm knows, as far as it names these nodes; nil: none.
 local function tree_of(scontrol, names)
    local text = topology.ask(scontrol)
@@ -157,6 +189,15 @@ local function tree_of(scontrol, names)
       known = known + (leaf and leaf[name] and 1 or 0)
    end
    return known > 0 and { leaf = leaf, hops = switches.distance(text) } or nil, #names - known
+end
+
+-- Those that are idle still.
+local function left_of(scontrol, names)
+   local of, out = states_of(scontrol, "--nodes=" .. hostlist.fold(names)) or {}, {}
+   for _, name in ipairs(names) do
+      out[#out + 1] = (of[name] or "idle") == "idle" and name or nil
+   end
+   return out
 end
 
 local function seconds_since(from)
@@ -174,15 +215,18 @@ function command.run(args)
    for _, problem in ipairs(host.problems) do
       report.error(report.UNKNOWN, "fabric: %s", problem)
    end
-   local names, job = where(args, policy)
-   local notes = {}
-   if not job then
-      names, notes = in_service(policy.scontrol, names)
-   end
+   local names, notes, job = where(args, policy)
    local tree, unknown = tree_of(policy.scontrol, names)
+   if tree and unknown > 0 then
+      notes[#notes + 1] = ("%d of %d nodes are not in Slurm's topology: each counts as at a leaf of its own"):format(
+         unknown, #names)
+   end
    local options = { srun = slurm.beside(policy.scontrol, "srun"),
-      salloc = slurm.beside(policy.scontrol, "salloc"), kernel = kernel, job = job, topology = tree,
-      seed = args.seed or os.time() % 2147483648, all = args.all, settings = { share = args.share } }
+      salloc = slurm.beside(policy.scontrol, "salloc"), kernel = kernel, job = job, partition = args.idle,
+      topology = tree, seed = args.seed or os.time() % 2147483648, all = args.all, settings = { share = args.share },
+      left = args.idle and function(list)
+         return left_of(policy.scontrol, list)
+      end }
    -- ^C and scancel: the step goes first, then we.
    local stops = {}
    for _, name in ipairs({ "sigint", "sigterm", "sighup" }) do
@@ -195,39 +239,43 @@ function command.run(args)
    end
    local from = uv.hrtime()
    local quiet = output.format(args) ~= "table" or uv.guess_handle(2) ~= "tty"
-   local out, err = run.run(names, options, function(format, ...)
+   local answers, failed = run.all(names, args.shard, options, function(format, ...)
       if not quiet then
          io.stderr:write(("%5.1f s  "):format(seconds_since(from)), printable.plain(format:format(...), 200), "\n")
       end
-   end)
-   if out then
-      out.seconds = seconds_since(from)
-      out.kept = record.keep(host, out, function()
+   end, function(answer)
+      answer.seconds, from = seconds_since(from), uv.hrtime()
+      answer.kept = record.keep(host, answer, function()
          return options.interrupted
       end)
-   end
+   end)
    for _, handle in ipairs(stops) do
       handle:close()
    end
-   if not out then
-      return report.error(report.UNKNOWN, "fabric: %s%s", options.interrupted and "interrupted" or err,
-         not (job or options.interrupted) and busy(policy.scontrol, names) or "")
+   local code = 0
+   for _, one in ipairs(failed) do
+      code = report.error(report.UNKNOWN, "fabric: %s%s%s", #failed + #answers > 1
+         and printable.safe(hostlist.fold(one.names), 100) .. ": " or "", one.why,
+         not (job or options.interrupted) and busy(policy.scontrol, one.names) or "")
    end
-   local lost = out.kept and out.kept.error
-   if lost then
-      report.error(report.UNKNOWN, "fabric: records lost: %s", lost)
+   for _, answer in ipairs(answers) do
+      if answer.kept and answer.kept.error then
+         code = report.error(report.UNKNOWN, "fabric: records lost: %s", answer.kept.error)
+      end
    end
-   table.move(notes, 1, #notes, #out.notes + 1, out.notes)
-   if tree and unknown > 0 then
-      table.insert(out.notes, ("%d of %d nodes are not in Slurm's topology: each counts as at a leaf of its "
-         .. "own"):format(unknown, #names))
+   if #answers == 0 then
+      return code
    end
+   table.move(notes, 1, #notes, #answers[1].notes + 1, answers[1].notes)
    local format = output.format(args)
-   local text = show[format](out, output.has_color()) .. (format == "csv" and "" or "\n")
+   local text = show.all(format, answers, output.has_color()) .. (format == "csv" and "" or "\n")
    if not (io.stdout:write(text) and io.stdout:flush()) then
       return report.error(report.UNKNOWN, "fabric: what was found cannot be written to standard output")
    end
-   return #show.faults(out) > 0 and report.FAILED or lost and report.UNKNOWN or 0
+   for _, answer in ipairs(answers) do
+      code = #show.faults(answer) > 0 and report.FAILED or code
+   end
+   return code
 end
 
 return command

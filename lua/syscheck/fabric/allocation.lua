@@ -14,14 +14,17 @@ local END_S = 3
 
 --- @param salloc path
 -- @param nodes list of names
+-- @param partition name, or nil: the user's default
 -- @param stopped function() -> why it is no longer wanted, or nil
--- @return id, release function; or nil and why
-function allocation.hold(salloc, nodes, stopped)
+-- @return id, release function, function() -> true: it has ended by itself; or nil and why
+function allocation.hold(salloc, nodes, partition, stopped)
    local input, err = uv.new_pipe(false), uv.new_pipe(false)
    local text, exited = "", false
-   local child, pid = uv.spawn(salloc, { args = { "--nodes=" .. #nodes, "--ntasks-per-node=1",
-      "--nodelist=" .. hostlist.fold(nodes), "--exclusive", "--immediate=" .. QUEUE_S, "--time=" .. TIME_MIN,
-      "--job-name=" .. fields.OWN_JOB, "cat" }, stdio = { input, nil, err }, detached = true }, function()
+   local args = { "--nodes=" .. #nodes, "--ntasks-per-node=1", "--nodelist=" .. hostlist.fold(nodes), "--exclusive",
+      "--immediate=" .. QUEUE_S, "--time=" .. TIME_MIN, "--job-name=" .. fields.OWN_JOB }
+   args[#args + 1] = partition and "--partition=" .. partition
+   args[#args + 1] = "cat"
+   local child, pid = uv.spawn(salloc, { args = args, stdio = { input, nil, err }, detached = true }, function()
       exited = true
    end)
    if not child then
@@ -53,7 +56,9 @@ function allocation.hold(salloc, nodes, stopped)
    end)
    local id = text:match("Granted job allocation (%d+)")
    if up and id and not exited and not stopped() then
-      return id, release
+      return id, release, function()
+         return exited
+      end
    end
    release()
    return nil, stopped() or text:match("salloc: (Required node[^\n]+)") or text:match("salloc: error: ([^\n]+)")

@@ -175,9 +175,14 @@ local function rate(answer, with, node, p, learned)
       hops, usual = reference_of(answer, node)
    end
    out.class = rating.class(about.rate_gbps, hops or 1)
+   if answer.across then
+      -- One node of a leaf cannot load its uplink, nor is what it gets its own.
+      out.uplinks, usual = nil, nil
+   end
    if not usual then
       out.metrics, out.least, out.status, out.text = {}, 1, "unknown",
-         silent or #net.names == 2 and "of two nodes nobody can be compared"
+         silent or answer.across and "measured for what is between leaves only"
+         or #net.names == 2 and "of two nodes nobody can be compared"
          or with.partners[node] and "measured with bad partners only" or "no pair of it could be measured"
       return out
    end

@@ -4,6 +4,7 @@ local explain = require("syscheck.fabric.explain")
 local hostlist = require("syscheck.lib.hostlist")
 local network = require("syscheck.fabric.net")
 local session = require("syscheck.fabric.session")
+local shards = require("syscheck.fabric.shards")
 local step = require("syscheck.fabric.step")
 
 local run = {}
@@ -133,6 +134,9 @@ local function in_job(names, options, say)
             table.insert(out.findings, 1, { kind = "silent", node = #out.net.names, why = one.why })
          end
          return out
+      elseif options.ended and options.ended() then
+         err = ("job %d ended meanwhile: cancelled or preempted"):format(options.job)
+         break
       elseif options.interrupted or #lost == 0 or #names - #lost < 2 then
          break
       end
@@ -146,8 +150,8 @@ local function in_job(names, options, say)
 end
 
 --- @param names list of nodes
--- @param options { srun, salloc, kernel = paths, job = id or nil: one of its own, topology = as of net.new, seed, all,
---   settings }
+-- @param options { srun, salloc, kernel = paths, job = id or nil: one of its own, partition = of that or nil,
+--   topology = as of net.new, seed, all, settings }
 -- @param say function(format, ...) for progress
 -- @return session.run's answer, with net, about = { node's name = { boot_id, rate_gbps, links } }, notes = list, seed,
 --   job, nodes (measured), share; or nil and why
@@ -155,19 +159,57 @@ function run.run(names, options, say)
    if options.job then
       return in_job(names, options, say)
    end
-   local id, release = allocation.hold(options.salloc, names, function()
+   local id, release, ended = allocation.hold(options.salloc, names, options.partition, function()
       return options.interrupted and "interrupted"
    end)
    if not id then
       return nil, release
    end
-   local ok, out, err = xpcall(in_job, debug.traceback, names, setmetatable({ job = id }, { __index = options,
-      __newindex = options }), say)
+   local of = setmetatable({ job = id, ended = ended }, { __index = options, __newindex = options })
+   local ok, out, err = xpcall(in_job, debug.traceback, names, of, say)
    release()
    if not ok then
       error(out, 0)
    end
    return out, err
+end
+
+--- Measures more nodes than one job should have, shard by shard, then between them.
+-- @param most nodes of a shard
+-- @param options of run; `left` = function(names) -> those of them that can still be had, or nil: all
+-- @param take function(answer): each, as soon as it is there
+-- @return list of answers; list of { names, why } of what could not be measured
+function run.all(names, most, options, say, take)
+   local parts, answers, failed = shards.build(names, options.topology, most), {}, {}
+   local function one(list, across)
+      local out, err = nil, "none of them is idle any more"
+      if #list >= (across and shards.LEAST or 2) then
+         out, err = run.run(list, options, say)
+      end
+      if out and across then
+         shards.explain(out)
+      end
+      if out then
+         take(out)
+         answers[#answers + 1] = out
+      else
+         failed[#failed + 1] = { names = list, why = options.interrupted and "interrupted" or err }
+      end
+   end
+   for k, part in ipairs(parts) do
+      if not options.interrupted then
+         if #parts > 1 then
+            say("shard %d of %d: %s", k, #parts, hostlist.fold(part))
+         end
+         one(k > 1 and options.left and options.left(part) or part)
+      end
+   end
+   local far = #answers > 1 and not options.interrupted and shards.across(answers, most) or {}
+   if #far > 0 then
+      say("between the shards: one node of each of %d leaves", #far)
+      one(far, true)
+   end
+   return answers, failed
 end
 
 return run

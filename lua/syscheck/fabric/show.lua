@@ -105,8 +105,9 @@ local function place(net, one)
 end
 
 -- All pairs of all rounds, in the order in which they were measured.
-local function pairs_of(answer)
-   local list, number = output.list(), 0
+-- @param number of rounds before
+local function pairs_of(answer, number)
+   local list = output.list()
    for _, part in ipairs({ answer, answer.again or nil }) do
       for r, round in ipairs(part.rounds) do
          number = number + 1
@@ -118,7 +119,7 @@ local function pairs_of(answer)
          end
       end
    end
-   return list
+   return list, number
 end
 
 -- Ports of each node, as it says.
@@ -160,7 +161,7 @@ function show.json(answer)
    end
    local kept = answer.kept
    local all = { v = 1, seed = answer.seed, seconds = answer.seconds, nodes = nodes, leaves = leaves,
-      pairs = pairs_of(answer), unconfirmed = answer.unconfirmed, notes = notes,
+      pairs = (pairs_of(answer, 0)), unconfirmed = answer.unconfirmed, notes = notes,
       recorded = kept and kept.recorded, failed = kept and output.each(kept.failed, function(one)
          return { node = one.node, action = one.action, text = one.text }
       end),
@@ -190,15 +191,41 @@ end
 local CSV = { "round", "kind", "a", "b", "hops", "lat_us", "ab_gbs", "ba_gbs", "both_ab_gbs", "both_ba_gbs", "error" }
 
 --- One line for each pair of each round.
-function show.csv(answer)
-   local rows = {}
-   for i, one in ipairs(pairs_of(answer)) do
-      rows[i] = {}
-      for k, field in ipairs(CSV) do
-         rows[i][k] = one[field]
+-- @param answers one, or those of several shards
+function show.csv(...)
+   local rows, number = {}, 0
+   for _, answer in ipairs({ ... }) do
+      local list
+      list, number = pairs_of(answer, number)
+      for _, one in ipairs(list) do
+         local row = {}
+         for k, field in ipairs(CSV) do
+            row[k] = one[field]
+         end
+         rows[#rows + 1] = row
       end
    end
    return output.csv(CSV, rows)
+end
+
+--- Answers of one shard or of several: JSON of several is { v, shards = list of what it is of one }.
+-- @param format "table", "json" or "csv"
+function show.all(format, answers, color)
+   if format == "csv" then
+      return show.csv(table.unpack(answers))
+   end
+   local parts = {}
+   for k, answer in ipairs(answers) do
+      parts[k] = show[format](answer, color)
+      if format == "table" and #answers > 1 then
+         parts[k] = ("%s, %s\n%s"):format(answer.across and "between the shards" or ("shard %d"):format(k),
+            printable.safe(hostlist.fold(answer.net.names), 200), parts[k])
+      end
+   end
+   if format == "json" and #parts > 1 then
+      return ('{"v":1,"shards":[%s]}'):format(table.concat(parts, ","))
+   end
+   return table.concat(parts, "\n")
 end
 
 return show

@@ -126,8 +126,8 @@ function step:take(got)
       self.ready[rank] = true
    elseif got.event == "round" and got.plan == self.plan and self.results then
       self:round(rank, got)
-   elseif got.event == "pattern" and got.plan == self.plan and self.results then
-      self:pattern(rank, got)
+   elseif got.event == "collective" and got.plan == self.plan and self.results then
+      self:collective(rank, got)
    elseif got.event == "done" and got.plan == self.plan or got.event == "stuck" and self.through then
       self.done[rank] = got.event == "done"
       self.through[rank] = true
@@ -160,7 +160,7 @@ function step:round(rank, got)
 end
 
 -- A group's line, of each of its nodes.
-function step:pattern(rank, got)
+function step:collective(rank, got)
    local list, name = self.results[(math.tointeger(got.round) or -1) + 1], self.name_of[rank]
    if list and list.groups and name then
       list[name] = { us = positive(got.call_us), gbs = positive(got.rx_gbs),

@@ -2,8 +2,8 @@
  * What the nodes of a group do all at once, as applications do: an all-to-all of messages of 35 kB, and an allreduce of
  * 8 bytes. Both are made of messages between two, so that nobody hangs where one does not answer.
  */
-#ifndef SYSCHECK_FABRIC_PATTERN_H
-#define SYSCHECK_FABRIC_PATTERN_H
+#ifndef SYSCHECK_FABRIC_COLLECTIVE_H
+#define SYSCHECK_FABRIC_COLLECTIVE_H
 
 #include <stdbool.h>
 
@@ -13,7 +13,7 @@
 /* What a CFD code's nodes sent each other when a switch insert of 16 ports was overloaded, which pairs did not show. */
 #define ALLTOALL_BYTES 35000
 
-struct pattern {
+struct collective {
 	struct wire wire; /* its partner is whom a call is about */
 	const struct fabric_turn *turn;
 	double seconds; /* after these no further call begins */
@@ -24,9 +24,9 @@ struct pattern {
 };
 
 /* For how long calls begin. */
-double pattern_seconds(const struct fabric_settings *set, enum fabric_what what);
+double collective_seconds(const struct fabric_settings *set, enum fabric_what what);
 
 /* For a turn with a group; false with an error. */
-bool pattern_run(struct pattern *p);
+bool collective_run(struct collective *p);
 
 #endif

@@ -1,4 +1,4 @@
-#include "pattern.h"
+#include "collective.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ static struct room {
 
 static double times[ALLREDUCES];
 
-double pattern_seconds(const struct fabric_settings *set, enum fabric_what what)
+double collective_seconds(const struct fabric_settings *set, enum fabric_what what)
 {
 	return what == FABRIC_ALLTOALL ? ALLTOALL_PHASES * set->seconds : set->latency_s;
 }
@@ -61,7 +61,7 @@ static bool abandon(MPI_Request *receives, int n_receives, MPI_Request *sends, i
 }
 
 /* Everybody to everybody, once. */
-static bool exchange(struct pattern *p)
+static bool exchange(struct collective *p)
 {
 	const struct fabric_turn *turn = p->turn;
 	const int others = turn->size - 1;
@@ -84,7 +84,7 @@ static bool exchange(struct pattern *p)
 }
 
 /* The group's first one says in its messages which call is the last. */
-static bool alltoall(struct pattern *p)
+static bool alltoall(struct collective *p)
 {
 	const int place = p->turn->place, others = p->turn->size - 1;
 	const double began = clock_now(), skip = began + SKIP_SHARE * p->seconds;
@@ -126,7 +126,7 @@ static bool step(struct wire *w, int to, int from, uint64_t *out, uint64_t *in)
  * The largest of all numbers, by dissemination (Hensgen, Finkel and Manber, 1988): ceil(log2 n) steps for any n, in
  * each of which everybody sends what he knows to the one 2^k behind him.
  */
-static bool reduce(struct pattern *p, uint64_t *value)
+static bool reduce(struct collective *p, uint64_t *value)
 {
 	const int16_t *const members = p->turn->members;
 	const int n = p->turn->size, place = p->turn->place;
@@ -141,7 +141,7 @@ static bool reduce(struct pattern *p, uint64_t *value)
 	return true;
 }
 
-static bool allreduce(struct pattern *p)
+static bool allreduce(struct collective *p)
 {
 	const double end = clock_now() + p->seconds;
 	uint64_t last = 0;
@@ -161,7 +161,7 @@ static bool allreduce(struct pattern *p)
 	return true;
 }
 
-bool pattern_run(struct pattern *p)
+bool collective_run(struct collective *p)
 {
 	p->call_us = p->rx = NAN;
 	p->calls = 0;
