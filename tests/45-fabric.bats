@@ -21,7 +21,7 @@ setup() {
 teardown() {
 	local node
 	cp "$BASE/shipped.lua" "$MINICLUSTER_DIR/etc/syscheck/policy.lua"
-	for node in n2 n5 n6; do
+	for node in n2 n5 n6 n8; do
 		"$MC" slow-link "$node" both off
 		"$MC" drop "$node" off
 	done
@@ -213,6 +213,7 @@ enforce() {
 	local id
 	"$MC" slow-link n8 out 50
 	"$MC" slow-trunk leaf2 up 60
+	eventually 60 idle
 	id=$(sbatch --parsable -N1 --nodelist=n3 -o /dev/null --wrap 'sleep 300')
 	eventually 60 sh -c '[ "$(squeue -h -j "$1" -o %T)" = RUNNING ]' sh "$id"
 	run --separate-stderr syscheck fabric --idle main --shard 3 --json --seed 1
@@ -231,14 +232,14 @@ enforce() {
 @test "fabric: a job that ends meanwhile is one line, whoever ended it" {
 	local pid
 	eventually 60 idle
-	syscheck fabric --idle main --json >"$BASE/out" 2>"$BASE/said" &
+	syscheck fabric --idle main --json >"$BASE/printed" 2>"$BASE/said" &
 	pid=$!
 	eventually 60 sh -c '[ -n "$(squeue -h -s -o %i)" ]'
 	scancel -n syscheck-fabric
 	run -3 wait "$pid"
 	[ "$(wc -l <"$BASE/said")" -eq 1 ]
 	grep -q 'ended meanwhile: cancelled or preempted' "$BASE/said"
-	[ ! -s "$BASE/out" ]
+	[ ! -s "$BASE/printed" ]
 }
 
 @test "fabric: what a user measures accuses nobody: nothing is recorded, nobody drained" {

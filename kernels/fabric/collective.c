@@ -16,7 +16,7 @@
 #define ALLREDUCES 1000
 #define STEPS 12 /* 2^12 = FABRIC_RANKS */
 
-/* What MPI may write to or read from after a pattern was abandoned: then it is left to MPI, and new memory is taken. */
+/* What MPI may write to or read from after one was abandoned: then it is left to MPI, and new memory is taken. */
 static struct room {
 	uint64_t out[STEPS], in[STEPS];
 	unsigned char send[ALLTOALL_BYTES];
@@ -28,6 +28,11 @@ static double times[ALLREDUCES];
 double collective_seconds(const struct fabric_settings *set, enum fabric_what what)
 {
 	return what == FABRIC_ALLTOALL ? ALLTOALL_PHASES * set->seconds : set->latency_s;
+}
+
+static bool make_room(struct wire *w)
+{
+	return room || (room = calloc(1, sizeof(*room))) || wire_called(w->error, "calloc", MPI_ERR_NO_MEM);
 }
 
 /* Until all of n requests are complete. */
@@ -126,14 +131,16 @@ static bool step(struct wire *w, int to, int from, uint64_t *out, uint64_t *in)
  * The largest of all numbers, by dissemination (Hensgen, Finkel and Manber, 1988): ceil(log2 n) steps for any n, in
  * each of which everybody sends what he knows to the one 2^k behind him.
  */
-static bool reduce(struct collective *p, uint64_t *value)
+bool collective_largest(struct wire *w, const struct fabric_turn *turn, uint64_t *value)
 {
-	const int16_t *const members = p->turn->members;
-	const int n = p->turn->size, place = p->turn->place;
+	const int16_t *const members = turn->members;
+	const int n = turn->size, place = turn->place;
 
+	if (!make_room(w))
+		return false;
 	for (int k = 0; 1 << k < n; k++) {
 		room->out[k] = *value;
-		if (!step(&p->wire, members[(place + (1 << k)) % n], members[(place + n - (1 << k)) % n], &room->out[k],
+		if (!step(w, members[(place + (1 << k)) % n], members[(place + n - (1 << k)) % n], &room->out[k],
 			  &room->in[k]))
 			return false;
 		*value = room->in[k] > *value ? room->in[k] : *value;
@@ -150,7 +157,7 @@ static bool allreduce(struct collective *p)
 	for (int i = -WARM_UPS; last == 0; i++) {
 		began = clock_now();
 		last = i == ALLREDUCES - 1 || (i >= 0 && began > end);
-		if (!reduce(p, &last))
+		if (!collective_largest(&p->wire, p->turn, &last))
 			return false;
 		/* Who sets `last` does so at ALLREDUCES at the latest, and all are in the same call. */
 		if (i >= 0)
@@ -165,8 +172,8 @@ bool collective_run(struct collective *p)
 {
 	p->call_us = p->rx = NAN;
 	p->calls = 0;
-	if (room == NULL && (room = calloc(1, sizeof(*room))) == NULL)
-		return wire_called(p->wire.error, "calloc", MPI_ERR_NO_MEM);
+	if (!make_room(&p->wire))
+		return false;
 	p->wire.phase = FABRIC_BOTH;
 	p->wire.deadline = clock_now() + p->seconds + PAIR_GRACE_S;
 	return p->turn->what == FABRIC_ALLTOALL ? alltoall(p) : allreduce(p);

@@ -6,6 +6,7 @@
 #define SYSCHECK_FABRIC_COLLECTIVE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "plan.h"
 #include "wire.h"
@@ -28,5 +29,8 @@ double collective_seconds(const struct fabric_settings *set, enum fabric_what wh
 
 /* For a turn with a group; false with an error. */
 bool collective_run(struct collective *p);
+
+/* Makes *value the largest of the group's values, in all of its ranks. False with an error: not until w's deadline. */
+bool collective_largest(struct wire *w, const struct fabric_turn *turn, uint64_t *value);
 
 #endif

@@ -20,6 +20,7 @@
 #include "plan.h"
 #include "report.h"
 #include "round.h"
+#include "storage.h"
 #include "watch.h"
 #include "wire.h"
 
@@ -29,6 +30,7 @@
 #define LAST_MEETING_S 2.0
 
 static double init_seconds = INIT_S;
+static const char *dir;
 
 /* A rank or a count from the environment; -1: not there. */
 static int number_from(const char *name)
@@ -146,6 +148,7 @@ static int leave(int code)
 {
 	char error[ERROR_SIZE];
 
+	storage_end();
 	watch_leave(clock_now() + LAST_MEETING_S + FINALIZE_S, code);
 	if (code == EXIT_COULD_NOT || wire_left() || meet_pending() ||
 	    !meet(0, clock_now() + LAST_MEETING_S, true, error))
@@ -163,6 +166,8 @@ static int run(const struct topo *topo, double started, double end)
 	(void)started;
 	if (!report_hello(&place))
 		return cannot_write();
+	if (dir)
+		storage_start(dir);
 	code = init(&place, end);
 	if (code != EXIT_MEASURED)
 		_exit(code);
@@ -170,6 +175,7 @@ static int run(const struct topo *topo, double started, double end)
 }
 
 static const struct opts_extra extra[] = {
+	{ .name = "--dir", .help = "where files are written; no part of its path may be a link", .text = &dir },
 	{ .name = "--init-seconds", .help = "seconds that MPI_Init may take (1 to 600, default 120)",
 	  .low = 1, .high = 600, .value = &init_seconds },
 	{ 0 },

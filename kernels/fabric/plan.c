@@ -20,6 +20,8 @@ static const struct setting {
 	{ "window", offsetof(struct fabric_settings, window), 1, FABRIC_WINDOW, 16, true },
 	{ "bytes", offsetof(struct fabric_settings, bytes), 4096, FABRIC_BYTES, 1 << 20, true },
 	{ "share", offsetof(struct fabric_settings, share), 0.01, 1, 1, false },
+	{ "io_seconds", offsetof(struct fabric_settings, io_seconds), 0.1, 600, 5, false },
+	{ "io_mb", offsetof(struct fabric_settings, io_mb), 1, 1e7, 1024, false },
 };
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
@@ -142,6 +144,9 @@ static enum fabric_next take_group(struct fabric_plan *p, struct fabric_turn *tu
 	}
 	if (size < 2)
 		return bad(error, "a group has two ranks or more, not", group);
+	/* The library opens it for all of its world. */
+	if (turn->what == FABRIC_FILE && size != p->ranks)
+		return bad(error, "one file is for all ranks of the job, not", group);
 	if (place >= 0) {
 		turn->members = members;
 		turn->size = size;
@@ -183,7 +188,8 @@ enum fabric_next fabric_plan_line(struct fabric_plan *p, char *line, char error[
 	static const struct {
 		const char *word;
 		enum fabric_what what;
-	} rounds[] = { { "round", FABRIC_PAIR }, { "alltoall", FABRIC_ALLTOALL }, { "allreduce", FABRIC_ALLREDUCE } };
+	} rounds[] = { { "round", FABRIC_PAIR }, { "alltoall", FABRIC_ALLTOALL }, { "allreduce", FABRIC_ALLREDUCE },
+		       { "files", FABRIC_FILES }, { "file", FABRIC_FILE } };
 	enum fabric_next next;
 	char *rest = NULL;
 	const char *word = strtok_r(line, " ", &rest), *name;
@@ -205,7 +211,7 @@ enum fabric_next fabric_plan_line(struct fabric_plan *p, char *line, char error[
 	} else if (strcmp(word, "end") == 0) {
 		next = fabric_plan_eof(p, error);
 	} else {
-		return bad(error, "want set, round, alltoall, allreduce or go, not", word);
+		return bad(error, "want set, a round or go, not", word);
 	}
 	word = next == FABRIC_BAD ? NULL : strtok_r(NULL, " ", &rest);
 	return word ? bad(error, "more than is wanted on a line", word) : next;

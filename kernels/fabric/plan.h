@@ -6,6 +6,8 @@
  *   round A-B ...    pairs of ranks that measure at the same time; others are idle
  *   alltoall A,B,C ...   a round in which each of these groups of ranks, 2 to 16 each, exchanges messages
  *   allreduce A,B,C ...  a round in which each of these groups of ranks, 2 or more each, agrees on a number
+ *   files A,B,C ...      a round in which each rank of these groups writes a file and reads its neighbour's
+ *   file A,B,C ...       a round in which all of the job's ranks write one file and read it, by MPI-IO
  *   go               the plan is whole: run it
  *   end              no more plans, as is the end of the input
  *
@@ -37,9 +39,11 @@ struct fabric_settings {
 	double window;    /* 1 to 64 messages in flight */
 	double bytes;     /* 4,096 to 16 MiB: the largest message */
 	double share;     /* 0.01 to 1: of the time, in which there is traffic */
+	double io_seconds; /* 0.1 to 600: of writing, and of reading */
+	double io_mb;     /* 1 to 10^7: written by a rank at most, 10^6 bytes */
 };
 
-enum fabric_what { FABRIC_PAIR, FABRIC_ALLTOALL, FABRIC_ALLREDUCE };
+enum fabric_what { FABRIC_PAIR, FABRIC_ALLTOALL, FABRIC_ALLREDUCE, FABRIC_FILES, FABRIC_FILE };
 
 /* This rank's part of one round. */
 struct fabric_turn {

@@ -125,6 +125,31 @@ bool report_collective(const struct fabric_plan *plan, int round, const struct c
 	return result_write(&r, STDOUT_FILENO);
 }
 
+bool report_storage(const struct fabric_plan *plan, int round, const struct storage *p)
+{
+	struct result r;
+
+	begin(&r, "files");
+	result_integer(&r, "plan", plan->id);
+	result_integer(&r, "round", round);
+	result_integer(&r, "rank", plan->rank);
+	if (storage_type()[0] != '\0')
+		result_string(&r, "filesystem", storage_type());
+	result_bool(&r, "direct", p->direct);
+	result_known(&r, "write_gbs", p->write / 1e9);
+	result_known(&r, "read_gbs", p->read / 1e9);
+	result_integer(&r, "written", (long long)p->written);
+	result_integer(&r, "got", (long long)p->got);
+	/* What others could not do is theirs to say. */
+	if (p->error[0] != '\0')
+		result_string(&r, "error", p->error);
+	else if (p->wire.error[0] != '\0')
+		result_string(&r, "stopped", p->wire.error);
+	if (p->wrong[0] != '\0')
+		result_string(&r, "wrong", p->wrong);
+	return result_write(&r, STDOUT_FILENO);
+}
+
 bool report_done(int plan, int rank)
 {
 	struct result r;

@@ -10,6 +10,7 @@
 #include "pair.h"
 #include "collective.h"
 #include "plan.h"
+#include "storage.h"
 
 struct place {
 	int rank, ranks;
@@ -28,6 +29,7 @@ bool report_hello(const struct place *place);
 bool report_ready(const struct place *place, double init_s, const char *mpi);
 bool report_round(const struct round_line *line, const struct pair *p);
 bool report_collective(const struct fabric_plan *plan, int round, const struct collective *p);
+bool report_storage(const struct fabric_plan *plan, int round, const struct storage *p);
 bool report_done(int plan, int rank);
 
 #endif

@@ -11,6 +11,7 @@
 #include "pair.h"
 #include "collective.h"
 #include "report.h"
+#include "storage.h"
 #include "watch.h"
 
 /* How long all wait for the last one before a phase, beyond what the phase before may take. */
@@ -140,6 +141,23 @@ static bool run_collective(const struct fabric_plan *plan, int round, struct pac
 	return turn->size == 0 || report_collective(plan, round, &p);
 }
 
+static bool run_storage(const struct fabric_plan *plan, int round, struct pace *pace)
+{
+	const struct fabric_turn *turn = &plan->turns[round];
+	struct storage p = {
+		.wire = { .round = ++s.rounds }, .turn = turn, .set = &plan->set, .write = NAN, .read = NAN,
+	};
+
+	watch_round(plan->id, round, -1);
+	if (come(pace, storage_most(&plan->set), turn->size == 0, p.wire.error) && turn->size > 0) {
+		watch_phase("files", clock_now() + pace->most);
+		storage_run(&p);
+	} else if (pace->alone && p.wire.error[0] == '\0') {
+		snprintf(p.wire.error, sizeof(p.wire.error), "not all nodes came to it");
+	}
+	return turn->size == 0 || report_storage(plan, round, &p);
+}
+
 static bool run_round(const struct fabric_plan *plan, int round, struct pace *pace, bool *wrong)
 {
 	const struct fabric_turn turn = plan->turns[round];
@@ -182,8 +200,17 @@ int rounds_run(const struct fabric_plan *plan, double end)
 	for (int round = 0; written && round < plan->rounds; round++) {
 		if (clock_now() > end)
 			return kernel_fail("the time box is over before round %d of plan %d", round, plan->id);
-		written = plan->turns[round].what == FABRIC_PAIR ? run_round(plan, round, &pace, &wrong)
-								 : run_collective(plan, round, &pace);
+		switch (plan->turns[round].what) {
+		case FABRIC_PAIR:
+			written = run_round(plan, round, &pace, &wrong);
+			break;
+		case FABRIC_FILES:
+		case FABRIC_FILE:
+			written = run_storage(plan, round, &pace);
+			break;
+		default:
+			written = run_collective(plan, round, &pace);
+		}
 	}
 	watch_round(plan->id, -1, -1);
 	if (!written || !report_done(plan->id, plan->rank))

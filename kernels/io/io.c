@@ -18,11 +18,11 @@
 
 #include "common/clock.h"
 #include "common/dir.h"
+#include "common/direct.h"
+#include "common/file.h"
 #include "common/kernel.h"
+#include "common/pattern.h"
 #include "common/stats.h"
-#include "direct.h"
-#include "file.h"
-#include "pattern.h"
 
 /* One request as dd bs=1M makes it, so that an admin can compare; less where there is no room. */
 #define CHUNK ((size_t)1 << 20)

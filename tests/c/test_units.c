@@ -17,7 +17,7 @@
 #include "common/stream_size.h"
 #include "common/tally.h"
 #include "dgemm/size.h"
-#include "io/pattern.h"
+#include "common/pattern.h"
 
 static void quantiles(void **state)
 {

@@ -55,6 +55,7 @@ function latency.find(net, list)
          added[node] = 0
       end
    end
+   local scale = 0
    for step = 1, STEPS do
       for _ = 1, SWEEPS do
          sweep(of_node, added, function(p, node)
@@ -68,7 +69,7 @@ function latency.find(net, list)
       for k, p in ipairs(pairs_) do
          residuals[k] = math.abs(p.us - mu[p.hops] - added[p.a] - added[p.b])
       end
-      local scale = statistics.MAD_SCALE * (statistics.median(residuals) or 0)
+      scale = statistics.MAD_SCALE * (statistics.median(residuals) or 0)
       for k, p in ipairs(pairs_) do
          p.weight = step < STEPS and residuals[k] > HUBER * scale and HUBER * scale / residuals[k] or 1
       end
@@ -79,6 +80,8 @@ function latency.find(net, list)
       values[#values + 1] = value
    end
    local typical, sigma = statistics.robust(values)
+   -- Of few nodes it says little: no less than what a node's mean scatters by as messages of one pair do.
+   sigma = math.max(sigma or 0, #values > 0 and scale / math.sqrt(2 * #list / #values) or 0)
    for hops, value in pairs(mu) do
       mu[hops] = value + 2 * (typical or 0)
    end
@@ -97,7 +100,7 @@ function latency.find(net, list)
    table.sort(order, function(a, b)
       return blamed[a] > blamed[b]
    end)
-   return { mu = mu, added = added, sigma = sigma or 0, blamed = #net.names > 2 and blamed or {},
+   return { mu = mu, added = added, sigma = sigma, blamed = #net.names > 2 and blamed or {},
       order = #net.names > 2 and order or {} }
 end
 

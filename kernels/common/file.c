@@ -11,7 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "common/read.h"
+#include "read.h"
 
 /* Not in linux/magic.h, or not in that of RHEL 8. */
 #define BEEGFS_MAGIC 0x19830326

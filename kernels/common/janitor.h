@@ -1,6 +1,7 @@
 /*
  * Names that do not outlive their maker: a forked process that waits for this one's
- * end, whatever ends it, and unlinks the one name that may be left.
+ * end, whatever ends it, and unlinks the one name that may be left: of a file, or of a
+ * directory with files that nobody else may write to.
  *
  * Why a process: nothing inside this one runs after SIGKILL or the OOM killer, and a
  * later sweep would have to guess which names are ours in a directory where others

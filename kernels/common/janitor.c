@@ -1,5 +1,6 @@
 #include "janitor.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,6 +14,20 @@
 
 /* Says which program it was, should one ever be left by a crash of the machine. */
 #define PREFIX ".syscheck-io-"
+
+/* A directory of our own, in which nobody else can make names, and all that is in it. */
+static void remove_all(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *one;
+
+	while (d && (one = readdir(d)) != NULL)
+		unlinkat(fd, one->d_name, 0);
+	if (d)
+		closedir(d);
+	unlinkat(dir, name, AT_REMOVEDIR);
+}
 
 static _Noreturn void clean(int life, int dir, const char *name)
 {
@@ -31,8 +46,8 @@ static _Noreturn void clean(int life, int dir, const char *name)
 	if (null >= 0 && write(life, &byte, 1) == 1) {
 		while (read(life, &byte, 1) < 0 && errno == EINTR)
 			;
-		if (name[0] != '\0')
-			unlinkat(dir, name, 0);
+		if (name[0] != '\0' && unlinkat(dir, name, 0) != 0 && errno == EISDIR)
+			remove_all(dir, name);
 	}
 	_exit(0);
 }
