@@ -35,6 +35,21 @@ teardown() {
 	done
 }
 
+# own_policy WORDS: drains nobody; files may be written below $BASE/files
+own_policy() {
+	use_policy <<-LUA
+		return { mode = "observe", scontrol = "scontrol", io_paths = { "$BASE/files" }, $1
+		   partitions = { ["*"] = { floor = "none", default = "none", ceiling = "none" } },
+		   spool = "$MINICLUSTER_DIR/var/spool/syscheck/%n", state = "$MINICLUSTER_DIR/var/lib/syscheck/%n",
+		   run = "$MINICLUSTER_DIR/run/syscheck/%n", baseline = "$MINICLUSTER_DIR/etc/syscheck/baseline.json" }
+	LUA
+}
+
+# empty DIR
+empty() {
+	[ -z "$(ls -A "$1")" ] || { ls -laR "$1"; return 1; }
+}
+
 # idle: all nodes are free again
 idle() {
 	[ "$(sinfo -h -N -p main -o %T | grep -cx idle)" -eq 9 ]
@@ -236,7 +251,8 @@ enforce() {
 	pid=$!
 	eventually 60 sh -c '[ -n "$(squeue -h -s -o %i)" ]'
 	scancel -n syscheck-fabric
-	run -3 wait "$pid"
+	wait "$pid" || status=$?
+	[ "$status" -eq 3 ]
 	[ "$(wc -l <"$BASE/said")" -eq 1 ]
 	grep -q 'ended meanwhile: cancelled or preempted' "$BASE/said"
 	[ ! -s "$BASE/printed" ]
@@ -306,6 +322,75 @@ enforce() {
 @test "fabric: who spares the network does not let all nodes send at once" {
 	fabric --nodes 'n[1-3]' --share 0.3
 	[ "$(answer '"alltoall_packed_gbs" in a, "allreduce_us" in a')" = "(False, True)" ]
+}
+
+@test "fabric: files: a node that writes slowly is named; where they may be written the site says; nothing is left" {
+	local group pid device
+	mkdir -p "$BASE/files/a"
+	own_policy
+	refuses "written only in or under the policy's io_paths: $BASE/files" --nodes 'n[1-3]' --io "$BASE"
+	refuses "written only in or under" --nodes 'n[1-3]' --io "$BASE/files/.."
+	refuses "written only in or under" --nodes 'n[1-3]' --io "$BASE/files-too"
+	refuses "cannot be used together" --nodes 'n[1-3]' --io "$BASE/files" --share 0.5
+	refuses "--io-mb is a whole number" --nodes 'n[1-3]' --io "$BASE/files" --io-mb 0
+	device=$(stat -c %Hd:%Ld "$BASE/files")
+	group=/sys/fs/cgroup/blkio/syscheck-test-$$
+	[ -d /sys/fs/cgroup/blkio ] && [ -e "/sys/dev/block/$device" ] && mkdir "$group" || skip "no blkio controller here, or no disk below $BASE"
+	pid=$(<"$MINICLUSTER_DIR/run/slurmd.n5.pid")
+	echo "$pid" >"$group/cgroup.procs"
+	echo "$device 20000000" >"$group/blkio.throttle.write_bps_device"
+	fabric --nodes 'n[1-9]' --io "$BASE/files/a" --io-mb 40
+	echo "$device 0" >"$group/blkio.throttle.write_bps_device"
+	echo "$pid" >/sys/fs/cgroup/blkio/cgroup.procs
+	rmdir "$group"
+	[ "$(answer '[(f["node"], f["direction"], f["how"]) for f in a["findings"] if f["kind"].startswith("io")]')" = "[('n5', 'write', 'alone')]" ]
+	[ "$(answer 'a["io"]["dir"], len(a["io"]["nodes"]), a["io"]["direct"], a["io"]["own"]["read_gbs"] > 0')" = "('$BASE/files/a', 9, True, True)" ]
+	[ "$(answer '[n["write_gbs"] < 0.03 for n in a["io"]["nodes"] if n["node"] == "n5"]')" = "[True]" ]
+	empty "$BASE/files/a"
+}
+
+@test "fabric: files: a node that has another file system there is named; none is left of who is killed" {
+	local pid
+	mkdir -p "$BASE/files/b"
+	own_policy
+	pid=$(<"$MINICLUSTER_DIR/run/slurmd.n2.pid")
+	nsenter --mount="/proc/$pid/ns/mnt" mount -t tmpfs none "$BASE/files/b"
+	fabric --nodes 'n[1-5]' --io "$BASE/files/b" --io-mb 8
+	[ "$status" -eq 1 ]
+	[[ "$(answer '[f["text"] for f in a["findings"] if f["kind"] == "io_error"][0]')" == "n2 cannot use $BASE/files/b, most nodes can: it is not the file system that the other nodes have there" ]]
+	[ "$(answer 'a["io"]["own"]["write_gbs"] > 0')" = True ]
+	nsenter --mount="/proc/$pid/ns/mnt" umount "$BASE/files/b"
+	empty "$BASE/files/b"
+	eventually 60 idle
+	syscheck fabric --nodes 'n[1-5]' --io "$BASE/files/b" --io-mb 100000 >"$BASE/printed" 2>&1 &
+	pid=$!
+	# Each rank has it open, and its file in it has no name any more.
+	eventually 60 sh -c '[ -n "$(find /proc/[0-9]*/fd -lname "$1/.syscheck-io-*/*(deleted)" 2>/dev/null)" ]' sh "$BASE/files/b"
+	empty "$BASE/files/b"
+	scancel --signal=KILL --full -n syscheck-fabric
+	wait "$pid" || status=$?
+	[ "$status" -eq 3 ]
+	empty "$BASE/files/b"
+	eventually 60 idle
+}
+
+@test "fabric: files: what cannot be done is one line, what could be measured is there" {
+	mkdir -p "$BASE/files/c"
+	own_policy
+	fabric --nodes 'n[1-3]' --io "$BASE/files/none"
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "syscheck: fabric: files in $BASE/files/none: No such file or directory" ]
+	[ "$(answer 'len(a["pairs"]) > 0')" = True ]
+	# As the user who asks.
+	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups \
+		"$(command -v syscheck)" fabric --nodes 'n[1-3]' --io "$BASE/files/c" --csv
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"files in $BASE/files/c: no directory can be made there: Permission denied" ]]
+	ln -s c "$BASE/files/link"
+	fabric --nodes 'n[1-3]' --io "$BASE/files/link" --io-mb 8
+	[ "$status" -eq 0 ]
+	[ "$(answer 'a["io"]["dir"]')" = "$BASE/files/c" ]
+	empty "$BASE/files/c"
 }
 
 @test "fabric: the kernel refuses a plan that it does not understand" {

@@ -11,6 +11,7 @@ local shards = require("syscheck.fabric.shards")
 local show = require("syscheck.fabric.show")
 local slurm = require("syscheck.slurm.command")
 local spool = require("syscheck.cmd.common.spool")
+local storage = require("syscheck.fabric.storage")
 local switches = require("syscheck.slurm.switches")
 local topology = require("syscheck.cmd.common.topology")
 
@@ -52,6 +53,10 @@ function command.add_to(parser)
       end)
    one:option("--seed", "Of the order of nodes: the same one, the same pairs (default: the time)."):argname("N")
       :convert(whole("--seed", 0, 2147483647))
+   one:option("--io", "Files, too: written and read by all nodes in this directory, where the policy's io_paths "
+      .. "allow it."):argname("DIR")
+   one:option("--io-mb", "10^6 bytes that a node writes at most at a time, 1 to 10000000 (default 1024)."):argname("N")
+      :default(tostring(storage.MB)):show_default(false):convert(whole("--io-mb", 1, 10000000))
    output.add_options(one)
    one:option("--policy", "Policy file to use."):argname("FILE")
 end
@@ -191,6 +196,25 @@ local function tree_of(scontrol, names)
    return known > 0 and { leaf = leaf, hops = switches.distance(text) } or nil, #names - known
 end
 
+-- The directory for files, where the site allows it. Links in it are the kernel's to refuse: the file system need not
+-- be mounted here.
+local function files_of(args, policy)
+   if not args.io then
+      return nil
+   elseif args.share then
+      report.stop(report.USAGE, "--io and --share cannot be used together: files are written as fast as can be")
+   end
+   local dir = (uv.fs_realpath(args.io) or args.io):gsub("(.)/+$", "%1")
+   for _, path in ipairs(dir:find("^/") and not (dir .. "/"):find("/%.%.?/") and policy.io_paths or {}) do
+      local real = uv.fs_realpath(path) or path
+      if dir == real or dir:sub(1, #real + 1) == (real:gsub("/$", "")) .. "/" then
+         return { dir = dir, mb = args.io_mb }
+      end
+   end
+   report.stop(report.USAGE, '--io "%s": files are written only in or under the policy\'s io_paths: %s',
+      printable.safe(args.io, 200), #policy.io_paths > 0 and table.concat(policy.io_paths, ", ") or "there are none")
+end
+
 -- Those that are idle still.
 local function left_of(scontrol, names)
    local of, out = states_of(scontrol, "--nodes=" .. hostlist.fold(names)) or {}, {}
@@ -215,6 +239,7 @@ function command.run(args)
    for _, problem in ipairs(host.problems) do
       report.error(report.UNKNOWN, "fabric: %s", problem)
    end
+   local files = files_of(args, policy)
    local names, notes, job = where(args, policy)
    local tree, unknown = tree_of(policy.scontrol, names)
    if tree and unknown > 0 then
@@ -223,7 +248,8 @@ function command.run(args)
    end
    local options = { srun = slurm.beside(policy.scontrol, "srun"),
       salloc = slurm.beside(policy.scontrol, "salloc"), kernel = kernel, job = job, partition = args.idle,
-      topology = tree, seed = args.seed or os.time() % 2147483648, all = args.all, settings = { share = args.share },
+      topology = tree, io = files, seed = args.seed or os.time() % 2147483648, all = args.all,
+      settings = { share = args.share },
       left = args.idle and function(list)
          return left_of(policy.scontrol, list)
       end }
@@ -259,6 +285,10 @@ function command.run(args)
          not (job or options.interrupted) and busy(policy.scontrol, one.names) or "")
    end
    for _, answer in ipairs(answers) do
+      if answer.io and answer.io.error then
+         code = report.error(report.UNKNOWN, "fabric: files in %s: %s", printable.plain(answer.io.dir, 200),
+            printable.plain(answer.io.error, 300))
+      end
       if answer.kept and answer.kept.error then
          code = report.error(report.UNKNOWN, "fabric: records lost: %s", answer.kept.error)
       end

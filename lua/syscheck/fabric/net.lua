@@ -55,7 +55,7 @@ end
 function net.named(self, rounds)
    local out = {}
    for r, round in ipairs(rounds) do
-      out[r] = { kind = round.kind, pairs = round.pairs and names_of(self, round.pairs),
+      out[r] = { kind = round.kind, seconds = round.seconds, pairs = round.pairs and names_of(self, round.pairs),
          groups = round.groups and names_of(self, round.groups) }
    end
    return out

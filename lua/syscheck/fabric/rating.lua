@@ -153,14 +153,15 @@ end
 local function finding_of(net, one, node)
    return { kind = one.kind, direction = one.direction, share = one.share, us = one.us,
       leaf = one.leaf and net.leaves[one.leaf].name, from = one.from and net.names[one.from],
-      to = one.to and net.names[one.to], own = one.node == node or nil, text = words.of(net, one) }
+      to = one.to and net.names[one.to], dir = one.dir, own = one.node == node or nil, text = words.of(net, one) }
 end
 
 local function rate(answer, with, node, p, learned)
    local net, name = answer.net, answer.net.names[node]
    local about, nic, silent = answer.about[name] or {}, nil, nil
    local out = { node = name, leaf = net.known and net.leaf[node] and net.leaves[net.leaf[node]].name or nil,
-      boot_id = about.boot_id, findings = {}, runs = {}, partners = with.partners[node],
+      boot_id = about.boot_id, io = answer.io and not answer.io.error and answer.io.dir or nil,
+      findings = {}, runs = {}, partners = with.partners[node],
       uplinks = net.known and #net.leaves > 2 and net.leaf[node]
          and answer.found.leaves.scores.up[net.leaf[node]] ~= nil or nil }
    for _, one in ipairs(answer.findings) do
@@ -223,9 +224,9 @@ end
 -- @param learned baseline, or nil
 -- @return list of { node, leaf, class, boot_id, status, text, reason (of a fail), metrics, runs as of a check;
 --   partners = names of those it was measured with, uplinks = true: its leaf's was compared with others';
---   least = of its shares, at most 1, beyond = names of metrics beyond a limit, enforced = true: may leave service,
---   findings = list of { kind, direction, share, us, leaf, from, to, own = true where it is the node that is at fault,
---   text } }
+--   io = directory in which files were written and read; least = of its shares, at most 1, beyond = names of metrics
+--   beyond a limit, enforced = true: may leave service, findings = list of { kind, direction, share, us, leaf, from,
+--   to, dir, own = true where it is the node that is at fault, text } }
 function rating.of(answer, p, learned)
    local with, out, rates = { middle = middles(answer), partners = partners_of(answer) }, {}, {}
    for _, about in pairs(answer.about) do

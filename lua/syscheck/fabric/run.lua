@@ -6,6 +6,7 @@ local network = require("syscheck.fabric.net")
 local session = require("syscheck.fabric.session")
 local shards = require("syscheck.fabric.shards")
 local step = require("syscheck.fabric.step")
+local storage = require("syscheck.fabric.storage")
 
 local run = {}
 
@@ -81,10 +82,26 @@ local function culprits(names, options, say)
    return out
 end
 
+-- What files say is told beside.
+local function add_storage(out, net, one, io, say)
+   out.io = storage.run(net, function(rounds)
+      say("%d rounds of files", #rounds)
+      local results, err, lost = one:measure(network.named(net, rounds),
+         { io_seconds = storage.SECONDS, io_mb = io.mb })
+      return results, lost and #lost > 0 and ("%s: %s"):format(hostlist.fold(lost), err) or err
+   end)
+   out.io.dir = io.dir
+   for _, finding in ipairs(out.io.findings) do
+      finding.dir = io.dir
+   end
+   table.move(out.io.findings, 1, #out.io.findings, #out.findings + 1, out.findings)
+   out.unconfirmed = out.unconfirmed + out.io.unconfirmed
+end
+
 -- One start of the step: from its first word to its last.
 local function once(names, options, say)
    local start = { srun = options.srun, kernel = options.kernel, job = options.job,
-      seconds = KERNEL_S, interrupted = function() return options.interrupted end }
+      dir = options.io and options.io.dir, seconds = KERNEL_S, interrupted = function() return options.interrupted end }
    local one, err = step.start(setmetatable({ nodes = names }, { __index = start }))
    if not one then
       return nil, err, {}
@@ -103,6 +120,9 @@ local function once(names, options, say)
       end, { seed = options.seed, all = options.all,
          -- Who spares the network does not let all nodes send at once.
          patterns = options.settings and options.settings.share and "allreduce" or "all" })
+   end
+   if out and options.io and not options.interrupted then
+      add_storage(out, net, one, options.io, say)
    end
    one:finish()
    if out and not options.interrupted then
@@ -151,9 +171,10 @@ end
 
 --- @param names list of nodes
 -- @param options { srun, salloc, kernel = paths, job = id or nil: one of its own, partition = of that or nil,
---   topology = as of net.new, seed, all, settings }
+--   topology = as of net.new, seed, all, settings, io = { dir, mb = MB that a node writes at most } or nil }
 -- @param say function(format, ...) for progress
--- @return session.run's answer, with net, about = { node's name = { boot_id, rate_gbps, links } }, notes = list, seed,
+-- @return session.run's answer, with io = from storage.run and dir, or nil;
+--   net, about = { node's name = { boot_id, rate_gbps, links } }, notes = list, seed,
 --   job, nodes (measured), share; or nil and why
 function run.run(names, options, say)
    if options.job then
@@ -184,7 +205,9 @@ function run.all(names, most, options, say, take)
    local function one(list, across)
       local out, err = nil, "none of them is idle any more"
       if #list >= (across and shards.LEAST or 2) then
-         out, err = run.run(list, options, say)
+         -- Files tell nothing of what is between shards.
+         out, err = run.run(list, across and setmetatable({ io = false }, { __index = options, __newindex = options })
+            or options, say)
       end
       if out and across then
          shards.explain(out)

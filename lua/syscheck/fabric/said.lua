@@ -36,4 +36,23 @@ function said.tcp(got)
       sndbuf_pct = positive(got.tcp_sndbuf_pct) or 0, again_pct = positive(got.tcp_again_pct) or 0 }
 end
 
+local MOST_TEXT = 300
+
+-- What went wrong, in the rank's words.
+local function why(value)
+   return type(value) == "string" and value:sub(1, MOST_TEXT) or nil
+end
+
+--- Of an all-to-all or an allreduce: { us (of a call), gbs (received), error }.
+function said.collective(got)
+   return { us = positive(got.call_us), gbs = positive(got.rx_gbs), error = why(got.error) }
+end
+
+--- Of files: { write_gbs, read_gbs, written (bytes), filesystem, direct = true, error, wrong }.
+function said.files(got)
+   return { write_gbs = positive(got.write_gbs), read_gbs = positive(got.read_gbs), written = positive(got.written),
+      filesystem = short(got.filesystem), direct = got.direct == true or nil, error = why(got.error),
+      wrong = why(got.wrong) }
+end
+
 return said

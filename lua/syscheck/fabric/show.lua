@@ -66,6 +66,7 @@ function show.table(answer, color)
       typical(answer, "across") and ", " .. per_s(typical(answer, "across")) .. " across, all at once" or "",
       latency_of(answer))
    lines[#lines + 1] = words.patterns(answer.patterns)
+   lines[#lines + 1] = words.files(answer.io)
    for _, note in ipairs(words.notes(net, answer.found, #faults > 0, answer.patterns)) do
       lines[#lines + 1] = "note: " .. note
    end
@@ -140,9 +141,18 @@ end
 local PATTERNS = { packed_gbs = "alltoall_packed_gbs", striped_gbs = "alltoall_striped_gbs",
    allreduce_us = "allreduce_us", allreduce_least_us = "allreduce_least_us" }
 
+local function io_of(answer)
+   local io = answer.io
+   return io and { dir = io.dir, filesystem = io.filesystem, direct = io.direct == true, bytes = io.bytes, own = io.own,
+      shared = io.shared, error = io.error, nodes = output.each(io.nodes, function(one)
+         return { node = answer.net.names[one.node], write_gbs = one.write_gbs, read_gbs = one.read_gbs,
+            shared_write_gbs = one.shared_write_gbs, shared_read_gbs = one.shared_read_gbs }
+      end) }
+end
+
 --- One object: { v, seed, seconds, nodes, leaves, pairs, alltoall_packed_gbs,
 -- alltoall_striped_gbs, allreduce_us, allreduce_least_us (nil: not measured), findings, unconfirmed, links,
--- unlike, recorded, failed = list of { node, action, text }, beyond = list
+-- unlike, io = as of storage.run (with --io), recorded, failed = list of { node, action, text }, beyond = list
 -- of { nodes, text }, notes }.
 function show.json(answer)
    local net, scores = answer.net, answer.found.nodes.scores
@@ -182,6 +192,7 @@ function show.json(answer)
          out.text = one.kind ~= "collision" and words.of(net, one) or nil
          return out
       end) }
+   all.io = io_of(answer)
    for from, to in pairs(PATTERNS) do
       all[to] = answer.patterns and answer.patterns[from]
    end

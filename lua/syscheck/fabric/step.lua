@@ -72,7 +72,7 @@ local function read_lines(pipe, take, done)
 end
 
 --- Starts the step; hello() waits for it.
--- @param options { srun, kernel = paths, nodes = names, job = id of the allocation,
+-- @param options { srun, kernel = paths, nodes = names, job = id of the allocation, dir = where files go, or nil,
 --   seconds = the kernel's own limit, interrupted = function() -> true when it is no longer wanted }
 -- @return self; or nil and why it could not be started
 function step.start(options)
@@ -84,7 +84,7 @@ function step.start(options)
    local args = { "--mpi=pmix", "--ntasks-per-node=1", "--nodes=" .. #options.nodes, "--ntasks=" .. #options.nodes,
       "--nodelist=" .. hostlist.fold(options.nodes), "--kill-on-bad-exit=1", "--wait=" .. END_S, "--unbuffered",
       "--job-name=" .. fields.OWN_JOB, "--input=all", "--jobid=" .. options.job, "--overlap",
-      options.kernel, "--seconds", ("%d"):format(options.seconds) }
+      options.kernel, "--seconds", ("%d"):format(options.seconds), options.dir and "--dir" or nil, options.dir }
    self.pipes = { input = uv.new_pipe(false), out = uv.new_pipe(false), err = uv.new_pipe(false) }
    local pid
    -- A group of its own: ^C at the terminal reaches us, and we end it.
@@ -126,8 +126,8 @@ function step:take(got)
       self.ready[rank] = true
    elseif got.event == "round" and got.plan == self.plan and self.results then
       self:round(rank, got)
-   elseif got.event == "collective" and got.plan == self.plan and self.results then
-      self:collective(rank, got)
+   elseif (got.event == "collective" or got.event == "files") and got.plan == self.plan and self.results then
+      self:group(rank, got)
    elseif got.event == "done" and got.plan == self.plan or got.event == "stuck" and self.through then
       self.done[rank] = got.event == "done"
       self.through[rank] = true
@@ -160,11 +160,10 @@ function step:round(rank, got)
 end
 
 -- A group's line, of each of its nodes.
-function step:collective(rank, got)
+function step:group(rank, got)
    local list, name = self.results[(math.tointeger(got.round) or -1) + 1], self.name_of[rank]
    if list and list.groups and name then
-      list[name] = { us = positive(got.call_us), gbs = positive(got.rx_gbs),
-         error = type(got.error) == "string" and got.error or nil }
+      list[name] = said[got.event](got)
    end
 end
 
@@ -281,12 +280,12 @@ function step:say(r, round)
 end
 
 --- Lets the ranks do rounds.
--- @param rounds list of { pairs = list of { name, name } }, or { kind = "alltoall" or "allreduce", groups = list of
---   lists of names }
+-- @param rounds list of { pairs = list of { name, name } }, or { kind = "alltoall", "allreduce", "files" or "file",
+--   groups = list of lists of names, seconds = that it may take }
 -- @param settings { name = value } of the kernel's `set`
 -- @return for each round a list in the order of its pairs of { lat_us, ab_gbs, ba_gbs, both_ab_gbs, both_ba_gbs,
 --   ab_tcp, ba_tcp = { rtt_us, rwnd_pct, sndbuf_pct, again_pct } of the sender or nil, a_wait_pct, b_wait_pct = of its
---   time each of the two had no CPU, error, wrong }; of groups { name = { us (of a call), gbs (received), error } };
+--   time each of the two had no CPU, error, wrong }; of groups { name = as of said.collective or said.files };
 --   or nil, why, and the nodes that were lost
 function step:measure(rounds, settings)
    self.plan = self.plan + 1
@@ -301,7 +300,11 @@ function step:measure(rounds, settings)
    text[#text + 1] = "go\n"
    self.pipes.input:write(table.concat(text, "\n"))
    local lost, through = {}, 0
-   local all = self:wait(END_S + ROUND_S * #rounds, function()
+   local seconds = END_S
+   for _, round in ipairs(rounds) do
+      seconds = seconds + (round.seconds or ROUND_S)
+   end
+   local all = self:wait(seconds, function()
       while self.through[through] do -- ranks begin with 0
          through = through + 1
       end

@@ -86,6 +86,30 @@ function SAY.leaf_overloaded(one, _, leaf)
       .. "switch is overloaded, it carries less than its ports together"):format(leaf(one.leaf), share(one.share))
 end
 
+local FILES = { write = "writes to", read = "reads from", both = "writes to and reads from" }
+
+function SAY.io(one, name)
+   return ("%s %s %s at %s of its peers, %s"):format(name(one.node), FILES[one.direction],
+      printable.plain(one.dir, 200), share(one.share), one.how == "alone"
+      and "while the others rest, too: its client of the file system, its NIC or cable"
+      or "at full rate while the others rest: what it shares with them on its way to the servers")
+end
+
+function SAY.io_leaf(one, _, leaf)
+   return ("nodes of %s reach %s of other leaves' in %s: what is between that leaf and the file system's "
+      .. "servers"):format(leaf(one.leaf), share(one.share), printable.plain(one.dir, 200))
+end
+
+function SAY.io_error(one, name)
+   return ("%s cannot use %s, most nodes can: %s"):format(name(one.node), printable.plain(one.dir, 200),
+      printable.plain(one.why, 200))
+end
+
+function SAY.io_corrupt(one, name)
+   return ("%s read from %s what was not written: %s"):format(name(one.node), printable.plain(one.dir, 200),
+      printable.plain(one.why, 200))
+end
+
 function SAY.uplink_link(one, _, leaf)
    return ("a link of %s's uplink, %s, carries %s of the others%s: a lone pair that is routed over it is as "
       .. "slow"):format(leaf(one.leaf), WAY[one.direction], share(one.share), one.affected and one.affected < 0.995
@@ -129,6 +153,22 @@ function words.patterns(patterns)
          and (", %d messages in a row take %.3g us"):format(p.allreduce_steps, p.allreduce_least_us) or "")
    end
    return parts[1] and table.concat(parts, "; ")
+end
+
+--- What nodes reach with files, as a line; nil: not measured.
+-- @param io from run.run's answer, or nil
+function words.files(io)
+   local own, one = io and io.own or {}, io and io.shared or {}
+   if not own.write_gbs then
+      return nil
+   end
+   local function rates(of)
+      return ("a node writes %s, reads %s, all %s and %s"):format(words.per_s(of.write_gbs), words.per_s(of.read_gbs),
+         words.per_s(of.write_all_gbs), words.per_s(of.read_all_gbs))
+   end
+   return ("files in %s (%s, %s the page cache, at most %s each): %s%s"):format(printable.plain(io.dir, 200),
+      printable.plain(io.filesystem or "unknown", 64), io.direct and "past" or "through", bytes(io.bytes or 0),
+      rates(own), one.write_gbs and "; one file together: " .. rates(one) or "")
 end
 
 --- What is so for the network, and no fault of one: oversubscription, two link rates.

@@ -8,7 +8,7 @@ end
 --- @param list `findings` of a record
 -- @param status, says_record status and text of the record: beyond a limit, where nothing was found, is a finding, too
 -- @return list of { key = the same in each run that finds it (a link of an uplink and links lost are one fault that
---   looks now like this, now like that), own = the node is at fault, leaf, from, to, text }
+--   looks now like this, now like that), own = the node is at fault, leaf, from, to, dir (of files), text }
 function finding.all(list, status, says_record)
    local out = {}
    for _, one in ipairs(type(list) == "table" and list or {}) do
@@ -18,8 +18,9 @@ function finding.all(list, status, says_record)
          if from and to and to < from then
             from, to = to, from
          end
-         out[#out + 1] = { own = one.own == true, leaf = leaf, from = from, to = to, text = says,
-            key = table.concat({ kind:gsub("^uplink_.*", "uplink"), leaf or "", from or "", to or "" }, " ") }
+         local dir = text(one.dir)
+         out[#out + 1] = { own = one.own == true, leaf = leaf, from = from, to = to, dir = dir, text = says,
+            key = table.concat({ kind:gsub("^uplink_.*", "uplink"), leaf or "", from or "", to or "", dir }, " ") }
       end
    end
    if #out == 0 and (status == "warn" or status == "fail") and text(says_record) then
@@ -29,12 +30,14 @@ function finding.all(list, status, says_record)
 end
 
 --- Whether a run that does not have a finding says that it is over: it measured the node, compared its leaf's uplink,
--- or the pair met.
+-- the pair met, or files were written in the same directory.
 -- @param f of finding.all
 -- @param node its name
--- @param run { status, uplinks, partners = list, as in the record }
+-- @param run { status, uplinks, partners = list, io, as in the record }
 function finding.is_over(f, node, run)
-   if run.status == "unknown" then
+   if f.dir then
+      return run.io == f.dir
+   elseif run.status == "unknown" then
       return false
    elseif f.leaf then
       return run.uplinks == true

@@ -111,7 +111,7 @@ function records.fabric(by, rated, answer, action, drain)
       time = time.show(os.time()), by = by.node, seed = answer.seed, share = answer.share, nodes = answer.nodes,
       job = answer.job and { id = math.tointeger(tonumber(answer.job)) }, action = action, drain = drain }
    for _, field in ipairs({ "node", "leaf", "class", "boot_id", "status", "text", "reason", "metrics", "runs",
-      "findings", "partners", "uplinks" }) do
+      "findings", "partners", "uplinks", "io" }) do
       local value = rated[field]
       record[field] = (type(value) ~= "table" or #value > 0) and value or nil
    end

@@ -62,7 +62,7 @@ local function between(store, from, word, nodes)
             values = job_store.numbers(fields.FABRIC, t, 7), is_over = function(f)
                local detail = job_store.detail(text)
                return finding.is_over(f, node.name, { status = status, uplinks = detail.uplinks,
-                  partners = detail.partners })
+                  partners = detail.partners, io = detail.io })
             end })
       end
    end

@@ -116,7 +116,7 @@ function node_store.story(store, node, from, limit)
    end
    for t in store:rows(clusters.asked(FABRIC, node, schema.key(from))) do
       local detail = job_store.detail(t[5])
-      local run = { status = word(t[2]), uplinks = detail.uplinks, partners = detail.partners }
+      local run = { status = word(t[2]), uplinks = detail.uplinks, partners = detail.partners, io = detail.io }
       tale:fabric({ time = t[1], action = word(t[3]), text = t[4], drain = detail.drain,
          findings = finding.all(detail.findings, run.status, t[4]), metrics = job_store.numbers(fields.FABRIC, t, 6),
          is_over = function(f)

@@ -1,0 +1,290 @@
+--- Files that all nodes write and read at the same time: who is slow, alone or only with the others, or a whole leaf.
+-- Pure but for the measuring.
+--
+-- As with the network nobody is named before he is measured again: all nodes twice, then each suspect with one good
+-- node while all others rest. A node reads what its neighbour wrote, which its own cache does not have.
+local statistics = require("syscheck.lib.statistics")
+
+local storage = {}
+
+--- Seconds of writing, and of reading, in a round.
+storage.SECONDS = 5
+--- MB that a node writes at most in a round.
+storage.MB = 1024
+
+local TOLERANCE = 0.2 -- of what peers reach: a shared file system's rates scatter by a tenth
+local SIGMAS = 4
+local LEAST = 3 -- nodes: of two nobody can be blamed
+local ALONE = 4 -- suspects that are measured alone, the worst first: a round takes ten seconds
+local LEAF_LEAST = 3 -- nodes of a leaf, and leaves
+local ANSWER_S = 60 -- beyond writing and reading: kernels/fabric/storage.c
+
+local WAYS = { "write", "read" }
+
+local function round_of(kind, groups)
+   return { kind = kind, groups = groups, seconds = 2 * storage.SECONDS + ANSWER_S }
+end
+
+-- Nodes that said what they could not: node -> text.
+local function errors_of(net, results)
+   local out = {}
+   for node, name in ipairs(net.names) do
+      out[node] = results[name] and results[name].error
+   end
+   return out
+end
+
+-- Node -> rate over the median of all, for one way; and how much these scatter.
+local function shares_of(net, results, way)
+   local values, out = {}, {}
+   for node, name in ipairs(net.names) do
+      local value = results[name] and results[name][way .. "_gbs"]
+      out[node] = value
+      values[#values + 1] = value
+   end
+   local middle = statistics.median(values)
+   local shares = {}
+   for node, value in pairs(out) do
+      out[node] = value / middle
+      shares[#shares + 1] = out[node]
+   end
+   local _, sigma = statistics.robust(shares)
+   return out, sigma or 0
+end
+
+-- Who is low in both rounds: list of { node, write, read = the higher share of the two, where low }, worst first.
+local function low_nodes(net, rounds)
+   local of, limit = {}, {}
+   for _, way in ipairs(WAYS) do
+      local first, sigma = shares_of(net, rounds[1], way)
+      local second, again = shares_of(net, rounds[2], way)
+      limit[way] = 1 - math.max(TOLERANCE, SIGMAS * math.min(sigma, again))
+      for node, share in pairs(first) do
+         local most = second[node] and math.max(share, second[node])
+         if most and most < limit[way] then
+            of[node] = of[node] or { node = node }
+            of[node][way] = most
+         end
+      end
+   end
+   local list = {}
+   for _, one in pairs(of) do
+      one.least = math.min(one.write or 1, one.read or 1)
+      list[#list + 1] = one
+   end
+   table.sort(list, function(a, b)
+      return a.least < b.least or a.least == b.least and a.node < b.node
+   end)
+   return list, limit
+end
+
+local function way_of(one)
+   return one.write and one.read and "both" or one.write and "write" or "read"
+end
+
+-- Leaves of which nearly all nodes are low, where most leaves are not.
+local function low_leaves(net, list)
+   local n, least, of, bad = {}, {}, {}, 0
+   for _, one in ipairs(list) do
+      local leaf = net.leaf[one.node]
+      n[leaf], least[leaf] = (n[leaf] or 0) + 1, least[leaf] or {}
+      table.insert(least[leaf], one.least)
+   end
+   for l, leaf in ipairs(net.known and net.leaves or {}) do
+      if #leaf.members >= LEAF_LEAST and (n[l] or 0) > 0.8 * #leaf.members then
+         of[l], bad = statistics.median(least[l]), bad + 1
+      end
+   end
+   return #net.leaves >= LEAF_LEAST and 2 * bad < #net.leaves and of or {}
+end
+
+-- One good node for each suspect, of another leaf last.
+local function controls_of(net, list)
+   local bad, out, good = {}, {}, {}
+   for _, one in ipairs(list) do
+      bad[one.node] = true
+   end
+   for node in ipairs(net.names) do
+      good[#good + 1] = not bad[node] and node or nil
+   end
+   for k, one in ipairs(list) do
+      for _, node in ipairs(good) do
+         out[k] = out[k] or net.leaf[node] == net.leaf[one.node] and node or nil
+      end
+      out[k] = out[k] or good[(k - 1) % math.max(1, #good) + 1]
+   end
+   return out
+end
+
+-- What suspects are: slow alone, too, or only with the others; or nothing, if they could not be measured.
+local function judge(net, list, controls, results, limit)
+   local out, unconfirmed = {}, 0
+   for k, one in ipairs(list) do
+      local own = results[k] and results[k][net.names[one.node]]
+      local other = results[k] and controls[k] and results[k][net.names[controls[k]]]
+      local alone = { node = one.node }
+      for _, way in ipairs(WAYS) do
+         local share = own and other and own[way .. "_gbs"] and other[way .. "_gbs"]
+            and own[way .. "_gbs"] / other[way .. "_gbs"]
+         alone[way] = one[way] and share and share < limit[way] and share or nil
+      end
+      if not (own and other) then
+         unconfirmed = unconfirmed + 1
+      elseif alone.write or alone.read then
+         out[#out + 1] = { kind = "io", node = one.node, direction = way_of(alone), how = "alone",
+            share = math.min(alone.write or 1, alone.read or 1) }
+      else
+         out[#out + 1] = { kind = "io", node = one.node, direction = way_of(one), how = "loaded", share = one.least }
+      end
+   end
+   return out, unconfirmed
+end
+
+local function total(net, results, way)
+   local sum, values = 0, {}
+   for _, name in ipairs(net.names) do
+      local value = results[name] and results[name][way .. "_gbs"]
+      sum = sum + (value or 0)
+      values[#values + 1] = value
+   end
+   return statistics.median(values), #values > 0 and sum or nil
+end
+
+-- Medians of a node and sums of all, of a round: { write_gbs, read_gbs, write_all_gbs, read_all_gbs }.
+local function sums(net, results)
+   local out = {}
+   for _, way in ipairs(WAYS) do
+      out[way .. "_gbs"], out[way .. "_all_gbs"] = total(net, results, way)
+   end
+   return out
+end
+
+local function everybody(net)
+   local all = {}
+   for node in ipairs(net.names) do
+      all[node] = node
+   end
+   return all
+end
+
+-- Texts that are the same are one: { text = list of nodes }, in the order of their first node.
+local function by_text(net, errors)
+   local list, of = {}, {}
+   for node = 1, #net.names do
+      local text = errors[node]
+      if text then
+         if not of[text] then
+            of[text] = { text = text, nodes = {} }
+            list[#list + 1] = of[text]
+         end
+         table.insert(of[text].nodes, net.names[node])
+      end
+   end
+   return list
+end
+
+-- Files of their own, all nodes, twice. Where some cannot and most can, without these.
+local function own_files(net, measure, out)
+   local all, left = everybody(net), {}
+   local rounds = { round_of("files", { all }), round_of("files", { all }) }
+   local results, err = measure(rounds)
+   if not results then
+      return nil, err
+   end
+   local errors = errors_of(net, results[1])
+   for _, node in ipairs(all) do
+      left[#left + 1] = not errors[node] and node or nil
+   end
+   out.errors = by_text(net, errors)
+   if #left < #all then
+      if 2 * #left <= #all or #left < 2 then
+         return nil, out.errors[1].text
+      end
+      for node, text in pairs(errors) do
+         table.insert(out.findings, { kind = "io_error", node = node, why = text })
+      end
+      rounds = { round_of("files", { left }), round_of("files", { left }) }
+      results, err = measure(rounds)
+   end
+   return results, err
+end
+
+local function corrupt(net, out, results)
+   for node, name in ipairs(net.names) do
+      for _, of in ipairs(results) do
+         if of[name] and of[name].wrong then
+            table.insert(out.findings, { kind = "io_corrupt", node = node, why = of[name].wrong })
+            break
+         end
+      end
+   end
+end
+
+local function find(net, measure, results, out)
+   local list, limit = low_nodes(net, results)
+   if #net.names < LEAST then
+      return
+   end
+   local leaves, alone, rounds = low_leaves(net, list), {}, {}
+   for leaf, share in pairs(leaves) do
+      table.insert(out.findings, { kind = "io_leaf", leaf = leaf, share = share })
+   end
+   for _, one in ipairs(list) do
+      -- Half of all are no few that are unlike the others.
+      if not leaves[net.leaf[one.node]] and #alone < ALONE and 2 * #list < #net.names then
+         alone[#alone + 1] = one
+      elseif not leaves[net.leaf[one.node]] then
+         out.unconfirmed = out.unconfirmed + 1
+      end
+   end
+   if #alone == 0 then
+      return
+   end
+   local controls = controls_of(net, list)
+   for k, one in ipairs(alone) do
+      rounds[k] = round_of("files", { { one.node, controls[k] } })
+   end
+   local again = measure(rounds)
+   local findings, unconfirmed = judge(net, alone, controls, again or {}, limit)
+   out.unconfirmed = out.unconfirmed + unconfirmed
+   table.move(findings, 1, #findings, #out.findings + 1, out.findings)
+end
+
+--- @param net from net.new
+-- @param measure function(rounds) -> results of step.measure
+-- @return { own, shared = { write_gbs, read_gbs (of a node, median), write_all_gbs, read_all_gbs (sums) }, filesystem,
+--   direct = past the page cache, bytes = that a node wrote at most in a round, nodes = list of { node, write_gbs,
+--   read_gbs, shared_write_gbs, shared_read_gbs }, findings = list of { kind = "io", "io_leaf", "io_error" or
+--   "io_corrupt", node or leaf, direction = "write", "read" or "both", how = "alone" or "loaded", share, why },
+--   unconfirmed, errors = list of { text, nodes }: what nodes could not; error = why nothing or not all was measured }
+function storage.run(net, measure)
+   local out = { own = {}, shared = {}, nodes = {}, findings = {}, unconfirmed = 0, errors = {} }
+   local results, err = own_files(net, measure, out)
+   if not results then
+      out.error = err
+      return out
+   end
+   out.own = sums(net, results[1])
+   find(net, measure, results, out)
+   corrupt(net, out, results)
+   local shared
+   if #out.errors == 0 then
+      local one
+      one, err = measure({ round_of("file", { everybody(net) }) })
+      shared = one and one[1]
+      out.shared = shared and sums(net, shared) or {}
+      local failed = shared and by_text(net, errors_of(net, shared))[1]
+      out.error = not shared and err or failed and "one file for all: " .. failed.text or nil
+      corrupt(net, out, { shared or {} })
+   end
+   for node, name in ipairs(net.names) do
+      local own, both = results[1][name] or {}, (shared or {})[name] or {}
+      out.filesystem, out.direct = out.filesystem or own.filesystem, out.direct or own.direct
+      out.bytes = math.max(out.bytes or 0, own.written or 0)
+      out.nodes[node] = { node = node, write_gbs = own.write_gbs, read_gbs = own.read_gbs,
+         shared_write_gbs = both.write_gbs, shared_read_gbs = both.read_gbs }
+   end
+   return out
+end
+
+return storage
