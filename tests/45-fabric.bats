@@ -385,7 +385,7 @@ enforce() {
 	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups \
 		"$(command -v syscheck)" fabric --nodes 'n[1-3]' --io "$BASE/files/c" --csv
 	[ "$status" -eq 3 ]
-	[[ $stderr == *"files in $BASE/files/c: no directory can be made there: Permission denied" ]]
+	[[ $stderr == *"files in $BASE/files/c: nothing can be written there: Permission denied" ]]
 	ln -s c "$BASE/files/link"
 	fabric --nodes 'n[1-3]' --io "$BASE/files/link" --io-mb 8
 	[ "$status" -eq 0 ]

@@ -444,6 +444,9 @@ static bool prepare(struct storage *p)
 		memcpy(p->error, s.error, sizeof(p->error));
 		return false;
 	}
+	/* Only the first rank makes a name there, but each says whether it could. */
+	if (faccessat(s.dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		return fail(p, "nothing can be written there");
 	if (s.buffer == NULL)
 		s.buffer = aligned_alloc(CHUNK, CHUNK);
 	if (s.out == NULL)

@@ -200,11 +200,15 @@ local function own_files(net, measure, out)
       if 2 * #left <= #all or #left < 2 then
          return nil, out.errors[1].text
       end
-      for node, text in pairs(errors) do
-         table.insert(out.findings, { kind = "io_error", node = node, why = text })
-      end
       rounds = { round_of("files", { left }), round_of("files", { left }) }
       results, err = measure(rounds)
+      -- Where others cannot now, it was nobody's own.
+      if results and next(errors_of(net, results[1])) then
+         return nil, out.errors[1].text
+      end
+      for node in ipairs(net.names) do
+         table.insert(out.findings, errors[node] and { kind = "io_error", node = node, why = errors[node] } or nil)
+      end
    end
    return results, err
 end

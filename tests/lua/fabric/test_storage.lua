@@ -15,7 +15,7 @@ local function measure_of(net, world)
       local out = {}
       for r, round in ipairs(rounds) do
          out[r] = { groups = true }
-         local node_of, failing = round.groups[1], false
+         local node_of, failing = round.groups[1], world.first_fails ~= nil
          for _, node in ipairs(node_of) do
             failing = failing or (world.fails or {})[node] ~= nil
          end
@@ -26,7 +26,8 @@ local function measure_of(net, world)
                return not failing and value * (1 + (world.noise or 0.03) * noise()) or nil
             end
             out[r][net.names[node]] = { write_gbs = rate("write", 1), read_gbs = rate("read", 2), written = 1e9,
-               filesystem = "lustre", direct = true, error = (world.fails or {})[node],
+               filesystem = "lustre", direct = true,
+               error = (world.fails or {})[node] or node == node_of[1] and world.first_fails or nil,
                wrong = (world.wrong or {})[node] }
          end
          if round.kind == "file" and world.no_mpi_io then
@@ -114,6 +115,9 @@ function TestStorage:test_who_cannot()
    lu.assertTrue(out.own.write_gbs > 0.9)
    said, out = run(4, { fails = { "Permission denied", "Permission denied" } })
    lu.assertEquals({ said, out.error, out.own }, { {}, "Permission denied", {} })
+   -- The first one of them only, whoever that is: it says what none of them could.
+   said, out = run(9, { first_fails = "no directory can be made there: Disk quota exceeded" })
+   lu.assertEquals({ said, out.error }, { {}, "no directory can be made there: Disk quota exceeded" })
    said, out = run(4, { lost = "n3: not all nodes came" })
    lu.assertEquals({ said, out.error }, { {}, "n3: not all nodes came" })
    said, out = run(4, { no_mpi_io = "MPI_File_open: unsupported" })
