@@ -3,7 +3,15 @@
 #include <unistd.h>
 
 #include "common/kernel.h"
+#include "errors.h"
 #include "links.h"
+
+/* The node's ports, and what they had counted when it was said last. */
+static struct {
+	struct link links[LINKS_MOST];
+	int n;
+	struct errors errors;
+} s;
 
 static void begin(struct result *r, const char *event)
 {
@@ -40,23 +48,23 @@ static bool report_link(const struct place *place, const struct link *l)
 
 bool report_hello(const struct place *place)
 {
-	struct link links[LINKS_MOST];
-	const int n = links_read("", links);
 	char boot_id[64];
 	struct result r;
 
+	s.n = links_read("", s.links);
+	errors_read("", s.links, s.n, &s.errors);
 	links_boot_id("", boot_id);
 	begin(&r, "hello");
 	put_place(&r, place);
 	if (boot_id[0] != '\0')
 		result_string(&r, "boot_id", boot_id);
-	result_known(&r, "rate_gbps", links_rate(links, n));
+	result_known(&r, "rate_gbps", links_rate(s.links, s.n));
 	result_known(&r, "tcp_rmem", tcp_most("", "tcp_rmem"));
 	result_known(&r, "tcp_wmem", tcp_most("", "tcp_wmem"));
 	if (!result_write(&r, STDOUT_FILENO))
 		return false;
-	for (int i = 0; i < n; i++)
-		if (!report_link(place, &links[i]))
+	for (int i = 0; i < s.n; i++)
+		if (!report_link(place, &s.links[i]))
 			return false;
 	return true;
 }
@@ -150,10 +158,41 @@ bool report_storage(const struct fabric_plan *plan, int round, const struct stor
 	return result_write(&r, STDOUT_FILENO);
 }
 
+/* A line for each link that counted errors since the last time. */
+static bool report_errors(int plan, int rank)
+{
+	static struct errors now;
+	bool written = true;
+	struct result r;
+	int found;
+
+	errors_read("", s.links, s.n, &now);
+	for (int i = 0; written && i < s.n; i++) {
+		found = 0;
+		for (int k = 0; errors_name(&s.links[i], k); k++) {
+			const size_t more = errors_more(&s.errors, &now, i, k);
+
+			if (more > 0 && found++ == 0) {
+				begin(&r, "errors");
+				result_integer(&r, "plan", plan);
+				result_integer(&r, "rank", rank);
+				result_string(&r, "link", s.links[i].name);
+			}
+			if (more > 0)
+				result_integer(&r, errors_name(&s.links[i], k), (long long)more);
+		}
+		written = found == 0 || result_write(&r, STDOUT_FILENO);
+	}
+	s.errors = now;
+	return written;
+}
+
 bool report_done(int plan, int rank)
 {
 	struct result r;
 
+	if (!report_errors(plan, rank))
+		return false;
 	begin(&r, "done");
 	result_integer(&r, "plan", plan);
 	result_integer(&r, "rank", rank);

@@ -30,6 +30,7 @@ bool report_ready(const struct place *place, double init_s, const char *mpi);
 bool report_round(const struct round_line *line, const struct pair *p);
 bool report_collective(const struct fabric_plan *plan, int round, const struct collective *p);
 bool report_storage(const struct fabric_plan *plan, int round, const struct storage *p);
+/* Before it a line for each port that counted errors since the last one, or since the hello. */
 bool report_done(int plan, int rank);
 
 #endif

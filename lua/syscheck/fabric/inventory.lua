@@ -1,4 +1,5 @@
---- What nodes' links are made for and run at, by the majority of the nodes that have a link of that name. Pure.
+--- What nodes' links are made for and run at, by the majority of the nodes that have a link of that name; and what
+-- errors few of them counted meanwhile. Pure.
 local hostlist = require("syscheck.lib.hostlist")
 local printable = require("syscheck.lib.printable")
 
@@ -6,6 +7,7 @@ local inventory = {}
 
 local LEAST = 3 -- nodes that have a link, to speak of most
 local MOST_HAVE = 0.75 -- of all nodes, for a link that the others lack to be missed
+local ERRORS_SHOWN = 8 -- nodes of a counter
 local SHOWN = 200 -- bytes of a list of nodes
 
 local function shown(value)
@@ -65,11 +67,38 @@ local function by_link(names, about)
    return of, order
 end
 
+-- Errors that few nodes counted: what half of them did is the network's, or no error. Of each counter those with most.
+local function add_errors(names, about, say)
+   local of, order = {}, {}
+   for _, node in ipairs(names) do
+      for _, one in ipairs(about[node] and about[node].errors or {}) do
+         local key = one.link .. " " .. one.counter
+         if not of[key] then
+            of[key], order[#order + 1] = {}, key
+         end
+         table.insert(of[key], { node = node, link = one.link, counter = one.counter, count = one.count })
+      end
+   end
+   table.sort(order)
+   for _, key in ipairs(order) do
+      local list = of[key]
+      table.sort(list, function(a, b)
+         return a.count > b.count
+      end)
+      for k = 1, 2 * #list < #names and math.min(#list, ERRORS_SHOWN) or 0 do
+         local one = list[k]
+         say(one.link, one.counter, { one.node }, ("counted %.0f %s meanwhile"):format(one.count,
+            printable.safe(one.counter, 64)))
+      end
+   end
+end
+
 --- Links that are unlike most.
 -- @param names list of nodes
--- @param about { node's name = { links = list of { name, rate_gbps, duplex, mtu, pcie_lanes, pcie_gts, firmware } } }
--- @return list of { nodes = names, link, what = "rate", "duplex", "mtu", "pcie", "firmware" or "missing", text };
---   text says what they have, and what most: "eth0 at 1 Gbit/s, 8 of 9 at 10 Gbit/s"
+-- @param about { node's name = { links = list of { name, rate_gbps, duplex, mtu, pcie_lanes, pcie_gts, firmware },
+--   errors = list of { link, counter, count } } }
+-- @return list of { nodes = names, link, what = "rate", "duplex", "mtu", "pcie", "firmware", "missing" or a counter of
+--   errors, text }; text says what they have, and what most: "eth0 at 1 Gbit/s, 8 of 9 at 10 Gbit/s"
 function inventory.unlike(names, about)
    local of, order = by_link(names, about)
    local out = {}
@@ -108,6 +137,7 @@ function inventory.unlike(names, about)
          say(link, "missing", without, ("not in use, %d of %d have it"):format(have, #names))
       end
    end
+   add_errors(names, about, say)
    return out
 end
 

@@ -2,6 +2,7 @@
 local said = {}
 
 local MOST_BYTES = 64
+local MOST_ERRORS = 64 -- of a node
 
 -- A number above 0, or nil.
 local function positive(value)
@@ -17,8 +18,28 @@ end
 
 --- What a rank says of its node.
 function said.about(got)
-   return { boot_id = short(got.boot_id), rate_gbps = positive(got.rate_gbps), links = {},
+   return { boot_id = short(got.boot_id), rate_gbps = positive(got.rate_gbps), links = {}, errors = {},
       tcp_rmem = positive(got.tcp_rmem), tcp_wmem = positive(got.tcp_wmem) }
+end
+
+local OF_A_LINE = { kernel = true, v = true, version = true, event = true, plan = true, rank = true, link = true }
+
+--- Errors that a port counted, into a node's list: { link, counter, count } each.
+-- @param list what was counted before
+function said.errors(got, list)
+   local link, of = short(got.link), {}
+   for _, one in ipairs(list) do
+      of[one.link .. " " .. one.counter] = one
+   end
+   for counter, count in pairs(link and got or {}) do
+      count = not OF_A_LINE[counter] and short(counter) and positive(count)
+      local one = count and of[link .. " " .. counter]
+      if one then
+         one.count = one.count + count
+      elseif count and #list < MOST_ERRORS then
+         list[#list + 1] = { link = link, counter = counter, count = count }
+      end
+   end
 end
 
 --- A port of a node.

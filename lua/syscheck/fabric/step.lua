@@ -122,6 +122,8 @@ function step:take(got)
       self.rank_of[got.node], self.name_of[rank], self.about[got.node] = rank, got.node, said.about(got)
    elseif got.event == "link" and self.about[got.node] and #self.about[got.node].links < MOST_LINKS then
       table.insert(self.about[got.node].links, said.link(got))
+   elseif got.event == "errors" and self.name_of[rank] then
+      said.errors(got, self.about[self.name_of[rank]].errors)
    elseif got.event == "ready" then
       self.ready[rank] = true
    elseif got.event == "round" and got.plan == self.plan and self.results then

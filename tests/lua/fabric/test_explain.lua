@@ -4,6 +4,7 @@ local lu = require("luaunit")
 local explain = require("syscheck.fabric.explain")
 local inventory = require("syscheck.fabric.inventory")
 local session = require("syscheck.fabric.session")
+local said = require("syscheck.fabric.said")
 local simulated = require("simulated")
 
 local FOUR = { 8, 8, 8, 8 }
@@ -196,6 +197,36 @@ function TestInventory:test_damage()
       end))
       lu.assertNil(table.concat(list):find("[^ -~]"))
    end
+end
+
+TestErrors = {}
+
+function TestErrors:test_what_few_counted()
+   local names, about = {}, {}
+   for n = 1, 9 do
+      names[n] = "n" .. n
+      about[names[n]] = said.about({})
+      said.errors({ kernel = "fabric", v = 1, plan = 3, rank = n, link = "mlx5_0/1", out_of_sequence = n,
+         symbol_error = n == 5 and 150 or nil, [("x"):rep(99)] = 4, link_downed = n == 4 and 1 or nil,
+         port_rcv_errors = -n }, about[names[n]].errors)
+   end
+   said.errors({ link = "mlx5_0/1", symbol_error = 3, rx_crc_errors = "many" }, about.n5.errors)
+   said.errors({ link = {}, symbol_error = 3 }, about.n6.errors)
+   local list = inventory.unlike(names, about)
+   lu.assertEquals(list, {
+      { nodes = { "n4" }, link = "mlx5_0/1", what = "link_downed", text = "mlx5_0/1 counted 1 link_downed meanwhile" },
+      { nodes = { "n5" }, link = "mlx5_0/1", what = "symbol_error", text = "mlx5_0/1 counted 153 symbol_error meanwhile" },
+   })
+end
+
+-- However much a rank says.
+function TestErrors:test_a_rank_that_says_much()
+   local list, got = {}, { link = "e" }
+   for k = 1, 1000 do
+      got["c" .. k] = k
+   end
+   said.errors(got, list)
+   lu.assertEquals(#list, 64)
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))
