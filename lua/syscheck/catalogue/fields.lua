@@ -61,6 +61,9 @@ fields.CHECK = {}
 --- The same of `syscheck fabric`: columns of the table fabric_node.
 fields.FABRIC = {}
 
+--- What was measured of a node: both, in this order.
+fields.MEASURED = {}
+
 fields.JOB_BY_NAME, fields.CHECK_BY_NAME = {}, {}
 
 local function add(list, source)
@@ -87,6 +90,9 @@ for _, m in ipairs(metrics.LIST) do
       fields.CHECK_BY_NAME[m.name] = not m.fabric and field or nil
    end
 end
+
+table.move(fields.CHECK, 1, #fields.CHECK, 1, fields.MEASURED)
+table.move(fields.FABRIC, 1, #fields.FABRIC, #fields.CHECK + 1, fields.MEASURED)
 
 --- A field's value in a job record; nil when it is not known.
 function fields.of(record, field)

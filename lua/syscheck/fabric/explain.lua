@@ -112,13 +112,9 @@ local SLOW = { nic = true, host = true, route = true }
 -- @param answer from session.run, with net and about (see run.run); gets `unlike`, of inventory.unlike
 function explain.all(answer)
    local net, about = answer.net, answer.about
-   local with = { net = net, usual = answer.found.near.one, flows = {}, about = function(node)
+   local with = { net = net, usual = answer.found.near.one, flows = answer.flows, about = function(node)
       return about[net.names[node]] or {}
    end }
-   for _, part in ipairs({ answer, answer.again or nil }) do
-      local flows = samples.of(net, part.rounds, part.results).flows
-      table.move(flows, 1, #flows, #with.flows + 1, with.flows)
-   end
    answer.unlike = inventory.unlike(net.names, about)
    for _, one in ipairs(answer.findings) do
       local list = SLOW[one.kind] and flows_of(with, one) or {}

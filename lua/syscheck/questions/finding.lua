@@ -1,4 +1,6 @@
 --- What runs of `syscheck fabric` found of a node, from the store's detail; damage is nothing. Pure.
+local sorted = require("syscheck.lib.sorted")
+
 local finding = {}
 
 local function text(value)
@@ -51,6 +53,29 @@ function finding.is_over(f, node, run)
       end
    end
    return false
+end
+
+--- Goes on from what stood before a run.
+-- @param open key -> { f = of all, text, since, last, runs }: what stood
+-- @param run { time, findings = of all, is_over = function(f) -> true: the run, which does not find it, says so }
+-- @return the same after it; list of those of `all` that are new; list of those that are over, in the order of keys
+function finding.follow(open, run)
+   local now, new, over = {}, {}, {}
+   for _, f in ipairs(run.findings) do
+      local before = open[f.key]
+      now[f.key] = { f = f, text = f.text, since = before and before.since or run.time, last = run.time,
+         runs = before and before.runs + 1 or 1 }
+      new[#new + 1] = not before and f or nil
+   end
+   for _, key in ipairs(sorted(open)) do
+      local before = open[key]
+      if not now[key] and run.is_over(before.f) then
+         over[#over + 1] = before.f
+      else
+         now[key] = now[key] or before
+      end
+   end
+   return now, new, over
 end
 
 return finding

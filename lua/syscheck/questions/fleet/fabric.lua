@@ -1,4 +1,6 @@
 --- Between the nodes: what the newest run of `syscheck fabric` found of each, since when. Pure.
+local finding = require("syscheck.questions.finding")
+
 local fabric = {}
 fabric.__index = fabric
 
@@ -13,16 +15,7 @@ end
 function fabric:add(node, run)
    local one = self.nodes[node] or { open = {} }
    self.nodes[node] = one
-   local open = {}
-   for _, f in ipairs(run.findings) do
-      local before = one.open[f.key]
-      open[f.key] = { f = f, text = f.text, since = before and before.since or run.time, last = run.time,
-         runs = before and before.runs + 1 or 1 }
-   end
-   for key, before in pairs(one.open) do
-      open[key] = open[key] or not run.is_over(before.f) and before or nil
-   end
-   one.open, one.time = open, run.time
+   one.open, one.time = finding.follow(one.open, run), run.time
    if next(run.values) and run.class ~= one.class then
       one.class, one.values = run.class, nil -- other links are another quantity
    end
@@ -32,8 +25,7 @@ function fabric:add(node, run)
    end
 end
 
---- @return { time, class, values = { name = the newest { value, time, status } }, open = key -> { f, text, since, last,
---   runs } }, or nil
+--- @return { time, class, values = { name = the newest { value, time, status } }, open = of finding.follow }, or nil
 function fabric:of(node)
    return self.nodes[node]
 end

@@ -14,10 +14,8 @@ local DAYS = 3 -- a measurement is taken to hold so long before and after
 local SURE = 3 -- how much more likely the runs' times are with harm than without, or the other way round
 
 local BY_NAME = {}
-for _, list in ipairs({ causes.CHECK, causes.FABRIC }) do
-   for _, item in ipairs(list) do
-      BY_NAME[item.name] = item
-   end
+for _, item in ipairs(causes.MEASURED) do
+   BY_NAME[item.name] = item
 end
 
 -- What a value so far off its class can have cost a job at most, as a share of its time.

@@ -75,12 +75,10 @@ function fleet.compare(nodes)
    for i, name in ipairs(names) do
       local c = classes[name]
       answer[i] = { class = name, nodes = c.nodes, metrics = {} }
-      for _, kind in ipairs({ fields.CHECK, fields.FABRIC }) do
-         for _, field in ipairs(kind) do
-            -- Throttle events since the last look are no measurement of a fleet; what peers do is in a share.
-            if c.lists[field.name] and field.unit ~= "count" and not field.usual then
-               table.insert(answer[i].metrics, one(field, c.lists[field.name]))
-            end
+      for _, field in ipairs(fields.MEASURED) do
+         -- Throttle events since the last look are no measurement of a fleet; what peers do is in a share.
+         if c.lists[field.name] and field.unit ~= "count" and not field.usual then
+            table.insert(answer[i].metrics, one(field, c.lists[field.name]))
          end
       end
    end

@@ -2,15 +2,11 @@
 -- Pure; keeps numbers of what was measured, and the last `limit` events and jobs.
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
-local sorted = require("syscheck.lib.sorted")
+local finding = require("syscheck.questions.finding")
 local statistics = require("syscheck.lib.statistics")
 
 local story = {}
 story.__index = story
-
--- By checks, then between nodes.
-local MEASURED = table.move(fields.FABRIC, 1, #fields.FABRIC, #fields.CHECK + 1,
-   table.move(fields.CHECK, 1, #fields.CHECK, 1, {}))
 
 -- A list that keeps its last entries and counts all.
 local function last(limit)
@@ -38,7 +34,7 @@ function story.new(limit)
    local self = setmetatable({ statuses = {}, checks = 0, fabric_runs = 0, points = {}, changes = { {}, {} },
       found = {}, limit = limit, events = { last(limit), last(limit), last(limit), last(limit) }, jobs = last(limit) },
       story)
-   for _, field in ipairs(MEASURED) do
+   for _, field in ipairs(fields.MEASURED) do
       self.points[field.name] = {}
    end
    return self
@@ -133,22 +129,14 @@ end
 function story:fabric(f)
    self.fabric_runs = self.fabric_runs + 1
    keep(self, f)
-   local now = {}
-   for _, one in ipairs(f.findings) do
-      now[one.key] = one
-      if not self.found[one.key] then
-         push(self.events[4], { time = f.time, event = "fabric", text = one.text })
-      end
+   local new, over
+   self.found, new, over = finding.follow(self.found, f)
+   for _, one in ipairs(new) do
+      push(self.events[4], { time = f.time, event = "fabric", text = one.text })
    end
-   for _, key in ipairs(sorted(self.found)) do
-      local before = self.found[key]
-      if not now[key] and f.is_over(before) then
-         push(self.events[4], { time = f.time, event = "fabric", text = "no longer: " .. before.text })
-      else
-         now[key] = now[key] or before
-      end
+   for _, one in ipairs(over) do
+      push(self.events[4], { time = f.time, event = "fabric", text = "no longer: " .. one.text })
    end
-   self.found = now
    acted(f, self.events[4])
 end
 
@@ -248,7 +236,7 @@ function story:answer()
    end)
    events = table.move(events, math.max(1, #events - self.limit + 1), #events, 1, {})
    local measured = {}
-   for _, field in ipairs(MEASURED) do
+   for _, field in ipairs(fields.MEASURED) do
       local s = summary(self.points[field.name])
       if s then
          s.field, s.points = field, self.points[field.name]

@@ -22,9 +22,8 @@ local SELECT = ("SELECT c.node, c.class, c.key >> 30, %s FROM check_node c WHERE
    MEASURED)
 local FABRIC = ("SELECT c.node, c.class, c.key >> 30, %s FROM fabric_node c WHERE c.key >= ? ORDER BY c.key"):format(
    job_store.columns(causes.FABRIC, "c"))
--- Both kinds of items; what is seen of one goes by its number here.
-local ITEMS = table.move(causes.FABRIC, 1, #causes.FABRIC, #causes.CHECK + 1,
-   table.move(causes.CHECK, 1, #causes.CHECK, 1, {}))
+-- What is seen of an item goes by its number here.
+local ITEMS = causes.MEASURED
 
 -- Calls each(node, class, time, i, x) for each value on its metric's scale.
 local function values(store, rated, cores, text, since, each, ...)

@@ -183,6 +183,9 @@ end
 causes.CHECK = items(fields.CHECK, "check", kind_of_check)
 --- Of `syscheck fabric`; what is `usual` of them needs no class.
 causes.FABRIC = items(fields.FABRIC, "check", kind_of_check)
+--- Both, as fields.MEASURED has them.
+causes.MEASURED = table.move(causes.FABRIC, 1, #causes.FABRIC, #causes.CHECK + 1,
+   table.move(causes.CHECK, 1, #causes.CHECK, 1, {}))
 
 local TRAFFIC_COSTS = 0.6 -- of a job's time, at most
 

@@ -193,10 +193,8 @@ function why.analyse(input)
    for _, item in ipairs(causes.JOB) do
       conditions.of_job(state, item)
    end
-   for _, list in ipairs({ causes.CHECK, causes.FABRIC }) do
-      for _, item in ipairs(list) do
-         checks.of(state, item)
-      end
+   for _, item in ipairs(causes.MEASURED) do
+      checks.of(state, item)
    end
    local out = { slow = why.slow(state.elapsed, input.e, input.count or #(input.like or {})), elapsed_s = state.elapsed,
       looked = state.looked }
