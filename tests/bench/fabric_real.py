@@ -27,6 +27,8 @@ CASES = [
     (["slow-trunk", "leaf1", "down", "300"], ("uplink_lost", "leaf1", "down")),
     (["slow-trunk", "leaf3", "down", "100"], ("uplink_link", "leaf3", "down")),
     (["slow-trunk", "leaf1", "both", "100"], ("uplink_link", "leaf1", "both")),
+    (["slow-leaf", "leaf1", "300"], ("leaf_overloaded", "leaf1", None)),
+    (["slow-leaf", "leaf3", "380"], ("leaf_overloaded", "leaf3", None)),
     (["slow-path", "n1", "n7", "40"], ("route", "n1 n7", "both")),
     (["delay", "n8", "1"], ("latency", "n8", None)),
     (["loss", "n4", "5"], ("nic", "n4", None)),

@@ -29,7 +29,8 @@ end
 -- @param options { seed = integer, all = true: everybody with everybody, patterns = "all", or "allreduce" only: measure
 --   takes these rounds, too }
 -- @return { findings, unconfirmed = from judge.all, found = from suspects.find, rounds, results, again = { rounds,
---   results } of the confirmation, flows = from samples.of, of all of these; patterns = from patterns.of, or nil }; or nil and why
+--   results } of the confirmation, flows = from samples.of, of all of these; patterns = from patterns.of, or nil };
+--   or nil and why
 function session.run(net, measure, options)
    local rounds = schedule.build(net, options.seed, options.all)
    local results, err = measure(rounds)
