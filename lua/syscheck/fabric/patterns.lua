@@ -3,7 +3,7 @@
 -- Packed: in groups of one leaf's nodes, all leaves at work; nothing but the leaf's switch is in the way. Striped: in
 -- groups of as many nodes of as many leaves, so that a leaf has few of them at work. Who gets less packed than striped
 -- is at a switch that cannot carry what its ports together could. Pairs do not show that: what is between leaves is as
--- slow then.
+-- slow then. Where all leaves are alike, switches are made so, and none is named.
 local statistics = require("syscheck.lib.statistics")
 
 local patterns = {}
@@ -13,7 +13,10 @@ patterns.BYTES = 35000
 
 local GROUP = 16 -- nodes: what the kernel takes
 local LEAST = 3 -- in a group: of two there is a pair only
-local OVERLOADED = 0.7 -- packed over striped, from here on down
+--- Packed over striped, from here on down.
+patterns.OVERLOADED = 0.7
+
+local UNLIKE = 0.75 -- of what leaves have in the middle: a type of switch that blocks by design is no fault of one
 local ALIKE = 0.75 -- of the usual group's size
 local TIMES = 2 -- each, in turn: a leaf is named that is low in all of them
 
@@ -148,9 +151,8 @@ end
 -- @param found from suspects.find
 -- @return { packed_gbs, striped_gbs = what a node receives in an all-to-all, median; allreduce_us = of 8 bytes,
 --   allreduce_steps, allreduce_least_us = of that many messages between nodes that are farthest;
---   leaves = leaf -> packed over striped,
---   errors = list of texts }, each but the last two nil where not measured; and list of findings
---   { kind = "leaf_overloaded", leaf, share }
+--   leaves = leaf -> packed over striped, middle = of these; errors = list of texts }, each but leaves and errors nil
+--   where not measured; and list of findings { kind = "leaf_overloaded", leaf, share }
 function patterns.of(net, rounds, results, found)
    local out, findings, errors = { leaves = {}, errors = {} }, {}, {}
    for _, how in ipairs({ "packed", "striped" }) do
@@ -173,16 +175,18 @@ function patterns.of(net, rounds, results, found)
    for time = 1, TIMES do
       times[time] = ratios(net, rounds, results, time)
    end
+   local list = {}
    for l in ipairs(net.leaves) do
-      local most
-      for time = 1, TIMES do
-         local one = times[time][l]
-         most = one and math.max(most or one, one) or most
-      end
-      local all = times[1][l] and times[TIMES][l]
-      out.leaves[l] = all and most or nil
-      if all and most < OVERLOADED then
-         findings[#findings + 1] = { kind = "leaf_overloaded", leaf = l, share = most }
+      local first, second = times[1][l], times[TIMES][l]
+      out.leaves[l] = first and second and math.max(first, second)
+      list[#list + 1] = out.leaves[l]
+   end
+   -- Of two the better one.
+   out.middle = #list == 2 and math.max(list[1], list[2]) or statistics.median(list)
+   for l in ipairs(net.leaves) do
+      local share = out.leaves[l]
+      if share and share < patterns.OVERLOADED and share < UNLIKE * out.middle then
+         findings[#findings + 1] = { kind = "leaf_overloaded", leaf = l, share = share }
       end
    end
    for _, text in ipairs(values_of(results, rounds, "error", function() return true end)) do

@@ -2,7 +2,8 @@
 -- Pure but for the measuring.
 --
 -- As with the network nobody is named before he is measured again: all nodes twice, then each suspect with one good
--- node while all others rest. A node reads what its neighbour wrote, which its own cache does not have.
+-- node while all others rest, twice; who is not slow then with all at work, twice more, as on shared servers somebody
+-- is always unlucky. A node reads what its neighbour wrote, which its own cache does not have.
 local statistics = require("syscheck.lib.statistics")
 
 local storage = {}
@@ -98,7 +99,7 @@ local function low_leaves(net, list)
    return #net.leaves >= LEAF_LEAST and 2 * bad < #net.leaves and of or {}
 end
 
--- One good node for each suspect, of another leaf last.
+-- Two good nodes for each suspect, of its leaf as far as there are some; others for the next one.
 local function controls_of(net, list)
    local bad, out, good = {}, {}, {}
    for _, one in ipairs(list) do
@@ -108,36 +109,85 @@ local function controls_of(net, list)
       good[#good + 1] = not bad[node] and node or nil
    end
    for k, one in ipairs(list) do
-      for _, node in ipairs(good) do
-         out[k] = out[k] or net.leaf[node] == net.leaf[one.node] and node or nil
+      local near, far = {}, {}
+      for i = 1, #good do
+         local node = good[(i + k - 2) % #good + 1]
+         table.insert(net.leaf[node] == net.leaf[one.node] and near or far, node)
       end
-      out[k] = out[k] or good[(k - 1) % math.max(1, #good) + 1]
+      table.move(far, 1, #far, #near + 1, near)
+      out[k] = { near[1], near[2] or near[1] }
    end
    return out
 end
 
--- What suspects are: slow alone, too, or only with the others; or nothing, if they could not be measured.
-local function judge(net, list, controls, results, limit)
-   local out, unconfirmed = {}, 0
-   for k, one in ipairs(list) do
-      local own = results[k] and results[k][net.names[one.node]]
-      local other = results[k] and controls[k] and results[k][net.names[controls[k]]]
-      local alone = { node = one.node }
-      for _, way in ipairs(WAYS) do
-         local share = own and other and own[way .. "_gbs"] and other[way .. "_gbs"]
-            and own[way .. "_gbs"] / other[way .. "_gbs"]
-         alone[way] = one[way] and share and share < limit[way] and share or nil
+-- Beside a good node, both times: { write, read = the higher share of the two, where it is low }; nil: not measured.
+local function alone_of(net, one, controls, results, limit)
+   local out = { node = one.node }
+   for _, way in ipairs(WAYS) do
+      local most = 0
+      for i, control in ipairs(controls) do
+         local own, other = results[i][net.names[one.node]], results[i][net.names[control]]
+         local rate, usual = own and own[way .. "_gbs"], other and other[way .. "_gbs"]
+         if not (rate and usual) then
+            return nil
+         end
+         most = math.max(most, rate / usual)
       end
-      if not (own and other) then
-         unconfirmed = unconfirmed + 1
-      elseif alone.write or alone.read then
-         out[#out + 1] = { kind = "io", node = one.node, direction = way_of(alone), how = "alone",
-            share = math.min(alone.write or 1, alone.read or 1) }
-      else
-         out[#out + 1] = { kind = "io", node = one.node, direction = way_of(one), how = "loaded", share = one.least }
+      out[way] = one[way] and most < limit[way] and most or nil
+   end
+   return out
+end
+
+-- Suspects alone, each twice: findings of those that are slow then, too; list of those that are not.
+local function alone(net, measure, list, controls, limit)
+   local rounds, findings, left = {}, {}, {}
+   for k, one in ipairs(list) do
+      for i, control in ipairs(controls[k]) do
+         rounds[2 * (k - 1) + i] = round_of("files", { { one.node, control } })
       end
    end
-   return out, unconfirmed
+   local results = #rounds > 0 and measure(rounds) or {}
+   for k, one in ipairs(list) do
+      local of = { results[2 * k - 1] or {}, results[2 * k] or {} }
+      local got = alone_of(net, one, controls[k], of, limit)
+      if got and (got.write or got.read) then
+         findings[#findings + 1] = { kind = "io", node = one.node, direction = way_of(got), how = "alone",
+            share = math.min(got.write or 1, got.read or 1) }
+      else
+         left[#left + 1] = one
+      end
+   end
+   return findings, left
+end
+
+-- Suspects and leaves with all at work, twice more: who meets a busy server twice, by chance, does not four times.
+local function loaded(net, measure, group, list, leaves)
+   local results = measure({ round_of("files", { group }), round_of("files", { group }) })
+   local low, findings, of, left = results and low_nodes(net, results) or {}, {}, {}, 0
+   local again = low_leaves(net, low)
+   for _, one in ipairs(low) do
+      of[one.node] = one
+   end
+   for l in ipairs(net.leaves) do
+      if leaves[l] and again[l] then
+         findings[#findings + 1] = { kind = "io_leaf", leaf = l, share = math.max(leaves[l], again[l]) }
+      elseif leaves[l] then
+         left = left + 1
+      end
+   end
+   for _, one in ipairs(list) do
+      local second, both = of[one.node] or {}, {}
+      for _, way in ipairs(WAYS) do
+         both[way] = one[way] and second[way] and math.max(one[way], second[way]) or nil
+      end
+      if both.write or both.read then
+         findings[#findings + 1] = { kind = "io", node = one.node, direction = way_of(both), how = "loaded",
+            share = math.min(both.write or 1, both.read or 1) }
+      else
+         left = left + 1
+      end
+   end
+   return findings, left
 end
 
 local function total(net, results, way)
@@ -226,32 +276,31 @@ end
 
 local function find(net, measure, results, out)
    local list, limit = low_nodes(net, results)
+   local leaves, single, group = low_leaves(net, list), {}, {}
    if #net.names < LEAST then
       return
    end
-   local leaves, alone, rounds = low_leaves(net, list), {}, {}
-   for leaf, share in pairs(leaves) do
-      table.insert(out.findings, { kind = "io_leaf", leaf = leaf, share = share })
-   end
    for _, one in ipairs(list) do
       -- Half of all are no few that are unlike the others.
-      if not leaves[net.leaf[one.node]] and #alone < ALONE and 2 * #list < #net.names then
-         alone[#alone + 1] = one
+      if not leaves[net.leaf[one.node]] and #single < ALONE and 2 * #list < #net.names then
+         single[#single + 1] = one
       elseif not leaves[net.leaf[one.node]] then
          out.unconfirmed = out.unconfirmed + 1
       end
    end
-   if #alone == 0 then
-      return
+   for node, name in ipairs(net.names) do
+      group[#group + 1] = results[1][name] and node or nil
    end
-   local controls = controls_of(net, list)
-   for k, one in ipairs(alone) do
-      rounds[k] = round_of("files", { { one.node, controls[k] } })
+   local function add(findings)
+      table.move(findings, 1, #findings, #out.findings + 1, out.findings)
    end
-   local again = measure(rounds)
-   local findings, unconfirmed = judge(net, alone, controls, again or {}, limit)
-   out.unconfirmed = out.unconfirmed + unconfirmed
-   table.move(findings, 1, #findings, #out.findings + 1, out.findings)
+   local slow, left = alone(net, measure, single, controls_of(net, list), limit)
+   add(slow)
+   if #left > 0 or next(leaves) then
+      local found, unconfirmed = loaded(net, measure, group, left, leaves)
+      add(found)
+      out.unconfirmed = out.unconfirmed + unconfirmed
+   end
 end
 
 --- @param net from net.new

@@ -124,10 +124,20 @@ function TestPatterns:test_an_overloaded_leaf()
    lu.assertEquals({ out.packed_gbs, out.striped_gbs }, { 9.8, 10 })
 end
 
+-- All switches of a type carry half of their ports: none is worse than the others.
+function TestPatterns:test_what_all_leaves_have_is_no_fault_of_one()
+   local list, out = overloaded({ 8, 8, 8 }, { striped = 10, packed = { 4.4, 4.7, 5 } })
+   lu.assertEquals(list, {})
+   lu.assertAlmostEquals(out.middle, 0.47, 1e-9)
+   lu.assertEquals(#overloaded({ 8, 8, 8 }, { striped = 10, packed = { 4.4, 3, 5 } }), 1)
+   lu.assertEquals(overloaded({ 8, 8 }, { striped = 10, packed = { 4.4, 4.7 } }), {})
+   lu.assertEquals(#overloaded({ 8, 8 }, { striped = 10, packed = { 4.4, 9.7 } }), 1)
+end
+
 function TestPatterns:test_once_is_chance()
    lu.assertEquals(overloaded({ 8, 8 }, { striped = 10, packed = { { 5, 9 } } }), {})
    lu.assertEquals(overloaded({ 8, 8 }, { striped = 10, packed = { { 9, 5 } } }), {})
-   lu.assertEquals(#overloaded({ 8, 8 }, { striped = 10, packed = { { 6.5, 5 } } }), 1)
+   lu.assertEquals(#overloaded({ 8, 8, 8 }, { striped = 10, packed = { { 6.5, 5 } } }), 1)
 end
 
 -- With fewer messages in a call its start weighs more: a small leaf's groups are not compared with larger ones.

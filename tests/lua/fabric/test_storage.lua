@@ -7,8 +7,9 @@ local storage = require("syscheck.fabric.storage")
 -- Rates in GB/s: write and read of each node (default 1 and 2), `loaded` = only where more than two are at work; `fails`
 -- = node's number -> text; noise.
 local function measure_of(net, world)
-   local noise = simulated.noise(world.seed or 1)
+   local noise, calls = simulated.noise(world.seed or 1), 0
    return function(rounds)
+      calls = calls + 1
       if world.lost then
          return nil, world.lost
       end
@@ -21,7 +22,7 @@ local function measure_of(net, world)
          end
          for _, node in ipairs(node_of) do
             local function rate(way, usual)
-               local low = (world[way] or {})[node] or #node_of > 2 and (world["loaded_" .. way] or {})[node]
+               local low = (world[way] or {})[node] or calls == 1 and (world["once_" .. way] or {})[node] or #node_of > 2 and (world["loaded_" .. way] or {})[node]
                local value = low and (type(low) == "table" and low[r] or low) or usual
                return not failing and value * (1 + (world.noise or 0.03) * noise()) or nil
             end
@@ -95,6 +96,14 @@ function TestStorage:test_who_is_not_named()
    lu.assertEquals({ #said, out.unconfirmed }, { 4, 0 })
    said, out = run(12, { write = { 0.2, 0.3, 0.4, 0.5, 0.55 }, noise = 0 })
    lu.assertEquals({ #said, out.unconfirmed }, { 4, 1 })
+end
+
+-- Files of a node on a busy server in both of the first rounds.
+function TestStorage:test_who_was_unlucky_twice()
+   local said, out = run(9, { once_write = { [5] = 0.4 } })
+   lu.assertEquals({ said, out.unconfirmed }, { {}, 1 })
+   said, out = run({ 3, 3, 3 }, { once_read = { [4] = 0.4, [5] = 0.4, [6] = 0.4 } })
+   lu.assertEquals({ said, out.unconfirmed }, { {}, 1 })
 end
 
 function TestStorage:test_a_leaf()
