@@ -1,6 +1,5 @@
 #include "janitor.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,22 +13,21 @@
 
 /* Says which program it was, should one ever be left by a crash of the machine. */
 #define PREFIX ".syscheck-io-"
+/* Two names and a flag. */
+#define SHARED_SIZE (2 * JANITOR_NAME_SIZE + 1)
 
-/* A directory of our own, in which nobody else can make names, and all that is in it. */
-static void remove_all(int dir, const char *name)
+static void remove_dir(int dir, const char *name, const char *inside)
 {
-	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *one;
+	const int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	while (d && (one = readdir(d)) != NULL)
-		unlinkat(fd, one->d_name, 0);
-	if (d)
-		closedir(d);
+	if (fd >= 0 && inside[0] != '\0')
+		unlinkat(fd, inside, 0);
+	if (fd >= 0)
+		close(fd);
 	unlinkat(dir, name, AT_REMOVEDIR);
 }
 
-static _Noreturn void clean(int life, int dir, const char *name)
+static _Noreturn void clean(int life, int dir, const struct janitor *j)
 {
 	sigset_t all;
 	char byte = 0;
@@ -46,8 +44,10 @@ static _Noreturn void clean(int life, int dir, const char *name)
 	if (null >= 0 && write(life, &byte, 1) == 1) {
 		while (read(life, &byte, 1) < 0 && errno == EINTR)
 			;
-		if (name[0] != '\0' && unlinkat(dir, name, 0) != 0 && errno == EISDIR)
-			remove_all(dir, name);
+		if (j->name[0] != '\0' && *j->is_dir)
+			remove_dir(dir, j->name, j->inside);
+		else if (j->name[0] != '\0')
+			unlinkat(dir, j->name, 0);
 	}
 	_exit(0);
 }
@@ -59,11 +59,13 @@ bool janitor_start(struct janitor *j, int dir)
 	char byte;
 
 	*j = (struct janitor){ .pid = -1, .life = -1 };
-	j->name = mmap(NULL, JANITOR_NAME_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	j->name = mmap(NULL, SHARED_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (j->name == MAP_FAILED) {
 		j->name = NULL;
 		return false;
 	}
+	j->inside = j->name + JANITOR_NAME_SIZE;
+	j->is_dir = j->inside + JANITOR_NAME_SIZE;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		goto fail;
 	j->pid = fork();
@@ -71,7 +73,7 @@ bool janitor_start(struct janitor *j, int dir)
 		goto fail;
 	if (j->pid == 0) {
 		close(ends[0]);
-		clean(ends[1], dir, j->name);
+		clean(ends[1], dir, j);
 	}
 	close(ends[1]);
 	j->life = ends[0];
@@ -88,15 +90,15 @@ fail:
 		close(ends[0]);
 		close(ends[1]);
 	}
-	munmap(j->name, JANITOR_NAME_SIZE);
+	munmap(j->name, SHARED_SIZE);
 	j->name = NULL;
 	return false;
 }
 
-const char *janitor_name(struct janitor *j)
+static const char *new_name(char *name)
 {
 	unsigned char random[16];
-	char *p = j->name + sizeof(PREFIX) - 1;
+	char *p = name + sizeof(PREFIX) - 1;
 
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return NULL;
@@ -104,13 +106,39 @@ const char *janitor_name(struct janitor *j)
 	for (size_t i = 0; i < sizeof(random); i++)
 		snprintf(p + 2 * i, 3, "%02x", random[i]);
 	for (size_t i = 0; i < sizeof(PREFIX) - 1; i++)
-		j->name[i] = PREFIX[i];
-	return j->name;
+		name[i] = PREFIX[i];
+	return name;
+}
+
+const char *janitor_name(struct janitor *j)
+{
+	*j->is_dir = 0;
+	return new_name(j->name);
+}
+
+const char *janitor_new_dir(struct janitor *j)
+{
+	j->inside[0] = '\0';
+	*j->is_dir = 1;
+	return new_name(j->name);
+}
+
+void janitor_enter_dir(struct janitor *j, const char *name)
+{
+	j->inside[0] = '\0';
+	*j->is_dir = 1;
+	snprintf(j->name, JANITOR_NAME_SIZE, "%s", name);
+}
+
+const char *janitor_inside(struct janitor *j)
+{
+	return new_name(j->inside);
 }
 
 void janitor_forget(struct janitor *j)
 {
 	j->name[0] = '\0';
+	j->inside[0] = '\0';
 }
 
 void janitor_end(struct janitor *j)
@@ -120,6 +148,6 @@ void janitor_end(struct janitor *j)
 	close(j->life);
 	while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	munmap(j->name, JANITOR_NAME_SIZE);
+	munmap(j->name, SHARED_SIZE);
 	j->name = NULL;
 }

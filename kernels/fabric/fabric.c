@@ -148,8 +148,8 @@ static int leave(int code)
 {
 	char error[ERROR_SIZE];
 
-	storage_end();
 	watch_leave(clock_now() + LAST_MEETING_S + FINALIZE_S, code);
+	storage_end();
 	if (code == EXIT_COULD_NOT || wire_left() || meet_pending() ||
 	    !meet(0, clock_now() + LAST_MEETING_S, true, error))
 		_exit(code);

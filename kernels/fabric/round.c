@@ -141,7 +141,7 @@ static bool run_collective(const struct fabric_plan *plan, int round, struct pac
 	return turn->size == 0 || report_collective(plan, round, &p);
 }
 
-static bool run_storage(const struct fabric_plan *plan, int round, struct pace *pace)
+static bool run_storage(const struct fabric_plan *plan, int round, struct pace *pace, bool *wrong)
 {
 	const struct fabric_turn *turn = &plan->turns[round];
 	struct storage p = {
@@ -155,6 +155,7 @@ static bool run_storage(const struct fabric_plan *plan, int round, struct pace *
 	} else if (pace->alone && p.wire.error[0] == '\0') {
 		snprintf(p.wire.error, sizeof(p.wire.error), "not all nodes came to it");
 	}
+	*wrong = *wrong || p.wrong[0] != '\0';
 	return turn->size == 0 || report_storage(plan, round, &p);
 }
 
@@ -206,7 +207,7 @@ int rounds_run(const struct fabric_plan *plan, double end)
 			break;
 		case FABRIC_FILES:
 		case FABRIC_FILE:
-			written = run_storage(plan, round, &pace);
+			written = run_storage(plan, round, &pace, &wrong);
 			break;
 		default:
 			written = run_collective(plan, round, &pace);

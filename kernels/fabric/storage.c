@@ -29,13 +29,13 @@
 #define FREE_PART 20
 /* For what has to be answered by a server that has work: an open, a sync of what caches hold. */
 #define ANSWER_S 30.0
+#define ANSWERS 4
 /* Files of one run differ, beyond the largest one's words. */
 #define SEED_STEP ((uint64_t)1 << 44)
-#define NAME_SIZE 32
 
 /* What the group's first rank tells the others, and a rank its reader. */
 struct note {
-	char name[JANITOR_NAME_SIZE];
+	char dir[JANITOR_NAME_SIZE], file[JANITOR_NAME_SIZE];
 	uint64_t seed, bytes;
 };
 
@@ -54,6 +54,7 @@ struct work {
 	int own, other; /* files */
 	uint64_t seed;
 	size_t limit;  /* bytes that a rank writes at most */
+	char shared[JANITOR_NAME_SIZE]; /* the one file's name */
 	bool lost;     /* somebody did not answer: nobody is waited for any more */
 };
 
@@ -89,7 +90,7 @@ const char *storage_type(void)
 
 double storage_most(const struct fabric_settings *set)
 {
-	return 2 * (set->io_seconds + ANSWER_S);
+	return 2 * set->io_seconds + ANSWERS * ANSWER_S;
 }
 
 /* Whether all of the group are well so far, `seconds` from now at the latest. */
@@ -98,6 +99,7 @@ static bool agree(struct storage *p, struct work *k, bool well, double seconds)
 	uint64_t worst = well ? 0 : 1 + (uint64_t)p->turn->place;
 
 	p->wire.deadline = clock_now() + seconds + ANSWER_S;
+	watch_phase("files", p->wire.deadline + seconds + ANSWER_S);
 	k->lost = k->lost || !collective_largest(&p->wire, p->turn, &worst);
 	if (k->lost)
 		return false;
@@ -131,10 +133,10 @@ static bool pass(struct storage *p, struct work *k, int to, int from)
 /* The group's first rank makes a directory. */
 static bool make_dir(struct storage *p, struct work *k)
 {
-	const char *name = janitor_name(&s.janitor);
+	const char *name = janitor_new_dir(&s.janitor), *file = janitor_inside(&s.janitor);
 
 	memset(s.out, 0, sizeof(*s.out));
-	if (name == NULL || getrandom(&k->seed, sizeof(k->seed), 0) != (ssize_t)sizeof(k->seed))
+	if (name == NULL || file == NULL || getrandom(&k->seed, sizeof(k->seed), 0) != (ssize_t)sizeof(k->seed))
 		return fail(p, "getrandom");
 	if (mkdirat(s.dir, name, 0700) != 0) {
 		const int why = errno;
@@ -143,9 +145,18 @@ static bool make_dir(struct storage *p, struct work *k)
 		errno = why;
 		return fail(p, "no directory can be made there");
 	}
-	snprintf(s.out->name, sizeof(s.out->name), "%s", name);
+	snprintf(s.out->dir, sizeof(s.out->dir), "%s", name);
+	snprintf(s.out->file, sizeof(s.out->file), "%s", file);
 	s.out->seed = k->seed;
 	return true;
+}
+
+/* A name that came, of a file in a directory; "": none. */
+static void take_name(char name[JANITOR_NAME_SIZE], const char *came)
+{
+	snprintf(name, JANITOR_NAME_SIZE, "%.*s", JANITOR_NAME_SIZE - 1, came);
+	if (strchr(name, '/') != NULL)
+		name[0] = '\0';
 }
 
 /* Only if nobody else may write to it: whoever owns what is above could have put another one, or a link, in its place. */
@@ -154,11 +165,14 @@ static bool enter_dir(struct storage *p, struct work *k, const struct note *note
 	char name[JANITOR_NAME_SIZE];
 	struct stat st;
 
-	snprintf(name, sizeof(name), "%.*s", (int)sizeof(name) - 1, note->name);
+	take_name(name, note->dir);
+	take_name(k->shared, note->file);
 	k->seed = note->seed;
 	/* The first rank could not make it, and says why. */
-	if (name[0] == '\0' || strchr(name, '/') != NULL)
+	if (name[0] == '\0' || k->shared[0] == '\0')
 		return false;
+	if (p->turn->place != 0)
+		janitor_enter_dir(&s.janitor, name);
 	k->dir = openat(s.dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (k->dir < 0 && errno == ENOENT) {
 		snprintf(p->error, sizeof(p->error), "it is not the file system that the other nodes have there");
@@ -188,16 +202,12 @@ static bool share_dir(struct storage *p, struct work *k)
 	return ok && enter_dir(p, k, s.out);
 }
 
-static void file_name(char name[NAME_SIZE], int place)
-{
-	snprintf(name, NAME_SIZE, "%d", place);
-}
-
 static bool make_file(struct storage *p, struct work *k)
 {
-	char name[NAME_SIZE];
+	const char *name = janitor_inside(&s.janitor);
 
-	file_name(name, p->turn->place);
+	if (name == NULL)
+		return fail(p, "getrandom");
 	k->own = openat(k->dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
 	return k->own >= 0 || fail(p, "no file can be made");
 }
@@ -210,9 +220,9 @@ static int neighbour(const struct fabric_turn *turn)
 
 static bool open_other(struct storage *p, struct work *k)
 {
-	char name[NAME_SIZE];
+	char name[JANITOR_NAME_SIZE];
 
-	file_name(name, neighbour(p->turn));
+	take_name(name, s.in->file);
 	k->other = openat(k->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (k->other >= 0)
 		return true;
@@ -224,20 +234,26 @@ static bool open_other(struct storage *p, struct work *k)
 }
 
 /* The file, which is open in all who need it, loses its name, and the directory its own if it can. */
-static bool unlink_names(struct storage *p, const struct work *k, int place)
+static bool unlink_name(struct storage *p, const struct work *k)
 {
-	char name[NAME_SIZE];
-
-	file_name(name, place);
-	return unlinkat(k->dir, name, 0) == 0 || fail(p, "unlink");
+	if (unlinkat(k->dir, s.janitor.inside, 0) != 0)
+		return fail(p, "unlink");
+	s.janitor.inside[0] = '\0';
+	return true;
 }
 
-/* NFS gives open files names of its own: there it goes when they are closed. */
-static void remove_dir(const struct storage *p)
+/*
+ * NFS gives open files names of its own: there it goes when they are closed. False: it is still there. Nobody but the
+ * first rank has to see it go.
+ */
+static bool remove_dir(void)
 {
-	if (p->turn->place == 0 && s.janitor.name[0] != '\0' &&
-	    (unlinkat(s.dir, s.janitor.name, AT_REMOVEDIR) == 0 || errno == ENOENT))
-		janitor_forget(&s.janitor);
+	if (s.janitor.name == NULL || s.janitor.name[0] == '\0')
+		return true;
+	if (unlinkat(s.dir, s.janitor.name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+		return false;
+	janitor_forget(&s.janitor);
+	return true;
 }
 
 static bool find_limit(struct storage *p, struct work *k)
@@ -330,14 +346,21 @@ static bool read_other(struct storage *p, const struct work *k, size_t bytes)
 	return true;
 }
 
-/* How much the neighbour wrote, and tells the one behind what this rank did. */
-static bool pass_sizes(struct storage *p, struct work *k, size_t *bytes)
+/* This rank's file and what is in it for the one behind, the neighbour's for this one: in s.in. */
+static bool pass_on(struct storage *p, struct work *k)
 {
 	const struct fabric_turn *turn = p->turn;
 
 	memset(s.out, 0, sizeof(*s.out));
+	snprintf(s.out->file, sizeof(s.out->file), "%s", s.janitor.inside);
 	s.out->bytes = (uint64_t)p->written;
-	if (!pass(p, k, turn->members[(turn->place + 1) % turn->size], turn->members[neighbour(turn)]))
+	return pass(p, k, turn->members[(turn->place + 1) % turn->size], turn->members[neighbour(turn)]);
+}
+
+/* How much the neighbour wrote. */
+static bool pass_sizes(struct storage *p, struct work *k, size_t *bytes)
+{
+	if (!pass_on(p, k))
 		return false;
 	*bytes = (size_t)s.in->bytes / CHUNK * CHUNK;
 	return true;
@@ -349,8 +372,8 @@ static bool many(struct storage *p, struct work *k)
 	const double seconds = p->set->io_seconds;
 	size_t bytes;
 
-	return agree(p, k, make_file(p, k), 0) && agree(p, k, open_other(p, k), 0) &&
-	       agree(p, k, unlink_names(p, k, p->turn->place), 0) && (remove_dir(p), true) &&
+	return agree(p, k, make_file(p, k), 0) && pass_on(p, k) && agree(p, k, open_other(p, k), 0) &&
+	       agree(p, k, unlink_name(p, k), 0) && (remove_dir(), true) &&
 	       agree(p, k, write_own(p, k), seconds) && pass_sizes(p, k, &bytes) && agree(p, k, read_other(p, k, bytes), seconds);
 }
 
@@ -420,14 +443,15 @@ static bool one(struct storage *p, struct work *k)
 {
 	const double seconds = p->set->io_seconds;
 	MPI_File file = MPI_FILE_NULL;
-	char path[64];
+	char path[64 + JANITOR_NAME_SIZE];
 	size_t bytes;
 	bool ok;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/0", k->dir);
-	ok = agree(p, k, mpi_fail(p, "MPI_File_open", MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR,
-								 MPI_INFO_NULL, &file)), 0) &&
-	     agree(p, k, p->turn->place != 0 || unlink_names(p, k, 0), 0) && (remove_dir(p), true) &&
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", k->dir, k->shared);
+	ok = agree(p, k, mpi_fail(p, "MPI_File_open",
+				  MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR,
+						MPI_INFO_NULL, &file)), 0) &&
+	     agree(p, k, p->turn->place != 0 || unlink_name(p, k), 0) && (remove_dir(), true) &&
 	     agree(p, k, write_shared(p, k, file), seconds) && pass_sizes(p, k, &bytes) &&
 	     /* What others wrote is seen between two syncs. */
 	     agree(p, k, mpi_fail(p, "MPI_File_sync", MPI_File_sync(file)), 0) &&
@@ -447,6 +471,9 @@ static bool prepare(struct storage *p)
 	/* Only the first rank makes a name there, but each says whether it could. */
 	if (faccessat(s.dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
 		return fail(p, "nothing can be written there");
+	/* The janitor knows one name. */
+	if (!remove_dir())
+		return fail(p, "the directory of the round before is still there");
 	if (s.buffer == NULL)
 		s.buffer = aligned_alloc(CHUNK, CHUNK);
 	if (s.out == NULL)
@@ -460,7 +487,6 @@ static bool prepare(struct storage *p)
 bool storage_run(struct storage *p)
 {
 	struct work k = { .dir = -1, .own = -1, .other = -1 };
-	char name[NAME_SIZE];
 	bool ok;
 
 	p->wire.phase = FABRIC_BOTH;
@@ -473,13 +499,13 @@ bool storage_run(struct storage *p)
 		close(k.other);
 	if (k.dir >= 0) {
 		/* After an error it may still be there. */
-		file_name(name, p->turn->place);
-		unlinkat(k.dir, name, 0);
+		if (s.janitor.inside[0] != '\0' && (unlinkat(k.dir, s.janitor.inside, 0) == 0 || errno == ENOENT))
+			s.janitor.inside[0] = '\0';
 		close(k.dir);
 	}
 	/* The directory goes when all have closed what NFS keeps a name of. */
 	agree(p, &k, true, 0);
-	if (s.dir >= 0)
-		remove_dir(p);
+	if (!remove_dir() && p->turn->place != 0)
+		janitor_forget(&s.janitor);
 	return ok;
 }

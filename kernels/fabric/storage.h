@@ -3,8 +3,9 @@
  * what another one wrote, which its own cache does not have.
  *
  * Root's safety: all is in a directory that the group's first rank makes, with a name that nobody can guess and mode
- * 0700, and that the others open only if it is theirs alone. Nothing is left: names are unlinked before a byte is
- * written, and a janitor (common/janitor.h) unlinks what was made before that.
+ * 0700, and that all open only if it is theirs alone. Whoever owns what is above may put another one of theirs in its
+ * place: so files have names that nobody can guess, too, are new, and nothing but these is ever unlinked. Nothing is
+ * left: names are unlinked before a byte is written, and a janitor (common/janitor.h) unlinks what was made before that.
  */
 #ifndef SYSCHECK_FABRIC_STORAGE_H
 #define SYSCHECK_FABRIC_STORAGE_H

@@ -1,6 +1,7 @@
 --- syscheck fabric: what lies between the nodes, measured by a job step; names the bad NIC, cable, uplink or route.
 local uv = require("luv")
 local hostlist = require("syscheck.lib.hostlist")
+local loop = require("syscheck.fabric.loop")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
@@ -20,6 +21,7 @@ local command = {}
 local CALL_S = 8
 local MAX_BYTES = 16777216
 local SHOWN_BUSY = 8
+local COMPLETING_S = 30
 
 local function whole(name, least, most)
    return function(text)
@@ -87,31 +89,43 @@ local function states_of(scontrol, option)
    return text and of
 end
 
--- Names of the idle nodes of a partition.
+-- Names of the idle nodes of a partition, and how many are in which other state. Who is completing a job is waited for:
+-- it may be our own last one.
 local function idle_of(scontrol, partition)
    if not partition:find("^[%w._-]+$") then
       report.stop(report.USAGE, '--idle is the name of a partition, not "%s"', printable.safe(partition, 64))
    end
-   local of = states_of(scontrol, "--partition=" .. partition)
+   local of
+   loop.wait(COMPLETING_S, function()
+      of = states_of(scontrol, "--partition=" .. partition)
+      for _, state in pairs(of or {}) do
+         if state:find("^compl") then
+            return false
+         end
+      end
+      return true
+   end)
    if not of then
       report.stop(report.UNKNOWN, "fabric: Slurm does not say which nodes of %s are idle", partition)
    elseif not next(of) then
       report.stop(report.UNKNOWN, "fabric: partition %s: Slurm knows none, or it has no nodes", partition)
    end
-   local idle, count, states = {}, {}, {}
+   local idle, by_state, states = {}, {}, {}
    for name, state in pairs(of) do
-      idle[#idle + 1] = state == "idle" and name or nil
-      count[state] = (count[state] or 0) + 1
+      local list = state == "idle" and idle or by_state[state] or {}
+      list[#list + 1] = name
+      by_state[state] = state ~= "idle" and list or nil
    end
+   for state, names in pairs(by_state) do
+      states[#states + 1] = ("%s %s"):format(printable.safe(hostlist.fold(names), 100), state)
+   end
+   table.sort(states)
+   local others = table.concat(states, ", ")
    if #idle < 2 then
-      for state, n in pairs(count) do
-         states[#states + 1] = ("%d %s"):format(n, state)
-      end
-      table.sort(states)
-      report.stop(report.UNKNOWN, "fabric: partition %s: two idle nodes are the least (%s)", partition,
-         table.concat(states, ", "))
+      report.stop(report.UNKNOWN, "fabric: partition %s has %d idle node%s, it takes two%s", partition, #idle,
+         #idle == 1 and "" or "s", #states > 0 and " (" .. others .. ")" or "")
    end
-   return idle
+   return idle, { #states > 0 and ("not idle, left out: %s"):format(others) or nil }
 end
 
 local function of_list(list)
@@ -158,7 +172,7 @@ end
 -- @return list of names, list of notes, the job's id or nil: one of its own
 local function where(args, policy)
    if args.idle then
-      return idle_of(policy.scontrol, args.idle), {}
+      return idle_of(policy.scontrol, args.idle)
    elseif args.nodes then
       return in_service(policy.scontrol, of_list(args.nodes))
    end
@@ -204,10 +218,13 @@ local function files_of(args, policy)
    elseif args.share then
       report.stop(report.USAGE, "--io and --share cannot be used together: files are written as fast as can be")
    end
+   if not args.io:find("^/") then
+      report.stop(report.USAGE, '--io "%s": an absolute path is wanted', printable.safe(args.io, 200))
+   end
    local dir = (uv.fs_realpath(args.io) or args.io):gsub("(.)/+$", "%1")
-   for _, path in ipairs(dir:find("^/") and not (dir .. "/"):find("/%.%.?/") and policy.io_paths or {}) do
-      local real = uv.fs_realpath(path) or path
-      if dir == real or dir:sub(1, #real + 1) == (real:gsub("/$", "")) .. "/" then
+   for _, path in ipairs(not (dir .. "/"):find("/%.%.?/") and policy.io_paths or {}) do
+      local above = (uv.fs_realpath(path) or path):gsub("/+$", "") .. "/"
+      if (dir .. "/"):sub(1, #above) == above then
          return { dir = dir, mb = args.io_mb }
       end
    end

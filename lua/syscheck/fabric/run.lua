@@ -211,6 +211,8 @@ function run.all(names, most, options, say, take)
       end
       if out and across then
          shards.explain(out)
+      elseif out and #parts > 1 then
+         shards.note(out)
       end
       if out then
          take(out)

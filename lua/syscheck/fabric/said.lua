@@ -69,11 +69,12 @@ function said.collective(got)
    return { us = positive(got.call_us), gbs = positive(got.rx_gbs), error = why(got.error) }
 end
 
---- Of files: { write_gbs, read_gbs, written (bytes), filesystem, direct = true, error, wrong }.
+--- Of files: { write_gbs, read_gbs, written (bytes), filesystem, direct = true, error, stopped (by
+-- another rank), wrong }.
 function said.files(got)
    return { write_gbs = positive(got.write_gbs), read_gbs = positive(got.read_gbs), written = positive(got.written),
       filesystem = short(got.filesystem), direct = got.direct == true or nil, error = why(got.error),
-      wrong = why(got.wrong) }
+      stopped = why(got.stopped), wrong = why(got.wrong) }
 end
 
 return said

@@ -132,4 +132,14 @@ function shards.explain(answer)
    answer.findings, answer.across = list, true
 end
 
+--- What a shard could not see, in place: an uplink, or a leaf switch, is compared with those of other leaves.
+-- @param answer from run.run, of one of several shards
+function shards.note(answer)
+   local net = answer.net
+   if net.known and #net.leaves < shards.LEAST then
+      table.insert(answer.notes, ("%s in this shard: no uplink or leaf switch is compared with others under load; a larger "
+         .. "--shard has more"):format(#net.leaves == 1 and "one leaf" or #net.leaves .. " leaves"))
+   end
+end
+
 return shards

@@ -28,8 +28,9 @@ json.decode_invalid_numbers(false)
 -- A user's own settings win. PMIx' own connections between slurmstepds wait two minutes for a node that drops all
 -- packets, in a call that cannot be interrupted: longer than UnkillableStepTimeout, and Slurm drains whoever tried.
 -- Without them the same goes by Slurm's messages, which have a time-out.
-local SETTINGS = { OMPI_MCA_btl_base_warn_component_unused = "0", OMPI_MCA_mpi_yield_when_idle = "1",
-   SLURM_PMIX_DIRECT_CONN = "false" }
+-- OpenMPI's own MPI-IO keeps a file beside an open one; ROMIO, which comes with it, none.
+local SETTINGS = { OMPI_MCA_io = "^ompio", OMPI_MCA_btl_base_warn_component_unused = "0",
+   OMPI_MCA_mpi_yield_when_idle = "1", SLURM_PMIX_DIRECT_CONN = "false" }
 
 local function environment()
    local env = uv.os_environ()
@@ -164,7 +165,7 @@ end
 -- A group's line, of each of its nodes.
 function step:group(rank, got)
    local list, name = self.results[(math.tointeger(got.round) or -1) + 1], self.name_of[rank]
-   if list and list.groups and name then
+   if list and name and self.has_groups[list] then
       list[name] = said[got.event](got)
    end
 end
@@ -263,7 +264,7 @@ end
 
 -- A round as the kernel takes it, and where its results go to.
 function step:say(r, round)
-   local words, list, pair_of = { round.groups and round.kind or "round" }, { groups = round.groups ~= nil }, {}
+   local words, list, pair_of = { round.groups and round.kind or "round" }, {}, {}
    for k, p in ipairs(round.pairs or {}) do
       local a, b = self.rank_of[p[1]], self.rank_of[p[2]]
       words[#words + 1] = ("%d-%d"):format(a, b)
@@ -277,7 +278,7 @@ function step:say(r, round)
       end
       words[#words + 1] = table.concat(ranks, ",")
    end
-   self.results[r], self.pair_of[r - 1] = list, pair_of
+   self.results[r], self.pair_of[r - 1], self.has_groups[list] = list, pair_of, round.groups ~= nil
    return table.concat(words, " ")
 end
 
@@ -291,7 +292,7 @@ end
 --   or nil, why, and the nodes that were lost
 function step:measure(rounds, settings)
    self.plan = self.plan + 1
-   self.results, self.pair_of, self.done, self.through, self.failed = {}, {}, {}, {}, nil
+   self.results, self.pair_of, self.has_groups, self.done, self.through, self.failed = {}, {}, {}, {}, {}, nil
    local text = { "plan " .. self.plan }
    for name, value in pairs(settings or {}) do
       text[#text + 1] = ("set %s %s"):format(name, value)

@@ -4,6 +4,7 @@
 -- As with the network nobody is named before he is measured again: all nodes twice, then each suspect with one good
 -- node while all others rest, twice; who is not slow then with all at work, twice more, as on shared servers somebody
 -- is always unlucky. A node reads what its neighbour wrote, which its own cache does not have.
+local hostlist = require("syscheck.lib.hostlist")
 local statistics = require("syscheck.lib.statistics")
 
 local storage = {}
@@ -18,7 +19,7 @@ local SIGMAS = 4
 local LEAST = 3 -- nodes: of two nobody can be blamed
 local ALONE = 4 -- suspects that are measured alone, the worst first: a round takes ten seconds
 local LEAF_LEAST = 3 -- nodes of a leaf, and leaves
-local ANSWER_S = 60 -- beyond writing and reading: kernels/fabric/storage.c
+local ANSWER_S = 130 -- beyond writing and reading: kernels/fabric/storage.c
 
 local WAYS = { "write", "read" }
 
@@ -26,13 +27,32 @@ local function round_of(kind, groups)
    return { kind = kind, groups = groups, seconds = 2 * storage.SECONDS + ANSWER_S }
 end
 
--- Nodes that said what they could not: node -> text.
-local function errors_of(net, results)
+-- Nodes that said what they could not, in one of the rounds: node -> text.
+local function errors_of(net, rounds)
    local out = {}
    for node, name in ipairs(net.names) do
-      out[node] = results[name] and results[name].error
+      for _, results in ipairs(rounds) do
+         out[node] = out[node] or results[name] and results[name].error
+      end
    end
    return out
+end
+
+-- Where somebody did not come to an end, and nobody says what he could not: why nothing can be said; nil: all did.
+local function stopped_of(net, group, rounds)
+   local silent, stopped = {}, nil
+   for _, node in ipairs(group) do
+      for _, results in ipairs(rounds) do
+         local got = results[net.names[node]]
+         if not got then
+            silent[#silent + 1] = net.names[node]
+            break
+         end
+         stopped = stopped or not (got.write_gbs and got.read_gbs or got.wrong) and (got.stopped or "no rate") or nil
+      end
+   end
+   return silent[1] and ("no answer from %s"):format(hostlist.fold(silent)) or stopped
+      and ("some node did not go on: %s"):format(stopped) or nil
 end
 
 -- Node -> rate over the median of all, for one way; and how much these scatter.
@@ -100,13 +120,14 @@ local function low_leaves(net, list)
 end
 
 -- Two good nodes for each suspect, of its leaf as far as there are some; others for the next one.
-local function controls_of(net, list)
+-- @param could results in which all who can have a place
+local function controls_of(net, list, could)
    local bad, out, good = {}, {}, {}
    for _, one in ipairs(list) do
       bad[one.node] = true
    end
    for node in ipairs(net.names) do
-      good[#good + 1] = not bad[node] and node or nil
+      good[#good + 1] = not bad[node] and could[net.names[node]] and node or nil
    end
    for k, one in ipairs(list) do
       local near, far = {}, {}
@@ -241,7 +262,7 @@ local function own_files(net, measure, out)
    if not results then
       return nil, err
    end
-   local errors = errors_of(net, results[1])
+   local errors = errors_of(net, results)
    for _, node in ipairs(all) do
       left[#left + 1] = not errors[node] and node or nil
    end
@@ -252,15 +273,16 @@ local function own_files(net, measure, out)
       end
       rounds = { round_of("files", { left }), round_of("files", { left }) }
       results, err = measure(rounds)
-      -- Where others cannot now, it was nobody's own.
-      if results and next(errors_of(net, results[1])) then
-         return nil, out.errors[1].text
+      if not results then
+         return nil, err
+      elseif next(errors_of(net, results)) then
+         return nil, out.errors[1].text -- others cannot now: it was nobody's own
       end
       for node in ipairs(net.names) do
          table.insert(out.findings, errors[node] and { kind = "io_error", node = node, why = errors[node] } or nil)
       end
    end
-   return results, err
+   return results, stopped_of(net, left, results)
 end
 
 local function corrupt(net, out, results)
@@ -294,7 +316,7 @@ local function find(net, measure, results, out)
    local function add(findings)
       table.move(findings, 1, #findings, #out.findings + 1, out.findings)
    end
-   local slow, left = alone(net, measure, single, controls_of(net, list), limit)
+   local slow, left = alone(net, measure, single, controls_of(net, list, results[1]), limit)
    add(slow)
    if #left > 0 or next(leaves) then
       local found, unconfirmed = loaded(net, measure, group, left, leaves)
@@ -313,7 +335,7 @@ end
 function storage.run(net, measure)
    local out = { own = {}, shared = {}, nodes = {}, findings = {}, unconfirmed = 0, errors = {} }
    local results, err = own_files(net, measure, out)
-   if not results then
+   if not results or err then
       out.error = err
       return out
    end
@@ -326,8 +348,9 @@ function storage.run(net, measure)
       one, err = measure({ round_of("file", { everybody(net) }) })
       shared = one and one[1]
       out.shared = shared and sums(net, shared) or {}
-      local failed = shared and by_text(net, errors_of(net, shared))[1]
-      out.error = not shared and err or failed and "one file for all: " .. failed.text or nil
+      local failed = shared and by_text(net, errors_of(net, one))[1]
+      local why = not shared and err or failed and failed.text or stopped_of(net, everybody(net), one)
+      out.error = why and "one file for all: " .. why or nil
       corrupt(net, out, { shared or {} })
    end
    for node, name in ipairs(net.names) do

@@ -15,12 +15,13 @@ local function measure_of(net, world)
       end
       local out = {}
       for r, round in ipairs(rounds) do
-         out[r] = { groups = true }
-         local node_of, failing = round.groups[1], world.first_fails ~= nil
+         out[r] = {}
+         local node_of, failing = round.groups[1], world.first_fails ~= nil or world.stops
+            or world.second_fails and r == 2
          for _, node in ipairs(node_of) do
             failing = failing or (world.fails or {})[node] ~= nil
          end
-         for _, node in ipairs(node_of) do
+         for _, node in ipairs(world.nobody and {} or node_of) do
             local function rate(way, usual)
                local low = (world[way] or {})[node] or calls == 1 and (world["once_" .. way] or {})[node] or #node_of > 2 and (world["loaded_" .. way] or {})[node]
                local value = low and (type(low) == "table" and low[r] or low) or usual
@@ -28,11 +29,12 @@ local function measure_of(net, world)
             end
             out[r][net.names[node]] = { write_gbs = rate("write", 1), read_gbs = rate("read", 2), written = 1e9,
                filesystem = "lustre", direct = true,
-               error = (world.fails or {})[node] or node == node_of[1] and world.first_fails or nil,
+               stopped = failing and "rank 3 could not" or nil,
+               error = (world.fails or {})[node] or calls * 10 + r == 12 and world.second_fails or node == node_of[1] and world.first_fails or nil,
                wrong = (world.wrong or {})[node] }
          end
          if round.kind == "file" and world.no_mpi_io then
-            out[r] = { groups = true, [net.names[1]] = { error = world.no_mpi_io } }
+            out[r] = { [net.names[1]] = { error = world.no_mpi_io } }
          end
       end
       return out
@@ -127,6 +129,13 @@ function TestStorage:test_who_cannot()
    -- The first one of them only, whoever that is: it says what none of them could.
    said, out = run(9, { first_fails = "no directory can be made there: Disk quota exceeded" })
    lu.assertEquals({ said, out.error }, { {}, "no directory can be made there: Disk quota exceeded" })
+   -- Nobody says why, or nobody says anything: no node is called well.
+   said, out = run(4, { stops = true })
+   lu.assertEquals({ said, out.error, out.own }, { {}, "some node did not go on: rank 3 could not", {} })
+   said, out = run(4, { nobody = true })
+   lu.assertEquals({ said, out.error, out.own }, { {}, "no answer from l1n[1-4]", {} })
+   said, out = run(4, { second_fails = "write: No space left on device" })
+   lu.assertEquals({ said, out.error }, { {}, "write: No space left on device" })
    said, out = run(4, { lost = "n3: not all nodes came" })
    lu.assertEquals({ said, out.error }, { {}, "n3: not all nodes came" })
    said, out = run(4, { no_mpi_io = "MPI_File_open: unsupported" })
