@@ -35,10 +35,10 @@ teardown() {
 	done
 }
 
-# own_policy WORDS: drains nobody; files may be written below $BASE/files
+# own_policy: drains nobody; files may be written below $BASE/files
 own_policy() {
 	use_policy <<-LUA
-		return { mode = "observe", scontrol = "scontrol", io_paths = { "$BASE/files" }, $1
+		return { mode = "observe", scontrol = "scontrol", io_paths = { "$BASE/files" },
 		   partitions = { ["*"] = { floor = "none", default = "none", ceiling = "none" } },
 		   spool = "$MINICLUSTER_DIR/var/spool/syscheck/%n", state = "$MINICLUSTER_DIR/var/lib/syscheck/%n",
 		   run = "$MINICLUSTER_DIR/run/syscheck/%n", baseline = "$MINICLUSTER_DIR/etc/syscheck/baseline.json" }
@@ -342,7 +342,7 @@ enforce() {
 	fabric --nodes 'n[1-9]' --io "$BASE/files/a" --io-mb 40
 	echo "$device 0" >"$group/blkio.throttle.write_bps_device"
 	echo "$pid" >/sys/fs/cgroup/blkio/cgroup.procs
-	rmdir "$group"
+	eventually 30 rmdir "$group"
 	[ "$(answer '[(f["node"], f["direction"], f["how"]) for f in a["findings"] if f["kind"].startswith("io")]')" = "[('n5', 'write', 'alone')]" ]
 	[ "$(answer 'a["io"]["dir"], len(a["io"]["nodes"]), a["io"]["direct"], a["io"]["own"]["read_gbs"] > 0')" = "('$BASE/files/a', 9, True, True)" ]
 	[ "$(answer '[n["write_gbs"] < 0.03 for n in a["io"]["nodes"] if n["node"] == "n5"]')" = "[True]" ]

@@ -35,11 +35,12 @@ rooms.USES = {
 -- What reaches no file, process, clock or C module, nor does what it uses: a folder, or a file.
 rooms.PURE = {
    "fabric/explain", "fabric/inventory", "fabric/judge", "fabric/latency", "fabric/leaves", "fabric/merge",
-   "fabric/net", "fabric/nodes", "fabric/patterns", "fabric/random", "fabric/rates", "fabric/rating", "fabric/said", "fabric/samples",
-   "fabric/schedule", "fabric/session", "fabric/suspects", "fabric/trials", "fabric/words", "policy", "counters",
+   "fabric/net", "fabric/nodes", "fabric/patterns", "fabric/random", "fabric/rates", "fabric/rating",
+   "fabric/said", "fabric/samples", "fabric/schedule", "fabric/session", "fabric/shards", "fabric/storage",
+   "fabric/suspects", "fabric/trials", "fabric/words", "policy", "counters",
    "catalogue", "verdict", "doctor/rules", "lib/fnv",
-   "lib/hostlist", "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time", "lib/unicode",
-   "lib/units", "node/budget", "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
+   "lib/hostlist", "lib/parts", "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time",
+   "lib/unicode", "lib/units", "node/budget", "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
    "questions/clusters", "questions/job/records", "questions/job/peers", "questions/node/story",
    "questions/node/spark", "questions/finding", "questions/fleet/fabric", "questions/fleet/logic",
    "questions/suspects/logic", "questions/suspects/racks",

@@ -265,7 +265,7 @@ static bool find_limit(struct storage *p, struct work *k)
 		return fail(p, "statfs");
 	/* Some FUSE file systems report no size at all. */
 	room = fs.f_blocks ? (double)fs.f_bavail * (double)(fs.f_frsize ? fs.f_frsize : fs.f_bsize) : 1e18;
-	k->limit = (size_t)fmin(room / FREE_PART / p->turn->size, p->set->io_mb * 1e6) / CHUNK * CHUNK;
+	k->limit = (size_t)fmin(room / FREE_PART / p->turn->size, fmax(p->set->io_mb * 1e6, CHUNK)) / CHUNK * CHUNK;
 	if (k->limit > 0)
 		return true;
 	snprintf(p->error, sizeof(p->error), "too little room: %.0f MB are free, of which a run takes 1/%d", room * 1e-6,
@@ -385,7 +385,7 @@ static bool mpi_fail(struct storage *p, const char *call, int code)
 /* Chunk i of a rank is at i * ranks + rank: all write next to each other. */
 static MPI_Offset place_of(const struct storage *p, int place, size_t at)
 {
-	return (MPI_Offset)(at * (size_t)p->turn->size + (size_t)place * CHUNK);
+	return (MPI_Offset)at * p->turn->size + (MPI_Offset)place * (MPI_Offset)CHUNK;
 }
 
 static bool write_shared(struct storage *p, const struct work *k, MPI_File file)

@@ -1,5 +1,4 @@
 /* What ports count of errors, from a prepared /sys. */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,32 +6,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "fabric/errors.h"
+#include "tree.h"
 
 static char root[] = "/tmp/syscheck-errors-XXXXXX";
 static struct link links[] = { { .name = "mlx5_0/1", .ib = true }, { .name = "eth0" }, { .name = "odd", .ib = true } };
 static struct errors before, after;
 
-/* A file below the root, with the directories on the way. */
 static void put(const char *path, const char *text)
 {
-	char at[512];
-	FILE *f;
+	char at[256];
 
-	snprintf(at, sizeof(at), "%s/sys/class/%s", root, path);
-	for (char *slash = at + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-		*slash = '\0';
-		mkdir(at, 0700);
-		*slash = '/';
-	}
-	f = fopen(at, "we");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	snprintf(at, sizeof(at), "sys/class/%s", path);
+	tree_put(root, at, text);
 }
 
 static size_t more(int link, const char *name)
@@ -52,11 +41,8 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	char command[sizeof(root) + 16];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	return system(command);
+	return tree_remove(root);
 }
 
 static void what_is_more(void **state)

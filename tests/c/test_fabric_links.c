@@ -7,30 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "fabric/links.h"
+#include "tree.h"
 
 static char root[] = "/tmp/syscheck-links-XXXXXX";
 
-/* A file below the root, with the directories on the way. */
 static void put(const char *path, const char *text)
 {
-	char at[512];
-	FILE *f;
-
-	snprintf(at, sizeof(at), "%s/%s", root, path);
-	for (char *slash = at + strlen(root) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
-		*slash = '\0';
-		mkdir(at, 0700);
-		*slash = '/';
-	}
-	f = fopen(at, "we");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	tree_put(root, path, text);
 }
 
 static int begin(void **state)
@@ -42,11 +29,8 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	char command[sizeof(root) + 16];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	return system(command);
+	return tree_remove(root);
 }
 
 static void none(void **state)

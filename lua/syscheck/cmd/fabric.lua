@@ -1,7 +1,6 @@
 --- syscheck fabric: what lies between the nodes, measured by a job step; names the bad NIC, cable, uplink or route.
 local uv = require("luv")
 local hostlist = require("syscheck.lib.hostlist")
-local loop = require("syscheck.fabric.loop")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
@@ -96,15 +95,17 @@ local function idle_of(scontrol, partition)
       report.stop(report.USAGE, '--idle is the name of a partition, not "%s"', printable.safe(partition, 64))
    end
    local of
-   loop.wait(COMPLETING_S, function()
+   for _ = 1, COMPLETING_S do
       of = states_of(scontrol, "--partition=" .. partition)
+      local completing = false
       for _, state in pairs(of or {}) do
-         if state:find("^compl") then
-            return false
-         end
+         completing = completing or state:find("^compl") ~= nil
       end
-      return true
-   end)
+      if not completing then
+         break
+      end
+      uv.sleep(1000)
+   end
    if not of then
       report.stop(report.UNKNOWN, "fabric: Slurm does not say which nodes of %s are idle", partition)
    elseif not next(of) then

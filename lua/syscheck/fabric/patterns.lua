@@ -4,6 +4,7 @@
 -- groups of as many nodes of as many leaves, so that a leaf has few of them at work. Who gets less packed than striped
 -- is at a switch that cannot carry what its ports together could. Pairs do not show that: what is between leaves is as
 -- slow then. Where all leaves are alike, switches are made so, and none is named.
+local parts = require("syscheck.lib.parts")
 local statistics = require("syscheck.lib.statistics")
 
 local patterns = {}
@@ -51,16 +52,6 @@ local function taking_part(net, findings)
    return leaves
 end
 
--- A list in as few parts of nearly one size as GROUP allows.
-local function parts_of(list)
-   local count, out = math.ceil(#list / GROUP), {}
-   for k = 1, count do
-      local from, to = (k - 1) * #list // count + 1, k * #list // count
-      out[k] = table.move(list, from, to, 1, {})
-   end
-   return out
-end
-
 -- Groups of `size` nodes of as many leaves as there are, and as many such groups as leave each leaf with few nodes at
 -- work. The time'th has others of a leaf's nodes, as far as it has some.
 local function stripes(leaves, size, time)
@@ -88,7 +79,7 @@ function patterns.build(net, findings, alone)
       table.move(members, 1, #members, #all + 1, all)
       if #members >= LEAST then
          leaves[#leaves + 1] = members
-         for _, part in ipairs(parts_of(members)) do
+         for _, part in ipairs(parts(members, GROUP)) do
             packed[#packed + 1], sizes[#sizes + 1] = part, #part
          end
       end

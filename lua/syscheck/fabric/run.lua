@@ -2,6 +2,7 @@
 local allocation = require("syscheck.fabric.allocation")
 local explain = require("syscheck.fabric.explain")
 local hostlist = require("syscheck.lib.hostlist")
+local loop = require("syscheck.fabric.loop")
 local network = require("syscheck.fabric.net")
 local session = require("syscheck.fabric.session")
 local shards = require("syscheck.fabric.shards")
@@ -10,6 +11,7 @@ local storage = require("syscheck.fabric.storage")
 
 local run = {}
 
+local ENDED_S = 2 -- a job that was cancelled ends its steps first
 local STARTS = 4 -- with fewer nodes each time
 local KERNEL_S = 600 -- the step's own limit: what it does takes seconds
 
@@ -154,7 +156,7 @@ local function in_job(names, options, say)
             table.insert(out.findings, 1, { kind = "silent", node = #out.net.names, why = one.why })
          end
          return out
-      elseif options.ended and options.ended() then
+      elseif not options.interrupted and options.ended and loop.wait(ENDED_S, options.ended) then
          err = ("job %d ended meanwhile: cancelled or preempted"):format(options.job)
          break
       elseif options.interrupted or #lost == 0 or #names - #lost < 2 then

@@ -3,6 +3,7 @@
 -- A shard has whole leaves, as far as they fit: what is within a leaf and at its uplink is seen there. What is between
 -- the shards is measured last, by one node of each leaf that nothing was found of.
 local hostlist = require("syscheck.lib.hostlist")
+local parts = require("syscheck.lib.parts")
 
 local shards = {}
 
@@ -29,15 +30,6 @@ local function by_leaf(names, tree)
    return lists
 end
 
--- Parts of a list, of nearly one size and `most` at most.
-local function divide(list, most)
-   local count, out = math.ceil(#list / most), {}
-   for k = 1, count do
-      out[k] = table.move(list, (k - 1) * #list // count + 1, k * #list // count, 1, {})
-   end
-   return out
-end
-
 -- The last one gets what it lacks from the one before.
 local function fill_last(list)
    local last, before = list[#list], list[#list - 1]
@@ -52,7 +44,7 @@ end
 function shards.build(names, tree, most)
    local out = {}
    for _, members in ipairs(by_leaf(names, tree)) do
-      for _, part in ipairs(divide(members, most)) do
+      for _, part in ipairs(parts(members, most)) do
          local last = out[#out]
          if last and #last + #part <= most then
             table.move(part, 1, #part, #last + 1, last)
@@ -137,8 +129,8 @@ end
 function shards.note(answer)
    local net = answer.net
    if net.known and #net.leaves < shards.LEAST then
-      table.insert(answer.notes, ("%s in this shard: no uplink or leaf switch is compared with others under load; a larger "
-         .. "--shard has more"):format(#net.leaves == 1 and "one leaf" or #net.leaves .. " leaves"))
+      table.insert(answer.notes, ("%s in this shard: no uplink or leaf switch is compared with others under load; a "
+         .. "larger --shard has more"):format(#net.leaves == 1 and "one leaf" or #net.leaves .. " leaves"))
    end
 end
 

@@ -335,13 +335,13 @@ end
 function storage.run(net, measure)
    local out = { own = {}, shared = {}, nodes = {}, findings = {}, unconfirmed = 0, errors = {} }
    local results, err = own_files(net, measure, out)
+   corrupt(net, out, results or {})
    if not results or err then
       out.error = err
       return out
    end
    out.own = sums(net, results[1])
    find(net, measure, results, out)
-   corrupt(net, out, results)
    local shared
    if #out.errors == 0 then
       local one

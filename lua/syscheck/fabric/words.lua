@@ -157,9 +157,9 @@ function words.patterns(patterns)
 end
 
 --- What nodes reach with files, as a line; nil: not measured.
--- @param io from run.run's answer, or nil
-function words.files(io)
-   local own, one = io and io.own or {}, io and io.shared or {}
+-- @param files io of run.run's answer, or nil
+function words.files(files)
+   local own, one = files and files.own or {}, files and files.shared or {}
    if not own.write_gbs then
       return nil
    end
@@ -167,8 +167,8 @@ function words.files(io)
       return ("a node writes %s, reads %s, all %s and %s"):format(words.per_s(of.write_gbs), words.per_s(of.read_gbs),
          words.per_s(of.write_all_gbs), words.per_s(of.read_all_gbs))
    end
-   return ("files in %s (%s, %s the page cache, at most %s each): %s%s"):format(printable.plain(io.dir, 200),
-      printable.plain(io.filesystem or "unknown", 64), io.direct and "past" or "through", bytes(io.bytes or 0),
+   return ("files in %s (%s, %s the page cache, at most %s each): %s%s"):format(printable.plain(files.dir, 200),
+      printable.plain(files.filesystem or "unknown", 64), files.direct and "past" or "through", bytes(files.bytes or 0),
       rates(own), one.write_gbs and "; one file together: " .. rates(one) or "")
 end
 

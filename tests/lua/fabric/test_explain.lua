@@ -215,7 +215,8 @@ function TestErrors:test_what_few_counted()
    local list = inventory.unlike(names, about)
    lu.assertEquals(list, {
       { nodes = { "n4" }, link = "mlx5_0/1", what = "link_downed", text = "mlx5_0/1 counted 1 link_downed meanwhile" },
-      { nodes = { "n5" }, link = "mlx5_0/1", what = "symbol_error", text = "mlx5_0/1 counted 153 symbol_error meanwhile" },
+      { nodes = { "n5" }, link = "mlx5_0/1", what = "symbol_error",
+         text = "mlx5_0/1 counted 153 symbol_error meanwhile" },
    })
 end
 

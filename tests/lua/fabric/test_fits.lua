@@ -279,15 +279,15 @@ end
 -- Three nodes, each pair once or twice: what one pair's messages took differed by 4 us, and n2 was named.
 function TestLatency:test_few_nodes_and_what_one_pair_scatters_by()
    local net = simulated.net(3)
-   local function find(us)
+   local function named(us)
       local list = {}
       for k, p in ipairs({ { 2, 3 }, { 2, 1 }, { 3, 1 }, { 2, 3 }, { 2, 1 } }) do
          list[k] = { a = p[1], b = p[2], hops = 1, us = us[k] }
       end
       return latency.find(net, list).order
    end
-   lu.assertEquals(find({ 9.494, 13.485, 9.60175, 13.495, 9.1435 }), {})
-   lu.assertEquals(find({ 13.4, 13.6, 9.6, 13.5, 13.4 }), { 2 })
+   lu.assertEquals(named({ 9.494, 13.485, 9.60175, 13.495, 9.1435 }), {})
+   lu.assertEquals(named({ 13.4, 13.6, 9.6, 13.5, 13.4 }), { 2 })
 end
 
 -- Of 2 us a tenth is nothing, a fifth is something; of what scatters by more it is nothing.

@@ -90,6 +90,16 @@ function TestShards:test_one_good_node_of_each_leaf()
    lu.assertEquals(shards.across({ answer_of(network.new(parts[1])), answer_of(network.new(parts[2])) }, 512), {})
 end
 
+function TestShards:test_what_a_shard_does_not_see_is_said()
+   for sizes, said in pairs({ [{ 4 }] = "^one leaf in", [{ 4, 4 }] = "^2 leaves in", [{ 4, 4, 4 }] = false,
+      [4] = false }) do
+      local out = answer_of(simulated.net(sizes))
+      shards.note(out)
+      lu.assertEquals(#out.notes, said and 1 or 0)
+      lu.assertTrue(not said or out.notes[1]:find(said) ~= nil)
+   end
+end
+
 function TestShards:test_what_is_slow_between_them_is_no_node()
    local net = simulated.net({ 1, 1, 1, 1, 1 })
    local out = answer_of(net, { out = { [2] = 4 }, ["in"] = { [4] = 5 }, latency = { [5] = 4 } })

@@ -4,8 +4,8 @@ local lu = require("luaunit")
 local simulated = require("simulated")
 local storage = require("syscheck.fabric.storage")
 
--- Rates in GB/s: write and read of each node (default 1 and 2), `loaded` = only where more than two are at work; `fails`
--- = node's number -> text; noise.
+-- Rates in GB/s: write and read of each node (default 1 and 2), `loaded` = only where more than two are at work,
+-- `once` = in the first call only; `fails` = node's number -> text; noise.
 local function measure_of(net, world)
    local noise, calls = simulated.noise(world.seed or 1), 0
    return function(rounds)
@@ -23,14 +23,16 @@ local function measure_of(net, world)
          end
          for _, node in ipairs(world.nobody and {} or node_of) do
             local function rate(way, usual)
-               local low = (world[way] or {})[node] or calls == 1 and (world["once_" .. way] or {})[node] or #node_of > 2 and (world["loaded_" .. way] or {})[node]
+               local low = (world[way] or {})[node] or calls == 1 and (world["once_" .. way] or {})[node]
+                  or #node_of > 2 and (world["loaded_" .. way] or {})[node]
                local value = low and (type(low) == "table" and low[r] or low) or usual
                return not failing and value * (1 + (world.noise or 0.03) * noise()) or nil
             end
             out[r][net.names[node]] = { write_gbs = rate("write", 1), read_gbs = rate("read", 2), written = 1e9,
                filesystem = "lustre", direct = true,
                stopped = failing and "rank 3 could not" or nil,
-               error = (world.fails or {})[node] or calls * 10 + r == 12 and world.second_fails or node == node_of[1] and world.first_fails or nil,
+               error = (world.fails or {})[node] or calls * 10 + r == 12 and world.second_fails
+                  or node == node_of[1] and world.first_fails or nil,
                wrong = (world.wrong or {})[node] }
          end
          if round.kind == "file" and world.no_mpi_io then
@@ -145,6 +147,8 @@ end
 
 function TestStorage:test_what_came_back_wrong()
    lu.assertEquals(run(9, { wrong = { [3] = "byte 5" } })[1], "io_corrupt 3")
+   -- Then nobody goes on.
+   lu.assertEquals(run(9, { wrong = { [3] = "byte 5" }, stops = true })[1], "io_corrupt 3")
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

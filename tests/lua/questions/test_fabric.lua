@@ -133,10 +133,11 @@ end
 
 -- Files of one directory are ended by files of that directory, and by nothing else.
 function TestFabric:test_a_run_without_files_ends_nothing_of_theirs()
-   local slow = { kind = "io", direction = "write", dir = "/scratch", own = true, text = "n5 writes to /scratch at 0.30" }
+   local slow = { kind = "io", direction = "write", dir = "/scratch", own = true,
+      text = "n5 writes to /scratch at 0.30" }
    local function run(day, io, finding)
-      own_store.write({ own_store.record({ kind = "fabric", node = "n5", class = "fabric-200g-1hop", time = T + day * DAY,
-         status = finding and "warn" or "pass", text = finding and finding.text, action = "none", io = io,
+      own_store.write({ own_store.record({ kind = "fabric", node = "n5", class = "fabric-200g-1hop",
+         time = T + day * DAY, status = finding and "warn" or "pass", text = finding and finding.text, action = "none", io = io,
          findings = finding and { finding } or nil,
          metrics = { { name = "fabric_in_ratio", value = 1, status = "pass" } } }) })
    end
@@ -145,7 +146,8 @@ function TestFabric:test_a_run_without_files_ends_nothing_of_theirs()
    run(3, "/home")
    lu.assertEquals({ #story("n5").events, #compared().fabric, compared().fabric[1].text }, { 1, 1, slow.text })
    run(4, "/scratch")
-   lu.assertEquals({ #compared().fabric, story("n5").events[2].text }, { 0, "no longer: n5 writes to /scratch at 0.30" })
+   lu.assertEquals({ #compared().fabric, story("n5").events[2].text },
+      { 0, "no longer: n5 writes to /scratch at 0.30" })
 end
 
 -- Nothing is wrong with any of them, but all are below what the site wants.
