@@ -137,7 +137,8 @@ function TestFabric:test_a_run_without_files_ends_nothing_of_theirs()
       text = "n5 writes to /scratch at 0.30" }
    local function run(day, io, finding)
       own_store.write({ own_store.record({ kind = "fabric", node = "n5", class = "fabric-200g-1hop",
-         time = T + day * DAY, status = finding and "warn" or "pass", text = finding and finding.text, action = "none", io = io,
+         time = T + day * DAY, status = finding and "warn" or "pass",
+         text = finding and finding.text, action = "none", io = io,
          findings = finding and { finding } or nil,
          metrics = { { name = "fabric_in_ratio", value = 1, status = "pass" } } }) })
    end
