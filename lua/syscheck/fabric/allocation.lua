@@ -57,7 +57,7 @@ function allocation.hold(salloc, nodes, partition, stopped)
    local id = text:match("Granted job allocation (%d+)")
    if up and id and not exited and not stopped() then
       return id, release, function()
-         return exited
+         return exited or text:find("has been revoked", 1, true) ~= nil
       end
    end
    release()
