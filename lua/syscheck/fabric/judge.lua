@@ -18,6 +18,7 @@ local BOTH_TOLERANCE = 0.09 -- both directions at once cost healthy hosts up to 
 local ALONE_SIGMAS = 2
 local CONSISTENT_SIGMAS = 6 -- highest over lowest of some trials
 local LEAST_SIGMA = 0.02
+local OTHERS_LEAST = 4 -- nodes of a leaf from which on a pair of it is not alone in a loaded round
 
 local function limit_of(sigma, n, tolerance)
    return 1 - math.max(tolerance or ALONE_TOLERANCE, ALONE_SIGMAS * 1.25 * sigma / math.sqrt(n))
@@ -110,7 +111,11 @@ end
 
 -- A node that is slow only while others are at work, with all partners: nearly all of its flows within the leaf
 -- are low, and those that were measured again, too. Pairs that happen to collide somewhere are fast with others.
+-- Of three nodes two are measured and one is at rest, in loaded rounds as alone: what differs there is chance.
 local function loaded_of(node, with)
+   if #with.net.leaves[with.net.leaf[node]].members < OTHERS_LEAST then
+      return nil
+   end
    local worst
    for _, aspect in ipairs(nodes.ASPECTS) do
       local first, again = with.near_flows[1][aspect.side][node] or {}, with.near_flows[2][aspect.side][node] or {}

@@ -84,6 +84,10 @@ function TestSession:test_a_host()
    lu.assertEquals(one.how, "loaded")
    -- Without a topology that may be a switch nobody knows of.
    always(16, { loaded_out = { [4] = 6 } }, {})
+   -- In a leaf of three a pair is alone at all times: a busy machine once made a host "slow while others are at work".
+   always({ 3 }, { loaded_out = { [2] = 9 } }, {})
+   always({ 3, 3, 3 }, { loaded_out = { [2] = 6 } }, {})
+   always({ 4, 4, 4 }, { loaded_out = { [2] = 6 } }, { "host 2 out" })
 end
 
 function TestSession:test_latency()
