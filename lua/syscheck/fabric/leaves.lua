@@ -112,7 +112,8 @@ local function scores_of(sums)
    local best
    for _, way in ipairs({ "share", "total", "middle" }) do
       local usual, scatter = statistics.robust(values[way])
-      if usual and (way == "share" or #values[way] >= 5) then
+      -- Where nearly no uplink holds anybody back, what the others carry is no measure: all of them may be bad.
+      if usual and (way == "share" or #values[way] >= FEW and #values[way] > MADE_SO * #values.share) then
          -- The median deviation is none where just more than half have the same; three quarters may not be chance.
          local most = quartile_off(values[way], usual) / usual
          if not best or most < CLEARLY * best.most then
