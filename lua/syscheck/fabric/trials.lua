@@ -44,42 +44,45 @@ local function good_leaves(net, found, draw)
    return random.shuffle(#list > 1 and list or all, draw)
 end
 
--- Rounds are filled first come, first served.
-local function packer(net)
+-- Rounds are filled first come, first served; where a leaf has several pairs in a round, in random order: it may be many
+-- switches that nobody told us of, and the suspects of one of them follow each other in the list.
+local function packer(net, draw)
    local rounds, used, load = {}, {}, {}
-   local self = { rounds = rounds }
-   local function fits(r, a, b)
+   for r = 1, trials.ALONE do
+      rounds[r] = { kind = "alone", pairs = {} }
+      used[rounds[r]], load[rounds[r]] = {}, {}
+   end
+   local self = {}
+   --- Puts the pair into the round if that has room.
+   function self.put(round, a, b)
       local p, q = net.leaf[a], net.leaf[b]
-      return not used[r][a] and not used[r][b] and (load[r][p] or 0) < room_of(net, p)
-         and (load[r][q] or 0) < room_of(net, q)
-   end
-   local function put(r, a, b)
-      used[r][a], used[r][b] = true, true
-      load[r][net.leaf[a]] = (load[r][net.leaf[a]] or 0) + 1
-      if net.leaf[a] ~= net.leaf[b] then
-         load[r][net.leaf[b]] = (load[r][net.leaf[b]] or 0) + 1
+      local taken, at = used[round], load[round]
+      if a == b or taken[a] or taken[b] or (at[p] or 0) >= room_of(net, p) or (at[q] or 0) >= room_of(net, q) then
+         return false
       end
-      table.insert(rounds[r].pairs, { a, b })
+      taken[a], taken[b] = true, true
+      at[p] = (at[p] or 0) + 1
+      at[q] = (at[q] or 0) + (p ~= q and 1 or 0)
+      table.insert(round.pairs, { a, b })
+      return true
    end
-   -- The pair in the first round that has room; false if none has.
+   --- Puts it into one of the rounds; false if none has room.
    function self.add(a, b)
-      for r = 1, trials.ALONE do
-         if not rounds[r] then
-            rounds[r], used[r], load[r] = { kind = "alone", pairs = {} }, {}, {}
-         end
-         if fits(r, a, b) then
-            put(r, a, b)
+      local first = room_of(net, net.leaf[a]) > 1 and draw(trials.ALONE) or 1
+      for k = first, first + trials.ALONE - 1 do
+         if self.put(rounds[(k - 1) % trials.ALONE + 1], a, b) then
             return true
          end
       end
       return false
    end
-   function self.add_to(r, a, b)
-      if a ~= b and fits(r, a, b) then
-         put(r, a, b)
-         return true
+   --- Rounds that have pairs.
+   function self.rounds()
+      local list = {}
+      for _, round in ipairs(rounds) do
+         list[#list + 1] = #round.pairs > 0 and round or nil
       end
-      return false
+      return list
    end
    return self
 end
@@ -190,7 +193,7 @@ function trials.build(net, found, seed)
    end
    local draw = random.new(~seed)
    local good, leaves_ = good_nodes(net, found, draw), good_leaves(net, found, draw)
-   local pack, paths = packer(net), {}
+   local pack, paths = packer(net, draw), {}
    for k, one in ipairs(found.list) do
       one.trials = PAIRS_OF[one.kind](net, one, good, leaves_, k)
       for _, p in ipairs(one.trials) do
@@ -198,18 +201,18 @@ function trials.build(net, found, seed)
       end
       paths[#paths + 1] = one.kind == "path" and { one.flow.from, one.flow.to } or nil
    end
-   for r in ipairs(pack.rounds) do
+   local rounds, kinds = pack.rounds(), {}
+   for _, round in ipairs(rounds) do
       local n = 0
       for k = 1, #leaves_ do
          local here, there = good[leaves_[k]], good[leaves_[k % #leaves_ + 1]]
          -- One pair across, one within, in leaves that have room.
          local other = n == 0 and there[#there] or here[#here]
-         if n < CONTROLS and here[1] and other and pack.add_to(r, here[1], other) then
+         if n < CONTROLS and here[1] and other and pack.put(round, here[1], other) then
             n = n + 1
          end
       end
    end
-   local rounds, kinds = pack.rounds, {}
    for _, one in ipairs(found.list) do
       kinds[one.kind] = true
    end
