@@ -80,14 +80,20 @@ bool report_ready(const struct place *place, double init_s, const char *mpi)
 	return result_write(&r, STDOUT_FILENO);
 }
 
+/* How each line begins that a rank writes of a round. */
+static void begin_round(struct result *r, const char *event, int plan, int round, int rank)
+{
+	begin(r, event);
+	result_integer(r, "plan", plan);
+	result_integer(r, "round", round);
+	result_integer(r, "rank", rank);
+}
+
 bool report_round(const struct round_line *line, const struct pair *p)
 {
 	struct result r;
 
-	begin(&r, "round");
-	result_integer(&r, "plan", line->plan);
-	result_integer(&r, "round", line->round);
-	result_integer(&r, "rank", p->rank);
+	begin_round(&r, "round", line->plan, line->round, p->rank);
 	result_integer(&r, "partner", p->wire.partner);
 	result_known(&r, "lat_us", p->lat_us);
 	result_known(&r, "lat_min_us", p->lat_min_us);
@@ -121,10 +127,7 @@ bool report_collective(const struct fabric_plan *plan, int round, const struct c
 {
 	struct result r;
 
-	begin(&r, "collective");
-	result_integer(&r, "plan", plan->id);
-	result_integer(&r, "round", round);
-	result_integer(&r, "rank", plan->rank);
+	begin_round(&r, "collective", plan->id, round, plan->rank);
 	result_integer(&r, "calls", p->calls);
 	result_known(&r, "call_us", p->call_us);
 	result_known(&r, "rx_gbs", p->rx / 1e9);
@@ -137,10 +140,7 @@ bool report_storage(const struct fabric_plan *plan, int round, const struct stor
 {
 	struct result r;
 
-	begin(&r, "files");
-	result_integer(&r, "plan", plan->id);
-	result_integer(&r, "round", round);
-	result_integer(&r, "rank", plan->rank);
+	begin_round(&r, "files", plan->id, round, plan->rank);
 	if (storage_type()[0] != '\0')
 		result_string(&r, "filesystem", storage_type());
 	result_bool(&r, "direct", p->direct);

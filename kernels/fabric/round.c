@@ -123,6 +123,25 @@ static double waited(void)
 	return seconds;
 }
 
+/*
+ * All come to what a group does, which takes `most` seconds. False: this rank rests, or not all came, which is said in
+ * w's error.
+ */
+static bool gather(const struct fabric_plan *plan, int round, struct pace *pace, const char *what, double most,
+		   struct wire *w)
+{
+	const bool idle = plan->turns[round].size == 0;
+
+	watch_round(plan->id, round, -1);
+	if (come(pace, most, idle, w->error)) {
+		watch_phase(what, clock_now() + pace->most);
+		return !idle;
+	}
+	if (w->error[0] == '\0')
+		snprintf(w->error, sizeof(w->error), "not all nodes came to it");
+	return false;
+}
+
 static bool run_collective(const struct fabric_plan *plan, int round, struct pace *pace)
 {
 	const struct fabric_turn *turn = &plan->turns[round];
@@ -131,13 +150,8 @@ static bool run_collective(const struct fabric_plan *plan, int round, struct pac
 		.call_us = NAN, .rx = NAN,
 	};
 
-	watch_round(plan->id, round, -1);
-	if (come(pace, p.seconds + PAIR_GRACE_S, turn->size == 0, p.wire.error) && turn->size > 0) {
-		watch_phase("collective", clock_now() + pace->most);
+	if (gather(plan, round, pace, "collective", p.seconds + PAIR_GRACE_S, &p.wire))
 		collective_run(&p);
-	} else if (pace->alone && p.wire.error[0] == '\0') {
-		snprintf(p.wire.error, sizeof(p.wire.error), "not all nodes came to it");
-	}
 	return turn->size == 0 || report_collective(plan, round, &p);
 }
 
@@ -148,13 +162,8 @@ static bool run_storage(const struct fabric_plan *plan, int round, struct pace *
 		.wire = { .round = ++s.rounds }, .turn = turn, .set = &plan->set, .write = NAN, .read = NAN,
 	};
 
-	watch_round(plan->id, round, -1);
-	if (come(pace, storage_most(&plan->set), turn->size == 0, p.wire.error) && turn->size > 0) {
-		watch_phase("files", clock_now() + pace->most);
+	if (gather(plan, round, pace, "files", storage_most(&plan->set), &p.wire))
 		storage_run(&p);
-	} else if (pace->alone && p.wire.error[0] == '\0') {
-		snprintf(p.wire.error, sizeof(p.wire.error), "not all nodes came to it");
-	}
 	*wrong = *wrong || p.wrong[0] != '\0';
 	return turn->size == 0 || report_storage(plan, round, &p);
 }

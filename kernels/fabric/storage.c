@@ -273,32 +273,67 @@ static bool find_limit(struct storage *p, struct work *k)
 	return false;
 }
 
-static bool write_own(struct storage *p, const struct work *k)
+/* A file of this rank or of its neighbour, or the one that all share. */
+struct target {
+	struct direct own;
+	MPI_File shared; /* MPI_FILE_NULL: own */
+};
+
+/* Moves a chunk of the rank at `place`; in the shared file all are next to each other: chunk i at i * ranks + place. */
+static bool transfer(struct storage *p, struct target *t, bool is_write, int place, size_t at)
 {
-	struct direct file = { .fd = k->own };
+	const MPI_Offset offset = (MPI_Offset)at * p->turn->size + (MPI_Offset)place * (MPI_Offset)CHUNK;
+
+	if (t->shared == MPI_FILE_NULL)
+		return direct_transfer(&t->own, is_write, s.buffer, CHUNK, at) || fail(p, is_write ? "write" : "read");
+	if (is_write)
+		return wire_called(p->error, "MPI_File_write_at",
+				   MPI_File_write_at(t->shared, offset, s.buffer, (int)CHUNK, MPI_BYTE, MPI_STATUS_IGNORE));
+	return wire_called(p->error, "MPI_File_read_at",
+			   MPI_File_read_at(t->shared, offset, s.buffer, (int)CHUNK, MPI_BYTE, MPI_STATUS_IGNORE));
+}
+
+static bool sync_file(struct storage *p, const struct target *t)
+{
+	if (t->shared == MPI_FILE_NULL)
+		return fdatasync(t->own.fd) == 0 || fail(p, "fdatasync");
+	return wire_called(p->error, "MPI_File_sync", MPI_File_sync(t->shared));
+}
+
+static bool write_chunks(struct storage *p, const struct work *k, struct target *t)
+{
 	const double until = clock_now() + p->set->io_seconds;
 	const uint64_t seed = k->seed + SEED_STEP * (uint64_t)p->turn->place;
 	double spent = 0, from;
 	size_t at = 0;
 
-	direct_ask(&file, CHUNK);
 	do {
 		pattern_fill(s.buffer, CHUNK, at, seed);
 		from = clock_now();
-		if (!direct_transfer(&file, true, s.buffer, CHUNK, at))
-			return fail(p, "write");
+		if (!transfer(p, t, true, p->turn->place, at))
+			return false;
 		at += CHUNK;
 		spent += clock_now() - from;
 	} while (at + CHUNK <= k->limit && clock_now() < until);
 	from = clock_now();
 	/* A rate counts what is stored. */
-	if (fdatasync(k->own) != 0)
-		return fail(p, "fdatasync");
+	if (!sync_file(p, t))
+		return false;
 	spent += clock_now() - from;
-	p->direct = file.on;
 	p->written = (double)at;
 	p->write = (double)at / spent;
 	return true;
+}
+
+static bool write_own(struct storage *p, const struct work *k)
+{
+	struct target t = { .own = { .fd = k->own }, .shared = MPI_FILE_NULL };
+	bool ok;
+
+	direct_ask(&t.own, CHUNK);
+	ok = write_chunks(p, k, &t);
+	p->direct = t.own.on;
+	return ok;
 }
 
 /* What a client knows of a file's size may be from when it was opened. */
@@ -319,31 +354,40 @@ static bool check(struct storage *p, size_t at, uint64_t seed)
 	return bad == CHUNK;
 }
 
-static bool read_other(struct storage *p, const struct work *k, size_t bytes)
+/* What the neighbour wrote, `bytes` of it at most. */
+static bool read_chunks(struct storage *p, const struct work *k, struct target *t, size_t bytes)
 {
-	struct direct file = { .fd = k->other };
 	const double until = clock_now() + p->set->io_seconds;
 	const uint64_t seed = k->seed + SEED_STEP * (uint64_t)neighbour(p->turn);
 	double spent = 0, from;
 	size_t at = 0;
 
-	ask_size(k->other);
-	direct_ask(&file, CHUNK);
-	if (!file.on)
-		(void)posix_fadvise(k->other, 0, 0, POSIX_FADV_DONTNEED);
 	while (at < bytes && clock_now() < until) {
 		from = clock_now();
-		if (!direct_transfer(&file, false, s.buffer, CHUNK, at))
-			return fail(p, "read");
+		if (!transfer(p, t, false, neighbour(p->turn), at))
+			return false;
 		spent += clock_now() - from;
 		if (!check(p, at, seed))
 			return false;
 		at += CHUNK;
 	}
-	p->direct = p->direct && file.on;
 	p->got = (double)at;
 	p->read = at > 0 ? (double)at / spent : NAN;
 	return true;
+}
+
+static bool read_other(struct storage *p, const struct work *k, size_t bytes)
+{
+	struct target t = { .own = { .fd = k->other }, .shared = MPI_FILE_NULL };
+	bool ok;
+
+	ask_size(k->other);
+	direct_ask(&t.own, CHUNK);
+	if (!t.own.on)
+		(void)posix_fadvise(k->other, 0, 0, POSIX_FADV_DONTNEED);
+	ok = read_chunks(p, k, &t, bytes);
+	p->direct = p->direct && t.own.on;
+	return ok;
 }
 
 /* This rank's file and what is in it for the one behind, the neighbour's for this one: in s.in. */
@@ -377,64 +421,6 @@ static bool many(struct storage *p, struct work *k)
 	       agree(p, k, write_own(p, k), seconds) && pass_sizes(p, k, &bytes) && agree(p, k, read_other(p, k, bytes), seconds);
 }
 
-static bool mpi_fail(struct storage *p, const char *call, int code)
-{
-	return wire_called(p->error, call, code);
-}
-
-/* Chunk i of a rank is at i * ranks + rank: all write next to each other. */
-static MPI_Offset place_of(const struct storage *p, int place, size_t at)
-{
-	return (MPI_Offset)at * p->turn->size + (MPI_Offset)place * (MPI_Offset)CHUNK;
-}
-
-static bool write_shared(struct storage *p, const struct work *k, MPI_File file)
-{
-	const double until = clock_now() + p->set->io_seconds;
-	const uint64_t seed = k->seed + SEED_STEP * (uint64_t)p->turn->place;
-	double spent = 0, from;
-	size_t at = 0;
-
-	do {
-		pattern_fill(s.buffer, CHUNK, at, seed);
-		from = clock_now();
-		if (!mpi_fail(p, "MPI_File_write_at", MPI_File_write_at(file, place_of(p, p->turn->place, at), s.buffer,
-									 (int)CHUNK, MPI_BYTE, MPI_STATUS_IGNORE)))
-			return false;
-		at += CHUNK;
-		spent += clock_now() - from;
-	} while (at + CHUNK <= k->limit && clock_now() < until);
-	from = clock_now();
-	if (!mpi_fail(p, "MPI_File_sync", MPI_File_sync(file)))
-		return false;
-	spent += clock_now() - from;
-	p->written = (double)at;
-	p->write = (double)at / spent;
-	return true;
-}
-
-static bool read_shared(struct storage *p, const struct work *k, MPI_File file, size_t bytes)
-{
-	const double until = clock_now() + p->set->io_seconds;
-	const uint64_t seed = k->seed + SEED_STEP * (uint64_t)neighbour(p->turn);
-	double spent = 0, from;
-	size_t at = 0;
-
-	while (at < bytes && clock_now() < until) {
-		from = clock_now();
-		if (!mpi_fail(p, "MPI_File_read_at", MPI_File_read_at(file, place_of(p, neighbour(p->turn), at), s.buffer,
-								       (int)CHUNK, MPI_BYTE, MPI_STATUS_IGNORE)))
-			return false;
-		spent += clock_now() - from;
-		if (!check(p, at, seed))
-			return false;
-		at += CHUNK;
-	}
-	p->got = (double)at;
-	p->read = at > 0 ? (double)at / spent : NAN;
-	return true;
-}
-
 /*
  * One file. The library's calls that open, sync and close it are of all ranks and return when all have come, or never:
  * then the watch ends the process.
@@ -442,23 +428,22 @@ static bool read_shared(struct storage *p, const struct work *k, MPI_File file, 
 static bool one(struct storage *p, struct work *k)
 {
 	const double seconds = p->set->io_seconds;
-	MPI_File file = MPI_FILE_NULL;
+	struct target t = { .shared = MPI_FILE_NULL };
 	char path[64 + JANITOR_NAME_SIZE];
 	size_t bytes;
 	bool ok;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", k->dir, k->shared);
-	ok = agree(p, k, mpi_fail(p, "MPI_File_open",
-				  MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR,
-						MPI_INFO_NULL, &file)), 0) &&
+	ok = agree(p, k, wire_called(p->error, "MPI_File_open",
+				     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_RDWR,
+						   MPI_INFO_NULL, &t.shared)), 0) &&
 	     agree(p, k, p->turn->place != 0 || unlink_name(p, k), 0) && (remove_dir(), true) &&
-	     agree(p, k, write_shared(p, k, file), seconds) && pass_sizes(p, k, &bytes) &&
+	     agree(p, k, write_chunks(p, k, &t), seconds) && pass_sizes(p, k, &bytes) &&
 	     /* What others wrote is seen between two syncs. */
-	     agree(p, k, mpi_fail(p, "MPI_File_sync", MPI_File_sync(file)), 0) &&
-	     agree(p, k, read_shared(p, k, file, bytes), seconds);
+	     agree(p, k, sync_file(p, &t), 0) && agree(p, k, read_chunks(p, k, &t, bytes), seconds);
 	/* Waits for all: only where all are there. */
 	if (ok)
-		MPI_File_close(&file);
+		MPI_File_close(&t.shared);
 	return ok;
 }
 

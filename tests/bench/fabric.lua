@@ -22,8 +22,10 @@ local count = setmetatable({}, { __index = function()
    return 0
 end })
 
+local group = "" -- of sites: "" or "plain_"
+
 local function add(name, n)
-   count[name] = count[name] + (n or 1)
+   count[group .. name] = count[group .. name] + (n or 1)
 end
 
 local function place_of(one, named)
@@ -118,9 +120,11 @@ local function one_site(seed, options)
             add(("faults_%s_%s"):format(fault.kind, w.routing))
             add(("found_%s_%s"):format(fault.kind, w.routing), #list > 0 and 1 or 0)
          end
-         if fault.kind == "nic" and fault.factor >= 0.8 then
-            add("faults_nic15")
-            add("found_nic15", #list > 0 and 1 or 0)
+         local severity = fault.kind == "nic" and fault.factor >= 0.8 and "nic15"
+            or fault.kind == "uplink_lost" and fault.factor <= 0.5 and "uplink_half"
+         if severity then
+            add("faults_" .. severity)
+            add("found_" .. severity, #list > 0 and 1 or 0)
          end
          if #list > 0 then
             add("named")
@@ -159,6 +163,7 @@ local only = tonumber(os.getenv("ONLY"))
 for _, seed in ipairs(SEEDS) do
    for i, site in ipairs(world.SUITE) do
       if not only or only == i then
+         group = site.plain and "plain_" or ""
          local nodes, seconds = one_site(tonumber(seed) * 1000 + site.seed, site.options)
          if nodes == 10000 then
             times[#times + 1] = seconds
@@ -184,6 +189,19 @@ for _, kind in ipairs({ "uplink_lost", "uplink_link" }) do
       local name = kind .. "_" .. routing
       result[name] = { faults = count["faults_" .. name], found = count["found_" .. name] }
    end
+end
+local function plain(name)
+   return count["plain_" .. name]
+end
+for key, of in pairs({ node_found = "nic", node15_found = "nic15", uplink_found = "uplink_lost",
+   uplink_half_found = "uplink_half", route_found = "route" }) do
+   result[("plain_%s_pct"):format(key)] = pct(plain("found_" .. of), plain("faults_" .. of))
+   result[("plain_%s_faults"):format(of)] = plain("faults_" .. of)
+end
+result.plain_cell_right_pct = pct(plain("cell_right"), plain("named"))
+result.plain_innocent_per_node = plain("innocent_node") / plain("nodes")
+for _, name in ipairs({ "nodes", "innocent_node", "innocent_leaf", "innocent_pair", "sites" }) do
+   result["plain_" .. name] = plain(name)
 end
 for kind in pairs(CALLED) do
    result.kinds[kind] = { faults = count["faults_" .. kind], found = count["found_" .. kind] }

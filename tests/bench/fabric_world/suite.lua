@@ -1,5 +1,7 @@
---- The sites that a benchmark runs: from 16 to 10,000 nodes, drawn mostly, with the rare ones asked for by name.
--- Each entry is { seed = offset, options = table for world.build }. Options that an entry leaves out are drawn.
+--- The sites that a benchmark runs: from 16 to 10,000 nodes, drawn mostly, with the rare ones asked for by name; and
+-- those of a network as it is built to be (`plain`): full leaves of one kind, known, not oversubscribed, balanced by the
+-- switches or by destination, 3 % run noise, 1 % of nodes bad, leaves that lost links, dead routes.
+-- Each entry is { seed = offset, options = table for world.build, plain }. Options that an entry leaves out are drawn.
 
 -- What the rows of one size have in common is given once; each row is one site.
 local SITES <const> = {
@@ -79,6 +81,17 @@ for _, nodes in ipairs(SIZES) do
    for number, options in ipairs(SITES[nodes]) do
       options.nodes = nodes
       suite[#suite + 1] = { seed = 100 * nodes + number, options = options }
+   end
+end
+
+for _, nodes in ipairs(SIZES) do
+   for number = 1, math.max(2, math.min(12, 3000 // nodes)) do
+      local size = nodes < 64 and ({ 8, 12 })[number % 2 + 1] or ({ 8, 16, 32 })[number % 3 + 1]
+      local leaves = math.ceil(nodes / size)
+      suite[#suite + 1] = { seed = 100 * nodes + 50 + number, plain = true, options = { nodes = nodes, shape = "even",
+         leaf_size = size, mixed = false, rate_known = number % 2 == 0, noise = 0.03, oversubscription = 1,
+         routing = ({ "adaptive", "static" })[(number // 2) % 2 + 1], faults = { nic = math.max(1, nodes // 100),
+            uplink_lost = leaves > 2 and math.max(1, leaves // 50) or 0, route = math.max(1, nodes // 500) } } }
    end
 end
 return suite
