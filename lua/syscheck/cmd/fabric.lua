@@ -11,6 +11,7 @@ local shards = require("syscheck.fabric.shards")
 local show = require("syscheck.fabric.show")
 local slurm = require("syscheck.slurm.command")
 local spool = require("syscheck.cmd.common.spool")
+local states = require("syscheck.slurm.states")
 local storage = require("syscheck.fabric.storage")
 local switches = require("syscheck.slurm.switches")
 local topology = require("syscheck.cmd.common.topology")
@@ -77,17 +78,6 @@ local function nodes_of_job(scontrol, id)
    return text:match(" NodeList=(%S+)")
 end
 
--- What Slurm says of nodes, by sinfo's option: name -> state. nil: it does not answer.
-local function states_of(scontrol, option)
-   local text = slurm.run(slurm.beside(scontrol, "sinfo"), { "--noheader", "--Node", option, "--format=%N %T" }, CALL_S,
-      { max_output = MAX_BYTES })
-   local of = {}
-   for name, state in (text or ""):gmatch("(%S+) (%S+)") do
-      of[name] = state
-   end
-   return text and of
-end
-
 -- Names of the idle nodes of a partition, and how many are in which other state. Who is completing a job is waited for:
 -- it may be our own last one.
 local function idle_of(scontrol, partition)
@@ -96,10 +86,10 @@ local function idle_of(scontrol, partition)
    end
    local of
    for _ = 1, COMPLETING_S do
-      of = states_of(scontrol, "--partition=" .. partition)
+      of = states.ask(scontrol, "--partition=" .. partition)
       local completing = false
       for _, state in pairs(of or {}) do
-         completing = completing or state:find("^compl") ~= nil
+         completing = completing or states.kind(state) == "completing"
       end
       if not completing then
          break
@@ -111,22 +101,22 @@ local function idle_of(scontrol, partition)
    elseif not next(of) then
       report.stop(report.UNKNOWN, "fabric: partition %s: Slurm knows none, or it has no nodes", partition)
    end
-   local idle, by_state, states = {}, {}, {}
+   local idle, by_state, left_out = {}, {}, {}
    for name, state in pairs(of) do
-      local list = state == "idle" and idle or by_state[state] or {}
+      local list = states.kind(state) == "idle" and idle or by_state[state] or {}
       list[#list + 1] = name
-      by_state[state] = state ~= "idle" and list or nil
+      by_state[state] = list ~= idle and list or nil
    end
    for state, names in pairs(by_state) do
-      states[#states + 1] = ("%s %s"):format(printable.safe(hostlist.fold(names), 100), state)
+      left_out[#left_out + 1] = ("%s %s"):format(printable.safe(hostlist.fold(names), 100), state)
    end
-   table.sort(states)
-   local others = table.concat(states, ", ")
+   table.sort(left_out)
+   local others = table.concat(left_out, ", ")
    if #idle < 2 then
       report.stop(report.UNKNOWN, "fabric: partition %s has %d idle node%s, it takes two%s", partition, #idle,
-         #idle == 1 and "" or "s", #states > 0 and " (" .. others .. ")" or "")
+         #idle == 1 and "" or "s", #left_out > 0 and " (" .. others .. ")" or "")
    end
-   return idle, { #states > 0 and ("not idle, left out: %s"):format(others) or nil }
+   return idle, { #left_out > 0 and ("not idle, left out: %s"):format(others) or nil }
 end
 
 local function of_list(list)
@@ -152,12 +142,12 @@ end
 -- Of nodes for a job of its own those that may run one: who is drained or down is left out, and not waited for.
 -- @return names, list of notes
 local function in_service(scontrol, names)
-   local of, left, notes = states_of(scontrol, "--nodes=" .. hostlist.fold(names)), {}, {}
+   local of, left, notes = states.ask(scontrol, "--nodes=" .. hostlist.fold(names)), {}, {}
    for _, name in ipairs(of and names or {}) do
       local state = of[name]
       if not state then
          report.stop(report.UNKNOWN, "fabric: %s: Slurm knows no such node", name)
-      elseif state:find("^drain") or state:find("^down") or state:find("^fail") or state:find("*", 1, true) then
+      elseif states.kind(state) == "out" then
          notes[#notes + 1] = ("%s is %s: left out"):format(name, state)
       else
          left[#left + 1] = name
@@ -191,10 +181,11 @@ end
 
 -- Who was not to be had: "; n1 is allocated, n4 is mixed"; "" where nobody says.
 local function busy(scontrol, names)
-   local of, list = states_of(scontrol, "--nodes=" .. hostlist.fold(names)) or {}, {}
+   local of, list = states.ask(scontrol, "--nodes=" .. hostlist.fold(names)) or {}, {}
    for _, name in ipairs(names) do
       local state = of[name] or "idle"
-      list[#list + 1] = state ~= "idle" and not state:find("^compl") and ("%s is %s"):format(name, state) or nil
+      local kind = states.kind(state)
+      list[#list + 1] = kind ~= "idle" and kind ~= "completing" and ("%s is %s"):format(name, state) or nil
    end
    local more = #list > SHOWN_BUSY and (" and %d more"):format(#list - SHOWN_BUSY) or ""
    return #list > 0 and "; " .. table.concat(list, ", ", 1, math.min(#list, SHOWN_BUSY)) .. more or ""
@@ -235,9 +226,9 @@ end
 
 -- Those that are idle still.
 local function left_of(scontrol, names)
-   local of, out = states_of(scontrol, "--nodes=" .. hostlist.fold(names)) or {}, {}
+   local of, out = states.ask(scontrol, "--nodes=" .. hostlist.fold(names)) or {}, {}
    for _, name in ipairs(names) do
-      out[#out + 1] = (of[name] or "idle") == "idle" and name or nil
+      out[#out + 1] = states.kind(of[name] or "idle") == "idle" and name or nil
    end
    return out
 end

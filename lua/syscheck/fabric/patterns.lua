@@ -9,8 +9,6 @@ local statistics = require("syscheck.lib.statistics")
 
 local patterns = {}
 
---- Bytes of a message between two of a group: ALLTOALL_BYTES of kernels/fabric.
-patterns.BYTES = 35000
 
 local GROUP = 16 -- nodes: what the kernel takes
 local LEAST = 3 -- in a group: of two there is a pair only

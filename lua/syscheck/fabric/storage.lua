@@ -55,22 +55,24 @@ local function stopped_of(net, group, rounds)
       and ("some node did not go on: %s"):format(stopped) or nil
 end
 
+-- Node -> its rate one way, in GB/s; and these as a list.
+local function rates_of(net, results, way)
+   local of, list = {}, {}
+   for node, name in ipairs(net.names) do
+      of[node] = results[name] and results[name][way .. "_gbs"]
+      list[#list + 1] = of[node]
+   end
+   return of, list
+end
+
 -- Node -> rate over the median of all, for one way; and how much these scatter.
 local function shares_of(net, results, way)
-   local values, out = {}, {}
-   for node, name in ipairs(net.names) do
-      local value = results[name] and results[name][way .. "_gbs"]
-      out[node] = value
-      values[#values + 1] = value
+   local of, list = rates_of(net, results, way)
+   local middle, sigma = statistics.robust(list)
+   for node, value in pairs(of) do
+      of[node] = value / middle
    end
-   local middle = statistics.median(values)
-   local shares = {}
-   for node, value in pairs(out) do
-      out[node] = value / middle
-      shares[#shares + 1] = out[node]
-   end
-   local _, sigma = statistics.robust(shares)
-   return out, sigma or 0
+   return of, sigma and sigma / middle or 0
 end
 
 -- Who is low in both rounds: list of { node, write, read = the higher share of the two, where low }, worst first.
@@ -211,21 +213,15 @@ local function loaded(net, measure, group, list, leaves)
    return findings, left
 end
 
-local function total(net, results, way)
-   local sum, values = 0, {}
-   for _, name in ipairs(net.names) do
-      local value = results[name] and results[name][way .. "_gbs"]
-      sum = sum + (value or 0)
-      values[#values + 1] = value
-   end
-   return statistics.median(values), #values > 0 and sum or nil
-end
-
 -- Medians of a node and sums of all, of a round: { write_gbs, read_gbs, write_all_gbs, read_all_gbs }.
 local function sums(net, results)
    local out = {}
    for _, way in ipairs(WAYS) do
-      out[way .. "_gbs"], out[way .. "_all_gbs"] = total(net, results, way)
+      local _, list = rates_of(net, results, way)
+      out[way .. "_gbs"] = statistics.median(list)
+      for _, value in ipairs(list) do
+         out[way .. "_all_gbs"] = (out[way .. "_all_gbs"] or 0) + value
+      end
    end
    return out
 end

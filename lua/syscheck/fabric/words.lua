@@ -1,6 +1,6 @@
 --- Findings as sentences for an admin. Pure.
 local hostlist = require("syscheck.lib.hostlist")
-local PATTERNS = require("syscheck.fabric.patterns")
+local overloaded = require("syscheck.fabric.patterns").OVERLOADED
 local printable = require("syscheck.lib.printable")
 
 local words = {}
@@ -182,7 +182,7 @@ function words.notes(net, found, faulty, patterns)
    for _, text in ipairs(patterns and patterns.errors or {}) do
       out[#out + 1] = "all-to-all and allreduce: " .. printable.plain(text, 200)
    end
-   if patterns and patterns.middle and patterns.middle < PATTERNS.OVERLOADED then
+   if patterns and patterns.middle and patterns.middle < overloaded then
       out[#out + 1] = ("in an all-to-all within a leaf nodes receive %s of what few nodes of each leaf do, in most "
          .. "leaves: leaf switches carry less than their ports together"):format(share(patterns.middle))
    end
