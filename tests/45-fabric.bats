@@ -393,6 +393,26 @@ enforce() {
 	empty "$BASE/files/c"
 }
 
+# A second port of each node, above its first one, which is made slow in n5.
+@test "fabric: rails: the port that is slow is named with its node, the other one is well; who has none is said" {
+	eventually 60 idle
+	srun -N9 -n9 bash -euc 'echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
+		echo 2 >/proc/sys/net/ipv4/conf/all/arp_announce
+		ip link add link eth0 name eth1 type macvlan mode bridge
+		ip address add "198.51.100.${SLURMD_NODENAME#n}/24" dev eth1
+		ip link set eth1 gso_max_segs 8 up
+		[ "$SLURMD_NODENAME" != n5 ] || tc qdisc replace dev eth1 root handle 1: tbf rate 100mbit burst 25000 limit 312500'
+	fabric --nodes 'n[4-9]' --rails 3
+	eventually 60 idle
+	srun -N9 -n9 ip link delete eth1
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "syscheck: fabric: n[4-9]: no two of them have a rail 3" ]
+	[ "$(answer '[(s["rail"], f["node"], f["direction"]) for s in a["shards"] for f in s["findings"] if f["kind"] == "nic"]')" = "[(2, 'n5', 'out')]" ]
+	[[ "$(answer '[f["text"] for f in a["shards"][1]["findings"] if f["kind"] == "nic"][0]')" == "rail 2 (eth1): n5 sends at 0."* ]]
+	[ "$(grep -h '"rail":2' "$MINICLUSTER_DIR"/var/spool/syscheck/*/* | grep -c '"node":"n5".*"text":"rail 2 (eth1): n5 sends')" -eq 1 ]
+	refuses "--rails is a whole number from 1 to 32" --nodes 'n[4-9]' --rails 0
+}
+
 @test "fabric: the kernel refuses a plan that it does not understand" {
 	run --separate-stderr bash -c 'echo "round 0-0" | "$1/prefix/libexec/syscheck/fabric" --seconds 20' bash "$MINICLUSTER_DIR"
 	[ "$status" -eq 2 ]

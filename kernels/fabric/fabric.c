@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/kernel.h"
 #include "input.h"
+#include "links.h"
 #include "meet.h"
 #include "plan.h"
 #include "report.h"
@@ -29,7 +30,7 @@
 #define FINALIZE_S 5.0
 #define LAST_MEETING_S 2.0
 
-static double init_seconds = INIT_S;
+static double init_seconds = INIT_S, rail_number;
 static const char *dir;
 
 /* A rank or a count from the environment; -1: not there. */
@@ -157,15 +158,38 @@ static int leave(int code)
 	return code;
 }
 
+/*
+ * Makes MPI use one port only: what UCX, OpenMPI's TCP and its verbs each read from the environment in MPI_Init. Whether
+ * they did, the port's counters say: report_done.
+ */
+static bool keep_to(const struct link *rail)
+{
+	char name[sizeof(rail->name)];
+
+	snprintf(name, sizeof(name), "%s", rail->name);
+	/* mlx5_0/1 is mlx5_0:1 to them. */
+	if (rail->ib && strchr(name, '/'))
+		*strchr(name, '/') = ':';
+	return setenv("UCX_NET_DEVICES", name, 1) == 0 &&
+	       setenv(rail->ib ? "OMPI_MCA_btl_openib_if_include" : "OMPI_MCA_btl_tcp_if_include", name, 1) == 0;
+}
+
 static int run(const struct topo *topo, double started, double end)
 {
+	static struct link links[LINKS_MOST];
 	const struct place place = find_place();
+	const int n = links_read("", links);
+	const struct link *rail = rail_number > 0 ? links_rail(links, n, (int)rail_number) : NULL;
 	int code;
 
 	(void)topo;
 	(void)started;
-	if (!report_hello(&place))
+	if (!report_hello(&place, links, n, rail))
 		return cannot_write();
+	if (rail_number > 0 && rail == NULL)
+		return kernel_fail("%s has no rail %.0f", place.node, rail_number);
+	if (rail && !keep_to(rail))
+		return kernel_fail("setenv: %s", strerror(errno));
 	if (dir)
 		storage_start(dir);
 	code = init(&place, end);
@@ -178,6 +202,8 @@ static const struct opts_extra extra[] = {
 	{ .name = "--dir", .help = "where files are written; no part of its path may be a link", .text = &dir },
 	{ .name = "--init-seconds", .help = "seconds that MPI_Init may take (1 to 600, default 120)",
 	  .low = 1, .high = 600, .value = &init_seconds },
+	{ .name = "--rail", .help = "only the K'th of the node's fastest ports (1 to 32)", .low = 1, .high = LINKS_MOST,
+	  .value = &rail_number },
 	{ 0 },
 };
 

@@ -197,6 +197,31 @@ double links_rate(const struct link *links, int n)
 	return rate;
 }
 
+const struct link *links_rail(const struct link *links, int n, int k)
+{
+	const double most = links_rate(links, n);
+
+	for (int i = 0; i < n && links[i].ib >= links[0].ib; i++)
+		if ((isnan(most) || links[i].rate_gbps >= most) && --k == 0)
+			return &links[i];
+	return NULL;
+}
+
+double links_received(const char *root, const struct link *l)
+{
+	char text[64], device[sizeof(l->name)], *port;
+
+	snprintf(device, sizeof(device), "%s", l->name);
+	port = strchr(device, '/');
+	if (!l->ib || port == NULL)
+		return text_of(text, sizeof(text), "%s/sys/class/net/%s/statistics/rx_bytes", root, l->name) ?
+			       strtod(text, NULL) : NAN;
+	*port++ = '\0';
+	/* Counted in words of four bytes (InfiniBand, volume 1, 16.1.3.5). */
+	return text_of(text, sizeof(text), "%s/sys/class/infiniband/%s/ports/%s/counters/port_rcv_data", root, device,
+		       port) ? 4 * strtod(text, NULL) : NAN;
+}
+
 void links_boot_id(const char *root, char text[64])
 {
 	text_of(text, 64, "%s/proc/sys/kernel/random/boot_id", root);

@@ -27,6 +27,15 @@ int links_read(const char *root, struct link links[LINKS_MOST]);
 /* The fastest one's rate, of InfiniBand where there is some. NaN: not known. */
 double links_rate(const struct link *links, int n);
 
+/*
+ * The rails of a node: of the links that links_rate is of the fastest ones, in their order; all of them where no rate is
+ * known. The k'th, from 1; NULL: it has fewer.
+ */
+const struct link *links_rail(const struct link *links, int n, int k);
+
+/* Bytes that a link has received since it is up; NaN: not counted. */
+double links_received(const char *root, const struct link *l);
+
 /* The kernel's boot_id into text; "" if it cannot be read. */
 void links_boot_id(const char *root, char text[64]);
 

@@ -1,16 +1,22 @@
 #include "report.h"
 
+#include <stddef.h>
 #include <unistd.h>
 
 #include "common/kernel.h"
 #include "errors.h"
-#include "links.h"
+
+/* Below this a plan says nothing of which port it went through. */
+#define RAIL_LEAST_BYTES 1e7
+/* A port that counts what another one receives, too (a bond's, a bridge's), is none that was used instead. */
+#define RAIL_TIMES 2
 
 /* The node's ports, and what they had counted when it was said last. */
 static struct {
-	struct link links[LINKS_MOST];
+	const struct link *links, *rail;
 	int n;
 	struct errors errors;
+	double received[LINKS_MOST];
 } s;
 
 static void begin(struct result *r, const char *event)
@@ -46,19 +52,29 @@ static bool report_link(const struct place *place, const struct link *l)
 	return result_write(&r, STDOUT_FILENO);
 }
 
-bool report_hello(const struct place *place)
+bool report_hello(const struct place *place, const struct link *links, int n, const struct link *rail)
 {
 	char boot_id[64];
 	struct result r;
+	int rails = 0;
 
-	s.n = links_read("", s.links);
-	errors_read("", s.links, s.n, &s.errors);
+	s.links = links;
+	s.n = n;
+	s.rail = rail;
+	errors_read("", links, n, &s.errors);
+	for (int i = 0; i < n; i++)
+		s.received[i] = links_received("", &links[i]);
+	while (links_rail(links, n, rails + 1))
+		rails++;
 	links_boot_id("", boot_id);
 	begin(&r, "hello");
 	put_place(&r, place);
 	if (boot_id[0] != '\0')
 		result_string(&r, "boot_id", boot_id);
 	result_known(&r, "rate_gbps", links_rate(s.links, s.n));
+	result_integer(&r, "rails", rails);
+	if (rail)
+		result_string(&r, "rail", rail->name);
 	result_known(&r, "tcp_rmem", tcp_most("", "tcp_rmem"));
 	result_known(&r, "tcp_wmem", tcp_most("", "tcp_wmem"));
 	if (!result_write(&r, STDOUT_FILENO))
@@ -187,8 +203,30 @@ static bool report_errors(int plan, int rank)
 	return written;
 }
 
+/* The port that received more than twice what the rail did since the last time; NULL: none. */
+static const struct link *used_instead(void)
+{
+	double most = 0, rail = 0, now, more;
+	const struct link *which = NULL;
+
+	for (int i = 0; i < s.n; i++) {
+		now = links_received("", &s.links[i]);
+		more = now - s.received[i];
+		s.received[i] = now;
+		if (&s.links[i] == s.rail) {
+			rail = more;
+		} else if (more > most) {
+			most = more;
+			which = &s.links[i];
+		}
+	}
+	/* A rail that is not counted (NaN) says nothing. */
+	return s.rail && most > RAIL_LEAST_BYTES && most > RAIL_TIMES * rail ? which : NULL;
+}
+
 bool report_done(int plan, int rank)
 {
+	const struct link *instead = used_instead();
 	struct result r;
 
 	if (!report_errors(plan, rank))
@@ -196,5 +234,7 @@ bool report_done(int plan, int rank)
 	begin(&r, "done");
 	result_integer(&r, "plan", plan);
 	result_integer(&r, "rank", rank);
+	if (instead)
+		result_string(&r, "instead", instead->name);
 	return result_write(&r, STDOUT_FILENO);
 }

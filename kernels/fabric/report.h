@@ -9,6 +9,7 @@
 
 #include "pair.h"
 #include "collective.h"
+#include "links.h"
 #include "plan.h"
 #include "storage.h"
 
@@ -24,13 +25,19 @@ struct round_line {
 	const char *failed; /* the phase in which the pair failed, or NULL */
 };
 
-/* Before MPI_Init: who has no such line is not running. With the node's boot; a line for each port in use follows. */
-bool report_hello(const struct place *place);
+/*
+ * Before MPI_Init: who has no such line is not running. With the node's boot; a line for each port in use follows.
+ * `rail` is the one of the n links that MPI is to use, or NULL: not asked.
+ */
+bool report_hello(const struct place *place, const struct link *links, int n, const struct link *rail);
 bool report_ready(const struct place *place, double init_s, const char *mpi);
 bool report_round(const struct round_line *line, const struct pair *p);
 bool report_collective(const struct fabric_plan *plan, int round, const struct collective *p);
 bool report_storage(const struct fabric_plan *plan, int round, const struct storage *p);
-/* Before it a line for each port that counted errors since the last one, or since the hello. */
+/*
+ * Before it a line for each port that counted errors since the last one, or since the hello. Where MPI did not use the
+ * rail, the port that received more is in it: "instead".
+ */
 bool report_done(int plan, int rank);
 
 #endif

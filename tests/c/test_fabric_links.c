@@ -117,6 +117,48 @@ static void network(void **state)
 	assert_int_equal(links_read(root, links), LINKS_MOST);
 }
 
+static void rails(void **state)
+{
+	struct link links[LINKS_MOST];
+	int n;
+
+	(void)state;
+	put("sys/class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
+	put("sys/class/infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (2X HDR)\n");
+	put("sys/class/infiniband/mlx5_1/ports/1/state", "4: ACTIVE\n");
+	put("sys/class/infiniband/mlx5_1/ports/1/rate", "200 Gb/sec (4X HDR)\n");
+	put("sys/class/infiniband/mlx5_1/ports/1/counters/port_rcv_data", "250\n");
+	put("sys/class/infiniband/mlx5_2/ports/1/state", "4: ACTIVE\n");
+	put("sys/class/infiniband/mlx5_2/ports/1/rate", "200 Gb/sec (4X HDR)\n");
+	put("sys/class/net/eth0/operstate", "up\n");
+	put("sys/class/net/eth0/speed", "200000\n");
+	put("sys/class/net/eth0/device/vendor", "0x8086\n");
+	put("sys/class/net/eth0/statistics/rx_bytes", "7\n");
+	n = links_read(root, links);
+	assert_int_equal(n, 4);
+	/* The storage's slower port and the host's Ethernet are none. */
+	assert_string_equal(links_rail(links, n, 1)->name, "mlx5_1/1");
+	assert_string_equal(links_rail(links, n, 2)->name, "mlx5_2/1");
+	assert_null(links_rail(links, n, 3));
+	assert_true(links_received(root, &links[1]) == 1000);
+	assert_true(isnan(links_received(root, &links[2])));
+	assert_true(links_received(root, &links[3]) == 7);
+}
+
+/* Of virtual ones no rate may be known: all are rails. */
+static void rails_of_no_rate(void **state)
+{
+	struct link links[LINKS_MOST];
+
+	(void)state;
+	put("sys/class/net/eth0/operstate", "up\n");
+	put("sys/class/net/eth1/operstate", "up\n");
+	put("sys/class/net/eth1/speed", "-1\n");
+	assert_int_equal(links_read(root, links), 2);
+	assert_string_equal(links_rail(links, 2, 2)->name, "eth1");
+	assert_null(links_rail(links, 2, 3));
+}
+
 static void boot(void **state)
 {
 	char text[64];
@@ -133,6 +175,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(none, begin, end),
 		cmocka_unit_test_setup_teardown(infiniband, begin, end),
 		cmocka_unit_test_setup_teardown(network, begin, end),
+		cmocka_unit_test_setup_teardown(rails, begin, end),
+		cmocka_unit_test_setup_teardown(rails_of_no_rate, begin, end),
 		cmocka_unit_test_setup_teardown(boot, begin, end),
 	};
 

@@ -44,6 +44,8 @@ function command.add_to(parser)
       one:option("--idle", "The idle nodes of a partition, for jobs of its own there."):argname("PARTITION"))
    one:option("--shard", "Nodes of one job at most: more are measured in turn, then what is between them."):argname("N")
       :default(tostring(shards.MOST)):show_default(false):convert(whole("--shard", shards.LEAST, shards.MOST))
+   one:option("--rails", "The first of each node's fastest ports, then the second, up to the N'th: one run each.")
+      :argname("N"):convert(whole("--rails", 1, 32))
    one:flag("--all", "Everybody with everybody: one round less than nodes.")
    one:option("--share", "Share of the time that a sender sends, 0.01 to 1: spares a network in production.")
       :argname("F"):convert(function(text)
@@ -274,7 +276,7 @@ function command.run(args)
    end
    local from = uv.hrtime()
    local quiet = output.format(args) ~= "table" or uv.guess_handle(2) ~= "tty"
-   local answers, failed = run.all(names, args.shard, options, function(format, ...)
+   local answers, failed = run.rails(names, args.rails, args.shard, options, function(format, ...)
       if not quiet then
          io.stderr:write(("%5.1f s  "):format(seconds_since(from)), printable.plain(format:format(...), 200), "\n")
       end

@@ -163,7 +163,8 @@ local function rate(answer, with, node, p, learned)
       boot_id = about.boot_id, io = answer.io and not answer.io.error and answer.io.dir or nil,
       findings = {}, runs = {}, partners = with.partners[node],
       uplinks = net.known and #net.leaves > 2 and net.leaf[node]
-         and answer.found.leaves.scores.up[net.leaf[node]] ~= nil or nil }
+         and answer.found.leaves.scores.up[net.leaf[node]] ~= nil or nil,
+      alltoall = net.known and answer.patterns and answer.patterns.leaves[net.leaf[node]] ~= nil or nil }
    for _, one in ipairs(answer.findings) do
       if one.kind ~= "collision" and #out.findings < MOST_FINDINGS and concerns(net, one, node) then
          table.insert(out.findings, finding_of(net, one, node))
@@ -223,7 +224,7 @@ end
 -- @param p policy
 -- @param learned baseline, or nil
 -- @return list of { node, leaf, class, boot_id, status, text, reason (of a fail), metrics, runs as of a check;
---   partners = names of those it was measured with, uplinks = true: its leaf's was compared with others';
+--   partners = names of those it was measured with, uplinks, alltoall = true: its leaf's was compared with others';
 --   io = directory in which files were written and read; least = of its shares, at most 1, beyond = names of metrics
 --   beyond a limit, enforced = true: may leave service, findings = list of { kind, direction, share, us, leaf, from,
 --   to, dir, own = true where it is the node that is at fault, text } }

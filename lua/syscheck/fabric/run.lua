@@ -103,7 +103,7 @@ end
 -- One start of the step: from its first word to its last.
 local function once(names, options, say)
    local start = { srun = options.srun, kernel = options.kernel, job = options.job,
-      dir = options.io and options.io.dir, seconds = KERNEL_S, interrupted = function() return options.interrupted end }
+      dir = options.io and options.io.dir or nil, rail = options.rail, seconds = KERNEL_S, interrupted = function() return options.interrupted end }
    local one, err = step.start(setmetatable({ nodes = names }, { __index = start }))
    if not one then
       return nil, err, {}
@@ -150,10 +150,16 @@ local function in_job(names, options, say)
       if out then
          out.seed, out.notes = options.seed, {}
          out.job, out.nodes, out.share = options.job, #out.net.names, options.settings and options.settings.share
+         out.rail = options.rail
          -- Who was lost on the way is no node of the answer's net any more; he is named all the same.
          for _, one in ipairs(lost_all) do
             table.insert(out.net.names, one.name)
             table.insert(out.findings, 1, { kind = "silent", node = #out.net.names, why = one.why })
+         end
+         for _, one in ipairs(options.rail and out.findings or {}) do
+            -- Files went by it, too, but nothing says that it was it.
+            one.rail = not one.dir and options.rail or nil
+            one.port = one.rail and one.node and (out.about[out.net.names[one.node]] or {}).rail
          end
          return out
       elseif not options.interrupted and options.ended and loop.wait(ENDED_S, options.ended) then
@@ -204,7 +210,7 @@ end
 -- @return list of answers; list of { names, why } of what could not be measured
 function run.all(names, most, options, say, take)
    local parts, answers, failed = shards.build(names, options.topology, most), {}, {}
-   local function one(list, across)
+   local function one(list, across, k)
       local out, err = nil, "none of them is idle any more"
       if #list >= (across and shards.LEAST or 2) then
          -- Files tell nothing of what is between shards.
@@ -217,6 +223,7 @@ function run.all(names, most, options, say, take)
          shards.note(out)
       end
       if out then
+         out.shard = #parts > 1 and k or nil
          take(out)
          answers[#answers + 1] = out
       else
@@ -228,13 +235,55 @@ function run.all(names, most, options, say, take)
          if #parts > 1 then
             say("shard %d of %d: %s", k, #parts, hostlist.fold(part))
          end
-         one(k > 1 and options.left and options.left(part) or part)
+         one(k > 1 and options.left and options.left(part) or part, false, k)
       end
    end
    local far = #answers > 1 and not options.interrupted and shards.across(answers, most) or {}
    if #far > 0 then
       say("between the shards: one node of each of %d leaves", #far)
       one(far, true)
+   end
+   return answers, failed
+end
+
+-- Those of the nodes that said that they have a k'th rail.
+local function with_rail(k, names, answers)
+   local has, out = {}, {}
+   for _, answer in ipairs(answers) do
+      for name, about in pairs(answer.about) do
+         has[name] = (about.rails or 0) >= k
+      end
+   end
+   for _, name in ipairs(names) do
+      out[#out + 1] = has[name] and name or nil
+   end
+   return out
+end
+
+--- The same by each rail: the first of the fastest ports of each node, the second, and so on. Files only once.
+-- @param rails how many, or nil: as OpenMPI chooses
+-- @return as run.all, each with `rail`
+function run.rails(names, rails, most, options, say, take)
+   if not rails then
+      return run.all(names, most, options, say, take)
+   end
+   local answers, failed = {}, {}
+   for k = 1, rails do
+      local have = k == 1 and names or with_rail(k, names, answers)
+      local of = setmetatable({ rail = k, io = k == 1 and options.io }, { __index = options, __newindex = options })
+      if options.interrupted then
+         break
+      elseif #have < 2 then
+         failed[#failed + 1] = { names = names, why = ("no two of them have a rail %d"):format(k) }
+         break
+      end
+      say("rail %d: %d nodes", k, #have)
+      local some, not_done = run.all(have, most, of, say, take)
+      if #have < #names and some[1] then
+         table.insert(some[1].notes, ("%d of %d nodes have no rail %d: left out"):format(#names - #have, #names, k))
+      end
+      table.move(some, 1, #some, #answers + 1, answers)
+      table.move(not_done, 1, #not_done, #failed + 1, failed)
    end
    return answers, failed
 end

@@ -19,6 +19,7 @@ end
 --- What a rank says of its node.
 function said.about(got)
    return { boot_id = short(got.boot_id), rate_gbps = positive(got.rate_gbps), links = {}, errors = {},
+      rail = short(got.rail), rails = math.tointeger(positive(got.rails)),
       tcp_rmem = positive(got.tcp_rmem), tcp_wmem = positive(got.tcp_wmem) }
 end
 
@@ -40,6 +41,11 @@ function said.errors(got, list)
          list[#list + 1] = { link = link, counter = counter, count = count }
       end
    end
+end
+
+--- A port that MPI used instead of the rail that it was to use; nil: none.
+function said.instead(got)
+   return short(got.instead)
 end
 
 --- A port of a node.

@@ -150,7 +150,7 @@ local function io_of(answer)
       end) }
 end
 
---- One object: { v, seed, seconds, nodes, leaves, pairs, alltoall_packed_gbs,
+--- One object: { v, seed, seconds, rail, nodes, leaves, pairs, alltoall_packed_gbs,
 -- alltoall_striped_gbs, allreduce_us, allreduce_least_us (nil: not measured), findings, unconfirmed, links,
 -- unlike, io = as of storage.run (with --io), recorded, failed = list of { node, action, text }, beyond = list
 -- of { nodes, text }, notes }.
@@ -170,7 +170,7 @@ function show.json(answer)
          packed_ratio = answer.patterns and answer.patterns.leaves[l] }
    end
    local kept = answer.kept
-   local all = { v = 1, seed = answer.seed, seconds = answer.seconds, nodes = nodes, leaves = leaves,
+   local all = { v = 1, seed = answer.seed, seconds = answer.seconds, rail = answer.rail, nodes = nodes, leaves = leaves,
       pairs = (pairs_of(answer, 0)), unconfirmed = answer.unconfirmed, notes = notes,
       recorded = kept and kept.recorded, failed = kept and output.each(kept.failed, function(one)
          return { node = one.node, action = one.action, text = one.text }
@@ -199,7 +199,8 @@ function show.json(answer)
    return output.json(all)
 end
 
-local CSV = { "round", "kind", "a", "b", "hops", "lat_us", "ab_gbs", "ba_gbs", "both_ab_gbs", "both_ba_gbs", "error" }
+local CSV = { "round", "kind", "a", "b", "hops", "lat_us", "ab_gbs", "ba_gbs", "both_ab_gbs", "both_ba_gbs", "error",
+   "rail", "shard" }
 
 --- One line for each pair of each round.
 -- @param answers one, or those of several shards
@@ -211,7 +212,7 @@ function show.csv(...)
       for _, one in ipairs(list) do
          local row = {}
          for k, field in ipairs(CSV) do
-            row[k] = one[field]
+            row[k] = one[field] or answer[field]
          end
          rows[#rows + 1] = row
       end
@@ -219,7 +220,7 @@ function show.csv(...)
    return output.csv(CSV, rows)
 end
 
---- Answers of one shard or of several: JSON of several is { v, shards = list of what it is of one }.
+--- Answers of one shard or of several, by one rail or by several: JSON of several is { v, shards = list of what it is of one }.
 -- @param format "table", "json" or "csv"
 function show.all(format, answers, color)
    if format == "csv" then
@@ -228,9 +229,11 @@ function show.all(format, answers, color)
    local parts = {}
    for k, answer in ipairs(answers) do
       parts[k] = show[format](answer, color)
-      if format == "table" and #answers > 1 then
-         parts[k] = ("%s, %s\n%s"):format(answer.across and "between the shards" or ("shard %d"):format(k),
-            printable.safe(hostlist.fold(answer.net.names), 200), parts[k])
+      local what = { answer.rail and ("rail %d"):format(answer.rail),
+         answer.across and "between the shards" or answer.shard and ("shard %d"):format(answer.shard) }
+      local title = what[1] and what[2] and what[1] .. ", " .. what[2] or what[1] or what[2]
+      if format == "table" and title then
+         parts[k] = ("%s, %s\n%s"):format(title, printable.safe(hostlist.fold(answer.net.names), 200), parts[k])
       end
    end
    if format == "json" and #parts > 1 then

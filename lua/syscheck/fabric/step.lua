@@ -5,7 +5,6 @@ local json = require("cjson.safe").new()
 local uv = require("luv")
 local fields = require("syscheck.catalogue.fields")
 local hostlist = require("syscheck.lib.hostlist")
-local lines = require("syscheck.lib.lines")
 local loop = require("syscheck.fabric.loop")
 local said = require("syscheck.fabric.said")
 
@@ -44,37 +43,9 @@ local function environment()
    return list
 end
 
--- Calls `take` with each whole line of a pipe.
-local function read_lines(pipe, take, done)
-   local rest, skipping = "", false
-   pipe:read_start(function(_, data)
-      if not data then
-         pipe:read_stop()
-         done()
-         return
-      end
-      rest = rest .. data
-      local at = 1
-      while true do
-         local stop = rest:find("\n", at, true)
-         if not stop then
-            break
-         end
-         if not skipping then
-            take(rest:sub(at, stop - 1))
-         end
-         skipping, at = false, stop + 1
-      end
-      rest = rest:sub(at)
-      if #rest > lines.MAX then
-         rest, skipping = "", true
-      end
-   end)
-end
-
 --- Starts the step; hello() waits for it.
 -- @param options { srun, kernel = paths, nodes = names, job = id of the allocation, dir = where files go, or nil,
---   seconds = the kernel's own limit, interrupted = function() -> true when it is no longer wanted }
+--   rail = number of the port that each is to use, or nil, seconds = the kernel's own limit, interrupted = function() -> true when it is no longer wanted }
 -- @return self; or nil and why it could not be started
 function step.start(options)
    local self = setmetatable({ nodes = options.nodes, asked = {}, rank_of = {}, name_of = {}, about = {},
@@ -85,7 +56,10 @@ function step.start(options)
    local args = { "--mpi=pmix", "--ntasks-per-node=1", "--nodes=" .. #options.nodes, "--ntasks=" .. #options.nodes,
       "--nodelist=" .. hostlist.fold(options.nodes), "--kill-on-bad-exit=1", "--wait=" .. END_S, "--unbuffered",
       "--job-name=" .. fields.OWN_JOB, "--input=all", "--jobid=" .. options.job, "--overlap",
-      options.kernel, "--seconds", ("%d"):format(options.seconds), options.dir and "--dir" or nil, options.dir }
+      options.kernel, "--seconds", ("%d"):format(options.seconds) }
+   for name, value in pairs({ dir = options.dir, rail = options.rail and ("%d"):format(options.rail) }) do
+      table.move({ "--" .. name, value }, 1, 2, #args + 1, args)
+   end
    self.pipes = { input = uv.new_pipe(false), out = uv.new_pipe(false), err = uv.new_pipe(false) }
    local pid
    -- A group of its own: ^C at the terminal reaches us, and we end it.
@@ -99,14 +73,14 @@ function step.start(options)
       end
       return nil, ("%s: %s"):format(options.srun, pid)
    end
-   self.pid, self.interrupted = pid, options.interrupted
+   self.pid, self.interrupted, self.rail = pid, options.interrupted, options.rail
    local function closed()
       self.open = self.open - 1
    end
-   read_lines(self.pipes.out, function(line)
+   loop.lines(self.pipes.out, function(line)
       self:take(json.decode(line))
    end, closed)
-   read_lines(self.pipes.err, function(line)
+   loop.lines(self.pipes.err, function(line)
       if #self.errors < ERRORS_KEPT and line:find("%S") then
          table.insert(self.errors, line)
       end
@@ -132,8 +106,10 @@ function step:take(got)
    elseif (got.event == "collective" or got.event == "files") and got.plan == self.plan and self.results then
       self:group(rank, got)
    elseif got.event == "done" and got.plan == self.plan or got.event == "stuck" and self.through then
-      self.done[rank] = got.event == "done"
-      self.through[rank] = true
+      self.done[rank], self.through[rank] = got.event == "done", true
+      local node, instead = self.name_of[rank], said.instead(got)
+      self.instead = self.instead or self.rail and node and instead
+         and ("OpenMPI does not keep to rail %d on %s, it used %s"):format(self.rail, node, instead)
    end
 end
 
@@ -180,7 +156,7 @@ end
 
 -- The last thing that Slurm or MPI said that a person can use, as one line.
 function step:last_words()
-   for _, pattern in ipairs({ "^srun: (Required node.+)", "^srun: fatal: (.+)", "^srun: error: (.+)",
+   for _, pattern in ipairs({ "^srun: (Required node.+)", "^srun: fatal: (.+)", "^fabric: (.+)", "^srun: error: (.+)",
       "^.-: fatal: (.+)", "(.*[Ii]nvalid MPI.*)",
       "^(%S.+)" }) do
       for _, line in ipairs(self.errors) do
@@ -316,7 +292,9 @@ function step:measure(rounds, settings)
       end
       return through == #self.nodes or #lost > 0
    end)
-   if all and #lost == 0 then
+   if self.instead then
+      return nil, self.instead, {}
+   elseif all and #lost == 0 then
       for _, list in ipairs(self.results) do
          for _, result in ipairs(list) do
             result.error = result.error or result.ends == 0 and "no answer" or nil

@@ -44,8 +44,8 @@ local function good_leaves(net, found, draw)
    return random.shuffle(#list > 1 and list or all, draw)
 end
 
--- Rounds are filled first come, first served; where a leaf has several pairs in a round, in random order: it may be many
--- switches that nobody told us of, and the suspects of one of them follow each other in the list.
+-- Rounds are filled first come, first served; where a leaf has several pairs in a round, in random order: it may be
+-- many switches that nobody told us of, and the suspects of one of them follow each other in the list.
 local function packer(net, draw)
    local rounds, used, load = {}, {}, {}
    for r = 1, trials.ALONE do

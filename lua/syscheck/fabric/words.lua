@@ -127,9 +127,10 @@ function SAY.route(one, name)
       name(one.from), one.direction == "both" and "and" or "to", name(one.to), share(one.share))
 end
 
---- @param one a finding of judge.all
+--- @param one a finding of judge.all; of one rail with `rail` = its number, `port` = its name on that node or nil
 function words.of(net, one)
-   return SAY[one.kind](one, function(node)
+   local rail = one.rail and ("rail %d%s: "):format(one.rail, one.port and " (" .. printable.safe(one.port) .. ")" or "")
+   return (rail or "") .. SAY[one.kind](one, function(node)
       return printable.safe(net.names[node])
    end, function(leaf)
       return printable.safe(net.leaves[leaf].name)

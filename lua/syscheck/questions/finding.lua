@@ -7,13 +7,13 @@ local function text(value)
    return type(value) == "string" and value or nil
 end
 
---- @param list `findings` of a record
+--- @param detail { findings, rail } of a record
 -- @param status, says_record status and text of the record: beyond a limit, where nothing was found, is a finding, too
--- @return list of { key = the same in each run that finds it (a link of an uplink and links lost are one fault that
+-- @return list of { rail, alltoall = true: only such shows it, key = the same in each run that finds it (a link of an uplink and links lost are one fault that
 --   looks now like this, now like that), own = the node is at fault, leaf, from, to, dir (of files), text }
-function finding.all(list, status, says_record)
-   local out = {}
-   for _, one in ipairs(type(list) == "table" and list or {}) do
+function finding.all(detail, status, says_record)
+   local out, rail = {}, type(detail.rail) == "number" and detail.rail or nil
+   for _, one in ipairs(type(detail.findings) == "table" and detail.findings or {}) do
       local kind, says = text(type(one) == "table" and one.kind or nil), text(type(one) == "table" and one.text or nil)
       if kind and says then
          local leaf, from, to = text(one.leaf), text(one.from), text(one.to)
@@ -21,26 +21,30 @@ function finding.all(list, status, says_record)
             from, to = to, from
          end
          local dir = text(one.dir)
-         out[#out + 1] = { own = one.own == true, leaf = leaf, from = from, to = to, dir = dir, text = says,
-            key = table.concat({ kind:gsub("^uplink_.*", "uplink"), leaf or "", from or "", to or "", dir }, " ") }
+         local on = not dir and rail or nil
+         out[#out + 1] = { own = one.own == true, leaf = leaf, from = from, to = to, dir = dir, text = says, rail = on,
+            alltoall = kind == "leaf_overloaded" or nil,
+            key = table.concat({ kind:gsub("^uplink_.*", "uplink"), leaf or "", from or "", to or "", dir or on }, " ") }
       end
    end
    if #out == 0 and (status == "warn" or status == "fail") and text(says_record) then
-      out[1] = { own = true, text = says_record, key = "limits" }
+      out[1] = { own = true, text = says_record, rail = rail, key = "limits " .. (rail or "") }
    end
    return out
 end
 
---- Whether a run that does not have a finding says that it is over: it measured the node, compared its leaf's uplink,
--- the pair met, or files were written in the same directory.
+--- Whether a run that does not have a finding says that it is over: it measured the node by the same rail, compared its
+-- leaf's uplink or all-to-all, the pair met, or files were written in the same directory.
 -- @param f of finding.all
 -- @param node its name
--- @param run { status, uplinks, partners = list, io, as in the record }
+-- @param run { status, rail, uplinks, alltoall, partners = list, io, as in the record }
 function finding.is_over(f, node, run)
    if f.dir then
       return run.io == f.dir
-   elseif run.status == "unknown" then
+   elseif run.status == "unknown" or run.rail ~= f.rail then
       return false
+   elseif f.alltoall then
+      return run.alltoall == true
    elseif f.leaf then
       return run.uplinks == true
    elseif not (f.from and f.to) then
@@ -53,6 +57,13 @@ function finding.is_over(f, node, run)
       end
    end
    return false
+end
+
+--- What a run looked at, as is_over takes it.
+-- @param detail of its record in the store
+function finding.looked(detail, status)
+   return { status = status, rail = detail.rail, uplinks = detail.uplinks, alltoall = detail.alltoall,
+      partners = detail.partners, io = detail.io }
 end
 
 --- Goes on from what stood before a run.

@@ -104,14 +104,15 @@ end
 --- The record of a node in a run of `syscheck fabric`, which another host makes.
 -- @param by { cluster, node } of that host
 -- @param rated of fabric/rating.lua
--- @param answer { seed, share, nodes = how many were measured, job = its ID or nil }
+-- @param answer { seed, share, rail, nodes = how many were measured, job = its ID or nil }
 -- @param action, drain as in a check's record
 function records.fabric(by, rated, answer, action, drain)
    local record = { v = records.VERSION, kind = "fabric", id = files.random_id(), cluster = by.cluster,
       time = time.show(os.time()), by = by.node, seed = answer.seed, share = answer.share, nodes = answer.nodes,
+      rail = answer.rail,
       job = answer.job and { id = math.tointeger(tonumber(answer.job)) }, action = action, drain = drain }
    for _, field in ipairs({ "node", "leaf", "class", "boot_id", "status", "text", "reason", "metrics", "runs",
-      "findings", "partners", "uplinks", "io" }) do
+      "findings", "partners", "uplinks", "alltoall", "io" }) do
       local value = rated[field]
       record[field] = (type(value) ~= "table" or #value > 0) and value or nil
    end

@@ -283,7 +283,8 @@ function READERS.fabric(r, row)
    row.values, others = metric_values(r, record.FABRIC_BASE + #fields.FABRIC + 2)
    row.text = row.status ~= "pass" and name_of(r.text, "text") or nil
    row.detail = detail_of({ metrics = nonempty(others), drain = nonempty(r.drain), findings = nonempty(r.findings),
-      partners = nonempty(r.partners), uplinks = r.uplinks == true or nil,
+      partners = nonempty(r.partners), uplinks = r.uplinks == true or nil, alltoall = r.alltoall == true or nil,
+      rail = number(r.rail, "rail", 1),
       io = type(r.io) == "string" and r.io or nil })
 end
 

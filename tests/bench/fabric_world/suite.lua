@@ -1,6 +1,6 @@
 --- The sites that a benchmark runs: from 16 to 10,000 nodes, drawn mostly, with the rare ones asked for by name; and
--- those of a network as it is built to be (`plain`): full leaves of one kind, known, not oversubscribed, balanced by the
--- switches or by destination, 3 % run noise, 1 % of nodes bad, leaves that lost links, dead routes.
+-- those of a network as it is built to be (`plain`): full leaves of one kind, known, not oversubscribed, balanced by
+-- the switches or by destination, 3 % run noise, 1 % of nodes bad, leaves that lost links, dead routes.
 -- Each entry is { seed = offset, options = table for world.build, plain }. Options that an entry leaves out are drawn.
 
 -- What the rows of one size have in common is given once; each row is one site.

@@ -270,13 +270,30 @@ function TestShow:test_csv_is_a_line_a_pair()
       lines[#lines + 1] = line
    end
    lu.assertEquals(#lines, n + 1)
-   lu.assertEquals(lines[1], "round,kind,a,b,hops,lat_us,ab_gbs,ba_gbs,both_ab_gbs,both_ba_gbs,error")
+   lu.assertEquals(lines[1], "round,kind,a,b,hops,lat_us,ab_gbs,ba_gbs,both_ab_gbs,both_ba_gbs,error,rail,shard")
    local silent = 0
    for k = 2, #lines do
       lu.assertNotNil(lines[k]:find("^%d+,%l+,"))
-      silent = silent + (lines[k]:find(",,,,,no answer$") and 1 or 0)
+      silent = silent + (lines[k]:find(",,,,,no answer,,$") and 1 or 0)
    end
    lu.assertTrue(silent > 0)
+end
+
+-- Which rail it was is in each answer's title, in each finding, and in columns.
+function TestShow:test_rails()
+   local answers = {}
+   for k = 1, 2 do
+      answers[k] = hostile_answer({})
+      answers[k].rail = k
+      answers[k].findings = { { kind = "nic", node = 1, direction = "in", share = 0.6, rail = k, port = "mlx5_1/1" } }
+   end
+   answers[2].shard = 3
+   local text = show.all("table", answers)
+   lu.assertStrContains(text, "rail 1, ")
+   lu.assertStrContains(text, "\nrail 2, shard 3, ")
+   lu.assertStrContains(text, "fault: rail 2 (mlx5_1/1): ")
+   lu.assertStrContains(show.all("csv", answers), ",2,3\r\n")
+   lu.assertStrContains(show.all("json", answers), '"rail":2')
 end
 
 TestNet = {}

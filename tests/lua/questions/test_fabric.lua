@@ -131,6 +131,43 @@ function TestFabric:test_what_was_not_looked_at_still_stands()
    lu.assertEquals({ #f, f[1].leaf }, { 1, "leaf2" })
 end
 
+-- What one rail shows another one does not end, nor does a run in which MPI chose.
+function TestFabric:test_rails_are_apart()
+   local function run(day, rail, finding, status)
+      own_store.write({ own_store.record({ kind = "fabric", node = "n5", class = "fabric-200g-1hop", rail = rail,
+         time = T + day * DAY, status = status or finding and "warn" or "pass", text = finding and finding.text
+         or status and "beyond a limit", action = "none", findings = finding and { finding } or nil,
+         metrics = { { name = "fabric_in_ratio", value = 1, status = "pass" } } }) })
+   end
+   run(1, 2, NIC)
+   run(2, 1)
+   run(3)
+   lu.assertEquals({ #story("n5").events, #compared().fabric }, { 1, 1 })
+   run(4, 2)
+   lu.assertEquals({ #compared().fabric, story("n5").events[2].text }, { 0, "no longer: " .. NIC.text })
+   run(5, 1, nil, "warn")
+   run(6, 2)
+   lu.assertEquals({ #compared().fabric, compared().fabric[1].text }, { 1, "beyond a limit" })
+   run(7, 1)
+   lu.assertEquals(compared().fabric, {})
+end
+
+-- A leaf switch that all at work was too much for: nothing of it is known where they were not.
+function TestFabric:test_an_overloaded_leaf_is_over_after_another_all_to_all()
+   local overloaded = { kind = "leaf_overloaded", leaf = "leaf2", text = "in an all-to-all within leaf2 0.50" }
+   local function run(day, alltoall, finding)
+      own_store.write({ own_store.record({ kind = "fabric", node = "n5", class = "fabric-200g-1hop", uplinks = true,
+         alltoall = alltoall, time = T + day * DAY, status = "pass", action = "none",
+         findings = finding and { finding } or nil,
+         metrics = { { name = "fabric_in_ratio", value = 1, status = "pass" } } }) })
+   end
+   run(1, true, overloaded)
+   run(2)
+   lu.assertEquals(#compared().fabric, 1)
+   run(3, true)
+   lu.assertEquals(compared().fabric, {})
+end
+
 -- Files of one directory are ended by files of that directory, and by nothing else.
 function TestFabric:test_a_run_without_files_ends_nothing_of_theirs()
    local slow = { kind = "io", direction = "write", dir = "/scratch", own = true,

@@ -55,14 +55,12 @@ local function between(store, from, word, nodes)
    for t in store:rows(FABRIC, schema.key(from)) do
       local node, status, text = nodes[t[2]], word(t[4]), t[6] or ""
       -- Of most nothing was found, and nothing was before: what they met is not read.
-      local found = node and finding.all(text:find('"findings"', 1, true) and job_store.detail(text).findings, status,
-         t[5])
+      local telling = text:find('"findings"', 1, true) or text:find('"rail"', 1, true)
+      local found = node and finding.all(telling and job_store.detail(text) or {}, status, t[5])
       if node then
          out:add(node.key, { time = t[1], class = word(t[3]), status = status, findings = found,
             values = job_store.numbers(fields.FABRIC, t, 7), is_over = function(f)
-               local detail = job_store.detail(text)
-               return finding.is_over(f, node.name, { status = status, uplinks = detail.uplinks,
-                  partners = detail.partners, io = detail.io })
+               return finding.is_over(f, node.name, finding.looked(job_store.detail(text), status))
             end })
       end
    end

@@ -116,9 +116,9 @@ function node_store.story(store, node, from, limit)
    end
    for t in store:rows(clusters.asked(FABRIC, node, schema.key(from))) do
       local detail = job_store.detail(t[5])
-      local run = { status = word(t[2]), uplinks = detail.uplinks, partners = detail.partners, io = detail.io }
+      local run = finding.looked(detail, word(t[2]))
       tale:fabric({ time = t[1], action = word(t[3]), text = t[4], drain = detail.drain,
-         findings = finding.all(detail.findings, run.status, t[4]), metrics = job_store.numbers(fields.FABRIC, t, 6),
+         findings = finding.all(detail, run.status, t[4]), metrics = job_store.numbers(fields.FABRIC, t, 6),
          is_over = function(f)
             return finding.is_over(f, node.name, run)
          end })
