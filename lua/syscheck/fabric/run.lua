@@ -103,7 +103,8 @@ end
 -- One start of the step: from its first word to its last.
 local function once(names, options, say)
    local start = { srun = options.srun, kernel = options.kernel, job = options.job,
-      dir = options.io and options.io.dir or nil, rail = options.rail, seconds = KERNEL_S, interrupted = function() return options.interrupted end }
+      dir = options.io and options.io.dir or nil, rail = options.rail, seconds = KERNEL_S,
+      interrupted = function() return options.interrupted end }
    local one, err = step.start(setmetatable({ nodes = names }, { __index = start }))
    if not one then
       return nil, err, {}
@@ -271,7 +272,8 @@ function run.rails(names, rails, most, options, say, take)
    for k = 1, rails do
       local have = k == 1 and names or with_rail(k, names, answers)
       local of = setmetatable({ rail = k, io = k == 1 and options.io }, { __index = options, __newindex = options })
-      if options.interrupted then
+      -- Who could not be measured did not say what he has.
+      if options.interrupted or k > 1 and #answers == 0 then
          break
       elseif #have < 2 then
          failed[#failed + 1] = { names = names, why = ("no two of them have a rail %d"):format(k) }

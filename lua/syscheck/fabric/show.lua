@@ -170,8 +170,8 @@ function show.json(answer)
          packed_ratio = answer.patterns and answer.patterns.leaves[l] }
    end
    local kept = answer.kept
-   local all = { v = 1, seed = answer.seed, seconds = answer.seconds, rail = answer.rail, nodes = nodes, leaves = leaves,
-      pairs = (pairs_of(answer, 0)), unconfirmed = answer.unconfirmed, notes = notes,
+   local all = { v = 1, seed = answer.seed, seconds = answer.seconds, rail = answer.rail, nodes = nodes,
+      leaves = leaves, pairs = (pairs_of(answer, 0)), unconfirmed = answer.unconfirmed, notes = notes,
       recorded = kept and kept.recorded, failed = kept and output.each(kept.failed, function(one)
          return { node = one.node, action = one.action, text = one.text }
       end),
@@ -220,7 +220,8 @@ function show.csv(...)
    return output.csv(CSV, rows)
 end
 
---- Answers of one shard or of several, by one rail or by several: JSON of several is { v, shards = list of what it is of one }.
+--- Answers of one shard or of several, by one rail or by several: JSON of several is { v, shards = list of what it
+-- is of one }.
 -- @param format "table", "json" or "csv"
 function show.all(format, answers, color)
    if format == "csv" then

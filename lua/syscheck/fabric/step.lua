@@ -45,7 +45,8 @@ end
 
 --- Starts the step; hello() waits for it.
 -- @param options { srun, kernel = paths, nodes = names, job = id of the allocation, dir = where files go, or nil,
---   rail = number of the port that each is to use, or nil, seconds = the kernel's own limit, interrupted = function() -> true when it is no longer wanted }
+--   rail = number of the port that each is to use, or nil, seconds = the kernel's own limit,
+--   interrupted = function() -> true when it is no longer wanted }
 -- @return self; or nil and why it could not be started
 function step.start(options)
    local self = setmetatable({ nodes = options.nodes, asked = {}, rank_of = {}, name_of = {}, about = {},

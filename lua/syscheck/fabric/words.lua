@@ -129,7 +129,8 @@ end
 
 --- @param one a finding of judge.all; of one rail with `rail` = its number, `port` = its name on that node or nil
 function words.of(net, one)
-   local rail = one.rail and ("rail %d%s: "):format(one.rail, one.port and " (" .. printable.safe(one.port) .. ")" or "")
+   local port = one.port and (" (%s)"):format(printable.safe(one.port)) or ""
+   local rail = one.rail and ("rail %d%s: "):format(one.rail, port)
    return (rail or "") .. SAY[one.kind](one, function(node)
       return printable.safe(net.names[node])
    end, function(leaf)

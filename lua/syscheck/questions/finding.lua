@@ -9,7 +9,8 @@ end
 
 --- @param detail { findings, rail } of a record
 -- @param status, says_record status and text of the record: beyond a limit, where nothing was found, is a finding, too
--- @return list of { rail, alltoall = true: only such shows it, key = the same in each run that finds it (a link of an uplink and links lost are one fault that
+-- @return list of { rail, alltoall = true: only such shows it,
+--   key = the same in each run that finds it (a link of an uplink and links lost are one fault that
 --   looks now like this, now like that), own = the node is at fault, leaf, from, to, dir (of files), text }
 function finding.all(detail, status, says_record)
    local out, rail = {}, type(detail.rail) == "number" and detail.rail or nil
@@ -24,7 +25,8 @@ function finding.all(detail, status, says_record)
          local on = not dir and rail or nil
          out[#out + 1] = { own = one.own == true, leaf = leaf, from = from, to = to, dir = dir, text = says, rail = on,
             alltoall = kind == "leaf_overloaded" or nil,
-            key = table.concat({ kind:gsub("^uplink_.*", "uplink"), leaf or "", from or "", to or "", dir or on }, " ") }
+            key = table.concat({ kind:gsub("^uplink_.*", "uplink"), leaf or "", from or "", to or "", dir or on },
+               " ") }
       end
    end
    if #out == 0 and (status == "warn" or status == "fail") and text(says_record) then
