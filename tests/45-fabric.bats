@@ -333,6 +333,7 @@ enforce() {
 	refuses "written only in or under" --nodes 'n[1-3]' --io "$BASE/files-too"
 	refuses "cannot be used together" --nodes 'n[1-3]' --io "$BASE/files" --share 0.5
 	refuses "--io-mb is a whole number" --nodes 'n[1-3]' --io "$BASE/files" --io-mb 0
+	refuses "name their directory, --io DIR" --nodes 'n[1-3]' --io-mb 8
 	device=$(stat -c %Hd:%Ld "$BASE/files")
 	group=/sys/fs/cgroup/blkio/syscheck-test-$$
 	[ -d /sys/fs/cgroup/blkio ] && [ -e "/sys/dev/block/$device" ] && mkdir "$group" || skip "no blkio controller here, or no disk below $BASE"

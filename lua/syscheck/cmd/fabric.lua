@@ -42,8 +42,9 @@ function command.add_to(parser)
       :convert(whole("--job", 1, 4294967295)),
       one:option("--nodes", "Nodes, for a job of its own: n[1-16]."):argname("LIST"),
       one:option("--idle", "The idle nodes of a partition, for jobs of its own there."):argname("PARTITION"))
-   one:option("--shard", "Nodes of one job at most: more are measured in turn, then what is between them."):argname("N")
-      :default(tostring(shards.MOST)):show_default(false):convert(whole("--shard", shards.LEAST, shards.MOST))
+   one:option("--shard", "Nodes of one job at most, 3 to 512 (default): more are measured in turn, then what is "
+      .. "between them."):argname("N"):default(tostring(shards.MOST)):show_default(false)
+      :convert(whole("--shard", shards.LEAST, shards.MOST))
    one:option("--rails", "The first of each node's fastest ports, then the second, up to the N'th: one run each.")
       :argname("N"):convert(whole("--rails", 1, 32))
    one:flag("--all", "Everybody with everybody: one round less than nodes.")
@@ -59,8 +60,8 @@ function command.add_to(parser)
       :convert(whole("--seed", 0, 2147483647))
    one:option("--io", "Files, too: written and read by all nodes in this directory, where the policy's io_paths "
       .. "allow it."):argname("DIR")
-   one:option("--io-mb", "10^6 bytes that a node writes at most at a time, 1 to 10000000 (default 1024)."):argname("N")
-      :default(tostring(storage.MB)):show_default(false):convert(whole("--io-mb", 1, 10000000))
+   one:option("--io-mb", ("10^6 bytes that a node writes at most at a time, 1 to 10000000 (default %d)."):format(
+      storage.MB)):argname("N"):convert(whole("--io-mb", 1, 10000000))
    output.add_options(one)
    one:option("--policy", "Policy file to use."):argname("FILE")
 end
@@ -208,6 +209,9 @@ end
 -- be mounted here.
 local function files_of(args, policy)
    if not args.io then
+      if args.io_mb then
+         report.stop(report.USAGE, "--io-mb is for files: name their directory, --io DIR")
+      end
       return nil
    elseif args.share then
       report.stop(report.USAGE, "--io and --share cannot be used together: files are written as fast as can be")
@@ -219,7 +223,7 @@ local function files_of(args, policy)
    for _, path in ipairs(not (dir .. "/"):find("/%.%.?/") and policy.io_paths or {}) do
       local above = (uv.fs_realpath(path) or path):gsub("/+$", "") .. "/"
       if (dir .. "/"):sub(1, #above) == above then
-         return { dir = dir, mb = args.io_mb }
+         return { dir = dir, mb = args.io_mb or storage.MB }
       end
    end
    report.stop(report.USAGE, '--io "%s": files are written only in or under the policy\'s io_paths: %s',

@@ -58,13 +58,14 @@ end
 --- Text for a terminal.
 function show.table(answer, color)
    local net, lines, faults = answer.net, {}, show.faults(answer)
-   lines[1] = ("%d node%s%s, %d + %d rounds in %.1f s (seed %d); a pair: %s within a leaf%s; latency %s"):format(
+   local reached, near, far = {}, typical(answer, "within"), typical(answer, "across")
+   reached[1] = near and per_s(near) .. " within a leaf"
+   reached[#reached + 1] = far and per_s(far) .. " across, all at once"
+   lines[1] = ("%d node%s%s, %d + %d rounds in %.1f s (seed %d); a pair: %s; latency %s"):format(
       #net.names, #net.names == 1 and "" or "s",
       net.known and (" at %d lea%s"):format(#net.leaves, #net.leaves == 1 and "f" or "ves") or ", no topology known",
       #answer.rounds, answer.again and #answer.again.rounds or 0, answer.seconds, answer.seed,
-      per_s(typical(answer, "within")),
-      typical(answer, "across") and ", " .. per_s(typical(answer, "across")) .. " across, all at once" or "",
-      latency_of(answer))
+      #reached > 0 and table.concat(reached, ", ") or "-", latency_of(answer))
    lines[#lines + 1] = words.patterns(answer.patterns)
    lines[#lines + 1] = words.files(answer.io)
    for _, note in ipairs(words.notes(net, answer.found, #faults > 0, answer.patterns)) do
