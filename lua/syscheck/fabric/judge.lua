@@ -82,7 +82,7 @@ local function with_every_partner(list, sigma)
    return most > (1 + CONSISTENT_SIGMAS * math.max(sigma, LEAST_SIGMA)) * least and most or statistics.median(list)
 end
 
--- Shares of a node alone: { out, in, both_out, both_in } -> median over its trials; and how many these are.
+-- Shares of a node alone: { out, in -> median over its trials; both_out, both_in -> highest }; and how many these are.
 -- Those over an uplink that is suspected itself say nothing of a node: without others it stays unconfirmed.
 local function alone_of(one, with)
    local values = { out = {}, ["in"] = {}, both_out = {}, both_in = {} }
@@ -101,6 +101,10 @@ local function alone_of(one, with)
    local shares, n = {}, 1
    for name, list in pairs(values) do
       shares[name], n = with_every_partner(list, with.found.nodes.sigma), math.max(n, #list)
+   end
+   -- A host that cannot do both at once cannot with anybody; a busy moment costs one trial a tenth.
+   for _, name in ipairs({ "both_out", "both_in" }) do
+      shares[name] = #values[name] > 0 and math.max(table.unpack(values[name])) or nil
    end
    return shares, n
 end

@@ -16,6 +16,8 @@ storage.MB = 1024
 
 local TOLERANCE = 0.2 -- of what peers reach: a shared file system's rates scatter by a tenth
 local SIGMAS = 4
+--- Seconds that a slow node takes more than its peers for the same bytes: less is a hiccup, however short the files.
+storage.LOST_S = 0.1
 local LEAST = 3 -- nodes: of two nobody can be blamed
 local ALONE = 4 -- suspects that are measured alone, the worst first: a round takes ten seconds
 local LEAF_LEAST = 3 -- nodes of a leaf, and leaves
@@ -65,12 +67,18 @@ local function rates_of(net, results, way)
    return of, list
 end
 
+-- A node's rate over the usual one; 1 where what it took longer is too short to tell.
+local function share_of(got, rate, usual)
+   local lost = (got.written or math.huge) / 1e9 * (1 / rate - 1 / usual)
+   return lost < storage.LOST_S and math.max(1, rate / usual) or rate / usual
+end
+
 -- Node -> rate over the median of all, for one way; and how much these scatter.
 local function shares_of(net, results, way)
    local of, list = rates_of(net, results, way)
    local middle, sigma = statistics.robust(list)
    for node, value in pairs(of) do
-      of[node] = value / middle
+      of[node] = share_of(results[net.names[node]], value, middle)
    end
    return of, sigma and sigma / middle or 0
 end
@@ -154,7 +162,7 @@ local function alone_of(net, one, controls, results, limit)
          if not (rate and usual) then
             return nil
          end
-         most = math.max(most, rate / usual)
+         most = math.max(most, share_of(own, rate, usual))
       end
       out[way] = one[way] and most < limit[way] and most or nil
    end

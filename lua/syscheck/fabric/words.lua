@@ -2,6 +2,7 @@
 local hostlist = require("syscheck.lib.hostlist")
 local overloaded = require("syscheck.fabric.patterns").OVERLOADED
 local printable = require("syscheck.lib.printable")
+local storage = require("syscheck.fabric.storage")
 
 local words = {}
 
@@ -169,9 +170,12 @@ function words.files(files)
       return ("a node writes %s, reads %s, all %s and %s"):format(words.per_s(of.write_gbs), words.per_s(of.read_gbs),
          words.per_s(of.write_all_gbs), words.per_s(of.read_all_gbs))
    end
-   return ("files in %s (%s, %s the page cache, at most %s each): %s%s"):format(printable.plain(files.dir, 200),
+   -- A node at 0.8 of its peers has to take longer by so much.
+   local least = (1 / 0.8 - 1) * (files.bytes or 0) / 1e9 / math.max(own.write_gbs, own.read_gbs or 0)
+   return ("files in %s (%s, %s the page cache, at most %s each): %s%s%s"):format(printable.plain(files.dir, 200),
       printable.plain(files.filesystem or "unknown", 64), files.direct and "past" or "through", bytes(files.bytes or 0),
-      rates(own), one.write_gbs and "; one file together: " .. rates(one) or "")
+      rates(own), one.write_gbs and "; one file together: " .. rates(one) or "", least < storage.LOST_S
+      and "; too short to compare nodes that are a little slow: a larger --io-mb" or "")
 end
 
 --- What is so for the network, and no fault of one: oversubscription, two link rates.
