@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <math.h>
@@ -111,7 +112,7 @@ static int look_port(const char *dir, const char *port, struct link *links, int 
 	/* "4: ACTIVE" */
 	if (!text_of(state, sizeof(state), "%s/%s/state", dir, port) || state[0] != '4')
 		return n;
-	*l = (struct link){ .ib = true, .rate_gbps = NAN, .mtu = NAN };
+	*l = (struct link){ .ib = true, .reached = true, .rate_gbps = NAN, .mtu = NAN };
 	snprintf(l->name, sizeof(l->name), "%.40s/%.16s", name, port);
 	/* "200 Gb/sec (4X HDR)" */
 	if (text_of(rate, sizeof(rate), "%s/%s/rate", dir, port))
@@ -154,7 +155,7 @@ static int take_net(const char *dir, const char *name, struct link *links, int n
 	if (strcmp(name, "lo") == 0 || !text_of(state, sizeof(state), "%s/operstate", at) || strcmp(state, "up") != 0 ||
 	    (hardware && access(device, F_OK) != 0))
 		return n;
-	*l = (struct link){ .rate_gbps = number_of(at, "speed") / 1000, .mtu = number_of(at, "mtu") };
+	*l = (struct link){ .reached = true, .rate_gbps = number_of(at, "speed") / 1000, .mtu = number_of(at, "mtu") };
 	snprintf(l->name, sizeof(l->name), "%.60s", name);
 	if (text_of(l->duplex, sizeof(l->duplex), "%s/duplex", at) && strcmp(l->duplex, "unknown") == 0)
 		l->duplex[0] = '\0';
@@ -172,6 +173,22 @@ static int look_any(const char *dir, const char *name, struct link *links, int n
 	return take_net(dir, name, links, n, false);
 }
 
+/* Which of the links have an address; all, where that cannot be asked. */
+static void ask_addresses(struct link *links, int n)
+{
+	struct ifaddrs *all;
+
+	if (getifaddrs(&all) != 0)
+		return;
+	for (int i = 0; i < n; i++) {
+		links[i].reached = false;
+		for (const struct ifaddrs *a = all; a; a = a->ifa_next)
+			if (a->ifa_addr && a->ifa_addr->sa_family == AF_INET && strcmp(a->ifa_name, links[i].name) == 0)
+				links[i].reached = true;
+	}
+	freeifaddrs(all);
+}
+
 int links_read(const char *root, struct link links[LINKS_MOST])
 {
 	char dir[PATH_SIZE];
@@ -185,6 +202,8 @@ int links_read(const char *root, struct link links[LINKS_MOST])
 		n = each(dir, links, 0, look_any);
 	for (int i = ib; i < n && root[0] == '\0'; i++)
 		ask_driver(&links[i]);
+	if (root[0] == '\0')
+		ask_addresses(links + ib, n - ib);
 	return n;
 }
 
@@ -202,7 +221,7 @@ const struct link *links_rail(const struct link *links, int n, int k)
 	const double most = links_rate(links, n);
 
 	for (int i = 0; i < n && links[i].ib >= links[0].ib; i++)
-		if ((isnan(most) || links[i].rate_gbps >= most) && --k == 0)
+		if (links[i].reached && (isnan(most) || links[i].rate_gbps >= most) && --k == 0)
 			return &links[i];
 	return NULL;
 }

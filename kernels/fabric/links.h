@@ -9,6 +9,7 @@
 struct link {
 	char name[64];      /* eth0, mlx5_0/1 */
 	bool ib;            /* InfiniBand or RoCE, else a network device */
+	bool reached;       /* it has what MPI reaches it by: a network device an IP address */
 	double rate_gbps;   /* 10^9 bit/s; NaN: not known */
 	double mtu;         /* bytes of a network device; NaN */
 	char duplex[16];    /* full, half; "": not known */
@@ -28,8 +29,8 @@ int links_read(const char *root, struct link links[LINKS_MOST]);
 double links_rate(const struct link *links, int n);
 
 /*
- * The rails of a node: of the links that links_rate is of the fastest ones, in their order; all of them where no rate is
- * known. The k'th, from 1; NULL: it has fewer.
+ * The rails of a node: of the links that links_rate is of the fastest ones that are reached, in their order; all of them
+ * where no rate is known. The k'th, from 1; NULL: it has fewer.
  */
 const struct link *links_rail(const struct link *links, int n, int k);
 

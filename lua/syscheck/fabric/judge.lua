@@ -28,16 +28,20 @@ local function key(a, b)
    return a * 1000000 + b
 end
 
--- Flows and latencies of rounds alone by their pair: the last one measured.
+-- Flows and latencies of rounds alone by their pair: where it was measured twice, the better one. Other work lowers what
+-- a pair reaches, and nothing raises it.
 local function index(measured)
    local flows, us, silent = {}, {}, {}
    for _, flow in ipairs(measured.flows) do
-      if flow.class:find("^alone") then
-         flows[key(flow.from, flow.to)] = flow
+      local at, share = key(flow.from, flow.to), flow.one_share or flow.both_share or 0
+      local before = flows[at] and (flows[at].one_share or flows[at].both_share or 0)
+      if flow.class:find("^alone") and (not before or share > before) then
+         flows[at] = flow
       end
    end
    for _, one in ipairs(measured.latencies) do
-      us[key(one.a, one.b)] = one
+      local at = key(one.a, one.b)
+      us[at] = us[at] and us[at].us < one.us and us[at] or one
    end
    for _, one in ipairs(measured.silent) do
       silent[key(one.a, one.b)], silent[key(one.b, one.a)] = true, true

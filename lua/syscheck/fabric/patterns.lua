@@ -15,6 +15,7 @@ local LEAST = 3 -- in a group: of two there is a pair only
 --- Packed over striped, from here on down.
 patterns.OVERLOADED = 0.7
 
+local STEADY = 0.75 -- of a switch's two ratios, the lower one over the higher
 local UNLIKE = 0.75 -- of what leaves have in the middle: a type of switch that blocks by design is no fault of one
 local ALIKE = 0.75 -- of the usual group's size
 local TIMES = 2 -- each, in turn: a leaf is named that is low in all of them
@@ -140,7 +141,8 @@ end
 -- @param found from suspects.find
 -- @return { packed_gbs, striped_gbs = what a node receives in an all-to-all, median; allreduce_us = of 8 bytes,
 --   allreduce_steps, allreduce_least_us = of that many messages between nodes that are farthest;
---   leaves = leaf -> packed over striped, middle = of these; errors = list of texts }, each but leaves and errors nil
+--   leaves = leaf -> packed over striped, middle = of these, steady = most showed it twice;
+--   errors = list of texts }, each but leaves and errors nil
 --   where not measured; and list of findings { kind = "leaf_overloaded", leaf, share }
 function patterns.of(net, rounds, results, found)
    local out, findings, errors = { leaves = {}, errors = {} }, {}, {}
@@ -164,12 +166,14 @@ function patterns.of(net, rounds, results, found)
    for time = 1, TIMES do
       times[time] = ratios(net, rounds, results, time)
    end
-   local list = {}
+   local list, steady = {}, 0
    for l in ipairs(net.leaves) do
       local first, second = times[1][l], times[TIMES][l]
       out.leaves[l] = first and second and math.max(first, second)
       list[#list + 1] = out.leaves[l]
+      steady = steady + (out.leaves[l] and math.min(first, second) > STEADY * out.leaves[l] and 1 or 0)
    end
+   out.steady = 2 * steady > #list or nil
    -- Of two the better one.
    out.middle = #list == 2 and math.max(list[1], list[2]) or statistics.median(list)
    for l in ipairs(net.leaves) do

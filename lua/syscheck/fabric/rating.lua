@@ -125,6 +125,18 @@ local function limits_of(p, class, learned, nic, sure)
    return limits
 end
 
+-- Nodes that were suspected and, measured again, were like the others.
+local function cleared(answer)
+   local of = {}
+   for _, one in ipairs(answer.found.list) do
+      of[one.node or 0] = one.kind == "node" and one.tried or of[one.node or 0]
+   end
+   for _, one in ipairs(answer.findings) do
+      of[one.node or 0] = nil
+   end
+   return of
+end
+
 -- node -> names of those that it was measured with.
 local function partners_of(answer)
    local of, seen = {}, {}
@@ -185,7 +197,7 @@ local function rate(answer, with, node, p, learned)
       out.metrics, out.least, out.status, out.text = {}, 1, "unknown",
          silent or answer.across and "measured for what is between leaves only"
          or #net.names == 2 and "of two nodes nobody can be compared"
-         or with.partners[node] and "measured with bad partners only" or "no pair of it could be measured"
+         or with.partners[node] and "measured only with nodes that are bad, or were suspected" or "no pair of it could be measured"
       return out
    end
    local limits = limits_of(p, out.class, learned, nic, is_sure(answer, with, node))
@@ -195,6 +207,10 @@ local function rate(answer, with, node, p, learned)
       if r.status == "fail" and before.metrics[i].status ~= "fail" then
          r.status = "warn"
       end
+      -- One run's value, which did not show again.
+      if with.cleared[node] and r.status == "warn" and r.name ~= "fabric_lat_us" then
+         r.status = "unrated"
+      end
       if nic and may_fail(r.name, nic) and (r.status == "fail" or r.status == "warn") then
          r.text = words.of(net, nic)
       end
@@ -202,7 +218,8 @@ local function rate(answer, with, node, p, learned)
    verdict.settle(rated, {}) -- its status, of what its metrics are now
    out.least, out.beyond = least_of(second), beyond_of(rated)
    out.enforced = verdict.set_modes(rated, p, out.class)
-   out.metrics, out.status, out.text = rated.metrics, rated.status, verdict.sentence(rated)
+   out.metrics, out.status = rated.metrics, rated.status
+   out.text = (answer.rail and not nic and ("rail %d: "):format(answer.rail) or "") .. verdict.sentence(rated)
    out.reason = rated.status == "fail" and verdict.reason(rated) or nil
    for attempt, results in ipairs({ first, nic and second }) do
       local result = {}
@@ -229,7 +246,8 @@ end
 --   beyond a limit, enforced = true: may leave service, findings = list of { kind, direction, share, us, leaf, from,
 --   to, dir, own = true where it is the node that is at fault, text } }
 function rating.of(answer, p, learned)
-   local with, out, rates = { middle = middles(answer), partners = partners_of(answer) }, {}, {}
+   local with, out, rates = { middle = middles(answer), partners = partners_of(answer), cleared = cleared(answer) },
+      {}, {}
    for _, about in pairs(answer.about) do
       rates[#rates + 1] = about.rate_gbps
    end

@@ -157,10 +157,12 @@ local function in_job(names, options, say)
             table.insert(out.net.names, one.name)
             table.insert(out.findings, 1, { kind = "silent", node = #out.net.names, why = one.why })
          end
-         for _, one in ipairs(options.rail and out.findings or {}) do
+         for _, one in ipairs(out.findings) do
+            local about = one.node and out.about[out.net.names[one.node]] or {}
             -- Files went by it, too, but nothing says that it was it.
             one.rail = not one.dir and options.rail or nil
-            one.port = one.rail and one.node and (out.about[out.net.names[one.node]] or {}).rail
+            one.port = one.rail and about.rail
+            one.ports = one.kind == "nic" and not options.rail and (about.rails or 1) > 1 and about.rails or nil
          end
          return out
       elseif not options.interrupted and options.ended and loop.wait(ENDED_S, options.ended) then
@@ -248,17 +250,19 @@ function run.all(names, most, options, say, take)
 end
 
 -- Those of the nodes that said that they have a k'th rail.
+-- @return these, the others, and how many rails a node has at most
 local function with_rail(k, names, answers)
-   local has, out = {}, {}
+   local rails, have, without_it, most = {}, {}, {}, 0
    for _, answer in ipairs(answers) do
       for name, about in pairs(answer.about) do
-         has[name] = (about.rails or 0) >= k
+         rails[name] = about.rails
+         most = math.max(most, about.rails or 0)
       end
    end
    for _, name in ipairs(names) do
-      out[#out + 1] = has[name] and name or nil
+      table.insert((rails[name] or 0) >= k and have or without_it, name)
    end
-   return out
+   return have, without_it, most
 end
 
 --- The same by each rail: the first of the fastest ports of each node, the second, and so on. Files only once.
@@ -270,19 +274,24 @@ function run.rails(names, rails, most, options, say, take)
    end
    local answers, failed = {}, {}
    for k = 1, rails do
-      local have = k == 1 and names or with_rail(k, names, answers)
+      local have, not_there, most_rails = names, {}, nil
+      if k > 1 then
+         have, not_there, most_rails = with_rail(k, names, answers)
+      end
       local of = setmetatable({ rail = k, io = k == 1 and options.io }, { __index = options, __newindex = options })
       -- Who could not be measured did not say what he has.
       if options.interrupted or k > 1 and #answers == 0 then
          break
       elseif #have < 2 then
-         failed[#failed + 1] = { names = names, why = ("no two of them have a rail %d"):format(k) }
+         failed[#failed + 1] = { names = names, why = most_rails < k
+            and ("there is no rail %d: they have %d at most"):format(k, most_rails)
+            or ("only %s has a rail %d"):format(have[1], k) }
          break
       end
       say("rail %d: %d nodes", k, #have)
       local some, not_done = run.all(have, most, of, say, take)
-      if #have < #names and some[1] then
-         table.insert(some[1].notes, ("%d of %d nodes have no rail %d: left out"):format(#names - #have, #names, k))
+      if #not_there > 0 and some[1] then
+         table.insert(some[1].notes, ("no rail %d, left out: %s"):format(k, hostlist.fold(not_there)))
       end
       table.move(some, 1, #some, #answers + 1, answers)
       table.move(not_done, 1, #not_done, #failed + 1, failed)

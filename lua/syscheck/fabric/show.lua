@@ -66,10 +66,16 @@ function show.table(answer, color)
       net.known and (" at %d lea%s"):format(#net.leaves, #net.leaves == 1 and "f" or "ves") or ", no topology known",
       #answer.rounds, answer.again and #answer.again.rounds or 0, answer.seconds, answer.seed,
       #reached > 0 and table.concat(reached, ", ") or "-", latency_of(answer))
+   -- Half of all are not slow for a moment because of the network.
+   local disturbed = answer.unconfirmed >= math.max(3, #net.names / 2)
    lines[#lines + 1] = words.patterns(answer.patterns)
    lines[#lines + 1] = words.files(answer.io)
-   for _, note in ipairs(words.notes(net, answer.found, #faults > 0, answer.patterns)) do
+   for _, note in ipairs(words.notes(net, answer.found, #faults > 0 or disturbed, answer.patterns)) do
       lines[#lines + 1] = "note: " .. note
+   end
+   if disturbed then
+      lines[#lines + 1] = ("note: %d suspects did not show again: other work on the nodes or in the network while it "
+         .. "was measured; repeat it"):format(answer.unconfirmed)
    end
    for _, one in ipairs(answer.unlike) do
       lines[#lines + 1] = "note: " .. inventory.words(one)

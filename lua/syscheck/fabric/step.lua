@@ -110,7 +110,8 @@ function step:take(got)
       self.done[rank], self.through[rank] = got.event == "done", true
       local node, instead = self.name_of[rank], said.instead(got)
       self.instead = self.instead or self.rail and node and instead
-         and ("OpenMPI does not keep to rail %d on %s, it used %s"):format(self.rail, node, instead)
+         and ("OpenMPI does not keep to rail %d on %s, it used %s (of two ports in one network? "
+            .. "net.ipv4.conf.all.arp_ignore=1 and arp_announce=2)"):format(self.rail, node, instead)
    end
 end
 

@@ -30,6 +30,7 @@ local function beside(one)
       more[#more + 1] = text
    end
    more[#more + 1] = one.again_pct and ("TCP sends %.2g %% of it again"):format(one.again_pct) or nil
+   more[#more + 1] = one.ports and ("it has %d such ports: --rails %d tells which"):format(one.ports, one.ports) or nil
    return #more > 0 and ("; %s"):format(table.concat(more, "; ")) or ""
 end
 
@@ -188,7 +189,7 @@ function words.notes(net, found, faulty, patterns)
    for _, text in ipairs(patterns and patterns.errors or {}) do
       out[#out + 1] = "all-to-all and allreduce: " .. printable.plain(text, 200)
    end
-   if patterns and patterns.middle and patterns.middle < overloaded then
+   if patterns and patterns.middle and patterns.middle < overloaded and patterns.steady then
       out[#out + 1] = ("in an all-to-all within a leaf nodes receive %s of what few nodes of each leaf do, in most "
          .. "leaves: leaf switches carry less than their ports together"):format(share(patterns.middle))
    end
