@@ -205,6 +205,25 @@ function TestRating:test_two_runs()
    lu.assertEquals(rated(answer, FAIL).l1n3.status, "warn")
 end
 
+-- Low once, as others were at work, and as good as others when it was measured again.
+function TestRating:test_who_was_cleared_is_not_warned_of()
+   local net, calls = simulated.net(FOUR), 0
+   local slow, well = simulated.measure(net, { out = { [9] = 8 }, noise = 0.01 }), simulated.measure(net, { noise = 0.01 })
+   local out = assert(session.run(net, function(rounds)
+      calls = calls + 1
+      return (calls == 1 and slow or well)(rounds)
+   end, { seed = 1 }))
+   out.net, out.about = net, {}
+   explain.all(out)
+   lu.assertEquals({ #out.findings, out.unconfirmed }, { 0, 1 })
+   local one = rated(out, "limits = { fabric_out_ratio = { min = 0.9 } }")["l2n1"]
+   lu.assertNotEquals(one.status, "warn")
+   lu.assertAlmostEquals(metric(one, "fabric_out_ratio").value, 0.8, 0.03)
+   -- Who was not suspected is.
+   one = rated(run({ out = { [9] = 9.4 } }), "limits = { fabric_out_ratio = { min = 0.96 } }")["l2n1"]
+   lu.assertEquals(one.status, "warn")
+end
+
 function TestRating:test_who_is_silent_is_unknown()
    local one = rated(run({ silent = { [3] = true } }), FAIL).l1n3
    lu.assertEquals({ one.status, #one.metrics, #one.runs, one.enforced }, { "unknown", 0, 0, nil })
