@@ -28,8 +28,8 @@ local function key(a, b)
    return a * 1000000 + b
 end
 
--- Flows and latencies of rounds alone by their pair: where it was measured twice, the better one. Other work lowers what
--- a pair reaches, and nothing raises it.
+-- Flows and latencies of rounds alone by their pair: where it was measured twice, the better one. Other work lowers
+-- what a pair reaches, and nothing raises it.
 local function index(measured)
    local flows, us, silent = {}, {}, {}
    for _, flow in ipairs(measured.flows) do

@@ -197,7 +197,8 @@ local function rate(answer, with, node, p, learned)
       out.metrics, out.least, out.status, out.text = {}, 1, "unknown",
          silent or answer.across and "measured for what is between leaves only"
          or #net.names == 2 and "of two nodes nobody can be compared"
-         or with.partners[node] and "measured only with nodes that are bad, or were suspected" or "no pair of it could be measured"
+         or with.partners[node] and "measured only with nodes that are bad, or were suspected"
+         or "no pair of it could be measured"
       return out
    end
    local limits = limits_of(p, out.class, learned, nic, is_sure(answer, with, node))

@@ -208,7 +208,8 @@ end
 -- Low once, as others were at work, and as good as others when it was measured again.
 function TestRating:test_who_was_cleared_is_not_warned_of()
    local net, calls = simulated.net(FOUR), 0
-   local slow, well = simulated.measure(net, { out = { [9] = 8 }, noise = 0.01 }), simulated.measure(net, { noise = 0.01 })
+   local slow = simulated.measure(net, { out = { [9] = 8 }, noise = 0.01 })
+   local well = simulated.measure(net, { noise = 0.01 })
    local out = assert(session.run(net, function(rounds)
       calls = calls + 1
       return (calls == 1 and slow or well)(rounds)

@@ -388,8 +388,8 @@ function TestTrials:test_a_path_that_is_slow_once_is_none()
    end
    local first = measured(net, { path = { [a .. " " .. b] = 3, [b .. " " .. a] = 3 } })
    local found = suspects.find(net, first)
-   local rounds, seen, results = trials.build(net, found, 1), 0, nil
-   results = simulated.measure(net, {})(rounds)
+   local rounds, seen = trials.build(net, found, 1), 0
+   local results = simulated.measure(net, {})(rounds)
    for r, round in ipairs(rounds) do
       for k, p in ipairs(round.pairs) do
          if round.kind == "alone" and (p[1] == a and p[2] == b or p[1] == b and p[2] == a) then
