@@ -18,6 +18,7 @@ local BOTH_TOLERANCE = 0.09 -- both directions at once cost healthy hosts up to 
 local ALONE_SIGMAS = 2
 local CONSISTENT_SIGMAS = 6 -- highest over lowest of some trials
 local LEAST_SIGMA = 0.02
+local LOSS_PCT = 0.5 -- of the bytes that a node sends, or that are sent to it, which TCP sends again
 local OTHERS_LEAST = 4 -- nodes of a leaf from which on a pair of it is not alone in a loaded round
 
 local function limit_of(sigma, n, tolerance)
@@ -76,6 +77,20 @@ local function normalise_alone(net, found, measured)
    return reference
 end
 
+-- Whether packets of a node are lost: TCP sends part of most of its flows again. Then rates differ from trial to trial.
+local function loses(node, flows)
+   for _, side in ipairs({ "from", "to" }) do
+      local again = {}
+      for _, flow in ipairs(flows) do
+         again[#again + 1] = flow[side] == node and flow.tcp and flow.tcp.again_pct or nil
+      end
+      if (statistics.median(again) or 0) >= LOSS_PCT then
+         return true
+      end
+   end
+   return false
+end
+
 -- The median of a node's trials. Where they differ by more than runs do, something was in the way of some of them
 -- that is not the node: then the best one.
 local function with_every_partner(list, sigma)
@@ -86,7 +101,8 @@ local function with_every_partner(list, sigma)
    return most > (1 + CONSISTENT_SIGMAS * math.max(sigma, LEAST_SIGMA)) * least and most or statistics.median(list)
 end
 
--- Shares of a node alone: { out, in -> median over its trials; both_out, both_in -> highest }; and how many these are.
+-- Shares of a node alone: { out, in -> median over its trials; both_out, both_in -> highest, of who loses nothing };
+-- and how many these are.
 -- Those over an uplink that is suspected itself say nothing of a node: without others it stays unconfirmed.
 local function alone_of(one, with)
    local values = { out = {}, ["in"] = {}, both_out = {}, both_in = {} }
@@ -107,7 +123,7 @@ local function alone_of(one, with)
       shares[name], n = with_every_partner(list, with.found.nodes.sigma), math.max(n, #list)
    end
    -- A host that cannot do both at once cannot with anybody; a busy moment costs one trial a tenth.
-   for _, name in ipairs({ "both_out", "both_in" }) do
+   for _, name in ipairs(loses(one.node, with.flows) and {} or { "both_out", "both_in" }) do
       shares[name] = #values[name] > 0 and math.max(table.unpack(values[name])) or nil
    end
    return shares, n
@@ -119,9 +135,9 @@ end
 
 -- A node that is slow only while others are at work, with all partners: nearly all of its flows within the leaf
 -- are low, and those that were measured again, too. Pairs that happen to collide somewhere are fast with others.
--- Of three nodes two are measured and one is at rest, in loaded rounds as alone: what differs there is chance.
+-- Of three nodes two are measured and one is at rest, in loaded rounds as alone: what differs there is chance, or loss.
 local function loaded_of(node, with)
-   if #with.net.leaves[with.net.leaf[node]].members < OTHERS_LEAST then
+   if #with.net.leaves[with.net.leaf[node]].members < OTHERS_LEAST and not loses(node, with.flows) then
       return nil
    end
    local worst
@@ -290,7 +306,9 @@ function judge.all(net, found, first, measured)
       return found.nodes.blamed[node] ~= nil
    end)
    normalise_alone(net, found, measured)
-   local with = { net = net, at = index(measured), found = found,
+   local all = table.move(measured.flows, 1, #measured.flows, #first.flows + 1, table.move(first.flows, 1, #first.flows,
+      1, {}))
+   local with = { net = net, at = index(measured), found = found, flows = all,
       near_flows = { near_flows(first.flows), near_flows(loaded) },
       again = leaves.find(net, loaded, found.nodes, found.near),
       loaded_pairs = {}, least_us = math.huge }

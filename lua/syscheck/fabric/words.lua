@@ -58,8 +58,9 @@ end
 
 function SAY.host(one, name)
    if one.how == "both directions at once" then
-      return ("%s moves %s of its peers when both directions run at once, all of it in one: the host (PCIe width, "
-         .. "pinning of the process or its interrupts)"):format(name(one.node), share(one.share))
+      return ("%s moves %s of its peers when both directions run at once, all of it in one: %s"):format(name(one.node),
+         share(one.share), one.again_pct and "packets are lost, its cable or port, or the host (PCIe width)"
+         or "the host (PCIe width, pinning of the process or its interrupts)")
    end
    return ("%s %s at %s of its peers while others are at work, at full rate alone: %s"):format(name(one.node),
       DOES[one.direction], share(one.share), one.again_pct and "packets are lost, its cable or port, or the host "

@@ -90,6 +90,34 @@ function TestSession:test_a_host()
    always({ 4, 4, 4 }, { loaded_out = { [2] = 6 } }, { "host 2 out" })
 end
 
+-- What loses packets is slow now and then: three nodes are enough, where TCP says so.
+function TestSession:test_who_loses_packets()
+   for _, world in ipairs({ { loaded_out = { [2] = 6 } }, { both = { [2] = 6 } } }) do
+      for _, again in ipairs({ 0, 5 }) do
+         local net = simulated.net({ 3, 3, 3 })
+         local measure, alone = simulated.measure(net, world), 0
+         local out = assert(session.run(net, function(rounds)
+            local results = measure(rounds)
+            for r, round in ipairs(rounds) do
+               for k, p in ipairs(round.pairs) do
+                  local got = results[r][k]
+                  got.ab_tcp = { again_pct = p[1] == 2 and again or 0 }
+                  got.ba_tcp = { again_pct = p[2] == 2 and again or 0 }
+                  -- The last one of its trials alone is well.
+                  if world.both and round.kind == "alone" and p[1] == 2 then
+                     alone = alone + 1
+                     got.both_ab_gbs, got.both_ba_gbs = alone == 4 and 9.5 or 6, alone == 4 and 9.5 or 6
+                  end
+               end
+            end
+            return results
+         end, { seed = 3 }))
+         lu.assertEquals(#out.findings, again > 0 and 1 or 0)
+         lu.assertEquals(out.findings[1] and out.findings[1].node, again > 0 and 2 or nil)
+      end
+   end
+end
+
 function TestSession:test_latency()
    local one = always(FOUR, { latency = { [7] = 1.5 } }, { "latency 7" })
    lu.assertAlmostEquals(one.us, 1.5, 0.1)
