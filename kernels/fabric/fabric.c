@@ -170,6 +170,9 @@ static bool keep_to(const struct link *rail)
 	/* mlx5_0/1 is mlx5_0:1 to them. */
 	if (rail->ib && strchr(name, '/'))
 		*strchr(name, '/') = ':';
+	/* Both together OpenMPI refuses. */
+	unsetenv("OMPI_MCA_btl_tcp_if_exclude");
+	unsetenv("OMPI_MCA_btl_openib_if_exclude");
 	return setenv("UCX_NET_DEVICES", name, 1) == 0 &&
 	       setenv(rail->ib ? "OMPI_MCA_btl_openib_if_include" : "OMPI_MCA_btl_tcp_if_include", name, 1) == 0;
 }

@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -211,7 +212,8 @@ static const struct link *used_instead(void)
 
 	for (int i = 0; i < s.n; i++) {
 		now = links_received("", &s.links[i]);
-		more = now - s.received[i];
+		/* Set back, or a counter that wrapped: not known. */
+		more = now >= s.received[i] ? now - s.received[i] : NAN;
 		s.received[i] = now;
 		if (&s.links[i] == s.rail) {
 			rail = more;
@@ -224,7 +226,7 @@ static const struct link *used_instead(void)
 	return s.rail && most > RAIL_LEAST_BYTES && most > RAIL_TIMES * rail ? which : NULL;
 }
 
-bool report_done(int plan, int rank)
+bool report_done(int plan, int rank, bool by_rail)
 {
 	const struct link *instead = used_instead();
 	struct result r;
@@ -234,7 +236,7 @@ bool report_done(int plan, int rank)
 	begin(&r, "done");
 	result_integer(&r, "plan", plan);
 	result_integer(&r, "rank", rank);
-	if (instead)
+	if (instead && by_rail)
 		result_string(&r, "instead", instead->name);
 	return result_write(&r, STDOUT_FILENO);
 }

@@ -36,8 +36,9 @@ bool report_collective(const struct fabric_plan *plan, int round, const struct c
 bool report_storage(const struct fabric_plan *plan, int round, const struct storage *p);
 /*
  * Before it a line for each port that counted errors since the last one, or since the hello. Where MPI did not use the
- * rail, the port that received more is in it: "instead".
+ * rail, the port that received more is in it: "instead"; only if in this plan the rank had a pair's traffic (by_rail), as
+ * files and others' work may go by another port.
  */
-bool report_done(int plan, int rank);
+bool report_done(int plan, int rank, bool by_rail);
 
 #endif

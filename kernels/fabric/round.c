@@ -205,13 +205,14 @@ static bool run_round(const struct fabric_plan *plan, int round, struct pace *pa
 int rounds_run(const struct fabric_plan *plan, double end)
 {
 	struct pace pace = { .began = clock_now() };
-	bool wrong = false, written = true;
+	bool wrong = false, written = true, paired = false;
 
 	for (int round = 0; written && round < plan->rounds; round++) {
 		if (clock_now() > end)
 			return kernel_fail("the time box is over before round %d of plan %d", round, plan->id);
 		switch (plan->turns[round].what) {
 		case FABRIC_PAIR:
+			paired = paired || plan->turns[round].partner >= 0;
 			written = run_round(plan, round, &pace, &wrong);
 			break;
 		case FABRIC_FILES:
@@ -223,7 +224,7 @@ int rounds_run(const struct fabric_plan *plan, double end)
 		}
 	}
 	watch_round(plan->id, -1, -1);
-	if (!written || !report_done(plan->id, plan->rank))
+	if (!written || !report_done(plan->id, plan->rank, paired))
 		return kernel_fail("a line cannot be written to stdout: %s", strerror(errno));
 	return wrong ? EXIT_WRONG : EXIT_MEASURED;
 }

@@ -109,11 +109,17 @@ local function scores_of(sums)
       end
       return scores, 1 - FEW_TOLERANCE
    end
+   -- What a leaf carries that nobody holds back: who carries more is larger, whatever his nodes could do.
+   local carried = 0
+   for _, one in pairs(of) do
+      carried = one.full and math.max(carried, one.total) or carried
+   end
    local best
    for _, way in ipairs({ "share", "total", "middle" }) do
       local usual, scatter = statistics.robust(values[way])
-      -- Where nearly no uplink holds anybody back, what the others carry is no measure: all of them may be bad.
-      if usual and (way == "share" or #values[way] >= FEW and #values[way] > MADE_SO * #values.share) then
+      -- Where nearly no uplink holds anybody back, what the others carry is no measure, if it is less: all may be bad.
+      if usual and (way == "share" or #values[way] >= FEW
+         and (#values[way] > MADE_SO * #values.share or usual > carried)) then
          -- The median deviation is none where just more than half have the same; three quarters may not be chance.
          local most = quartile_off(values[way], usual) / usual
          if not best or most < CLEARLY * best.most then
@@ -124,6 +130,9 @@ local function scores_of(sums)
    local scores, usual_share = {}, statistics.median(values.share)
    for leaf, one in pairs(of) do
       scores[leaf] = (best.way ~= "middle" and one.full) and 1 or one[best.way] / best.usual
+      if best.way == "share" and carried > 0 and one.total >= carried then
+         scores[leaf] = math.max(scores[leaf], 1)
+      end
       if best.way == "total" then
          -- A leaf of few nodes has no more to carry; it is low where each of them gets less than others', too.
          scores[leaf] = math.max(scores[leaf], one.share / usual_share)

@@ -100,7 +100,30 @@ local function add_storage(out, net, one, io, say)
    out.unconfirmed = out.unconfirmed + out.io.unconfirmed
 end
 
+-- Who has fewer rails than most: with a port down, his second one is called the first, which is another network.
+-- What each has is kept for the next rail.
+-- @return names, and how many rails most have
+local function few_rails(names, one, options)
+   local count, most = {}, nil
+   for _, name in ipairs(options.rail and names or {}) do
+      local rails = (one.about[name] or {}).rails
+      options.rails_of[name] = rails or options.rails_of[name]
+      if rails then
+         count[rails] = (count[rails] or 0) + 1
+         if not most or count[rails] > count[most] or count[rails] == count[most] and rails > most then
+            most = rails
+         end
+      end
+   end
+   local odd = {}
+   for _, name in ipairs(most and names or {}) do
+      odd[#odd + 1] = (options.rails_of[name] or most) < most and name or nil
+   end
+   return odd, most
+end
+
 -- One start of the step: from its first word to its last.
+-- @return session's answer; or nil, why, the nodes that were lost, and true where these are only left out
 local function once(names, options, say)
    local start = { srun = options.srun, kernel = options.kernel, job = options.job,
       dir = options.io and options.io.dir or nil, rail = options.rail, seconds = KERNEL_S,
@@ -111,6 +134,11 @@ local function once(names, options, say)
    end
    local ok, lost
    ok, err, lost = one:hello()
+   local odd, most = few_rails(names, one, options)
+   if ok and #odd > 0 then
+      one:finish()
+      return nil, ("fewer than %d such ports in use, left out: %s"):format(most, hostlist.fold(odd)), odd, true
+   end
    local net = network.new(names, options.topology)
    local out
    if ok then
@@ -144,12 +172,12 @@ local function once(names, options, say)
 end
 
 local function in_job(names, options, say)
-   local lost_all, err = {}, nil
+   local lost_all, notes, err = {}, {}, nil
    for _ = 1, STARTS do
-      local out, lost
-      out, err, lost = once(names, options, say)
+      local out, lost, left_out
+      out, err, lost, left_out = once(names, options, say)
       if out then
-         out.seed, out.notes = options.seed, {}
+         out.seed, out.notes = options.seed, notes
          out.job, out.nodes, out.share = options.job, #out.net.names, options.settings and options.settings.share
          out.rail = options.rail
          -- Who was lost on the way is no node of the answer's net any more; he is named all the same.
@@ -171,9 +199,10 @@ local function in_job(names, options, say)
       elseif options.interrupted or #lost == 0 or #names - #lost < 2 then
          break
       end
-      for _, name in ipairs(lost) do
+      for _, name in ipairs(left_out and {} or lost) do
          lost_all[#lost_all + 1] = { name = name, why = err }
       end
+      notes[#notes + 1] = left_out and err or nil
       say("%s: %s; going on without", hostlist.fold(lost), err)
       names = without(names, lost)
    end
@@ -250,16 +279,12 @@ function run.all(names, most, options, say, take)
 end
 
 -- Those of the nodes that said that they have a k'th rail.
+-- @param rails name -> how many
 -- @return these, the others, and how many rails a node has at most
-local function with_rail(k, names, answers)
-   local rails, have, without_it, most = {}, {}, {}, 0
-   for _, answer in ipairs(answers) do
-      for name, about in pairs(answer.about) do
-         rails[name] = about.rails
-         most = math.max(most, about.rails or 0)
-      end
-   end
+local function with_rail(k, names, rails)
+   local have, without_it, most = {}, {}, 0
    for _, name in ipairs(names) do
+      most = math.max(most, rails[name] or 0)
       table.insert((rails[name] or 0) >= k and have or without_it, name)
    end
    return have, without_it, most
@@ -272,15 +297,16 @@ function run.rails(names, rails, most, options, say, take)
    if not rails then
       return run.all(names, most, options, say, take)
    end
-   local answers, failed = {}, {}
+   local answers, failed, rails_of = {}, {}, {}
    for k = 1, rails do
       local have, not_there, most_rails = names, {}, nil
       if k > 1 then
-         have, not_there, most_rails = with_rail(k, names, answers)
+         have, not_there, most_rails = with_rail(k, names, rails_of)
       end
-      local of = setmetatable({ rail = k, io = k == 1 and options.io }, { __index = options, __newindex = options })
+      local of = setmetatable({ rail = k, rails_of = rails_of, io = k == 1 and options.io },
+         { __index = options, __newindex = options })
       -- Who could not be measured did not say what he has.
-      if options.interrupted or k > 1 and #answers == 0 then
+      if options.interrupted or k > 1 and not next(rails_of) then
          break
       elseif #have < 2 then
          failed[#failed + 1] = { names = names, why = most_rails < k
@@ -294,7 +320,9 @@ function run.rails(names, rails, most, options, say, take)
          table.insert(some[1].notes, ("no rail %d, left out: %s"):format(k, hostlist.fold(not_there)))
       end
       table.move(some, 1, #some, #answers + 1, answers)
-      table.move(not_done, 1, #not_done, #failed + 1, failed)
+      for _, one in ipairs(not_done) do
+         failed[#failed + 1] = { names = one.names, why = ("rail %d: %s"):format(k, one.why) }
+      end
    end
    return answers, failed
 end

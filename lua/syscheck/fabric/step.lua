@@ -314,12 +314,15 @@ function step:measure(rounds, settings)
    return nil, self:last_words() or "not all nodes came to the end of the rounds", lost
 end
 
--- Tasks that Slurm says were killed: "srun: error: n5: task 4: Killed". The first one is who took the others along.
+-- Tasks that Slurm says ended: "srun: error: n5: task 4: Killed". The first one is who took the others along, but who
+-- ended by itself before those that were killed for it.
 function step:killed()
-   for _, line in ipairs(self.errors) do
-      local node = line:match("^srun: error: ([%w._-]+): task %d+: ")
-      if node and self.rank_of[node] then
-         return { node }
+   for _, how in ipairs({ "Exited with exit code", "" }) do
+      for _, line in ipairs(self.errors) do
+         local node, text = line:match("^srun: error: ([%w._-]+): task %d+: (.*)")
+         if node and self.rank_of[node] and text:find(how, 1, true) == 1 then
+            return { node }
+         end
       end
    end
    return {}

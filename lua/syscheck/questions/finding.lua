@@ -13,7 +13,7 @@ end
 --   key = the same in each run that finds it (a link of an uplink and links lost are one fault that
 --   looks now like this, now like that), own = the node is at fault, leaf, from, to, dir (of files), text }
 function finding.all(detail, status, says_record)
-   local out, rail = {}, type(detail.rail) == "number" and detail.rail or nil
+   local out, rail = {}, math.type(detail.rail) and math.tointeger(detail.rail)
    for _, one in ipairs(type(detail.findings) == "table" and detail.findings or {}) do
       local kind, says = text(type(one) == "table" and one.kind or nil), text(type(one) == "table" and one.text or nil)
       if kind and says then

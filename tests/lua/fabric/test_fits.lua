@@ -403,6 +403,30 @@ function TestLeaves:test_noise_is_no_path()
    end)
 end
 
+-- Few large leaves on uplinks that are too small for them, beside many small ones that need no more than they get.
+function TestLeaves:test_few_large_leaves_are_made_so()
+   local sizes, up = {}, {}
+   for l = 1, 60 do
+      sizes[l], up[l] = l <= 5 and 16 or 2, l <= 5 and 96 or 100
+   end
+   for seed = 1, 3 do
+      lu.assertEquals(blame(sizes, { up = up, down = up, noise = 0.02, seed = seed }), {}, "seed " .. seed)
+   end
+end
+
+-- Few lost half of their links, all others carry what their nodes can: they are no measure of each other.
+function TestLeaves:test_few_that_lost_links_are_no_measure()
+   local sizes, up = {}, {}
+   for l = 1, 160 do
+      sizes[l], up[l] = 8, l <= 12 and 40 or 100
+   end
+   local found = {}
+   for _, name in ipairs(blame(sizes, { up = up, down = up, noise = 0.02, seed = 1 })) do
+      found[tonumber(name:match("%d+"))] = true
+   end
+   lu.assertEquals(#found, 12)
+end
+
 -- One leaf has fewer nodes of the job: it needs no more than it gets.
 function TestLeaves:test_a_small_leaf_is_no_bad_one()
    seeds(function(seed)
