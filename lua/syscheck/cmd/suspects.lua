@@ -21,7 +21,7 @@ function command.run(args)
       if totals.runs == 0 then
          local newest = db:row("SELECT MAX(r.begin_s) FROM run r WHERE r.user IS NOT NULL AND r.name IS NOT NULL "
             .. "AND r.nodes IS NOT NULL")
-         return report.error(report.NOT_FOUND, "no job that has runs like it began since %s%s", time.show(args.since),
+         return report.error(report.NOT_FOUND, "no job began since %s%s", time.show(args.since),
             newest and newest[1] and "; the newest: " .. time.show(newest[1]) or "")
       end
       answer.totals, answer.since = totals, args.since
