@@ -33,11 +33,13 @@ end
 -- what a pair reaches, and nothing raises it.
 local function index(measured)
    local flows, us, silent = {}, {}, {}
+   local function share(flow)
+      return flow.one_share or flow.both_share or 0
+   end
    for _, flow in ipairs(measured.flows) do
-      local at, share = key(flow.from, flow.to), flow.one_share or flow.both_share or 0
-      local before = flows[at] and (flows[at].one_share or flows[at].both_share or 0)
-      if flow.class:find("^alone") and (not before or share > before) then
-         flows[at] = flow
+      if flow.class:find("^alone") then
+         local at = key(flow.from, flow.to)
+         flows[at] = flows[at] and share(flows[at]) >= share(flow) and flows[at] or flow
       end
    end
    for _, one in ipairs(measured.latencies) do
@@ -77,18 +79,28 @@ local function normalise_alone(net, found, measured)
    return reference
 end
 
--- Whether packets of a node are lost: TCP sends part of most of its flows again. Then rates differ from trial to trial.
-local function loses(node, flows)
-   for _, side in ipairs({ "from", "to" }) do
-      local again = {}
+-- Nodes of which packets are lost: TCP sends part of most of their flows again, out or in. Then rates differ from trial
+-- to trial.
+local function losing_nodes(...)
+   local again, out = { from = {}, to = {} }, {}
+   for _, flows in ipairs({ ... }) do
       for _, flow in ipairs(flows) do
-         again[#again + 1] = flow[side] == node and flow.tcp and flow.tcp.again_pct or nil
-      end
-      if (statistics.median(again) or 0) >= LOSS_PCT then
-         return true
+         for side, of in pairs(flow.tcp and again or {}) do
+            of[flow[side]] = of[flow[side]] or {}
+            table.insert(of[flow[side]], flow.tcp.again_pct)
+         end
       end
    end
-   return false
+   for _, of in pairs(again) do
+      for node, list in pairs(of) do
+         out[node] = out[node] or statistics.median(list) >= LOSS_PCT
+      end
+   end
+   return out
+end
+
+local function highest(list)
+   return #list > 0 and math.max(table.unpack(list)) or nil
 end
 
 -- The median of a node's trials. Where they differ by more than runs do, something was in the way of some of them
@@ -120,11 +132,9 @@ local function alone_of(one, with)
    end
    local shares, n = {}, 1
    for name, list in pairs(values) do
-      shares[name], n = with_every_partner(list, with.found.nodes.sigma), math.max(n, #list)
-   end
-   -- A host that cannot do both at once cannot with anybody; a busy moment costs one trial a tenth.
-   for _, name in ipairs(loses(one.node, with.flows) and {} or { "both_out", "both_in" }) do
-      shares[name] = #values[name] > 0 and math.max(table.unpack(values[name])) or nil
+      -- A host that cannot do both at once cannot with anybody; a busy moment costs one trial a tenth.
+      local of_all = name:find("^both") and not with.loses[one.node] and highest or with_every_partner
+      shares[name], n = of_all(list, with.found.nodes.sigma), math.max(n, #list)
    end
    return shares, n
 end
@@ -137,7 +147,7 @@ end
 -- are low, and those that were measured again, too. Pairs that happen to collide somewhere are fast with others.
 -- Of three nodes two are measured and one is at rest, in loaded rounds as alone: what differs there is chance, or loss.
 local function loaded_of(node, with)
-   if #with.net.leaves[with.net.leaf[node]].members < OTHERS_LEAST and not loses(node, with.flows) then
+   if #with.net.leaves[with.net.leaf[node]].members < OTHERS_LEAST and not with.loses[node] then
       return nil
    end
    local worst
@@ -306,9 +316,7 @@ function judge.all(net, found, first, measured)
       return found.nodes.blamed[node] ~= nil
    end)
    normalise_alone(net, found, measured)
-   local all = table.move(measured.flows, 1, #measured.flows, #first.flows + 1, table.move(first.flows, 1, #first.flows,
-      1, {}))
-   local with = { net = net, at = index(measured), found = found, flows = all,
+   local with = { net = net, at = index(measured), found = found, loses = losing_nodes(first.flows, measured.flows),
       near_flows = { near_flows(first.flows), near_flows(loaded) },
       again = leaves.find(net, loaded, found.nodes, found.near),
       loaded_pairs = {}, least_us = math.huge }

@@ -9,7 +9,6 @@ local statistics = require("syscheck.lib.statistics")
 
 local patterns = {}
 
-
 local GROUP = 16 -- nodes: what the kernel takes
 local LEAST = 3 -- in a group: of two there is a pair only
 --- Packed over striped, from here on down.

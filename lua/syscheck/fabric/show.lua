@@ -55,6 +55,16 @@ function show.faults(answer)
    return faults
 end
 
+-- What is so for the network; where half of all were suspected and none of them showed it again, it is not because of
+-- the network that they were slow for a moment.
+local function notes_of(answer)
+   local disturbed = answer.unconfirmed >= math.max(3, #answer.net.names / 2)
+   local notes = words.notes(answer.net, answer.found, #show.faults(answer) > 0 or disturbed, answer.patterns)
+   notes[#notes + 1] = disturbed and ("%d suspects did not show again: other work on the nodes or in the network while "
+      .. "it was measured; repeat it"):format(answer.unconfirmed) or nil
+   return notes
+end
+
 --- Text for a terminal.
 function show.table(answer, color)
    local net, lines, faults = answer.net, {}, show.faults(answer)
@@ -66,16 +76,10 @@ function show.table(answer, color)
       net.known and (" at %d lea%s"):format(#net.leaves, #net.leaves == 1 and "f" or "ves") or ", no topology known",
       #answer.rounds, answer.again and #answer.again.rounds or 0, answer.seconds, answer.seed,
       #reached > 0 and table.concat(reached, ", ") or "-", latency_of(answer))
-   -- Half of all are not slow for a moment because of the network.
-   local disturbed = answer.unconfirmed >= math.max(3, #net.names / 2)
    lines[#lines + 1] = words.patterns(answer.patterns)
    lines[#lines + 1] = words.files(answer.io)
-   for _, note in ipairs(words.notes(net, answer.found, #faults > 0 or disturbed, answer.patterns)) do
+   for _, note in ipairs(notes_of(answer)) do
       lines[#lines + 1] = "note: " .. note
-   end
-   if disturbed then
-      lines[#lines + 1] = ("note: %d suspects did not show again: other work on the nodes or in the network while it "
-         .. "was measured; repeat it"):format(answer.unconfirmed)
    end
    for _, one in ipairs(answer.unlike) do
       lines[#lines + 1] = "note: " .. inventory.words(one)
@@ -163,7 +167,7 @@ end
 -- of { nodes, text }, notes }.
 function show.json(answer)
    local net, scores = answer.net, answer.found.nodes.scores
-   local notes = output.list(words.notes(net, answer.found, #show.faults(answer) > 0, answer.patterns))
+   local notes = output.list(notes_of(answer))
    table.move(answer.notes, 1, #answer.notes, #notes + 1, notes)
    local nodes, leaves = output.list(), output.list()
    for i, name in ipairs(net.names) do
