@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CLUSTER = os.path.join(HERE, "..", "cluster", "minicluster")
@@ -40,6 +41,16 @@ CASES = [
 
 def cluster(*words):
     subprocess.run([CLUSTER, *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def until_idle():
+    """The last job has ended everywhere: a node that dropped all packets a moment ago is the last to say so."""
+    for _ in range(120):
+        states = subprocess.run(["sinfo", "-h", "-N", "-o", "%T"], capture_output=True, text=True, check=True).stdout.split()
+        if states and set(states) == {"idle"}:
+            return
+        time.sleep(0.5)
+    sys.exit("nodes are not idle after 60 s: " + " ".join(states))
 
 
 def place_of(finding):
@@ -88,6 +99,7 @@ def main():
     right, off, seconds, wrong = 0, [], [], []
     try:
         for seed, (fault, want) in enumerate(CASES, 1):
+            until_idle()
             if fault:
                 cluster(*fault)
             more = ["--all"] if fault and fault[0] == "slow-path" else []
