@@ -186,7 +186,8 @@ local function summary(of)
       sites = n("sites"), nodes = n("nodes"), leaves = n("leaves"),
       node_found_pct = share("nic"), node_faults = n("faults_nic"),
       node15_found_pct = share("nic15"), node15_faults = n("faults_nic15"),
-      innocent_per_node = n("nodes") > 0 and n("innocent_node") / n("nodes") or json.null, innocent_nodes = n("innocent_node"),
+      innocent_per_node = n("nodes") > 0 and n("innocent_node") / n("nodes") or json.null,
+      innocent_nodes = n("innocent_node"),
       innocent_leaves = n("innocent_leaf"), innocent_pairs = n("innocent_pair"),
       -- Of uplinks at half rate or less, as `plain` sites have them, and of all that lost links, a quarter, too.
       uplink_found_pct = share("uplink_half"), uplink_faults = n("faults_uplink_half"),

@@ -6,6 +6,7 @@
 -- slow link has a queue before it, in which as much waits as the window lets through.
 local inventory = require("syscheck.fabric.inventory")
 local samples = require("syscheck.fabric.samples")
+local sorted = require("syscheck.lib.sorted")
 local statistics = require("syscheck.lib.statistics")
 
 local explain = {}
@@ -25,10 +26,10 @@ local KINDS = {
    { held = "sndbuf_pct", whose = "from", buffer = "tcp_wmem" },
 }
 
--- @return { whose = node, buffer, bytes, rtt_us, rate, link = what healthy pairs of such links reached (bytes/s), needs
---   (bytes) } where a window holds this flow
-local function window_of(with, flow)
-   local tcp, link = flow.tcp, with.usual * samples.nominal(with.net, flow) * 1e9
+-- @param link what it could get, bytes/s: what healthy pairs of such links reached, or what links say
+-- @return { whose = node, buffer, bytes, rtt_us, rate, link, needs (bytes) } where a window holds this flow
+local function window_of(with, flow, link)
+   local tcp = flow.tcp
    if not tcp or not flow.one or flow.one * 1e9 > LESS * link then
       return nil
    end
@@ -56,11 +57,13 @@ local function flows_of(with, one)
    return list
 end
 
--- The window in the middle of those that hold a finding's flows, where they hold most of them.
-local function window(with, list)
+-- The window in the middle of those that hold flows, where they hold most of them.
+-- @param link_of function(flow) -> what it could get, bytes/s, or nil: not known
+local function window(with, list, link_of)
    local held = {}
    for _, flow in ipairs(list) do
-      held[#held + 1] = window_of(with, flow)
+      local link = link_of(flow)
+      held[#held + 1] = link and window_of(with, flow, link)
    end
    if #held * 2 <= #list then
       return nil
@@ -69,6 +72,28 @@ local function window(with, list)
       return a.bytes < b.bytes
    end)
    return held[(#held + 1) // 2]
+end
+
+-- Windows that hold most pairs so far apart, of what links say: all are slow alike, and nobody stands out.
+-- @return list of windows, each with `hops`, the nearest pairs' first
+local function of_all(with)
+   local by_hops, out = {}, {}
+   for _, flow in ipairs(with.flows) do
+      local hops = with.net.hops(flow.from, flow.to)
+      by_hops[hops] = by_hops[hops] or {}
+      table.insert(by_hops[hops], flow)
+   end
+   for _, hops in ipairs(sorted(by_hops)) do
+      local one = window(with, by_hops[hops], function(flow)
+         local from, to = with.about(flow.from).rate_gbps, with.about(flow.to).rate_gbps
+         return from and to and math.min(from, to) * 1e9 / 8
+      end)
+      if one then
+         one.hops = hops
+         out[#out + 1] = one
+      end
+   end
+   return out
 end
 
 -- How long a node had no CPU, in % of its time, and the others: in the middle of their flows.
@@ -109,16 +134,21 @@ local SLOW = { nic = true, host = true, route = true }
 --- Adds to findings what explains them, in place: `window` (who is held by one becomes kind "window"), `wait_pct`,
 -- `peers_wait_pct` = of its time in which a node had no CPU (it becomes kind "busy"), `again_pct` = bytes that TCP sent
 -- again, `unlike` = list of texts on the node's links, `lone` = true: it is alone at its leaf, whose uplink it may be.
--- @param answer from session.run, with net and about (see run.run); gets `unlike`, of inventory.unlike
+-- @param answer from session.run, with net and about (see run.run); gets `unlike`, of inventory.unlike, and `windows`
+--   that hold most pairs: list of windows, with `hops`
 function explain.all(answer)
    local net, about = answer.net, answer.about
    local with = { net = net, usual = answer.found.near.one, flows = answer.flows, about = function(node)
       return about[net.names[node]] or {}
    end }
    answer.unlike = inventory.unlike(net.names, about)
+   answer.windows = of_all(with)
+   local function usual(flow)
+      return with.usual * samples.nominal(net, flow) * 1e9
+   end
    for _, one in ipairs(answer.findings) do
       local list = SLOW[one.kind] and flows_of(with, one) or {}
-      one.window, one.again_pct = window(with, list), again(list)
+      one.window, one.again_pct = window(with, list, usual), again(list)
       if one.node and list[1] then
          one.wait_pct, one.peers_wait_pct = busy(with, list, one)
       end

@@ -304,7 +304,7 @@ end
 --   "route" or "collision"; node, leaf or from and to; direction = "out", "in" or "both" of a node, "up", "down" or
 --   "both" of a leaf, "out" or "both" of a pair; share = of what peers reach, shares = by
 --   direction, of a NIC; us = of latency; how; affected = share
---   of a leaf's flows }; how many suspects stay unconfirmed
+--   of a leaf's flows }; how many suspects stay unconfirmed; list of those of them, from found.list, that had no turn
 function judge.all(net, found, first, measured)
    local loaded = {}
    for _, flow in ipairs(measured.flows) do
@@ -327,7 +327,7 @@ function judge.all(net, found, first, measured)
    for _, flow in ipairs(loaded) do
       with.loaded_pairs[key(flow.from, flow.to)] = flow.one_share
    end
-   local list, unconfirmed, tried = {}, 0, {}
+   local list, unconfirmed, tried, untried = {}, 0, {}, {}
    local function try(name)
       tried[name] = (tried[name] or 0) + 1
    end
@@ -339,8 +339,9 @@ function judge.all(net, found, first, measured)
       local finding = one.trials and JUDGES[one.kind](one, with)
       list[#list + 1] = finding
       unconfirmed = unconfirmed + (finding and 0 or 1)
+      untried[#untried + 1] = not finding and not one.tried and one or nil
    end
-   return merge(net, list, tried), unconfirmed
+   return merge(net, list, tried), unconfirmed, untried
 end
 
 return judge

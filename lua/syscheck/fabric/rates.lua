@@ -1,6 +1,10 @@
---- Which nodes have links of another rate, where nobody knows the rates. Pure.
--- A node reaches its link's rate with one partner at least. Levels that many nodes share are rates of links; what only
--- few have is trouble.
+--- Which nodes have links of another rate. Pure.
+--
+-- Where all links say their rate, that is who is made alike; how much faster the ones are than the others is measured,
+-- as one connection may fill a link of 25 Gbit/s and not one of 100, or none of it goes by the port that is said. What
+-- only few say is trouble: a link that has come up with half of its lanes.
+-- Where links say nothing, levels that many nodes share are rates of links; what only few have is trouble. A node
+-- reaches its link's rate with one partner at least.
 local statistics = require("syscheck.lib.statistics")
 
 local rates = {}
@@ -55,7 +59,22 @@ local function is_one_leaf(net, members)
    return #net.leaves > 1
 end
 
---- @param flows from samples.of
+-- Rates of nodes in none of the groups: what most of their leaf have, or of all.
+-- @param rate node -> its group's, in place
+local function fill(net, rate, most)
+   local of_leaf = {}
+   for i = 1, #net.names do
+      local leaf = net.leaf[i]
+      of_leaf[leaf] = of_leaf[leaf] or {}
+      table.insert(of_leaf[leaf], rate[i])
+   end
+   for i = 1, #net.names do
+      rate[i] = rate[i] or statistics.median(of_leaf[net.leaf[i]]) or most
+   end
+end
+
+--- By what was reached alone.
+-- @param flows from samples.of
 -- @return node -> rate over the highest one; nil where all have the same
 function rates.guess(net, flows)
    local level, list = levels(net, flows), {}
@@ -87,19 +106,68 @@ function rates.guess(net, flows)
    for _, group in ipairs(found) do
       most = math.max(most, group.level)
    end
-   local of_leaf = {}
    for _, group in ipairs(found) do
       for _, one in ipairs(group.members) do
          rate[one.node] = group.level / most
-         local leaf = net.leaf[one.node]
-         of_leaf[leaf] = of_leaf[leaf] or {}
-         table.insert(of_leaf[leaf], rate[one.node])
       end
    end
-   -- Who has a level of his own has what most of his leaf have.
+   fill(net, rate, 1)
+   return rate
+end
+
+-- Groups of nodes by what their links say: list of { said, members }, of many nodes each, the largest first; nil where
+-- most say nothing or what few say.
+local function said_groups(net)
+   local of, list, n = {}, {}, 0
    for i = 1, #net.names do
-      rate[i] = rate[i] or of_leaf[net.leaf[i]] and statistics.median(of_leaf[net.leaf[i]]) or 1
+      local said = net.rate[i]
+      if said and not of[said] then
+         of[said] = { said = said, members = {} }
+         list[#list + 1] = of[said]
+      end
+      table.insert(said and of[said].members or {}, i)
    end
+   local groups = {}
+   for _, group in ipairs(list) do
+      if #group.members >= math.max(LEAST_NODES, LEAST_SHARE * #net.names) then
+         groups[#groups + 1] = group
+         n = n + #group.members
+      end
+   end
+   table.sort(groups, function(a, b)
+      return #a.members > #b.members or #a.members == #b.members and a.said > b.said
+   end)
+   return n > #net.names / 2 and groups or nil
+end
+
+--- By what links say, and what such links reached.
+-- @param net its `rate` as links say it, of some nodes or all
+-- @param flows from samples.of
+-- @return node -> rate over the highest one, empty where all have the same; nil where too few say anything
+function rates.said(net, flows)
+   local groups = said_groups(net)
+   if not groups or #groups == 1 then
+      return groups and {}
+   end
+   local level, most = levels(net, flows), 0
+   for _, group in ipairs(groups) do
+      local values = {}
+      for _, node in ipairs(group.members) do
+         values[#values + 1] = level[node]
+      end
+      group.level = statistics.median(values)
+      if not group.level then
+         return nil
+      end
+      most = math.max(most, group.level)
+   end
+   local rate = {}
+   for _, group in ipairs(groups) do
+      for _, node in ipairs(group.members) do
+         rate[node] = group.level / most
+      end
+   end
+   fill(net, rate, groups[1].level / most)
    return rate
 end
 

@@ -101,12 +101,13 @@ local function beyond_of(rated)
 end
 
 -- Whose NIC a finding is for sure: of one of three at a leaf that is known, as else the uplink is in all that was
--- measured, with links as fast as most nodes'.
+-- measured, with links as fast as most nodes', and not as slow as many others'.
 local function is_sure(answer, with, node)
-   local net = answer.net
+   local net, alike = answer.net, answer.found.alike
    local own = (answer.about[net.names[node]] or {}).rate_gbps
    return net.known and #net.leaves[net.leaf[node]].members >= LEAST_AT_LEAF
       and not (own and with.rate and own < AS_FAST * with.rate)
+      and not (alike and alike[node] < AS_FAST * (net.rate[node] or 1))
 end
 
 -- In which directions of a node its own NIC was found slow: only these values fail it.

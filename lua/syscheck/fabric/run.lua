@@ -139,7 +139,11 @@ local function once(names, options, say)
       one:finish()
       return nil, ("fewer than %d such ports in use, left out: %s"):format(most, hostlist.fold(odd)), odd, true
    end
-   local net = network.new(names, options.topology)
+   local said = {}
+   for name, about in pairs(one.about) do
+      said[name] = about.rate_gbps
+   end
+   local net = network.new(names, options.topology, said)
    local out
    if ok then
       say("%d nodes have started", #names)

@@ -28,7 +28,7 @@ end
 -- @param measure function(rounds) -> results, as samples.of takes them; or nil and why
 -- @param options { seed = integer, all = true: everybody with everybody, patterns = "all", or "allreduce" only: measure
 --   takes these rounds, too }
--- @return { findings, unconfirmed = from judge.all, found = from suspects.find, rounds, results, again = { rounds,
+-- @return { findings, unconfirmed, untried = from judge.all, found = from suspects.find, rounds, results, again = { rounds,
 --   results } of the confirmation, flows = from samples.of, of all of these; patterns = from patterns.of, or nil };
 --   or nil and why
 function session.run(net, measure, options)
@@ -43,7 +43,7 @@ function session.run(net, measure, options)
       return nil, "no pair of nodes could be measured" .. (silent and ": " .. silent.error or "")
    end
    local found = suspects.find(net, measured)
-   local out = { found = found, rounds = rounds, results = results, findings = {}, unconfirmed = 0,
+   local out = { found = found, rounds = rounds, results = results, findings = {}, unconfirmed = 0, untried = {},
       flows = measured.flows }
    local again = trials.build(net, found, options.seed)
    local wrong = measured.wrong
@@ -54,7 +54,7 @@ function session.run(net, measure, options)
       end
       out.again = { rounds = again, results = results }
       local confirmed = samples.of(net, again, results)
-      out.findings, out.unconfirmed = judge.all(net, found, measured, confirmed)
+      out.findings, out.unconfirmed, out.untried = judge.all(net, found, measured, confirmed)
       table.move(confirmed.wrong, 1, #confirmed.wrong, #wrong + 1, wrong)
       table.move(confirmed.flows, 1, #confirmed.flows, #out.flows + 1, out.flows)
    end

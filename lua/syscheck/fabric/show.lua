@@ -17,15 +17,18 @@ local FINDING = { "kind", "direction", "share", "us", "how", "affected", "why", 
 local ACTIONS = { drain = "drained", observed = "would be drained (mode observe)", storm = "not drained, storm guard",
    undecided = "not drained, Slurm did not take it" }
 
--- GB/s of a healthy pair of class "within" or "across": of all such classes the lowest.
-local function typical(answer, kind)
-   local least
+-- GB/s of a healthy pair, the lowest of such classes of samples.of: within a leaf; or across where all are at work, and
+-- if there are no such rounds, where few were.
+local function typical(answer, far)
+   local all, few
    for class, of in pairs(answer.found.reference) do
-      if class:find("^" .. kind) or class:find("^all") then
-         least = math.min(least or of.one, of.one)
+      local kind, hops = class:match("^(%l+) (%d+)$")
+      if (tonumber(hops) > 1) == far then
+         few = math.min(few or of.one, of.one)
+         all = kind ~= "within" and math.min(all or of.one, of.one) or all
       end
    end
-   return least
+   return far and all or few
 end
 
 local per_s = words.per_s
@@ -55,20 +58,41 @@ function show.faults(answer)
    return faults
 end
 
+-- Who was suspected, and there were too many: each leaf has room for so many in a run.
+local function untried_of(answer)
+   local nodes, leaves, pairs_ = {}, {}, 0
+   for _, one in ipairs(answer.untried) do
+      nodes[#nodes + 1] = one.node and answer.net.names[one.node]
+      leaves[#leaves + 1] = one.leaf and answer.net.leaves[one.leaf].name
+      pairs_ = pairs_ + (one.flow and 1 or 0)
+   end
+   local parts = {}
+   parts[1] = nodes[1] and printable.safe(hostlist.fold(nodes), 200)
+   parts[#parts + 1] = leaves[1] and "leaf " .. printable.safe(table.concat(leaves, ", leaf "), 200)
+   parts[#parts + 1] = pairs_ > 0 and ("%d pair%s"):format(pairs_, pairs_ == 1 and "" or "s") or nil
+   return parts[1] and ("suspected, and no turn left to be measured again: %s; measure again, with fewer nodes or when "
+      .. "those that were named are repaired"):format(table.concat(parts, ", "))
+end
+
 -- What is so for the network; where half of all were suspected and none of them showed it again, it is not because of
 -- the network that they were slow for a moment.
 local function notes_of(answer)
-   local disturbed = answer.unconfirmed >= math.max(3, #answer.net.names / 2)
+   local cleared = answer.unconfirmed - #answer.untried
+   local disturbed = cleared >= math.max(3, #answer.net.names / 2)
    local notes = words.notes(answer.net, answer.found, #show.faults(answer) > 0 or disturbed, answer.patterns)
+   for _, one in ipairs(answer.windows) do
+      notes[#notes + 1] = words.held(one)
+   end
+   notes[#notes + 1] = untried_of(answer)
    notes[#notes + 1] = disturbed and ("%d suspects did not show again: other work on the nodes or in the network while "
-      .. "it was measured; repeat it"):format(answer.unconfirmed) or nil
+      .. "it was measured; repeat it"):format(cleared) or nil
    return notes
 end
 
 --- Text for a terminal.
 function show.table(answer, color)
    local net, lines, faults = answer.net, {}, show.faults(answer)
-   local reached, near, far = {}, typical(answer, "within"), typical(answer, "across")
+   local reached, near, far = {}, typical(answer, false), typical(answer, true)
    reached[1] = near and per_s(near) .. " within a leaf"
    reached[#reached + 1] = far and per_s(far) .. " across, all at once"
    lines[1] = ("%d node%s%s, %d + %d rounds in %.1f s (seed %d); a pair: %s; latency %s"):format(
@@ -96,6 +120,8 @@ function show.table(answer, color)
    elseif #faults == 0 then
       lines[#lines + 1] = "no node, link or route stands out"
          .. (answer.unconfirmed > 0 and (" (%d suspected, not confirmed)"):format(answer.unconfirmed) or "")
+   elseif answer.unconfirmed > 0 then
+      lines[#lines + 1] = ("%d more suspected, not confirmed"):format(answer.unconfirmed)
    end
    for _, one in ipairs(answer.kept and answer.kept.failed or {}) do
       lines[#lines + 1] = ("%s: %s: %s"):format(printable.safe(one.node), ACTIONS[one.action],

@@ -73,17 +73,15 @@ end
 
 --- @param net from net.new
 -- @param measured from samples.of: of all rounds but those that confirm
--- @return { near, guessed = true: rates are from rates.guess; nodes, latency, leaves = what each fit found,
+-- @return { near, guessed = true: net.rate, now over the highest one, is from rates.guess; alike = from rates.guess where
+--   it is not; said = net.rate as it was; nodes, latency, leaves = what each fit found,
 --   reference = of each class, silent = node -> true, leaf = leaf -> true of a bad switch, bad = node -> true: no
 --   partner for who is measured again, list = of { kind = "node", "latency", "silent", "within", "leaf" or "path",
 --   and node, leaf, direction, flow(s), share }, worst first of each kind }
 function suspects.find(net, measured)
    local flows = measured.flows
-   local guessed
-   if not next(net.rate) then
-      guessed = rates.guess(net, flows)
-      net.rate = guessed or {}
-   end
+   local of_links, said, guessed = net.rate, rates.said(net, flows), rates.guess(net, flows)
+   net.rate = said or guessed or {}
    samples.normalise(net, flows)
    local first = nodes.find(net, flows)
    local reference = samples.normalise(net, flows, function(node)
@@ -94,8 +92,8 @@ function suspects.find(net, measured)
    local across = leaves.find(net, flows, found, near)
    local slow = latency.find(net, measured.latencies)
    local silent, silent_order = silent_nodes(net, measured)
-   local out = { near = near, guessed = guessed ~= nil, nodes = found, leaves = across, latency = slow,
-      reference = reference, silent = silent, bad = {}, list = {} }
+   local out = { near = near, guessed = not said and guessed ~= nil, alike = said and guessed or nil, said = of_links,
+      nodes = found, leaves = across, latency = slow, reference = reference, silent = silent, bad = {}, list = {} }
    local leaf_list
    out.leaf, leaf_list = bad_leaves(net, flows)
    local function add(one)

@@ -15,9 +15,11 @@ local FLOWS = 4 -- of a leaf that are measured again
 
 local CONTROLS = 2 -- pairs nobody suspects, in each round alone
 
--- In a round alone a leaf may have one pair, a large one (or the whole of a site without a topology) one of 32 nodes.
-local function room_of(net, leaf)
-   return math.max(1, #net.leaves[leaf].members // 32)
+-- In a round alone a leaf may have one pair that goes by its uplink, a large one (or the whole of a site without a
+-- topology) one of 32 nodes; and, where the topology is known, one of 8 nodes within it, which have the leaf switch in
+-- common only.
+local function room_of(net, leaf, within)
+   return math.max(1, #net.leaves[leaf].members // (within and net.known and 8 or 32))
 end
 
 local function good_nodes(net, found, draw)
@@ -50,14 +52,15 @@ local function packer(net, draw)
    local rounds, used, load = {}, {}, {}
    for r = 1, trials.ALONE do
       rounds[r] = { kind = "alone", pairs = {} }
-      used[rounds[r]], load[rounds[r]] = {}, {}
+      used[rounds[r]], load[rounds[r]] = {}, { [true] = {}, [false] = {} } -- within a leaf or not
    end
    local self = {}
    --- Puts the pair into the round if that has room.
    function self.put(round, a, b)
       local p, q = net.leaf[a], net.leaf[b]
-      local taken, at = used[round], load[round]
-      if a == b or taken[a] or taken[b] or (at[p] or 0) >= room_of(net, p) or (at[q] or 0) >= room_of(net, q) then
+      local taken, at = used[round], load[round][p == q]
+      local room_p, room_q = room_of(net, p, p == q), room_of(net, q, p == q)
+      if a == b or taken[a] or taken[b] or (at[p] or 0) >= room_p or (at[q] or 0) >= room_q then
          return false
       end
       taken[a], taken[b] = true, true
@@ -194,12 +197,18 @@ function trials.build(net, found, seed)
    local draw = random.new(~seed)
    local good, leaves_ = good_nodes(net, found, draw), good_leaves(net, found, draw)
    local pack, paths = packer(net, draw), {}
+   local most = 0
    for k, one in ipairs(found.list) do
       one.trials = PAIRS_OF[one.kind](net, one, good, leaves_, k)
-      for _, p in ipairs(one.trials) do
-         one.tried = pack.add(p[1], p[2]) or one.tried
-      end
+      most = math.max(most, #one.trials)
       paths[#paths + 1] = one.kind == "path" and { one.flow.from, one.flow.to } or nil
+   end
+   -- Everybody's first pair before anybody's second: where a leaf has many suspects, each has a turn.
+   for k = 1, most do
+      for _, one in ipairs(found.list) do
+         local p = one.trials[k]
+         one.tried = p and pack.add(p[1], p[2]) or one.tried
+      end
    end
    -- Where there is room, pairs once more: a moment's other work lowers one of two.
    for _, p in ipairs(paths) do

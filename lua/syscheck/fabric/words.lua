@@ -2,6 +2,7 @@
 local hostlist = require("syscheck.lib.hostlist")
 local overloaded = require("syscheck.fabric.patterns").OVERLOADED
 local printable = require("syscheck.lib.printable")
+local sorted = require("syscheck.lib.sorted")
 local storage = require("syscheck.fabric.storage")
 
 local words = {}
@@ -19,8 +20,20 @@ end
 
 -- "TCP's window of 64 kB at 30 ms allows 17 of 622 Mbit/s: it needs 2.3 MB (net.ipv4.tcp_rmem of n5)"
 local function window_of(w, name)
-   return ("TCP's window of %s at %.3g ms allows %.3g of %.3g Mbit/s: it needs %s (net.ipv4.%s of %s)"):format(
-      bytes(w.bytes), w.rtt_us / 1e3, w.rate * 8 / 1e6, w.link * 8 / 1e6, bytes(w.needs), w.buffer, name(w.whose))
+   local unit, per = "Mbit/s", 1e6 / 8
+   if w.link >= 10e9 / 8 then
+      unit, per = "Gbit/s", 1e9 / 8
+   end
+   return ("TCP's window of %s at %.3g ms allows %.3g of %.3g %s: it needs %s (net.ipv4.%s%s)"):format(
+      bytes(w.bytes), w.rtt_us / 1e3, w.rate / per, w.link / per, unit, bytes(w.needs), w.buffer,
+      name and " of " .. name(w.whose) or "")
+end
+
+--- A window that holds most pairs, as a sentence.
+-- @param one of explain.all's `windows`
+function words.held(one)
+   return ("most pairs %s: %s; the rate is what their links say"):format(
+      one.hops == 1 and "within a leaf" or "across", window_of(one))
 end
 
 -- What else is known of who is slow.
@@ -186,7 +199,7 @@ end
 -- @param patterns from patterns.of, or nil
 -- @return list of sentences
 function words.notes(net, found, faulty, patterns)
-   local out, rate, groups = {}, {}, {}
+   local out, groups = {}, {}
    for _, text in ipairs(patterns and patterns.errors or {}) do
       out[#out + 1] = "all-to-all and allreduce: " .. printable.plain(text, 200)
    end
@@ -200,20 +213,19 @@ function words.notes(net, found, faulty, patterns)
          .. "oversubscribed, about %.1f:1"):format(share(far), 1 / far)
          .. (#net.leaves == 2 and "; of two leaves, neither can be blamed" or "")
    end
+   local level = found.guessed and net.rate or found.alike or {}
    for i, name in ipairs(net.names) do
-      local r = found.guessed and net.rate[i]
-      if r and r < 0.9 then
+      local r = level[i]
+      if r and r < 0.9 * (found.alike and net.rate[i] or 1) then
          groups[r] = groups[r] or {}
          table.insert(groups[r], name)
       end
    end
-   for r in pairs(groups) do
-      rate[#rate + 1] = r
-   end
-   table.sort(rate)
-   for _, r in ipairs(rate) do
-      out[#out + 1] = ("%s: links of %s of the others' rate, taken as made so, as many have it"):format(
-         printable.safe(hostlist.fold(groups[r]), 200), share(r))
+   for _, r in ipairs(sorted(groups)) do
+      out[#out + 1] = ("%s: %s"):format(printable.safe(hostlist.fold(groups[r]), 200), found.guessed
+         and ("links of %s of the others' rate, taken as made so, as many have it"):format(share(r))
+         or ("%s of what the others reach, all alike, and their links do not say so: a limit that was set, or one cause "
+            .. "for all; none leaves service for it"):format(share(r)))
    end
    return out
 end

@@ -6,6 +6,7 @@ local inventory = require("syscheck.fabric.inventory")
 local session = require("syscheck.fabric.session")
 local said = require("syscheck.fabric.said")
 local simulated = require("simulated")
+local words = require("syscheck.fabric.words")
 
 local FOUR = { 8, 8, 8, 8 }
 
@@ -44,6 +45,37 @@ local function account(rwnd, sndbuf, us, again)
 end
 
 TestWindow = {}
+
+-- All of a site are set so: nobody stands out, and still it is what makes them slow.
+function TestWindow:test_of_all()
+   local about = buffers(512e6, 512e6)
+   for _, one in pairs(about) do
+      one.rate_gbps = 400
+   end
+   local out = run({}, function()
+      return account(45)
+   end, about)
+   lu.assertEquals(out.findings, {})
+   lu.assertEquals(#out.windows, 2)
+   lu.assertEquals({ out.windows[1].hops, out.windows[2].hops }, { 1, 2 })
+   lu.assertAlmostEquals(out.windows[1].bytes, 300e6, 9e6)
+   lu.assertAlmostEquals(out.windows[1].needs, 1500e6, 1e6)
+   lu.assertStrContains(words.held(out.windows[1]), "most pairs within a leaf: TCP's window of 30")
+   lu.assertStrContains(words.held(out.windows[1]),
+      "of 400 Gbit/s: it needs 1500.0 MB (net.ipv4.tcp_rmem); the rate is what")
+   -- As fast as the links, or nobody says how fast they are; or not held.
+   for _, rate in ipairs({ 85, false }) do
+      for _, one in pairs(about) do
+         one.rate_gbps = rate or nil
+      end
+      lu.assertEquals(run({}, function()
+         return account(45)
+      end, about).windows, {})
+   end
+   lu.assertEquals(run({}, function()
+      return account(5)
+   end, about).windows, {})
+end
 
 -- l1n3 gets 6 of 10 GB/s at 30 ms: 180 MB on the way.
 function TestWindow:test_of_the_receiver()

@@ -525,11 +525,13 @@ function TestRates:test_one_slow_leaf_is_no_rate()
    end)
 end
 
--- What known rates say is believed.
-function TestRates:test_a_known_rate_is_not_guessed()
-   local net, slow = simulated.net(16), caps(16, function(i)
-      return i % 2 == 0
+-- What links say is believed: as many as can be slow by themselves where all say the same, one leaf of another
+-- rate.
+function TestRates:test_what_links_say()
+   local slow = caps(16, function(i)
+      return i % 4 == 0
    end, 5)
+   local net = simulated.net({ 8, 8 })
    local m = measured(net, { out = slow, ["in"] = slow, noise = 0.01 })
    local found = suspects.find(net, m)
    lu.assertTrue(found.guessed)
@@ -539,7 +541,57 @@ function TestRates:test_a_known_rate_is_not_guessed()
    end
    found = suspects.find(net, m)
    lu.assertFalse(found.guessed)
-   lu.assertNotEquals(found.nodes.order, {})
+   table.sort(found.nodes.order)
+   lu.assertEquals(found.nodes.order, { 4, 8, 12, 16 })
+   -- They are alike, all the same: rating takes nobody out of service for that.
+   lu.assertAlmostEquals(found.alike[8], 0.5, 0.03)
+   local leaf = caps(32, function(i)
+      return i <= 8
+   end, 2.5)
+   net = simulated.net({ 8, 8, 8, 8 })
+   m = measured(net, { out = leaf, ["in"] = leaf, noise = 0.01 })
+   lu.assertNotEquals(suspects.find(net, m).leaf, {})
+   for i = 1, 32 do
+      net.rate[i] = i <= 8 and 25 or 100
+   end
+   found = suspects.find(net, m)
+   lu.assertEquals({ found.list, found.leaf }, { {}, {} })
+   lu.assertNil(found.alike)
+end
+
+-- Few that say another rate are what is wrong: a link that came up with half of its lanes.
+function TestRates:test_a_lower_rate_of_few_is_trouble()
+   local net, slow = simulated.net({ 8, 8 }), { [3] = 5 }
+   for i = 1, 16 do
+      net.rate[i] = i == 3 and 50 or 100
+   end
+   lu.assertEquals(suspects.find(net, measured(net, { out = slow, ["in"] = slow, noise = 0.01 })).nodes.order, { 3 })
+end
+
+-- One connection does not fill the faster ones, or goes by another port than the one that says its rate.
+function TestRates:test_how_much_faster_is_measured()
+   for reached, is_slow in pairs({ [6] = true, [10] = true }) do
+      local slow = caps(16, function(i)
+         return is_slow and i % 2 == 0
+      end, reached)
+      local net = simulated.net({ 8, 8 })
+      for i = 1, 16 do
+         net.rate[i] = i % 2 == 0 and 25 or 100
+      end
+      local found = suspects.find(net, measured(net, { out = slow, ["in"] = slow, noise = 0.01 }))
+      lu.assertEquals(found.list, {})
+      lu.assertAlmostEquals(net.rate[2] / net.rate[1], reached / 10, 0.03)
+   end
+end
+
+function TestRates:test_most_say_nothing()
+   local net = simulated.net({ 8, 8 })
+   for i = 1, 8 do
+      net.rate[i] = 100
+   end
+   lu.assertNil(rates.said(net, measured(net, {}).flows))
+   net.rate[9] = 100
+   lu.assertEquals(rates.said(net, measured(net, {}).flows), {})
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

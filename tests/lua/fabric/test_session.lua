@@ -320,7 +320,7 @@ function TestTrials:test_nobody_suspected_nothing_measured()
    lu.assertEquals(trials.build(net, suspects.find(net, measured(net, {})), 1), {})
 end
 
--- Alone: in each round a leaf has one pair; a suspect never meets a suspect.
+-- Alone: in each round a small leaf has one pair within it and one to others; a suspect never meets a suspect.
 function TestTrials:test_alone_is_alone()
    local net = simulated.net(FOUR)
    local bad = { [2] = 5, [3] = 6, [17] = 4, [30] = 5 }
@@ -338,8 +338,9 @@ function TestTrials:test_alone_is_alone()
             lu.assertFalse(bad[p[1]] ~= nil and bad[p[2]] ~= nil)
             controls = controls + ((bad[p[1]] or bad[p[2]]) and 0 or 1)
             for l in pairs({ [net.leaf[p[1]]] = true, [net.leaf[p[2]]] = true }) do
-               lu.assertNil(busy[l])
-               busy[l] = true
+               local place = (net.leaf[p[1]] == net.leaf[p[2]] and "within " or "across ") .. l
+               lu.assertNil(busy[place])
+               busy[place] = true
             end
             for k = 1, 2 do
                met[p[k]] = met[p[k]] or { 0, 0 }
@@ -432,13 +433,30 @@ function TestTrials:test_a_path_that_is_slow_once_is_none()
    lu.assertEquals((judge.all(net, found, first, samples.of(net, rounds, results))), {})
 end
 
+-- A whole rack of old cables: each of them, as its turn costs the others none.
+function TestTrials:test_many_in_a_leaf()
+   for _, sizes in ipairs({ { 16, 16, 16, 16 }, { 31, 31, 31, 31 } }) do
+      local slow, wanted = {}, {}
+      for k = 1, sizes[1] // 3 do
+         slow[2 * k], wanted[k] = 6, ("nic %d out"):format(2 * k)
+      end
+      for seed = 1, 5 do
+         local said = run(simulated.net(sizes), { out = slow, seed = seed })
+         table.sort(said)
+         table.sort(wanted)
+         lu.assertEquals(said, wanted, "seed " .. seed)
+      end
+   end
+end
+
 function TestTrials:test_who_had_no_turn_is_unconfirmed()
-   local net, slow = simulated.net({ 40, 40, 40 }), {}
+   local net, slow = simulated.net(40), {}
    for i = 1, 15 do
-      slow[i] = 3
+      slow[i] = 2 + i / 3
    end
    local said, out = run(net, { out = slow })
    lu.assertTrue(#said < 15 and #said + out.unconfirmed >= 15)
+   lu.assertEquals(#said + #out.untried, 15)
    for _, one in ipairs(out.findings) do
       lu.assertEquals(short(one), ("nic %d out"):format(one.node))
       lu.assertNotNil(slow[one.node])

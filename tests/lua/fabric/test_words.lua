@@ -197,6 +197,25 @@ function TestShow:test_nothing_to_say()
    lu.assertStrContains(show.table(answer_of(simulated.net({ 3 }), {})), "10 GB/s within a leaf; latency 2 us within")
 end
 
+function TestShow:test_who_had_no_turn()
+   local answer = answer_of(simulated.net({ 4, 4 }), { out = { 5 } })
+   answer.unconfirmed = 4
+   answer.untried = { { kind = "node", node = 6 }, { kind = "leaf", leaf = 2 }, { kind = "path", flow = { from = 7, to = 8 } } }
+   local text = show.table(answer)
+   lu.assertStrContains(text, "\nnote: suspected, and no turn left to be measured again: l2n2, leaf l2, 1 pair; measure again")
+   lu.assertStrContains(text, "\n4 more suspected, not confirmed")
+   lu.assertStrContains(json.decode(show.json(answer)).notes[1], "l2n2, leaf l2, 1 pair")
+end
+
+-- Odd ones are paired across: what these reach is nothing that is reached within a leaf.
+function TestShow:test_a_pair_within_and_across()
+   local function first(sizes, uplinks)
+      return show.table(answer_of(simulated.net(sizes), { up = uplinks, down = uplinks })):match("a pair: ([^;]*)")
+   end
+   lu.assertEquals(first({ 3, 3, 3 }, { 5, 5, 5 }):match("^[%d.]+ GB/s within a leaf"), "10 GB/s within a leaf")
+   lu.assertNil(first({ 1, 1, 1, 1 }, { 10, 10, 10, 10 }):find("within"))
+end
+
 -- Who was lost on the way is at the end of the names, without anything measured, as run.lua puts him there.
 function TestShow:test_who_was_lost()
    local answer = answer_of(simulated.net({ 3, 3 }), {})
