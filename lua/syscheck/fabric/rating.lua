@@ -177,6 +177,8 @@ local function rate(answer, with, node, p, learned)
       findings = {}, runs = {}, partners = with.partners[node],
       uplinks = net.known and #net.leaves > 2 and net.leaf[node]
          and answer.found.leaves.scores.up[net.leaf[node]] ~= nil or nil,
+      switch = net.known and #net.leaves > 1 and #net.leaves[net.leaf[node]].members >= LEAST_AT_LEAF or nil,
+      shard = answer.shard, between = answer.across,
       alltoall = net.known and answer.patterns and answer.patterns.leaves[net.leaf[node]] ~= nil or nil }
    for _, one in ipairs(answer.findings) do
       if one.kind ~= "collision" and #out.findings < MOST_FINDINGS and concerns(net, one, node) then
@@ -192,7 +194,7 @@ local function rate(answer, with, node, p, learned)
    out.class = rating.class(about.rate_gbps, hops or 1)
    if answer.across then
       -- One node of a leaf cannot load its uplink, nor is what it gets its own.
-      out.uplinks, usual = nil, nil
+      out.uplinks, out.shard, usual = nil, nil, nil
    end
    if not usual then
       out.metrics, out.least, out.status, out.text = {}, 1, "unknown",
@@ -243,7 +245,8 @@ end
 -- @param p policy
 -- @param learned baseline, or nil
 -- @return list of { node, leaf, class, boot_id, status, text, reason (of a fail), metrics, runs as of a check;
---   partners = names of those it was measured with, uplinks, alltoall = true: its leaf's was compared with others';
+--   partners = names of those it was measured with; uplinks, switch, alltoall = true: its leaf's was compared with
+--   others'; shard = its number, where there are several, between = true: measured for what is between them;
 --   io = directory in which files were written and read; least = of its shares, at most 1, beyond = names of metrics
 --   beyond a limit, enforced = true: may leave service, findings = list of { kind, direction, share, us, leaf, from,
 --   to, dir, own = true where it is the node that is at fault, text } }

@@ -28,9 +28,9 @@ end
 -- @param measure function(rounds) -> results, as samples.of takes them; or nil and why
 -- @param options { seed = integer, all = true: everybody with everybody, patterns = "all", or "allreduce" only: measure
 --   takes these rounds, too }
--- @return { findings, unconfirmed, untried = from judge.all, found = from suspects.find, rounds, results, again = { rounds,
---   results } of the confirmation, flows = from samples.of, of all of these; patterns = from patterns.of, or nil };
---   or nil and why
+-- @return { findings, unconfirmed, untried = from judge.all, found = from suspects.find, rounds, results,
+--   again = { rounds, results } of the confirmation, flows = from samples.of, of all of these; patterns = from
+--   patterns.of, or nil }; or nil and why
 function session.run(net, measure, options)
    local rounds = schedule.build(net, options.seed, options.all)
    local results, err = measure(rounds)

@@ -73,14 +73,13 @@ end
 
 --- @param net from net.new
 -- @param measured from samples.of: of all rounds but those that confirm
--- @return { near, guessed = true: net.rate, now over the highest one, is from rates.guess; alike = from rates.guess where
---   it is not; said = net.rate as it was; nodes, latency, leaves = what each fit found,
---   reference = of each class, silent = node -> true, leaf = leaf -> true of a bad switch, bad = node -> true: no
---   partner for who is measured again, list = of { kind = "node", "latency", "silent", "within", "leaf" or "path",
+-- @return { near, guessed = true: net.rate, now over the highest one, is from rates.guess; alike = from rates.guess
+--   where it is not; nodes, latency, leaves = what each fit found, reference = of each class, silent = node -> true,
+--   leaf = leaf -> true of a bad switch, bad = node -> true: no partner for who is measured again, list = of { kind = "node", "latency", "silent", "within", "leaf" or "path",
 --   and node, leaf, direction, flow(s), share }, worst first of each kind }
 function suspects.find(net, measured)
    local flows = measured.flows
-   local of_links, said, guessed = net.rate, rates.said(net, flows), rates.guess(net, flows)
+   local said, guessed = rates.said(net, flows), rates.guess(net, flows)
    net.rate = said or guessed or {}
    samples.normalise(net, flows)
    local first = nodes.find(net, flows)
@@ -92,7 +91,7 @@ function suspects.find(net, measured)
    local across = leaves.find(net, flows, found, near)
    local slow = latency.find(net, measured.latencies)
    local silent, silent_order = silent_nodes(net, measured)
-   local out = { near = near, guessed = not said and guessed ~= nil, alike = said and guessed or nil, said = of_links,
+   local out = { near = near, guessed = not said and guessed ~= nil, alike = said and guessed or nil,
       nodes = found, leaves = across, latency = slow, reference = reference, silent = silent, bad = {}, list = {} }
    local leaf_list
    out.leaf, leaf_list = bad_leaves(net, flows)

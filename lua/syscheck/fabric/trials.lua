@@ -203,11 +203,19 @@ function trials.build(net, found, seed)
       most = math.max(most, #one.trials)
       paths[#paths + 1] = one.kind == "path" and { one.flow.from, one.flow.to } or nil
    end
-   -- Everybody's first pair before anybody's second: where a leaf has many suspects, each has a turn.
-   for k = 1, most do
+   local function put(one, p)
+      one.tried = p and pack.add(p[1], p[2]) or one.tried
+   end
+   -- Everybody's first pair before anybody's second: where a leaf has many suspects, each has a turn. Where no topology
+   -- is known, a pair may collide with others on the way: a few in full tell more than many by one pair each.
+   for k = 1, net.known and most or 0 do
       for _, one in ipairs(found.list) do
-         local p = one.trials[k]
-         one.tried = p and pack.add(p[1], p[2]) or one.tried
+         put(one, one.trials[k])
+      end
+   end
+   for _, one in ipairs(net.known and {} or found.list) do
+      for _, p in ipairs(one.trials) do
+         put(one, p)
       end
    end
    -- Where there is room, pairs once more: a moment's other work lowers one of two.

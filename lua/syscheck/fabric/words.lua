@@ -224,8 +224,8 @@ function words.notes(net, found, faulty, patterns)
    for _, r in ipairs(sorted(groups)) do
       out[#out + 1] = ("%s: %s"):format(printable.safe(hostlist.fold(groups[r]), 200), found.guessed
          and ("links of %s of the others' rate, taken as made so, as many have it"):format(share(r))
-         or ("%s of what the others reach, all alike, and their links do not say so: a limit that was set, or one cause "
-            .. "for all; none leaves service for it"):format(share(r)))
+         or ("%s of what the others reach, all alike, and their links do not say so: a limit that was set, or one "
+            .. "cause for all; none leaves service for it"):format(share(r)))
    end
    return out
 end

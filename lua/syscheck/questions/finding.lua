@@ -7,13 +7,13 @@ local function text(value)
    return type(value) == "string" and value or nil
 end
 
---- @param detail { findings, rail } of a record
+--- @param detail { findings, rail, between } of a record
 -- @param status, says_record status and text of the record: beyond a limit, where nothing was found, is a finding, too
--- @return list of { rail, alltoall = true: only such shows it,
+-- @return list of { rail, alltoall, switch, between = true: only such shows it,
 --   key = the same in each run that finds it (a link of an uplink and links lost are one fault that
 --   looks now like this, now like that), own = the node is at fault, leaf, from, to, dir (of files), text }
 function finding.all(detail, status, says_record)
-   local out, rail = {}, math.type(detail.rail) and math.tointeger(detail.rail)
+   local out, rail, between = {}, math.type(detail.rail) and math.tointeger(detail.rail), detail.between == true or nil
    for _, one in ipairs(type(detail.findings) == "table" and detail.findings or {}) do
       local kind, says = text(type(one) == "table" and one.kind or nil), text(type(one) == "table" and one.text or nil)
       if kind and says then
@@ -24,9 +24,9 @@ function finding.all(detail, status, says_record)
          local dir = text(one.dir)
          local on = not dir and rail or nil
          out[#out + 1] = { own = one.own == true, leaf = leaf, from = from, to = to, dir = dir, text = says, rail = on,
-            alltoall = kind == "leaf_overloaded" or nil,
-            key = table.concat({ kind:gsub("^uplink_.*", "uplink"), leaf or "", from or "", to or "", dir or on },
-               " ") }
+            alltoall = kind == "leaf_overloaded" or nil, switch = kind == "leaf_switch" or nil, between = between,
+            key = table.concat({ (between and "between " or "") .. kind:gsub("^uplink_.*", "uplink"), leaf or "",
+               from or "", to or "", dir or on }, " ") }
       end
    end
    if #out == 0 and (status == "warn" or status == "fail") and text(says_record) then
@@ -35,20 +35,30 @@ function finding.all(detail, status, says_record)
    return out
 end
 
+-- What is between shards is seen by a run between them, which rates no node, or by one that had all of them at once.
+local function can_tell(f, run)
+   if f.between and run.between then
+      return true
+   end
+   return run.status ~= "unknown" and not (f.between and run.shard)
+end
+
 --- Whether a run that does not have a finding says that it is over: it measured the node by the same rail, compared its
--- leaf's uplink or all-to-all, the pair met, or files were written in the same directory.
+-- leaf's uplink, switch or all-to-all, the pair met, or files were written in the same directory.
 -- @param f of finding.all
 -- @param node its name
--- @param run { status, rail, uplinks, alltoall, partners = list, io, as in the record }
+-- @param run { status, rail, uplinks, switch, alltoall, shard, between, partners = list, io, as in the record }
 function finding.is_over(f, node, run)
    if f.dir then
       return run.io == f.dir
-   elseif run.status == "unknown" or run.rail ~= f.rail then
+   elseif run.rail ~= f.rail or not can_tell(f, run) then
       return false
    elseif f.alltoall then
       return run.alltoall == true
+   elseif f.switch then
+      return run.switch == true
    elseif f.leaf then
-      return run.uplinks == true
+      return run.uplinks == true or run.between == true
    elseif not (f.from and f.to) then
       return true
    end
@@ -64,7 +74,8 @@ end
 --- What a run looked at, as is_over takes it.
 -- @param detail of its record in the store
 function finding.looked(detail, status)
-   return { status = status, rail = detail.rail, uplinks = detail.uplinks, alltoall = detail.alltoall,
+   return { status = status, rail = detail.rail, uplinks = detail.uplinks, switch = detail.switch,
+      alltoall = detail.alltoall, shard = detail.shard, between = detail.between,
       partners = detail.partners, io = detail.io }
 end
 

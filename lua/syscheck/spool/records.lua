@@ -112,7 +112,7 @@ function records.fabric(by, rated, answer, action, drain)
       rail = answer.rail,
       job = answer.job and { id = math.tointeger(tonumber(answer.job)) }, action = action, drain = drain }
    for _, field in ipairs({ "node", "leaf", "class", "boot_id", "status", "text", "reason", "metrics", "runs",
-      "findings", "partners", "uplinks", "alltoall", "io" }) do
+      "findings", "partners", "uplinks", "switch", "alltoall", "shard", "between", "io" }) do
       local value = rated[field]
       record[field] = (type(value) ~= "table" or #value > 0) and value or nil
    end

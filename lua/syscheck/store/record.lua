@@ -284,6 +284,7 @@ function READERS.fabric(r, row)
    row.text = row.status ~= "pass" and name_of(r.text, "text") or nil
    row.detail = detail_of({ metrics = nonempty(others), drain = nonempty(r.drain), findings = nonempty(r.findings),
       partners = nonempty(r.partners), uplinks = r.uplinks == true or nil, alltoall = r.alltoall == true or nil,
+      switch = r.switch == true or nil, between = r.between == true or nil, shard = number(r.shard, "shard", 1),
       rail = number(r.rail, "rail", 1),
       io = type(r.io) == "string" and r.io or nil })
 end

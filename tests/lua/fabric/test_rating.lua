@@ -117,10 +117,12 @@ end
 
 function TestRating:test_what_a_run_could_have_found()
    local one = rated(run({})).l1n3
-   lu.assertTrue(one.uplinks)
+   lu.assertTrue(one.uplinks and one.switch)
    lu.assertTrue(#one.partners >= 5)
    one = rated(run({}, { 8, 8 })).l1n3
-   lu.assertNil(one.uplinks)
+   lu.assertEquals({ one.uplinks or false, one.switch }, { false, true })
+   one = rated(run({}, { 2, 8 })).l1n1
+   lu.assertNil(one.switch)
    one = rated(run({}, { 2 })).l1n1
    lu.assertEquals({ one.status, one.partners }, { "unknown", { "l1n2" } })
    lu.assertStrContains(one.text, "of two nodes")

@@ -200,9 +200,10 @@ end
 function TestShow:test_who_had_no_turn()
    local answer = answer_of(simulated.net({ 4, 4 }), { out = { 5 } })
    answer.unconfirmed = 4
-   answer.untried = { { kind = "node", node = 6 }, { kind = "leaf", leaf = 2 }, { kind = "path", flow = { from = 7, to = 8 } } }
+   answer.untried = { { kind = "node", node = 6 }, { kind = "leaf", leaf = 2 },
+      { kind = "path", flow = { from = 7, to = 8 } } }
    local text = show.table(answer)
-   lu.assertStrContains(text, "\nnote: suspected, and no turn left to be measured again: l2n2, leaf l2, 1 pair; measure again")
+   lu.assertStrContains(text, "\nnote: suspected, and no turn left to be measured again: l2n2, leaf l2, 1 pair; ")
    lu.assertStrContains(text, "\n4 more suspected, not confirmed")
    lu.assertStrContains(json.decode(show.json(answer)).notes[1], "l2n2, leaf l2, 1 pair")
 end

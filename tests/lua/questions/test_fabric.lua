@@ -131,6 +131,46 @@ function TestFabric:test_what_was_not_looked_at_still_stands()
    lu.assertEquals({ #f, f[1].leaf }, { 1, "leaf2" })
 end
 
+-- Each day's runs within shards say nothing of what is between them; one that has all leaves at once does.
+function TestFabric:test_between_shards()
+   local link = { kind = "uplink_link", leaf = "leaf2", direction = "up", text = "leaf2, a link" }
+   local function run(day, more, finding)
+      own_store.write({ own_store.record({ kind = "fabric", node = "n5", class = "fabric-200g-1hop", shard = more.shard,
+         between = more.between, uplinks = not more.between or nil, time = T + day * DAY + (more.between and 9 or 0),
+         status = finding and "warn" or more.between and "unknown" or "pass", action = "none",
+         text = finding and finding.text, findings = finding and { finding } or nil }) })
+   end
+   for day = 1, 3 do
+      run(day, { shard = 1 })
+      run(day, { between = true }, link)
+   end
+   local f = compared().fabric
+   lu.assertEquals({ #f, f[1].runs, f[1].since }, { 1, 3, T + DAY + 9 })
+   run(4, { shard = 1 })
+   lu.assertEquals(#compared().fabric, 1)
+   run(4, { between = true })
+   lu.assertEquals(#compared().fabric, 0)
+   run(5, { between = true }, link)
+   lu.assertEquals(#compared().fabric, 1)
+   run(6, {})
+   lu.assertEquals(#compared().fabric, 0)
+end
+
+-- Of two leaves no uplink is compared, and a leaf's switch is.
+function TestFabric:test_a_leaf_switch_of_two()
+   local switch = { kind = "leaf_switch", leaf = "leaf2", text = "leaf2, its switch" }
+   local function run(day, looked, finding)
+      own_store.write({ own_store.record({ kind = "fabric", node = "n5", class = "fabric-200g-1hop",
+         switch = looked or nil, time = T + day * DAY, status = finding and "warn" or "pass",
+         text = finding and finding.text, action = "none", findings = finding and { finding } or nil }) })
+   end
+   run(1, true, switch)
+   run(2, false)
+   lu.assertEquals(#compared().fabric, 1)
+   run(3, true)
+   lu.assertEquals(#compared().fabric, 0)
+end
+
 -- What one rail shows another one does not end, nor does a run in which MPI chose.
 function TestFabric:test_rails_are_apart()
    local function run(day, rail, finding, status)
