@@ -12,6 +12,7 @@
  */
 #define PROBE_BYTES ((size_t)64 << 10)
 #define PROBE_WINDOW 4
+#define PROBE_S 0.02
 /* TCP's start and a token bucket's savings; see struct fabric_meter. */
 #define SKIP_SHARE 0.2
 /* A burst of a paced sender. */
@@ -26,6 +27,23 @@ static int window(const struct pair *p)
 static double burst(const struct fabric_settings *set)
 {
 	return fmax(BURST_LEAST_S, fmin(BURST_S, set->share * set->seconds));
+}
+
+/* Of data, the pause after the last burst included. */
+static double data_seconds(const struct fabric_settings *set)
+{
+	return set->share < 1 ? fmax(set->seconds, burst(set) / set->share) : set->seconds;
+}
+
+/* What a paced sender rests after the probe. */
+static double probe_pause(const struct fabric_settings *set)
+{
+	return PROBE_S * (1 / set->share - 1);
+}
+
+double bandwidth_seconds(const struct fabric_settings *set, bool both)
+{
+	return data_seconds(set) + (both ? 0 : PROBE_S + probe_pause(set));
 }
 
 static bool out_prepare(struct pair *p, struct flow_out *out, enum fabric_kind kind, size_t bytes, int messages)
@@ -57,10 +75,11 @@ static bool prepare_data(struct pair *p, struct flow_out *out, struct flow_in *i
 	return in == NULL || in_prepare(p, in, FABRIC_DATA, p->in_bytes, window(p), set->share < 1 ? burst(set) : set->seconds);
 }
 
-static void begin_out(const struct pair *p, struct flow_out *out, double seconds)
+/* After `pause` seconds. */
+static void begin_out(const struct pair *p, struct flow_out *out, double pause, double seconds)
 {
-	flow_out_begin(out);
-	out->until = clock_now() + seconds;
+	flow_out_begin(out, pause);
+	out->until = clock_now() + pause + seconds;
 	if (out->kind == FABRIC_DATA) {
 		out->share = p->set->share;
 		out->burst_s = burst(p->set);
@@ -99,7 +118,7 @@ static bool receive_size(struct pair *p)
 
 static double data_rate(struct pair *p, const struct flow_in *in)
 {
-	const double rate = flow_rate(in, p->set->share * p->set->seconds);
+	const double rate = flow_rate(in, p->set->share * data_seconds(p->set));
 
 	p->stalled = p->stalled || !isfinite(rate);
 	return rate;
@@ -112,12 +131,12 @@ static bool one_way_out(struct pair *p)
 
 	if (!out_prepare(p, &out, FABRIC_PROBE, PROBE_BYTES, PROBE_WINDOW))
 		return false;
-	begin_out(p, &out, BANDWIDTH_PROBE_S);
+	begin_out(p, &out, 0, PROBE_S);
 	if (!flow_run(p, &out, NULL) || !receive_size(p) || !prepare_data(p, &out, NULL))
 		return false;
-	pair_deadline(p, p->set->seconds);
+	pair_deadline(p, bandwidth_seconds(p->set, false));
 	tcp_look(&before);
-	begin_out(p, &out, p->set->seconds);
+	begin_out(p, &out, probe_pause(p->set), data_seconds(p->set));
 	if (!flow_run(p, &out, NULL))
 		return false;
 	tcp_look(&after);
@@ -129,12 +148,12 @@ static bool one_way_in(struct pair *p)
 {
 	struct flow_in in;
 
-	if (!in_prepare(p, &in, FABRIC_PROBE, PROBE_BYTES, PROBE_WINDOW, BANDWIDTH_PROBE_S) || !flow_run(p, NULL, &in))
+	if (!in_prepare(p, &in, FABRIC_PROBE, PROBE_BYTES, PROBE_WINDOW, PROBE_S) || !flow_run(p, NULL, &in))
 		return false;
 	p->in_bytes = fabric_size(flow_rate_guess(&in), window(p), (size_t)p->set->bytes);
 	if (!prepare_data(p, NULL, &in) || !send_size(p, &in))
 		return false;
-	pair_deadline(p, p->set->seconds);
+	pair_deadline(p, bandwidth_seconds(p->set, false));
 	if (!flow_run(p, NULL, &in))
 		return false;
 	p->rx = data_rate(p, &in);
@@ -153,7 +172,7 @@ bool bandwidth_both(struct pair *p)
 
 	if (!prepare_data(p, &out, &in))
 		return false;
-	begin_out(p, &out, p->set->seconds);
+	begin_out(p, &out, 0, data_seconds(p->set));
 	if (!flow_run(p, &out, &in))
 		return false;
 	p->rx_both = data_rate(p, &in);

@@ -15,11 +15,14 @@ static struct stamp stamp_of(const struct pair *p, int from)
 	return (struct stamp){ .round = p->wire.round, .phase = (uint32_t)p->wire.phase, .from = (uint32_t)from };
 }
 
-void flow_out_begin(struct flow_out *out)
+void flow_out_begin(struct flow_out *out, double pause)
 {
 	for (int i = 0; i < FABRIC_WINDOW; i++)
 		out->requests[i] = MPI_REQUEST_NULL;
 	out->burst_began = clock_now();
+	/* A pause before the first burst is one after a burst of nothing. */
+	out->draining = pause > 0;
+	out->resume = pause > 0 ? out->burst_began + pause : 0;
 }
 
 /*

@@ -19,7 +19,7 @@ struct flow_out {
 	int open, ends;
 	uint64_t number;
 	uint32_t burst;
-	double burst_began, resume;
+	double burst_began, resume; /* resume 0: not known yet */
 	bool draining, done;
 };
 
@@ -41,7 +41,8 @@ struct flow_in {
 	bool done;
 };
 
-void flow_out_begin(struct flow_out *out);
+/* Its first message goes in `pause` seconds. */
+void flow_out_begin(struct flow_out *out, double pause);
 /* Posts the receives. */
 bool flow_in_begin(struct pair *p, struct flow_in *in);
 

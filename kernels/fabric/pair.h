@@ -62,6 +62,7 @@ void pair_abandon(struct pair *p, MPI_Request *receives, int n_receives, const M
 bool latency_measure(struct pair *p);
 bool bandwidth_one_way(struct pair *p, bool sends);
 bool bandwidth_both(struct pair *p);
-#define BANDWIDTH_PROBE_S 0.02 /* the one way's first part */
+/* How long that takes: with a share below 1 pauses make up for the probe, and for a burst that is longer than its share. */
+double bandwidth_seconds(const struct fabric_settings *set, bool both);
 
 #endif

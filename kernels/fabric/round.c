@@ -31,7 +31,7 @@ static double phase_seconds(const struct fabric_settings *set, enum fabric_phase
 {
 	if (phase == FABRIC_LATENCY)
 		return set->latency_s;
-	return phase == FABRIC_BOTH ? set->seconds : set->seconds + BANDWIDTH_PROBE_S + PAIR_GRACE_S;
+	return bandwidth_seconds(set, phase == FABRIC_BOTH) + (phase == FABRIC_BOTH ? 0 : PAIR_GRACE_S);
 }
 
 static double phase_most(const struct fabric_settings *set, enum fabric_phase phase)

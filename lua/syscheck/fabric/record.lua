@@ -20,10 +20,11 @@ end
 local function ask(with, node, text)
    local done = drain.node({ name = node, policy = with.host.policy }, text, { until_s = with.until_s, fabric = true,
       open = text == nil, sending = nothing, decided = nothing })
-   with.open[node] = done.action == "undecided" and done.open or nil
-   with.silent = with.silent or done.action == "undecided" and not done.full
+   with.open[node] = done.open or nil
+   -- A node's own state may be in the way; only where slurmctld said nothing it is not asked for others.
+   with.silent = with.silent or done.action == "undecided" and (not done.listed or done.open == true)
    local action = done.action
-   done.action, done.open = nil, nil
+   done.action, done.open, done.listed = nil, nil, nil
    return action, done
 end
 
@@ -51,9 +52,10 @@ end
 local function settle(with)
    local before = with.host:read_state(OPEN)
    for _, node in ipairs(before and type(before.nodes) == "table" and before.nodes or {}) do
-      if hostlist.name(node) and not with.silent then
+      local is_name = type(node) == "string" and hostlist.name(node)
+      if is_name and not with.silent then
          ask(with, node, nil)
-      elseif hostlist.name(node) then
+      elseif is_name then
          with.open[node] = true
       end
    end

@@ -14,6 +14,7 @@ local run = {}
 local ENDED_S = 2 -- a job that was cancelled ends its steps first
 local STARTS = 4 -- with fewer nodes each time
 local KERNEL_S = 600 -- the step's own limit: what it does takes seconds
+local PACED_S = 3600 -- with pauses
 
 local function without(names, lost)
    local gone, out = {}, {}
@@ -126,7 +127,8 @@ end
 -- @return session's answer; or nil, why, the nodes that were lost, and true where these are only left out
 local function once(names, options, say)
    local start = { srun = options.srun, kernel = options.kernel, job = options.job,
-      dir = options.io and options.io.dir or nil, rail = options.rail, seconds = KERNEL_S,
+      dir = options.io and options.io.dir or nil, rail = options.rail,
+      seconds = options.settings and options.settings.share and PACED_S or KERNEL_S,
       interrupted = function() return options.interrupted end }
    local one, err = step.start(setmetatable({ nodes = names }, { __index = start }))
    if not one then

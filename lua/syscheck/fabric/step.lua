@@ -18,9 +18,10 @@ local READY_S = 30 -- until MPI_Init is done, and one more for each READY_NODES:
 local READY_NODES = 16
 local TRY_S = 15 -- until the few nodes of a part have done it
 local ROUND_S = 12 -- of a round in which everybody waits for somebody, in all phases
+local PAUSES_S = 0.06 -- of a round, over the share of the time in which there is traffic: kernels/fabric/bandwidth.c
 local END_S = 5
 local MOST_LINKS = 32 -- of a node
-local ERRORS_KEPT = 40 -- lines of standard error
+local ERRORS_KEPT = 40 -- lines of standard error, and as many of srun's own
 
 json.decode_invalid_numbers(false)
 
@@ -43,6 +44,15 @@ local function environment()
    return list
 end
 
+-- What is written to an srun that has ended is an error of that write, and not the end of this program.
+local function ignore_broken_pipes()
+   if not step.sigpipe then
+      step.sigpipe = uv.new_signal()
+      step.sigpipe:start("sigpipe", function() end)
+      step.sigpipe:unref()
+   end
+end
+
 --- Starts the step; hello() waits for it.
 -- @param options { srun, kernel = paths, nodes = names, job = id of the allocation, dir = where files go, or nil,
 --   rail = number of the port that each is to use, or nil, seconds = the kernel's own limit,
@@ -50,7 +60,7 @@ end
 -- @return self; or nil and why it could not be started
 function step.start(options)
    local self = setmetatable({ nodes = options.nodes, asked = {}, rank_of = {}, name_of = {}, about = {},
-      ready = {}, errors = {}, plan = 0, open = 2 }, step)
+      ready = {}, errors = {}, said_by_srun = 0, plan = 0, open = 2 }, step)
    for _, node in ipairs(options.nodes) do
       self.asked[node] = true
    end
@@ -61,6 +71,7 @@ function step.start(options)
    for name, value in pairs({ dir = options.dir, rail = options.rail and ("%d"):format(options.rail) }) do
       table.move({ "--" .. name, value }, 1, 2, #args + 1, args)
    end
+   ignore_broken_pipes()
    self.pipes = { input = uv.new_pipe(false), out = uv.new_pipe(false), err = uv.new_pipe(false) }
    local pid
    -- A group of its own: ^C at the terminal reaches us, and we end it.
@@ -82,8 +93,11 @@ function step.start(options)
       self:take(json.decode(line))
    end, closed)
    loop.lines(self.pipes.err, function(line)
-      if #self.errors < ERRORS_KEPT and line:find("%S") then
+      -- MPI may have much to say before srun says who ended.
+      local srun = line:find("^srun: ") and 1 or 0
+      if line:find("%S") and (#self.errors < ERRORS_KEPT or srun == 1 and self.said_by_srun < ERRORS_KEPT) then
          table.insert(self.errors, line)
+         self.said_by_srun = self.said_by_srun + srun
       end
    end, closed)
    return self
@@ -106,7 +120,7 @@ function step:take(got)
       self:round(rank, got)
    elseif (got.event == "collective" or got.event == "files") and got.plan == self.plan and self.results then
       self:group(rank, got)
-   elseif got.event == "done" and got.plan == self.plan or got.event == "stuck" and self.through then
+   elseif self.through and (got.event == "done" and got.plan == self.plan or got.event == "stuck") then
       self.done[rank], self.through[rank] = got.event == "done", true
       local node, instead = self.name_of[rank], said.instead(got)
       self.instead = self.instead or self.rail and node and instead
@@ -156,11 +170,13 @@ function step:wait(seconds, over)
    return over()
 end
 
--- The last thing that Slurm or MPI said that a person can use, as one line.
-function step:last_words()
-   for _, pattern in ipairs({ "^srun: (Required node.+)", "^srun: fatal: (.+)", "^fabric: (.+)", "^srun: error: (.+)",
-      "^.-: fatal: (.+)", "(.*[Ii]nvalid MPI.*)",
-      "^(%S.+)" }) do
+local OF_KERNEL = { "^fabric: (.+)" }
+local OF_ANY = { "^srun: (Required node.+)", "^srun: fatal: (.+)", OF_KERNEL[1], "([Ii]nvalid MPI.*)",
+   "^srun: error: (.+)", "^.-: fatal: (.+)", "^(%S.+)" }
+
+-- What Slurm, MPI or the kernel said that a person can use, as one line; the first of these patterns' first.
+function step:words(patterns)
+   for _, pattern in ipairs(patterns) do
       for _, line in ipairs(self.errors) do
          local text = line:match(pattern)
          if text and not text:find("^%-+$") and not text:find("Terminated$") then
@@ -195,17 +211,14 @@ function step.try(groups, options)
       local of = setmetatable({ nodes = names }, { __index = options })
       steps[k] = step.start(of)
    end
-   local first = steps[1]
-   if first then
-      first:wait(TRY_S, function()
-         for _, one in ipairs(steps) do
-            if not is_up(one) and not one.exited then
-               return false
-            end
+   loop.wait(TRY_S, function()
+      for _, one in ipairs(steps) do
+         if not is_up(one) and not (one.exited and one.open == 0) then
+            return options.interrupted and options.interrupted()
          end
-         return true
-      end)
-   end
+      end
+      return true
+   end)
    for k in ipairs(groups) do
       out[k] = steps[k] ~= nil and is_up(steps[k])
       if steps[k] then
@@ -223,7 +236,7 @@ function step:hello()
    end)
    if not started then
       local missing = self:without(function() return true end)
-      local why = self.exited and (self:last_words() or "srun ended with code " .. self.exited.code)
+      local why = self.exited and (self:words(OF_ANY) or "srun ended with code " .. self.exited.code)
          or ("no task started within %d s"):format(HELLO_S)
       return nil, why, #missing < #self.nodes and missing or {}
    end
@@ -234,7 +247,7 @@ function step:hello()
    end)
    if not ready then
       local missing = self:without(function(rank) return self.ready[rank] end)
-      return nil, self.exited and (self:last_words() or "the step ended in MPI_Init")
+      return nil, self.exited and (self:words(OF_ANY) or "the step ended in MPI_Init")
          or ("MPI_Init is not done after %d s"):format(seconds), #missing < #self.nodes and missing or {}
    end
    return true
@@ -283,7 +296,7 @@ function step:measure(rounds, settings)
    local lost, through = {}, 0
    local seconds = END_S
    for _, round in ipairs(rounds) do
-      seconds = seconds + (round.seconds or ROUND_S)
+      seconds = seconds + (round.seconds or ROUND_S) + (settings and settings.share and PAUSES_S / settings.share or 0)
    end
    local all = self:wait(seconds, function()
       while self.through[through] do -- ranks begin with 0
@@ -304,24 +317,26 @@ function step:measure(rounds, settings)
       end
       return self.results
    end
+   local why
    if #lost == 0 then
-      lost = self:killed()
+      lost, why = self:killed()
    end
    if #lost == 0 then
       lost = self:without(function(rank) return self.done[rank] end)
       lost = #lost < #self.nodes and lost or {}
    end
-   return nil, self:last_words() or "not all nodes came to the end of the rounds", lost
+   return nil, self:words(OF_KERNEL) or why or self:words(OF_ANY) or "not all nodes came to the end of the rounds", lost
 end
 
 -- Tasks that Slurm says ended: "srun: error: n5: task 4: Killed". The first one is who took the others along, but who
 -- ended by itself before those that were killed for it.
+-- @return list of that node's name and what Slurm says of it; an empty list where it says nothing
 function step:killed()
    for _, how in ipairs({ "Exited with exit code", "" }) do
       for _, line in ipairs(self.errors) do
          local node, text = line:match("^srun: error: ([%w._-]+): task %d+: (.*)")
          if node and self.rank_of[node] and text:find(how, 1, true) == 1 then
-            return { node }
+            return { node }, line:match("^srun: error: (.*)")
          end
       end
    end

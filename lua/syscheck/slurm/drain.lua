@@ -79,6 +79,7 @@ function Calls:list(keep)
    local took = now_s() - began
    local nodes, by_name = storm.parse(text)
    local me = by_name[self.name]
+   self.listed, self.unknown = true, me == nil
    if not me then
       return nil, ("scontrol show nodes: %s is not in its answer of %d nodes"):format(self.name, #nodes)
    elseif me.ours and not me.time then
@@ -161,7 +162,7 @@ end
 local function attempt(calls, out, policy, sending)
    local nodes, me, took = calls:list(NEEDS_S)
    if not nodes then
-      out.error = me
+      out.error, out.open = me, not calls.unknown and out.open or nil
       return nil
    end
    if me.ours and me.fabric == calls.fabric then
@@ -211,8 +212,9 @@ end
 --   written, which may take a while }
 -- @return { action = "drain": carries our reason and may, or somebody else drained it; "storm": the
 --   cap is used up, or somebody resumed it; "undecided"; "none": without text, no drain of ours
---   stands; done = carries our reason, open = may carry it without being counted, reason, kept = the
---   reason that stood, error, full = { name, total, cap, taken } of the partition without room }
+--   stands; done = carries our reason, open = may carry it without being counted, listed = slurmctld
+--   answered, reason, kept = the reason that stood, error, full = { name, total, cap, taken } of the
+--   partition without room }
 function drain.node(node, text, options)
    local job = options.job
    local out = { action = "undecided", done = false, open = options.open, reason = text and storm.reason(text) }
@@ -220,6 +222,7 @@ function drain.node(node, text, options)
       fabric = options.fabric == true }, Calls)
    uv.sleep(math.floor(math.random() * math.min(MAX_SPREAD_MS, SPREAD_MS * (job and job.nodes or 1))))
    local nodes, me = attempt(calls, out, node.policy, text and options.sending)
+   out.listed = calls.listed
    options.decided(out)
    if nodes and job then
       out.comment_error = comment.write(calls, job, nodes, me)

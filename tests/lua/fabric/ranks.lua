@@ -1,7 +1,11 @@
 #!/usr/bin/env lua5.4
 -- In srun's place: all ranks of a step in one process. What each node is like is in $RANKS, an object:
 --   { "n1": { "rails": 2, "slow": { "2": 0.5 }, "instead": { "2": "eth0" } }, ... }
--- slow: by rail, the share of the rate that it receives with; instead: by rail, the port that MPI uses in its place.
+-- slow: by rail, the share of the rate that it receives with; instead: by rail, the port that MPI uses in its place;
+-- stuck: it measures nothing, and says so; mute: its partners wait for it in vain; garbage: lines that it prints first;
+-- ends: when and how it takes the step with it: { at = "launch": no task starts there, "init": MPI does not start,
+-- "go": in the middle of the rounds; others_done = true: but for it; errors = what srun says then, code }.
+-- "srun": { errors, code }: no step at all.
 package.path = "lua/?.lua;" .. package.path
 local json = require("cjson.safe").new()
 local hostlist = require("syscheck.lib.hostlist")
@@ -24,14 +28,61 @@ local function of(rank)
    return world[names[rank + 1]]
 end
 
+local function leave(how)
+   io.stdout:flush()
+   io.stderr:write(table.concat(how.errors, "\n"), "\n")
+   os.exit(how.code)
+end
+
+-- A number is a line of so many bytes: more than the environment takes.
+local function spill(rank)
+   for _, line in ipairs(of(rank).garbage or {}) do
+      io.stdout:write(type(line) == "number" and ("x"):rep(line) or line, "\n")
+   end
+end
+
+-- How one of the step's nodes ends it there, or nil.
+local function ended(at)
+   for _, name in ipairs(names) do
+      local how = world[name].ends
+      if how and how.at == at then
+         return how
+      end
+   end
+end
+
 local function rate(rank)
    return RATE * ((of(rank).slow or {})[rail] or 1)
 end
 
+-- What a rank prints of a round with another one.
+local function pair(plan, round, rank, other)
+   local got = math.min(rate(rank), RATE)
+   if of(rank).stuck or of(other).stuck or of(rank).mute then
+      return
+   elseif of(other).mute then
+      say("round", rank, { plan = plan, round = round, partner = other, error = "nobody came" })
+   else
+      say("round", rank, { plan = plan, round = round, partner = other, lat_us = 2, rx_gbs = got, rx_both_gbs = got })
+   end
+end
+
+if world.srun then
+   leave(world.srun)
+end
 for k, name in ipairs(names) do
    local rank = k - 1
-   say("hello", rank, { node = name, rate_gbps = 100, rails = of(rank).rails, rail = rail and "eth" .. rail - 1 })
-   say("ready", rank, {})
+   spill(rank)
+   if not of(rank).ends or of(rank).ends.at ~= "launch" then
+      say("hello", rank, { node = name, rate_gbps = 100, rails = of(rank).rails, rail = rail and "eth" .. rail - 1 })
+   end
+end
+local over = ended("launch") or ended("init")
+if over then
+   leave(over)
+end
+for k in ipairs(names) do
+   say("ready", k - 1, {})
 end
 io.stdout:flush()
 
@@ -43,9 +94,7 @@ for line in io.lines() do
    elseif what == "round" then
       for a, b in rest:gmatch("(%d+)-(%d+)") do
          for rank, other in pairs({ [tonumber(a)] = tonumber(b), [tonumber(b)] = tonumber(a) }) do
-            local got = math.min(rate(rank), RATE)
-            say("round", rank, { plan = plan, round = round, partner = other, lat_us = 2, rx_gbs = got,
-               rx_both_gbs = got })
+            pair(plan, round, rank, other)
          end
       end
       round = round + 1
@@ -55,8 +104,18 @@ for line in io.lines() do
       end
       round = round + 1
    elseif what == "go" then
+      over = ended("go")
       for k in ipairs(names) do
-         say("done", k - 1, { plan = plan, instead = (of(k - 1).instead or {})[rail] })
+         local one = of(k - 1)
+         spill(k - 1)
+         if one.stuck then
+            say("stuck", k - 1, { plan = plan, phase = "forward" })
+         elseif not one.ends and not one.mute and (not over or over.others_done) then
+            say("done", k - 1, { plan = plan, instead = (one.instead or {})[rail] })
+         end
+      end
+      if over then
+         leave(over)
       end
       io.stdout:flush()
    elseif what == "end" then
