@@ -77,6 +77,27 @@ nodes_of() {
 	cut -d, -f3,4 <<<"$1" | tail -n +2 | tr -d '\r' | tr , '\n' | sort -u | xargs
 }
 
+# sent NODE...: bytes that their links have sent
+sent() {
+	local node
+	for node in "$@"; do
+		awk '$1 == "eth0:" { print $10 }' "/proc/$(<"$MINICLUSTER_DIR/run/slurmd.$node.pid")/net/dev"
+	done | awk '{ sum += $1 } END { printf "%d\n", sum }'
+}
+
+# has_sent BYTES NODE: since $before
+has_sent() {
+	[ $(($(sent "$2") - before)) -gt "$1" ]
+}
+
+# rank_on NODE: the process that measures there
+rank_on() {
+	local pid
+	for pid in $(pgrep -f "^$MINICLUSTER_DIR/prefix/libexec/syscheck/fabric "); do
+		! grep -qzx "SLURMD_NODENAME=$1" "/proc/$pid/environ" || echo "$pid"
+	done
+}
+
 # refuses WORDS ARGS...: usage, one line
 refuses() {
 	run --separate-stderr syscheck fabric "${@:2}"
@@ -208,6 +229,21 @@ enforce() {
 	[[ "$(sinfo -h -R)" != *"Kill task failed"* ]]
 }
 
+@test "fabric: a rank that is killed is one line, and the others are measured" {
+	local before pid status=0
+	eventually 60 idle
+	before=$(sent n2)
+	syscheck fabric --nodes 'n[1-9]' --json >"$BASE/answer" 2>"$BASE/said" &
+	pid=$!
+	eventually 60 has_sent 4000000 n2 # its rounds have begun
+	kill -KILL "$(rank_on n2)"
+	wait "$pid" || status=$?
+	[ "$status" -eq 1 ]
+	[ ! -s "$BASE/said" ]
+	[ "$(answer '[f["text"] for f in a["findings"] if f["kind"] == "silent"]')" = "['n2 does not answer: n2: task 1: Killed']" ]
+	[ "$(answer 'len({p["a"] for p in a["pairs"]} | {p["b"] for p in a["pairs"]})')" = 8 ]
+}
+
 @test "fabric: inside an allocation it takes that one's nodes, and so does --job" {
 	eventually 60 idle
 	run --separate-stderr salloc -Q -N3 --nodelist=n1,n4,n7 syscheck fabric --csv
@@ -320,8 +356,13 @@ enforce() {
 }
 
 @test "fabric: who spares the network does not let all nodes send at once" {
-	fabric --nodes 'n[1-3]' --share 0.3
+	local before
+	before=$(sent n1 n2 n3)
+	fabric --nodes 'n[1-3]' --share 0.1
 	[ "$(answer '"alltoall_packed_gbs" in a, "allreduce_us" in a')" = "(False, True)" ]
+	# Of 25 MB/s; without a share it is half of that.
+	[ "$(answer "($(sent n1 n2 n3) - $before) / 3 / a['seconds'] < 0.15 * 25e6")" = True ]
+	[ "$(answer '[p["ab_gbs"] for p in a["pairs"]].count(None)')" = 0 ]
 }
 
 @test "fabric: files: a node that writes slowly is named; where they may be written the site says; nothing is left" {

@@ -18,6 +18,8 @@
 /* A burst of a paced sender. */
 #define BURST_S 0.02
 #define BURST_LEAST_S 0.005
+/* What is on the way at its end: messages that take 20 ms, see sizes.c, and what sockets hold. */
+#define DRAIN_S 0.03
 
 static int window(const struct pair *p)
 {
@@ -35,15 +37,17 @@ static double data_seconds(const struct fabric_settings *set)
 	return set->share < 1 ? fmax(set->seconds, burst(set) / set->share) : set->seconds;
 }
 
-/* What a paced sender rests after the probe. */
-static double probe_pause(const struct fabric_settings *set)
+/* What a sender rests after the probe, which took so many seconds. */
+static double probe_pause(const struct fabric_settings *set, double took)
 {
-	return PROBE_S * (1 / set->share - 1);
+	return fmin(took, PROBE_S + DRAIN_S) * (1 / set->share - 1);
 }
 
 double bandwidth_seconds(const struct fabric_settings *set, bool both)
 {
-	return data_seconds(set) + (both ? 0 : PROBE_S + probe_pause(set));
+	const double pauses = set->share < 1 ? (burst(set) + DRAIN_S) / set->share : 0;
+
+	return fmax(set->seconds, pauses) + pauses + (both ? 0 : PROBE_S + probe_pause(set, INFINITY));
 }
 
 static bool out_prepare(struct pair *p, struct flow_out *out, enum fabric_kind kind, size_t bytes, int messages)
@@ -83,6 +87,7 @@ static void begin_out(const struct pair *p, struct flow_out *out, double pause, 
 	if (out->kind == FABRIC_DATA) {
 		out->share = p->set->share;
 		out->burst_s = burst(p->set);
+		out->burst_most = out->burst_s + DRAIN_S;
 	}
 }
 
@@ -128,15 +133,20 @@ static bool one_way_out(struct pair *p)
 {
 	static struct tcp_mark before, after;
 	struct flow_out out;
+	double probe;
 
 	if (!out_prepare(p, &out, FABRIC_PROBE, PROBE_BYTES, PROBE_WINDOW))
 		return false;
 	begin_out(p, &out, 0, PROBE_S);
-	if (!flow_run(p, &out, NULL) || !receive_size(p) || !prepare_data(p, &out, NULL))
+	probe = clock_now();
+	if (!flow_run(p, &out, NULL))
+		return false;
+	probe = clock_now() - probe;
+	if (!receive_size(p) || !prepare_data(p, &out, NULL))
 		return false;
 	pair_deadline(p, bandwidth_seconds(p->set, false));
 	tcp_look(&before);
-	begin_out(p, &out, probe_pause(p->set), data_seconds(p->set));
+	begin_out(p, &out, probe_pause(p->set, probe), data_seconds(p->set));
 	if (!flow_run(p, &out, NULL))
 		return false;
 	tcp_look(&after);

@@ -29,19 +29,21 @@ void flow_out_begin(struct flow_out *out, double pause)
  * With a share below 1 there is traffic only for that share of the time: bursts, each until its last message has
  * left, and pauses. To send slower instead would show the pace, not what the link can do.
  */
-static bool may_send(struct flow_out *out, double now)
+static bool has_rested(struct flow_out *out, double now)
 {
-	if (out->share >= 1)
-		return true;
-	if (!out->draining && now < out->burst_began + out->burst_s)
-		return true;
-	if (!out->draining)
-		out->draining = true;
+	out->draining = true;
 	if (out->open > 0)
 		return false;
 	if (out->resume == 0)
-		out->resume = now + (now - out->burst_began) * (1 / out->share - 1);
-	if (now < out->resume)
+		out->resume = now + fmin(now - out->burst_began, out->burst_most) * (1 / out->share - 1);
+	return now >= out->resume;
+}
+
+static bool may_send(struct flow_out *out, double now)
+{
+	if (out->share >= 1 || (!out->draining && now < out->burst_began + out->burst_s))
+		return true;
+	if (!has_rested(out, now))
 		return false;
 	out->burst++;
 	out->burst_began = now;
@@ -81,7 +83,8 @@ static int step_out(struct pair *p, struct flow_out *out)
 		return -1;
 	out->open -= n;
 	for (int i = 0; i < out->window; i++) {
-		const bool end = now >= out->until;
+		/* The last burst has its pause, too, as the next phase's traffic comes at once. */
+		const bool end = now >= out->until && (out->share >= 1 || out->ends > 0 || has_rested(out, now));
 
 		if (out->requests[i] != MPI_REQUEST_NULL)
 			continue;

@@ -13,7 +13,8 @@ struct flow_out {
 	size_t bytes, stride;
 	int window;
 	double until; /* no message begins later */
-	double share, burst_s; /* a burst lasts that long; then there is a pause; 1: no pauses */
+	double share, burst_s; /* a burst lasts that long, until the last message has left; then a pause; 1: no pauses */
+	double burst_most;     /* a burst that takes longer, on a link that is broken, has no longer pause */
 	/* From here on flow's own. */
 	MPI_Request requests[FABRIC_WINDOW];
 	int open, ends;

@@ -6,6 +6,7 @@ A case is right when the fault is named as it should be and nothing else is.
 """
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,8 @@ CLUSTER = os.path.join(HERE, "..", "cluster", "minicluster")
 RATE = 200  # Mbit/s, minicluster's default
 GOODPUT = 1448 / 1514  # TCP's part of what tbf counts: tests/cluster/lib/leaves.sh
 
-# The fault, and what has to be named: kind (a prefix), place, direction; None: nothing.
+# The fault, and what has to be named: kind, place, direction; None: nothing. "mtu": as unlike the others' links, which
+# is no finding. "kill": the rank there, when its rounds have begun.
 CASES = [
     (["slow-link", "n5", "in", "100"], ("nic", "n5", "in")),
     (["slow-link", "n5", "out", "100"], ("nic", "n5", "out")),
@@ -34,6 +36,8 @@ CASES = [
     (["delay", "n8", "1"], ("latency", "n8", None)),
     (["loss", "n4", "5"], ("nic", "n4", None)),
     (["drop", "n6", "on"], ("silent", "n6", None)),
+    (["mtu", "n3", "1400"], ("mtu", "n3", None)),
+    (["kill", "n2"], ("silent", "n2", None)),
     (None, None),
     (None, None),
 ]
@@ -58,13 +62,51 @@ def place_of(finding):
     return finding.get("node") or finding.get("leaf") or pair
 
 
-def is_right(want, findings):
-    found = [f for f in findings if f["kind"] != "collision"]
-    if want is None:
-        return not found
+def is_right(want, answer):
+    found = [f for f in answer["findings"] if f["kind"] != "collision"]
+    unlike = [(u["what"], *u["nodes"]) for u in answer["unlike"]]
+    if want is None or want[0] == "mtu":
+        return not found and unlike == ([want[:2]] if want else [])
     kind, place, direction = want
     return (len(found) == 1 and found[0]["kind"] == kind and place_of(found[0]) == place
             and direction in (None, found[0].get("direction")))
+
+
+def sent(directory, node):
+    """Bytes that the node's link has sent."""
+    with open(f"{directory}/run/slurmd.{node}.pid") as file:
+        pid = file.read().strip()
+    with open(f"/proc/{pid}/net/dev") as file:
+        return next(int(line.split()[9]) for line in file if line.strip().startswith("eth0:"))
+
+
+def ranks(directory):
+    """Node -> the process that measures there."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if not file.read().startswith(f"{directory}/prefix/libexec/syscheck/fabric\0".encode()):
+                    continue
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                env = dict(one.split(b"=", 1) for one in file.read().split(b"\0") if b"=" in one)
+        except OSError:
+            continue
+        found[env.get(b"SLURMD_NODENAME", b"").decode()] = int(pid)
+    return found
+
+
+def measure(directory, args, victim):
+    """What `syscheck fabric` prints; the victim's rank is killed when it has sent for a moment."""
+    before = sent(directory, victim) if victim else 0
+    run = subprocess.Popen([directory + "/prefix/bin/syscheck", "fabric", "--nodes", "n[1-9]", "--json", *args],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/")
+    while victim and run.poll() is None:
+        if sent(directory, victim) - before > 4e6:
+            os.kill(ranks(directory)[victim], signal.SIGKILL)
+            break
+        time.sleep(0.05)
+    return run.communicate()
 
 
 def median(values):
@@ -79,7 +121,7 @@ def errors(fault, answer):
         for way in ("in", "out"):
             if fault[2] in (way, "both"):
                 slow[fault[1], way] = float(fault[3])
-    elif fault and fault[0] != "slow-trunk":
+    elif fault and fault[0] not in ("slow-trunk", "kill"):
         return out
     for p in answer["pairs"]:
         for field, sender, receiver in (("ab_gbs", "a", "b"), ("ba_gbs", "b", "a")):
@@ -100,20 +142,20 @@ def main():
     try:
         for seed, (fault, want) in enumerate(CASES, 1):
             until_idle()
-            if fault:
+            victim = fault[1] if fault and fault[0] == "kill" else None
+            if fault and not victim:
                 cluster(*fault)
             more = ["--all"] if fault and fault[0] == "slow-path" else []
-            done = subprocess.run([directory + "/prefix/bin/syscheck", "fabric", "--nodes", "n[1-9]", "--json", "--seed",
-                                   str(seed), *more], capture_output=True, text=True, cwd="/", check=False)
-            if fault:
+            out, err = measure(directory, ["--seed", str(seed), *more], victim)
+            if fault and not victim:
                 cluster(*fault[:-1], "off")
-            answer = json.loads(done.stdout) if done.stdout else {"findings": [], "pairs": [], "seconds": 0}
-            good = bool(done.stdout) and is_right(want, answer["findings"])
+            answer = json.loads(out) if out else {"findings": [], "pairs": [], "seconds": 0}
+            good = bool(out) and is_right(want, answer)
             right += good
             off += errors(fault, answer)
             seconds.append(answer["seconds"])
             said = "; ".join(f.get("text", f["kind"]) for f in answer["findings"] if f["kind"] != "collision")
-            print("right" if good else "WRONG", " ".join(fault or ["healthy"]), "->", said or done.stderr.strip() or "nothing",
+            print("right" if good else "WRONG", " ".join(fault or ["healthy"]), "->", said or err.strip() or "nothing",
                   "(%.1f s)" % answer["seconds"], flush=True)
             if not good:
                 wrong.append(" ".join(fault or ["healthy"]))

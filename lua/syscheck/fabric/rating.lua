@@ -177,7 +177,8 @@ local function rate(answer, with, node, p, learned)
       findings = {}, runs = {}, partners = with.partners[node],
       uplinks = net.known and #net.leaves > 2 and net.leaf[node]
          and answer.found.leaves.scores.up[net.leaf[node]] ~= nil or nil,
-      switch = net.known and #net.leaves > 1 and #net.leaves[net.leaf[node]].members >= LEAST_AT_LEAF or nil,
+      switch = net.known and #net.leaves > 1 and net.leaf[node]
+         and #net.leaves[net.leaf[node]].members >= LEAST_AT_LEAF or nil,
       shard = answer.shard, between = answer.across,
       alltoall = net.known and answer.patterns and answer.patterns.leaves[net.leaf[node]] ~= nil or nil }
    for _, one in ipairs(answer.findings) do

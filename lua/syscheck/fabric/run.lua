@@ -14,7 +14,7 @@ local run = {}
 local ENDED_S = 2 -- a job that was cancelled ends its steps first
 local STARTS = 4 -- with fewer nodes each time
 local KERNEL_S = 600 -- the step's own limit: what it does takes seconds
-local PACED_S = 3600 -- with pauses
+local ROUND_S = 0.4 -- in which nothing is amiss
 
 local function without(names, lost)
    local gone, out = {}, {}
@@ -123,14 +123,25 @@ local function few_rails(names, one, options)
    return odd, most
 end
 
+-- Why everybody with everybody would take longer than the step may; nil: it would not.
+local function too_long(names, options)
+   local share = options.settings and options.settings.share
+   local seconds = (#names - 1) * (ROUND_S + (share and step.PAUSES_S / share or 0))
+   return options.all and seconds > KERNEL_S / 2 and ("%d rounds%s take about %.0f s, longer than a step may: %sfewer "
+      .. "nodes, or no --all"):format(#names - 1, share and (" with --share %g"):format(share) or "", seconds,
+      share and "a larger --share, " or "") or nil
+end
+
 -- One start of the step: from its first word to its last.
 -- @return session's answer; or nil, why, the nodes that were lost, and true where these are only left out
 local function once(names, options, say)
    local start = { srun = options.srun, kernel = options.kernel, job = options.job,
-      dir = options.io and options.io.dir or nil, rail = options.rail,
-      seconds = options.settings and options.settings.share and PACED_S or KERNEL_S,
+      dir = options.io and options.io.dir or nil, rail = options.rail, seconds = KERNEL_S,
       interrupted = function() return options.interrupted end }
-   local one, err = step.start(setmetatable({ nodes = names }, { __index = start }))
+   local one, err = nil, too_long(names, options)
+   if not err then
+      one, err = step.start(setmetatable({ nodes = names }, { __index = start }))
+   end
    if not one then
       return nil, err, {}
    end

@@ -18,7 +18,8 @@ local READY_S = 30 -- until MPI_Init is done, and one more for each READY_NODES:
 local READY_NODES = 16
 local TRY_S = 15 -- until the few nodes of a part have done it
 local ROUND_S = 12 -- of a round in which everybody waits for somebody, in all phases
-local PAUSES_S = 0.06 -- of a round, over the share of the time in which there is traffic: kernels/fabric/bandwidth.c
+--- Pauses of a round, over the share of the time in which there is traffic: kernels/fabric/bandwidth.c has them.
+step.PAUSES_S = 0.3
 local END_S = 5
 local MOST_LINKS = 32 -- of a node
 local ERRORS_KEPT = 40 -- lines of standard error, and as many of srun's own
@@ -296,7 +297,7 @@ function step:measure(rounds, settings)
    local lost, through = {}, 0
    local seconds = END_S
    for _, round in ipairs(rounds) do
-      seconds = seconds + (round.seconds or ROUND_S) + (settings and settings.share and PAUSES_S / settings.share or 0)
+      seconds = seconds + (round.seconds or ROUND_S) + (settings and settings.share and step.PAUSES_S / settings.share or 0)
    end
    local all = self:wait(seconds, function()
       while self.through[through] do -- ranks begin with 0

@@ -128,6 +128,17 @@ function TestRating:test_what_a_run_could_have_found()
    lu.assertStrContains(one.text, "of two nodes")
 end
 
+-- As run.lua adds who was lost on the way: of no leaf, and without a value.
+function TestRating:test_who_was_lost()
+   local answer = run({})
+   local lost = #answer.net.names + 1
+   answer.net.names[lost] = "gone"
+   table.insert(answer.findings, 1, { kind = "silent", node = lost, why = "task 1: Killed" })
+   local one = rated(answer).gone
+   lu.assertEquals({ one.status, one.leaf, one.switch }, { "unknown" })
+   lu.assertStrContains(one.text, "gone does not answer: task 1: Killed")
+end
+
 function TestRating:test_changed_data_is_no_pass()
    local answer = run({})
    table.insert(answer.findings, { kind = "corrupt", from = 1, to = 2, why = "byte 7" })

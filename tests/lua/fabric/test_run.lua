@@ -312,6 +312,18 @@ function TestRun:test_a_library_with_much_to_say()
    is_lost("n5", "n5: task 4: Killed", { n5 = { ends = { at = "go", code = 137, errors = lines } } })
 end
 
+-- Longer than the step's own limit: said before it begins.
+function TestRun:test_a_run_that_would_take_too_long()
+   local names = {}
+   for k = 1, 400 do
+      names[k] = "n" .. k
+   end
+   local _, failed = run.rails(names, nil, 512, { srun = "false", kernel = "fabric", job = 1, seed = 1, all = true,
+      settings = { share = 0.5 } }, function() end, function() end)
+   lu.assertEquals(failed[1].why, "399 rounds with --share 0.5 take about 399 s, longer than a step may: a larger "
+      .. "--share, fewer nodes, or no --all")
+end
+
 -- It has closed its input when the plan is written: an error, and no signal that ends this program.
 function TestRun:test_an_srun_that_is_gone()
    local path = os.tmpname()
