@@ -148,7 +148,7 @@ function explain.all(answer)
    end
    for _, one in ipairs(answer.findings) do
       local list = SLOW[one.kind] and flows_of(with, one) or {}
-      one.window, one.again_pct = window(with, list, usual), again(list)
+      one.window, one.again_pct = window(with, list, usual), one.again_pct or again(list)
       if one.node and list[1] then
          one.wait_pct, one.peers_wait_pct = busy(with, list, one)
       end

@@ -4,6 +4,7 @@
 --  slow alone         | NIC, port, cable           | a link of the uplink      | dead or wrong route
 --  slow only loaded   | host (PCIe, pinning), port | links lost, oversubscribed | hash collision
 local leaves = require("syscheck.fabric.leaves")
+local loss = require("syscheck.fabric.loss")
 local nodes = require("syscheck.fabric.nodes")
 local samples = require("syscheck.fabric.samples")
 local statistics = require("syscheck.lib.statistics")
@@ -18,7 +19,6 @@ local BOTH_TOLERANCE = 0.09 -- both directions at once cost healthy hosts up to 
 local ALONE_SIGMAS = 2
 local CONSISTENT_SIGMAS = 6 -- highest over lowest of some trials
 local LEAST_SIGMA = 0.02
-local LOSS_PCT = 0.5 -- of the bytes that a node sends, or that are sent to it, which TCP sends again
 local OTHERS_LEAST = 4 -- nodes of a leaf from which on a pair of it is not alone in a loaded round
 
 local function limit_of(sigma, n, tolerance)
@@ -79,26 +79,6 @@ local function normalise_alone(net, found, measured)
    return reference
 end
 
--- Nodes of which packets are lost: TCP sends part of most of their flows again, out or in. Then rates differ from trial
--- to trial.
-local function losing_nodes(...)
-   local again, out = { from = {}, to = {} }, {}
-   for _, flows in ipairs({ ... }) do
-      for _, flow in ipairs(flows) do
-         for side, of in pairs(flow.tcp and again or {}) do
-            of[flow[side]] = of[flow[side]] or {}
-            table.insert(of[flow[side]], flow.tcp.again_pct)
-         end
-      end
-   end
-   for _, of in pairs(again) do
-      for node, list in pairs(of) do
-         out[node] = out[node] or statistics.median(list) >= LOSS_PCT
-      end
-   end
-   return out
-end
-
 local function highest(list)
    return #list > 0 and math.max(table.unpack(list)) or nil
 end
@@ -133,10 +113,27 @@ local function alone_of(one, with)
    local shares, n = {}, 1
    for name, list in pairs(values) do
       -- A host that cannot do both at once cannot with anybody; a busy moment costs one trial a tenth.
-      local of_all = name:find("^both") and not with.loses[one.node] and highest or with_every_partner
+      local of_all = name:find("^both") and not with.found.loses[one.node] and highest or with_every_partner
       shares[name], n = of_all(list, with.found.nodes.sigma), math.max(n, #list)
    end
    return shares, n
+end
+
+-- What TCP sends again of a node's flows alone, within its leaf: { out, in }, as of loss.find; nil: too little.
+local function lost_alone(one, with)
+   local values = { out = {}, ["in"] = {} }
+   for _, p in ipairs(one.trials) do
+      local near = with.net.leaf[p[1]] == with.net.leaf[p[2]]
+      local out, back = with.at.flows[key(p[1], p[2])], with.at.flows[key(p[2], p[1])]
+      table.insert(values.out, near and out and out.tcp and out.tcp.again_pct or nil)
+      table.insert(values["in"], near and back and back.tcp and back.tcp.again_pct or nil)
+   end
+   local lost = {}
+   for way, list in pairs(values) do
+      local median = statistics.median(list)
+      lost[way] = median and median >= loss.PCT and median or nil
+   end
+   return next(lost) and lost or nil
 end
 
 local function direction_of(out, into)
@@ -147,7 +144,7 @@ end
 -- are low, and those that were measured again, too. Pairs that happen to collide somewhere are fast with others.
 -- Of three nodes two are measured and one is at rest, in loaded rounds as alone: what differs there is chance, or loss.
 local function loaded_of(node, with)
-   if #with.net.leaves[with.net.leaf[node]].members < OTHERS_LEAST and not with.loses[node] then
+   if #with.net.leaves[with.net.leaf[node]].members < OTHERS_LEAST and not with.found.loses[node] then
       return nil
    end
    local worst
@@ -198,6 +195,12 @@ function JUDGES.node(one, with)
    if direction then
       local share = math.min(direction ~= "in" and alone.out or 1, direction ~= "out" and alone["in"] or 1)
       return { kind = "nic", node = one.node, direction = direction, share = share,
+         shares = { out = alone.out, ["in"] = alone["in"] } }
+   end
+   local lost = with.found.loses[one.node] and lost_alone(one, with)
+   if lost then
+      return { kind = "nic", node = one.node, how = "loss", direction = direction_of(lost.out, lost["in"]),
+         again_pct = math.max(lost.out or 0, lost["in"] or 0), share = math.min(alone.out or 1, alone["in"] or 1, 1),
          shares = { out = alone.out, ["in"] = alone["in"] } }
    end
    limit = limit_of(with.found.nodes.sigma, n, BOTH_TOLERANCE)
@@ -316,7 +319,7 @@ function judge.all(net, found, first, measured)
       return found.nodes.blamed[node] ~= nil
    end)
    normalise_alone(net, found, measured)
-   local with = { net = net, at = index(measured), found = found, loses = losing_nodes(first.flows, measured.flows),
+   local with = { net = net, at = index(measured), found = found,
       near_flows = { near_flows(first.flows), near_flows(loaded) },
       again = leaves.find(net, loaded, found.nodes, found.near),
       loaded_pairs = {}, least_us = math.huge }

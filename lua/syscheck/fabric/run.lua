@@ -174,7 +174,7 @@ local function once(names, options, say)
    end
    one:finish()
    if out and not options.interrupted then
-      out.net, out.about = net, one.about
+      out.net, out.about, out.mpi = net, one.about, one.mpi
       explain.all(out)
       return out
    end
@@ -231,7 +231,7 @@ end
 --   topology = as of net.new, seed, all, settings, io = { dir, mb = MB that a node writes at most } or nil }
 -- @param say function(format, ...) for progress
 -- @return session.run's answer, with io = from storage.run and dir, or nil;
---   net, about = { node's name = { boot_id, rate_gbps, links } }, notes = list, seed,
+--   net, about = { node's name = { boot_id, rate_gbps, links } }, mpi = its name and version, notes = list, seed,
 --   job, nodes (measured), share; or nil and why
 function run.run(names, options, say)
    if options.job then

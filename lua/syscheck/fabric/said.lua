@@ -23,6 +23,11 @@ function said.about(got)
       tcp_rmem = positive(got.tcp_rmem), tcp_wmem = positive(got.tcp_wmem) }
 end
 
+--- Which MPI it is, by its own words.
+function said.mpi(got)
+   return short(got.mpi)
+end
+
 local OF_A_LINE = { kernel = true, v = true, version = true, event = true, plan = true, rank = true, link = true }
 
 --- Errors that a port counted, into a node's list: { link, counter, count } each.

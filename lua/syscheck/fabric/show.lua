@@ -187,7 +187,7 @@ local function io_of(answer)
       end) }
 end
 
---- One object: { v, seed, seconds, rail, nodes, leaves, pairs, alltoall_packed_gbs,
+--- One object: { v, mpi, seed, seconds, rail, nodes, leaves, pairs, alltoall_packed_gbs,
 -- alltoall_striped_gbs, allreduce_us, allreduce_least_us (nil: not measured), findings, unconfirmed, links,
 -- unlike, io = as of storage.run (with --io), recorded, failed = list of { node, action, text }, beyond = list
 -- of { nodes, text }, notes }.
@@ -207,7 +207,7 @@ function show.json(answer)
          packed_ratio = answer.patterns and answer.patterns.leaves[l] }
    end
    local kept = answer.kept
-   local all = { v = 1, seed = answer.seed, seconds = answer.seconds, rail = answer.rail, nodes = nodes,
+   local all = { v = 1, mpi = answer.mpi, seed = answer.seed, seconds = answer.seconds, rail = answer.rail, nodes = nodes,
       leaves = leaves, pairs = (pairs_of(answer, 0)), unconfirmed = answer.unconfirmed, notes = notes,
       recorded = kept and kept.recorded, failed = kept and output.each(kept.failed, function(one)
          return { node = one.node, action = one.action, text = one.text }

@@ -116,7 +116,7 @@ function step:take(got)
    elseif got.event == "errors" and self.name_of[rank] then
       said.errors(got, self.about[self.name_of[rank]].errors)
    elseif got.event == "ready" then
-      self.ready[rank] = true
+      self.ready[rank], self.mpi = true, said.mpi(got)
    elseif got.event == "round" and got.plan == self.plan and self.results then
       self:round(rank, got)
    elseif (got.event == "collective" or got.event == "files") and got.plan == self.plan and self.results then
@@ -295,9 +295,9 @@ function step:measure(rounds, settings)
    text[#text + 1] = "go\n"
    self.pipes.input:write(table.concat(text, "\n"))
    local lost, through = {}, 0
-   local seconds = END_S
+   local seconds, pauses = END_S, settings and settings.share and step.PAUSES_S / settings.share or 0
    for _, round in ipairs(rounds) do
-      seconds = seconds + (round.seconds or ROUND_S) + (settings and settings.share and step.PAUSES_S / settings.share or 0)
+      seconds = seconds + (round.seconds or ROUND_S) + pauses
    end
    local all = self:wait(seconds, function()
       while self.through[through] do -- ranks begin with 0

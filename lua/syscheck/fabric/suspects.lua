@@ -1,9 +1,11 @@
 --- From what was measured to who is suspected; nobody is named before he is measured again. Pure.
 local latency = require("syscheck.fabric.latency")
 local leaves = require("syscheck.fabric.leaves")
+local loss = require("syscheck.fabric.loss")
 local nodes = require("syscheck.fabric.nodes")
 local rates = require("syscheck.fabric.rates")
 local samples = require("syscheck.fabric.samples")
+local sorted = require("syscheck.lib.sorted")
 
 local suspects = {}
 
@@ -74,7 +76,7 @@ end
 --- @param net from net.new
 -- @param measured from samples.of: of all rounds but those that confirm
 -- @return { near, guessed = true: net.rate, now over the highest one, is from rates.guess; alike = from rates.guess
---   where it is not; nodes, latency, leaves = what each fit found, reference = of each class, silent = node -> true,
+--   where it is not; nodes, loses, latency, leaves = what each fit found, reference = of each class, silent = node -> true,
 --   leaf = leaf -> true of a bad switch, bad = node -> true: no partner for who is measured again,
 --   list = of { kind = "node", "latency", "silent", "within", "leaf" or "path", and node, leaf, direction, flow(s),
 --   share }, worst first of each kind }
@@ -93,7 +95,7 @@ function suspects.find(net, measured)
    local slow = latency.find(net, measured.latencies)
    local silent, silent_order = silent_nodes(net, measured)
    local out = { near = near, guessed = not said and guessed ~= nil, alike = said and guessed or nil,
-      nodes = found, leaves = across, latency = slow, reference = reference, silent = silent, bad = {}, list = {} }
+      nodes = found, loses = loss.find(net, flows), leaves = across, latency = slow, reference = reference, silent = silent, bad = {}, list = {} }
    local leaf_list
    out.leaf, leaf_list = bad_leaves(net, flows)
    local function add(one)
@@ -112,6 +114,11 @@ function suspects.find(net, measured)
       -- With two nodes, who of them is it?
       if not out.leaf[net.leaf[node]] and #net.names > 2 then
          add({ kind = "node", node = node, share = found.blamed[node].share, aspect = found.blamed[node].aspect })
+      end
+   end
+   for _, node in ipairs(sorted(out.loses)) do
+      if not found.blamed[node] and not out.leaf[net.leaf[node]] and #net.names > 2 then
+         add({ kind = "node", node = node, share = 1 })
       end
    end
    for _, node in ipairs(slow.order) do

@@ -15,11 +15,12 @@ local FLOWS = 4 -- of a leaf that are measured again
 
 local CONTROLS = 2 -- pairs nobody suspects, in each round alone
 
--- In a round alone a leaf may have one pair that goes by its uplink, a large one (or the whole of a site without a
--- topology) one of 32 nodes; and, where the topology is known, one of 8 nodes within it, which have the leaf switch in
--- common only.
-local function room_of(net, leaf, within)
-   return math.max(1, #net.leaves[leaf].members // (within and net.known and 8 or 32))
+-- In a round alone a leaf may have one pair; a large one has one of 32 nodes that goes by its uplink, and one of 8 in all
+-- where the topology is known: pairs within it have only the leaf switch in common. Without one the whole site is a leaf.
+-- @return in all, across
+local function room_of(net, leaf)
+   local n = #net.leaves[leaf].members
+   return math.max(1, n // (net.known and 8 or 32)), math.max(1, n // 32)
 end
 
 local function good_nodes(net, found, draw)
@@ -46,26 +47,32 @@ local function good_leaves(net, found, draw)
    return random.shuffle(#list > 1 and list or all, draw)
 end
 
+local NONE = { all = 0, far = 0 }
+
 -- Rounds are filled first come, first served; where a leaf has several pairs in a round, in random order: it may be
 -- many switches that nobody told us of, and the suspects of one of them follow each other in the list.
 local function packer(net, draw)
    local rounds, used, load = {}, {}, {}
    for r = 1, trials.ALONE do
       rounds[r] = { kind = "alone", pairs = {} }
-      used[rounds[r]], load[rounds[r]] = {}, { [true] = {}, [false] = {} } -- within a leaf or not
+      used[rounds[r]], load[rounds[r]] = {}, {}
+   end
+   local function has_room(at, leaf, far)
+      local all, across = room_of(net, leaf)
+      return (at[leaf] or NONE).all < all and (at[leaf] or NONE).far + far <= across
    end
    local self = {}
    --- Puts the pair into the round if that has room.
    function self.put(round, a, b)
       local p, q = net.leaf[a], net.leaf[b]
-      local taken, at = used[round], load[round][p == q]
-      local room_p, room_q = room_of(net, p, p == q), room_of(net, q, p == q)
-      if a == b or taken[a] or taken[b] or (at[p] or 0) >= room_p or (at[q] or 0) >= room_q then
+      local taken, at, far = used[round], load[round], p ~= q and 1 or 0
+      if a == b or taken[a] or taken[b] or not has_room(at, p, far) or not has_room(at, q, far) then
          return false
       end
       taken[a], taken[b] = true, true
-      at[p] = (at[p] or 0) + 1
-      at[q] = (at[q] or 0) + (p ~= q and 1 or 0)
+      for _, leaf in ipairs(p == q and { p } or { p, q }) do
+         at[leaf] = { all = (at[leaf] or NONE).all + 1, far = (at[leaf] or NONE).far + far }
+      end
       table.insert(round.pairs, { a, b })
       return true
    end

@@ -42,7 +42,7 @@ local function beside(one)
    for _, text in ipairs(one.unlike or {}) do
       more[#more + 1] = text
    end
-   more[#more + 1] = one.again_pct and ("TCP sends %.2g %% of it again"):format(one.again_pct) or nil
+   more[#more + 1] = one.again_pct and one.how ~= "loss" and ("TCP sends %.2g %% of it again"):format(one.again_pct) or nil
    more[#more + 1] = one.ports and ("it has %d such ports: --rails %d tells which"):format(one.ports, one.ports) or nil
    return #more > 0 and ("; %s"):format(table.concat(more, "; ")) or ""
 end
@@ -64,7 +64,13 @@ function SAY.busy(one, name)
       one.peers_wait_pct)
 end
 
+local WHAT = { out = "what it sends", ["in"] = "what is sent to it", both = "what it sends and what is sent to it" }
+
 function SAY.nic(one, name)
+   if one.how == "loss" then
+      return ("%s: TCP sends %.2g %% of %s again, with every partner: packets are lost, its NIC, port or cable"):format(
+         name(one.node), one.again_pct, WHAT[one.direction])
+   end
    return ("%s %s at %s of its peers, alone and with every partner: its NIC, port or cable%s"):format(name(one.node),
       DOES[one.direction], share(one.share), one.lone and ", or the uplink, as it is alone at its leaf" or "")
 end

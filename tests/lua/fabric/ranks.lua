@@ -82,7 +82,7 @@ if over then
    leave(over)
 end
 for k in ipairs(names) do
-   say("ready", k - 1, {})
+   say("ready", k - 1, { mpi = "Open MPI v4.1.4" })
 end
 io.stdout:flush()
 

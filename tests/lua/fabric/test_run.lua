@@ -41,6 +41,7 @@ function TestRun:test_without_rails_openmpi_chooses()
    local answers, failed, said = rails(nil, {})
    lu.assertEquals(#answers, 1)
    lu.assertNil(answers[1].rail)
+   lu.assertEquals(answers[1].mpi, "Open MPI v4.1.4")
    lu.assertEquals(failed, {})
    lu.assertEquals(said, {})
 end

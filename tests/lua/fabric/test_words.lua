@@ -119,6 +119,13 @@ function TestWords:test_what_is_known_beside()
    lu.assertStrContains(text, "NIC, port or cable; eth0 at 1 Gbit/s, 8 of 9 at 10 Gbit/s; TCP sends 0.49 % of it again")
 end
 
+function TestWords:test_packets_lost()
+   local text = words.of(simulated.net({ 2, 2 }), { kind = "nic", how = "loss", node = 1, direction = "in", share = 0.98,
+      again_pct = 0.81 })
+   lu.assertEquals(text, "l1n1: TCP sends 0.81 % of what is sent to it again, with every partner: packets are lost, its "
+      .. "NIC, port or cable")
+end
+
 function TestWords:test_a_window()
    local net = simulated.net({ 2, 2 })
    local window = { whose = 3, buffer = "tcp_rmem", bytes = 64e3, rtt_us = 30000, rate = 17e6 / 8, link = 622e6 / 8,
