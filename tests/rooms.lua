@@ -34,8 +34,8 @@ rooms.USES = {
 
 -- What reaches no file, process, clock or C module, nor does what it uses: a folder, or a file.
 rooms.PURE = {
-   "fabric/explain", "fabric/inventory", "fabric/judge", "fabric/latency", "fabric/leaves", "fabric/loss", "fabric/merge",
-   "fabric/net", "fabric/nodes", "fabric/patterns", "fabric/random", "fabric/rates", "fabric/rating",
+   "fabric/explain", "fabric/inventory", "fabric/judge", "fabric/latency", "fabric/leaves", "fabric/loss",
+   "fabric/merge", "fabric/net", "fabric/nodes", "fabric/patterns", "fabric/random", "fabric/rates", "fabric/rating",
    "fabric/said", "fabric/samples", "fabric/schedule", "fabric/session", "fabric/shards", "fabric/storage",
    "fabric/suspects", "fabric/trials", "fabric/words", "policy", "counters",
    "catalogue", "verdict", "doctor/rules", "lib/fnv",

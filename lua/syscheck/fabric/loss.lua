@@ -9,7 +9,8 @@ local loss = {}
 
 --- Of the bytes, in the middle of a node's flows.
 loss.PCT = 0.5
-local OTHERS_PCT = 0.1 -- so much of all flows: queues are too short for what goes through them, and nobody's cable is bad
+-- So much of all flows: queues are too short for what goes through them, and nobody's cable is bad.
+local OTHERS_PCT = 0.1
 
 local SIDE = { out = "from", ["in"] = "to" }
 

@@ -207,8 +207,8 @@ function show.json(answer)
          packed_ratio = answer.patterns and answer.patterns.leaves[l] }
    end
    local kept = answer.kept
-   local all = { v = 1, mpi = answer.mpi, seed = answer.seed, seconds = answer.seconds, rail = answer.rail, nodes = nodes,
-      leaves = leaves, pairs = (pairs_of(answer, 0)), unconfirmed = answer.unconfirmed, notes = notes,
+   local all = { v = 1, mpi = answer.mpi, seed = answer.seed, seconds = answer.seconds, rail = answer.rail,
+      nodes = nodes, leaves = leaves, pairs = (pairs_of(answer, 0)), unconfirmed = answer.unconfirmed, notes = notes,
       recorded = kept and kept.recorded, failed = kept and output.each(kept.failed, function(one)
          return { node = one.node, action = one.action, text = one.text }
       end),

@@ -76,9 +76,9 @@ end
 --- @param net from net.new
 -- @param measured from samples.of: of all rounds but those that confirm
 -- @return { near, guessed = true: net.rate, now over the highest one, is from rates.guess; alike = from rates.guess
---   where it is not; nodes, loses, latency, leaves = what each fit found, reference = of each class, silent = node -> true,
---   leaf = leaf -> true of a bad switch, bad = node -> true: no partner for who is measured again,
---   list = of { kind = "node", "latency", "silent", "within", "leaf" or "path", and node, leaf, direction, flow(s),
+--   where it is not; nodes, loses, latency, leaves = what each fit found, reference = of each class,
+--   silent = node -> true, leaf = leaf -> true of a bad switch, bad = node -> true: no partner for who is measured
+--   again, list = of { kind = "node", "latency", "silent", "within", "leaf" or "path", and node, leaf, direction, flow(s),
 --   share }, worst first of each kind }
 function suspects.find(net, measured)
    local flows = measured.flows
@@ -95,7 +95,8 @@ function suspects.find(net, measured)
    local slow = latency.find(net, measured.latencies)
    local silent, silent_order = silent_nodes(net, measured)
    local out = { near = near, guessed = not said and guessed ~= nil, alike = said and guessed or nil,
-      nodes = found, loses = loss.find(net, flows), leaves = across, latency = slow, reference = reference, silent = silent, bad = {}, list = {} }
+      nodes = found, loses = loss.find(net, flows), leaves = across, latency = slow, reference = reference,
+      silent = silent, bad = {}, list = {} }
    local leaf_list
    out.leaf, leaf_list = bad_leaves(net, flows)
    local function add(one)

@@ -15,8 +15,9 @@ local FLOWS = 4 -- of a leaf that are measured again
 
 local CONTROLS = 2 -- pairs nobody suspects, in each round alone
 
--- In a round alone a leaf may have one pair; a large one has one of 32 nodes that goes by its uplink, and one of 8 in all
--- where the topology is known: pairs within it have only the leaf switch in common. Without one the whole site is a leaf.
+-- In a round alone a leaf may have one pair; a large one has one of 32 nodes that goes by its uplink, and one of 8 in
+-- all where the topology is known: pairs within it have only the leaf switch in common. Without one the whole site is
+-- a leaf.
 -- @return in all, across
 local function room_of(net, leaf)
    local n = #net.leaves[leaf].members

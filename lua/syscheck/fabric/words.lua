@@ -42,7 +42,8 @@ local function beside(one)
    for _, text in ipairs(one.unlike or {}) do
       more[#more + 1] = text
    end
-   more[#more + 1] = one.again_pct and one.how ~= "loss" and ("TCP sends %.2g %% of it again"):format(one.again_pct) or nil
+   more[#more + 1] = one.again_pct and one.how ~= "loss" and ("TCP sends %.2g %% of it again"):format(one.again_pct)
+      or nil
    more[#more + 1] = one.ports and ("it has %d such ports: --rails %d tells which"):format(one.ports, one.ports) or nil
    return #more > 0 and ("; %s"):format(table.concat(more, "; ")) or ""
 end

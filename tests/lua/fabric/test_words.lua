@@ -120,10 +120,10 @@ function TestWords:test_what_is_known_beside()
 end
 
 function TestWords:test_packets_lost()
-   local text = words.of(simulated.net({ 2, 2 }), { kind = "nic", how = "loss", node = 1, direction = "in", share = 0.98,
-      again_pct = 0.81 })
-   lu.assertEquals(text, "l1n1: TCP sends 0.81 % of what is sent to it again, with every partner: packets are lost, its "
-      .. "NIC, port or cable")
+   local text = words.of(simulated.net({ 2, 2 }), { kind = "nic", how = "loss", node = 1, direction = "in",
+      share = 0.98, again_pct = 0.81 })
+   lu.assertEquals(text, "l1n1: TCP sends 0.81 % of what is sent to it again, with every partner: packets are lost, "
+      .. "its NIC, port or cable")
 end
 
 function TestWords:test_a_window()
