@@ -13,9 +13,11 @@
 
 /*
  * The deadline must be seen to be over this often, 0.1 s apart: a process that was stopped, or a node that was
- * suspended, finds every deadline over when it goes on, and the main thread needs a moment to find that, too.
+ * suspended, finds every deadline over when it goes on, and the main thread needs a moment to find that, too. So does
+ * one that is good and calls a node of which packets are lost for the first time: MPI asks PMIx for its address in a
+ * call that cannot be interrupted, PMIx asks Slurm, and Slurm asks that node, by a new connection.
  */
-#define OVER_MOST 30
+#define OVER_MOST 100
 #define STEP_NS 100000000
 
 static struct {

@@ -21,7 +21,7 @@ local ROUND_S = 12 -- of a round in which everybody waits for somebody, in all p
 --- Pauses of a round, over the share of the time in which there is traffic: kernels/fabric/bandwidth.c has them.
 step.PAUSES_S = 0.3
 local END_S = 5
-local CONNECT_S = 5 -- more in the first round, as in kernels/fabric/round.c
+local STUCK_S = 15 -- until a rank says that it is stuck, and for connections: kernels/fabric/watch.c, round.c
 local MOST_LINKS = 32 -- of a node
 local ERRORS_KEPT = 40 -- lines of standard error, and as many of srun's own
 
@@ -296,7 +296,7 @@ function step:measure(rounds, settings)
    text[#text + 1] = "go\n"
    self.pipes.input:write(table.concat(text, "\n"))
    local lost, through = {}, 0
-   local seconds, pauses = END_S + CONNECT_S, settings and settings.share and step.PAUSES_S / settings.share or 0
+   local seconds, pauses = END_S + STUCK_S, settings and settings.share and step.PAUSES_S / settings.share or 0
    for _, round in ipairs(rounds) do
       seconds = seconds + (round.seconds or ROUND_S) + pauses
    end
