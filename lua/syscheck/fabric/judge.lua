@@ -142,9 +142,9 @@ end
 
 -- A node that is slow only while others are at work, with all partners: nearly all of its flows within the leaf
 -- are low, and those that were measured again, too. Pairs that happen to collide somewhere are fast with others.
--- Of three nodes two are measured and one is at rest, in loaded rounds as alone: what differs there is chance, or loss.
+-- Of three nodes two are measured and one is at rest, in loaded rounds as alone: what differs there is chance.
 local function loaded_of(node, with)
-   if #with.net.leaves[with.net.leaf[node]].members < OTHERS_LEAST and not with.found.loses[node] then
+   if #with.net.leaves[with.net.leaf[node]].members < OTHERS_LEAST then
       return nil
    end
    local worst

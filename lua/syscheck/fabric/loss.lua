@@ -7,22 +7,30 @@ local statistics = require("syscheck.lib.statistics")
 
 local loss = {}
 
---- Of the bytes, in the middle of a node's flows.
+--- Of the bytes, in the middle of a node's partners.
 loss.PCT = 0.5
 -- So much of all flows: queues are too short for what goes through them, and nobody's cable is bad.
 local OTHERS_PCT = 0.1
 
 local SIDE = { out = "from", ["in"] = "to" }
 
-local function values_of(flows, side, node, blamed)
-   local values = {}
+-- In the middle of a node's partners; nil: of one alone, whichever of the two loses.
+local function middle_of(flows, side, node, blamed)
+   local of, partners, values = {}, {}, {}
    for _, flow in ipairs(flows) do
       local other = side == "from" and flow.to or flow.from
       if flow[side] == node and not blamed[other] then
-         values[#values + 1] = flow.tcp.again_pct
+         if not of[other] then
+            of[other] = {}
+            partners[#partners + 1] = other
+         end
+         table.insert(of[other], flow.tcp.again_pct)
       end
    end
-   return values
+   for k, other in ipairs(partners) do
+      values[k] = statistics.median(of[other])
+   end
+   return #partners > 1 and statistics.median(values) or nil
 end
 
 -- The one that loses most of those that are left, as whoever it meets seems to lose, too.
@@ -32,8 +40,8 @@ local function worst_of(of_node, blamed)
       if not blamed[node] then
          local one, most = { node = node }, 0
          for way, side in pairs(SIDE) do
-            local median = statistics.median(values_of(flows, side, node, blamed))
-            one[way] = median and median >= loss.PCT and median or nil
+            local middle = middle_of(flows, side, node, blamed)
+            one[way] = middle and middle >= loss.PCT and middle or nil
             most = math.max(most, one[way] or 0)
          end
          if most > 0 and (not worst or most > worst.most or most == worst.most and node < worst.node) then

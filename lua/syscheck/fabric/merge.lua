@@ -21,6 +21,21 @@ local function per_place(list)
    return out
 end
 
+-- Who loses packets is slow now with this partner, now with that one.
+local function without_routes_of_losers(list)
+   local loses, out = {}, {}
+   for _, one in ipairs(list) do
+      if one.how == "loss" then
+         loses[one.node] = true
+      end
+   end
+   for _, one in ipairs(list) do
+      local echo = (one.kind == "route" or one.kind == "collision") and (loses[one.from] or loses[one.to])
+      out[#out + 1] = not echo and one or nil
+   end
+   return out
+end
+
 -- Links lost and a bad link of one uplink are one fault: the link explains both. Who is silent is nothing else beside.
 local function without_echoes(list)
    local link, dead, out = {}, {}, {}
@@ -100,5 +115,5 @@ end
 -- @param tried { "up3" or "down3" = how many of leaf 3's pairs were measured alone }
 -- @return list of findings
 return function(net, list, tried)
-   return without_echoes(per_place(links_of_routes(net, per_place(list), tried)))
+   return without_echoes(per_place(links_of_routes(net, per_place(without_routes_of_losers(list)), tried)))
 end

@@ -78,8 +78,8 @@ end
 -- @return { near, guessed = true: net.rate, now over the highest one, is from rates.guess; alike = from rates.guess
 --   where it is not; nodes, loses, latency, leaves = what each fit found, reference = of each class,
 --   silent = node -> true, leaf = leaf -> true of a bad switch, bad = node -> true: no partner for who is measured
---   again, list = of { kind = "node", "latency", "silent", "within", "leaf" or "path", and node, leaf, direction, flow(s),
---   share }, worst first of each kind }
+--   again, list = of { kind = "node", "latency", "silent", "within", "leaf" or "path", and node, leaf, direction,
+--   flow(s), share }, worst first of each kind }
 function suspects.find(net, measured)
    local flows = measured.flows
    local said, guessed = rates.said(net, flows), rates.guess(net, flows)

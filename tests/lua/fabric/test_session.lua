@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;tests/lua/fabric/?.lua;" .. package.path
 local lu = require("luaunit")
 local judge = require("syscheck.fabric.judge")
+local loss = require("syscheck.fabric.loss")
 local merge = require("syscheck.fabric.merge")
 local random = require("syscheck.fabric.random")
 local samples = require("syscheck.fabric.samples")
@@ -147,6 +148,14 @@ function TestSession:test_packets_lost_at_full_rate()
       return to == 5 and 0.8 or 0
    end)
    lu.assertEquals({ #found, found[1].node, found[1].direction }, { 1, 5, "in" })
+   -- A good node that met only the bad one is not suspected before it.
+   local flows = {}
+   for k, f in ipairs({ { 3, 1, 9 }, { 1, 2, 3 }, { 1, 3, 7 }, { 4, 5, 0 }, { 5, 6, 0 }, { 4, 6, 0 }, { 6, 4, 0 } }) do
+      flows[k] = { from = f[1], to = f[2], tcp = { again_pct = f[3] } }
+   end
+   lu.assertEquals(loss.find(simulated.net({ 3, 3 }), flows), { { out = 5 } })
+   -- Of two nobody can tell which.
+   lu.assertEquals(losing({ 2, 2, 2 }, function(from, to) return (from == 2 or to == 2) and 4 or 0 end), {})
    -- Loaded only, in all flows, only across, with one partner: no cable's.
    for what, of in pairs({
       loaded = function(from, _, kind) return from == 2 and kind ~= "alone" and 4 or 0 end,
@@ -542,6 +551,16 @@ function TestMerge:test_one_node_one_fault_but_latency()
    -- Who is silent is nothing else.
    lu.assertEquals(merged({ { kind = "latency", node = 3, us = 2 }, { kind = "silent", node = 3 } }),
       { "silent 3 0.0" })
+end
+
+function TestMerge:test_who_loses_packets_is_slow_now_here_now_there()
+   local loser = { kind = "nic", node = 3, direction = "both", share = 0.9, how = "loss" }
+   lu.assertEquals(merged({ loser, route(3, 9, 0.3), route(10, 3, 0.4), { kind = "collision", from = 3, to = 17 },
+      route(4, 9, 0.5) }), { "nic 3 both 0.9", "route 4-9 out 0.5" })
+   -- Two of them to two leaves are no link of an uplink.
+   lu.assertEquals(merged({ loser, route(3, 9, 0.3), route(3, 17, 0.3) }), { "nic 3 both 0.9" })
+   loser.how = nil
+   lu.assertEquals(merged({ loser, route(3, 9, 0.3) }), { "nic 3 both 0.9", "route 3-9 out 0.3" })
 end
 
 function TestMerge:test_a_link_explains_what_its_uplink_lost()
