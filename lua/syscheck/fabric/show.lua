@@ -75,11 +75,11 @@ local function untried_of(answer)
 end
 
 -- What is so for the network; where half of all were suspected and none of them showed it again, it is not because of
--- the network that they were slow for a moment.
+-- the network that they were slow for a moment. Beside a fault others are slow for its sake.
 local function notes_of(answer)
-   local cleared = answer.unconfirmed - #answer.untried
-   local disturbed = cleared >= math.max(3, #answer.net.names / 2)
-   local notes = words.notes(answer.net, answer.found, #show.faults(answer) > 0 or disturbed, answer.patterns)
+   local cleared, faulty = answer.unconfirmed - #answer.untried, #show.faults(answer) > 0
+   local disturbed = not faulty and cleared >= math.max(3, #answer.net.names / 2)
+   local notes = words.notes(answer.net, answer.found, faulty or disturbed, answer.patterns)
    for _, one in ipairs(answer.windows) do
       notes[#notes + 1] = words.held(one)
    end
