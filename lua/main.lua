@@ -30,10 +30,10 @@ local function main()
       commands[name].add_to(parser)
    end
    -- One clear line instead of the usage text, which --help prints.
-   function parser.error(_, message)
+   function parser.error(at, message)
       -- argparse puts its suggestion on a second line.
       message = message:gsub("\nDid you mean", ", did you mean")
-      os.exit(report.error(report.USAGE, "%s (see syscheck --help)", message))
+      os.exit(report.error(report.USAGE, "%s (see syscheck %s--help)", message, at == parser and "" or at._name .. " "))
    end
    local args = parser:parse()
    return commands[args.command].run(args)

@@ -326,7 +326,7 @@ enforce() {
 	refuses "two are the least" --nodes n1
 	refuses "is no list of nodes" --nodes 'n[1-'
 	refuses "is no list of nodes" --nodes '../x,n1'
-	refuses "--share is a number from 0.01 to 1" --nodes 'n[1-2]' --share 2
+	refuses "--share is a number from 0.01 to 1, not \"2\" (see syscheck fabric --help)" --nodes 'n[1-2]' --share 2
 	refuses "--seed is a whole number" --nodes 'n[1-2]' --seed x
 	refuses "--job is a whole number" --job n1
 	refuses "/nonexistent" --nodes 'n[1-2]' --policy /nonexistent

@@ -65,6 +65,8 @@ def place_of(finding):
 def is_right(want, answer):
     found = [f for f in answer["findings"] if f["kind"] != "collision"]
     unlike = [(u["what"], *u["nodes"]) for u in answer["unlike"]]
+    if answer.get("beyond"):
+        return False
     if want is None or want[0] == "mtu":
         return not found and unlike == ([want[:2]] if want else [])
     kind, place, direction = want
@@ -149,12 +151,13 @@ def main():
             out, err = measure(directory, ["--seed", str(seed), *more], victim)
             if fault and not victim:
                 cluster(*fault[:-1], "off")
-            answer = json.loads(out) if out else {"findings": [], "pairs": [], "seconds": 0}
+            answer = json.loads(out) if out else {"findings": [], "pairs": [], "beyond": [], "seconds": 0}
             good = bool(out) and is_right(want, answer)
             right += good
             off += errors(fault, answer)
             seconds.append(answer["seconds"])
-            said = "; ".join(f.get("text", f["kind"]) for f in answer["findings"] if f["kind"] != "collision")
+            said = "; ".join([f.get("text", f["kind"]) for f in answer["findings"] if f["kind"] != "collision"]
+                             + [f"{b['nodes']} {b['text']}" for b in answer.get("beyond") or []])
             print("right" if good else "WRONG", " ".join(fault or ["healthy"]), "->", said or err.strip() or "nothing",
                   "(%.1f s)" % answer["seconds"], flush=True)
             if not good:

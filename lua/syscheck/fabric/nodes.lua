@@ -74,6 +74,8 @@ local function score(of, aspect, blamed)
    end
    table.sort(far)
    local quartile = statistics.upper_quartile_sorted(far)
+   -- Of three leaves one bad uplink is in most flows: what is usual there is low, and who met the other leaf has more.
+   quartile = median and quartile and math.min(1, quartile) or quartile
    return math.max(median or 0, quartile or 0), math.max(1, n, m // 2)
 end
 

@@ -128,8 +128,8 @@ function show.table(answer, color)
          printable.plain(one.text, 300))
    end
    for _, one in ipairs(answer.kept and answer.kept.beyond or {}) do
-      lines[#lines + 1] = ("%s: %s"):format(printable.safe(hostlist.fold(one.nodes), 200),
-         printable.plain(one.text, 300))
+      lines[#lines + 1] = ("note: %s: beyond a limit, and nothing was found: %s"):format(
+         printable.safe(hostlist.fold(one.nodes), 200), printable.plain(one.text, 300))
    end
    if answer.kept and answer.kept.recorded > 0 then
       lines[#lines + 1] = ("%d records written; syscheck ingest stores them"):format(answer.kept.recorded)

@@ -21,7 +21,7 @@ local FAIL = "mode = 'enforce', limits = { fabric_out_ratio = { action = 'fail' 
 local function run(world, sizes, about)
    world.noise = world.noise or 0.01
    local net = simulated.net(sizes or FOUR)
-   local out = assert(session.run(net, simulated.measure(net, world), { seed = 1 }))
+   local out = assert(session.run(net, simulated.measure(net, world), { seed = world.seed or 1 }))
    out.net, out.about = net, about or {}
    explain.all(out)
    return out
@@ -45,6 +45,19 @@ local function metric(one, name)
 end
 
 TestRating = {}
+
+-- Of three leaves one bad uplink is in most flows across: who has only such is no slow node.
+function TestRating:test_a_bad_uplink_is_nobodys_ratio()
+   for seed = 1, 20 do
+      for name, one in pairs(rated(run({ up = { [3] = 5 }, down = { [3] = 5 }, seed = seed }, { 3, 3, 3 }))) do
+         for _, way in ipairs({ "fabric_out_ratio", "fabric_in_ratio" }) do
+            local m = metric(one, way)
+            lu.assertTrue(m.value > 0.9 and m.value < 1.1, ("%s %s %g"):format(name, way, m.value))
+         end
+         lu.assertEquals(one.status, "pass", name)
+      end
+   end
+end
 
 -- The uplink is in all that is measured of a node without two partners at its leaf; of leaves that nobody knows, too.
 function TestRating:test_who_may_be_the_uplink_fails_never()

@@ -70,4 +70,13 @@ function TestShow:test_suspects_that_had_no_turn()
    lu.assertStrContains(lines[2], ", 1 pair; measure again")
 end
 
+-- Nobody is accused by a value alone.
+function TestShow:test_a_value_beyond_a_limit_is_a_note()
+   local lines = lines_of({}, FOUR, function(answer)
+      answer.kept = { recorded = 32, failed = {}, beyond = { { nodes = { "n4", "n5" }, text = "sends 0.8 < 0.9" } } }
+   end)
+   lu.assertEquals(lines[3], "note: n[4-5]: beyond a limit, and nothing was found: sends 0.8 < 0.9")
+   lu.assertEquals(lines[4], "32 records written; syscheck ingest stores them")
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))
