@@ -61,12 +61,14 @@ local function shares(flows, aspect, blamed)
 end
 
 -- Median share within the leaf. With few partners there, also the upper quartile of flows to other leaves, which
--- others' load lowers and nothing raises: who is slow is slow in both. And how many flows it stands on.
+-- others' load lowers and nothing raises: who is slow is slow in both. And how many flows it stands on. And what is
+-- told of it: of three leaves one bad uplink is in most flows, what is usual there is low, and who met the other good
+-- leaf has a multiple of it, which is no measure for who did not.
 local function score(of, aspect, blamed)
    local near, n = shares(of.near, aspect, blamed)
    local median = statistics.median(near)
    if #near >= ENOUGH then
-      return median, n
+      return median, n, median
    end
    local far, m = shares(of.far, aspect, blamed)
    if #near + #far < 2 then
@@ -74,9 +76,8 @@ local function score(of, aspect, blamed)
    end
    table.sort(far)
    local quartile = statistics.upper_quartile_sorted(far)
-   -- Of three leaves one bad uplink is in most flows: what is usual there is low, and who met the other leaf has more.
-   quartile = median and quartile and math.min(1, quartile) or quartile
-   return math.max(median or 0, quartile or 0), math.max(1, n, m // 2)
+   local all = math.max(median or 0, quartile or 0)
+   return all, math.max(1, n, m // 2), median and math.max(median, math.min(1, all)) or all
 end
 
 -- Scatter of a flow's share around the best that the weaker of its two nodes has shown, of flows that hardly use an
@@ -97,15 +98,16 @@ local function flow_sigma(flows)
 end
 
 --- @param flows from samples.of, with shares
--- @return { scores = { aspect = node -> share or nil }, blamed = node -> { aspect, share } of its worst, order =
---   list of blamed nodes, worst first; sigma = of one flow's share, scatter = of healthy nodes' scores by aspect }
+-- @return { scores = { aspect = node -> share or nil }, told = the same, to be compared and recorded; blamed =
+--   node -> { aspect, share } of its worst, order = list of blamed nodes, worst first; sigma = of one flow's share,
+--   scatter = of healthy nodes' scores by aspect }
 function nodes.find(net, flows)
-   local of, scores, counts = {}, {}, {}
+   local of, scores, counts, told = {}, {}, {}, {}
    for _, aspect in ipairs(nodes.ASPECTS) do
       local name = aspect.name
-      of[name], scores[name], counts[name] = flows_of(net, flows, aspect.side), {}, {}
+      of[name], scores[name], counts[name], told[name] = flows_of(net, flows, aspect.side), {}, {}, {}
       for i = 1, #net.names do
-         scores[name][i], counts[name][i] = score(of[name][i], aspect, {})
+         scores[name][i], counts[name][i], told[name][i] = score(of[name][i], aspect, {})
       end
    end
    local sigma = flow_sigma(flows)
@@ -160,14 +162,15 @@ function nodes.find(net, flows)
          if not blamed[partner] then
             for _, aspect in ipairs(nodes.ASPECTS) do
                local name = aspect.name
-               scores[name][partner], counts[name][partner] = score(of[name][partner], aspect, blamed)
+               scores[name][partner], counts[name][partner], told[name][partner] = score(of[name][partner], aspect,
+                  blamed)
             end
             look(partner)
          end
       end
    end
-   return { scores = scores, blamed = blamed, order = order, sigma = sigma, scatter = scatter, counts = counts,
-      is_low = is_low }
+   return { scores = scores, told = told, blamed = blamed, order = order, sigma = sigma, scatter = scatter,
+      counts = counts, is_low = is_low }
 end
 
 return nodes

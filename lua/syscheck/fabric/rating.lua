@@ -47,7 +47,7 @@ local function middles(answer)
    local out = {}
    for _, way in ipairs(WAYS) do
       local values = {}
-      for _, share in pairs(answer.found.nodes.scores[way]) do
+      for _, share in pairs(answer.found.nodes.told[way]) do
          values[#values + 1] = share
       end
       local middle = statistics.median(values)
@@ -67,7 +67,7 @@ local function values_of(answer, with, node, hops, usual, nic)
       second[name] = again and { value = again } or first[name]
    end
    for _, way in ipairs(WAYS) do
-      local share = found.nodes.scores[way][node]
+      local share = found.nodes.told[way][node]
       local again = nic and (nic.direction == way or nic.direction == "both") and nic.shares[way] or nil
       share, again = share and share / with.middle[way], again and again / with.middle[way]
       put(("fabric_%s_ratio"):format(way), share, again)
@@ -188,8 +188,8 @@ local function rate(answer, with, node, p, learned)
          silent = one.kind == "silent" and words.of(net, one) or silent
       end
    end
-   local scores, hops, usual = answer.found.nodes.scores, nil, nil
-   if scores.out[node] or scores["in"][node] then
+   local told, hops, usual = answer.found.nodes.told, nil, nil
+   if told.out[node] or told["in"][node] then
       hops, usual = reference_of(answer, node)
    end
    out.class = rating.class(about.rate_gbps, hops or 1)

@@ -192,14 +192,14 @@ end
 -- unlike, io = as of storage.run (with --io), recorded, failed = list of { node, action, text }, beyond = list
 -- of { nodes, text }, notes }.
 function show.json(answer)
-   local net, scores = answer.net, answer.found.nodes.scores
+   local net, told = answer.net, answer.found.nodes.told
    local notes = output.list(notes_of(answer))
    table.move(answer.notes, 1, #answer.notes, #notes + 1, notes)
    local nodes, leaves = output.list(), output.list()
    for i, name in ipairs(net.names) do
       local leaf = net.known and net.leaves[net.leaf[i]]
-      nodes[i] = { node = name, leaf = leaf and leaf.name or nil, out_ratio = scores.out[i],
-         in_ratio = scores["in"][i], lat_add_us = answer.found.latency.added[i] }
+      nodes[i] = { node = name, leaf = leaf and leaf.name or nil, out_ratio = told.out[i],
+         in_ratio = told["in"][i], lat_add_us = answer.found.latency.added[i] }
    end
    for l, leaf in ipairs(net.known and net.leaves or {}) do
       leaves[l] = { leaf = leaf.name, nodes = #leaf.members, up_ratio = answer.found.leaves.scores.up[l],

@@ -227,7 +227,7 @@ function TestRating:test_two_runs()
    end
    lu.assertEquals(rated(answer, FAIL).l1n3.status, "warn")
    answer = run({ out = { [3] = 6 } })
-   answer.found.nodes.scores.out[3] = 0.95
+   answer.found.nodes.told.out[3] = 0.95
    lu.assertEquals(rated(answer, FAIL).l1n3.status, "warn")
 end
 

@@ -338,7 +338,7 @@ function TestRecord:test_one_run_alone_drains_nobody()
    end
    asks_nothing(answer_of, "nic")
    answer_of = run({ out = { [3] = 6 } })
-   answer_of.found.nodes.scores.out[3] = 0.95
+   answer_of.found.nodes.told.out[3] = 0.95
    asks_nothing(answer_of, "nic")
 end
 
