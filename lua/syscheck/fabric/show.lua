@@ -36,7 +36,7 @@ local per_s = words.per_s
 local function latency_of(answer)
    local parts = {}
    for hops, us in pairs(answer.found.latency.mu) do
-      parts[#parts + 1] = { hops = hops, text = ("%.3g us %s"):format(us, hops == 1 and "within a leaf"
+      parts[#parts + 1] = { hops = hops, text = ("%s %s"):format(words.us(us), hops == 1 and "within a leaf"
          or hops == 2 and "across" or ("across %d levels"):format(hops - 1)) }
    end
    table.sort(parts, function(a, b)

@@ -87,9 +87,14 @@ function SAY.host(one, name)
       .. "(PCIe, pinning)" or "the host (PCIe, pinning) or its port of the leaf switch")
 end
 
+-- "1.23 us", "1234 us"
+function words.us(us)
+   return (us < 999.5 and "%.3g us" or "%.0f us"):format(us)
+end
+
 function SAY.latency(one, name)
-   return ("%s adds %.3g us to every message: its NIC (firmware, errors corrected on the link) or power saving of the "
-      .. "host"):format(name(one.node), one.us)
+   return ("%s adds %s to every message: its NIC (firmware, errors corrected on the link) or power saving of the "
+      .. "host"):format(name(one.node), words.us(one.us))
 end
 
 function SAY.silent(one, name)
@@ -175,8 +180,8 @@ function words.patterns(patterns)
          p.striped_gbs and ", " .. words.per_s(p.striped_gbs) .. " in groups across" or "")
    end
    if p.allreduce_us then
-      parts[#parts + 1] = ("allreduce of 8 bytes: %.3g us%s"):format(p.allreduce_us, p.allreduce_least_us
-         and (", %d messages in a row take %.3g us"):format(p.allreduce_steps, p.allreduce_least_us) or "")
+      parts[#parts + 1] = ("allreduce of 8 bytes: %s%s"):format(words.us(p.allreduce_us), p.allreduce_least_us
+         and (", %d messages in a row take %s"):format(p.allreduce_steps, words.us(p.allreduce_least_us)) or "")
    end
    return parts[1] and table.concat(parts, "; ")
 end

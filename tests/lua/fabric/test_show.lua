@@ -70,6 +70,12 @@ function TestShow:test_suspects_that_had_no_turn()
    lu.assertStrContains(lines[2], ", 1 pair; measure again")
 end
 
+function TestShow:test_long_times()
+   lu.assertStrContains(lines_of({}, FOUR, function(answer)
+      answer.found.latency.mu[2] = 1234.5
+   end)[1], " us within a leaf, 1234 us across")
+end
+
 -- Nobody is accused by a value alone.
 function TestShow:test_a_value_beyond_a_limit_is_a_note()
    local lines = lines_of({}, FOUR, function(answer)
