@@ -18,13 +18,13 @@ end
 
 -- Asks for a drain, or with no text whether one of ours that is open may stay.
 local function ask(with, node, text)
-   local done = drain.node({ name = node, policy = with.host.policy }, text, { until_s = with.until_s, fabric = true,
-      open = text == nil, sending = nothing, decided = nothing })
+   local done, listed = drain.node({ name = node, policy = with.host.policy }, text, { until_s = with.until_s,
+      fabric = true, open = text == nil, sending = nothing, decided = nothing })
    with.open[node] = done.open or nil
    -- A node's own state may be in the way; only where slurmctld said nothing it is not asked for others.
-   with.silent = with.silent or done.action == "undecided" and (not done.listed or done.open == true)
+   with.silent = with.silent or done.action == "undecided" and (not listed or done.open == true)
    local action = done.action
-   done.action, done.open, done.listed = nil, nil, nil
+   done.action, done.open = nil, nil
    return action, done
 end
 

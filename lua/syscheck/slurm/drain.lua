@@ -212,9 +212,9 @@ end
 --   written, which may take a while }
 -- @return { action = "drain": carries our reason and may, or somebody else drained it; "storm": the
 --   cap is used up, or somebody resumed it; "undecided"; "none": without text, no drain of ours
---   stands; done = carries our reason, open = may carry it without being counted, listed = slurmctld
---   answered, reason, kept = the reason that stood, error, full = { name, total, cap, taken } of the
---   partition without room }
+--   stands; done = carries our reason, open = may carry it without being counted, reason, kept = the
+--   reason that stood, error, full = { name, total, cap, taken } of the partition without room };
+--   true: slurmctld answered
 function drain.node(node, text, options)
    local job = options.job
    local out = { action = "undecided", done = false, open = options.open, reason = text and storm.reason(text) }
@@ -222,12 +222,11 @@ function drain.node(node, text, options)
       fabric = options.fabric == true }, Calls)
    uv.sleep(math.floor(math.random() * math.min(MAX_SPREAD_MS, SPREAD_MS * (job and job.nodes or 1))))
    local nodes, me = attempt(calls, out, node.policy, text and options.sending)
-   out.listed = calls.listed
    options.decided(out)
    if nodes and job then
       out.comment_error = comment.write(calls, job, nodes, me)
    end
-   return out
+   return out, calls.listed == true
 end
 
 return drain
