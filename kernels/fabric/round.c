@@ -17,8 +17,8 @@
 /* How long all wait for the last one before a phase, beyond what the phase before may take. */
 #define MEETING_S 2.0
 /*
- * How much longer they wait the first time, in which connections are made, at a node that loses packets in seconds: 1 s
- * for each first one that is lost (RFC 6298), and PMIx' own before (watch.c).
+ * How much longer they wait the first time, when connections are made. Beside a node that loses packets that takes
+ * seconds: 1 s for each first packet that is lost (RFC 6298), and before it what PMIx asks for (watch.c).
  */
 #define CONNECT_S 5.0
 /* How much longer a partner is waited for than ranks can be out of step. */

@@ -151,7 +151,7 @@ def main():
             out, err = measure(directory, ["--seed", str(seed), *more], victim)
             if fault and not victim:
                 cluster(*fault[:-1], "off")
-            answer = json.loads(out) if out else {"findings": [], "pairs": [], "beyond": [], "seconds": 0}
+            answer = json.loads(out) if out else {"findings": [], "pairs": [], "seconds": 0}
             good = bool(out) and is_right(want, answer)
             right += good
             off += errors(fault, answer)

@@ -16,21 +16,18 @@ local SIDE = { out = "from", ["in"] = "to" }
 
 -- In the middle of a node's partners; nil: of one alone, whichever of the two loses.
 local function middle_of(flows, side, node, blamed)
-   local of, partners, values = {}, {}, {}
+   local of, values = {}, {}
    for _, flow in ipairs(flows) do
       local other = side == "from" and flow.to or flow.from
       if flow[side] == node and not blamed[other] then
-         if not of[other] then
-            of[other] = {}
-            partners[#partners + 1] = other
-         end
+         of[other] = of[other] or {}
          table.insert(of[other], flow.tcp.again_pct)
       end
    end
-   for k, other in ipairs(partners) do
-      values[k] = statistics.median(of[other])
+   for _, list in pairs(of) do
+      values[#values + 1] = statistics.median(list)
    end
-   return #partners > 1 and statistics.median(values) or nil
+   return #values > 1 and statistics.median(values) or nil
 end
 
 -- The one that loses most of those that are left, as whoever it meets seems to lose, too.
