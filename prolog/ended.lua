@@ -26,12 +26,11 @@ local function of_prolog(node, job, why, get)
    if begin and type(begin.record) == "table" then
       return -- ended while Slurm was asked to drain: the epilog appends that record
    end
-   local asked = get("SPANK_SYSCHECK")
-   asked = level.is_valid(asked) and asked or nil
+   local asked, verbose = level.of_request(get("SPANK_SYSCHECK"))
    local record, result = unknown("prolog", node, why, asked)
    record.job = records.job(job)
    if asked then
-      stage.publish(node, job, result, asked, why)
+      stage.publish(node, job, result, { asked = asked, verbose = verbose, note = why })
    end
    node:append(record)
    if begin then

@@ -49,15 +49,16 @@ end
 
 -- SPANK_SYSCHECK is what the plugin set, or what anybody forged: not a level, not
 -- asked. A user's bad value is no trouble of the checker's.
--- @return level or nil, a note for the record
+-- @return level or nil, whether a line of each node is wanted, a note for the record
 local function asked_level(get)
    local raw = get("SPANK_SYSCHECK")
-   if raw == nil or level.is_valid(raw) then
-      return raw
+   local asked, verbose = level.of_request(raw)
+   if raw == nil or asked then
+      return asked, verbose
    end
    local note = ('SPANK_SYSCHECK is not a level, ignored: "%s"'):format(printable.safe(raw, 32))
    log.error("%s", note)
-   return nil, note
+   return nil, false, note
 end
 
 -- What this job gets, within the budget; and what an earlier check could not settle, as
@@ -146,7 +147,7 @@ function prolog.main(get, options)
    end
    node:remember_slurm(get)
    local begin_s = node.now_s()
-   local asked, forged = asked_level(get)
+   local asked, verbose, forged = asked_level(get)
    local hardware = inventory.read(node.root)
    local whole = node:is_whole(environment.cpus_on(node.name, get("SLURM_JOB_CPUS_PER_NODE"), job.nodelist), hardware)
    local m = mark.read(node, from.boot_id)
@@ -196,7 +197,7 @@ function prolog.main(get, options)
    record.note, record.action = gone and join_notes(note, gone) or note, action
    stage.remember(node, l, result, begin_s, by_user)
    if not gone and (lvl ~= "none" or asked) then
-      stage.publish(node, job, result, asked, note)
+      stage.publish(node, job, result, { asked = asked, verbose = verbose, note = note })
    end
    record.duration_s = (uv.hrtime() - started) / 1e9
    if lvl ~= "none" or record.drain then

@@ -9,6 +9,8 @@
 #define EDITS_MAX 2
 #define SHOWN_MAX 32
 
+#define VERBOSE "verbose"
+
 static const char *const names[LEVEL_COUNT] = {
 	[LEVEL_NONE] = "none",
 	[LEVEL_PASSIVE] = "passive",
@@ -32,11 +34,42 @@ enum level level_from_name(const char *name)
 	return LEVEL_INVALID;
 }
 
-enum level level_from_option(const char *arg)
+static const char *const verbose_names[LEVEL_COUNT] = {
+	[LEVEL_NONE] = "none," VERBOSE,
+	[LEVEL_PASSIVE] = "passive," VERBOSE,
+	[LEVEL_QUICK] = "quick," VERBOSE,
+	[LEVEL_FULL] = "full," VERBOSE,
+};
+
+const char *level_request(enum level level, bool verbose)
 {
+	return verbose ? verbose_names[level] : names[level];
+}
+
+enum level level_from_request(const char *text, bool *verbose)
+{
+	enum level level = level_from_name(text);
+
+	*verbose = false;
+	if (text == NULL || level != LEVEL_INVALID)
+		return level;
+	*verbose = true;
+	if (strcmp(text, VERBOSE) == 0)
+		return LEVEL_QUICK;
+	for (int i = 0; i < LEVEL_COUNT; i++) {
+		if (strcmp(text, verbose_names[i]) == 0)
+			return i;
+	}
+	*verbose = false;
+	return LEVEL_INVALID;
+}
+
+enum level level_from_option(const char *arg, bool *verbose)
+{
+	*verbose = false;
 	if (arg == NULL || arg[0] == '\0' || strcmp(arg, "(null)") == 0)
 		return LEVEL_QUICK;
-	return level_from_name(arg);
+	return level_from_request(arg, verbose);
 }
 
 /* Not tolower(): the user's locale has no say in what is near. */
@@ -72,9 +105,20 @@ static size_t distance(const char *a, size_t alen, const char *b, size_t blen)
 	return d[alen][blen];
 }
 
+/* How many letters of a request are its level's, WORD_MAX + 1 at most. */
+static size_t level_length(const char *word)
+{
+	const size_t tail = sizeof("," VERBOSE) - 1;
+	size_t len = strnlen(word, WORD_MAX + tail + 1);
+
+	if (len > tail && strcmp(word + len - tail, "," VERBOSE) == 0)
+		len -= tail;
+	return min(len, WORD_MAX + 1);
+}
+
 const char *level_suggest(const char *word)
 {
-	size_t len = strnlen(word, WORD_MAX + 1);
+	size_t len = level_length(word);
 	size_t best = min(EDITS_MAX + 1, len);
 	const char *name = NULL;
 
@@ -119,7 +163,8 @@ void level_refusal(char *out, size_t size, const char *source, const char *value
 	char shown[SHOWN_MAX + sizeof("...")];
 
 	show(shown, value);
-	snprintf(out, size, "%s: unknown level \"%s\"%s%s%s (%s, %s, %s, %s)", source, shown,
+	snprintf(out, size, "%s: unknown level \"%s\"%s%s%s (%s, %s, %s, %s%s)", source, shown,
 		 meant ? ", did you mean \"" : "", meant ? meant : "", meant ? "\"?" : "",
-		 names[LEVEL_NONE], names[LEVEL_PASSIVE], names[LEVEL_QUICK], names[LEVEL_FULL]);
+		 names[LEVEL_NONE], names[LEVEL_PASSIVE], names[LEVEL_QUICK], names[LEVEL_FULL],
+		 strchr(value, ',') != NULL ? ", each also with ," VERBOSE : "");
 }

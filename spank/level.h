@@ -2,6 +2,7 @@
 #ifndef SYSCHECK_LEVEL_H
 #define SYSCHECK_LEVEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum level {
@@ -23,13 +24,23 @@ const char *level_name(enum level level);
 enum level level_from_name(const char *name);
 
 /*
- * The argument of --syscheck. A missing one means quick; it arrives as NULL,
- * "" or "(null)", by the way it took through Slurm.
+ * A request: a level, or one with ",verbose" behind it for a line of each node;
+ * "verbose" alone means quick. LEVEL_INVALID for anything else, NULL too; then
+ * `verbose` is false.
  */
-enum level level_from_option(const char *arg);
+enum level level_from_request(const char *text, bool *verbose);
 
 /*
- * The level that was probably meant, NULL if none is near: ignoring case, at
+ * The argument of --syscheck, a request. A missing one means quick; it arrives
+ * as NULL, "" or "(null)", by the way it took through Slurm.
+ */
+enum level level_from_option(const char *arg, bool *verbose);
+
+/* A request as text: the reverse of level_from_request(). */
+const char *level_request(enum level level, bool verbose);
+
+/*
+ * The level that was probably meant (of a request: before its ",verbose"), NULL if none is near: ignoring case, at
  * most two edits away and fewer than the word has letters. An edit inserts,
  * drops or replaces a character or swaps two neighbours (optimal string
  * alignment). The first in order wins a tie.

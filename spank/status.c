@@ -38,10 +38,30 @@ static const char *find_status(struct span value)
 	return NULL;
 }
 
-/* It ends up on a terminal: nothing but printable ASCII. */
-static void copy_line(char *out, struct span value)
+bool status_is_unusual(const struct status *st)
 {
-	size_t n = value.len < STATUS_LINE_MAX ? value.len : STATUS_LINE_MAX;
+	return st->name != NULL && (strcmp(st->name, "warn") == 0 || strcmp(st->name, "fail") == 0 ||
+				    strcmp(st->name, "unknown") == 0);
+}
+
+static uint32_t to_number(struct span value)
+{
+	uint32_t n = 0;
+
+	if (value.len == 0 || value.len > 9)
+		return 0;
+	for (size_t i = 0; i < value.len; i++) {
+		if (value.at[i] < '0' || value.at[i] > '9')
+			return 0;
+		n = n * 10 + (uint32_t)(value.at[i] - '0');
+	}
+	return n;
+}
+
+/* It ends up on a terminal: nothing but printable ASCII. `out` has room for most + 1. */
+static void copy_text(char *out, size_t most, struct span value)
+{
+	size_t n = value.len < most ? value.len : most;
 
 	for (size_t i = 0; i < n; i++) {
 		char c = value.at[i];
@@ -61,8 +81,22 @@ static void parse_pair(struct status *st, struct span key, struct span value)
 		st->name = find_status(value);
 	else if (span_is(key, "asked"))
 		st->asked = span_is(value, "1");
+	else if (span_is(key, "verbose"))
+		st->verbose = span_is(value, "1");
+	else if (span_is(key, "first"))
+		st->first = span_is(value, "1");
+	else if (span_is(key, "nodes"))
+		st->nodes = to_number(value);
+	else if (span_is(key, "off"))
+		st->off = to_number(value);
 	else if (span_is(key, "line"))
-		copy_line(st->line, value);
+		copy_text(st->line, STATUS_LINE_MAX, value);
+	else if (span_is(key, "brief"))
+		copy_text(st->brief, STATUS_BRIEF_MAX, value);
+	else if (span_is(key, "note"))
+		copy_text(st->note, STATUS_NOTE_MAX, value);
+	else if (span_is(key, "list") && value.len <= STATUS_LIST_MAX)
+		copy_text(st->list, STATUS_LIST_MAX, value);
 }
 
 int status_parse(struct status *st, const char *text, size_t len)

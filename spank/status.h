@@ -14,13 +14,27 @@
 
 #define STATUS_FILE_MAX 4096
 #define STATUS_LINE_MAX 240
+#define STATUS_BRIEF_MAX 120
+#define STATUS_NOTE_MAX 160
+#define STATUS_LIST_MAX 2048
 
 struct status {
 	enum level level;
 	const char *name;               /* pass, warn, fail, ...: one of a fixed set */
-	bool asked;                     /* by the user, who wants to see the line */
-	char line[STATUS_LINE_MAX + 1]; /* printable ASCII, may be empty */
+	bool asked;                     /* by the user, who wants to be told */
+	bool verbose;                   /* the user wants the line of each node */
+	bool first;                     /* of the job's nodes */
+	uint32_t nodes;                 /* of the job; 0: not known */
+	uint32_t off;                   /* worse than its class, a tenth of a percent; 0: not, or no class */
+	/* Printable ASCII, each may be empty. */
+	char line[STATUS_LINE_MAX + 1];   /* the node's line, with all values */
+	char brief[STATUS_BRIEF_MAX + 1]; /* what is unusual, else where it is furthest below its class */
+	char note[STATUS_NOTE_MAX + 1];   /* why it is not what was asked */
+	char list[STATUS_LIST_MAX + 1];   /* the job's nodes, Slurm's way */
 };
+
+/* Whether the node has something to be told of. */
+bool status_is_unusual(const struct status *st);
 
 /*
  * Parses `len` bytes, which may hold anything. Unknown keys are ignored, the

@@ -14,16 +14,21 @@
 
 #include <slurm/slurm.h>
 
+#include "sentence.h"
 #include "status.h"
 #include "submit.h"
 
 /* A stopped terminal or a full FIFO may not take the line: the job starts without it. */
 #define PRINT_TIMEOUT_MS 1000
 
+/* Of a larger job the others' files are not read: they would hold up its first step. */
+#define NODES_MAX 1024
+
 static struct {
 	uint32_t step;
-	bool show; /* this step prints the line */
+	bool show; /* this step prints what there is to say */
 	struct status status;
+	char sentence[SENTENCE_MAX + 1]; /* of the job, on its first node; else empty */
 } ctx;
 
 int stepd_init(spank_t sp)
@@ -55,10 +60,12 @@ static void export(spank_t sp, const struct status *st)
 
 static enum level from_env(spank_t sp, const char *name)
 {
-	char value[16];
+	char value[24];
+	bool verbose;
 
-	return spank_getenv(sp, name, value, sizeof(value)) == ESPANK_SUCCESS ? level_from_name(value)
-									      : LEVEL_INVALID;
+	return spank_getenv(sp, name, value, sizeof(value)) == ESPANK_SUCCESS
+		       ? level_from_request(value, &verbose)
+		       : LEVEL_INVALID;
 }
 
 /*
@@ -108,6 +115,63 @@ static bool take_marker(char *path)
 	return true;
 }
 
+struct others {
+	size_t n; /* this node included */
+	struct checked *all;
+	struct status *of;
+	char **names;
+};
+
+/*
+ * What the other nodes' prologs left, where this node, the job's first, can read it: several
+ * nodes on one machine, or a directory that they share. Nobody is called. false: not of all.
+ */
+static bool read_others(struct others *to, const char *dir, const char *node, uint32_t job)
+{
+	__typeof__(slurm_hostlist_create(NULL)) list = slurm_hostlist_create(ctx.status.list);
+	char *first = list != NULL ? slurm_hostlist_shift(list) : NULL;
+	bool is_own = first != NULL && strcmp(first, node) == 0;
+	char path[PATH_MAX];
+
+	to->all[0] = (struct checked){ .node = node, .st = &ctx.status };
+	for (to->n = 1; is_own && to->n < ctx.status.nodes; to->n++) {
+		size_t i = to->n;
+
+		to->names[i] = slurm_hostlist_shift(list);
+		if (to->names[i] == NULL || status_path(path, sizeof(path), dir, to->names[i], job, "") < 0 ||
+		    status_read(&to->of[i], path, 0) < 0)
+			break;
+		to->all[i] = (struct checked){ .node = to->names[i], .st = &to->of[i] };
+	}
+	free(first);
+	if (list != NULL)
+		slurm_hostlist_destroy(list);
+	return to->n == ctx.status.nodes;
+}
+
+static void compose(const char *dir, const char *node, uint32_t job)
+{
+	const struct status *own = &ctx.status;
+	struct checked alone = { .node = node, .st = own };
+	size_t nodes = own->nodes;
+	struct others others = { 0 };
+	bool can = nodes > 1 && nodes <= NODES_MAX && own->list[0] != '\0' && strstr(dir, "%n") != NULL;
+
+	if (can) {
+		others.all = calloc(nodes, sizeof(*others.all));
+		others.of = calloc(nodes, sizeof(*others.of));
+		others.names = calloc(nodes, sizeof(*others.names));
+		can = others.all != NULL && others.of != NULL && others.names != NULL &&
+		      read_others(&others, dir, node, job);
+	}
+	sentence(ctx.sentence, sizeof(ctx.sentence), can ? others.all : &alone, can ? others.n : 1);
+	for (size_t i = 0; others.names != NULL && i < nodes; i++)
+		free(others.names[i]);
+	free(others.names);
+	free(others.all);
+	free(others.of);
+}
+
 /*
  * mpirun of Open MPI starts its daemons by an srun, whose stderr, and so the other nodes'
  * lines, it drops unless it is told not to.
@@ -119,6 +183,12 @@ static void show_through_mpirun(spank_t sp)
 	if (is_script() && spank_getenv(sp, "SLURM_JOB_NUM_NODES", nodes, sizeof(nodes)) == ESPANK_SUCCESS &&
 	    strcmp(nodes, "1") != 0)
 		spank_setenv(sp, "OMPI_MCA_orte_leave_session_attached", "1", 0);
+}
+
+/* Whether the node's own line is wanted, or tells of anything. */
+static bool is_told(void)
+{
+	return ctx.status.line[0] != '\0' && (ctx.status.verbose || status_is_unusual(&ctx.status));
 }
 
 /* As root, before any task exists. */
@@ -149,6 +219,8 @@ int stepd_post_opt(spank_t sp, struct args args)
 		ctx.status.level = asked(sp);
 		ctx.status.asked = ctx.status.level > LEVEL_NONE;
 		if (ctx.status.asked)
+			ctx.status.name = "unknown";
+		if (ctx.status.asked)
 			snprintf(ctx.status.line, sizeof(ctx.status.line),
 				 "syscheck: %s %s unknown  (no check has left its result; the node's syscheck.log may say why)",
 				 node != NULL ? node : "?", level_name(ctx.status.level));
@@ -156,26 +228,28 @@ int stepd_post_opt(spank_t sp, struct args args)
 	} else {
 		export(sp, &ctx.status);
 	}
-	if (ctx.status.asked && ctx.status.line[0] != '\0') {
-		show_through_mpirun(sp);
+	/* Who asked for nothing is told nothing. */
+	if (!ctx.status.asked || (ctx.status.level == LEVEL_NONE && !ctx.status.verbose))
+		return 0;
+	show_through_mpirun(sp);
+	if (ctx.status.first || is_told())
 		ctx.show = take_marker(marker);
-	}
+	if (ctx.show && ctx.status.first)
+		compose(args.status_dir, node != NULL ? node : "?", job);
 	return 0;
 }
 
-static void print(int fd, const char *line)
+static void print(int fd, const char *text, size_t len)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLOUT };
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, saved;
-	char text[STATUS_LINE_MAX + 2];
-	int n = snprintf(text, sizeof(text), "%s\n", line);
 
 	if (poll(&ready, 1, PRINT_TIMEOUT_MS) != 1 || !(ready.revents & POLLOUT))
 		return;
 	/* Its reader may be gone, which is for the job to find out. */
 	if (sigaction(SIGPIPE, &ignore, &saved) < 0)
 		return;
-	if (write(fd, text, (size_t)n) < 0)
+	if (write(fd, text, len) < 0)
 		slurm_debug("syscheck: line not shown: %s", strerror(errno));
 	sigaction(SIGPIPE, &saved, NULL);
 }
@@ -183,11 +257,14 @@ static void print(int fd, const char *line)
 /* In the task as its user, after its stdin, stdout and stderr are in place. */
 int stepd_task_init(spank_t sp)
 {
-	int task;
+	char text[SENTENCE_MAX + STATUS_LINE_MAX + 3] = "";
+	int task, n;
 
 	if (!ctx.show || spank_get_item(sp, S_TASK_ID, &task) != ESPANK_SUCCESS || task != 0)
 		return 0;
 	/* A batch script's stdout is the job's log; a step's may be captured: x=$(srun ...). */
-	print(ctx.step == SLURM_BATCH_SCRIPT ? STDOUT_FILENO : STDERR_FILENO, ctx.status.line);
+	n = snprintf(text, sizeof(text), "%s%s%s%s", ctx.sentence, ctx.sentence[0] != '\0' ? "\n" : "",
+		     is_told() ? ctx.status.line : "", is_told() ? "\n" : "");
+	print(ctx.step == SLURM_BATCH_SCRIPT ? STDOUT_FILENO : STDERR_FILENO, text, (size_t)n);
 	return 0;
 }

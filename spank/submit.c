@@ -20,15 +20,20 @@
 /* The name that the prolog sees, after Slurm put SPANK_ before it. */
 #define PROLOG_ENV "SYSCHECK"
 
+struct request {
+	enum level level; /* LEVEL_INVALID: none */
+	bool verbose;
+};
+
 static struct {
-	enum level option; /* LEVEL_INVALID: not given */
-} ctx = { .option = LEVEL_INVALID };
+	struct request option; /* as it was given */
+} ctx = { .option.level = LEVEL_INVALID };
 
 static int on_option(int val, const char *arg, int remote);
 
 struct spank_option syscheck_option = {
 	.name = "syscheck",
-	.arginfo = "[LEVEL]",
+	.arginfo = "[LEVEL[,verbose]]",
 	.usage = "node check: none|passive|quick|full [quick]",
 	.has_arg = 2,
 	.val = 0,
@@ -46,20 +51,14 @@ static void say_refused(const char *source, const char *value)
 /* A failure here ends the command, whether the plugin is required or optional. */
 static int on_option(int val, const char *arg, int remote)
 {
-	enum level level;
+	struct request *option = &ctx.option;
 
 	(void)val;
-	level = level_from_option(arg);
-	if (remote) {
-		ctx.option = level;
+	option->level = level_from_option(arg, &option->verbose);
+	if (option->level != LEVEL_INVALID || remote)
 		return 0;
-	}
-	if (level == LEVEL_INVALID) {
-		say_refused("--syscheck", arg);
-		return -1;
-	}
-	ctx.option = level;
-	return 0;
+	say_refused("--syscheck", arg);
+	return -1;
 }
 
 /* An srun within an allocation starts a step: no prolog is to be asked anew. */
@@ -80,20 +79,20 @@ int submit_init(spank_t sp)
 	return 0;
 }
 
-static enum level from_environment(void)
+static struct request from_environment(void)
 {
 	const char *value = getenv(OPTION_ENV);
 	const char *checked = getenv(CHECKED_ENV);
-	enum level level;
+	struct request request = { .level = LEVEL_INVALID };
 
 	if (value == NULL || value[0] == '\0')
-		return LEVEL_INVALID;
+		return request;
 	/* A job's steps find the level of its own check there: not a request either. */
 	if (checked != NULL && strcmp(value, checked) == 0)
-		return LEVEL_INVALID;
+		return request;
 
-	level = level_from_name(value);
-	if (level == LEVEL_INVALID) {
+	request.level = level_from_request(value, &request.verbose);
+	if (request.level == LEVEL_INVALID) {
 		say_refused(OPTION_ENV, value);
 		/*
 		 * The failure of an optional plugin is ignored here, and a
@@ -102,31 +101,32 @@ static enum level from_environment(void)
 		 */
 		exit(EXIT_FAILURE);
 	}
-	return level;
+	return request;
 }
 
 enum level submit_forwarded(void)
 {
-	return ctx.option;
+	return ctx.option.level;
 }
 
 int submit_post_opt(spank_t sp)
 {
-	enum level level = ctx.option;
+	struct request request = ctx.option;
 
 	/*
 	 * Without PrologFlags=Alloc the first step on a node starts the
 	 * prolog there, with the environment of this srun: pass the job's
 	 * request on.
 	 */
-	if (level == LEVEL_INVALID && is_step())
-		level = level_from_name(getenv(INHERITED_LEVEL_ENV));
-	else if (level == LEVEL_INVALID)
-		level = from_environment();
+	if (request.level == LEVEL_INVALID && is_step())
+		request.level = level_from_request(getenv(INHERITED_LEVEL_ENV), &request.verbose);
+	else if (request.level == LEVEL_INVALID)
+		request = from_environment();
 
-	if (level == LEVEL_INVALID)
+	if (request.level == LEVEL_INVALID)
 		spank_job_control_unsetenv(sp, PROLOG_ENV);
-	else if (spank_job_control_setenv(sp, PROLOG_ENV, level_name(level), 1) != ESPANK_SUCCESS)
+	else if (spank_job_control_setenv(sp, PROLOG_ENV, level_request(request.level, request.verbose), 1) !=
+		 ESPANK_SUCCESS)
 		slurm_error("syscheck: the request does not reach the nodes");
 	return 0;
 }

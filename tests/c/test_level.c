@@ -79,8 +79,9 @@ static void check_row(const char *file, int number, char *row)
 	const char *level = strsep(&row, "\t");
 	const char *suggestion = strsep(&row, "\t");
 	char *value = unescape(input);
-	enum level got = level_from_option(value);
-	const char *got_name = got == LEVEL_INVALID ? "!" : level_name(got);
+	bool verbose;
+	enum level got = level_from_option(value, &verbose);
+	const char *got_name = got == LEVEL_INVALID ? "!" : level_request(got, verbose);
 	const char *got_suggestion;
 
 	if (level == NULL || suggestion == NULL || row != NULL)
@@ -130,6 +131,7 @@ static void test_from_name(void **state)
 	assert_int_equal(level_from_name(""), LEVEL_INVALID);
 	assert_int_equal(level_from_name("(null)"), LEVEL_INVALID);
 	assert_int_equal(level_from_name("Full"), LEVEL_INVALID);
+	assert_int_equal(level_from_name("full,verbose"), LEVEL_INVALID);
 }
 
 static void assert_refusal(const char *source, const char *value, const char *want)
@@ -189,6 +191,9 @@ static void test_refusal_fits(void **state)
 	(void)state;
 	level_refusal(big, sizeof(big), "SYSCHECK_LEVEL", "PASSIVE\n\n");
 	assert_non_null(strstr(big, "\"passive\"?"));
+	assert_true(strlen(big) + 32 + strlen("...") < LEVEL_REFUSAL_SIZE);
+	level_refusal(big, sizeof(big), "SYSCHECK_LEVEL", "PASSIVE\n\n,verbose");
+	assert_non_null(strstr(big, "\"passive\"? (none, passive, quick, full, each also with ,verbose)"));
 	assert_true(strlen(big) + 32 + strlen("...") < LEVEL_REFUSAL_SIZE);
 }
 

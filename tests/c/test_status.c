@@ -90,6 +90,50 @@ static void test_parse_refuses(void **state)
 	}
 }
 
+/* What the sentence to the job's user is made of. */
+static void test_parse_parts(void **state)
+{
+	struct status st;
+	char text[STATUS_LIST_MAX + 128];
+
+	(void)state;
+	assert_int_equal(parse(&st, "nodes=64\nfirst=1\nlist=n[1-64]\nverbose=1\noff=41\nbrief=b\x1b\nnote=c\n" GOOD), 0);
+	assert_int_equal(st.nodes, 64);
+	assert_int_equal(st.off, 41);
+	assert_true(st.first && st.verbose);
+	assert_string_equal(st.list, "n[1-64]");
+	assert_string_equal(st.brief, "b?");
+	assert_string_equal(st.note, "c");
+	/* What an older prolog left says none of it. */
+	assert_int_equal(parse(&st, GOOD), 0);
+	assert_int_equal(st.nodes, 0);
+	assert_false(st.first || st.verbose);
+	assert_int_equal(parse(&st, "nodes=-1\noff=1e3\nfirst=yes\nnodes=9999999999\n" GOOD), 0);
+	assert_int_equal(st.nodes, 0);
+	assert_int_equal(st.off, 0);
+	assert_false(st.first);
+	/* A list that was cut would name other nodes. */
+	snprintf(text, sizeof(text), GOOD "list=%0*d\n", STATUS_LIST_MAX + 1, 1);
+	assert_int_equal(parse(&st, text), 0);
+	assert_string_equal(st.list, "");
+}
+
+static void test_unusual(void **state)
+{
+	struct status st = { 0 };
+
+	(void)state;
+	assert_false(status_is_unusual(&st));
+	assert_int_equal(parse(&st, GOOD), 0);
+	assert_false(status_is_unusual(&st));
+	for (size_t i = 0; i < 3; i++) {
+		st.name = (const char *[]){ "warn", "fail", "unknown" }[i];
+		assert_true(status_is_unusual(&st));
+	}
+	st.name = "unrated";
+	assert_false(status_is_unusual(&st));
+}
+
 static void test_parse_asked(void **state)
 {
 	const char *no[] = { "", "0", "10", "yes", " 1", "1 " };
@@ -323,6 +367,8 @@ int main(void)
 		cmocka_unit_test(test_parse_any_order),
 		cmocka_unit_test(test_parse_statuses),
 		cmocka_unit_test(test_parse_refuses),
+		cmocka_unit_test(test_parse_parts),
+		cmocka_unit_test(test_unusual),
 		cmocka_unit_test(test_parse_asked),
 		cmocka_unit_test(test_parse_line_is_printable),
 		cmocka_unit_test(test_parse_line_is_short),

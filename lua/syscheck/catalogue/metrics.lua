@@ -37,7 +37,7 @@ end
 --- In the order of the user's line. Those that no `expected` marks are columns of the
 -- store's table check_node, too; of those that have a kernel, a baseline learns.
 --   name     key in a kernel's JSON (or of a counter), in limits and baselines
---   label    in the user's line; `long` where there is room for it
+--   label    in the user's line; `long` where there is room for it; `plain` for who knows no benchmarks
 --   kernel   which one measures it; nil for a counter
 --   better   which way is good
 --   digits   after the point (0), see metrics.show
@@ -54,15 +54,15 @@ end
 --   usual    what it is on a healthy node
 --   setting  of the inventory, too, but no number of parts: reported when it differs
 metrics.LIST = {
-   { name = "triad_gbs", label = "triad", unit = "GB/s", kernel = "stream", better = "higher", digits = 1,
+   { name = "triad_gbs", label = "triad", plain = "memory", unit = "GB/s", kernel = "stream", better = "higher", digits = 1,
       cause = "memory", measured_in = of_three_arrays },
-   { name = "gflops", label = "dgemm", unit = "GFLOP/s", kernel = "dgemm", better = "higher",
+   { name = "gflops", label = "dgemm", plain = "computing", unit = "GFLOP/s", kernel = "dgemm", better = "higher",
       cause = "clock", unlike = of_matrices },
-   { name = "noise_pct", label = "noise", unit = "%", kernel = "noise", better = "lower", digits = 1, static = true,
+   { name = "noise_pct", label = "noise", plain = "noise of the system", unit = "%", kernel = "noise", better = "lower", digits = 1, static = true,
       limit = { action = "warn" }, cause = "daemon" },
    { name = "latency_ns", label = "latency", long = "memory latency", unit = "ns", kernel = "numa", better = "lower",
       limit = { action = "warn" }, cause = "memory", measured_in = of_chase },
-   { name = "best_gbs", label = "scaling", unit = "GB/s", kernel = "scaling", better = "higher", digits = 1,
+   { name = "best_gbs", label = "scaling", plain = "memory at its best thread count", unit = "GB/s", kernel = "scaling", better = "higher", digits = 1,
       limit = { action = "off" }, cause = "memory", measured_in = of_three_arrays },
    { name = "throttle_events", label = "throttle", long = "throttle events before the job", unit = "",
       better = "lower", limit = { max = 0, action = "warn" } },

@@ -22,7 +22,7 @@ function run.add_to(parser)
    local command = parser:command("run", "Check this machine now; drains nothing."):summary("Check this machine now.")
    command:option("--level", "none, passive, quick or full."):default("quick"):argname("LEVEL"):convert(function(value)
       local lvl, err = level.parse(value)
-      return lvl, err and "--level: " .. err
+      return lvl, not lvl and "--level: " .. err or nil
    end)
    command:flag("--json", "Print the check as one JSON object.")
    command:option("--policy", "Policy file to use."):argname("FILE")

@@ -5,6 +5,7 @@ local busy = require("syscheck.verdict.busy")
 local drain = require("syscheck.slurm.drain")
 local environment = require("syscheck.slurm.environment")
 local files = require("syscheck.lib.files")
+local hostlist = require("syscheck.lib.hostlist")
 local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
@@ -43,17 +44,40 @@ function stage.open_job(name, get, options)
    return node, job
 end
 
---- Leaves what the plugin shows and exports. Written as a new file: the marker of an
+-- Of a job's nodes, for the sentence to its user: how many, whether this is the first, and who they are, where
+-- the plugin can hold that.
+local MAX_LIST = 2000
+
+local function nodes_of(node, job)
+   local names = hostlist.expand(job.nodelist or "") or {}
+   return ("nodes=%d\nfirst=%d\n%s"):format(math.max(1, #names), (#names < 2 or names[1] == node.name) and 1 or 0,
+      #names > 1 and #job.nodelist <= MAX_LIST and ("list=%s\n"):format(job.nodelist) or "")
+end
+
+--- Leaves what the plugin shows and exports (spank/status.h). Written as a new file: the marker of an
 -- earlier run of the same job goes first.
-function stage.publish(node, job, result, asked, note)
-   local path = node:status_path(job.id)
+-- @param request { asked = level or nil, verbose = a line of each node is wanted, note = why the level is
+--   another one, or nil }
+function stage.publish(node, job, result, request)
+   local path, note = node:status_path(job.id), request.note
    if node.inconclusive then
       local problem = printable.safe(node.problems[1], 80)
       note = note and note .. "; " .. problem or problem
    end
+   local brief, off = show.brief(result)
+   local lines = {
+      "level=" .. result.level,
+      "status=" .. result.status,
+      ("asked=%d"):format(request.asked and 1 or 0),
+      ("verbose=%d"):format(request.verbose and 1 or 0),
+      -- In a tenth of a percent.
+      off and off > 0 and ("off=%.0f"):format(math.min(off, 100000) * 10) or "",
+      "brief=" .. printable.plain(brief, 120),
+      "note=" .. printable.plain(note or "", 160),
+      "line=" .. show.line(node.name, result, note),
+   }
    uv.fs_unlink(path .. ".shown")
-   local ok, err = files.put(path, ("level=%s\nstatus=%s\nasked=%d\nline=%s\n"):format(result.level, result.status,
-      asked and 1 or 0, show.line(node.name, result, note)))
+   local ok, err = files.put(path, nodes_of(node, job) .. table.concat(lines, "\n") .. "\n")
    if not ok then
       log.error("status for the job's output: %s", err)
    end

@@ -15,6 +15,7 @@ for i, name in ipairs(level.NAMES) do
 end
 
 local DEFAULT = "quick" -- `--syscheck` alone
+local VERBOSE = "verbose" -- behind a level: a line of each node
 local MAX_SHOWN = 32
 
 --- @return true for one of NAMES.
@@ -32,19 +33,37 @@ function level.is_active(name)
    return RANK[name] >= RANK.quick
 end
 
---- A user's value to a level.
+--- A request as it travels from the plugin: a level, or one with ",verbose" behind it.
+-- @return level, whether a line of each node is wanted; nil for anything else
+function level.of_request(value)
+   if type(value) ~= "string" then
+      return nil
+   elseif RANK[value] then
+      return value, false
+   elseif value == VERBOSE then
+      return DEFAULT, true
+   end
+   local name = value:match("^(%l+)," .. VERBOSE .. "$")
+   if RANK[name or ""] then
+      return name, true
+   end
+end
+
+--- A user's value: a request, or nothing.
 -- @param value string, or nil for an option without an argument
--- @return level, or nil and a message without prefix
+-- @return level, whether a line of each node is wanted; or nil and a message without prefix
 function level.parse(value)
    if value == nil or value == "" or value == "(null)" then
-      return DEFAULT
+      return DEFAULT, false
    end
-   if RANK[value] then
-      return value
+   local name, verbose = level.of_request(value)
+   if name then
+      return name, verbose
    end
-   local near = spelling.nearest(value, level.NAMES)
-   return nil, ('unknown level "%s"%s (%s)'):format(printable.safe(value, MAX_SHOWN),
-      near and (', did you mean "%s"?'):format(near) or "", table.concat(level.NAMES, ", "))
+   local near = spelling.nearest(value:match("^(.+)," .. VERBOSE .. "$") or value, level.NAMES)
+   return nil, ('unknown level "%s"%s (%s%s)'):format(printable.safe(value, MAX_SHOWN),
+      near and (', did you mean "%s"?'):format(near) or "", table.concat(level.NAMES, ", "),
+      value:find(",", 1, true) and ", each also with ," .. VERBOSE or "")
 end
 
 --- What a job gets on this node.

@@ -41,17 +41,17 @@ local function owner(job, partition, from)
 end
 
 -- What the user reads where the level is out of the bounds of one partition; else nil.
-local function out_of_bounds(p, job, partition)
+local function out_of_bounds(p, job, asked, partition)
    local bounds, from = policy_bounds.of(p, { partition = partition, account = job.account, qos = job.qos })
-   if not level.at_least(job.asked, bounds.floor) then
+   if not level.at_least(asked, bounds.floor) then
       local kind, name = owner(job, partition, from.floor)
       return ("--syscheck=%s is below the floor of %s%s: use %s or more, or leave it out")
-         :format(job.asked, kind, name, bounds.floor)
+         :format(asked, kind, name, bounds.floor)
    end
-   if not level.at_least(bounds.ceiling, job.asked) then
+   if not level.at_least(bounds.ceiling, asked) then
       local kind, name = owner(job, partition, from.ceiling)
       return ("--syscheck=%s is more than %s%s allows: use %s or less")
-         :format(job.asked, kind, name, bounds.ceiling)
+         :format(asked, kind, name, bounds.ceiling)
    end
 end
 
@@ -76,10 +76,11 @@ end
 
 -- Whether a check may drain a node before the job starts there.
 local function may_drain(p, job)
+   local asked = level.of_request(job.asked)
    local least = expects(p) and "passive" or "quick"
    for i = 1, policy.enforces(p) and math.max(1, #job.partitions) or 0 do
       local bounds = policy_bounds.of(p, { partition = job.partitions[i], account = job.account, qos = job.qos })
-      if level.at_least(level.decide(job.asked, bounds, {}), least) then
+      if level.at_least(level.decide(asked, bounds, {}), least) then
          return true
       end
    end
@@ -110,22 +111,23 @@ function submit.check(p, job)
       return true
    end
    local prefix = job.component and ("syscheck: component %d: "):format(job.component) or "syscheck: "
-   if not level.is_valid(job.asked) then
+   local asked = level.of_request(job.asked)
+   if not asked then
       local _, why = level.parse(job.asked)
       -- "" and "(null)" never come from the plugin: it sends a level's name.
       return nil, prefix .. (why or ("unknown level (%s)"):format(table.concat(level.NAMES, ", ")))
    end
    for i = 1, math.max(1, #job.partitions) do
-      local why = out_of_bounds(p, job, job.partitions[i])
+      local why = out_of_bounds(p, job, asked, job.partitions[i])
       if why then
          return nil, prefix .. why
       end
    end
-   local shared = level.is_active(job.asked) and shared_in(job)
+   local shared = level.is_active(asked) and shared_in(job)
    if not shared then
       return true
    end
-   local needs = ("%s--syscheck=%s needs whole nodes, and partition %s gives parts of them"):format(prefix, job.asked,
+   local needs = ("%s--syscheck=%s needs whole nodes, and partition %s gives parts of them"):format(prefix, asked,
       printable.safe(shared, 64))
    if p.shared == "refuse" then
       return nil, needs .. ": add --exclusive, or use passive"

@@ -29,7 +29,8 @@ end
 -- @param learned baseline, or nil
 -- @param before its name in older versions, or nil
 -- @param lvl of the check, or nil: in whatever time boxes
--- @return { metric = { { bound, op = "<" or ">", source, action, cpus = that the baseline is of } } }; what is
+-- @return { metric = { { bound, op = "<" or ">", source, action, cpus = that the baseline is of, median = its
+--   class's, of a baseline's limit } } }; what is
 --   expected has op "=" and `among`, the list of right values; a metric's `none` says why the baseline sets no limit
 function verdict.limits(p, class, learned, before, lvl)
    local limits = {}
@@ -67,6 +68,7 @@ function verdict.limits(p, class, learned, before, lvl)
                source = ("class %s, median %s"):format(rated_as, metrics.show(m, b.median)),
                action = close and action or "warn",
                cpus = of_class.cpus,
+               median = b.median,
             } or nil
          end
          if m.expected then
@@ -150,6 +152,9 @@ local function rate_one(m, result, limits)
       return out
    end
    out.value, out.bound = result.value or result.bound, result.unknown and true or nil
+   for _, limit in ipairs(limits) do
+      out.median = cpus.fit(result.cpus, limit) and limit.median or out.median
+   end
    local shown = metrics.show(m, out.value, true)
    local strange = result.cpus and not result.cpus.jobs
    if (other and not (by and beyond(out.value, by))) or (strange and not by) then
@@ -202,7 +207,7 @@ end
 -- @param limits from verdict.limits
 -- @return { status = fail|unknown|warn|pass|unrated, corrupt = bool, metrics = list of
 --   { name, status, value, bound = true where the value is the best that it can be, limit, op, source,
---   text, busy = others used the node, not rated } in the order of metrics.LIST, text = one
+--   median = its class's, text, busy = others used the node, not rated } in the order of metrics.LIST, text = one
 --   sentence on the node }
 function verdict.rate(results, limits)
    local out = { metrics = {} }

@@ -64,6 +64,70 @@ function show.line(node, result, note)
    return text
 end
 
+-- By how many percent a value is worse than its class's median, or nil.
+local function percent_worse(m, rated)
+   local median = rated.median
+   if not median or median <= 0 or not rated.value or rated.bound or rated.busy then
+      return nil
+   end
+   return 100 * (m.better == "higher" and 1 - rated.value / median or rated.value / median - 1)
+end
+
+local function plain(m)
+   return m.plain or m.long or m.label
+end
+
+-- "memory 31 % below its class".
+local function against_class(m, worse)
+   return ("%s %.0f %% %s its class"):format(plain(m), worse, m.better == "higher" and "below" or "above")
+end
+
+-- One metric that is not as it should be, for who knows no benchmarks.
+local function unusual(m, rated)
+   local worse = percent_worse(m, rated)
+   if rated.corrupt then
+      return plain(m) .. " gives wrong results"
+   elseif rated.status == "unknown" then
+      return plain(m) .. (rated.busy and " not rated, others used the node" or " not measured")
+   elseif m.expected then
+      return rated.text
+   elseif m.name == "throttle_events" then
+      return ("throttled %.0f times since its last job or check"):format(rated.value)
+   elseif m.name == "others_cpus" then
+      return ("others use %s of its CPUs"):format(metrics.show(m, rated.value))
+   elseif worse and worse >= 1 and rated.limit then
+      local limit = percent_worse(m, { value = rated.limit, median = rated.median })
+      return ("%s (limit %.0f %%)"):format(against_class(m, worse), limit)
+   elseif rated.limit then
+      return ("%s %s, limit %s"):format(plain(m), metrics.show(m, rated.value, true), metrics.show(m, rated.limit, true))
+   end
+   return rated.text
+end
+
+--- The same in a phrase: what is unusual, else where it is furthest below its class.
+-- @param result from check.run
+-- @return text, "" where there is nothing to say; by how many percent it is worse than its class, or nil
+function show.brief(result)
+   local bad, n, slow, off = nil, 0, "", nil
+   for _, rated in ipairs(result.metrics) do
+      local m = metrics.BY_NAME[rated.name]
+      local worse = percent_worse(m, rated)
+      if worse and worse > (off or -math.huge) then
+         off, slow = worse, worse >= 1 and against_class(m, worse) or ""
+      end
+      if rated.status == result.status then
+         n = n + 1
+         bad = (not bad or rated.corrupt and not bad.corrupt) and rated or bad
+      end
+   end
+   if result.status == "pass" or result.status == "unrated" then
+      return slow, off
+   elseif not bad then
+      return "", off
+   end
+   return ("%s%s"):format(unusual(metrics.BY_NAME[bad.name], bad), n > 1 and (" and %d more"):format(n - 1) or ""), off
+end
+
 --- A directory's row in the table of a check, and the rest that is known of it.
 -- @param one of directories.measure
 -- @return cells, text

@@ -21,6 +21,7 @@ end
 
 local function run(input)
    local got, err = level.parse(input)
+   err = not got and err or nil
    assert(oracle.value_or_line(got, err, 200) == nil or level.is_valid(got), "no level")
    local names = submission.partitions(input, "batch")
    local allowed, message = submission.check(site, { asked = input, partitions = names, account = input, qos = input,

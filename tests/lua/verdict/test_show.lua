@@ -21,6 +21,37 @@ function TestRender:test_line()
       "syscheck: n1 passive unrated  (why)")
 end
 
+-- For who knows no benchmarks.
+function TestRender:test_brief()
+   local base = { classes = { c1 = { expect = {}, config = {}, metrics = { triad_gbs = { median = 40, mad_pct = 1, n = 50,
+      nodes = 10 }, latency_ns = { median = 100, mad_pct = 1, n = 50, nodes = 10 } } } } }
+   local function brief(results, text)
+      local rated = verdict.rate(results, limits(text or "", base))
+      return show.brief({ level = "full", status = rated.status, metrics = rated.metrics })
+   end
+   local text, off = brief({ triad_gbs = { value = 38.4 }, latency_ns = { value = 101 } })
+   lu.assertEquals(text, "memory 4 % below its class")
+   lu.assertAlmostEquals(off, 4, 1e-9)
+   text, off = brief({ triad_gbs = { value = 41 }, latency_ns = { value = 103 } })
+   lu.assertEquals(text, "memory latency 3 % above its class")
+   lu.assertAlmostEquals(off, 3, 1e-9)
+   -- Less than 1 % is not worth a word.
+   lu.assertEquals(brief({ triad_gbs = { value = 39.9 } }), "")
+   lu.assertEquals(brief({ triad_gbs = { value = 42 } }), "")
+   lu.assertEquals(brief({ triad_gbs = { value = 20 } }), "memory 50 % below its class (limit 10 %)")
+   lu.assertEquals(brief({ noise_pct = { value = 78 }, triad_gbs = { value = 20 } },
+      "limits = { noise_pct = { max = 5 }, triad_gbs = { action = 'warn' } }"),
+      "memory 50 % below its class (limit 10 %) and 1 more")
+   lu.assertEquals(brief({ noise_pct = { value = 78 } }, "limits = { noise_pct = { max = 5 } }"),
+      "noise of the system 78.0 %, limit 5.0 %")
+   lu.assertEquals(brief({ triad_gbs = { unknown = "stream: killed" } }), "memory not measured")
+   lu.assertEquals(brief({ gflops = { corrupt = "n = 7" }, triad_gbs = { value = 20 } }),
+      "computing gives wrong results and 1 more")
+   lu.assertEquals(brief({ throttle_events = { value = 12 } }), "throttled 12 times since its last job or check")
+   lu.assertEquals(brief({ throttle_events = { value = 0 } }), "")
+   lu.assertEquals(show.brief({ status = "unknown", metrics = {} }), "")
+end
+
 -- "n/a" alone leaves its reader where he was.
 function TestRender:test_why_something_was_not_measured()
    local rated = verdict.rate({ triad_gbs = { unknown = "stream: killed after 4.5 s" }, gflops = { value = 50 },

@@ -1,0 +1,122 @@
+#include "sentence.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* More bad nodes than these are only counted: each has a line of its own. */
+#define NAMED_MAX 3
+
+/* Less below its class, in a tenth of a percent, is not worth a word. */
+#define OFF_MIN 10
+
+struct text {
+	char *at;
+	size_t left;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *to, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(to->at, to->left, format, args);
+	va_end(args);
+	if (n < 0)
+		return;
+	if ((size_t)n >= to->left)
+		n = to->left > 0 ? (int)to->left - 1 : 0;
+	to->at += n;
+	to->left -= (size_t)n;
+}
+
+static bool is(const struct status *st, const char *name)
+{
+	return strcmp(st->name, name) == 0;
+}
+
+static void add_unusual(struct text *to, const struct checked *one)
+{
+	const struct status *st = one->st;
+	const char *what = is(st, "fail") ? "bad" : is(st, "warn") ? "not as it should be" : "not fully checked";
+
+	add(to, "%s %s", one->node, what);
+	if (st->brief[0] != '\0')
+		add(to, ": %s", st->brief);
+}
+
+/* What nodes without anything unusual are called: by the one that was looked at least. */
+static const char *fine(const struct checked *all, size_t n)
+{
+	bool passive = false, unrated = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct status *st = all[i].st;
+
+		if (status_is_unusual(st))
+			continue;
+		passive = passive || st->level < LEVEL_QUICK;
+		unrated = unrated || !is(st, "pass");
+	}
+	if (passive)
+		return "not measured, their counters and hardware fine";
+	return unrated ? "measured, nothing to compare with yet" : "checked, all fine";
+}
+
+static const char *fine_one(const struct status *st)
+{
+	if (st->level < LEVEL_QUICK)
+		return "not measured, its counters and hardware fine";
+	return is(st, "pass") ? "checked, all fine" : "measured, nothing to compare with yet";
+}
+
+void sentence(char *out, size_t size, const struct checked *all, size_t n)
+{
+	struct text to = { .at = out, .left = size };
+	const struct status *own = all[0].st;
+	bool know_all = own->nodes <= n;
+	const struct checked *slowest = NULL;
+	size_t bad = 0, named = 0;
+
+	if (size == 0)
+		return;
+	out[0] = '\0';
+	if (!know_all)
+		n = 1;
+	for (size_t i = 0; i < n; i++) {
+		if (status_is_unusual(all[i].st))
+			bad++;
+		else if (all[i].st->off >= OFF_MIN && (slowest == NULL || all[i].st->off > slowest->st->off))
+			slowest = &all[i];
+	}
+
+	add(&to, "syscheck: ");
+	if (n == 1 && bad == 0)
+		add(&to, "%s %s", all[0].node, fine_one(own));
+	else if (bad == 0)
+		add(&to, "%zu nodes %s", n, fine(all, n));
+	else if (n > 1 && n > bad)
+		add(&to, "%zu of %zu nodes %s; ", n - bad, n, fine(all, n));
+	else if (n > 1)
+		add(&to, "none of %zu nodes fine; ", n);
+	for (size_t i = 0; i < n && named < NAMED_MAX; i++) {
+		if (!status_is_unusual(all[i].st))
+			continue;
+		add(&to, "%s", named > 0 ? "; " : "");
+		add_unusual(&to, &all[i]);
+		named++;
+	}
+	if (bad > named)
+		add(&to, "; and %zu more", bad - named);
+	if (slowest != NULL && n == 1)
+		add(&to, " (%s)", slowest->st->brief);
+	else if (slowest != NULL && bad == 0)
+		add(&to, " (slowest %s: %s)", slowest->node, slowest->st->brief);
+	if (own->note[0] != '\0')
+		add(&to, " (%s)", own->note);
+	if (!know_all)
+		add(&to, ", and %u other node%s: %s with anything unusual say%s so below", own->nodes - 1,
+		    own->nodes == 2 ? "" : "s", own->nodes == 2 ? "one" : "those", own->nodes == 2 ? "s" : "");
+}
