@@ -41,6 +41,7 @@ local function forget(node, job)
    jobs.forget_begin(node, job.id)
    uv.fs_unlink(node:status_path(job.id))
    uv.fs_unlink(node:status_path(job.id) .. ".shown")
+   uv.fs_unlink(node:status_path(job.id) .. ".told")
    steps.forget(node, job.id)
 end
 

@@ -1,7 +1,9 @@
+#!@LUA@ -E
 -- The agent: what the shell entries of prolog, epilog and health program run, bounded by
 -- them.
 --   agent.lua prolog | epilog | health
 --   agent.lua ended STAGE WHY   records that a stage's agent ended otherwise than it should
+--   agent.lua stepend           what was out of line so far, for the job's output; run by the plugin
 -- Exit code 99 of `prolog` means: node bad, confirmed. Any other, a crash too,
 -- lets the job start.
 package.path = "@DATADIR@/lua/?.lua"
@@ -16,6 +18,9 @@ local function main(stage, ...)
    elseif stage == "health" then
       require("syscheck.health").main(os.getenv)
       return 0
+   elseif stage == "stepend" then
+      require("syscheck.stepend").main(os.getenv)
+      return 0
    elseif stage == "ended" then
       local name, why = ...
       -- The epilog's work is its record, and is done once.
@@ -27,7 +32,7 @@ local function main(stage, ...)
       end
       return 0
    end
-   error("usage: agent.lua prolog | epilog | health | ended STAGE WHY", 0)
+   error("usage: agent.lua prolog | epilog | health | stepend | ended STAGE WHY", 0)
 end
 
 local ok, result = xpcall(main, debug.traceback, table.unpack(arg))

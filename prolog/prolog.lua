@@ -207,7 +207,8 @@ function prolog.main(get, options)
       log.error("ended: %s", gone)
       return prolog.GO
    end
-   ok, err = jobs.write_begin(node, job.id, { snapshot = result.after, check = jobs.check_of(record) })
+   ok, err = jobs.write_begin(node, job.id, { snapshot = result.after, check = jobs.check_of(record),
+      whole = whole })
    if not ok then
       log.error("begin snapshot: %s", err)
    end

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define STATUS_DIR "status_dir="
+#define AGENT "agent="
 
 struct args args_default(void)
 {
@@ -13,6 +14,10 @@ bool args_set(struct args *args, const char *arg)
 {
 	if (strncmp(arg, STATUS_DIR "/", sizeof(STATUS_DIR "/") - 1) == 0) {
 		args->status_dir = arg + sizeof(STATUS_DIR) - 1;
+		return true;
+	}
+	if (strncmp(arg, AGENT "/", sizeof(AGENT "/") - 1) == 0) {
+		args->agent = arg + sizeof(AGENT) - 1;
 		return true;
 	}
 	return false;

@@ -6,6 +6,7 @@
 
 struct args {
 	const char *status_dir; /* where the prolog leaves its findings; "%n" is the node's name */
+	const char *agent;      /* says at a step's end what was out of line; NULL: nobody does */
 };
 
 /* What holds without any argument. */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <slurm/slurm.h>
@@ -19,6 +20,7 @@
 #include "place.h"
 #include "status.h"
 #include "stopped.h"
+#include "tell.h"
 #include "totals.h"
 
 /* A node with thousands of mounts. */
@@ -26,6 +28,9 @@
 #define SMALL_MAX 16384
 /* Levels of groups above the job's. */
 #define LEVELS_MAX 32
+
+/* Nothing that a shorter step went through is worth its user's attention, nor what looking costs. */
+#define TELL_AFTER_S 5
 
 /* Documentation/admin-guide/devices.txt: what is only stacked on other devices. */
 #define RAMDISK 1
@@ -37,7 +42,9 @@ static struct {
 	uint32_t job;
 	uint32_t step;
 	pid_t stepd;
-	uint32_t tasks; /* of this node */
+	const char *agent; /* see args.h */
+	time_t began;      /* seconds of the kernel's clock */
+	uint32_t tasks;    /* of this node */
 	uint32_t ended;
 	char dir[PATH_MAX];
 	char file[32];
@@ -262,6 +269,29 @@ static void identify(spank_t sp)
 	}
 }
 
+/* ---- the job's output ---- */
+
+static time_t now_s(void)
+{
+	struct timespec now;
+
+	return clock_gettime(CLOCK_MONOTONIC, &now) == 0 ? now.tv_sec : 0;
+}
+
+/* Slurm has made the first task's stderr slurmstepd's own, and takes it away before
+ * slurm_spank_exit. A step's stdout may be captured: x=$(srun ...). */
+static void tell_user(void)
+{
+	const char *node = getenv("SLURMD_NODENAME");
+	int rc;
+
+	if (ctx.agent == NULL || node == NULL || now_s() - ctx.began < TELL_AFTER_S)
+		return;
+	rc = tell(ctx.agent, node, ctx.job, STDERR_FILENO);
+	if (rc < 0)
+		slurm_debug("syscheck: what was out of line during the job is not told: %s", strerror(-rc));
+}
+
 /* ---- the hooks ---- */
 
 int stepend_begin(spank_t sp, struct args args)
@@ -287,6 +317,8 @@ int stepend_begin(spank_t sp, struct args args)
 	if (spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &ctx.tasks) != ESPANK_SUCCESS)
 		ctx.tasks = 0;
 	ctx.stepd = getpid();
+	ctx.agent = args.agent;
+	ctx.began = now_s();
 
 	ctx.totals.steps = 1;
 	locate("/proc/self/cgroup");
@@ -324,6 +356,7 @@ int stepend_task_exit(spank_t sp)
 		return 0;
 	read_step();
 	read_job();
+	tell_user();
 	return 0;
 }
 

@@ -14,6 +14,7 @@ ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 MINICLUSTER=$ROOT/tests/cluster/minicluster
 PLUGIN=$ROOT/build/spank/spank_syscheck.so
 LEVELS='(none, passive, quick, full)'
+FINE='checked, all fine'
 
 setup_file() {
 	export DIR
@@ -29,7 +30,7 @@ setup_file() {
 
 	mkdir -p "$DIR"/{env,out,status}
 	sed -i '/^Prolog\(Flags\)\?=/d' "$SLURM_CONF"
-	printf 'Prolog=%s\nPrologFlags=Alloc\n' "$DIR/prolog" >>"$SLURM_CONF"
+	printf 'Prolog=%s\nPrologFlags=Alloc,DeferBatch\n' "$DIR/prolog" >>"$SLURM_CONF"
 	use_prolog
 	use_plugin
 	scontrol reconfigure
@@ -63,15 +64,19 @@ use_prolog() {
 		file=$DIR/status/\$SLURMD_NODENAME/\$SLURM_JOB_ID
 		rm -f "\$file" "\$file.shown"
 		[ -n "\${SPANK_SYSCHECK:-}" ] || exit 0
-		${1:-$(honest_prolog)}
+		level=\${SPANK_SYSCHECK%,verbose} verbose=0 first=0
+		[ "\$level" = "\$SPANK_SYSCHECK" ] || verbose=1
+		[ "\$SLURM_JOB_NUM_NODES.\$SLURMD_NODENAME" != "2.$N2" ] && first=1
+		say() {
+			printf 'level=%s\nstatus=%s\nasked=1\nverbose=%s\nnodes=%s\nfirst=%s\nlist=%s\nbrief=%s\nline=%s\n' \
+				"\$level" "\$1" "\$verbose" "\$SLURM_JOB_NUM_NODES" "\$first" "\$SLURM_NODELIST" "\${2-}" \
+				"\$SLURMD_NODENAME: \$1" >"\$file"
+		}
+		${1:-say pass}
 		exit 0
 	SCRIPT
 	chmod 755 "$DIR/prolog.new"
 	mv "$DIR/prolog.new" "$DIR/prolog"
-}
-
-honest_prolog() {
-	cat <<<'printf "level=%s\nstatus=pass\nasked=1\nline=syscheck: %s: pass\n" "$SPANK_SYSCHECK" "$SLURMD_NODENAME" >"$file"'
 }
 
 next_job() {
@@ -136,7 +141,7 @@ assert_refused() {
 	for tool in sbatch salloc srun; do
 		run -0 "$tool" --help
 		[ "$(grep -c -e --syscheck <<<"$output")" = 1 ]
-		[[ $output == *'--syscheck=[LEVEL]      node check: none|passive|quick|full [quick]'* ]]
+		[[ $output == *'--syscheck=[LEVEL[,verbose]]'*'node check: none|passive|quick|full [quick]'* ]]
 	done
 }
 
@@ -239,20 +244,47 @@ assert_refused() {
 	assert_refused "SYSCHECK_LEVEL: unknown level \"\$(reboot)\" $LEVELS" sbatch --wrap true
 }
 
-@test "batch: the output starts with this node's line, the job's environment has the result" {
+@test "batch: the output starts with one sentence, the job's environment has the result" {
 	batch --syscheck=full <<-'SCRIPT'
 		echo begin
 		echo "$SYSCHECK_STATUS $SYSCHECK_LEVEL $SYSCHECK_CHECKED"
 	SCRIPT
-	[ "$output" = "syscheck: $N1: pass"$'\n'"begin"$'\n'"pass full full" ]
+	[ "$output" = "syscheck: $N1 $FINE"$'\n'"begin"$'\n'"pass full full" ]
 }
 
-@test "srun: each node's line on stderr, once; each task has its node's result" {
-	use_prolog "printf 'level=quick\nstatus=%s\nasked=1\nline=syscheck: %s\n' \
-		\"\$([ \$SLURMD_NODENAME = $N1 ] && echo pass || echo warn)\" \"\$SLURMD_NODENAME\" >\"\$file\""
+@test "srun: one sentence on stderr, a line of what is unusual, once; each task has its node's result" {
+	use_prolog "if [ \$SLURMD_NODENAME = $N1 ]; then say pass; else say warn 'noise 78 %'; fi"
 	run -0 --separate-stderr srun -N2 --ntasks-per-node=2 -O --syscheck bash -c 'echo $SLURMD_NODENAME $SYSCHECK_STATUS $SYSCHECK_LEVEL'
 	[ "$(sort <<<"$output")" = "$N1 pass quick"$'\n'"$N1 pass quick"$'\n'"$N2 warn quick"$'\n'"$N2 warn quick" ]
-	[ "$(sort <<<"$stderr")" = "syscheck: $N1"$'\n'"syscheck: $N2" ]
+	[ "$(sort <<<"$stderr")" = "$N2: warn"$'\n'"syscheck: 1 of 2 nodes $FINE; $N2 not as it should be: noise 78 %" ]
+}
+
+@test "a line of each node on request: by the option, by the environment" {
+	srun_2() {
+		run -0 --separate-stderr srun -N2 "$@" bash -c 'echo $SYSCHECK_LEVEL'
+		[ "$output" = quick$'\n'quick ]
+		[ "$(sort <<<"$stderr")" = "$N1: pass"$'\n'"$N2: pass"$'\n'"syscheck: 2 nodes $FINE" ]
+	}
+	srun_2 --syscheck=quick,verbose
+	srun_2 --syscheck=verbose
+	SYSCHECK_LEVEL=quick,verbose srun_2
+	# A nested sbatch does not inherit it.
+	batch --syscheck=quick,verbose <<<"sbatch --parsable -o '$DIR/out/%j' --wrap true"
+	[[ $output == "syscheck: $N1 $FINE"$'\n'"$N1: pass"$'\n'* ]]
+	finish "${output##*$'\n'}"
+	[ "$output" = "" ]
+}
+
+@test "what another node's prolog left cannot be read: nothing is claimed of it" {
+	use_prolog "[ \$SLURMD_NODENAME = $N2 ] || say pass 'memory 4 % below its class'"
+	run -0 --separate-stderr srun -N2 --syscheck=full true
+	[ "$(sort <<<"$stderr" | tail -n 1)" = "syscheck: $N2 full unknown  (no check has left its result; the node's syscheck.log may say why)" ]
+	[ "$(sort <<<"$stderr" | head -n 1)" = "syscheck: $N1 $FINE, and 1 other node: one with anything unusual says so below" ]
+	# A directory of this node alone, as a site has it.
+	use_prolog "say warn 'noise 78 %'; mkdir -p $DIR/flat; cp \"\$file\" $DIR/flat/\$SLURM_JOB_ID"
+	echo "optional $PLUGIN status_dir=$DIR/flat" >"$PLUGSTACK"
+	batch -N2 --syscheck <<<true
+	[[ $output == "syscheck: $N1 not as it should be: noise 78 %, and 1 other node: one with"* ]]
 }
 
 @test "steps in a batch job: once per job and node, captured output stays clean" {
@@ -264,9 +296,8 @@ assert_refused() {
 	SCRIPT
 	# What srun says itself, while Slurm still ends the step before, is no line of ours.
 	output=$(grep -v "^srun: " <<<"$output")
-	[ "$output" = "syscheck: $N1: pass
+	[ "$output" = "syscheck: 2 nodes $FINE
 clean clean
-syscheck: $N2: pass
 0: quick
 1: quick" ]
 }
@@ -289,12 +320,12 @@ syscheck: $N2: pass
 	# salloc wants a terminal for it. Its user types when the line is there: what is typed
 	# before, the terminal echoes in front of it, wherever the cursor stands.
 	user_types() {
-		eventually 10 grep -qs "$N1: pass" typescript >&2
+		eventually 10 grep -qs "$N1 not measured" typescript >&2
 		echo 'echo "[$SYSCHECK_LEVEL]"; exit'
 	}
 	# salloc starts $SHELL, which a CI's environment may lack.
 	SHELL=/bin/bash run -0 script -qfec "salloc -n1 --syscheck=passive" typescript < <(user_types)
-	[ "$(grep -c "^syscheck: $N1: pass" <<<"$output")" = 1 ]
+	[ "$(grep -c "^syscheck: $N1 not measured, its counters and hardware fine" <<<"$output")" = 1 ]
 	[[ $output == *'[passive]'* ]]
 }
 
@@ -304,7 +335,7 @@ syscheck: $N2: pass
 		SYSCHECK_LEVEL=xyzzy srun -n1 echo ran
 		srun -n1 --syscheck=none bash -c 'echo $SYSCHECK_LEVEL'
 	SCRIPT
-	[ "$output" = "syscheck: $N1: pass
+	[ "$output" = "syscheck: $N1 $FINE
 --syscheck: unknown level \"ful\", did you mean \"full\"? $LEVELS
 ran
 full" ]
@@ -345,7 +376,7 @@ full" ]
 
 @test "a status file that root did not write alone is ignored" {
 	local hostile
-	printf 'level=full\nstatus=pass\nasked=1\nline=forged\n' >"$DIR/forged"
+	printf 'level=full\nstatus=warn\nasked=1\nline=forged\n' >"$DIR/forged"
 	for hostile in "ln -s $DIR/forged \"\$file\"" 'mkfifo "$file"' 'mkdir "$file"' \
 		"cp $DIR/forged \"\$file\"; chmod 666 \"\$file\"" \
 		"cp $DIR/forged \"\$file\"; chown 65534 \"\$file\"" \
@@ -358,7 +389,7 @@ full" ]
 	# The same file, honestly there, is read: what was ignored above was not the text.
 	use_prolog "cp $DIR/forged \"\$file\""
 	step --syscheck=full bash -c 'echo "job [$SYSCHECK_STATUS]"'
-	[ "$output" = "job [pass]" ]
+	[ "$output" = "job [warn]" ]
 	[ "$stderr" = forged ]
 }
 
@@ -395,11 +426,11 @@ no_result() {
 
 @test "mpirun of Open MPI lets the other nodes' lines through, where a user asked and did not say otherwise" {
 	batch -N2 --syscheck <<<'env | grep ^OMPI_MCA_orte_leave || echo none'
-	[ "$output" = "syscheck: $N1: pass"$'\n'"OMPI_MCA_orte_leave_session_attached=1" ]
+	[ "$output" = "syscheck: 2 nodes $FINE"$'\n'"OMPI_MCA_orte_leave_session_attached=1" ]
 	OMPI_MCA_orte_leave_session_attached=0 batch -N2 --syscheck <<<'env | grep ^OMPI_MCA_orte_leave || echo none'
-	[ "$output" = "syscheck: $N1: pass"$'\n'"OMPI_MCA_orte_leave_session_attached=0" ]
+	[ "$output" = "syscheck: 2 nodes $FINE"$'\n'"OMPI_MCA_orte_leave_session_attached=0" ]
 	batch -N1 --syscheck <<<'env | grep ^OMPI_MCA_orte_leave || echo none'
-	[ "$output" = "syscheck: $N1: pass"$'\n'none ]
+	[ "$output" = "syscheck: $N1 $FINE"$'\n'none ]
 	batch -N2 <<<'env | grep ^OMPI_MCA_orte_leave || echo none'
 	[ "$output" = none ]
 }
@@ -414,7 +445,7 @@ no_result() {
 	echo "optional $PLUGIN bogus status_dir=$DIR/status/%n" >"$PLUGSTACK"
 	step --syscheck=quick echo ran
 	[ "$output" = ran ]
-	[ "$stderr" = "syscheck: $N1: pass" ]
+	[ "$stderr" = "syscheck: $N1 $FINE" ]
 }
 
 @test "a plugin that is not there does not keep jobs from being submitted" {

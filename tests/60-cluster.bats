@@ -253,11 +253,12 @@ no_node_is_drained() {
 
 @test "a nested srun and a second step: one check per node, the levels in every step's environment" {
 	local job
-	job=$(sbatch --parsable -W -N2 --syscheck=passive -o "$BASE/out/%j" --wrap \
+	job=$(sbatch --parsable -W -N2 --syscheck=passive,verbose -o "$BASE/out/%j" --wrap \
 		'srun -N2 --syscheck=full bash -c "echo step \$SYSCHECK_LEVEL"; srun -N1 bash -c "srun -N1 --overlap hostname >/dev/null; echo again \$SYSCHECK_LEVEL"')
 	[ "$(grep -c '^step passive$' "$BASE/out/$job")" = 2 ]
 	[ "$(grep -c '^again passive$' "$BASE/out/$job")" = 1 ]
-	[ "$(grep -c '^syscheck: n' "$BASE/out/$job")" = 2 ]
+	[ "$(grep -c '^syscheck: n[12] passive' "$BASE/out/$job")" = 2 ]
+	[ "$(grep -c '^syscheck: ' "$BASE/out/$job")" = 3 ]
 	[ "$(syscheck job "$job" --json | grep -o '"kind":"check"' | wc -l)" = 2 ]
 }
 
@@ -272,7 +273,7 @@ no_node_is_drained() {
 		eventually 20 has_job_record "$id"
 		[ "$(record "$id" check 'r.level')" = passive ]
 	done
-	[[ "$(<"$BASE/out/${array}_4")" == "syscheck: n"*" passive pass"* ]]
+	[[ "$(<"$BASE/out/${array}_4")" == "syscheck: n"*" not measured, its counters and hardware fine"* ]]
 }
 
 @test "two jobs on one node at once: both run, neither measures" {
@@ -283,7 +284,7 @@ no_node_is_drained() {
 	eventually 20 has_job_record "$b"
 	[ "$(record "$a" check 'r.level .. " " .. r.asked')" = "passive quick" ]
 	[ "$(record "$b" check 'r.level')" = passive ]
-	[[ "$(head -n 1 "$BASE/out/$b")" == "syscheck: n1 passive pass "*"(quick needs the whole node"* ]]
+	[[ "$(head -n 1 "$BASE/out/$b")" == "syscheck: n1 not measured, its counters and hardware fine (quick needs the whole node"* ]]
 }
 
 @test "spool full and missing: the job starts and ends, the loss is logged" {
@@ -356,14 +357,14 @@ no_node_is_drained() {
 @test "a normal user's job: its line, its environment; spool and state are not the user's to read" {
 	run setpriv --reuid=65534 --regid=65534 --clear-groups "$BASH" -c \
 		"cd '$BASE/out' && srun -w n1 --syscheck=passive bash -c 'echo \$SYSCHECK_STATUS; cat $MINICLUSTER_DIR/var/spool/syscheck/n1/records.jsonl'"
-	[[ $output == *"syscheck: n1 passive pass"* ]]
+	[[ $output == *"syscheck: n1 not measured, its counters and hardware fine"* ]]
 	[[ $output == *"Permission denied"* ]]
 }
 
 @test "mpirun: the line of each node, not only of the first" {
 	[ -x "$(command -v mpirun)" ] || skip "no mpirun here"
 	local job out node
-	job=$(sbatch --parsable -N3 -n3 --syscheck=passive -o "$BASE/out/%j" --wrap \
+	job=$(sbatch --parsable -N3 -n3 --syscheck=passive,verbose -o "$BASE/out/%j" --wrap \
 		'mpirun --allow-run-as-root hostname; mpirun --allow-run-as-root hostname')
 	eventually 60 job_is "$job" COMPLETED
 	out=$(<"$BASE/out/$job")

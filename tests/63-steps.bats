@@ -103,6 +103,46 @@ between() {
 	[ "$(record "$good" r.cgroup.cpu_throttled_us)" = 0 ]
 }
 
+@test "the job's own output says at its end what was out of line, once, and not where it is captured" {
+	local job
+	job=$(submit -N2 <<-SCRIPT
+		srun bash -c 'touch $BASE/out/\$SLURM_JOB_ID.\$SLURMD_NODENAME; sleep 7'
+		x=\$(srun -N1 -n1 -w n2 sleep 6)
+		echo "captured [\$x]"
+		srun -N1 -n1 -w n2 true
+	SCRIPT
+	)
+	eventually 60 test -e "$BASE/out/$job.n2"
+	"$MC" throttle n2 1204
+	ended "$job" 2
+	[ "$(<"$BASE/out/$job")" = "syscheck: n2 throttled 1,204 times (3.6 s) during this job; ask: syscheck why $job
+captured []" ]
+	[ ! -e "$MINICLUSTER_DIR/run/syscheck/n2/$job.told" ]
+	# What there was before it is not the next one's; and what is short is not looked at.
+	job=$(submit -w n2 <<<'sleep 6; srun true')
+	ended "$job"
+	[ "$(<"$BASE/out/$job")" = "" ]
+	job=$(submit -w n2 <<<"touch $BASE/out/\$SLURM_JOB_ID.n2; sleep 2")
+	eventually 60 test -e "$BASE/out/$job.n2"
+	"$MC" throttle n2 2000
+	ended "$job"
+	[ "$(<"$BASE/out/$job")" = "" ]
+}
+
+@test "an agent that hangs at a step's end holds nobody up, and nothing of it stays" {
+	local job conf=$MINICLUSTER_DIR/etc/slurm/plugstack.conf.d/syscheck.conf
+	printf '#!/bin/bash\ntrap "" TERM\necho "$SLURM_JOB_ID" >>%s\nsleep 1007 &\nsleep 1008\n' "$BASE/hung" >"$BASE/hang"
+	chmod 755 "$BASE/hang"
+	sed -i.keep "s,agent=.*,agent=$BASE/hang," "$conf"
+	job=$(submit -w n1 <<<'sleep 6; srun -n1 sleep 6')
+	ended "$job"
+	mv "$conf.keep" "$conf"
+	# By the step and by the script.
+	[ "$(grep -cx "$job" "$BASE/hung")" = 2 ]
+	[ "$(record "$job" r.cgroup.steps)" = 2 ]
+	! pgrep -f "^sleep 100[78]$"
+}
+
 @test "a job's name, whatever bytes it has" {
 	local job name=$'a"b\'c\\ $(touch pwned) \e[31m\nline two \xff <b>&amp;'
 	job=$(submit -w n1 -J "$name" <<<true)

@@ -67,7 +67,7 @@ write_job() {
 	cat >"$1" <<-'JOB'
 	#!/bin/bash
 	echo "job starts on $SLURM_JOB_NODELIST, status of $(hostname): $SYSCHECK_STATUS"
-	srun bash -c 'dd if=/dev/zero of=/tmp/data bs=1M count=64 oflag=direct conv=fsync status=none; rm /tmp/data; sleep 5'
+	srun bash -c 'dd if=/dev/zero of=/tmp/data bs=1M count=64 oflag=direct conv=fsync status=none; rm /tmp/data; sleep 6'
 	echo "job ends"
 	JOB
 	chmod 755 "$1"
@@ -207,10 +207,10 @@ main() {
 	say "n2 becomes slow: 40 % of its CPU time is left, as under heavy throttling."
 	play "$minicluster" slow n2 40
 
-	say "A user submits a job, and wants every node checked first."
+	say "A user submits a job, and wants every node checked first, and a line of each."
 	write_job "$MINICLUSTER_DIR/run/job.sh"
 	play cat "$MINICLUSTER_DIR/run/job.sh"
-	play sbatch -N2 --syscheck=full -o "$MINICLUSTER_DIR/log/job-%j.out" "$MINICLUSTER_DIR/run/job.sh" |
+	play sbatch -N2 --syscheck=full,verbose -o "$MINICLUSTER_DIR/log/job-%j.out" "$MINICLUSTER_DIR/run/job.sh" |
 		tee "$MINICLUSTER_DIR/log/submit"
 	JOB=$(awk '/^Submitted/ { print $4 }' "$MINICLUSTER_DIR/log/submit")
 	expect "the job is submitted" matches "$JOB" '^[0-9]+$'
@@ -236,9 +236,12 @@ main() {
 
 	say "The job's own output:"
 	play cat "$out"
-	expect "it starts with its first node's check" matches "$(head -n 1 "$out")" \
+	expect "it starts with one sentence on its nodes" matches "$(head -n 1 "$out")" '^syscheck: .*2 nodes checked, '
+	expect "it has n1's check" matches "$(sed -n 2p "$out")" \
 		'^syscheck: n1 full (pass|warn)  triad [0-9.]+ GB/s .* dgemm [0-9.]+ GFLOP/s .* noise [0-9.]+ % .*throttle 0'
 	expect "it has n3's check, too" grep -q '^syscheck: n3 full ' "$out"
+	expect "it says at its end that n3 throttled" grep -q \
+		"^syscheck: n3 throttled 1,204 times (3.6 s) during this job; ask: syscheck why $JOB\$" "$out"
 	expect "the job ended well" grep -q '^job ends' "$out"
 
 	wait_for 20 throttle_seen n3 1204

@@ -91,7 +91,7 @@ main() {
 	for STAGE in prolog epilog health; do
 		substitute 755 prolog/entry.sh "$(dest "$LIBEXECDIR/$STAGE")"
 	done
-	substitute 644 lua/agent.lua "$(dest "$LIBEXECDIR/agent.lua")"
+	substitute 755 lua/agent.lua "$(dest "$LIBEXECDIR/agent.lua")"
 	substitute 644 lua/job_submit.lua "$(dest "$DATADIR/job_submit.lua")"
 	substitute 755 lua/main.lua "$(dest "$BINDIR/syscheck")"
 	substitute 755 lua/ask.lua "$(dest "$LIBEXECDIR/ask")"

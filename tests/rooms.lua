@@ -79,7 +79,7 @@ end
 -- "syscheck.policy.level" -> policy/level; what prolog/ and epilog/ are installed as
 local function target_of(module)
    local name = module:match("^syscheck%.(.+)$"):gsub("%.", "/")
-   return (name == "health" or name == "prolog" or name == "ended") and "prolog" or name
+   return (name == "health" or name == "prolog" or name == "ended") and "prolog" or name == "stepend" and "epilog" or name
 end
 
 -- Why a module of ours may not be required, or nil.

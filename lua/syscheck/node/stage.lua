@@ -77,6 +77,7 @@ function stage.publish(node, job, result, request)
       "line=" .. show.line(node.name, result, note),
    }
    uv.fs_unlink(path .. ".shown")
+   uv.fs_unlink(path .. ".told")
    local ok, err = files.put(path, nodes_of(node, job) .. table.concat(lines, "\n") .. "\n")
    if not ok then
       log.error("status for the job's output: %s", err)

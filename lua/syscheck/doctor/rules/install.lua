@@ -7,7 +7,8 @@ local function branch(version)
 end
 
 local function our_line(facts)
-   return ("optional %s status_dir=%s"):format(facts.paths.plugin, facts.policy.value.run or facts.paths.run)
+   return ("optional %s status_dir=%s agent=%s/agent.lua"):format(facts.paths.plugin,
+      facts.policy.value.run or facts.paths.run, facts.paths.libexec)
 end
 
 local function plugstack(facts, say)
@@ -38,9 +39,12 @@ local function plugstack(facts, say)
             "after an update of Slurm the plugin does not load, and every sbatch, srun and job step fails",
             our_line(facts))
       end
-      local dir = "/run/syscheck"
+      local dir, agent = "/run/syscheck", nil
       for _, arg in ipairs(p.args) do
-         dir = arg:match("^status_dir=(.*)$") or dir
+         dir, agent = arg:match("^status_dir=(.*)$") or dir, arg:match("^agent=(/.*)$") or agent
+      end
+      if not agent then
+         found("info", "no agent=", "jobs do not say at their end what was out of line on their nodes", our_line(facts))
       end
       local want = facts.policy.value.run or facts.paths.run
       if dir ~= want then
