@@ -129,6 +129,26 @@ captured []" ]
 	[ "$(<"$BASE/out/$job")" = "" ]
 }
 
+@test "a job whose disk is slow says so at its end" {
+	local job disk group=/sys/fs/cgroup/blkio/syscheck-test-$$
+	[ -e /sys/fs/cgroup/blkio/blkio.throttle.write_bps_device ] || skip "no cgroup v1 that slows a disk"
+	[ -e /proc/pressure/io ] || skip "this kernel does not say who waits for I/O"
+	read -r disk < <(findmnt -no MAJ:MIN -T "$BASE")
+	[ -e "/sys/dev/block/$disk/queue" ] || skip "$BASE is on no whole disk"
+	mkdir "$group"
+	echo "$disk 1000000" >"$group/blkio.throttle.write_bps_device"
+	job=$(submit -w n1 --exclusive <<-SCRIPT
+		echo \$\$ >$group/cgroup.procs
+		dd if=/dev/zero of=$BASE/out/slow bs=102400 count=80 oflag=direct status=none
+		rm $BASE/out/slow
+	SCRIPT
+	)
+	ended "$job"
+	rmdir "$group"
+	[[ "$(<"$BASE/out/$job")" =~ ^"syscheck: n1 waited for files for "[0-9.]+" s of "[0-9.]+" s during this job; ask: syscheck why $job"$ ]] ||
+		{ cat "$BASE/out/$job"; return 1; }
+}
+
 @test "an agent that hangs at a step's end holds nobody up, and nothing of it stays" {
 	local job conf=$MINICLUSTER_DIR/etc/slurm/plugstack.conf.d/syscheck.conf
 	printf '#!/bin/bash\ntrap "" TERM\necho "$SLURM_JOB_ID" >>%s\nsleep 1007 &\nsleep 1008\n' "$BASE/hung" >"$BASE/hang"
