@@ -139,7 +139,7 @@ captured []" ]
 	echo "$disk 1000000" >"$group/blkio.throttle.write_bps_device"
 	job=$(submit -w n1 --exclusive <<-SCRIPT
 		echo \$\$ >$group/cgroup.procs
-		dd if=/dev/zero of=$BASE/out/slow bs=102400 count=80 oflag=direct status=none
+		dd if=/dev/zero of=$BASE/out/slow bs=1M count=10 oflag=direct status=none
 		rm $BASE/out/slow
 	SCRIPT
 	)
@@ -160,7 +160,7 @@ captured []" ]
 	# By the step and by the script.
 	[ "$(grep -cx "$job" "$BASE/hung")" = 2 ]
 	[ "$(record "$job" r.cgroup.steps)" = 2 ]
-	! pgrep -f "^sleep 100[78]$"
+	run ! pgrep -f "^sleep 100[78]$"
 }
 
 @test "a job's name, whatever bytes it has" {
