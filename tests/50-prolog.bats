@@ -19,9 +19,15 @@ gone() {
 	[ "$(record check 'r.status')" = pass ]
 	[ "$(record check '("%d %s %s %s"):format(r.job.id, r.job.user, r.node, r.level)')" = "4711 alice t1 quick" ]
 	[ ! -e "$P/calls" ]
-	[ "$(<"$P/run/4711")" = "level=quick
+	[ "$(<"$P/run/4711")" = "nodes=1
+first=1
+level=quick
 status=pass
 asked=1
+verbose=0
+off=0
+brief=
+note=
 line=syscheck: t1 quick pass  triad 100.0 GB/s  dgemm 50.0 GFLOP/s  noise 1.0 %" ]
 	[ "$(stat -c %a "$P/run/4711" "$SPOOL" "$LOG")" = $'644\n640\n640' ]
 }

@@ -37,7 +37,7 @@ measures_until() {
 dies_in() {
 	{
 		printf 'if arg[1] == "%s" then\n%s\nend\n' "$1" "$2"
-		cat "$BATS_FILE_TMPDIR/agent.lua"
+		tail -n +2 "$BATS_FILE_TMPDIR/agent.lua"
 	} >"$AGENT"
 }
 
