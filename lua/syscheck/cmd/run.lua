@@ -36,6 +36,15 @@ end
 
 local STYLES = { pass = "good", fail = "bad", warn = "warn", unknown = "warn" }
 
+-- For a narrow terminal: the limit that was broken is in a sentence below.
+local function without_limit(rows)
+   local out = {}
+   for r, row in ipairs(rows) do
+      out[r] = { row[1], r == 1 and row[2] or ("%s %s"):format(row[2], row[3]), row[5] }
+   end
+   return out
+end
+
 -- What was rated, first of all; and sentences on what is not good.
 local function summary(host, hardware, result, form)
    local rows = { { "CHECK", "VALUE", "UNIT", "LIMIT", "STATUS" } }
@@ -63,7 +72,7 @@ local function summary(host, hardware, result, form)
       page.text(("%s  %s  level %s: %s"):format(printable.safe(host.name), hardware.class, result.level, result.status),
          "strong", form, 0),
       "",
-      #rows > 1 and page.table({ rows = rows, cut = 1 }, form, 0)
+      #rows > 1 and page.table({ rows = rows, narrow = without_limit(rows), cut = 1 }, form, 0)
          or page.text("nothing to rate: this level reads counters, and this machine has none", nil, form, 0),
    }
    local function say(text)
@@ -91,8 +100,11 @@ local function as_text(host, hardware, result)
 end
 
 -- "stream  2 of 5   about 9 s left", while kernels run.
-local function watch(line)
+local function watch(line, interrupted)
    return function(kernel, at, of, seconds)
+      if interrupted.why() then
+         return
+      end
       local until_s = node.now_s() + seconds
       line.show(function()
          return ("%-7s  %d of %d   about %.0f s left"):format(kernel, at, of, math.max(1, until_s - node.now_s()))
@@ -106,7 +118,7 @@ function run.run(args)
    local from = counters.snapshot("")
    local hardware = inventory.read("")
    local line = not args.json and progress.open()
-   host.give_up, host.watch = interrupted.why, line and watch(line)
+   host.give_up, host.watch = interrupted.why, line and watch(line, interrupted)
    -- Who disturbs: of one node, by hand, it is worth the time.
    host.kernel_args = { noise = { "--attribute" } }
    local result = check.run(args.level, host, hardware, from)

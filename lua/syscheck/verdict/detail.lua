@@ -60,8 +60,7 @@ local function disturbed(found)
 end
 
 local function directories(runs)
-   local rows = { { "DIRECTORY", "TYPE", "WRITE_GB/s", "READ_GB/s", "FSYNC", "FSYNC_99%", "CREATES/s", "STATS/s",
-      "UNLINKS/s" } }
+   local rows = { { "DIRECTORY", "TYPE", "WRITE", "READ", "FSYNC", "99_%", "CREATE", "STAT", "UNLINK" } }
    local cached = false
    for _, one in ipairs(runs) do
       local r = one.path and one.state == "ok" and one.result
@@ -72,7 +71,8 @@ local function directories(runs)
          cached = cached or not r.direct
       end
    end
-   return rows[2] and { title = "I/O by directory, one process", { rows = rows, cut = 1 },
+   return rows[2] and { title = "I/O by directory, one process (GB/s; time of an fsync; files a second)",
+      { rows = rows, cut = 1 },
       cached and "*: through the page cache, which may hold what was read." or nil } or nil
 end
 

@@ -17,12 +17,16 @@ function page.form()
    return { width = width, color = output.has_color(), as_utf8 = width ~= nil and output.has_utf8() }
 end
 
+-- Of a bar: what follows it.
 local function text_of(cell)
-   return type(cell) == "table" and cell.text or cell
+   if type(cell) == "table" then
+      return cell.text or cell.after or ""
+   end
+   return cell
 end
 
 local function size_of(cell)
-   local text = text_of(cell) or cell.after or ""
+   local text = text_of(cell)
    return utf8.len(text) or #text
 end
 
@@ -80,16 +84,23 @@ local function cut(rows, column, too_much)
    return out
 end
 
--- A row as a sentence: "memory  SIZE 32 MiB  LATENCY_ns 145".
+-- Wrapped where it does not fit, else as it is.
+local function fitted(text, form, indent, more)
+   local line = (" "):rep(indent) .. text
+   return (utf8.len(line) or #line) <= (form.width or math.huge) and line or terminal.wrap(line, form.width, more)
+end
+
+-- A row as a sentence: "memory: SIZE 32 MiB, LATENCY_ns 145".
 local function stacked(rows, form, indent)
    local lines = {}
    for r = 2, #rows do
-      local words = { text_of(rows[r][1]) }
+      local words = {}
       for i = 2, #rows[r] do
          local title = text_of(rows[1][i])
          words[#words + 1] = title ~= "" and ("%s %s"):format(title, text_of(rows[r][i])) or nil
       end
-      lines[#lines + 1] = terminal.wrap((" "):rep(indent) .. table.concat(words, "  "), form.width, indent + 2)
+      lines[#lines + 1] = fitted(("%s: %s"):format(text_of(rows[r][1]), table.concat(words, ", ")), form, indent,
+         indent + 2)
    end
    return table.concat(lines, "\n")
 end
@@ -105,25 +116,25 @@ function page.table(block, form, indent)
       rows = block.narrow
       _, sum = measure(rows)
    end
+   local shown = rows
    if sum > width and block.cut then
-      rows = cut(rows, block.cut, sum - width)
-      _, sum = measure(rows)
-   end
-   if has_bar(rows) then
-      rows = draw(rows, math.min(width, DEFAULT) - sum, form)
+      shown = cut(rows, block.cut, sum - width)
+      _, sum = measure(shown)
    end
    if sum > width then
       return stacked(rows, form, indent)
+   elseif has_bar(shown) then
+      shown = draw(shown, math.min(width, DEFAULT) - sum, form)
    end
    local pad = (" "):rep(indent)
-   return pad .. output.table(rows, form.color):gsub("\n", "\n" .. pad)
+   return pad .. output.table(shown, form.color):gsub("\n", "\n" .. pad)
 end
 
 local STYLES = { warn = "33", strong = "1" }
 
 --- A sentence, wrapped, in a colour where there are.
 function page.text(text, style, form, indent)
-   local wrapped = terminal.wrap((" "):rep(indent) .. text, form.width, indent)
+   local wrapped = fitted(text, form, indent, indent)
    return form.color and STYLES[style] and ("\27[%sm%s\27[0m"):format(STYLES[style], wrapped) or wrapped
 end
 

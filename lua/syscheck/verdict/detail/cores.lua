@@ -8,6 +8,7 @@ local number, list, show, whole = values.number, values.list, values.show, value
 
 local SLOWEST = 4 -- rows
 local EVEN_PCT = 95 -- of the median: a core below has a lower clock, or shares it with something
+local BEATS = 7 -- of a periodic source, to be found
 local NAMES = 5 -- of processes, of interrupts
 local LOST_PCT = 0.01 -- a source that takes less hurts no job
 local MOST_NAME = 32
@@ -86,7 +87,8 @@ function cores.noise(r)
          show(noise), show(r.noise_pct_max), whole(r.worst_cpu), values.time(r.longest_us), values.time(r.p99_us)) }
    section[2] = sources(r)
    if type(r.components) == "table" and not section[2] then
-      section[2] = "No periodic source was found (a time box of 0.5 s shows periods below 0.07 s)."
+      section[2] = ("No periodic source of %s %% or more; %s s show those with a period below %s s."):format(
+         show(LOST_PCT), show(r.seconds), show((number(r.seconds) or 0) / BEATS))
    end
    local processes = names(list(r.processes, "cpu_ms"), "comm", function(one)
       return values.time(1000 * one.cpu_ms)

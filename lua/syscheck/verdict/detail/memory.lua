@@ -81,7 +81,7 @@ function memory.caches(r)
    -- The first core is on the first node.
    local own = list(r.latency, "from", "to", "ns")[1]
    if own and own.from == own.to then
-      steps[#steps + 1] = { "memory", number(r.chase_mb) and show(r.chase_mb / 1.048576) .. " MiB" or "-", own.ns }
+      steps[#steps + 1] = { "memory", "-", own.ns }
    end
    if #levels == 0 or not steps[2] then
       return nil
