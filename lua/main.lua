@@ -11,7 +11,7 @@ local argparse = require("argparse")
 local paths = require("syscheck.lib.paths")
 local report = require("syscheck.cmd.common.report")
 
-local COMMANDS = { "run", "fabric", "job", "node", "why", "suspects", "fleet", "baseline", "config", "doctor", "ship",
+local COMMANDS = { "run", "compare", "fabric", "job", "node", "why", "suspects", "fleet", "baseline", "config", "doctor", "ship",
    "ingest", "store" }
 
 local function main()
