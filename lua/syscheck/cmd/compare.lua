@@ -62,7 +62,8 @@ end
 local function why_not(object)
    if type(object) ~= "table" then
       return "not JSON, or cut off"
-   elseif object.kind ~= "check" then
+   elseif object.kind ~= "check" or type(object.node) ~= "string" or type(object.class) ~= "string"
+      or type(object.time) ~= "string" then
       return "not of syscheck run --json, nor a check's record"
    elseif object.v ~= records.VERSION then
       return ("version %s, this syscheck reads %d"):format(printable.safe(object.v, 20), records.VERSION)

@@ -162,7 +162,7 @@ local function remarks(a, b, rows, changed)
    end
    local differs = {}
    for _, one in ipairs(changed) do
-      differs[one.what] = true
+      differs[one.what] = one.a ~= nil and one.b ~= nil
    end
    if differs.class then
       say("two hardware classes: what differs may be the hardware")

@@ -2,7 +2,7 @@
 --
 -- Three runs a side show their standard deviation badly, and some 20 values are compared at a time: by Student's t alone
 -- every third comparison of equal nodes named one. So the variance is weighed with what is usual, here and elsewhere, as
--- in a moderated t-test (Smyth 2004), two-sided at 99.9 %: of equal nodes at most one comparison in 20 names a value,
+-- in a moderated t-test (Smyth 2004), two-sided at 99.9 %: of equal nodes at most one comparison in 40 names a value,
 -- and 10 % are found in three runs each as long as these differ by 2 % (tests/lua/verdict/test_compare.lua).
 local noise = {}
 
@@ -13,8 +13,8 @@ local T999 = { [5] = 6.869, 5.959, 5.408, 5.041, 4.781, 4.587, 4.437, 4.318, 4.2
 local NORMAL999 = 3.291
 local FLOOR_PCT = 2
 
---- Of one run each, where nothing says more, in %.
-local ASSUMED_PCT = { noise = 100, io = 50 }
+--- Of one run each, where nothing says more, in % of the larger.
+local ASSUMED_PCT = { noise = 50, io = 50 }
 local ASSUMED_OTHERS_PCT = 10
 -- What that is of the usual standard deviation.
 local ASSUMED_DEVIATIONS = 6

@@ -82,13 +82,19 @@ function cores.noise(r)
    if not noise then
       return nil
    end
-   local section = { title = "Noise",
-      ("Lost %s %% of the cores' time, %s %% on the worst (CPU %s); longest interruption %s, 99 %% are below %s."):format(
-         show(noise), show(r.noise_pct_max), whole(r.worst_cpu), values.time(r.longest_us), values.time(r.p99_us)) }
+   local words = { ("Lost %s %% of the cores' time"):format(show(noise)) }
+   if number(r.noise_pct_max) then
+      words[2] = ("%s %% on the worst (CPU %s)"):format(show(r.noise_pct_max), whole(r.worst_cpu))
+   end
+   if number(r.longest_us) then
+      words[#words + 1] = ("longest interruption %s, 99 %% are below %s"):format(values.time(r.longest_us),
+         values.time(r.p99_us))
+   end
+   local section = { title = "Noise", table.concat(words, "; ") .. "." }
    section[2] = sources(r)
    if type(r.components) == "table" and not section[2] then
-      section[2] = ("No periodic source of %s %% or more; %s s show those with a period below %s s."):format(
-         show(LOST_PCT), show(r.seconds), show((number(r.seconds) or 0) / BEATS))
+      section[2] = ("No periodic source of %s %% or more; %s s show those with a period below %.2g s."):format(
+         show(LOST_PCT), show(r.seconds), (number(r.seconds) or 0) / BEATS)
    end
    local processes = names(list(r.processes, "cpu_ms"), "comm", function(one)
       return values.time(1000 * one.cpu_ms)
