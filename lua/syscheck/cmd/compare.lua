@@ -124,9 +124,9 @@ end
 local function as_rows(answer)
    local rows, narrow = { { "METRIC", "A", "B", "UNIT", "CHANGE_%", "NOISE_%", "VERDICT" } }, {}
    for _, one in ipairs(answer.rows) do
+      local limit = percent(one.noise_pct, "%.1f") .. (one.noise_from == "assumed" and "*" or "")
       rows[#rows + 1] = { printable.safe(one.label, 60), shown(one, one.a), shown(one, one.b), one.unit,
-         percent(one.change_pct, "%+.1f"), percent(one.noise_pct, "%.1f") .. (one.noise_from == "assumed" and "*" or ""),
-         output.cell(one.verdict, STYLES[one.verdict]) }
+         percent(one.change_pct, "%+.1f"), limit, output.cell(one.verdict, STYLES[one.verdict]) }
    end
    for i, row in ipairs(rows) do
       narrow[i] = { row[1], row[5], row[6], row[7] }
@@ -177,8 +177,8 @@ local function as_table(answer, args, a, b)
       say("note: " .. text, "warn")
    end
    if answer.assumed then
-      say("*: assumed, as there are too few runs to tell; measure three times each: for i in 1 2 3; do syscheck run --json; "
-         .. "done > A.json")
+      say("*: assumed, as one run tells nothing of the noise; better are three: "
+         .. "for i in 1 2 3; do syscheck run --json; done > A.json")
    end
    say(("%d better, %d worse, of %d"):format(answer.better, answer.worse, #answer.rows))
    return table.concat(lines, "\n") .. "\n"

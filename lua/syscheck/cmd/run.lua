@@ -95,8 +95,8 @@ end
 local function as_text(host, hardware, result)
    local form = page.form()
    local sections = detail.sections(result.runs)
-   return summary(host, hardware, result, form) .. "\n" .. (sections[1] and "\n" .. page.sections(sections, form) .. "\n"
-      or "")
+   return summary(host, hardware, result, form) .. "\n"
+      .. (sections[1] and "\n" .. page.sections(sections, form) .. "\n" or "")
 end
 
 -- "stream  2 of 5   about 9 s left", while kernels run.

@@ -66,8 +66,8 @@ local function row(key, a, b, run_pct, usual)
    local list_a, loss_a = used(a)
    local list_b, loss_b = used(b)
    local info = a.info
-   local limit, from, at, bt = noise.of(list_a, list_b, { kernel = info.kernel, run_pct = run_pct(key), usual_pct = usual,
-      spread_pct = math.max(a.spread_pct, b.spread_pct), loss_pct = math.max(loss_a, loss_b),
+   local limit, from, at, bt = noise.of(list_a, list_b, { kernel = info.kernel, run_pct = run_pct(key),
+      usual_pct = usual, spread_pct = math.max(a.spread_pct, b.spread_pct), loss_pct = math.max(loss_a, loss_b),
       least = info.unit == "%" and LEAST_POINTS or nil })
    local verdict, why = judge(info, bt - at, limit, math.max(math.abs(at), math.abs(bt))), nil
    if info.kernel ~= "noise" and a.box_s > 0 and b.box_s > 0

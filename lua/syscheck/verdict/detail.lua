@@ -65,7 +65,8 @@ local function directories(runs)
    for _, one in ipairs(runs) do
       local r = one.path and one.state == "ok" and one.result
       if r then
-         rows[#rows + 1] = { printable.safe(one.path, 100), printable.safe(r.filesystem, 20) .. (r.direct and "" or "*"),
+         local kind = type(r.filesystem) == "string" and printable.safe(r.filesystem, 20) or "-"
+         rows[#rows + 1] = { printable.safe(one.path, 100), kind .. (r.direct and "" or "*"),
             show(r.write_gbs), show(r.read_gbs), values.time(r.fsync_us), values.time(r.fsync_p99_us),
             values.whole(r.creates_per_s), values.whole(r.stats_per_s), values.whole(r.unlinks_per_s) }
          cached = cached or not r.direct

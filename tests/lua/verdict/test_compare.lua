@@ -79,7 +79,8 @@ end
 function TestVerdict:test_of_a_latency_more_is_worse()
    local function numa(ns)
       return { { class = "c1", metrics = { { name = "latency_ns", status = "unrated", value = ns } },
-         runs = { { kernel = "numa", state = "ok", result = { cache_latency = { { level = 2, kib = 512, ns = ns / 10 } } } } } } }
+         runs = { { kernel = "numa", state = "ok",
+            result = { cache_latency = { { level = 2, kib = 512, ns = ns / 10 } } } } } } }
    end
    local rows = compare.of(numa(100), numa(150), none).rows
    lu.assertEquals({ rows[1].name, rows[1].verdict, rows[2].name, rows[2].label, rows[2].verdict },

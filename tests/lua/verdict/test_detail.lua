@@ -82,10 +82,11 @@ end
 TestCores = {}
 
 function TestCores:test_of_192_cores_the_slowest_and_the_median()
-   local r = { gflops_core_median = 50.95, gflops_core_min = 30, slowest_cpu = 17, clock_mhz = 3400, clock_mhz_min = 2100,
-      lowest_clock_cpu = 17, clock_limit_mhz = 3700, cores = {} }
+   local r = { gflops_core_median = 50.95, gflops_core_min = 30, slowest_cpu = 17, clock_mhz = 3400,
+      clock_mhz_min = 2100, lowest_clock_cpu = 17, clock_limit_mhz = 3700, cores = {} }
    for cpu = 0, 191 do
-      r.cores[cpu + 1] = { cpu = cpu, gflops = cpu == 17 and 30 or 50 + cpu / 100, clock_mhz = cpu == 17 and 2100 or 3400 }
+      r.cores[cpu + 1] = { cpu = cpu, gflops = cpu == 17 and 30 or 50 + cpu / 100,
+         clock_mhz = cpu == 17 and 2100 or 3400 }
    end
    local shown = text({ run("dgemm", r) })
    local _, lines = shown:gsub("\n", "")
@@ -117,8 +118,8 @@ function TestCores:test_a_knee()
 end
 
 function TestCores:test_spread_over_the_nodes()
-   local r = { best_gbs = 100, knee_threads = 4, knee_spread_threads = 2, node_saturated_threads = 2, node_best_gbs = 50,
-      compact = { { threads = 1, triad_gbs = 25 }, { threads = 4, triad_gbs = 100 } },
+   local r = { best_gbs = 100, knee_threads = 4, knee_spread_threads = 2, node_saturated_threads = 2,
+      node_best_gbs = 50, compact = { { threads = 1, triad_gbs = 25 }, { threads = 4, triad_gbs = 100 } },
       spread = { { threads = 1, triad_gbs = 25 }, { threads = 4, triad_gbs = 99 } } }
    local shown = text({ run("scaling", r) })
    lu.assertStrContains(shown, "THREADS  FILLED_GB/s  SPREAD_GB/s")
@@ -133,7 +134,8 @@ function TestNoise:test_names_are_shown_and_obeyed_by_no_terminal()
       components = { { duration_us = 7100, period_ms = 1000, lost_pct = 0.7, cpus = "0-191", source = "kipmi0\27[31m",
          source_pid = 77 }, { duration_us = 5, period_ms = 4, lost_pct = 0.1, cpus = "3", source = null },
          { duration_us = 1, period_ms = 100, lost_pct = 0.001, cpus = "0" } },
-      processes = { { comm = "evil\27]0;x\7\n", pid = 1, cpu_ms = 3 } }, interrupts = { { name = "LOC", count = 500 } } }
+      processes = { { comm = "evil\27]0;x\7\n", pid = 1, cpu_ms = 3 } },
+      interrupts = { { name = "LOC", count = 500 } } }
    local shown = text({ run("noise", r) })
    lu.assertNotStrContains(shown, "\27")
    lu.assertNotStrContains(shown, "\7")
@@ -157,7 +159,8 @@ function TestAll:test_the_last_measurement_that_is_good_counts()
    local function stream(gbs)
       return { triad_gbs = gbs, copy_gbs = 1, scale_gbs = 1, add_gbs = 1, array_mb = 1, llc_mb = 1 }
    end
-   local shown = text({ run("stream", stream(10)), run("stream", stream(20)), run("stream", {}, { state = "unknown" }) })
+   local shown = text({ run("stream", stream(10)), run("stream", stream(20)),
+      run("stream", {}, { state = "unknown" }) })
    lu.assertStrContains(shown, "triad 20.0 GB/s")
    lu.assertNotStrContains(shown, "10.0")
 end
@@ -175,8 +178,8 @@ end
 function TestAll:test_who_disturbed()
    local shown = text({ run("stream", { lost_pct = 12 }, { others = { most = { comm = "cc1\27", pid = 9 } } }),
       run("noise", { lost_pct = 50 }) }, 300)
-   lu.assertEquals(shown, "Disturbed\n  Cores were not ours for a part of the time: stream 12 %. Rates may be so much lower "
-      .. "than what the node can do. Most of it had cc1\\x1b (process 9).")
+   lu.assertEquals(shown, "Disturbed\n  Cores were not ours for a part of the time: stream 12 %. "
+      .. "Rates may be so much lower than what the node can do. Most of it had cc1\\x1b (process 9).")
 end
 
 function TestAll:test_directories()
@@ -184,7 +187,8 @@ function TestAll:test_directories()
       return run("io", { filesystem = "xfs", direct = direct, write_gbs = 1.234, read_gbs = 2.5, fsync_us = 812.4,
          fsync_p99_us = 2100, creates_per_s = 5300, stats_per_s = 400000, unlinks_per_s = 6100 }, { path = path })
    end
-   local shown = text({ io("/scratch\27", true), io("/home", false), run("io", {}, { path = "/x", state = "unknown" }) })
+   local shown = text({ io("/scratch\27", true), io("/home", false),
+      run("io", {}, { path = "/x", state = "unknown" }) })
    lu.assertStrContains(shown, "/scratch\\x1b  xfs    1.23  2.50  812 us  2.10 ms    5300  400000    6100")
    lu.assertStrContains(shown, "xfs*")
    lu.assertStrContains(shown, "*: through the page cache")
@@ -193,9 +197,10 @@ end
 
 -- A kernel says what it likes.
 function TestAll:test_garbage_is_left_out()
-   local values = { null, "text", -1, 0 / 0, math.huge, {}, { {} }, { null, 5, { from = "a", to = {}, ns = true } }, true }
-   local keys = { "triad_gbs", "copy_gbs", "numa", "gflops_core_median", "gflops_core_min", "cores", "clock_mhz", "noise_pct",
-      "components", "processes", "interrupts", "latency", "bandwidth", "cache_latency", "left_out", "compact", "spread",
+   local values = { null, "text", -1, 0 / 0, math.huge, {}, { {} }, true,
+      { null, 5, { from = "a", to = {}, ns = true } } }
+   local keys = { "triad_gbs", "copy_gbs", "numa", "gflops_core_median", "gflops_core_min", "cores", "clock_mhz",
+      "noise_pct", "components", "processes", "interrupts", "latency", "bandwidth", "cache_latency", "left_out", "compact", "spread",
       "knee_threads", "best_gbs", "lost_pct", "seconds", "longest_us", "worst_cpu" }
    for _, kernel in ipairs({ "stream", "dgemm", "noise", "numa", "scaling", "other" }) do
       for _, value in ipairs(values) do

@@ -1,16 +1,16 @@
 --- How much two means of a few runs differ by chance. Pure.
 --
--- Three runs a side show their standard deviation badly, and some 20 values are compared at a time: by Student's t alone
--- every third comparison of equal nodes named one. So the variance is weighed with what is usual, here and elsewhere, as
--- in a moderated t-test (Smyth 2004), two-sided at 99.9 %: of equal nodes at most one comparison in 40 names a value,
--- and 10 % are found in three runs each as long as these differ by 2 % (tests/lua/verdict/test_compare.lua).
+-- Three runs a side show their standard deviation badly, and some 20 values are compared at a time: by Student's t
+-- alone every third comparison of equal nodes named one. So the variance is weighed with what is usual, here and
+-- elsewhere, as in a moderated t-test (Smyth 2004), two-sided at 99.5 %. Of equal nodes, three runs each, one comparison
+-- in 30 names a value, and 10 % are found as long as runs differ by 2 % (tests/lua/verdict/test_compare.lua).
 local noise = {}
 
--- By degrees of freedom; 4 of them are of what is usual.
-local USUAL_FREE = 4
-local T999 = { [5] = 6.869, 5.959, 5.408, 5.041, 4.781, 4.587, 4.437, 4.318, 4.221, 4.140, 4.073, 4.015, 3.965, 3.922,
-   3.883, 3.850 }
-local NORMAL999 = 3.291
+local USUAL_FREE = 4 -- degrees of freedom of what is usual
+-- For the runs' degrees of freedom, from 1 on, and USUAL_FREE more.
+local T995 = { 4.773, 4.317, 4.029, 3.833, 3.690, 3.581, 3.497, 3.428, 3.372, 3.326, 3.286, 3.252, 3.222, 3.197, 3.174,
+   3.153 }
+local NORMAL995 = 2.807
 local FLOOR_PCT = 2
 
 --- Of one run each, where nothing says more, in % of the larger.
@@ -44,9 +44,8 @@ end
 
 --- What the difference of two means has to exceed.
 -- @param a, b lists of values, of one each at least
--- @param more { kernel; run_pct = standard deviation of runs in % (of a baseline), or nil; usual_pct = that of the other values
---   here, or nil; spread_pct = ± within a
---   run, or nil; loss_pct = what others may have taken; least = smallest difference that matters, or nil }
+-- @param more { kernel; run_pct = standard deviation of runs in % (of a baseline), or nil; usual_pct = that of the
+--   other values here, or nil; spread_pct = ± within a run, or nil; loss_pct = what others may have taken; least = smallest difference that matters, or nil }
 -- @return it, in the values' unit; where it is from: "runs", "baseline" or "assumed"; mean of a, of b
 function noise.of(a, b, more)
    local at, bt = mean(a), mean(b)
@@ -58,9 +57,9 @@ function noise.of(a, b, more)
       local usual = more.run_pct and more.run_pct * size or assumed / ASSUMED_DEVIATIONS
       usual = math.max(usual, (more.usual_pct or 0) * size)
       local variance = (USUAL_FREE * usual ^ 2 + squares(a, at) + squares(b, bt)) / (USUAL_FREE + free)
-      limit, from = (T999[USUAL_FREE + free] or NORMAL999 * 1.1) * math.sqrt(variance) * share, "runs"
+      limit, from = (T995[free] or T995[#T995]) * math.sqrt(variance) * share, "runs"
    elseif more.run_pct then
-      limit, from = NORMAL999 * more.run_pct * size * share, "baseline"
+      limit, from = NORMAL995 * more.run_pct * size * share, "baseline"
    else
       limit, from = math.max(assumed, (more.spread_pct or 0) * size), "assumed"
    end

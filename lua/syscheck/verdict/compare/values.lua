@@ -58,7 +58,8 @@ function values.each(record, add)
    local function give(key, one, name, label, unit, better, value, metric)
       if value then
          add(key, { label = label, unit = unit, better = better or "higher", kernel = one.kernel, metric = metric,
-            value = value, loss_pct = loss_of(one), spread_pct = spread_of(one.result, name), box_s = number(one.box_s) })
+            value = value, loss_pct = loss_of(one), spread_pct = spread_of(one.result, name),
+            box_s = number(one.box_s) })
       end
    end
    for _, kernel in ipairs(metrics.KERNELS) do

@@ -10,7 +10,7 @@ local MOST_ROWS = 8 -- of what a table would have a row for each: beyond, the sl
 local SLOWEST = 4
 local MOST_COLUMNS = 16 -- NUMA nodes whose matrix is still read as one
 local UNSTEADY_PCT = 10
-local UNEVEN = 0.95 -- of the median: what healthy nodes of a machine stay above
+local EVEN_PCT = 95 -- of the median: what healthy nodes of a machine stay above
 
 -- A row for each; of many the slowest and the median.
 -- @param add function(item, name or nil)
@@ -61,10 +61,10 @@ function memory.stream(r)
          rates[i] = one.triad_gbs
       end
       local median = statistics.median(rates)
-      section[#section + 1] = nodes[low].triad_gbs < UNEVEN * median
-         and { style = "warn", text = ("NUMA node %s has %.0f %% of the median: a DIMM that is missing or slow, or a busy node."):format(
-            whole(nodes[low].node), 100 * nodes[low].triad_gbs / median) }
-         or "All NUMA nodes are within 5 % of the median: even."
+      local of_median = 100 * nodes[low].triad_gbs / median
+      section[#section + 1] = of_median < EVEN_PCT and { style = "warn",
+         text = ("NUMA node %s has %.0f %% of the median: a DIMM that is missing or slow, or others at work there."):format(
+            whole(nodes[low].node), of_median) } or "Even: no NUMA node is more than 5 % below the median."
    end
    return section
 end
@@ -177,7 +177,7 @@ local function odd_one(at, from)
    local _, high = values.extremes(own, function(v)
       return v
    end)
-   return median and own[2] and own[high] > median / UNEVEN and { style = "warn",
+   return median and own[2] and own[high] > 100 / EVEN_PCT * median and { style = "warn",
       text = ("NUMA node %s to its own memory: %.0f %% more than the median."):format(whole(ids[high]),
          100 * (own[high] / median - 1)) } or nil
 end
