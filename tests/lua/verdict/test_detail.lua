@@ -200,8 +200,8 @@ function TestAll:test_garbage_is_left_out()
    local values = { null, "text", -1, 0 / 0, math.huge, {}, { {} }, true,
       { null, 5, { from = "a", to = {}, ns = true } } }
    local keys = { "triad_gbs", "copy_gbs", "numa", "gflops_core_median", "gflops_core_min", "cores", "clock_mhz",
-      "noise_pct", "components", "processes", "interrupts", "latency", "bandwidth", "cache_latency", "left_out", "compact", "spread",
-      "knee_threads", "best_gbs", "lost_pct", "seconds", "longest_us", "worst_cpu" }
+      "noise_pct", "components", "processes", "interrupts", "latency", "bandwidth", "cache_latency", "left_out",
+      "compact", "spread", "knee_threads", "best_gbs", "lost_pct", "seconds", "longest_us", "worst_cpu" }
    for _, kernel in ipairs({ "stream", "dgemm", "noise", "numa", "scaling", "other" }) do
       for _, value in ipairs(values) do
          local r = {}

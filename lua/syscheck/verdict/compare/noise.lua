@@ -2,8 +2,8 @@
 --
 -- Three runs a side show their standard deviation badly, and some 20 values are compared at a time: by Student's t
 -- alone every third comparison of equal nodes named one. So the variance is weighed with what is usual, here and
--- elsewhere, as in a moderated t-test (Smyth 2004), two-sided at 99.5 %. Of equal nodes, three runs each, one comparison
--- in 30 names a value, and 10 % are found as long as runs differ by 2 % (tests/lua/verdict/test_compare.lua).
+-- elsewhere, as in a moderated t-test (Smyth 2004), two-sided at 99.5 %. Of equal nodes, three runs each, one
+-- comparison in 30 names a value, and 10 % are found as long as runs differ by 2 % (tests/lua/verdict/test_compare).
 local noise = {}
 
 local USUAL_FREE = 4 -- degrees of freedom of what is usual
@@ -45,7 +45,8 @@ end
 --- What the difference of two means has to exceed.
 -- @param a, b lists of values, of one each at least
 -- @param more { kernel; run_pct = standard deviation of runs in % (of a baseline), or nil; usual_pct = that of the
---   other values here, or nil; spread_pct = ± within a run, or nil; loss_pct = what others may have taken; least = smallest difference that matters, or nil }
+--   other values here, or nil; spread_pct = ± within a run, or nil; loss_pct = what others may have
+--   taken; least = smallest difference that matters, or nil }
 -- @return it, in the values' unit; where it is from: "runs", "baseline" or "assumed"; mean of a, of b
 function noise.of(a, b, more)
    local at, bt = mean(a), mean(b)

@@ -63,8 +63,8 @@ function memory.stream(r)
       local median = statistics.median(rates)
       local of_median = 100 * nodes[low].triad_gbs / median
       section[#section + 1] = of_median < EVEN_PCT and { style = "warn",
-         text = ("NUMA node %s has %.0f %% of the median: a DIMM that is missing or slow, or others at work there."):format(
-            whole(nodes[low].node), of_median) } or "Even: no NUMA node is more than 5 % below the median."
+         text = ("NUMA node %s has %.0f %% of the median: a DIMM is missing or slow, or others were at work there.")
+            :format(whole(nodes[low].node), of_median) } or "Even: no NUMA node is more than 5 % below the median."
    end
    return section
 end

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a command on a terminal of its own and prints what it wrote there.
 
-pty.py COLUMNS ROWS [--when TEXT DO] COMMAND...
+on_terminal.py COLUMNS ROWS [--when TEXT DO] COMMAND...
 Once TEXT was written: DO is "ctrl-c", typed, or a signal's number, sent to the command.
 Exit status: the command's; 128 + n where a signal ended it.
 """
