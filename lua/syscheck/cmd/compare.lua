@@ -118,6 +118,7 @@ local function shown(row, value)
 end
 
 local function percent(value, format)
+   value = value and (math.abs(value) < 0.05 and 0 or value)
    return value and (math.abs(value) < 999.5 and format or format:gsub("%.1f", ".0f")):format(value) or "-"
 end
 

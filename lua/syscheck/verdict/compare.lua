@@ -55,7 +55,7 @@ end
 local function usual_pct(of_a, of_b)
    local all = {}
    for key, a in pairs(of_a) do
-      if of_b[key] and a.info.kernel ~= "noise" and a.info.kernel ~= "io" then
+      if of_b[key] and not a.info.steady and a.info.kernel ~= "noise" and a.info.kernel ~= "io" then
          all[#all + 1] = noise.deviation_pct((used(a)), (used(of_b[key])))
       end
    end
@@ -67,7 +67,8 @@ local function row(key, a, b, run_pct, usual)
    local list_b, loss_b = used(b)
    local info = a.info
    local limit, from, at, bt = noise.of(list_a, list_b, { kernel = info.kernel, run_pct = run_pct(key),
-      usual_pct = usual, spread_pct = math.max(a.spread_pct, b.spread_pct), loss_pct = math.max(loss_a, loss_b),
+      usual_pct = not info.steady and usual or nil, spread_pct = math.max(a.spread_pct, b.spread_pct),
+      loss_pct = math.max(loss_a, loss_b),
       least = info.unit == "%" and LEAST_POINTS or nil })
    local verdict, why = judge(info, bt - at, limit, math.max(math.abs(at), math.abs(bt))), nil
    if info.kernel ~= "noise" and a.box_s > 0 and b.box_s > 0

@@ -5,11 +5,13 @@ local number = require("syscheck.verdict.detail.values").number
 
 local values = {}
 
--- name, label, unit, better: beside a kernel's rated values.
+-- name, label, unit, better: beside a kernel's rated values. `steady`: a median of short moments, which does not
+-- get worse by what others take in between.
 local MORE = {
    stream = { { "copy_gbs", "copy", "GB/s" }, { "scale_gbs", "scale", "GB/s" }, { "add_gbs", "add", "GB/s" } },
-   dgemm = { { "gflops_core_min", "slowest core", "GFLOP/s" }, { "clock_mhz", "clock under load", "MHz" },
-      { "clock_mhz_min", "lowest clock", "MHz" } },
+   dgemm = { { "gflops_core_min", "slowest core", "GFLOP/s" },
+      { "clock_mhz", "clock under load", "MHz", steady = true },
+      { "clock_mhz_min", "lowest clock", "MHz", steady = true } },
    noise = { { "noise_pct_max", "noise, worst core", "%", "lower" } },
    numa = { { "remote_ns_max", "remote latency", "ns", "lower" }, { "local_gbs_min", "local bandwidth", "GB/s" },
       { "remote_gbs_min", "remote bandwidth", "GB/s" } },
@@ -41,8 +43,8 @@ local function is_whole(one)
 end
 
 --- Those of a record.
--- @param add function(key, { label, unit, better, kernel, digits = metric or nil, value, loss_pct, spread_pct,
---   box_s }), in the order of the table
+-- @param add function(key, { label, unit, better, kernel, metric or nil, steady, value, loss_pct,
+--   spread_pct, box_s }), in the order of the table
 function values.each(record, add)
    local last, rated = {}, {}
    for _, one in ipairs(type(record.runs) == "table" and record.runs or {}) do
@@ -55,37 +57,38 @@ function values.each(record, add)
          rated[one.name or ""] = number(one.value)
       end
    end
-   local function give(key, one, name, label, unit, better, value, metric)
+   -- @param what as in MORE
+   local function give(key, one, what, value)
       if value then
-         add(key, { label = label, unit = unit, better = better or "higher", kernel = one.kernel, metric = metric,
-            value = value, loss_pct = loss_of(one), spread_pct = spread_of(one.result, name),
-            box_s = number(one.box_s) })
+         add(key, { label = what[2], unit = what[3], better = what[4] or "higher", kernel = one.kernel,
+            metric = what.metric, value = value, steady = what.steady, loss_pct = what.steady and 0 or loss_of(one),
+            spread_pct = spread_of(one.result, what[1]), box_s = number(one.box_s) })
       end
    end
    for _, kernel in ipairs(metrics.KERNELS) do
       local one = last[kernel.name]
       for _, m in ipairs(one and metrics.LIST or {}) do
          if m.kernel == kernel.name then
-            give(m.name, one, m.name, m.label, m.unit, m.better, rated[m.name], m)
+            give(m.name, one, { m.name, m.label, m.unit, m.better, metric = m }, rated[m.name])
          end
       end
       for _, more in ipairs(one and MORE[kernel.name] or {}) do
-         give(more[1], one, more[1], more[2], more[3], more[4], number(one.result[more[1]]))
+         give(more[1], one, more, number(one.result[more[1]]))
       end
       local caches = one and one.result.cache_latency
       for _, level in ipairs(type(caches) == "table" and caches or {}) do
          local at = type(level) == "table" and number(level.level)
          if at then
             local name = ("l%.0f_ns"):format(at)
-            give(name, one, name, ("L%.0f latency"):format(at), "ns", "lower", number(level.ns))
+            give(name, one, { name, ("L%.0f latency"):format(at), "ns", "lower" }, number(level.ns))
          end
       end
    end
    for _, one in ipairs(type(record.runs) == "table" and record.runs or {}) do
       if type(one) == "table" and is_whole(one) and type(one.path) == "string" then
          for _, more in ipairs(OF_DIRECTORY) do
-            give(("io %s %s"):format(one.path, more[1]), one, more[1], ("io %s %s"):format(one.path, more[2]), more[3],
-               more[4], number(one.result[more[1]]))
+            give(("io %s %s"):format(one.path, more[1]), one,
+               { more[1], ("io %s %s"):format(one.path, more[2]), more[3], more[4] }, number(one.result[more[1]]))
          end
       end
    end
