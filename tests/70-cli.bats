@@ -173,7 +173,8 @@ talking_kernels() {
 		run on_terminal 80 20 syscheck run --level full
 		[[ $output == *CHECK*"I/O by directory"* ]] || { echo "$pager: $output"; return 1; }
 	done
-	[ ! -e "$BATS_TEST_TMPDIR/x" ] && [ ! -e "$BATS_TEST_TMPDIR/y" ]
+	[ ! -e "$BATS_TEST_TMPDIR/x" ]
+	[ ! -e "$BATS_TEST_TMPDIR/y" ]
 	# Through sudo the user's program would run as somebody else.
 	ENV=("PAGER=sed s/^/pager:/" SUDO_UID=1000 TERM=dumb)
 	run -0 on_terminal 80 20 syscheck run --level full
@@ -193,7 +194,9 @@ talking_kernels() {
 		[[ $output == *$'\r\e[Ksyscheck: interrupted' ]] || { echo "$how: $output"; return 1; }
 		[[ $output != *noise* && $output != *CHECK* ]]
 		[ ! -e "$P/run/measure.json" ]
-		[ ! -s "$P/dgemm.pid" ] || ! kill -0 "$(<"$P/dgemm.pid")"
+		if [ -s "$P/dgemm.pid" ]; then
+			run -1 kill -0 "$(<"$P/dgemm.pid")"
+		fi
 		# Nobody holds it.
 		flock --nonblock "$P/lock" true
 	done
@@ -202,7 +205,9 @@ talking_kernels() {
 	run -0 nohup syscheck run --json
 	kernel dgemm 'kill -TERM $PPID; sleep 1000'
 	run --separate-stderr syscheck run --json
-	[ "$status" -eq 143 ] && [ -z "$output" ] && [ "$stderr" = "syscheck: interrupted" ]
+	[ "$status" -eq 143 ]
+	[ -z "$output" ]
+	[ "$stderr" = "syscheck: interrupted" ]
 }
 
 # runs N FILE: that many runs
@@ -258,12 +263,12 @@ runs() {
 	sed 's/"value":[0-9.]*/"value":NaN/' good.json >nan
 	echo '{"kind":"check","v":2,"node":"n","class":"c","time":"t"}' >version
 	echo '{"kind":"check","v":1,"node":{},"class":[],"time":null}' >types
-	echo '{"v":1,"kind":"job"}' >job
+	echo '{"v":1,"kind":"job"}' >ofjob
 	echo '[]' >list
-	syscheck run --json --level passive >passive
+	syscheck run --json --level passive >counters
 	sed 's/"node":"[^"]*"/"node":"\xff\x1b[31m"/; s/"triad_gbs"/"other"/g; s/"gflops"/"other"/g; s/"noise_pct"/"other"/g' good.json >nothing
 	truncate -s 100M big
-	for file in /no/such/file . empty text cut nan version types job list passive nothing big; do
+	for file in /no/such/file . empty text cut nan version types ofjob list counters nothing big; do
 		run --separate-stderr syscheck compare good.json "$file"
 		[ "$status" -eq 3 ] && [ -z "$output" ] && one_line || { echo "$file: $status $output"; return 1; }
 		[[ $stderr != *$'\e'* ]]
@@ -271,7 +276,8 @@ runs() {
 	# What is good of a file is used.
 	{ cat good.json; echo torn; } >torn
 	run --separate-stderr syscheck compare good.json torn
-	[ "$status" -eq 0 ] && [ "$stderr" = "syscheck: compare: torn:2: not JSON, or cut off; left out" ]
+	[ "$status" -eq 0 ]
+	[ "$stderr" = "syscheck: compare: torn:2: not JSON, or cut off; left out" ]
 	sed 's/"node":"[^"]*"/"node":"\xff\x1b[31m"/' good.json >hostile
 	run -0 --separate-stderr syscheck compare good.json hostile
 	[[ $output == *'\xff'* && $output != *$'\e'* ]]
@@ -279,7 +285,8 @@ runs() {
 	for args in "" good.json "good.json good.json good.json" "good.json good.json --json --csv"; do
 		# shellcheck disable=SC2086
 		run --separate-stderr syscheck compare $args
-		[ "$status" -eq 2 ] && one_line
+		[ "$status" -eq 2 ]
+		one_line
 	done
 }
 

@@ -190,7 +190,7 @@ function process.lock_file(path, timeout_s)
    local r
    r, err = process.run("flock", { "--timeout", ("%.1f"):format(math.max(0, timeout_s)), "3" },
       { timeout_ms = timeout_s * 1000 + 1000, fd3 = fd })
-   if not r or r.code ~= 0 then
+   if not r or r.code ~= 0 or r.signal ~= 0 then -- of what a signal ended the code is 0
       uv.fs_close(fd)
       return nil, err or ("%s: not free within %.0f s"):format(path, timeout_s), r and r.code == 1
    end

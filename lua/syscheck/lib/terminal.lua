@@ -80,8 +80,8 @@ local function through(words, text)
    interrupt:start("sigint", function() end)
    local code
    local child = uv.spawn(words[1], { args = table.move(words, 2, #words, 1, {}), env = env, stdio = { input, 1, 2 } },
-      function(status)
-         code = status
+      function(status, signal)
+         code = signal == 0 and status or 128 + signal
       end)
    if child then
       input:write(text)
