@@ -115,6 +115,25 @@ talking_kernels() {
 	policy 'io_paths = { "/scratch" }'
 }
 
+@test "long work says on a terminal how far it is, from its third second on, and elsewhere nothing" {
+	local work='package.path = "'$ROOT'/lua/?.lua;" .. package.path
+		local uv, meter = require("luv"), require("syscheck.lib.progress").amount("ingest")
+		local from = uv.hrtime()
+		for seconds = 0, 3, 0.1 do
+			while uv.hrtime() - from < seconds * 1e9 do uv.sleep(10) end
+			meter.to(seconds, 6)
+		end
+		meter.clear()
+		print("done")'
+	run -0 on_terminal 80 24 lua5.4 -e "$work"
+	[[ $output == $'\r\e[Kingest  3'*"%, about "*" s left"*$'\r\e[Kdone' ]]
+	[[ $output != *"ingest  2"* ]]
+	ENV=(TERM=dumb) run -0 on_terminal 80 24 lua5.4 -e "$work"
+	[ "$output" = done ]
+	run -0 lua5.4 -e "$work"
+	[ "$output" = done ]
+}
+
 @test "run: on a terminal progress, then values, matrix, curves and sources, as wide as it" {
 	talking_kernels
 	ENV=()

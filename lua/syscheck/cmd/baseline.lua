@@ -10,6 +10,7 @@ local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
+local progress = require("syscheck.lib.progress")
 local report = require("syscheck.cmd.common.report")
 local sorted = require("syscheck.lib.sorted")
 local spool = require("syscheck.cmd.common.spool")
@@ -123,12 +124,17 @@ local function run_learn(args, host)
    local used = used_file(host)
    local target = args.output or used
    local old = in_use(used, args.force)
-   local records, where = spool.records(args, host, function(line)
+   local meter, read, bytes = progress.amount("baseline learn"), 0, nil
+   local records, where
+   records, where, bytes = spool.records(args, host, function(line)
+      read = read + #line + 1
+      meter.to(read, bytes)
       -- A job's record teaches nothing, and decoding is what takes the time. Inside a
       -- string the quotes would be escaped.
       return not line:find('"kind":"job"', 1, true)
    end)
    local learned, left = learn.from(records)
+   meter.clear()
    for _, class in ipairs(sorted(left)) do
       if left[class].busy > 0 then
          complain("class %s: %d of %d checks left out, or a part of them: others used the node meanwhile", class,

@@ -6,6 +6,7 @@ local uv = require("luv")
 local printable = require("syscheck.lib.printable")
 local ingest = require("syscheck.store.ingest")
 local paths = require("syscheck.lib.paths")
+local progress = require("syscheck.lib.progress")
 local records = require("syscheck.spool.records")
 local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
@@ -77,8 +78,17 @@ local function summary(count, args, seconds)
    end
 end
 
+local function size_of(path)
+   local stat = uv.fs_stat(path)
+   return stat and stat.size or 0
+end
+
 local function run_all(db, list, args, host)
    local shown, trouble = 0, false
+   local meter, read, total = progress.amount("ingest"), 0, 0
+   for _, path in ipairs(list) do
+      total = total + size_of(path)
+   end
    local bad = bad_file(args, db)
    local work = ingest.new(db, {
       bad = bad,
@@ -86,21 +96,30 @@ local function run_all(db, list, args, host)
       on_bad = function(path, line, why)
          shown = shown + 1
          if shown <= SHOWN_BAD then
+            meter.clear()
             report.error(report.FAILED, "%s:%d: %s", printable.safe(path, 200), line, why)
          end
+      end,
+      on_progress = function(offset)
+         meter.to(read + offset, total)
       end,
    })
    local started = uv.hrtime()
    -- The garbage of a usual batch is collected when it is written; before that only of an odd one.
    collectgarbage("incremental", 1000, 400)
    for _, path in ipairs(list) do
+      local size = size_of(path) -- before it may be removed
       local ok, err = work:file(path)
+      read = read + size
+      meter.to(read, total)
       if not ok then
          trouble = true
+         meter.clear()
          report.error(report.FAILED, "%s", err)
       end
    end
    work:flush()
+   meter.clear()
    clusters.unite(db)
    local err
    work.count.leaves, err = topology.write(db, args, host)

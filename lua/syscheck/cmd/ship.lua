@@ -8,7 +8,9 @@ local uv = require("luv")
 local lines = require("syscheck.lib.lines")
 local paths = require("syscheck.lib.paths")
 local messages = require("syscheck.spool.messages")
+local progress = require("syscheck.lib.progress")
 local schema = require("syscheck.policy.schema")
+local segments = require("syscheck.spool.segments")
 local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
 local records = require("syscheck.spool.records")
@@ -20,6 +22,7 @@ local spool = require("syscheck.cmd.common.spool")
 local command = {}
 
 local LOCK = ".ship.lock"
+local LOOK_MS = 500
 
 function command.add_to(parser)
    local c = parser:command("ship", "Move the node's closed records to a shared directory or to syslog. Exit status: "
@@ -95,10 +98,18 @@ local function run_one(o, timeout_s)
    if not fd then
       return complain("%s", busy and o.spool .. ": an earlier ship still runs, or hangs at its destination" or err)
    end
+   -- The child's own work is seen by what is left to do.
+   local meter, all = progress.amount("ship " .. o.node), segments.total(o.spool, segments.list(o.spool).closed)
+   local timer = uv.new_timer()
+   timer:start(LOOK_MS, LOOK_MS, function()
+      meter.to(all - segments.total(o.spool, segments.list(o.spool).closed), all)
+   end)
    local worker
    worker, err = process.run("ionice", { "-t", "-c", "3", uv.exepath(), "-E", uv.fs_realpath(arg[0]), "ship",
       "--worker", json.encode(o) }, { timeout_ms = timeout_s * 1000, fd3 = fd })
    uv.fs_close(fd)
+   timer:close()
+   meter.clear()
    if not worker then
       return complain("%s", err)
    elseif worker.timed_out then

@@ -2,6 +2,7 @@
 local json = require("cjson").new()
 local printable = require("syscheck.lib.printable")
 local info = require("syscheck.store.info")
+local progress = require("syscheck.lib.progress")
 local prune = require("syscheck.store.prune")
 local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
@@ -51,7 +52,19 @@ end
 
 function ACTIONS.prune(db, args)
    local before = math.max(0, os.time() - args.older) -- a time before 1970 has no key
-   local count = prune.before(db, before)
+   local meter, now = nil, nil
+   local count = prune.before(db, before, function(what, done, total)
+      if what ~= now then
+         if meter then
+            meter.clear()
+         end
+         meter, now = progress.amount("store prune: " .. what), what
+      end
+      meter.to(done, total)
+   end)
+   if meter then
+      meter.clear()
+   end
    if args.json then
       count.before_s = before
       print(json.encode(count))

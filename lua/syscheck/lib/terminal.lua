@@ -6,6 +6,9 @@ local terminal = {}
 -- Narrower than this nothing can be read, and wider than this no line can: kept within.
 local LEAST, MOST = 20, 400
 
+-- By descriptor. Kept: one that is closed needs a turn of the loop, which may be in one just now.
+local ttys = {}
+
 --- Columns and rows of the terminal that standard output is; nil where it is none.
 -- @param fd another descriptor (1)
 function terminal.width(fd)
@@ -13,11 +16,10 @@ function terminal.width(fd)
    if uv.guess_handle(fd) ~= "tty" then
       return nil
    end
-   local tty = uv.new_tty(fd, false)
+   ttys[fd] = ttys[fd] or uv.new_tty(fd, false)
    local columns, rows
-   if tty then
-      columns, rows = tty:get_winsize()
-      tty:close()
+   if ttys[fd] then
+      columns, rows = ttys[fd]:get_winsize()
    end
    -- 0: a serial line, or a terminal that nobody told its size.
    columns = columns and columns > 0 and columns or 80

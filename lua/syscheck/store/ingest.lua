@@ -17,7 +17,7 @@ local SHOWN = 16384 -- bytes of a bad line that are kept
 
 --- @param store opened for writing
 -- @param options { bad = file for bad lines, remove = delete closed files that are stored,
---   on_bad = function(path, line, why) }
+--   on_bad = function(path, line, why), on_progress = function(offset in the file that is read) or nil }
 function ingest.new(store, options)
    return setmetatable({
       store = store,
@@ -129,6 +129,9 @@ local function read(self, file)
       self.lines, self.bytes = self.lines + 1, self.bytes + #(line or "")
       if self.lines >= BATCH or self.bytes >= BATCH_BYTES then
          flush(self)
+         if self.options.on_progress then
+            self.options.on_progress(file.at)
+         end
          self.open[file.path] = file
       end
    end

@@ -47,14 +47,20 @@ local function delete_jobs(store, edge, limit)
 end
 
 -- Rows of a table below a key, oldest first.
-local function by_key(store, name, limit)
+-- @param say function(done, total), of the time that the rows are of; or nil
+local function by_key(store, name, limit, say)
    local driver, total = store.driver, 0
    local edge = ("SELECT %s FROM %s WHERE key < %s ORDER BY key LIMIT 1 OFFSET %d"):format(driver.KEY_OUT:format("key"),
       name, driver.KEY_IN, BATCH)
    local remove = ("DELETE FROM %s WHERE key < %s"):format(name, driver.KEY_IN)
+   local first
    while true do
       local row = store:row(edge, limit)
       local to = row and row[1] or limit
+      first = first or tonumber(to)
+      if say then
+         say(tonumber(to) - first, tonumber(limit) - first)
+      end
       total = total + (name == "job_node" and delete_jobs(store, to, limit) or one(store, function()
          return store:exec(remove, to)
       end))
@@ -65,11 +71,15 @@ local function by_key(store, name, limit)
 end
 
 -- Rows of a table that nothing refers to any more, by ranges of their id.
-local function orphans(store, name, condition, ...)
+local function orphans(store, name, say, condition, ...)
    local total = 0
    local bounds = store:row(("SELECT MIN(id), MAX(id) FROM %s"):format(name))
    local from, last = bounds and bounds[1], bounds and bounds[2]
+   local first = from
    while from and from <= last do
+      if say then
+         say(from - first, last - first + 1)
+      end
       local where = (" FROM %s WHERE id >= ? AND id < ? AND "):format(name) .. condition
       if store:row("SELECT MIN(id)" .. where, from, from + BATCH, ...)[1] then
          local values = { from, from + BATCH, ... }
@@ -97,20 +107,27 @@ end
 --- Removes what ended before a time. Positions of files are kept as long as the files
 -- are there: they must not be read again.
 -- @param before_s epoch seconds
+-- @param say function(what, done, total) is told how far it is, or nil
 -- @return { jobs, checks, fabric, losses, runs, words, files }: how many rows went
-function prune.before(store, before_s)
+function prune.before(store, before_s, say)
+   local function of(what)
+      return say and function(done, total)
+         say(what, done, total)
+      end
+   end
    local limit = ("%d"):format(schema.key(before_s))
    local count = {
-      jobs = by_key(store, "job_node", limit),
-      checks = by_key(store, "check_node", limit),
-      fabric = by_key(store, "fabric_node", limit),
+      jobs = by_key(store, "job_node", limit, of("job records")),
+      checks = by_key(store, "check_node", limit, of("checks")),
+      fabric = by_key(store, "fabric_node", limit, of("fabric records")),
       losses = by_key(store, "loss", limit),
    }
-   count.runs = orphans(store, "run", "end_s < ? AND NOT EXISTS (SELECT 1 FROM job_node WHERE job_node.run = run.id) "
+   count.runs = orphans(store, "run", of("runs"), "end_s < ? "
+      .. "AND NOT EXISTS (SELECT 1 FROM job_node WHERE job_node.run = run.id) "
       .. "AND NOT EXISTS (SELECT 1 FROM check_node WHERE check_node.run = run.id)", before_s)
    -- The rest of the words are few: classes, levels, accounts.
-   count.words = orphans(store, "word", "private = ? AND NOT EXISTS (SELECT 1 FROM run WHERE run.name = word.id)",
-      ids.JOB_NAME)
+   count.words = orphans(store, "word", of("names"), "private = ? "
+      .. "AND NOT EXISTS (SELECT 1 FROM run WHERE run.name = word.id)", ids.JOB_NAME)
    count.files = files(store)
    return count
 end

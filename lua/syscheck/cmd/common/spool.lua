@@ -5,6 +5,7 @@ local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
 local records = require("syscheck.spool.records")
 local report = require("syscheck.cmd.common.report")
+local segments = require("syscheck.spool.segments")
 
 local spool = {}
 
@@ -33,7 +34,7 @@ end
 
 --- Records of the spool that args name, else the policy's.
 -- @param want see records.read
--- @return iterator, text that names the directory, or how many were read
+-- @return iterator, text that names the directory, or how many were read; bytes of all files
 function spool.records(args, host, want)
    local dirs = {}
    local given = #args.spool > 0 and args.spool or { host.policy.spool or paths.spool }
@@ -48,8 +49,13 @@ function spool.records(args, host, want)
          complain(path, 0, ("the nodes' records are below it: --spool '%s/%%n'"):format(path))
       end
    end
-   return records.read(dirs, complain, want),
-      #given == 1 and #dirs <= 1 and printable.safe(dirs[1] or given[1], 200) or ("%d spool directories"):format(#dirs)
+   local bytes = 0
+   for _, dir in ipairs(dirs) do
+      bytes = bytes + segments.total(dir, segments.names(dir))
+   end
+   local where = #given == 1 and #dirs <= 1 and printable.safe(dirs[1] or given[1], 200)
+      or ("%d spool directories"):format(#dirs)
+   return records.read(dirs, complain, want), where, bytes
 end
 
 return spool
