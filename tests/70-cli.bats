@@ -124,14 +124,15 @@ talking_kernels() {
 			meter.to(seconds, 6)
 		end
 		meter.clear()
-		print("done")'
+		print("over")'
 	run -0 on_terminal 80 24 lua5.4 -e "$work"
-	[[ $output == $'\r\e[Kingest  3'*"%, about "*" s left"*$'\r\e[Kdone' ]]
+	[[ $output == $'\r\e[Kingest  3'*"%, about "*" s left"*$'\r\e[Kover' ]]
 	[[ $output != *"ingest  2"* ]]
-	ENV=(TERM=dumb) run -0 on_terminal 80 24 lua5.4 -e "$work"
-	[ "$output" = done ]
+	ENV=(TERM=dumb)
+	run -0 on_terminal 80 24 lua5.4 -e "$work"
+	[ "$output" = over ]
 	run -0 lua5.4 -e "$work"
-	[ "$output" = done ]
+	[ "$output" = over ]
 }
 
 @test "run: on a terminal progress, then values, matrix, curves and sources, as wide as it" {
