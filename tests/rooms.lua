@@ -44,7 +44,7 @@ rooms.PURE = {
    "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
    "questions/clusters", "questions/job/records", "questions/job/peers", "questions/node/story",
    "questions/node/spark", "questions/finding", "questions/fleet/fabric", "questions/fleet/logic",
-   "questions/suspects/logic", "questions/suspects/racks",
+   "questions/prometheus/logic", "questions/suspects/logic", "questions/suspects/racks",
    "questions/why/candidates", "questions/why/causes", "questions/why/checks", "questions/why/conditions",
    "questions/why/expected", "questions/why/logic", "questions/why/odds", "questions/why/reference",
    "questions/why/stats", "questions/why/weights", "questions/why/without", "questions/why/words",

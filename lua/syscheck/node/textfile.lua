@@ -15,7 +15,6 @@ local C = uv.constants
 local STATE = "metrics.json"
 local NAME = "/syscheck" .. ".prom"
 local TROUBLE = "/textfile.error"
-local STALE_S = 60 -- a writer takes less than a millisecond
 local GROUP_OR_OTHERS_WRITE = 18 -- 0022
 
 -- Opens the directory, and what is opened is what was looked at: Debian's lies in one that is user prometheus', who
@@ -51,16 +50,6 @@ local function open_dir(dir)
    return fd
 end
 
--- What an agent that was killed has left.
-local function sweep(dir)
-   for _, name in ipairs(files.list(dir, "^syscheck%.prom%.%x+$")) do
-      local stat = uv.fs_lstat(dir .. "/" .. name)
-      if stat and os.time() - stat.mtime.sec > STALE_S then
-         uv.fs_unlink(dir .. "/" .. name)
-      end
-   end
-end
-
 -- A temporary file's name is another one each time.
 local function without_name(dir, err)
    return ("%s: %s"):format(dir, err:match("^%u+: [^:]*") or err)
@@ -73,10 +62,10 @@ local function write(dir, text)
    if not fd then
       return nil, err
    end
-   local at = "/proc/self/fd/" .. fd
+   local at = ("/proc/self/fd/%d%s"):format(fd, NAME)
    local ok
-   ok, err = files.write(at .. NAME, text)
-   sweep(at)
+   ok, err = files.write(at, text)
+   files.sweep(at)
    uv.fs_close(fd)
    return ok, err and without_name(dir, err)
 end

@@ -3,6 +3,7 @@ local uv = require("luv")
 local disk = require("syscheck.lib.files")
 local elapsed = require("syscheck.store.elapsed")
 local ids = require("syscheck.store.ids")
+local lost = require("syscheck.store.lost")
 local schema = require("syscheck.store.schema")
 
 local prune = {}
@@ -46,6 +47,14 @@ local function delete_jobs(store, edge, limit)
    end)
 end
 
+local function delete_losses(store, edge)
+   return one(store, function()
+      store:lock()
+      lost.keep(store, edge)
+      return store:exec(("DELETE FROM loss WHERE key < %s"):format(store.driver.KEY_IN), edge)
+   end)
+end
+
 -- Rows of a table below a key, oldest first.
 local function by_key(store, name, limit)
    local driver, total = store.driver, 0
@@ -55,7 +64,8 @@ local function by_key(store, name, limit)
    while true do
       local row = store:row(edge, limit)
       local to = row and row[1] or limit
-      total = total + (name == "job_node" and delete_jobs(store, to, limit) or one(store, function()
+      total = total + (name == "job_node" and delete_jobs(store, to, limit)
+         or name == "loss" and delete_losses(store, to) or one(store, function()
          return store:exec(remove, to)
       end))
       if not row then
