@@ -19,7 +19,9 @@ data.RUNS, data.EXAMINED = 20000, 100
 local JOB_ROWS = 1000000
 
 local NODES = "SELECT n.id, n.name, n.class, n.seen_s, w.text FROM node n LEFT JOIN word w ON w.id = n.cluster ORDER BY n.id"
-local NEWEST = "SELECT c.status, c.level FROM check_node c WHERE c.node = ? AND c.key >= ? ORDER BY c.key DESC LIMIT 1"
+local NEWEST = "SELECT c.status, c.level, c.key >> 30 FROM check_node c WHERE c.node = ? AND c.key >= ? "
+   .. "ORDER BY c.key DESC LIMIT 1"
+local NEWEST_JOB = "SELECT j.key >> 30 FROM job_node j WHERE j.node = ? AND j.key >= ? ORDER BY j.key DESC LIMIT 1"
 local MEASURED = ("SELECT c.status FROM (SELECT c.key, c.status, c.level FROM check_node c WHERE c.node = ? AND c.key >= ? "
    .. "ORDER BY c.key DESC LIMIT %d) c WHERE c.level IN (?, ?) ORDER BY c.key DESC LIMIT 1"):format(LOOK)
 -- Without DISTINCT, for which SQLite would look through the index of all runs.
@@ -32,23 +34,29 @@ local function word_id(store, text)
 end
 
 -- Nodes by what they are called now: list of { cluster, class, status }; and how old the newest record of a cluster is.
+-- A node's seen_s is a day old at most, which will do for those without a newer one.
 local function nodes(store, now, word)
-   local all, out, newest = {}, {}, {}
+   local all, out, newest, lag = {}, {}, {}, {}
+   local function seen(cluster, at)
+      newest[cluster] = math.max(newest[cluster] or 0, at or 0)
+   end
    for t in store:rows(NODES) do
-      local cluster = t[5] or ""
-      newest[cluster] = math.max(newest[cluster] or 0, t[4] or 0)
-      all[#all + 1] = { key = t[1], name = t[2], class = word(t[3]), cluster = cluster }
+      seen(t[5] or "", t[4])
+      all[#all + 1] = { key = t[1], name = t[2], class = word(t[3]), cluster = t[5] or "" }
    end
    local from, quick, full = schema.key(math.max(0, now - NODE_DAYS * DAY)), word_id(store, "quick"), word_id(store, "full")
    for _, node in ipairs(clusters.united(all)) do
-      local t = store:row(clusters.asked(NEWEST, node, from))
-      local measured = t and t[2] ~= quick and t[2] ~= full and store:row(clusters.asked(MEASURED, node, from, quick, full))
-      local status = t and standing.of(word(t[1]), measured and word(measured[1]))
+      local t = store:row(clusters.asked(NEWEST, node, from)) or {}
+      local measured = t[1] and t[2] ~= quick and t[2] ~= full
+         and store:row(clusters.asked(MEASURED, node, from, quick, full))
+      local status = standing.of(word(t[1]), measured and word(measured[1]))
+      local job = store:row(clusters.asked(NEWEST_JOB, node, from))
+      seen(node.cluster, t[3])
+      seen(node.cluster, job and job[1])
       out[#out + 1] = status and { cluster = node.cluster, class = node.class or "", status = status } or nil
    end
-   local lag = {}
-   for cluster, seen_s in pairs(newest) do
-      lag[cluster] = seen_s > 0 and math.max(0, now - seen_s) or nil
+   for cluster, at in pairs(newest) do
+      lag[cluster] = at > 0 and math.max(0, now - at) or nil
    end
    return out, lag
 end
