@@ -53,8 +53,8 @@ good() {
 	[ "$(value 'syscheck_checks_total{level="quick",status="pass"}')" = 1 ]
 	[ "$(grep -c '^syscheck_checks_total{level="passive",status="[a-z]*"} 1$' "$F")" = 1 ]
 	# No time stamps, no jobs, no users; nothing is left beside it.
-	! grep -Ev '^#|^[a-z_]+(\{[^}]*\})? [0-9.e+-]+$' "$F"
-	! grep -E '4711|alice' "$F"
+	run ! grep -Ev '^#|^[a-z_]+(\{[^}]*\})? [0-9.e+-]+$' "$F"
+	run ! grep -E '4711|alice' "$F"
 	[ "$(ls -A "$D")" = syscheck.prom ]
 }
 
@@ -102,7 +102,7 @@ good() {
 		done
 		[ "$(grep -c 'metrics for Prometheus' "$LOG")" = 1 ] || { echo "$name: $(<"$LOG")"; return 1; }
 		grep -q "metrics for Prometheus are not written: .*$why" "$LOG" || { echo "$name: $(<"$LOG")"; return 1; }
-		! grep -q traceback "$LOG"
+		run ! grep -q traceback "$LOG"
 	done <<-'CASES'
 		missing|:|no such file or directory
 		a file|: >"$D"|is a file, not a directory

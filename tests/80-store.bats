@@ -898,9 +898,9 @@ where() {
 	[ "$stderr" = "syscheck: store $STORE: the driver is missing: install lua-dbi-sqlite3 (LuaDBI for Lua 5.4)" ]
 }
 
-# export [OPTION...]: without the ages, which grow
+# Without the ages, which grow.
 export_prometheus() {
-	syscheck export prometheus --store "$STORE" --since 60d "$@" | grep -v '^syscheck_ingest_lag\|_window_seconds'
+	syscheck export prometheus --store "$STORE" --since 60d | grep -v '^syscheck_ingest_lag\|_window_seconds'
 }
 
 exports() {

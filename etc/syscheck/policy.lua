@@ -59,7 +59,7 @@ return {
    -- run = "@RUNDIR@",
    -- baseline = "@SYSCONFDIR@/syscheck/baseline.json",
 
-   -- textfile = "/var/lib/prometheus/node-exporter", -- directory for syscheck.prom, of node_exporter's textfile collector
+   -- textfile = "/var/lib/prometheus/node-exporter", -- directory for Prometheus' syscheck.prom
 
    spool_segment_mb = 8, -- MiB of one file of records
    spool_max_mb = 256, -- of all on a node; beyond it the oldest are dropped

@@ -13,8 +13,9 @@ local command = {}
 function command.add_to(parser)
    local c = parser:command("export", "Print what the store knows for other programs."):require_command(true)
       :command_target("format")
-   local one = c:command("prometheus", "Metrics of the fleet for Prometheus' textfile collector: nodes by class and status, "
-      .. "slow jobs and what they lost by cause, ingest lag, lost records."):summary("Metrics of the fleet for Prometheus.")
+   local one = c:command("prometheus", "Metrics of the fleet for Prometheus' textfile collector: nodes by class and "
+      .. "status, slow jobs and what they lost by cause, ingest lag, lost records.")
+      :summary("Metrics of the fleet for Prometheus.")
    question.add_since(one, "1d", "Jobs that ended")
    one:option("--output", "File to write, as a whole or not at all (default: standard output)."):argname("FILE")
    question.add_store(one)

@@ -1,10 +1,10 @@
---- Metrics as text that Prometheus reads (exposition format 0.0.4, what node_exporter's textfile collector takes). Pure.
--- No timestamps: that collector refuses a file that has any.
+--- Metrics as text that Prometheus reads (exposition format 0.0.4, what node_exporter's textfile collector takes).
+-- Pure. No timestamps: that collector refuses a file that has any.
 local unicode = require("syscheck.lib.unicode")
 
 local prometheus = {}
 
-local MAX_VALUE = 128 -- bytes of a label's value; what we name ourselves is shorter, the rest is what machines call themselves
+local MAX_VALUE = 128 -- bytes of a label's value: machines call themselves what they like
 local ESCAPES = { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }
 
 local function number(v)

@@ -157,10 +157,12 @@ local function add_counters(out, snapshot)
    local function seconds(ms)
       return ms and ms / 1000
    end
-   family(out, "throttled_seconds_total", "counter", "Time that packages and cores were throttled, each counted by itself.",
-      { { value = seconds(throttle.package_ms), "scope", "package" }, { value = seconds(throttle.core_ms), "scope", "core" } })
+   family(out, "throttled_seconds_total", "counter", "Time that packages and cores were throttled, summed over them.",
+      { { value = seconds(throttle.package_ms), "scope", "package" },
+         { value = seconds(throttle.core_ms), "scope", "core" } })
    family(out, "memory_errors_total", "counter", "Memory errors that EDAC has counted.",
-      { { value = memory.corrected, "severity", "corrected" }, { value = memory.uncorrected, "severity", "uncorrected" } })
+      { { value = memory.corrected, "severity", "corrected" },
+         { value = memory.uncorrected, "severity", "uncorrected" } })
    family(out, "link_errors_total", "counter", "Errors of InfiniBand and RoCE ports.", { { value = link.errors } })
 end
 
@@ -191,7 +193,7 @@ end
 -- @return families for lib/prometheus.lua
 function series.families(state, snapshot, info)
    local out, times, statuses = {}, {}, {}
-   family(out, "info", "gauge", "The syscheck of this node, its hardware class, whether it drains (enforce) or observes.",
+   family(out, "info", "gauge", "syscheck on this node, its hardware class, whether it drains (enforce) or observes.",
       { { value = 1, "class", info.class or "", "mode", info.mode, "version", info.version } })
    local now = standing.of(state.newest, state.measured)
    for _, status in ipairs(now and standing.STATUSES or {}) do

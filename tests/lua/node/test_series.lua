@@ -35,10 +35,12 @@ TestSeries = {}
 function TestSeries:test_base_units_limit_and_median()
    local state = series.open(nil, "b")
    series.add(state, check(), 1795161600, LEARNED)
-   series.add(state, check({ level = "full", metrics = { { name = "latency_ns", status = "pass", value = 131 } } }), 1795161700)
+   series.add(state, check({ level = "full", metrics = { { name = "latency_ns", status = "pass", value = 131 } } }),
+      1795161700)
    local t = text(state)
    for name, want in pairs({ memory_bandwidth_bytes_per_second = "360500000000",
-      memory_bandwidth_bytes_per_second_limit = "324000000000", memory_bandwidth_bytes_per_second_class_median = "371000000000",
+      memory_bandwidth_bytes_per_second_limit = "324000000000",
+      memory_bandwidth_bytes_per_second_class_median = "371000000000",
       dgemm_flops = "5000000000000", noise_ratio = "0.005", memory_latency_seconds = "1.31e-07",
       ['last_check_timestamp_seconds{level="quick"}'] = "1795161600",
       ['last_check_timestamp_seconds{level="full"}'] = "1795161700", check_seconds_total = "9",
@@ -47,8 +49,8 @@ function TestSeries:test_base_units_limit_and_median()
       ['info{class="epyc-9654-2s192c-768g",mode="enforce",version="1.2"}'] = "1" }) do
       lu.assertEquals(value(t, "syscheck_" .. name), want, name)
    end
-   for _, absent in ipairs({ "dgemm_flops_limit", "dgemm_flops_class_median", "noise_ratio_limit", "throttled", "link_errors",
-      "memory_errors", 'timestamp_seconds{level="passive"}' }) do
+   for _, absent in ipairs({ "dgemm_flops_limit", "dgemm_flops_class_median", "noise_ratio_limit", "throttled",
+      "link_errors", "memory_errors", 'timestamp_seconds{level="passive"}' }) do
       lu.assertNil(t:find("syscheck_" .. absent, 1, true), absent)
    end
 end
@@ -56,7 +58,8 @@ end
 function TestSeries:test_a_passive_check_keeps_what_was_measured()
    local state = series.open(nil, "b")
    series.add(state, check({ status = "fail" }), 100)
-   series.add(state, check({ level = "passive", metrics = { { name = "throttle_events", status = "pass", value = 0 } } }), 200)
+   series.add(state, check({ level = "passive", metrics = { { name = "throttle_events", status = "pass", value = 0 } } }),
+      200)
    local t = text(state)
    lu.assertEquals(value(t, "syscheck_dgemm_flops"), "5000000000000")
    lu.assertEquals(value(t, 'syscheck_last_check_timestamp_seconds{level="quick"}'), "100")
@@ -79,7 +82,8 @@ end
 
 function TestSeries:test_counts_are_of_a_boot()
    local state = series.open(nil, "b")
-   series.add(state, check({ action = "drain", drain = { done = true, reason = "syscheck: triad 1.0 < 2.0 GB/s (policy)" } }), 100)
+   local drain = { done = true, reason = "syscheck: triad 1.0 < 2.0 GB/s (policy)" }
+   series.add(state, check({ action = "drain", drain = drain }), 100)
    state = series.open(state, "b")
    lu.assertEquals(value(text(state), 'syscheck_drains_total{metric="triad_gbs"}'), "1")
    state = series.open(state, "c")
@@ -90,7 +94,8 @@ end
 
 function TestSeries:test_a_drain_counts_by_what_its_reason_names()
    for reason, name in pairs({ ["syscheck: triad 1.0 < 2.0 GB/s (policy)"] = "triad_gbs",
-      ["syscheck: dgemm at most 5 < 6 GFLOP/s (policy)"] = "gflops", ["syscheck: stream: WRONG RESULT: x"] = "triad_gbs",
+      ["syscheck: dgemm at most 5 < 6 GFLOP/s (policy)"] = "gflops",
+      ["syscheck: stream: WRONG RESULT: x"] = "triad_gbs",
       ["syscheck: numa: WRONG RESULT: x"] = "latency_ns", ["syscheck: memory 504 < 512 GiB (expect)"] = "memory_gib",
       ["syscheck: NUMA nodes 1 < 2 (expect)"] = "numa_nodes", ["syscheck: tri"] = "other", [""] = "other" }) do
       lu.assertEquals(series.drained_for(reason), name)
@@ -112,8 +117,10 @@ function TestSeries:test_counters_of_the_kernel()
    local t = text(series.open(nil, "b"), { sources = {
       throttle = { ["package_ms:0"] = 1500, ["package_ms:32"] = 500, ["core_ms:0"] = 0 },
       memory_errors = { ["corrected:mc0"] = 4, ["corrected:mc1"] = 3 },
-      link = { ["errors:mlx5_0/1/symbol_error"] = 2, ["errors:mlx5_0/1/port_rcv_errors"] = 3, ["downed:x/1/link_downed"] = 9 } } })
-   for name, want in pairs({ ['throttled_seconds_total{scope="package"}'] = "2", ['throttled_seconds_total{scope="core"}'] = "0",
+      link = { ["errors:mlx5_0/1/symbol_error"] = 2, ["errors:mlx5_0/1/port_rcv_errors"] = 3,
+         ["downed:x/1/link_downed"] = 9 } } })
+   for name, want in pairs({ ['throttled_seconds_total{scope="package"}'] = "2",
+      ['throttled_seconds_total{scope="core"}'] = "0",
       ['memory_errors_total{severity="corrected"}'] = "7", link_errors_total = "5" }) do
       lu.assertEquals(value(t, "syscheck_" .. name), want, name)
    end
@@ -130,9 +137,10 @@ function TestSeries:test_an_agent_that_was_killed()
 end
 
 function TestSeries:test_damage()
-   for _, kept in ipairs({ { boot_id = "b", checks = { ["quick pass"] = -5, x = "y", [5] = 6 }, check_s = 0 / 0, drains = 7,
-      times = { quick = "now", full = 1e300 }, values = { gflops = 5, triad_gbs = { value = "x" }, noise_pct = { value = 1,
-      limit = {} }, bad = { value = 1 } }, newest = {}, measured = "fine" }, { values = 5, times = true, boot_id = {} }, 5 }) do
+   local values = { gflops = 5, triad_gbs = { value = "x" }, noise_pct = { value = 1, limit = {} }, bad = { value = 1 } }
+   for _, kept in ipairs({ { boot_id = "b", checks = { ["quick pass"] = -5, x = "y", [5] = 6 }, check_s = 0 / 0,
+      drains = 7, times = { quick = "now", full = 1e300 }, values = values, newest = {}, measured = "fine" },
+      { values = 5, times = true, boot_id = {} }, 5 }) do
       local state = series.open(kept, "b")
       local t = text(state)
       lu.assertEquals(value(t, "syscheck_check_seconds_total"), "0")

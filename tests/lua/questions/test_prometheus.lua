@@ -28,26 +28,28 @@ function TestFamilies:test_all()
       slow = { { cluster = "c", lost_s = 100, cause = "clock" }, { cluster = "c", lost_s = 50, cause = "clock" },
       { cluster = "c", lost_s = 7 }, { cluster = "d", lost_s = 3, cause = "unexplained" } } })
    for name, want in pairs({ ['fleet_nodes{class="x",cluster="c",status="pass"}'] = "2",
-      ['fleet_nodes{class="x",cluster="c",status="fail"}'] = "0", ['fleet_nodes{class="y",cluster="c",status="fail"}'] = "1",
+      ['fleet_nodes{class="x",cluster="c",status="fail"}'] = "0",
+      ['fleet_nodes{class="y",cluster="c",status="fail"}'] = "1",
       ['fleet_nodes{status="warn"}'] = "1", ['slow_jobs{cause="clock",cluster="c"}'] = "2",
       ['lost_node_seconds{cause="clock",cluster="c"}'] = "150", ['slow_jobs{cause="unexamined",cluster="c"}'] = "1",
       ['slow_jobs{cause="storage",cluster="c"}'] = "0", ['slow_jobs{cause="unexplained",cluster="d"}'] = "1",
-      ['compared_jobs{cluster="c"}'] = "10", ['compared_jobs{cluster="d"}'] = "0", ['ingest_lag_seconds{cluster="d"}'] = "5",
+      ['compared_jobs{cluster="c"}'] = "10", ['compared_jobs{cluster="d"}'] = "0",
+      ['ingest_lag_seconds{cluster="d"}'] = "5",
       ['records_lost_total{cluster="c"}'] = "4", jobs_window_seconds = "86400" }) do
       lu.assertEquals(value(t, name), want, name)
    end
 end
 
 function TestFamilies:test_an_empty_store()
-   lu.assertEquals(text({ now = T, since = T, lag = {}, lost = {}, compared = {}, nodes = {}, slow = {} }):gsub("\n#[^\n]*", ""),
-      "\nsyscheck_jobs_window_seconds 0\n")
+   local t = text({ now = T, since = T, lag = {}, lost = {}, compared = {}, nodes = {}, slow = {} })
+   lu.assertEquals(t:gsub("\n#[^\n]*", ""), "\nsyscheck_jobs_window_seconds 0\n")
 end
 
 TestRead = { setUp = own_store.setUp, tearDown = own_store.tearDown }
 
 local function check(node, at, level, status)
-   return own_store.record({ kind = "check", node = node, time = at, class = "epyc-9654-2s192c-768g", trigger = "health",
-      level = level, status = status, action = "none", metrics = {} })
+   return own_store.record({ kind = "check", node = node, time = at, class = "epyc-9654-2s192c-768g",
+      trigger = "health", level = level, status = status, action = "none", metrics = {} })
 end
 
 local function read(limits)
@@ -103,7 +105,8 @@ end
 -- What prune removes stays counted.
 function TestRead:test_lost_records_never_get_fewer()
    local function loss(at, count)
-      return own_store.record({ kind = "loss", node = "n1", time = at, lost_records = count, lost_bytes = 1, reason = "disk full" })
+      return own_store.record({ kind = "loss", node = "n1", time = at, lost_records = count, lost_bytes = 1,
+         reason = "disk full" })
    end
    own_store.write({ loss(T - 9 * DAY, 5), loss(T - 8 * DAY, 6), loss(T - DAY, 7) })
    lu.assertEquals(read().lost, { c = 18 })

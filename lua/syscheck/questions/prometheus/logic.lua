@@ -70,17 +70,20 @@ function logic.families(answer)
       return { name = "syscheck_" .. name, type = kind, help = help, samples = samples }
    end
    return {
-      family("fleet_nodes", "gauge", "Nodes by class and status, of those that were checked in 30 days.", fleet(answer.nodes)),
+      family("fleet_nodes", "gauge", "Nodes by class and status, of those that were checked in 30 days.",
+         fleet(answer.nodes)),
       family("jobs_window_seconds", "gauge", "How far back the jobs reach that are counted below.",
          { { value = answer.now - answer.since } }),
       family("compared_jobs", "gauge", "Jobs that ended in the window and have like runs.",
          by_cluster(answer.compared, answer.lag)),
-      family("slow_jobs", "gauge", "Of these, slower than like runs, by what syscheck why names.", by_cause(answer, function()
-         return 1
-      end)),
-      family("lost_node_seconds", "gauge", "Time beyond the usual times nodes, of the slow jobs.", by_cause(answer, function(run)
-         return run.lost_s
-      end)),
+      family("slow_jobs", "gauge", "Of these, slower than like runs, by what syscheck why names.",
+         by_cause(answer, function()
+            return 1
+         end)),
+      family("lost_node_seconds", "gauge", "Time beyond the usual times nodes, of the slow jobs.",
+         by_cause(answer, function(run)
+            return run.lost_s
+         end)),
       family("ingest_lag_seconds", "gauge", "Age of the newest record in the store.", by_cluster(answer.lag, {})),
       family("records_lost_total", "counter", "Records that nodes have lost.", by_cluster(answer.lost, {})),
    }

@@ -18,12 +18,13 @@ local LOOK = 200 -- newest checks of a node among which the last one that measur
 data.RUNS, data.EXAMINED = 20000, 100
 local JOB_ROWS = 1000000
 
-local NODES = "SELECT n.id, n.name, n.class, n.seen_s, w.text FROM node n LEFT JOIN word w ON w.id = n.cluster ORDER BY n.id"
+local NODES = "SELECT n.id, n.name, n.class, n.seen_s, w.text FROM node n LEFT JOIN word w ON w.id = n.cluster "
+   .. "ORDER BY n.id"
 local NEWEST = "SELECT c.status, c.level, c.key >> 30 FROM check_node c WHERE c.node = ? AND c.key >= ? "
    .. "ORDER BY c.key DESC LIMIT 1"
 local NEWEST_JOB = "SELECT j.key >> 30 FROM job_node j WHERE j.node = ? AND j.key >= ? ORDER BY j.key DESC LIMIT 1"
-local MEASURED = ("SELECT c.status FROM (SELECT c.key, c.status, c.level FROM check_node c WHERE c.node = ? AND c.key >= ? "
-   .. "ORDER BY c.key DESC LIMIT %d) c WHERE c.level IN (?, ?) ORDER BY c.key DESC LIMIT 1"):format(LOOK)
+local MEASURED = ("SELECT c.status FROM (SELECT c.key, c.status, c.level FROM check_node c WHERE c.node = ? "
+   .. "AND c.key >= ? ORDER BY c.key DESC LIMIT %d) c WHERE c.level IN (?, ?) ORDER BY c.key DESC LIMIT 1"):format(LOOK)
 -- Without DISTINCT, for which SQLite would look through the index of all runs.
 local ENDED = ("SELECT j.run FROM job_node j WHERE j.key >= ? ORDER BY j.key DESC LIMIT %d"):format(JOB_ROWS)
 local RUNS = "SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes, r.cluster FROM run r WHERE r.id"
@@ -44,7 +45,8 @@ local function nodes(store, now, word)
       seen(t[5] or "", t[4])
       all[#all + 1] = { key = t[1], name = t[2], class = word(t[3]), cluster = t[5] or "" }
    end
-   local from, quick, full = schema.key(math.max(0, now - NODE_DAYS * DAY)), word_id(store, "quick"), word_id(store, "full")
+   local from = schema.key(math.max(0, now - NODE_DAYS * DAY))
+   local quick, full = word_id(store, "quick"), word_id(store, "full")
    for _, node in ipairs(clusters.united(all)) do
       local t = store:row(clusters.asked(NEWEST, node, from)) or {}
       local measured = t[1] and t[2] ~= quick and t[2] ~= full
