@@ -54,7 +54,7 @@ local function finite(v)
 end
 
 --- What was kept, or a new one.
--- @param kept table from the state file, whatever is in it, or nil
+-- @param kept table of the last file, whatever is in it, or nil
 -- @param boot_id of now
 -- @return { boot_id, checks = { "LEVEL STATUS" = n }, check_s, drains = { metric = n }, times = { level = epoch s },
 --   newest, measured = status, values = { metric = { value, limit, median } } }

@@ -2,6 +2,7 @@
 -- policy names its directory.
 --
 -- Whatever is wrong with that directory is logged once and holds up nothing: no job waits for a metric.
+local json = require("cjson.safe").new()
 local uv = require("luv")
 local files = require("syscheck.lib.files")
 local log = require("syscheck.lib.log")
@@ -9,11 +10,14 @@ local paths = require("syscheck.lib.paths")
 local prometheus = require("syscheck.lib.prometheus")
 local series = require("syscheck.node.series")
 
+json.decode_invalid_numbers(false)
+
 local textfile = {}
 
 local C = uv.constants
-local STATE = "metrics.json"
 local NAME = "/syscheck" .. ".prom"
+local KEPT = "# kept by syscheck, no metric: "
+local MAX_FILE = 65536
 local TROUBLE = "/textfile.error"
 local GROUP_OR_OTHERS_WRITE = 18 -- 0022
 
@@ -50,24 +54,20 @@ local function open_dir(dir)
    return fd
 end
 
--- A temporary file's name is another one each time.
-local function without_name(dir, err)
-   return ("%s: %s"):format(dir, err:match("^%u+: [^:]*") or err)
+--- What was kept of earlier checks: in a comment of the file itself, so that what is shown and what is kept are one
+-- write, and cannot differ.
+-- @param text of the file, or nil
+-- @return table; nil for none
+function textfile.kept(text)
+   local line = text and text:match("^" .. KEPT .. "({[^\n]*})\n")
+   local value = line and json.decode(line)
+   return type(value) == "table" and value or nil
 end
 
--- A new file of a name that nobody can guess and that the collector does not read, renamed into place: whoever
--- reads it reads one as a whole.
-local function write(dir, text)
-   local fd, err = open_dir(dir)
-   if not fd then
-      return nil, err
-   end
-   local at = ("/proc/self/fd/%d%s"):format(fd, NAME)
-   local ok
-   ok, err = files.write(at, text)
-   files.sweep(at)
-   uv.fs_close(fd)
-   return ok, err and without_name(dir, err)
+local function read(path)
+   -- Opening a FIFO would wait for its writer.
+   local stat = uv.fs_lstat(path)
+   return stat and stat.type == "file" and files.read(path, MAX_FILE) or nil
 end
 
 -- Once for each trouble, and not before each job. In the run directory, which is no disk that may be full.
@@ -81,22 +81,34 @@ local function say(node, err)
    end
 end
 
+local function update(node, fd, record, snapshot, class_before)
+   local path = ("/proc/self/fd/%d%s"):format(fd, NAME)
+   local state = series.open(textfile.kept(read(path)), snapshot.boot_id)
+   if record.kind == "check" then
+      series.add(state, record, os.time(), node.baseline, class_before)
+   end
+   -- A new file of a name that nobody can guess and that the collector does not read, renamed into place: whoever
+   -- reads it reads one as a whole.
+   local ok, err = files.write(path, ("%s%s\n%s"):format(KEPT, json.encode(state), prometheus.text(series.families(state,
+      snapshot, { version = paths.version, class = record.class, mode = node.policy.mode }))))
+   files.sweep(path)
+   return ok, err
+end
+
 --- Brings it up to date after a check or an epilog. One writer at a time: under the spool's lock, see stage.record.
 -- @param record of the check; of a job: nothing is counted
 -- @param snapshot counters of now
 -- @param class_before of the inventory
 function textfile.update(node, record, snapshot, class_before)
-   local state = series.open(node:read_state(STATE), snapshot.boot_id)
-   if record.kind == "check" then
-      series.add(state, record, os.time(), node.baseline, class_before)
-      -- Before it is shown: a count that was shown may not be lower the next time.
-      local ok, err = node:write_state(STATE, state)
-      if not ok then
-         return say(node, without_name(node.state, err))
-      end
+   local dir = node:expand(node.policy.textfile)
+   local fd, err = open_dir(dir)
+   if fd then
+      local _
+      _, err = update(node, fd, record, snapshot, class_before)
+      uv.fs_close(fd)
+      -- The temporary file's name is another one each time.
+      err = err and ("%s: %s"):format(dir, err:match("^%u+: [^:]*") or err)
    end
-   local _, err = write(node:expand(node.policy.textfile), prometheus.text(series.families(state, snapshot,
-      { version = paths.version, class = record.class, mode = node.policy.mode })))
    say(node, err)
 end
 

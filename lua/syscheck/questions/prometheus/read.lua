@@ -102,7 +102,9 @@ end
 local function examine(store, run)
    local out = why.analyse((why_read.read(store, run)))
    run.lost_s = (out.slow.lost_s or 0) * (run.nodes or run.seen or 1)
-   run.cause = out.named and out.named.group or "unexplained"
+   local top = out.explanations[1]
+   local own = top and top.group == "input" and top.probability >= why.NAMED
+   run.cause = out.named and out.named.group or own and "input" or "unexplained"
 end
 
 --- @param now, since epoch seconds
