@@ -214,8 +214,14 @@ listens() {
 	[ "$URL" != http:///metrics ]
 }
 
-@test "a real node_exporter serves all of it, and finds no fault" {
+@test "a real run, real kernels: a real node_exporter serves all of it, and finds no fault" {
+	cp "$P"/kernels/* "$P/libexec/syscheck/"
+	policy 'textfile = "'$D'", kernels = { stream = { quick = 0.5 }, dgemm = { quick = 0.3 }, noise = { quick = 0.2 } }'
 	prolog
+	good
+	epilog
+	good
+	[ -n "$(value syscheck_last_check_timestamp_seconds'{level="quick"}')" ]
 	prometheus-node-exporter --web.listen-address=127.0.0.1:0 --collector.disable-defaults --collector.textfile \
 		--collector.textfile.directory="$D" >"$P/exporter.log" 2>&1 3>&- &
 	EXPORTER=$!

@@ -89,8 +89,9 @@ local function update(node, fd, record, snapshot, class_before)
    end
    -- A new file of a name that nobody can guess and that the collector does not read, renamed into place: whoever
    -- reads it reads one as a whole.
-   local ok, err = files.write(path, ("%s%s\n%s"):format(KEPT, json.encode(state), prometheus.text(series.families(state,
-      snapshot, { version = paths.version, class = record.class, mode = node.policy.mode }))))
+   local families = series.families(state, snapshot,
+      { version = paths.version, class = record.class, mode = node.policy.mode })
+   local ok, err = files.write(path, ("%s%s\n%s"):format(KEPT, json.encode(state), prometheus.text(families)))
    files.sweep(path)
    return ok, err
 end

@@ -5,10 +5,11 @@ local standing = require("syscheck.verdict.standing")
 
 local logic = {}
 
---- Causes that a slow job may have: the groups of questions/why/causes.lua that `why` names, input (the job did more),
--- nothing that it names, and not asked for (see read.lua). Each is there, at 0, too: a series that is gone is no answer.
-logic.CAUSES = { "clock", "daemon", "input", "link", "memory", "neighbour", "quota", "shortage", "storage", "unrecorded",
-   "unexplained", "unexamined" }
+--- Causes that a slow job may have: the groups of questions/why/causes.lua that `why` names, input (the job did
+-- more), nothing that it names, and not asked for (see read.lua). Each is there, at 0, too: a series that is gone is
+-- no answer.
+logic.CAUSES = { "clock", "daemon", "input", "link", "memory", "neighbour", "quota", "shortage", "storage",
+   "unrecorded", "unexplained", "unexamined" }
 
 local function fleet(list)
    local count, samples = {}, {}

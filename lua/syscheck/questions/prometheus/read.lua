@@ -16,7 +16,7 @@ local NODE_DAYS = 30 -- a node without a check for so long is none of the fleet
 local LOOK = 200 -- newest checks of a node among which the last one that measured is looked for
 --- Runs whose time is compared with like runs', the newest (1 ms each); those that are asked why, the dearest (0.1 s).
 data.RUNS, data.EXAMINED = 20000, 100
-local JOB_ROWS = 1000000
+local JOB_ROWS = 500000 -- libpq holds all of an answer in memory
 
 local NODES = "SELECT n.id, n.name, n.class, n.seen_s, w.text FROM node n LEFT JOIN word w ON w.id = n.cluster "
    .. "ORDER BY n.id"
