@@ -93,7 +93,7 @@ function epilog.main(get, options, again)
    runs.join(record, run)
    steps.join(record, steps.read(node, job.id))
    record.duration_s = (uv.hrtime() - started) / 1e9
-   if node:append(record) then
+   if stage.record(node, record, to, hardware) then
       runs.recorded(node, job.id, record.id, to.boot_id)
    end
 

@@ -32,7 +32,7 @@ local function of_prolog(node, job, why, get)
    if asked then
       stage.publish(node, job, result, { asked = asked, verbose = verbose, note = why })
    end
-   node:append(record)
+   stage.record(node, record, result.after)
    if begin then
       begin.check = jobs.check_of(record)
       jobs.write_begin(node, job.id, begin)
@@ -43,7 +43,8 @@ end
 local function of_health(node, why)
    local last = node:read_state(LAST) or {}
    if last.said ~= why then
-      node:append((unknown("health", node, why)))
+      local record, result = unknown("health", node, why)
+      stage.record(node, record, result.after)
       last.said = why
       node:save_state(LAST, last)
    end

@@ -162,11 +162,13 @@ local function examine(node, alone, started)
    end
    -- What counters and inventory show is recorded once, and not every few minutes.
    local active, wrong = level.is_active(lvl), what_is_wrong(result)
+   record.duration_s = (uv.hrtime() - started) / 1e9
    if active or wrong ~= last.said or drained then
       record.note = marker and "drained by syscheck, measured again" or nil
       record.action, record.drain = action or "none", drained
-      record.duration_s = (uv.hrtime() - started) / 1e9
-      node:append(record)
+      stage.record(node, record, result.after, hardware)
+   else
+      stage.count(node, record, result.after, hardware)
    end
    last.boot_id, last.said = from.boot_id, active and (last.said or "nothing") or wrong
    node:save_state(LAST, last)

@@ -201,7 +201,7 @@ function prolog.main(get, options)
    end
    record.duration_s = (uv.hrtime() - started) / 1e9
    if lvl ~= "none" or record.drain then
-      node:append(record)
+      stage.record(node, record, result.after, hardware)
    end
    if gone then
       log.error("ended: %s", gone)

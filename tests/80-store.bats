@@ -897,3 +897,56 @@ where() {
 	[ "$status" -eq 3 ]
 	[ "$stderr" = "syscheck: store $STORE: the driver is missing: install lua-dbi-sqlite3 (LuaDBI for Lua 5.4)" ]
 }
+
+# Without the ages, which grow.
+export_prometheus() {
+	syscheck export prometheus --store "$STORE" --since 60d | grep -v '^syscheck_ingest_lag\|_window_seconds'
+}
+
+exports() {
+	lua5.4 "$FIXTURES/ten_days.lua" >"$D/records.jsonl"
+	lines 'loss { cluster = "c1", lost_records = 7, lost_bytes = 9, reason = "disk full" }' >>"$D/records.jsonl"
+	ingest "$D"
+	[ "$status" -eq 0 ]
+	export_prometheus >"$BATS_TEST_TMPDIR/$KIND.prom"
+	run promtool check metrics <"$BATS_TEST_TMPDIR/$KIND.prom"
+	[ "$status" -eq 0 ] && [ -z "$output" ]
+	grep -q '^syscheck_slow_jobs{cause="clock",cluster="c1"} 15$' "$BATS_TEST_TMPDIR/$KIND.prom"
+	grep -q '^syscheck_records_lost_total{cluster="c1"} 7$' "$BATS_TEST_TMPDIR/$KIND.prom"
+	# The same of each kind of store, as they hold the same.
+	[ -e "$BATS_TEST_TMPDIR/first.prom" ] || cp "$BATS_TEST_TMPDIR/$KIND.prom" "$BATS_TEST_TMPDIR/first.prom"
+	diff "$BATS_TEST_TMPDIR/first.prom" "$BATS_TEST_TMPDIR/$KIND.prom"
+	syscheck store prune --older 1h --store "$STORE" >/dev/null
+	[ "$(export_prometheus | grep '^syscheck_records_lost_total')" = 'syscheck_records_lost_total{cluster="c1"} 7' ]
+}
+
+@test "export prometheus: the same from each kind of store, good, and no count goes back" {
+	everywhere exports
+}
+
+@test "export prometheus: a file as a whole or not at all; one line for what cannot be written or read" {
+	local out=$BATS_TEST_TMPDIR/out
+	fresh sqlite
+	two_nodes "$D/records.jsonl"
+	ingest "$D"
+	mkdir "$out"
+	touch -d '-2 minutes' "$out/f.prom.0123456789abcdef"
+	run syscheck export prometheus --store "$STORE" --output "$out/f.prom"
+	[ "$status" -eq 0 ] && [ -z "$output" ]
+	[ "$(ls -A "$out")" = f.prom ]
+	[ "$(stat -c %a "$out/f.prom")" = 644 ]
+	promtool check metrics <"$out/f.prom"
+	ln -sf "$D/records.jsonl" "$out/f.prom"
+	(cd "$out" && syscheck export prometheus --store "$STORE" --output f.prom)
+	[ ! -L "$out/f.prom" ] && [ "$(wc -l <"$D/records.jsonl")" -eq 4 ]
+	for bad in "$out/none/f.prom" "$out" "$out/f.prom/x"; do
+		run --separate-stderr syscheck export prometheus --store "$STORE" --output "$bad"
+		[ "$status" -eq 1 ] && [ -z "$output" ] && [ "$(wc -l <<<"$stderr")" -eq 1 ]
+		[[ $stderr == "syscheck: --output: "* ]]
+	done
+	run --separate-stderr syscheck export prometheus --store "$BATS_TEST_TMPDIR/none.db" --output "$out/g.prom"
+	[ "$status" -eq 3 ] && [ ! -e "$out/g.prom" ]
+	run --separate-stderr syscheck export
+	[ "$status" -eq 2 ]
+	grep -q "^ExecStart=$P/bin/syscheck export prometheus --output " "$P/share/syscheck/examples/systemd/syscheck-export.service"
+}

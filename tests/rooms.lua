@@ -19,7 +19,7 @@ rooms.USES = {
    measure = { "lib", "policy", "catalogue", "hardware", "counters", "verdict" },
    spool = { "lib", "policy", "catalogue" },
    slurm = { "lib", "policy", "verdict", "spool" },
-   node = { "lib", "policy", "hardware", "counters", "verdict", "spool", "slurm" },
+   node = { "lib", "policy", "catalogue", "hardware", "counters", "verdict", "spool", "slurm" },
    prolog = ALL,
    epilog = ALL,
    agent = { "prolog", "epilog" },
@@ -39,11 +39,12 @@ rooms.PURE = {
    "fabric/said", "fabric/samples", "fabric/schedule", "fabric/session", "fabric/shards", "fabric/storage",
    "fabric/suspects", "fabric/trials", "fabric/words", "policy", "counters",
    "catalogue", "verdict", "doctor/rules", "lib/fnv",
-   "lib/hostlist", "lib/parts", "lib/plot", "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time",
-   "lib/unicode", "lib/units", "node/budget", "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
+   "lib/hostlist", "lib/parts", "lib/plot", "lib/printable", "lib/prometheus", "lib/sorted", "lib/spelling",
+   "lib/statistics", "lib/time", "lib/unicode", "lib/units", "node/budget", "node/series",
+   "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
    "questions/clusters", "questions/job/records", "questions/job/peers", "questions/node/story",
    "questions/node/spark", "questions/finding", "questions/fleet/fabric", "questions/fleet/logic",
-   "questions/suspects/logic", "questions/suspects/racks",
+   "questions/prometheus/logic", "questions/suspects/logic", "questions/suspects/racks",
    "questions/why/candidates", "questions/why/causes", "questions/why/checks", "questions/why/conditions",
    "questions/why/expected", "questions/why/logic", "questions/why/odds", "questions/why/reference",
    "questions/why/stats", "questions/why/weights", "questions/why/without", "questions/why/words",
@@ -79,7 +80,8 @@ end
 -- "syscheck.policy.level" -> policy/level; what prolog/ and epilog/ are installed as
 local function target_of(module)
    local name = module:match("^syscheck%.(.+)$"):gsub("%.", "/")
-   return (name == "health" or name == "prolog" or name == "ended") and "prolog" or name == "stepend" and "epilog" or name
+   local of = { health = "prolog", ended = "prolog", stepend = "epilog" }
+   return of[name] or name
 end
 
 -- Why a module of ours may not be required, or nil.

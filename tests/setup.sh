@@ -57,6 +57,8 @@ packages() {
 	test postgresql
 	test mariadb-server-core
 	test mariadb-client-core
+	test prometheus
+	test prometheus-node-exporter
 	bench likwid
 	bench hpcc
 	bench openmpi-bin

@@ -59,6 +59,8 @@ return {
    -- run = "@RUNDIR@",
    -- baseline = "@SYSCONFDIR@/syscheck/baseline.json",
 
+   -- textfile = "/var/lib/prometheus/node-exporter", -- directory for Prometheus' syscheck.prom
+
    spool_segment_mb = 8, -- MiB of one file of records
    spool_max_mb = 256, -- of all on a node; beyond it the oldest are dropped
    -- ship = "/shared/syscheck", -- where `syscheck ship` moves records, or "syslog:FACILITY"

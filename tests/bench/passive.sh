@@ -3,7 +3,7 @@
 # CPUs, prepared as a tree of files: the start of Lua, snapshot, inventory, verdict,
 # state and record on disk. Its peer is bash that reads the same values file by file,
 # as the well-known checkers do; it judges and writes nothing. Rounds are interleaved.
-# The epilog on the same tree beside it. One line of JSON; nothing is asserted.
+# The epilog on the same tree beside it, and both once more with syscheck.prom for Prometheus. One line of JSON; nothing is asserted.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 ROUNDS=${ROUNDS:-15}
@@ -51,6 +51,19 @@ cpu_ms() {
 	awk '{ printf "%.0f\n", ($1 + $2) * 1000 }' <<<"$t"
 }
 
+# policy DIR [MORE]: a node of its own in DIR
+policy() {
+	mkdir -p "$1"
+	printf 'return { spool = "%s/spool", state = "%s/state", run = "%s/run", %s expect = { ["*"] = { memory_gib = 512, dimms = 16, threads = 256 } } }\n' \
+		"$1" "$1" "$1" "${2-}" >"$1/policy.lua"
+}
+
+# of NAME: its median, least and most, as JSON
+of() {
+	printf '"%s_cpu_ms":%d,"%s_min_ms":%d,"%s_max_ms":%d,' "$1" "$(median "$dir/$1")" "$1" "$(sort -n "$dir/$1" | head -n 1)" \
+		"$1" "$(sort -n "$dir/$1" | tail -n 1)"
+}
+
 median() {
 	sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
 }
@@ -59,11 +72,14 @@ main() {
 	dir=$(mktemp -d)
 	trap 'rm -rf "$dir"' EXIT
 	"$LUA" tests/bench/fixture.lua "$dir/root" || exit 1
-	printf 'return { spool = "%s", state = "%s", run = "%s", expect = { ["*"] = { memory_gib = 512, dimms = 16, threads = 256 } } }\n' \
-		"$dir/spool" "$dir/state" "$dir/run" >"$dir/policy.lua"
+	policy "$dir/plain"
+	mkdir "$dir/prom"
+	policy "$dir/text" "textfile = \"$dir/prom\","
 	for _ in $(seq "$ROUNDS"); do
-		cpu_ms "$LUA" -E tests/bench/passive.lua "$dir/root" "$dir" >>"$dir/passive"
-		cpu_ms "$LUA" -E tests/bench/passive.lua "$dir/root" "$dir" epilog >>"$dir/epilog"
+		cpu_ms "$LUA" -E tests/bench/passive.lua "$dir/root" "$dir/plain" >>"$dir/passive"
+		cpu_ms "$LUA" -E tests/bench/passive.lua "$dir/root" "$dir/text" >>"$dir/passive_textfile"
+		cpu_ms "$LUA" -E tests/bench/passive.lua "$dir/root" "$dir/plain" epilog >>"$dir/epilog"
+		cpu_ms "$LUA" -E tests/bench/passive.lua "$dir/root" "$dir/text" epilog >>"$dir/epilog_textfile"
 		cpu_ms bash tests/bench/passive.sh --peer "$dir/root" >>"$dir/shell"
 		cpu_ms "$LUA" -E -e '' >>"$dir/empty"
 	done
@@ -71,12 +87,10 @@ main() {
 		head -n 5 "$dir/trouble" >&2
 		exit 1
 	fi
-	awk -v p="$(median "$dir/passive")" -v s="$(median "$dir/shell")" -v e="$(median "$dir/empty")" \
-		-v low="$(sort -n "$dir/passive" | head -n 1)" -v high="$(sort -n "$dir/passive" | tail -n 1)" -v r="$ROUNDS" \
-		-v ep="$(median "$dir/epilog")" -v elow="$(sort -n "$dir/epilog" | head -n 1)" -v ehigh="$(sort -n "$dir/epilog" | tail -n 1)" \
-		-v load="$(cut -d' ' -f1 /proc/loadavg)" 'BEGIN {
-		printf "{\"passive_cpu_ms\":%d,\"shell_cpu_ms\":%d,\"ratio\":%.3f,\"passive_min_ms\":%d,\"passive_max_ms\":%d,", p, s, p / s, low, high
-		printf "\"epilog_cpu_ms\":%d,\"epilog_min_ms\":%d,\"epilog_max_ms\":%d,", ep, elow, ehigh
+	printf '{%s%s%s%s' "$(of passive)" "$(of passive_textfile)" "$(of epilog)" "$(of epilog_textfile)"
+	awk -v p="$(median "$dir/passive")" -v s="$(median "$dir/shell")" -v t="$(median "$dir/passive_textfile")" \
+		-v e="$(median "$dir/empty")" -v r="$ROUNDS" -v load="$(cut -d' ' -f1 /proc/loadavg)" 'BEGIN {
+		printf "\"shell_cpu_ms\":%d,\"ratio\":%.3f,\"textfile_ratio\":%.3f,", s, p / s, t / p
 		printf "\"empty_lua_cpu_ms\":%d,\"rounds\":%d,\"cpus\":256,\"load\":%.2f}\n", e, r, load }'
 }
 

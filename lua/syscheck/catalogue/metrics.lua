@@ -54,16 +54,16 @@ end
 --   usual    what it is on a healthy node
 --   setting  of the inventory, too, but no number of parts: reported when it differs
 metrics.LIST = {
-   { name = "triad_gbs", label = "triad", plain = "memory", unit = "GB/s", kernel = "stream", better = "higher", digits = 1,
-      cause = "memory", measured_in = of_three_arrays },
+   { name = "triad_gbs", label = "triad", plain = "memory", unit = "GB/s", kernel = "stream", better = "higher",
+      digits = 1, cause = "memory", measured_in = of_three_arrays },
    { name = "gflops", label = "dgemm", plain = "computing", unit = "GFLOP/s", kernel = "dgemm", better = "higher",
       cause = "clock", unlike = of_matrices },
-   { name = "noise_pct", label = "noise", plain = "noise of the system", unit = "%", kernel = "noise", better = "lower", digits = 1, static = true,
-      limit = { action = "warn" }, cause = "daemon" },
+   { name = "noise_pct", label = "noise", plain = "noise of the system", unit = "%", kernel = "noise", better = "lower",
+      digits = 1, static = true, limit = { action = "warn" }, cause = "daemon" },
    { name = "latency_ns", label = "latency", long = "memory latency", unit = "ns", kernel = "numa", better = "lower",
       limit = { action = "warn" }, cause = "memory", measured_in = of_chase },
-   { name = "best_gbs", label = "scaling", plain = "memory at its best thread count", unit = "GB/s", kernel = "scaling", better = "higher", digits = 1,
-      limit = { action = "off" }, cause = "memory", measured_in = of_three_arrays },
+   { name = "best_gbs", label = "scaling", plain = "memory at its best thread count", unit = "GB/s", kernel = "scaling",
+      better = "higher", digits = 1, limit = { action = "off" }, cause = "memory", measured_in = of_three_arrays },
    { name = "throttle_events", label = "throttle", long = "throttle events before the job", unit = "",
       better = "lower", limit = { max = 0, action = "warn" } },
    -- Only of a node that stays busy, or has processes of an ended job: see verdict/busy.lua.

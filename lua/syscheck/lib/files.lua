@@ -154,6 +154,21 @@ function files.put(path, text, mode)
    return files.write(path, text, mode)
 end
 
+local STALE_S = 60 -- from the temporary file to its name write() takes milliseconds
+
+--- Removes what write() of a file has left where it was killed: temporary files that are older than a minute.
+function files.sweep(path)
+   local dir, name = path:match("^(.*/)([^/]+)$")
+   dir, name = dir or "./", name or path
+   for _, one in ipairs(files.list(dir)) do
+      local stat = one:sub(1, #name + 1) == name .. "." and one:find("^%x+$", #name + 2) and #one == #name + 17
+         and uv.fs_lstat(dir .. one)
+      if stat and stat.type == "file" and os.time() - stat.mtime.sec > STALE_S then
+         uv.fs_unlink(dir .. one)
+      end
+   end
+end
+
 --- Appends one line with one write and fdatasync (records: journal.lua): when it returns true, the
 -- line is on disk. A torn last line (a crash in the middle of a write) is ended
 -- first, so that it spoils no other.

@@ -107,9 +107,11 @@ function node:forget_state(name)
    uv.fs_unlink(self.state .. "/" .. name)
 end
 
---- Appends a record to this node's spool. @return true; or nil, and it is logged
-function node:append(record)
-   local ok, err = records.append(self.spool, record, self.policy)
+--- Appends a record to this node's spool.
+-- @param also see spool/journal.lua, or nil
+-- @return true; or nil, and it is logged
+function node:append(record, also)
+   local ok, err = records.append(self.spool, record, self.policy, also)
    if not ok then
       log.error("%s record lost: %s", record.kind, err)
    end

@@ -6,6 +6,7 @@ local drain = require("syscheck.slurm.drain")
 local environment = require("syscheck.slurm.environment")
 local files = require("syscheck.lib.files")
 local hostlist = require("syscheck.lib.hostlist")
+local journal = require("syscheck.spool.journal")
 local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
@@ -204,6 +205,41 @@ function stage.settle(node, boot_id, options)
    drained.action = nil
    log_drain(action, drained)
    return drained.kept and "none" or action, drained, true
+end
+
+-- What brings the node's metrics up to date; nil where the policy wants none. The module is loaded only then.
+local function metrics_of(node, record, snapshot, hardware)
+   return node.policy.textfile and function()
+      local ok, err = pcall(function()
+         require("syscheck.node.textfile").update(node, record, snapshot, (hardware or {}).class_before)
+      end)
+      if not ok then
+         log.error("metrics for Prometheus: %s", tostring(err))
+      end
+   end
+end
+
+--- Appends a record, and brings what Prometheus reads up to date: under the spool's lock, which is held for the record
+-- anyway. So no count of two that end at once is lost, none is seen to go back, and no second lock costs a process.
+-- @param snapshot counters of now
+-- @param hardware inventory, or nil
+-- @return true; or nil, and it is logged
+function stage.record(node, record, snapshot, hardware)
+   return node:append(record, metrics_of(node, record, snapshot, hardware))
+end
+
+--- The same of a check that is not recorded.
+function stage.count(node, record, snapshot, hardware)
+   local update = metrics_of(node, record, snapshot, hardware)
+   if update then
+      local ok, err = files.mkdir(node.spool)
+      if ok then
+         ok, err = journal.locked(node.spool, update)
+      end
+      if not ok then
+         log.error("metrics for Prometheus: %s", err)
+      end
+   end
 end
 
 --- Keeps what the next check needs of this one.

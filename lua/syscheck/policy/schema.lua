@@ -206,6 +206,7 @@ schema.KEYS = {
    state = path,
    run = path,
    lock = path,
+   textfile = path,
    node_cpus = node_cpus,
    scontrol = program,
 }

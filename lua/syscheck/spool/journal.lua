@@ -272,12 +272,16 @@ end
 -- @param line without newline at its end
 -- @param sizes { spool_segment_mb, spool_max_mb } of the policy
 -- @param loss function(id, records, bytes, reason) -> the line that reports what had to be dropped
+-- @param also function, or nil: called under the lock, whatever became of the line; not where the lock cannot be had
 -- @return true; or nil and why
-function journal.append(dir, line, sizes, loss)
+function journal.append(dir, line, sizes, loss, also)
    local ok, err = files.mkdir(dir)
    local unlock = ok and process.lock(dir .. "/" .. LOCK, LOCK_WAIT_S)
    if unlock then
       ok, err = append_locked(dir, line, sizes, loss)
+      if also then
+         also()
+      end
       unlock()
    elseif ok then
       ok, err = write_alone(dir, line)
@@ -285,6 +289,18 @@ function journal.append(dir, line, sizes, loss)
    if not ok then
       return nil, ("%s: %s"):format(dir, err)
    end
+   return true
+end
+
+--- Calls a function under the lock of a spool that is there.
+-- @return true; or nil and why not
+function journal.locked(dir, f)
+   local unlock, err = process.lock(dir .. "/" .. LOCK, LOCK_WAIT_S)
+   if not unlock then
+      return nil, err
+   end
+   f()
+   unlock()
    return true
 end
 

@@ -182,15 +182,16 @@ end
 
 --- Appends a record durably: acknowledged is on disk. One that is too long loses its kernels' lists.
 -- @param limits policy, for the sizes of the spool; nil: the defaults
+-- @param also see journal.append
 -- @return true; or nil and why
-function records.append(spool, record, limits)
+function records.append(spool, record, limits, also)
    local line, err = line_of(record)
    if not line then
       return nil, err
    end
    return journal.append(spool, line, limits or {}, function(...)
       return loss_line(record, ...)
-   end)
+   end, also)
 end
 
 --- Reads records from spool directories, oldest segment first.

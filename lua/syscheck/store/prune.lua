@@ -3,6 +3,7 @@ local uv = require("luv")
 local disk = require("syscheck.lib.files")
 local elapsed = require("syscheck.store.elapsed")
 local ids = require("syscheck.store.ids")
+local lost = require("syscheck.store.lost")
 local schema = require("syscheck.store.schema")
 
 local prune = {}
@@ -46,6 +47,14 @@ local function delete_jobs(store, edge, limit)
    end)
 end
 
+local function delete_losses(store, edge)
+   return one(store, function()
+      store:lock()
+      lost.keep(store, edge)
+      return store:exec(("DELETE FROM loss WHERE key < %s"):format(store.driver.KEY_IN), edge)
+   end)
+end
+
 -- Rows of a table below a key, oldest first.
 -- @param say function(done, total), of the time that the rows are of; or nil
 local function by_key(store, name, limit, say)
@@ -61,7 +70,8 @@ local function by_key(store, name, limit, say)
       if say then
          say(tonumber(to) - first, tonumber(limit) - first)
       end
-      total = total + (name == "job_node" and delete_jobs(store, to, limit) or one(store, function()
+      total = total + (name == "job_node" and delete_jobs(store, to, limit)
+         or name == "loss" and delete_losses(store, to) or one(store, function()
          return store:exec(remove, to)
       end))
       if not row then

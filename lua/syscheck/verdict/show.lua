@@ -99,7 +99,8 @@ local function unusual(m, rated)
       local limit = percent_worse(m, { value = rated.limit, median = rated.median })
       return ("%s (limit %.0f %%)"):format(against_class(m, worse), limit)
    elseif rated.limit then
-      return ("%s %s, limit %s"):format(plain(m), metrics.show(m, rated.value, true), metrics.show(m, rated.limit, true))
+      return ("%s %s, limit %s"):format(plain(m), metrics.show(m, rated.value, true),
+         metrics.show(m, rated.limit, true))
    end
    return rated.text
 end

@@ -1,5 +1,5 @@
 -- node/*: what this node kept for itself between jobs, torn or damaged: the ledger, a job's begin, the last
--- snapshot, a drain's marker, what it could not drain for, a run and whom it met ("@@ PATH" begins a file).
+-- snapshot, a drain's marker, what it could not drain for, its metrics, a run and whom it met ("@@ PATH" begins a file).
 local memory = require("tree_in_memory")
 local budget = require("syscheck.node.budget")
 local counters = require("syscheck.counters.deltas")
@@ -11,9 +11,12 @@ local node = require("syscheck.node.node")
 local oracle = require("oracle")
 local policy = require("syscheck.policy.policy")
 local process = require("syscheck.lib.process")
+local prometheus = require("syscheck.lib.prometheus")
 local resume = require("syscheck.slurm.resume")
 local runs = require("syscheck.node.runs")
+local series = require("syscheck.node.series")
 local sources = require("syscheck.counters.sources")
+local textfile = require("syscheck.node.textfile")
 
 local BOOT = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 
@@ -35,6 +38,9 @@ local function seeds()
       '@@ /s/bad.json\n{"reason":"triad 1 < 2 GB/s","boot_id":"' .. BOOT .. '","action":"undecided","sent":true,"tries":2,'
          .. '"next_s":5,"level":"quick","check":"ab","metrics":[{"name":"triad_gbs","value":1,"limit":2}],"asked":'
          .. '"2026-11-21T08:00:00Z","error":"x","full":{"name":"p","total":9,"taken":1,"cap":1},"corrupt":true}\n',
+      '@@ /t/syscheck.prom\n# kept by syscheck, no metric: {"boot_id":"' .. BOOT .. '","checks":{"quick pass":5,"passive unknown":1},"check_s":9.5,"drains":'
+         .. '{"triad_gbs":1,"other":2},"times":{"quick":1763713414},"newest":"pass","measured":"fail","values":{"triad_gbs":'
+         .. '{"value":61.3,"limit":80,"median":90},"noise_pct":{"value":1}}}\n',
       '@@ /s/slurm.json\n{"conf":"/etc/slurm.conf"}\n',
    }
 end
@@ -153,6 +159,17 @@ local function look_at_mark(self)
    end
 end
 
+local function look_at_metrics()
+   local file = io.open("/t/syscheck.prom")
+   local state = series.open(textfile.kept(file and file:read("a")), BOOT)
+   series.add(state, { level = "quick", status = "pass", duration_s = 1, class = "c", metrics = FAIL.metrics }, 100)
+   local text = prometheus.text(series.families(state, END, { version = "1", class = "c", mode = "observe" }))
+   for line in text:gmatch("([^\n]*)\n") do
+      assert(line:find("^# %u+ syscheck_[%l_]+ .") or line:find("^syscheck_[%l_]+[^ ]* %-?%d[%d.e+-]*$"), line)
+   end
+   assert(state.checks["quick pass"] >= 1, "a check that does not count")
+end
+
 local function run(input)
    memory.use(input)
    local self = here()
@@ -161,6 +178,7 @@ local function run(input)
    look_at_run(self)
    look_at_marker(self)
    look_at_mark(self)
+   look_at_metrics()
    assert(self:slurm_conf() == nil or type(self:slurm_conf()) == "string", "slurm.conf's place")
 end
 

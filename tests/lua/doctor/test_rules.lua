@@ -53,8 +53,8 @@ NodeName=n[1-4] CPUs=8
 local function facts(text)
    local p = policy.default()
    p.mode = "enforce"
-   local ours = { kind = "optional", path = "/l/spank_syscheck.so", args = { "status_dir=/run/s", "agent=/l/agent.lua" },
-      file = "/e/plugstack.conf", line = 1, version = "22.05.8" }
+   local ours = { kind = "optional", path = "/l/spank_syscheck.so",
+      args = { "status_dir=/run/s", "agent=/l/agent.lua" }, file = "/e/plugstack.conf", line = 1, version = "22.05.8" }
    return {
       conf = parse(text or GOOD),
       paths = { libexec = "/l", data = "/d", sysconf = "/etc", plugin = ours.path, run = "/run/s", version = "1" },
@@ -161,7 +161,8 @@ local CASES = {
    { set("stack.ours.1.kind", "required"), "plugstack", "error",
       "add: optional /l/spank_syscheck.so status_dir=/run/s agent=/l/agent.lua" },
    { set("stack.ours.1.args", { "status_dir=/run/s" }), "plugstack", "info", "no agent=" },
-   { set("stack.ours.1.args", { "agent=/l/agent.lua" }), "plugstack", "error", "status_dir=/run/syscheck, the policy's run is /run/s" },
+   { set("stack.ours.1.args", { "agent=/l/agent.lua" }), "plugstack", "error",
+      "status_dir=/run/syscheck, the policy's run is /run/s" },
    { set("stack.ours.1.version", "24.11.5"), "plugin-version", "error",
       "built for Slurm 24.11.5, scontrol is 22.05.1" },
    { set("kernels.1.err", "exit code 127: libhwloc"), "kernels", "error", "libhwloc" },

@@ -23,8 +23,9 @@ end
 
 -- For who knows no benchmarks.
 function TestRender:test_brief()
-   local base = { classes = { c1 = { expect = {}, config = {}, metrics = { triad_gbs = { median = 40, mad_pct = 1, n = 50,
-      nodes = 10 }, latency_ns = { median = 100, mad_pct = 1, n = 50, nodes = 10 } } } } }
+   local base = { classes = { c1 = { expect = {}, config = {}, metrics = {
+      triad_gbs = { median = 40, mad_pct = 1, n = 50, nodes = 10 },
+      latency_ns = { median = 100, mad_pct = 1, n = 50, nodes = 10 } } } } }
    local function brief(results, text)
       local rated = verdict.rate(results, limits(text or "", base))
       return show.brief({ level = "full", status = rated.status, metrics = rated.metrics })

@@ -10,11 +10,16 @@ local uv = require("luv")
 
 local question = {}
 
+--- Adds --store.
+function question.add_store(command)
+   command:option("--store", "Store to ask: a file's absolute path, or postgresql:// or mariadb:// (default: "
+      .. "$SYSCHECK_STORE, else the policy's, else the default file)."):argname("URL")
+end
+
 --- Adds --json, --csv and --store.
 function question.add_options(command)
    output.add_options(command)
-   command:option("--store", "Store to ask: a file's absolute path, or postgresql:// or mariadb:// (default: "
-      .. "$SYSCHECK_STORE, else the policy's, else the default file)."):argname("URL")
+   question.add_store(command)
 end
 
 --- Adds --since; its value is epoch seconds.

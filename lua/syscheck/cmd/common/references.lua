@@ -57,6 +57,9 @@ function references.check(p, line_of)
    if p.ship and p.ship:find("^/") then
       directory("ship", p.ship, "a node's records stay on it")
    end
+   if p.textfile then
+      directory("textfile", p.textfile, "no metrics for Prometheus")
+   end
    for _, path in ipairs(p.io_paths) do
       directory("io_paths", path, "it is not measured")
    end
