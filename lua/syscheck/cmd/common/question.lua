@@ -1,5 +1,6 @@
 --- What all questions share: their options, which store is asked, the error when it does not
 -- answer, and printing.
+local html_file = require("syscheck.cmd.common.html_file")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local report = require("syscheck.cmd.common.report")
@@ -10,9 +11,9 @@ local uv = require("luv")
 
 local question = {}
 
---- Adds --json, --csv and --store.
+--- Adds --json, --csv, --html and --store.
 function question.add_options(command)
-   output.add_options(command)
+   output.add_options(command, html_file.option(command))
    command:option("--store", "Store to ask: a file's absolute path, or postgresql:// or mariadb:// (default: "
       .. "$SYSCHECK_STORE, else the policy's, else the default file)."):argname("URL")
 end
@@ -82,9 +83,14 @@ end
 
 --- Prints an answer in the form that was asked for.
 -- @param show { table = function(answer, color, as_utf8) -> text, json, csv = function(answer) -> text }
+-- @param page function(answer) -> text of the page that --html asks for; answer.made is filled in
 -- @return exit code
-function question.print(args, show, answer)
+function question.print(args, show, answer, page)
    local format = output.format(args)
+   if args.html then
+      answer.made = { version = paths.version, time = time.show(os.time()) }
+      return html_file.save(args.html, page(answer))
+   end
    if format == "csv" then
       io.stdout:write(show.csv(answer))
    else
