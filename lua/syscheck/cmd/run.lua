@@ -2,6 +2,7 @@
 local json = require("cjson").new()
 local check = require("syscheck.measure.check")
 local counters = require("syscheck.hardware.snapshot")
+local html_file = require("syscheck.cmd.common.html_file")
 local inventory = require("syscheck.hardware.inventory")
 local level = require("syscheck.policy.level")
 local metrics = require("syscheck.catalogue.metrics")
@@ -9,6 +10,7 @@ local node = require("syscheck.node.node")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
 local records = require("syscheck.spool.records")
+local run_page = require("syscheck.cmd.common.run_page")
 local show = require("syscheck.verdict.show")
 
 local run = {}
@@ -24,7 +26,7 @@ function run.add_to(parser)
       local lvl, err = level.parse(value)
       return lvl, err and "--level: " .. err
    end)
-   command:flag("--json", "Print the check as one JSON object.")
+   command:mutex(command:flag("--json", "Print the check as one JSON object."), html_file.option(command))
    command:option("--policy", "Policy file to use."):argname("FILE")
 end
 
@@ -67,11 +69,16 @@ function run.run(args)
    local host = node.open(os.getenv("SLURMD_NODENAME"), { policy = args.policy, without_policy = not args.policy })
    local from = counters.snapshot("")
    local hardware = inventory.read("")
+   local trace = args.html and run_page.begin(host)
    local result = check.run(args.level, host, hardware, from)
-   if args.json then
+   if args.json or args.html then
       local record = records.check("run", host, hardware, result)
       record.runs = #result.runs > 0 and result.runs or nil -- each core's values, too
       record.action, record.duration_s = "none", result.duration_s
+      if args.html then
+         local code = run_page.finish(args.html, trace, record)
+         return code == 0 and EXIT[result.status] or code
+      end
       print(json.encode(record))
    else
       print(as_table(host, hardware, result))

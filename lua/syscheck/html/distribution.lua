@@ -5,7 +5,7 @@ local element = require("syscheck.html.element")
 local scale = require("syscheck.html.scale")
 local statistics = require("syscheck.lib.statistics")
 
-local WIDTH, HEIGHT = 360, 104
+local WIDTH, HEIGHT = 360, 90
 local LEFT, RIGHT, BASE = 8, 352, 70 -- of the dots
 local ROOM = 34 -- height of the highest stack
 local BIN = 5
@@ -100,10 +100,9 @@ return function(spec)
       end
       return a.name < b.name
    end)
-   c:text(0, 13, spec.label, "s", "h")
+   c:text(0, 13, spec.label .. (spec.unit and spec.unit ~= "" and ", " .. spec.unit or ""), "s", "h")
    c:text(WIDTH, 13, ("median %s, %d nodes"):format(spec.show(median), #list), "e", "q")
    axis.below(c, s, LEFT, RIGHT, BASE, nil)
-   c:text(WIDTH, HEIGHT - 1, spec.unit or "", "e", "q")
    local d, class = stacked(usual, s)
    c:path(d, class)
    c:line(s.at(median), BASE - ROOM, s.at(median), BASE, "m")

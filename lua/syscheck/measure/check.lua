@@ -64,12 +64,16 @@ local function kernels_of(lvl, p)
    return names
 end
 
+local function args_of(list, more)
+   return more and table.move(more, 1, #more, #list + 1, table.move(list, 1, #list, 1, {})) or list
+end
+
 local function measure_kernels(out, names, lvl, node, deadline, attempt)
    for _, name in ipairs(names) do
       -- Who disturbs is looked for where it has to be explained.
       local before = others.begin(node.root, attempt > 1 or out.disturbed)
       local measurement = kernels.measure(name, node.policy.kernels[name][lvl], deadline - now_s(),
-         { args = out.set.args, give_up = node.give_up })
+         { args = args_of(out.set.args, node.more_args and node.more_args(name, attempt)), give_up = node.give_up })
       measurement.attempt = attempt
       measurement.loss, measurement.others = others.finish(before, measurement.result, out.busy_before, out.from)
       out.disturbed = out.disturbed or measurement.others ~= nil
