@@ -6,7 +6,8 @@ local scale = require("syscheck.html.scale")
 local chart = {}
 chart.__index = chart
 
-local LEFT, RIGHT, TOP, BOTTOM = 52, 10, 30, 38
+local LEFT, RIGHT, TOP, BOTTOM = 60, 10, 30, 38
+local LINE = 13 -- height of a text
 local SCALES = {
    linear = function(s, from, to) return scale.linear(s.low, s.high, from, to, s.count) end,
    exact = function(s, from, to) return scale.linear(s.low, s.high, from, to, s.count, true) end,
@@ -20,7 +21,7 @@ local SCALES = {
 function chart.new(spec)
    local width, height = spec.width or canvas.WIDE, spec.height or 240
    local self = setmetatable({ c = canvas.new(width, height, spec.label), left = LEFT, right = width - RIGHT, top = TOP,
-      base = height - BOTTOM }, chart)
+      base = height - BOTTOM, taken = {} }, chart)
    self.x = SCALES[spec.x.kind or "linear"](spec.x, self.left, self.right)
    self.y = SCALES[spec.y.kind or "linear"](spec.y, self.base, self.top)
    axis.left(self.c, self.y, self.left, self.right, spec.y.label)
@@ -74,27 +75,50 @@ function chart:stems(points, class)
    return self
 end
 
+-- Whether a text would cover another one, or leave the picture; if not its place is taken.
+local function take(self, x, y, width)
+   if x < 0 or x + width > self.c.width or y > self.base - 3 or y < LINE then
+      return false
+   end
+   for _, one in ipairs(self.taken) do
+      if x < one[1] + one[3] and one[1] < x + width and math.abs(y - one[2]) < LINE then
+         return false
+      end
+   end
+   table.insert(self.taken, { x, y, width })
+   return true
+end
+
+-- Places around a point at which its text may stand: side, and how far from it.
+local PLACES = { { "s", 9, 4 }, { "e", -9, 4 }, { "s", 7, -8 }, { "e", -7, -8 }, { "s", 7, 16 }, { "e", -7, 16 },
+   { "m", 0, -10 } }
+
+--- Text beside a point, where there is room for it; else it is left out: its mark says it, too.
+function chart:note(x, y, text, class)
+   local width = (utf8.len(text) or #text) * axis.CHAR
+   for _, place in ipairs(PLACES) do
+      local px, py = self.x.at(x) + place[2], self.y.at(y) + place[3]
+      local from = place[1] == "s" and px or place[1] == "e" and px - width or px - width / 2
+      if take(self, from, py, width) then
+         self.c:text(px, py, text, place[1], class)
+         break
+      end
+   end
+   return self
+end
+
 --- A line at a value of x, or of y, and what it is.
 function chart:vertical(x, text)
    local at = self.x.at(x)
    self.c:path(("M%.1f %.1fV%.1f"):format(at, self.top - 4, self.base), "r")
-   local right = at > (self.left + self.right) / 2
-   self.c:text(at + (right and -5 or 5), self.top + 4, text, right and "e" or "s")
-   return self
+   return self:note(x, self.y.high, text)
 end
 
 function chart:horizontal(y, text)
-   local at = self.y.at(y)
+   local at, width = self.y.at(y), #text * axis.CHAR
    self.c:path(("M%.1f %.1fH%.1f"):format(self.left, at, self.right), "r")
+   take(self, self.right - width, at - 5, width)
    self.c:text(self.right, at - 5, text, "e")
-   return self
-end
-
---- Text beside a point.
-function chart:note(x, y, text, class)
-   local at = self.x.at(x)
-   local right = at > self.right - #text * axis.CHAR - 12
-   self.c:text(at + (right and -9 or 9), self.y.at(y) + 4, text, right and "e" or "s", class)
    return self
 end
 

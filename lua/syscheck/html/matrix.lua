@@ -1,8 +1,8 @@
 --- A matrix of values, each in its cell, darker where it is worse: NUMA node to NUMA node. Pure.
 local canvas = require("syscheck.html.canvas")
-local element = require("syscheck.html.element")
 
 local LEFT, TOP, FOOT = 58, 40, 4
+local NARROW = 360 -- half a page
 local SMALL = 16 -- more rows have narrow cells without texts
 
 -- Darkest is the worst; all alike where they differ by less than this share, which is no pattern.
@@ -25,7 +25,7 @@ return function(spec)
    local n = math.max(1, #spec.columns)
    local size = n <= 4 and 64 or n <= 8 and 46 or n <= SMALL and 38 or math.max(6, 620 / n)
    local high = n <= SMALL and math.min(size, 34) or size
-   local c = canvas.new(math.max(230, LEFT + n * size + 8), TOP + #spec.rows * high + FOOT, spec.label)
+   local c = canvas.new(math.max(NARROW, LEFT + n * size + 8), TOP + #spec.rows * high + FOOT, spec.label)
    local low, most = math.huge, -math.huge
    for _, row in ipairs(spec.cells) do
       for _, value in ipairs(row) do
@@ -58,5 +58,5 @@ return function(spec)
          end
       end
    end
-   return c:done(c.width > 400 and "w" or element.name("n"))
+   return c:done(c.width > NARROW and "w" or nil)
 end

@@ -113,7 +113,7 @@ local function numa_section(r)
       end
    end
    return #pictures > 0 and page.section({ title = "Memory from NUMA node to NUMA node: " .. table.concat(of, ", "),
-      say = "From a core of a row's node to memory of a column's node; orange is far.", pictures = pictures, grid = true,
+      say = "From a core of a row's node to memory of a column's node; orange is worse.", pictures = pictures, grid = true,
       table = page.table({ "what", "from", "to", "value" }, rows, 3, TABLE) })
 end
 
@@ -144,7 +144,7 @@ local function cache_section(r)
    end
    local c = chart.new({ label = "Latency against the size of what is read", height = 230,
       x = { low = list[1][1] / 2, high = list[#list][1] * 2, kind = "log2", show = bytes, count = 9, label = "size of what is read" },
-      y = { low = low, high = high, kind = "log", label = "latency, ns" } })
+      y = { low = low / 2, high = high, kind = "log", label = "latency, ns" } })
    c:line(list):marks(list, "circle", "own", 4)
    for i, point in ipairs(list) do
       c:note(point[1], point[2], ("%s %.3g"):format(names[i], point[2]))
@@ -179,7 +179,7 @@ local function scaling_section(r)
       c:line(spread, "l t"):marks(spread, "square", "ink", 3)
    end
    return page.section({ title = best and ("Bandwidth against threads: %.1f GB/s%s"):format(best,
-      knee and (", from %.0f threads hardly more"):format(knee) or "") or "Bandwidth against threads",
+      knee and (", hardly more from %.0f thread%s on"):format(knee, knee == 1 and "" or "s") or "") or "Bandwidth against threads",
       say = "Dots: cores filled one NUMA node after another" .. (#spread > 1 and "; squares: spread over all." or "."),
       pictures = { c:done() }, table = page.table({ "threads", "GB/s" }, rows_of(compact, "%.0f", "%.2f"), 1) })
 end
