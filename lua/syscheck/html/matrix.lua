@@ -2,7 +2,7 @@
 local canvas = require("syscheck.html.canvas")
 
 local LEFT, TOP, FOOT = 58, 40, 4
-local NARROW = 360 -- half a page
+local NARROW, HALF = 360, 8 -- half a page, and so many columns fit into it
 local SMALL = 16 -- more rows have narrow cells without texts
 
 -- Darkest is the worst; all alike where they differ by less than this share, which is no pattern.
@@ -23,8 +23,8 @@ end
 -- @return markup
 return function(spec)
    local n = math.max(1, #spec.columns)
-   local size = n <= 4 and 64 or n <= 8 and 46 or n <= SMALL and 38 or math.max(6, 620 / n)
-   local high = n <= SMALL and math.min(size, 34) or size
+   local size = n <= HALF and math.min(64, (NARROW - LEFT - 8) / n) or math.max(6, (canvas.WIDE - LEFT - 8) / n)
+   local high = math.min(size, 30)
    local c = canvas.new(math.max(NARROW, LEFT + n * size + 8), TOP + #spec.rows * high + FOOT, spec.label)
    local low, most = math.huge, -math.huge
    for _, row in ipairs(spec.cells) do

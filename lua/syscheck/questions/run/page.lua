@@ -94,12 +94,12 @@ local function matrix_of(list, name)
 end
 
 local function numa_section(r)
-   local pictures, rows, of = {}, {}, {}
+   local pictures, rows, of, widest = {}, {}, {}, 0
    for _, kind in ipairs({ { "latency", "ns", "latency", "ns", "%.0f", false },
       { "bandwidth", "gbs", "bandwidth", "GB/s", "%.1f", true } }) do
       local m = r and matrix_of(r[kind[1]], kind[2])
       if m then
-         of[#of + 1] = kind[3]
+         of[#of + 1], widest = kind[3], math.max(widest, #m.texts)
          pictures[#pictures + 1] = matrix({ label = ("NUMA %s from node to node, %s"):format(kind[3], kind[4]),
             title = kind[3], rows = m.texts, columns = m.texts, cells = m.cells, unit = kind[4], higher = kind[6],
             show = function(value)
@@ -113,7 +113,8 @@ local function numa_section(r)
       end
    end
    return #pictures > 0 and page.section({ title = "Memory from NUMA node to NUMA node: " .. table.concat(of, ", "),
-      say = "From a core of a row's node to memory of a column's node; orange is worse.", pictures = pictures, grid = true,
+      say = "From a core of a row's node to memory of a column's node; darker is worse.", pictures = pictures,
+      grid = widest <= 8,
       table = page.table({ "what", "from", "to", "value" }, rows, 3, TABLE) })
 end
 
@@ -302,7 +303,7 @@ return function(record, trace, notes)
          { "measured", element.name(record.time) },
          { "took", number(record.duration_s) and ("%.1f s"):format(record.duration_s) } },
       sections = { values_section(record),
-         #says > 0 and page.section({ title = "To be said", more = page.list(says) }),
+         #says > 0 and page.section({ title = "Remarks", more = page.list(says) }),
          numa_section(r.numa), scaling_section(r.scaling), cache_section(r.numa), cores_section(r.dgemm),
          noise[1], noise[2] } })
 end
