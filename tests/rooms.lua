@@ -44,7 +44,7 @@ rooms.PURE = {
    "lib/unicode", "lib/units", "node/budget", "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
    "html", "questions/clusters", "questions/jobid", "questions/job/records", "questions/job/peers", "questions/job/page",
    "questions/job/pictures", "questions/run",
-   "questions/node/story", "questions/node/spark", "questions/finding", "questions/fleet/fabric", "questions/fleet/logic",
+   "questions/node/page", "questions/node/story", "questions/node/spark", "questions/finding", "questions/fleet/fabric", "questions/fleet/logic",
    "questions/suspects/logic", "questions/suspects/racks",
    "questions/why/candidates", "questions/why/causes", "questions/why/checks", "questions/why/conditions",
    "questions/why/expected", "questions/why/logic", "questions/why/odds", "questions/why/reference",
