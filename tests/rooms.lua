@@ -45,6 +45,7 @@ rooms.PURE = {
    "html", "questions/clusters", "questions/jobid", "questions/job/records", "questions/job/peers", "questions/job/page",
    "questions/job/pictures", "questions/run",
    "questions/node/page", "questions/node/story", "questions/node/spark", "questions/finding", "questions/fleet/fabric", "questions/fleet/logic",
+   "questions/fleet/page", "questions/suspects/page", "questions/why/page",
    "questions/suspects/logic", "questions/suspects/racks",
    "questions/why/candidates", "questions/why/causes", "questions/why/checks", "questions/why/conditions",
    "questions/why/expected", "questions/why/logic", "questions/why/odds", "questions/why/reference",

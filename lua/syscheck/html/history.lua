@@ -6,7 +6,7 @@ local scale = require("syscheck.html.scale")
 local statistics = require("syscheck.lib.statistics")
 
 local LEFT, RIGHT = 150, canvas.WIDE - 72
-local EVENTS, PANEL, GAP, JOBS = 26, 44, 12, 16
+local EVENTS, PANEL, GAP, JOBS = 32, 44, 12, 16
 local COLUMNS = 540 -- of a panel, in each of which the lowest and the highest value are drawn
 local MOST_MARKS, MOST_JOBS = 400, 600
 -- A healthy node's own scatter is no mountain range: the scale spans this share of the median.

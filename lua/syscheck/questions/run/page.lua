@@ -113,7 +113,7 @@ local function numa_section(r)
       end
    end
    return #pictures > 0 and page.section({ title = "Memory from NUMA node to NUMA node: " .. table.concat(of, ", "),
-      say = "From a core of a row's node to memory of a column's node; darker is worse.", pictures = pictures,
+      say = "From a core of a row's node to memory of a column's node; the bluer the worse.", pictures = pictures,
       grid = widest <= 8,
       table = page.table({ "what", "from", "to", "value" }, rows, 3, TABLE) })
 end
