@@ -107,7 +107,7 @@ function chart:note(x, y, text, class)
    return self
 end
 
---- A line at a value of x, or of y, and what it is.
+--- A line at a value of x, or of y, and what it is (of y: or nil).
 function chart:vertical(x, text)
    local at = self.x.at(x)
    self.c:path(("M%.1f %.1fV%.1f"):format(at, self.top - 4, self.base), "r")
@@ -115,10 +115,12 @@ function chart:vertical(x, text)
 end
 
 function chart:horizontal(y, text)
-   local at, width = self.y.at(y), #text * axis.CHAR
+   local at, width = self.y.at(y), text and #text * axis.CHAR
    self.c:path(("M%.1f %.1fH%.1f"):format(self.left, at, self.right), "r")
-   take(self, self.right - width, at - 5, width)
-   self.c:text(self.right, at - 5, text, "e")
+   if text then
+      take(self, self.right - width, at - 5, width)
+      self.c:text(self.right, at - 5, text, "e")
+   end
    return self
 end
 

@@ -8,6 +8,7 @@ local page = {}
 
 local tag = element.tag
 
+local LONG, WRAPPED = 36, { class = "p" } -- a cell's text from which it may have several lines
 local POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 --- A table behind a picture.
@@ -24,7 +25,7 @@ function page.table(head, rows, left, most)
       local cells = {}
       for i = 1, #head do
          local value = rows[r][i]
-         cells[i] = tag("td", nil, value == nil and "-" or value)
+         cells[i] = tag("td", type(value) == "string" and #value > LONG and WRAPPED or nil, value == nil and "-" or value)
       end
       lines[r] = tag("tr", nil, cells)
    end

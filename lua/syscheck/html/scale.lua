@@ -39,7 +39,7 @@ end
 
 -- Ends that differ, so that one value has a scale, too.
 local function ends(low, high)
-   if not (high > low) then
+   if high <= low then
       local room = low ~= 0 and math.abs(low) * 0.1 or 1
       return low - (low > 0 and room or 0), high + room
    end
@@ -94,7 +94,7 @@ end
 -- @param show function(value) -> text of a tick
 -- @param most ticks
 function scale.log2(low, high, from, to, show, most)
-   if not (high > low) then
+   if high <= low then
       low, high = low / 2, high * 2
    end
    local at, ticks = placed(low, high, from, to, math.log), {}
@@ -119,7 +119,7 @@ end
 --- Points in time, in UTC.
 -- @param low, high epoch seconds
 function scale.time(low, high, from, to, count)
-   if not (high > low) then
+   if high <= low then
       low, high = low - 1800, high + 1800
    end
    local step = SECONDS[#SECONDS]

@@ -13,7 +13,7 @@ local function height_of(lanes)
 end
 
 --- @param spec { label, from, to (epoch seconds), lanes = list of { name, title, spans = list of { from, to, class,
---   title }, marks = list of { at, shape, class, title } } }
+--   title, share (of the lane's height, default 1) }, marks = list of { at, shape, class, title } } }
 -- @return markup of a picture as wide as the page
 return function(spec)
    local high = height_of(#spec.lanes)
@@ -33,7 +33,9 @@ return function(spec)
       local paths, order = {}, {}
       for _, span in ipairs(lane.spans or {}) do
          local x = s.at(span.from)
-         local d = canvas.box(x, y, math.max(1.5, s.at(span.to) - x), high - math.min(4, high / 4))
+         local full = high - math.min(4, high / 4)
+         local tall = full * (span.share or 1)
+         local d = canvas.box(x, y + (full - tall) / 2, math.max(1.5, s.at(span.to) - x), tall)
          if span.title then
             c:path(d, span.class, span.title)
          else

@@ -102,6 +102,8 @@ local function spread_section(class, nodes)
       table = page.table({ "metric", "nodes", "median", "slowest", "fastest", "spread", "without out", "out" }, rows, 1) })
 end
 
+-- How high a span is: what is wrong is told apart without colours, too.
+local SHARES = { pass = 0.25, warn = 0.6, ink = 0.6, bad = 1 }
 local CLASSES = { pass = "pass", unrated = "pass", fail = "bad", warn = "warn", unknown = "ink" }
 
 -- A node's checks as spans of one status each, and the worst that was.
@@ -115,7 +117,7 @@ local function lane_of(one, to)
       if last and last.class == class and check.time - last.to <= 1 then
          last.to = finish
       else
-         spans[#spans + 1] = { from = check.time, to = finish, class = class }
+         spans[#spans + 1] = { from = check.time, to = finish, class = class, share = SHARES[class] }
       end
    end
    return spans, worst
@@ -157,7 +159,7 @@ local function strip_section(answer)
          say = ("None of %d nodes failed, warned, or could not tell."):format(rest) })
    end
    return page.section({ title = ("Checks since %s: nodes that did not pass them all"):format(time.show(answer.since)),
-      long = #lanes > 30, say = ("Orange: failed; ochre: warned; black: found out nothing; light: passed. %d other node%s "
+      long = #lanes > 30, say = ("High and orange: failed; half high and ochre: warned, and black: found out nothing; low: passed. %d other node%s "
          .. "passed all%s."):format(rest, rest == 1 and "" or "s", more > 0 and ("; %d more like these"):format(more) or ""),
       pictures = { strip({ label = "Checks of nodes over time", from = answer.since, to = answer.to, lanes = lanes }) },
       table = page.table({ "node", "days failed", "days warned", "days not known" }, rows, 1, ROWS) })

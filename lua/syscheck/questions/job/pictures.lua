@@ -238,7 +238,13 @@ function pictures.like(times)
       x = { low = first - room_s, high = last + room_s, kind = "time", label = "began, UTC" },
       y = { low = math.max(0, low - room) / per, high = (high + room) / per, label = "took, " .. UNITS[per] } })
    if e then
-      c:band(e.median_s * e.low / per, e.median_s * e.high / per, "shortest to longest like run")
+      local sorted = {}
+      for i, one in ipairs(times.like) do
+         sorted[i] = one.elapsed_s
+      end
+      table.sort(sorted)
+      c:band(sorted[math.max(1, math.floor(#sorted * 0.1))] / per, sorted[math.ceil(#sorted * 0.9)] / per,
+         "eight of ten like runs")
       c:horizontal(e.median_s / per, "expected")
    end
    c:marks(points, "circle", "f", 3)
@@ -246,9 +252,9 @@ function pictures.like(times)
    c:note(times.begin_s, times.elapsed_s / per, "this job", "h")
    local like = ("%d like run%s"):format(#points, #points == 1 and "" or "s")
    return page.section({ title = ("It took %.3g %s; %s"):format(times.elapsed_s / per, UNITS[per],
-      e and ("%.3g %s were expected by %s"):format(e.median_s / per, UNITS[per], like)
-         or like .. " are too few to expect a time"),
-      say = "Runs of the same cluster, user, job name and node count, the nearest before and after it.", pictures = { c:done() },
+      e and ("its %s suggest %.3g %s"):format(like, e.median_s / per, UNITS[per])
+         or like .. " are too few to expect a time"), say = "Runs of the same cluster, user, job name and node count, the "
+      .. "nearest before and after it; the band has eight of ten.", pictures = { c:done() },
       table = page.table({ "began", "took, s" }, rows, 1), called = "The like runs" })
 end
 

@@ -142,12 +142,12 @@ local function probability(log_odds)
 end
 
 local function describe(h, best, explained)
-   local ratios, slow, spell = {}, {}, {}
+   local ratios, slow, runs = {}, {}, {}
    for i = best.from, best.to do
       local one = h.events[i]
       local ratio = one.seen.ratio
       ratios[#ratios + 1] = ratio
-      spell[#spell + 1] = setmetatable({ ratio = ratio }, { __index = one.run })
+      runs[#runs + 1] = setmetatable({ ratio = ratio }, { __index = one.run })
       local fit = left(most_of(one.fits), h, one, explained[one.run])
       if ratio >= suspects.SLOW and score(fit, FELT_USUAL) > SPEAKS then
          slow[#slow + 1] = setmetatable({ ratio = ratio }, { __index = one.run })
@@ -155,7 +155,7 @@ local function describe(h, best, explained)
    end
    table.sort(ratios)
    local from, to = slow[1] and slow[1].begin_s, slow[1] and slow[#slow].begin_s
-   return { node = h.node, group = h.group, runs = #ratios, slow = slow, spell = spell, from_s = from, to_s = to,
+   return { node = h.node, group = h.group, runs = #ratios, slow = slow, spell = runs, from_s = from, to_s = to,
       probability = probability(best.weight), weight = best.weight,
       cost = ratios[(#ratios + 1) // 2] }
 end

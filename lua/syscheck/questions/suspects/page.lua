@@ -39,7 +39,7 @@ local function picture(one)
    local c = chart.new({ label = ("Runs of %s over time"):format(element.name(one.name)), width = 360, height = 190,
       x = { low = from - 3600, high = to + 3600, kind = "time", count = 4 },
       y = { low = low, high = high, count = 4, label = ("%s: took, of what was expected"):format(element.name(one.name, 20)) } })
-   c:horizontal(1, "")
+   c:horizontal(1)
    c:marks(rest, "circle", "f", 2.5)
    c:marks(slow, "triangle", "bad", 4)
    return c:done()

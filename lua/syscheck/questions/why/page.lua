@@ -25,7 +25,7 @@ local function explanations_section(answer)
       local shows = h.evidence[1] and words.evidence(words.main(h)) or h.group == "neighbour" and words.UNSEEN or ""
       if h.probability and h.probability >= SHOWN then
          rows[#rows + 1] = { label = ("%s: %s"):format(who, cause), share = h.probability,
-            text = words.percent(h.probability) .. " %", class = h.named and "bad" or "dot", title = shows }
+            text = words.percent(h.probability) .. " %", class = h.named and "bad" or "f", title = shows }
       end
       lines[#lines + 1] = { words.percent(h.probability or 0) .. " %", h.named and page.bad(who) or who, cause, shows,
          h.most and ("%.0f %%"):format(100 * words.most(h)) }
@@ -38,7 +38,7 @@ end
 
 -- What is named, each number beside those of its peers, of like runs and of its class.
 local function evidence_section(answer)
-   local h, rows, lines, drawn = answer.named, {}, {}, { false, false, false }
+   local h, rows, lines = answer.named, {}, {}
    for _, e in ipairs(h and h.evidence or {}) do
       local usual = { e.peers, e.like, e.class }
       local most = math.abs(e.value or 0)
@@ -49,7 +49,6 @@ local function evidence_section(answer)
          local marks = {}
          for k, title in ipairs({ "its peers", "like runs", "its class" }) do
             if usual[k] then
-               drawn[k] = true
                marks[#marks + 1] = { share = math.abs(usual[k]) / most, shape = k,
                   title = ("%s: %s"):format(title, words.value(e, usual[k])) }
             end
@@ -98,7 +97,7 @@ return function(answer)
          { "ended", time.show(run.end_s) },
          { "took", answer.elapsed_s and ("%.0f s"):format(answer.elapsed_s) or "-" } },
       sections = { pictures.like(answer.times), explanations_section(answer), evidence_section(answer),
-         #says > 0 and page.section({ title = "To this job", more = page.list(says) }),
+         #says > 0 and page.section({ title = "What else is known of this job", more = page.list(says) }),
          #answer.dropped > 0 and page.section({ title = "Also looked at", more = page.list(answer.dropped) }),
          pictures.map(answer.rows, pictures.order(answer.rows), known, marks) } })
 end
