@@ -31,7 +31,8 @@ end
 
 --- Between two values of y: what is usual.
 function chart:band(low, high, title)
-   self.c:rect(self.left, self.y.at(high), self.right - self.left, math.max(1, self.y.at(low) - self.y.at(high)), "band",
+   self.c:rect(self.left, self.y.at(high), self.right - self.left, math.max(1, self.y.at(low) - self.y.at(high)),
+      "band",
       title)
    return self
 end

@@ -83,7 +83,8 @@ local function legend(c, kinds, y)
    end
 end
 
---- @param spec { label, from, to (epoch seconds), panels = list of { label, unit, show, points = list of { time, value } },
+--- @param spec { label, from, to (epoch seconds), panels = list of { label, unit, show, points = list of { time,
+--   value } },
 --   events = list of { at, kind = { shape, class, text }, title }, jobs = list of { from, to, title } }
 -- @return markup of a picture as wide as the page
 return function(spec)

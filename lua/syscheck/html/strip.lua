@@ -49,7 +49,8 @@ return function(spec)
          c:path(table.concat(paths[class]), class, lane.title)
       end
       for _, mark in ipairs(lane.marks or {}) do
-         c:mark(mark.shape, s.at(mark.at), y + (high - math.min(4, high / 4)) / 2, math.min(4.5, high / 2.2), mark.class,
+         c:mark(mark.shape, s.at(mark.at), y + (high - math.min(4, high / 4)) / 2, math.min(4.5, high / 2.2),
+            mark.class,
             mark.title)
       end
    end

@@ -72,7 +72,8 @@ local function map_section(class, nodes)
       end
    end
    return page.section({ title = ("Class %s: %d nodes"):format(element.name(class.class), class.nodes), long = true,
-      say = "Orange is worse than the median of the class, blue better; a dot: so far that it is out. Point at a node for its "
+      say = "Orange is worse than the median of the class, blue better; a dot: so far that it is out. Point at a "
+         .. "node for its "
          .. "numbers." .. (#nodes > MAPPED and (" The first %d nodes."):format(MAPPED) or ""),
       pictures = { heat.draw({ label = "How far each node is from its class, by metric", metrics = labels,
          nodes = cells }) }, called = ("%d values are out"):format(#rows),
@@ -91,15 +92,18 @@ local function spread_section(class, nodes)
          local v = one.node.values[m.field.name]
          values[#values + 1] = v and { name = one.node.node, value = v.value, out = out[one.node.node] } or nil
       end
-      pictures[#pictures + 1] = distribution({ label = m.field.label, unit = m.field.unit, values = values, show = show })
-      rows[#rows + 1] = { m.field.label, ("%d"):format(m.nodes), show(m.median), ("%s on %s"):format(show(m.slowest.value),
+      pictures[#pictures + 1] = distribution({ label = m.field.label, unit = m.field.unit, values = values,
+         show = show })
+      rows[#rows + 1] = { m.field.label, ("%d"):format(m.nodes), show(m.median),
+         ("%s on %s"):format(show(m.slowest.value),
          element.name(m.slowest.node)), ("%s on %s"):format(show(m.fastest.value), element.name(m.fastest.node)),
          m.spread_pct and ("%.1f %%"):format(m.spread_pct), m.rest_pct and ("%.1f %%"):format(m.rest_pct),
          m.nodes >= fleet.MIN_NODES and ("%d"):format(#m.out) }
    end
    return page.section({ title = ("How each metric is spread over %s"):format(element.name(class.class)), grid = true,
       say = "A triangle: out, worse; a ring: out, better; the line is the median.", pictures = pictures, long = true,
-      table = page.table({ "metric", "nodes", "median", "slowest", "fastest", "spread", "without out", "out" }, rows, 1) })
+      table = page.table({ "metric", "nodes", "median", "slowest", "fastest", "spread", "without out", "out" }, rows,
+         1) })
 end
 
 -- How high a span is: what is wrong is told apart without colours, too.
@@ -159,8 +163,10 @@ local function strip_section(answer)
          say = ("None of %d nodes failed, warned, or could not tell."):format(rest) })
    end
    return page.section({ title = ("Checks since %s: nodes that did not pass them all"):format(time.show(answer.since)),
-      long = #lanes > 30, say = ("High and orange: failed; half high and ochre: warned, and black: found out nothing; low: passed. %d other node%s "
-         .. "passed all%s."):format(rest, rest == 1 and "" or "s", more > 0 and ("; %d more like these"):format(more) or ""),
+      long = #lanes > 30, say = ("High and orange: failed; half high and ochre: warned, and black: found out "
+         .. "nothing; low: passed. %d other node%s "
+         .. "passed all%s."):format(rest, rest == 1 and "" or "s", more > 0 and ("; %d more like these"):format(more)
+         or ""),
       pictures = { strip({ label = "Checks of nodes over time", from = answer.since, to = answer.to, lanes = lanes }) },
       table = page.table({ "node", "days failed", "days warned", "days not known" }, rows, 1, ROWS) })
 end
@@ -211,7 +217,8 @@ local function sentence(answer)
       table.concat(texts, ", "), #bad > NAMES and ", ..." or "")
 end
 
---- @param answer of fleet.compare, as show.table takes it, with `nodes` (that were compared), `checks` (of read.checks), `to`
+--- @param answer of fleet.compare, as show.table takes it, with `nodes` (that were compared), `checks` (of
+--   read.checks), `to`
 --   (now) and `made`
 -- @return text of the file
 return function(answer)

@@ -47,7 +47,8 @@ function pictures.compared(rows, marks)
    end
    for _, list in ipairs(LISTS) do
       for _, field in ipairs(list[1]) do
-         local m = { field = field, name = list[3] .. field.name, of_check = list[3] ~= "", values = {}, n = 0, out = 0 }
+         local m = { field = field, name = list[3] .. field.name, of_check = list[3] ~= "", values = {}, n = 0,
+            out = 0 }
          local low, high = math.huge, -math.huge
          for i, row in ipairs(rows) do
             local value = row[list[2]] and row[list[2]][field.name]
@@ -203,7 +204,8 @@ function pictures.strip(answer)
    end
    return #out > 0 and page.section({ title = "When each node ran it", long = #out > 40,
       pictures = { strip({ label = "When each node ran the job", from = low, to = high, lanes = out }) },
-      say = "Nodes that ran at the same times are one bar. A triangle: the check before it failed; a diamond: warned; a "
+      say = "Nodes that ran at the same times are one bar. A triangle: the check before it failed; a diamond: "
+         .. "warned; a "
          .. "cross: found out nothing." .. (#answer > 1 and (" All %d runs of the job."):format(#answer) or "") })
 end
 
@@ -248,12 +250,14 @@ function pictures.like(times)
       c:horizontal(e.median_s / per, "expected")
    end
    c:marks(points, "circle", "f", 3)
-   c:marks({ { times.begin_s, times.elapsed_s / per, ("this job: %.0f s"):format(times.elapsed_s) } }, "diamond", "own", 6)
+   c:marks({ { times.begin_s, times.elapsed_s / per, ("this job: %.0f s"):format(times.elapsed_s) } }, "diamond",
+      "own", 6)
    c:note(times.begin_s, times.elapsed_s / per, "this job", "h")
    local like = ("%d like run%s"):format(#points, #points == 1 and "" or "s")
    return page.section({ title = ("It took %.3g %s; %s"):format(times.elapsed_s / per, UNITS[per],
       e and ("its %s suggest %.3g %s"):format(like, e.median_s / per, UNITS[per])
-         or like .. " are too few to expect a time"), say = "Runs of the same cluster, user, job name and node count, the "
+         or like .. " are too few to expect a time"), say = "Runs of the same cluster, user, job name and node "
+            .. "count, the "
       .. "nearest before and after it; the band has eight of ten.", pictures = { c:done() },
       table = page.table({ "began", "took, s" }, rows, 1), called = "The like runs" })
 end
@@ -269,7 +273,8 @@ function pictures.map(rows, order, known, marks)
       return page.section({ title = "What was recorded", more = behind })
    end
    return page.section({ title = ("%d metrics on %d nodes: what is unlike the peers"):format(#in_map, #order),
-      say = "Orange is worse than the other nodes of this run, blue is better; a dot: so far that it is out. Point at a "
+      say = "Orange is worse than the other nodes of this run, blue is better; a dot: so far that it is out. "
+         .. "Point at a "
          .. "node for its numbers.", pictures = { heat_of(rows, order, in_map) }, table = behind })
 end
 

@@ -42,7 +42,8 @@ function detours:line(text)
    return self.count < MOST
 end
 
---- @return { count, seconds (from the first to the last), points = list of { seconds since the first, us }, longest = list of
+--- @return { count, seconds (from the first to the last), points = list of { seconds since the first, us }, longest =
+--   list of
 --   { cpu, at_s, us } }; nil where there was none
 function detours:answer()
    if self.count == 0 then

@@ -107,7 +107,8 @@ local function numa_section(r)
             end })
          for i, from in ipairs(m.texts) do
             for k, to in ipairs(m.texts) do
-               rows[#rows + 1] = { kind[3], from, to, m.cells[i][k] and kind[5]:format(m.cells[i][k]) .. " " .. kind[4] }
+               rows[#rows + 1] = { kind[3], from, to, m.cells[i][k] and kind[5]:format(m.cells[i][k]) .. " "
+                  .. "" .. kind[4] }
             end
          end
       end
@@ -144,7 +145,8 @@ local function cache_section(r)
       low, high = math.min(low, point[2]), math.max(high, point[2])
    end
    local c = chart.new({ label = "Latency against the size of what is read", height = 230,
-      x = { low = list[1][1] / 2, high = list[#list][1] * 2, kind = "log2", show = bytes, count = 9, label = "size of what is read" },
+      x = { low = list[1][1] / 2, high = list[#list][1] * 2, kind = "log2", show = bytes, count = 9,
+         label = "size of what is read" },
       y = { low = low / 2, high = high, kind = "log", label = "latency, ns" } })
    c:line(list):marks(list, "circle", "own", 4)
    for i, point in ipairs(list) do
@@ -180,7 +182,8 @@ local function scaling_section(r)
       c:line(spread, "l t"):marks(spread, "square", "ink", 3)
    end
    return page.section({ title = best and ("Bandwidth against threads: %.1f GB/s%s"):format(best,
-      knee and (", hardly more from %.0f thread%s on"):format(knee, knee == 1 and "" or "s") or "") or "Bandwidth against threads",
+      knee and (", hardly more from %.0f thread%s on"):format(knee, knee == 1 and "" or "s") or "")
+         or "Bandwidth against threads",
       say = "Dots: cores filled one NUMA node after another" .. (#spread > 1 and "; squares: spread over all." or "."),
       pictures = { c:done() }, table = page.table({ "threads", "GB/s" }, rows_of(compact, "%.0f", "%.2f"), 1) })
 end
@@ -203,7 +206,8 @@ local function noise_sections(r, trace)
          marks[i] = { p[1], p[2], text }
          c:note(p[1], p[2], text)
          rows[i] = { text, ("%.4g ms"):format(p[1]), ("%.3g us"):format(p[2]),
-            number(p[3].lost_pct) and ("%.3g %%"):format(p[3].lost_pct), number(p[3].count) and ("%.0f"):format(p[3].count) }
+            number(p[3].lost_pct) and ("%.3g %%"):format(p[3].lost_pct), number(p[3].count)
+               and ("%.0f"):format(p[3].count) }
       end
       c:stems(components):marks(marks, "circle", "own", 4)
       out[1] = page.section({ title = ("Noise that comes back: %d source%s"):format(#components,
@@ -263,7 +267,8 @@ local function cores_section(r)
    end
    c:marks(placed, "circle", "own", #placed > 64 and 2.5 or 4)
    c:note(slowest[1], slowest[2], ("CPU %d"):format(slowest[1]))
-   return page.section({ title = ("DGEMM of each core: the slowest, CPU %d, at %.3g GFLOP/s"):format(slowest[1], slowest[2]),
+   return page.section({ title = ("DGEMM of each core: the slowest, CPU %d, at %.3g GFLOP/s"):format(slowest[1],
+      slowest[2]),
       pictures = { c:done() }, table = page.table({ "CPU", "GFLOP/s", "MHz" }, rows, 1, TABLE) })
 end
 
@@ -278,7 +283,8 @@ local function remarks_of(record, notes)
       if type(one.others) == "table" and number(one.others.loss_pct) then
          local most = type(one.others.most) == "table" and one.others.most or {}
          out[#out + 1] = ("%s: others used the node meanwhile%s: up to %.0f %% is missing for it"):format(
-            element.name(one.kernel), most.comm and (" (most: %s)"):format(element.name(most.comm)) or "", one.others.loss_pct)
+            element.name(one.kernel), most.comm and (" (most: %s)"):format(element.name(most.comm)) or "",
+               one.others.loss_pct)
       end
    end
    for _, list in ipairs({ notes or {}, type(record.problems) == "table" and record.problems or {} }) do

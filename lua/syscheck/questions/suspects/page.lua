@@ -20,7 +20,8 @@ local function what_of(one)
    if not first then
       return "-"
    end
-   return (first.on ~= one.name and ("as on %s: "):format(element.name(first.on)) or "") .. element.name(first.text, 200)
+   return (first.on ~= one.name and ("as on %s: "):format(element.name(first.on)) or "") .. element.name(first.text,
+      200)
 end
 
 -- Its runs under the cause: how long each took, of what was expected.
@@ -38,7 +39,8 @@ local function picture(one)
    local from, to = all[1] and all[1].begin_s or one.from_s, all[1] and all[#all].begin_s or one.to_s
    local c = chart.new({ label = ("Runs of %s over time"):format(element.name(one.name)), width = 360, height = 190,
       x = { low = from - 3600, high = to + 3600, kind = "time", count = 4 },
-      y = { low = low, high = high, count = 4, label = ("%s: took, of what was expected"):format(element.name(one.name, 20)) } })
+      y = { low = low, high = high, count = 4, label = ("%s: took, of what was "
+         .. "expected"):format(element.name(one.name, 20)) } })
    c:horizontal(1)
    c:marks(rest, "circle", "f", 2.5)
    c:marks(slow, "triangle", "bad", 4)
@@ -65,7 +67,8 @@ return function(answer)
    for i, one in ipairs(answer) do
       local marks = {}
       for k, run in ipairs(one.slow) do
-         marks[k] = { at = run.begin_s, shape = "triangle", class = "bad", title = ("job %s: %s"):format(run.job_id or "?",
+         marks[k] = { at = run.begin_s, shape = "triangle", class = "bad", title = ("job %s: %s"):format(run.job_id
+            or "?",
             words.times(run.ratio)) }
       end
       lanes[i] = { name = one.name, marks = marks, title = cause_of(one),
@@ -73,14 +76,16 @@ return function(answer)
       if i <= DRAWN then
          pictures[i] = picture(one)
       end
-      rows[i] = { element.name(one.name), time.show(one.from_s), time.show(one.to_s), ("%d of %d"):format(#one.slow, one.runs),
+      rows[i] = { element.name(one.name), time.show(one.from_s), time.show(one.to_s), ("%d of %d"):format(#one.slow,
+         one.runs),
          words.times(one.cost), words.percent(one.probability) .. " %", cause_of(one), what_of(one) }
    end
    local totals = answer.totals
    return page.build({ title = "Suspects", made = answer.made, answer = sentence(answer),
       facts = { { "runs that began since", time.show(answer.since) }, { "kinds of job", ("%d"):format(totals.kinds) },
          { "slow", ("%.0f %% over what like runs took, and beyond their spread"):format(100 * (suspects.SLOW - 1)) },
-         { "looked at", not totals.complete and "not all nodes that may be suspects: a later --since has fewer" or nil } },
+         { "looked at", not totals.complete and "not all nodes that may be suspects: a later --since has fewer"
+            or nil } },
       sections = {
          #answer > 0 and page.section({ title = "Who, since when, by what", more = page.table({ "node", "from", "to",
             "slow runs", "median", "sure", "cause", "what" }, rows, nil, ROWS) }),
@@ -88,5 +93,6 @@ return function(answer)
             say = "A triangle is a slow run; a bar goes from the first to the last.", pictures = { strip({
                label = "Slow runs of suspects over time", from = answer.since, to = answer.to, lanes = lanes }) } }),
          #pictures > 0 and page.section({ title = "The runs of each under its cause", grid = true, long = true,
-            say = "A triangle speaks for the node; a dot does not; the line is what was expected.", pictures = pictures }) } })
+            say = "A triangle speaks for the node; a dot does not; the line is what was expected.",
+               pictures = pictures }) } })
 end

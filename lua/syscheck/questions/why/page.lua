@@ -59,7 +59,8 @@ local function evidence_section(answer)
       lines[#lines + 1] = { e.label, words.value(e, e.value), words.value(e, e.peers), words.value(e, e.like),
          words.value(e, e.class), words.p(e.p) }
    end
-   return #lines > 0 and page.section({ title = ("What shows it: %s, %s"):format(subject(h, answer), causes.GROUPS[h.group]),
+   return #lines > 0 and page.section({ title = ("What shows it: %s, %s"):format(subject(h, answer),
+      causes.GROUPS[h.group]),
       say = "A bar is its value; the marks are what is usual. Each row has a scale of its own.",
       pictures = #rows > 0 and { bars({ label = "Evidence beside what is usual", rows = rows,
          marks = { "its peers", "like runs", "its class" } }) } or nil,
@@ -69,7 +70,8 @@ end
 local function remarks_of(answer)
    local out = {}
    for _, c in ipairs(answer.checks) do
-      out[#out + 1] = ("its check on %s, %s: %s: %s"):format(element.name(answer.name(c.node)), time.show(c.time_s), c.status,
+      out[#out + 1] = ("its check on %s, %s: %s: %s"):format(element.name(answer.name(c.node)), time.show(c.time_s),
+         c.status,
          element.name(c.text or "-", 160))
    end
    if answer.runs > 1 then
@@ -84,7 +86,8 @@ local function remarks_of(answer)
    return out
 end
 
---- @param answer of why.answer, with `conclusion` and `dropped` (of show), `rows` (of the run, as job/records has them),
+--- @param answer of why.answer, with `conclusion` and `dropped` (of show), `rows` (of the run, as job/records has
+--   them),
 --   `times` (of why.answer) and `made`
 -- @return text of the file
 return function(answer)
