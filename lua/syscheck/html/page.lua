@@ -16,7 +16,11 @@ local POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 -- @param rows list of lists of texts, numbers or markup; nil is "-"
 -- @param left so many columns begin at the left, the others are numbers; nil: all
 -- @param most rows that are shown; how many are not is said
+-- @return markup; nil without rows
 function page.table(head, rows, left, most)
+   if #rows == 0 then
+      return nil
+   end
    local titles, lines = {}, {}
    for i, text in ipairs(head) do
       titles[i] = tag("th", { scope = "col" }, text)
