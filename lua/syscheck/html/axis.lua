@@ -52,24 +52,6 @@ function axis.left(c, s, x, to, label)
    end
 end
 
---- Texts for values that lie close to each other, moved apart so that none covers another.
--- @param list of { at, ... }, sorted by at: filled in: place
--- @param room that one takes
--- @param low, high between which they stay
-function axis.apart(list, room, low, high)
-   local last = low - room
-   for _, one in ipairs(list) do
-      one.place = math.max(one.at, last + room)
-      last = one.place
-   end
-   local limit = high
-   for i = #list, 1, -1 do
-      list[i].place = math.min(list[i].place, limit)
-      limit = list[i].place - room
-   end
-   return list
-end
-
 axis.CHAR = CHAR
 
 return axis

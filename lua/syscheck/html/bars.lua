@@ -9,8 +9,7 @@ local LABEL_CHARS = 35
 local SHAPES = { "diamond", "circle", "square" }
 
 --- @param spec { label, rows = list of { label, share (0 to 1: length of the bar), text (behind it), class, title,
---   marks =
---   list of { share, shape = 1, 2 or 3, title } }, marks = texts of these shapes, or nil }
+--   marks = list of { share, shape = 1, 2 or 3, title } }, marks = texts of these shapes, or nil }
 -- @return markup of a picture as wide as the page
 return function(spec)
    local c = canvas.new(canvas.WIDE, #spec.rows * HIGH + (spec.marks and 22 or 4), spec.label)

@@ -31,9 +31,8 @@ end
 
 --- Between two values of y: what is usual.
 function chart:band(low, high, title)
-   self.c:rect(self.left, self.y.at(high), self.right - self.left, math.max(1, self.y.at(low) - self.y.at(high)),
-      "band",
-      title)
+   local top = self.y.at(high)
+   self.c:rect(self.left, top, self.right - self.left, math.max(1, self.y.at(low) - top), "band", title)
    return self
 end
 

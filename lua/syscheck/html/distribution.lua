@@ -72,8 +72,8 @@ local function names(c, marked)
 end
 
 --- @param spec { label, unit (of the axis), per (what a value is divided by to be in it, default 1), show =
---   function(value) -> text with its unit, values = list of { name, value,
---   out = "worse" | "better" | nil }, marked = name of the node that the page is about, or nil, limit = value or nil }
+--   function(value) -> text with its unit, values = list of { name, value, out = "worse" | "better" | nil }, marked =
+-- name of the node that the page is about, or nil, limit = value or nil }
 -- @return markup of a picture that is half a page wide
 return function(spec)
    local list = {}

@@ -84,8 +84,7 @@ local function legend(c, kinds, y)
 end
 
 --- @param spec { label, from, to (epoch seconds), panels = list of { label, unit, show, points = list of { time,
---   value } },
---   events = list of { at, kind = { shape, class, text }, title }, jobs = list of { from, to, title } }
+--   value } }, events = list of { at, kind = { shape, class, text }, title }, jobs = list of { from, to, title } }
 -- @return markup of a picture as wide as the page
 return function(spec)
    local height = EVENTS + #spec.panels * (PANEL + GAP) + JOBS + 40 + (#spec.events > 0 and 26 or 0)

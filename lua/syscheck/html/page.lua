@@ -29,8 +29,8 @@ function page.table(head, rows, left, most)
       local cells = {}
       for i = 1, #head do
          local value = rows[r][i]
-         cells[i] = tag("td", type(value) == "string" and #value > LONG and WRAPPED or nil, value == nil and "-"
-            or value)
+         local wrapped = type(value) == "string" and #value > LONG and WRAPPED or nil
+         cells[i] = tag("td", wrapped, value == nil and "-" or value)
       end
       lines[r] = tag("tr", nil, cells)
    end

@@ -6,7 +6,7 @@ local scale = {}
 
 local STEPS = { 1, 2, 2.5, 5, 10 }
 local SECONDS = { 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 604800, 1209600,
-   2592000, 7776000, 31536000, 315360000 }
+   2592000, 7776000, 31536000, 63072000, 157680000, 315360000 }
 local MONTHS = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" }
 local DAY = 86400
 
@@ -108,8 +108,8 @@ end
 
 local function time_text(epoch, step)
    local day, month = os.date("!%d", epoch):gsub("^0", ""), MONTHS[tonumber(os.date("!%m", epoch))]
-   if step >= 300 * DAY then
-      return os.date("!%Y", epoch)
+   if step >= 90 * DAY then
+      return month .. os.date("! %Y", epoch)
    elseif step >= DAY or epoch % DAY == 0 then
       return day .. " " .. month
    end

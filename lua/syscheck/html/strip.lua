@@ -25,6 +25,7 @@ return function(spec)
    for _, tick in ipairs(s.ticks) do
       c:line(tick.at, 0, tick.at, base, "g")
    end
+   local full = high - math.min(4, high / 4)
    for i, lane in ipairs(spec.lanes) do
       local y = (i - 1) * high + 4
       if (i - 1) % every == 0 then
@@ -33,7 +34,6 @@ return function(spec)
       local paths, order = {}, {}
       for _, span in ipairs(lane.spans or {}) do
          local x = s.at(span.from)
-         local full = high - math.min(4, high / 4)
          local tall = full * (span.share or 1)
          local d = canvas.box(x, y + (full - tall) / 2, math.max(1.5, s.at(span.to) - x), tall)
          if span.title then
@@ -49,9 +49,7 @@ return function(spec)
          c:path(table.concat(paths[class]), class, lane.title)
       end
       for _, mark in ipairs(lane.marks or {}) do
-         c:mark(mark.shape, s.at(mark.at), y + (high - math.min(4, high / 4)) / 2, math.min(4.5, high / 2.2),
-            mark.class,
-            mark.title)
+         c:mark(mark.shape, s.at(mark.at), y + full / 2, math.min(4.5, high / 2.2), mark.class, mark.title)
       end
    end
    axis.below(c, s, LABELS, right, base, "UTC")

@@ -31,8 +31,7 @@ end
 local function filled()
    local parts = {}
    for i, name in ipairs({ "bad", "own", "warn", "ink", "band", "pass", "h0", "w1", "w2", "w3", "b1", "b2", "b3",
-      "s1", "s2",
-      "s3", "s4", "s5", "s5t" }) do
+      "s1", "s2", "s3", "s4", "s5", "s5t" }) do
       parts[i] = (".%s{fill:var(--%s)}"):format(name, name)
    end
    return table.concat(parts)

@@ -72,9 +72,8 @@ local function map_section(class, nodes)
       end
    end
    return page.section({ title = ("Class %s: %d nodes"):format(element.name(class.class), class.nodes), long = true,
-      say = "Orange is worse than the median of the class, blue better; a dot: so far that it is out. Point at a "
-         .. "node for its "
-         .. "numbers." .. (#nodes > MAPPED and (" The first %d nodes."):format(MAPPED) or ""),
+      say = "Orange is worse than the median of the class, blue better; a dot: so far that it is out. Point at a node "
+         .. "for its numbers." .. (#nodes > MAPPED and (" The first %d nodes."):format(MAPPED) or ""),
       pictures = { heat.draw({ label = "How far each node is from its class, by metric", metrics = labels,
          nodes = cells }) }, called = ("%d values are out"):format(#rows),
       table = #rows > 0 and page.table({ "node", "metric", "value", "median", "off", "status", "measured", "its jobs" },
@@ -94,16 +93,17 @@ local function spread_section(class, nodes)
       end
       pictures[#pictures + 1] = distribution({ label = m.field.label, unit = m.field.unit, values = values,
          show = show })
-      rows[#rows + 1] = { m.field.label, ("%d"):format(m.nodes), show(m.median),
-         ("%s on %s"):format(show(m.slowest.value),
-         element.name(m.slowest.node)), ("%s on %s"):format(show(m.fastest.value), element.name(m.fastest.node)),
+      local function place(one)
+         return ("%s on %s"):format(show(one.value), element.name(one.node))
+      end
+      rows[#rows + 1] = { m.field.label, ("%d"):format(m.nodes), show(m.median), place(m.slowest), place(m.fastest),
          m.spread_pct and ("%.1f %%"):format(m.spread_pct), m.rest_pct and ("%.1f %%"):format(m.rest_pct),
          m.nodes >= fleet.MIN_NODES and ("%d"):format(#m.out) }
    end
    return page.section({ title = ("How each metric is spread over %s"):format(element.name(class.class)), grid = true,
       say = "A triangle: out, worse; a ring: out, better; the line is the median.", pictures = pictures, long = true,
-      table = page.table({ "metric", "nodes", "median", "slowest", "fastest", "spread", "without out", "out" }, rows,
-         1) })
+      table = page.table({ "metric", "nodes", "median", "slowest", "fastest", "spread", "without out", "out" },
+         rows, 1) })
 end
 
 -- How high a span is: what is wrong is told apart without colours, too.
@@ -164,9 +164,8 @@ local function strip_section(answer)
    end
    return page.section({ title = ("Checks since %s: nodes that did not pass them all"):format(time.show(answer.since)),
       long = #lanes > 30, say = ("High and orange: failed; half high and ochre: warned, and black: found out "
-         .. "nothing; low: passed. %d other node%s "
-         .. "passed all%s."):format(rest, rest == 1 and "" or "s", more > 0 and ("; %d more like these"):format(more)
-         or ""),
+         .. "nothing; low: passed. %d other node%s passed all%s."):format(rest, rest == 1 and "" or "s",
+         more > 0 and ("; %d more like these"):format(more) or ""),
       pictures = { strip({ label = "Checks of nodes over time", from = answer.since, to = answer.to, lanes = lanes }) },
       table = page.table({ "node", "days failed", "days warned", "days not known" }, rows, 1, ROWS) })
 end
@@ -218,8 +217,7 @@ local function sentence(answer)
 end
 
 --- @param answer of fleet.compare, as show.table takes it, with `nodes` (that were compared), `checks` (of
---   read.checks), `to`
---   (now) and `made`
+--   read.checks), `to` (now) and `made`
 -- @return text of the file
 return function(answer)
    local sections = {}

@@ -47,7 +47,7 @@ end
 return function(answer, remarks)
    local run = answer[#answer] -- a requeued job has had other nodes before
    local list, marks = peers.of_run(run.rows)
-   local order, known, says = pictures.order(run.rows), pictures.compared(run.rows, marks), {}
+   local order, known, says = pictures.order(run.rows), pictures.compared(run.rows), {}
    local label = jobid.label(run)
    for i, remark in ipairs(remarks(run, list)) do
       says[i] = ("%s: %s"):format(element.name(remark[1]), element.name(remark[2], 400))

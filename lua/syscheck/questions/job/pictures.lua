@@ -38,17 +38,15 @@ function pictures.order(rows)
 end
 
 --- Metrics in which nodes differ.
--- @param marks of peers.of_run
--- @return list of { field, name, values by row, distances by row, n, out = how many are }
-function pictures.compared(rows, marks)
+-- @return list of { field, name, values by row, distances by row, n = how many know it }
+function pictures.compared(rows)
    local out, elapsed = {}, {}
    for i, row in ipairs(rows) do
       elapsed[i] = row.elapsed_s
    end
    for _, list in ipairs(LISTS) do
       for _, field in ipairs(list[1]) do
-         local m = { field = field, name = list[3] .. field.name, of_check = list[3] ~= "", values = {}, n = 0,
-            out = 0 }
+         local m = { field = field, name = list[3] .. field.name, of_check = list[3] ~= "", values = {}, n = 0 }
          local low, high = math.huge, -math.huge
          for i, row in ipairs(rows) do
             local value = row[list[2]] and row[list[2]][field.name]
@@ -56,7 +54,6 @@ function pictures.compared(rows, marks)
                m.values[i], m.n = value, m.n + 1
                low, high = math.min(low, value), math.max(high, value)
             end
-            m.out = m.out + (marks[i][m.name] and 1 or 0)
          end
          if field.better and m.n > 1 and (high > low or m.of_check) then
             m.distances = peers.distances(field, m.values, elapsed)
@@ -205,8 +202,8 @@ function pictures.strip(answer)
    return #out > 0 and page.section({ title = "When each node ran it", long = #out > 40,
       pictures = { strip({ label = "When each node ran the job", from = low, to = high, lanes = out }) },
       say = "Nodes that ran at the same times are one bar. A triangle: the check before it failed; a diamond: "
-         .. "warned; a "
-         .. "cross: found out nothing." .. (#answer > 1 and (" All %d runs of the job."):format(#answer) or "") })
+         .. "warned; a cross: found out nothing." .. (#answer > 1 and (" All %d runs of the job."):format(#answer)
+         or "") })
 end
 
 -- Seconds in a unit that gives numbers people say.
@@ -274,8 +271,7 @@ function pictures.map(rows, order, known, marks)
    end
    return page.section({ title = ("%d metrics on %d nodes: what is unlike the peers"):format(#in_map, #order),
       say = "Orange is worse than the other nodes of this run, blue is better; a dot: so far that it is out. "
-         .. "Point at a "
-         .. "node for its numbers.", pictures = { heat_of(rows, order, in_map) }, table = behind })
+         .. "Point at a node for its numbers.", pictures = { heat_of(rows, order, in_map) }, table = behind })
 end
 
 return pictures

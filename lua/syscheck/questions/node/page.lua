@@ -15,11 +15,10 @@ local KINDS = { drain = { "triangle", "bad", "drained" }, storm = { "triangle", 
    undecided = { "triangle", "odd", "bad, not drained" }, observed = { "triangle", "odd", "bad, not drained" },
    resume = { "circle", "own", "back in service" }, check = { "diamond", "warn", "check" },
    throttle = { "square", "warn", "throttled" }, memory = { "cross", "cross", "errors" },
-   machine = { "cross", "cross", "errors" }, oom = { "cross", "cross", "errors" }, link = { "square", "ink",
-      "network" },
-   fabric = { "square", "ink", "network" }, class = { "diamond", "odd", "changed" }, config = { "diamond", "odd",
-      "changed" },
-   loss = { "circle", "ring", "records lost" } }
+   machine = { "cross", "cross", "errors" }, oom = { "cross", "cross", "errors" },
+   link = { "square", "ink", "network" }, fabric = { "square", "ink", "network" },
+   class = { "diamond", "odd", "changed" }, config = { "diamond", "odd", "changed" }, loss = { "circle", "ring",
+      "records lost" } }
 
 local function show_of(field)
    local m = metrics.BY_NAME[field.name]
@@ -94,8 +93,7 @@ local function class_section(tale)
    return #pictures > 0 and page.section({ title = ("Where it stands in its class, %s"):format(
       element.name(tale.node.class)), grid = true, pictures = pictures, long = true,
       say = "Each node's newest value; a diamond, with its name, is this node; a triangle is out, worse; a ring "
-         .. "is out, "
-         .. "better; the line is the median.",
+         .. "is out, better; the line is the median.",
       table = page.table({ "metric", "this node", "median", "off", "nodes" }, rows, 1) })
 end
 
@@ -132,8 +130,8 @@ local function sentence(tale)
    for _, e in ipairs(tale.events) do
       counts[e.event] = (counts[e.event] or 0) + 1
    end
-   for _, pair in ipairs({ { "drain", "drained" }, { "observed", "would have been drained" }, { "throttle",
-      "throttled" },
+   for _, pair in ipairs({ { "drain", "drained" }, { "observed", "would have been drained" },
+      { "throttle", "throttled" },
       { "memory", "had memory errors" }, { "machine", "had machine checks" }, { "link", "had link errors" },
       { "oom", "ran out of memory" } }) do
       local n = counts[pair[1]]
@@ -141,8 +139,8 @@ local function sentence(tale)
          or ("%d times"):format(n))
          or nil
    end
-   return ("%s: %d check%s%s, %d job%s; %s"):format(element.name(tale.node.name), tale.checks, tale.checks == 1
-      and "" or "s",
+   return ("%s: %d check%s%s, %d job%s; %s"):format(element.name(tale.node.name), tale.checks,
+      tale.checks == 1 and "" or "s",
       #statuses > 0 and " (" .. table.concat(statuses, ", ") .. ")" or "", tale.jobs_total,
       tale.jobs_total == 1 and "" or "s", #what > 0 and table.concat(what, ", ") or "nothing went wrong")
 end

@@ -43,8 +43,7 @@ function detours:line(text)
 end
 
 --- @return { count, seconds (from the first to the last), points = list of { seconds since the first, us }, longest =
---   list of
---   { cpu, at_s, us } }; nil where there was none
+--   list of { cpu, at_s, us } }; nil where there was none
 function detours:answer()
    if self.count == 0 then
       return nil

@@ -7,6 +7,7 @@ local element = require("syscheck.html.element")
 local matrix = require("syscheck.html.matrix")
 local metrics = require("syscheck.catalogue.metrics")
 local page = require("syscheck.html.page")
+local scale = require("syscheck.html.scale")
 
 local OPS = { ["<"] = "at least", [">"] = "at most", ["="] = "want" }
 local TABLE = 1024
@@ -107,8 +108,8 @@ local function numa_section(r)
             end })
          for i, from in ipairs(m.texts) do
             for k, to in ipairs(m.texts) do
-               rows[#rows + 1] = { kind[3], from, to, m.cells[i][k] and kind[5]:format(m.cells[i][k]) .. " "
-                  .. "" .. kind[4] }
+               local value = m.cells[i][k]
+               rows[#rows + 1] = { kind[3], from, to, value and kind[5]:format(value) .. " " .. kind[4] }
             end
          end
       end
@@ -206,8 +207,8 @@ local function noise_sections(r, trace)
          marks[i] = { p[1], p[2], text }
          c:note(p[1], p[2], text)
          rows[i] = { text, ("%.4g ms"):format(p[1]), ("%.3g us"):format(p[2]),
-            number(p[3].lost_pct) and ("%.3g %%"):format(p[3].lost_pct), number(p[3].count)
-               and ("%.0f"):format(p[3].count) }
+            number(p[3].lost_pct) and ("%.3g %%"):format(p[3].lost_pct),
+            number(p[3].count) and ("%.0f"):format(p[3].count) }
       end
       c:stems(components):marks(marks, "circle", "own", 4)
       out[1] = page.section({ title = ("Noise that comes back: %d source%s"):format(#components,
@@ -228,7 +229,8 @@ local function noise_sections(r, trace)
       if marks[1] then
          c:note(marks[1][1], marks[1][2], marks[1][3])
       end
-      out[2] = page.section({ title = ("What took the cores away from the loop: %d detours%s"):format(trace.count,
+      out[2] = page.section({ title = ("What took the cores away from the loop: %s "
+         .. "detours%s"):format(scale.show(trace.count),
          number(r and r.noise_pct) and (", %.2g %% of the time"):format(r.noise_pct) or ""),
          say = "A dot is an interruption of a core, by when and how long; where many fall on one place one is drawn. "
             .. "Rows of dots are timers, clouds are other work.", pictures = { c:done() },
@@ -267,8 +269,8 @@ local function cores_section(r)
    end
    c:marks(placed, "circle", "own", #placed > 64 and 2.5 or 4)
    c:note(slowest[1], slowest[2], ("CPU %d"):format(slowest[1]))
-   return page.section({ title = ("DGEMM of each core: the slowest, CPU %d, at %.3g GFLOP/s"):format(slowest[1],
-      slowest[2]),
+   return page.section({
+      title = ("DGEMM of each core: the slowest, CPU %d, at %.3g GFLOP/s"):format(slowest[1], slowest[2]),
       pictures = { c:done() }, table = page.table({ "CPU", "GFLOP/s", "MHz" }, rows, 1, TABLE) })
 end
 
@@ -284,7 +286,7 @@ local function remarks_of(record, notes)
          local most = type(one.others.most) == "table" and one.others.most or {}
          out[#out + 1] = ("%s: others used the node meanwhile%s: up to %.0f %% is missing for it"):format(
             element.name(one.kernel), most.comm and (" (most: %s)"):format(element.name(most.comm)) or "",
-               one.others.loss_pct)
+            one.others.loss_pct)
       end
    end
    for _, list in ipairs({ notes or {}, type(record.problems) == "table" and record.problems or {} }) do

@@ -261,8 +261,8 @@ end
 -- @param list of hypotheses
 -- @param of by node: its runs in order of time
 -- @param confirm function(one of what is returned) -> whether it is a suspect; who is none explains no run. nil: enough
--- @return list of { node, group, runs (of its spell under the condition), spell = list of them in order of time, slow
---   = list of those that speak for it,
+-- @return list of { node, group, runs (of its spell under the condition), spell = list of them in order of time,
+--   slow = list of those that speak for it,
 --   from_s, to_s (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the
 --   likeliest first
 function suspects.find(list, of, confirm)

@@ -20,8 +20,8 @@ local function what_of(one)
    if not first then
       return "-"
    end
-   return (first.on ~= one.name and ("as on %s: "):format(element.name(first.on)) or "") .. element.name(first.text,
-      200)
+   local on = first.on ~= one.name and ("as on %s: "):format(element.name(first.on)) or ""
+   return on .. element.name(first.text, 200)
 end
 
 -- Its runs under the cause: how long each took, of what was expected.
@@ -39,8 +39,7 @@ local function picture(one)
    local from, to = all[1] and all[1].begin_s or one.from_s, all[1] and all[#all].begin_s or one.to_s
    local c = chart.new({ label = ("Runs of %s over time"):format(element.name(one.name)), width = 360, height = 190,
       x = { low = from - 3600, high = to + 3600, kind = "time", count = 4 },
-      y = { low = low, high = high, count = 4, label = ("%s: took, of what was "
-         .. "expected"):format(element.name(one.name, 20)) } })
+      y = { low = low, high = high, count = 4, label = element.name(one.name, 20) .. ": took, of what was expected" } })
    c:horizontal(1)
    c:marks(rest, "circle", "f", 2.5)
    c:marks(slow, "triangle", "bad", 4)
@@ -67,17 +66,16 @@ return function(answer)
    for i, one in ipairs(answer) do
       local marks = {}
       for k, run in ipairs(one.slow) do
-         marks[k] = { at = run.begin_s, shape = "triangle", class = "bad", title = ("job %s: %s"):format(run.job_id
-            or "?",
-            words.times(run.ratio)) }
+         marks[k] = { at = run.begin_s, shape = "triangle", class = "bad",
+            title = ("job %s: %s"):format(run.job_id or "?", words.times(run.ratio)) }
       end
       lanes[i] = { name = one.name, marks = marks, title = cause_of(one),
          spans = { { from = one.from_s, to = one.to_s, class = "band", title = cause_of(one) } } }
       if i <= DRAWN then
          pictures[i] = picture(one)
       end
-      rows[i] = { element.name(one.name), time.show(one.from_s), time.show(one.to_s), ("%d of %d"):format(#one.slow,
-         one.runs),
+      rows[i] = { element.name(one.name), time.show(one.from_s), time.show(one.to_s),
+         ("%d of %d"):format(#one.slow, one.runs),
          words.times(one.cost), words.percent(one.probability) .. " %", cause_of(one), what_of(one) }
    end
    local totals = answer.totals
@@ -94,5 +92,5 @@ return function(answer)
                label = "Slow runs of suspects over time", from = answer.since, to = answer.to, lanes = lanes }) } }),
          #pictures > 0 and page.section({ title = "The runs of each under its cause", grid = true, long = true,
             say = "A triangle speaks for the node; a dot does not; the line is what was expected.",
-               pictures = pictures }) } })
+            pictures = pictures }) } })
 end

@@ -59,8 +59,8 @@ local function evidence_section(answer)
       lines[#lines + 1] = { e.label, words.value(e, e.value), words.value(e, e.peers), words.value(e, e.like),
          words.value(e, e.class), words.p(e.p) }
    end
-   return #lines > 0 and page.section({ title = ("What shows it: %s, %s"):format(subject(h, answer),
-      causes.GROUPS[h.group]),
+   return #lines > 0 and page.section({
+      title = ("What shows it: %s, %s"):format(subject(h, answer), causes.GROUPS[h.group]),
       say = "A bar is its value; the marks are what is usual. Each row has a scale of its own.",
       pictures = #rows > 0 and { bars({ label = "Evidence beside what is usual", rows = rows,
          marks = { "its peers", "like runs", "its class" } }) } or nil,
@@ -71,8 +71,7 @@ local function remarks_of(answer)
    local out = {}
    for _, c in ipairs(answer.checks) do
       out[#out + 1] = ("its check on %s, %s: %s: %s"):format(element.name(answer.name(c.node)), time.show(c.time_s),
-         c.status,
-         element.name(c.text or "-", 160))
+         c.status, element.name(c.text or "-", 160))
    end
    if answer.runs > 1 then
       out[#out + 1] = ("this is the last of its %d runs"):format(answer.runs)
@@ -93,7 +92,7 @@ end
 return function(answer)
    local run, says = answer.run, remarks_of(answer)
    local _, marks = peers.of_run(answer.rows)
-   local known = pictures.compared(answer.rows, marks)
+   local known = pictures.compared(answer.rows)
    return page.build({ title = "Why job " .. jobid.label(run), made = answer.made, answer = answer.conclusion,
       facts = { { "user", element.name(run.user) }, { "name", element.name(run.name, 120) },
          { "nodes", ("%d (%d recorded)"):format(answer.nodes, answer.recorded) }, { "began", time.show(run.begin_s) },
