@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # Pages: --html of each question. What a browser would load or obey, hostile names, the file, sizes.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2089,SC2090,SC2154
 
 bats_require_minimum_version 1.5.0
 load helpers
 
 # What a browser, an XML parser, a terminal and a reader would take for something else.
-NASTY=$'a"><script>alert(1)</script><img src=x onerror=alert(1)> \' onload="x ]]> <!-- & &lt; \033[31m\u202egnp.\u200b</title></style>'
+NASTY=$'a"><script>alert(1)</script><img src=x onerror=alert(1)> \' onload="x ]]> <!-- & &lt; \033[31m\xe2\x80\xaegnp.\xe2\x80\x8b</title></style>'
 
 setup_file() {
 	Q=$(mktemp -d /tmp/pages.XXXXXX)

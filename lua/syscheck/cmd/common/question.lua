@@ -83,11 +83,13 @@ end
 
 --- Prints an answer in the form that was asked for.
 -- @param show { table = function(answer, color, as_utf8) -> text, json, csv = function(answer) -> text }
--- @param page function(answer) -> text of the page that --html asks for; answer.made is filled in
+-- @param page function(answer) -> text of the page that --html asks for, or nil; answer.made is filled in
 -- @return exit code
 function question.print(args, show, answer, page)
    local format = output.format(args)
-   if args.html then
+   if args.html and not page then
+      return report.error(report.USAGE, "--html: this question has no page")
+   elseif args.html then
       answer.made = { version = paths.version, time = time.show(os.time()) }
       return html_file.save(args.html, page(answer))
    end
