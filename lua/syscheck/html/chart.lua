@@ -21,7 +21,7 @@ local SCALES = {
 function chart.new(spec)
    local width, height = spec.width or canvas.WIDE, spec.height or 240
    local self = setmetatable({ c = canvas.new(width, height, spec.label), left = LEFT, right = width - RIGHT, top = TOP,
-      base = height - BOTTOM, taken = {} }, chart)
+      base = height - BOTTOM, taken = {}, lines = {} }, chart)
    self.x = SCALES[spec.x.kind or "linear"](spec.x, self.left, self.right)
    self.y = SCALES[spec.y.kind or "linear"](spec.y, self.base, self.top)
    axis.left(self.c, self.y, self.left, self.right, spec.y.label)
@@ -75,10 +75,15 @@ function chart:stems(points, class)
    return self
 end
 
--- Whether a text would cover another one, or leave the picture; if not its place is taken.
+-- Whether a text would cover another one, or a line, or leave the picture; if not its place is taken.
 local function take(self, x, y, width)
    if x < 0 or x + width > self.c.width or y > self.base - 3 or y < LINE then
       return false
+   end
+   for _, line in ipairs(self.lines) do
+      if math.abs(y - 4 - line) < LINE / 2 then
+         return false
+      end
    end
    for _, one in ipairs(self.taken) do
       if x < one[1] + one[3] and one[1] < x + width and math.abs(y - one[2]) < LINE then
@@ -117,8 +122,9 @@ end
 function chart:horizontal(y, text)
    local at, width = self.y.at(y), text and #text * axis.CHAR
    self.c:path(("M%.1f %.1fH%.1f"):format(self.left, at, self.right), "r")
+   self.lines[#self.lines + 1] = at
    if text then
-      take(self, self.right - width, at - 5, width)
+      table.insert(self.taken, { self.right - width, at - 5, width })
       self.c:text(self.right, at - 5, text, "e")
    end
    return self

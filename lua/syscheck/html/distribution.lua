@@ -14,17 +14,19 @@ local NAMED, NAME_CHARS = 3, 16 -- of those that are out
 -- A healthy fleet's own scatter is no mountain range: the axis spans this share of the median.
 local LEAST = 0.10
 
-local function ends(values, median, extra)
+local function ends(values, median, extra, span)
    local low, high = math.huge, -math.huge
    for _, one in ipairs(values) do
       low, high = math.min(low, one.value), math.max(high, one.value)
    end
    low, high = math.min(low, extra or low), math.max(high, extra or high)
-   local least = LEAST * math.abs(median)
+   local least = math.max(LEAST * math.abs(median), span or 0)
    if high - low < least then
       local positive = low >= 0
       low, high = (low + high - least) / 2, (low + high + least) / 2
-      low = positive and math.max(0, low) or low
+      if positive and low < 0 then
+         low, high = 0, least
+      end
    end
    return low, high
 end
@@ -73,7 +75,8 @@ end
 
 --- @param spec { label, unit (of the axis), per (what a value is divided by to be in it, default 1), show =
 --   function(value) -> text with its unit, values = list of { name, value, out = "worse" | "better" | nil }, marked =
--- name of the node that the page is about, or nil, limit = value or nil }
+-- name of the node that the page is about, or nil, limit = value or nil, span =
+--   what the axis covers at least }
 -- @return markup of a picture that is half a page wide
 return function(spec)
    local list = {}
@@ -82,7 +85,7 @@ return function(spec)
    end
    local median = statistics.median(list)
    local c = canvas.new(WIDTH, HEIGHT, ("%s of %d nodes, median %s"):format(spec.label, #list, spec.show(median)))
-   local low, high = ends(spec.values, median, spec.limit)
+   local low, high = ends(spec.values, median, spec.limit, spec.span)
    local per = spec.per or 1
    local s = scale.linear(low / per, high / per, LEFT, RIGHT, 5)
    local placed = s.at

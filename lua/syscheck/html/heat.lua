@@ -12,7 +12,7 @@ local heat = {}
 local LABELS = 176 -- width of the metrics' names
 local MOST_A_BAND = 100
 local CELL_WIDE, CELL_HIGH, HEAD, GAP = 16, 15, 15, 9
-local FEW, FEW_WIDE = 8, 72
+local FEW, FEW_WIDE, FEW_CHARS = 8, 72, 8
 local NAME_CHARS = 12
 
 --- Steps of the colours: a distance from here on, its class, what it is called.
@@ -55,7 +55,7 @@ function heat.draw(spec)
    local c = canvas.new(canvas.WIDE, bands * high + 18, spec.label)
    local paths, full, open, covers = {}, {}, {}, {}
    local every = math.max(1, math.ceil((NAME_CHARS * axis.CHAR * 0.7) / wide))
-   local chars = #spec.nodes <= FEW and FEW_WIDE // axis.CHAR or NAME_CHARS
+   local chars = #spec.nodes <= FEW and FEW_CHARS or NAME_CHARS
    for band = 1, bands do
       local top = (band - 1) * high + HEAD
       for k, label in ipairs(spec.metrics) do
@@ -63,7 +63,7 @@ function heat.draw(spec)
       end
       for i = 1, math.min(a_band, #spec.nodes - (band - 1) * a_band) do
          local node, x = spec.nodes[(band - 1) * a_band + i], LABELS + (i - 1) * wide
-         local name = (i - 1) % every == 0 and element.name(node.name, math.tointeger(chars))
+         local name = (i - 1) % every == 0 and element.name(node.name, chars)
          if name and (x + #name * axis.CHAR < c.width or i == 1) then
             c:text(x, top - 4, name, "s", "q")
          end

@@ -11,7 +11,8 @@ local time = require("syscheck.lib.time")
 
 local MAPPED = 2000 -- nodes of a class in its map
 local ROWS = 250 -- of a table
-local LANES = 200 -- strips
+local LANES = 100 -- strips
+local FEW = 12 -- rows of a list that is open
 local NAMES = 5 -- of nodes in the answer
 local GAP_S = 2 * 86400 -- for so long a check says how a node is
 local WORST = { fail = 1, unknown = 2, warn = 3 }
@@ -182,8 +183,8 @@ local function lists(answer)
    return #between > 0 and page.section({ title = "Between the nodes", long = true,
          more = page.table({ "where", "since", "runs", "last", "what" }, between, nil, ROWS) }),
       #unknown > 0 and page.section({ title = ("%d node%s whose newest check found out nothing"):format(#unknown,
-         #unknown == 1 and "" or "s"), long = true,
-         more = page.table({ "node", "class", "since", "why" }, unknown, nil, ROWS) })
+         #unknown == 1 and "" or "s"), long = true, [#unknown <= FEW and "more" or "table"] =
+         page.table({ "node", "class", "since", "why" }, unknown, nil, ROWS) })
 end
 
 -- "3 of 1,000 nodes are worse than their class: n5 (triad -29 %), n9 (...)"
@@ -220,16 +221,16 @@ end
 --   read.checks), `to` (now) and `made`
 -- @return text of the file
 return function(answer)
-   local sections = {}
+   local maps, spreads = {}, {}
    local between, unknown = lists(answer)
-   table.move({ strip_section(answer), between, unknown }, 1, 3, 1, sections)
    for _, class in ipairs(answer) do
       local nodes = nodes_of(answer, class.class)
       if #class.metrics > 0 then
-         sections[#sections + 1] = map_section(class, nodes)
-         sections[#sections + 1] = spread_section(class, nodes)
+         maps[#maps + 1] = map_section(class, nodes)
+         spreads[#spreads + 1] = spread_section(class, nodes)
       end
    end
    return page.build({ title = "Fleet", made = answer.made, answer = sentence(answer),
-      facts = { { "each node's newest values since", time.show(answer.since) } }, sections = sections })
+      facts = { { "each node's newest values since", time.show(answer.since) } }, sections = {
+      maps, strip_section(answer), between, unknown, spreads } })
 end

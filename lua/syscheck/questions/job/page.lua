@@ -49,13 +49,16 @@ return function(answer, remarks)
    local list, marks = peers.of_run(run.rows)
    local order, known, says = pictures.order(run.rows), pictures.compared(run.rows), {}
    local label = jobid.label(run)
+   local last
    for i, remark in ipairs(remarks(run, list)) do
-      says[i] = ("%s: %s"):format(element.name(remark[1]), element.name(remark[2], 400))
+      says[i] = { remark[1] == last and "" or element.name(remark[1]), element.name(remark[2], 400) }
+      last = remark[1]
    end
    return page.build({ title = "Job " .. label, made = answer.made, facts = facts_of(run),
       answer = answer.why or sentence(run, list, label), sections = {
          pictures.like(answer.times), pictures.map(run.rows, order, known, marks),
-         #says > 0 and page.section({ title = "Node by node", more = page.list(says, REMARKS) }),
+         #says > 0 and page.section({ title = "Node by node", long = #says > 20,
+            more = page.table({ "node", "what" }, says, nil, REMARKS) }),
          #order > 1 and #known > 0 and page.section({ title = "How each metric is spread over the nodes", long = true,
             say = "A dot is a node, a triangle one that is out; the line is the median.", grid = true,
             pictures = pictures.distributions(run.rows, known, marks) }),

@@ -112,12 +112,17 @@ function pictures.table(rows, order, list, marks)
    return page.table(head, lines, 2, ROWS)
 end
 
+-- Time of a run that is worth a picture, as a share of it: less is flat.
+local WORTH = 0.01
 -- What the store's units are on an axis.
 local AXES = { us = { 1e6, "s" }, ms = { 1e3, "s" }, bytes = { 1e9, "GB" }, joules = { 1e3, "kJ" }, count = { 1, "" } }
 
 --- How each metric is spread over the nodes: list of markup.
 function pictures.distributions(rows, list, marks)
-   local drawn = {}
+   local drawn, longest = {}, 0
+   for _, row in ipairs(rows) do
+      longest = math.max(longest, row.elapsed_s or 0)
+   end
    for _, m in ipairs(list) do
       local values = {}
       for i, row in ipairs(rows) do
@@ -125,10 +130,11 @@ function pictures.distributions(rows, list, marks)
             values[#values + 1] = { name = row.node, value = m.values[i], out = marks[i][m.name] and "worse" or nil }
          end
       end
+      local ticks = units.per_second(m.field.unit)
       local axis = AXES[m.field.unit] or { 1, m.field.unit }
       drawn[#drawn + 1] = distribution({ label = m.field.label, values = values, show = function(value)
          return show(m, value)
-      end, per = axis[1], unit = axis[2] })
+      end, per = axis[1], unit = axis[2], span = ticks and WORTH * longest * ticks })
    end
    return drawn
 end
@@ -269,7 +275,8 @@ function pictures.map(rows, order, known, marks)
    if #in_map == 0 or #order < 2 then
       return page.section({ title = "What was recorded", more = behind })
    end
-   return page.section({ title = ("%d metrics on %d nodes: what is unlike the peers"):format(#in_map, #order),
+   return page.section({ title = ("%d metric%s on %d nodes: what is unlike the peers"):format(#in_map,
+      #in_map == 1 and "" or "s", #order),
       say = "Orange is worse than the other nodes of this run, blue is better; a dot: so far that it is out. "
          .. "Point at a node for its numbers.", pictures = { heat_of(rows, order, in_map) }, table = behind })
 end

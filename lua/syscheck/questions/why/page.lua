@@ -19,7 +19,11 @@ local function subject(h, answer)
 end
 
 local function explanations_section(answer)
-   local rows, lines = {}, {}
+   local rows, lines, verdict = {}, {}, answer.slow.verdict
+   -- What may have slowed a job that was not, or of which nobody knows, is no answer.
+   if not answer.named and verdict ~= "slow" and verdict ~= "perhaps" then
+      return false
+   end
    for _, h in ipairs(answer.explanations) do
       local who, cause = subject(h, answer), causes.GROUPS[h.group]
       local shows = h.evidence[1] and words.evidence(words.main(h)) or h.group == "neighbour" and words.UNSEEN or ""
