@@ -52,6 +52,8 @@ packages() {
 	test git
 	test sqlite3
 	test sudo
+	test libxml2-utils
+	test tidy
 	test lua-dbi-postgresql
 	test lua-dbi-mysql
 	test postgresql

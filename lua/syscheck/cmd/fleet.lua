@@ -31,7 +31,13 @@ local function answer(db, args)
    local compared = fleet.compare(nodes)
    felt.add(db, compared)
    compared.since, compared.unknown, compared.fabric = args.since, unknown, between
-   return question.print(args, fleet_show, compared)
+   if args.html then
+      compared.nodes, compared.to = nodes, os.time()
+      compared.checks = fleet_store.checks(db, args.since, args.class, args.cluster)
+   end
+   return question.print(args, fleet_show, compared, function(of)
+      return require("syscheck.questions.fleet.page")(of)
+   end)
 end
 
 function command.run(args)

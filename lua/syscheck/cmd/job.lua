@@ -28,7 +28,9 @@ local SHOW = { table = job_show.table, json = job_export.json, csv = job_export.
 
 local function print_answer(args, answer)
    answer.id = args.id.text
-   return question.print(args, SHOW, answer)
+   return question.print(args, SHOW, answer, function(runs)
+      return require("syscheck.questions.job.page")(runs, job_show.remarks)
+   end)
 end
 
 local function from_store(args, policy)
@@ -39,6 +41,7 @@ local function from_store(args, policy)
       end
       local answer = job_store.answer(db, runs, args.only_user ~= nil)
       answer.why = why_answer.blame(db, runs, args.only_user ~= nil)
+      answer.times = args.html and why_answer.times(db, runs) or nil
       return print_answer(args, answer)
    end, policy)
 end

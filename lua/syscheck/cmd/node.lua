@@ -1,6 +1,7 @@
 --- syscheck node NAME: a node's story. Its checks over time, drains and resumes, throttle and
 -- error events, jobs.
 local printable = require("syscheck.lib.printable")
+local fleet_store = require("syscheck.questions.fleet.read")
 local node_show = require("syscheck.questions.node.show")
 local node_store = require("syscheck.questions.node.read")
 local output = require("syscheck.lib.output")
@@ -44,7 +45,11 @@ local function answer(db, args)
       return report.error(report.NOT_FOUND, "node %s is in clusters %s: say --cluster", printable.safe(args.node),
          table.concat(clusters, ", "))
    end
-   return question.print(args, node_show, node_store.story(db, found[1], args.since, args.limit))
+   local tale = node_store.story(db, found[1], args.since, args.limit)
+   tale.peers = args.html and fleet_store.newest(db, args.since, found[1].class, found[1].cluster) or nil
+   return question.print(args, node_show, tale, function(of)
+      return require("syscheck.questions.node.page")(of)
+   end)
 end
 
 function node.run(args)

@@ -3,6 +3,7 @@ local json = require("cjson").new()
 local check = require("syscheck.measure.check")
 local counters = require("syscheck.hardware.snapshot")
 local detail = require("syscheck.verdict.detail")
+local html_file = require("syscheck.cmd.common.html_file")
 local interrupts = require("syscheck.lib.interrupts")
 local inventory = require("syscheck.hardware.inventory")
 local level = require("syscheck.policy.level")
@@ -14,6 +15,7 @@ local printable = require("syscheck.lib.printable")
 local progress = require("syscheck.lib.progress")
 local records = require("syscheck.spool.records")
 local report = require("syscheck.cmd.common.report")
+local run_page = require("syscheck.cmd.common.run_page")
 local show = require("syscheck.verdict.show")
 local terminal = require("syscheck.lib.terminal")
 
@@ -30,7 +32,7 @@ function run.add_to(parser)
       local lvl, err = level.parse(value)
       return lvl, not lvl and "--level: " .. err or nil
    end)
-   command:flag("--json", "Print the check as one JSON object.")
+   command:mutex(command:flag("--json", "Print the check as one JSON object."), html_file.option(command))
    command:option("--policy", "Policy file to use."):argname("FILE")
 end
 
@@ -117,21 +119,28 @@ function run.run(args)
    local host = node.open(os.getenv("SLURMD_NODENAME"), { policy = args.policy, without_policy = not args.policy })
    local from = counters.snapshot("")
    local hardware = inventory.read("")
-   local line = not args.json and progress.open()
+   local line, trace = not args.json and progress.open(), args.html and run_page.begin()
    host.give_up, host.watch = interrupted.why, line and watch(line, interrupted)
    -- Who disturbs: of one node, by hand, it is worth the time.
-   host.kernel_args = { noise = { "--attribute" } }
+   host.more_args = function(name, attempt)
+      return name == "noise" and { "--attribute", table.unpack(run_page.args(trace, attempt)) } or nil
+   end
    local result = check.run(args.level, host, hardware, from)
    if line then
       line.clear()
    end
    local code = interrupted.code()
    if code then
+      run_page.forget(trace)
       return report.error(code, "interrupted")
-   elseif args.json then
+   elseif args.json or args.html then
       local record = records.check("run", host, hardware, result)
       record.runs = #result.runs > 0 and result.runs or nil -- each core's values, too
       record.action, record.duration_s = "none", result.duration_s
+      if args.html then
+         code = run_page.finish(args.html, trace, record)
+         return code == 0 and EXIT[result.status] or code
+      end
       print(json.encode(record))
    else
       terminal.print(as_text(host, hardware, result))

@@ -24,8 +24,10 @@ function command.run(args)
          return report.error(report.NOT_FOUND, "no job began since %s%s", time.show(args.since),
             newest and newest[1] and "; the newest: " .. time.show(newest[1]) or "")
       end
-      answer.totals, answer.since = totals, args.since
-      return question.print(args, suspects_show, answer)
+      answer.totals, answer.since, answer.to = totals, args.since, os.time()
+      return question.print(args, suspects_show, answer, function(of)
+         return require("syscheck.questions.suspects.page")(of)
+      end)
    end)
 end
 

@@ -1,5 +1,6 @@
 --- syscheck why ID: was this job slow, and which node condition goes with it.
 local answer = require("syscheck.questions.why.answer")
+local job_store = require("syscheck.questions.job.read")
 local jobid = require("syscheck.questions.jobid")
 local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
@@ -28,7 +29,14 @@ function command.run(args)
       collectgarbage("incremental", 400, 400)
       local out = answer.of(db, runs, args.only_user ~= nil)
       out.explain = args.explain
-      return question.print(args, why_show, out)
+      if args.html then
+         out.times = answer.times(db, runs)
+         out.rows = job_store.answer(db, { runs[#runs] }, args.only_user ~= nil)[1].rows
+      end
+      return question.print(args, why_show, out, function(of)
+         of.conclusion, of.dropped = why_show.conclusion(of), why_show.dropped(of)
+         return require("syscheck.questions.why.page")(of)
+      end)
    end)
 end
 

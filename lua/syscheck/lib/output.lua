@@ -14,9 +14,10 @@ local STYLES = { bad = "31", warn = "33", good = "32", strong = "1" }
 local LIST = {}
 
 --- Adds --json and --csv, of which one at most may be given.
-function output.add_options(command)
+-- @param other option that excludes them, too, or nil
+function output.add_options(command, other)
    command:mutex(command:flag("--json", "Print JSON."),
-      command:flag("--csv", "Print CSV (RFC 4180, with a head line)."))
+      command:flag("--csv", "Print CSV (RFC 4180, with a head line)."), other)
 end
 
 --- @return "json", "csv" or "table"

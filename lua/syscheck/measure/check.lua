@@ -77,11 +77,8 @@ local function begins(out, lvl, node)
    end
 end
 
--- The arguments of a kernel: those of the CPUs, and the caller's.
-local function args_of(name, set, node)
-   local args = table.move(set.args, 1, #set.args, 1, {})
-   local more = node.kernel_args and node.kernel_args[name] or {}
-   return table.move(more, 1, #more, #args + 1, args)
+local function args_of(list, more)
+   return more and table.move(more, 1, #more, #list + 1, table.move(list, 1, #list, 1, {})) or list
 end
 
 local function measure_kernels(out, names, lvl, node, deadline, attempt)
@@ -93,7 +90,7 @@ local function measure_kernels(out, names, lvl, node, deadline, attempt)
       -- Who disturbs is looked for where it has to be explained.
       local before = others.begin(node.root, attempt > 1 or out.disturbed)
       local measurement = kernels.measure(name, node.policy.kernels[name][lvl], deadline - now_s(),
-         { args = args_of(name, out.set, node), give_up = node.give_up })
+         { args = args_of(out.set.args, node.more_args and node.more_args(name, attempt)), give_up = node.give_up })
       measurement.attempt = attempt
       measurement.loss, measurement.others = others.finish(before, measurement.result, out.busy_before, out.from)
       out.disturbed = out.disturbed or measurement.others ~= nil
@@ -207,7 +204,8 @@ end
 -- @param node from node.open; its `alone`: a process of a job is one that its job has left; its `until_s`, or
 --   nil: when the check ends at the latest, whatever its level's deadline (node.now_s); its `watch`, or nil:
 --   function(kernel, at, of, seconds), called when the at'th of so many begins, with seconds for the time boxes
---   from it on; its `kernel_args`, or nil: { kernel = list of further arguments }
+--   from it on; its `more_args`, or nil: function(kernel, attempt) -> list of
+--   further arguments, or nil
 -- @param inventory from inventory.read
 -- @param from counters.snapshot at the begin
 -- @return { level, status, node_status = the same without its directories, corrupt, confirmed = a fail that may

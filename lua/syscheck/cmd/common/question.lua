@@ -1,5 +1,6 @@
 --- What all questions share: their options, which store is asked, the error when it does not
 -- answer, and printing.
+local html_file = require("syscheck.cmd.common.html_file")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local report = require("syscheck.cmd.common.report")
@@ -16,9 +17,9 @@ function question.add_store(command)
       .. "$SYSCHECK_STORE, else the policy's, else the default file)."):argname("URL")
 end
 
---- Adds --json, --csv and --store.
+--- Adds --json, --csv, --html and --store.
 function question.add_options(command)
-   output.add_options(command)
+   output.add_options(command, html_file.option(command))
    question.add_store(command)
 end
 
@@ -87,9 +88,16 @@ end
 
 --- Prints an answer in the form that was asked for.
 -- @param show { table = function(answer, color, as_utf8) -> text, json, csv = function(answer) -> text }
+-- @param page function(answer) -> text of the page that --html asks for, or nil; answer.made is filled in
 -- @return exit code
-function question.print(args, show, answer)
+function question.print(args, show, answer, page)
    local format = output.format(args)
+   if args.html and not page then
+      return report.error(report.USAGE, "--html: this question has no page")
+   elseif args.html then
+      answer.made = { version = paths.version, time = time.show(os.time()) }
+      return html_file.save(args.html, page(answer))
+   end
    if format == "csv" then
       io.stdout:write(show.csv(answer))
    else

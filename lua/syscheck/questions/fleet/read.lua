@@ -13,6 +13,7 @@ local fleet_store = {}
 
 -- Checks of one node that are looked at: quick ones lack what only full ones measure.
 local LOOK = 64
+local STRIP = 1000 -- of one node in a picture of its checks
 
 -- A passive check measures nothing, and there may be thousands since the last quick one.
 local MEASURED = {}
@@ -78,14 +79,10 @@ local function like(class, classes)
    return near ~= class and near or nil
 end
 
---- @param class name, or nil for all
--- @param cluster name, or nil for all
--- @return list for fleet.compare; list of { node, class, time, text } of those whose newest
---   check is unknown; of fabric.standing; and where a class has no node, one of a name like it
-function fleet_store.newest(store, from, class, cluster)
-   local all, nodes, list, unknown, classes, several = {}, {}, {}, {}, {}, false
-   local linked, by_key = {}, {}
-   local word = job_store.words(store)
+-- The fleet's nodes, each once: list of { key, name, own (its class), class (that it is compared with), cluster, also,
+-- wanted }; whether they are of several clusters, and so are called by both; the classes.
+local function nodes_of(store, word, class, cluster)
+   local all, nodes, classes, several = {}, {}, {}, false
    -- A node that has lost a DIMM is compared with what it was: its own class has few nodes, or it alone.
    local rated = classes_of.rated_as(store)
    for t in store:rows([[SELECT n.id, n.name, n.class, wc.text FROM node n LEFT JOIN word wc ON wc.id = n.cluster
@@ -98,16 +95,53 @@ function fleet_store.newest(store, from, class, cluster)
          nodes[#nodes + 1] = node
          several = several or node.cluster ~= nodes[1].cluster
          classes[#classes + 1] = node.class
-         by_key[node.key], by_key[node.also or node.key] = node, node
+         node.wanted = not class or node.class == class or node.own == class
       end
+   end
+   for _, node in ipairs(nodes) do
+      -- n17 may be in each of several clusters.
+      node.shown = several and ("%s/%s"):format(node.cluster or "?", node.name) or node.name
+   end
+   return nodes, classes
+end
+
+local STATUSES = ([[SELECT c.key >> 30, c.status FROM check_node c WHERE c.node = ? AND c.key >= ?
+   ORDER BY c.key DESC LIMIT %d]]):format(STRIP)
+
+--- How each node's checks ended, the newest STRIP of each.
+-- @param from, class, cluster as of newest
+-- @return list of { node, checks = list of { time, status }, in order of time }
+function fleet_store.checks(store, from, class, cluster)
+   local word, out = job_store.words(store), {}
+   for _, node in ipairs((nodes_of(store, word, class, cluster))) do
+      local checks = {}
+      for t in store:rows(clusters.asked(STATUSES, node, schema.key(from))) do
+         table.insert(checks, { time = t[1], status = word(t[2]) })
+      end
+      for i = 1, #checks // 2 do
+         checks[i], checks[#checks - i + 1] = checks[#checks - i + 1], checks[i]
+      end
+      out[#out + 1] = node.wanted and #checks > 0 and { node = node.shown, checks = checks } or nil
+   end
+   return out
+end
+
+--- @param class name, or nil for all
+-- @param cluster name, or nil for all
+-- @return list for fleet.compare; list of { node, class, time, text } of those whose newest
+--   check is unknown; of fabric.standing; and where a class has no node, one of a name like it
+function fleet_store.newest(store, from, class, cluster)
+   local list, unknown, linked, by_key = {}, {}, {}, {}
+   local word = job_store.words(store)
+   local nodes, classes = nodes_of(store, word, class, cluster)
+   for _, node in ipairs(nodes) do
+      by_key[node.key], by_key[node.also or node.key] = node, node
    end
    local runs = between(store, from, word, by_key)
    for _, node in ipairs(nodes) do
-      local wanted = not class or node.class == class or node.own == class
+      local wanted, name = node.wanted, node.shown
       local values = wanted and values_of(store, node, from, word) or {}
       local last = wanted and blind(store, node, from, word)
-      -- n17 may be in each of several clusters.
-      local name = several and ("%s/%s"):format(node.cluster or "?", node.name) or node.name
       if next(values) then
          list[#list + 1] = { node = name, key = node.key, class = node.class, values = values }
       end

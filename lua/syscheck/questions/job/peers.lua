@@ -43,19 +43,17 @@ local function worst_other(ascending, value, higher)
    return ascending[i] == value and ascending[i + step] or ascending[i]
 end
 
---- Nodes that are out in one field.
--- @param field of fields.JOB or fields.CHECK
--- @param values { [row] = number }, rows that know it
--- @param elapsed { [row] = seconds }
--- @return list of { row, value, median, worst (of the peers), peers }
-function peers.of_field(field, values, elapsed)
+-- Compares each node with its peers in one field.
+-- @param each function(row, value, beyond (by how much it is worse than their median), room (from there it is out),
+--   median, worst (of the peers), how many)
+local function compare(field, values, elapsed, each)
    local rows, list = sorted(values), {}
    for i, row in ipairs(rows) do
       list[i] = values[row]
    end
-   local higher, out = field.better ~= "higher", {}
+   local higher = field.better ~= "higher"
    if not field.better or #list - 1 < (is_rare(field) and 1 or MIN_PEERS) then
-      return out
+      return
    end
    local ascending = table.move(list, 1, #list, 1, {})
    table.sort(ascending)
@@ -72,12 +70,35 @@ function peers.of_field(field, values, elapsed)
       if #list - 1 < FEW and not is_rare(field) then
          scaled = math.max(scaled, (worst_other(ascending, list[i], true) - worst_other(ascending, list[i], false)) / 2)
       end
-      local beyond = higher and list[i] - median or median - list[i]
-      if beyond > math.max(SPREADS * scaled, floor_of(field, median, elapsed[row])) then
-         out[#out + 1] = { row = row, value = list[i], median = median, worst = worst_other(ascending, list[i], higher),
-            peers = #list - 1 }
-      end
+      each(row, list[i], higher and list[i] - median or median - list[i],
+         math.max(SPREADS * scaled, floor_of(field, median, elapsed[row])), median,
+         worst_other(ascending, list[i], higher), #list - 1)
    end
+end
+
+--- Nodes that are out in one field.
+-- @param field of fields.JOB or fields.CHECK
+-- @param values { [row] = number }, rows that know it
+-- @param elapsed { [row] = seconds }
+-- @return list of { row, value, median, worst (of the peers), peers }
+function peers.of_field(field, values, elapsed)
+   local out = {}
+   compare(field, values, elapsed, function(row, value, beyond, room, median, worst, count)
+      if beyond > room then
+         out[#out + 1] = { row = row, value = value, median = median, worst = worst, peers = count }
+      end
+   end)
+   return out
+end
+
+--- How far each node is from its peers' median, as a share of what makes it out: more than 1 is out, less than 0 is
+-- better than they are. Parameters as of of_field.
+-- @return { [row] = number }; empty where they cannot be compared
+function peers.distances(field, values, elapsed)
+   local out = {}
+   compare(field, values, elapsed, function(row, _, beyond, room)
+      out[row] = beyond == 0 and 0 or room > 0 and beyond / room or beyond > 0 and math.huge or -math.huge
+   end)
    return out
 end
 

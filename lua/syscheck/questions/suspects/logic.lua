@@ -142,11 +142,12 @@ local function probability(log_odds)
 end
 
 local function describe(h, best, explained)
-   local ratios, slow = {}, {}
+   local ratios, slow, runs = {}, {}, {}
    for i = best.from, best.to do
       local one = h.events[i]
       local ratio = one.seen.ratio
       ratios[#ratios + 1] = ratio
+      runs[#runs + 1] = setmetatable({ ratio = ratio }, { __index = one.run })
       local fit = left(most_of(one.fits), h, one, explained[one.run])
       if ratio >= suspects.SLOW and score(fit, FELT_USUAL) > SPEAKS then
          slow[#slow + 1] = setmetatable({ ratio = ratio }, { __index = one.run })
@@ -154,7 +155,7 @@ local function describe(h, best, explained)
    end
    table.sort(ratios)
    local from, to = slow[1] and slow[1].begin_s, slow[1] and slow[#slow].begin_s
-   return { node = h.node, group = h.group, runs = #ratios, slow = slow, from_s = from, to_s = to,
+   return { node = h.node, group = h.group, runs = #ratios, slow = slow, spell = runs, from_s = from, to_s = to,
       probability = probability(best.weight), weight = best.weight,
       cost = ratios[(#ratios + 1) // 2] }
 end
@@ -260,7 +261,8 @@ end
 -- @param list of hypotheses
 -- @param of by node: its runs in order of time
 -- @param confirm function(one of what is returned) -> whether it is a suspect; who is none explains no run. nil: enough
--- @return list of { node, group, runs (of its spell under the condition), slow = list of those that speak for it,
+-- @return list of { node, group, runs (of its spell under the condition), spell = list of them in order of time,
+--   slow = list of those that speak for it,
 --   from_s, to_s (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the
 --   likeliest first
 function suspects.find(list, of, confirm)

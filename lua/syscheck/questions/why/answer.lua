@@ -40,6 +40,13 @@ function answer.of(store, runs, private)
    return out
 end
 
+--- How long a job's last run took, and its like runs, for a picture.
+-- @param runs from jobid.runs
+-- @return of times.of
+function answer.times(store, runs)
+   return times.new(store):of(runs[#runs].key)
+end
+
 --- What `why` says where it names something, so that `job` is not silent about it.
 -- @param private see answer.of
 -- @return its sentence, or nil

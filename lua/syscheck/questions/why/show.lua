@@ -33,8 +33,9 @@ local function lost_share(answer)
    return slow.lost_s and answer.elapsed_s and slow.lost_s / answer.elapsed_s or 0
 end
 
--- What was considered and is not what is named, and why not.
-local function dropped(answer)
+--- What was considered and is not what is named, and why not.
+-- @return list of texts
+function show.dropped(answer)
    local out = {}
    for _, h in ipairs(answer.explanations) do
       local text = h ~= answer.named and h.evidence[1]
@@ -80,7 +81,7 @@ function show.json(answer)
          low = slow.low, high = slow.high, ratio = slow.ratio, p = slow.p, seen_from = slow.seen_from,
          trend_pct_a_day = slow.slope and 100 * slow.slope, modes = slow.modes, lost_s = slow.lost_s,
          verdict = slow.verdict },
-      looked = answer.looked, explanations = explanations, dropped = output.list(dropped(answer)),
+      looked = answer.looked, explanations = explanations, dropped = output.list(show.dropped(answer)),
       sure = answer.named and words.sure(answer.named.together),
       checks = output.each(answer.checks, function(c)
          return { node = answer.name(c.node), status = c.status, time = time.show(c.time_s), text = c.text }
@@ -168,7 +169,7 @@ function show.table(answer, color)
       local explanations = explanations_table(answer, color, false)
       parts[#parts + 1] = explanations and "\n" .. explanations
    end
-   local list = dropped(answer)
+   local list = show.dropped(answer)
    for i = 1, explain and #list or told and math.min(MOST_DROPPED, #list) or 0 do
       parts[#parts + 1] = (i == 1 and "\nalso looked at:\n" or "") .. "  " .. list[i]
    end
