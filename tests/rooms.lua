@@ -39,7 +39,7 @@ rooms.PURE = {
    "fabric/said", "fabric/samples", "fabric/schedule", "fabric/session", "fabric/shards", "fabric/storage",
    "fabric/suspects", "fabric/trials", "fabric/words", "policy", "counters",
    "catalogue", "verdict", "doctor/rules", "lib/fnv",
-   "lib/hostlist", "lib/parts", "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time",
+   "lib/hostlist", "lib/parts", "lib/plot", "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time",
    "lib/unicode", "lib/units", "node/budget", "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
    "questions/clusters", "questions/job/records", "questions/job/peers", "questions/node/story",
    "questions/node/spark", "questions/finding", "questions/fleet/fabric", "questions/fleet/logic",

@@ -10,6 +10,8 @@ local KILL_AFTER_MS = 300 -- from SIGTERM to SIGKILL
 local ABANDON_AFTER_MS = 500 -- from SIGKILL to leaving it behind (stuck in the kernel)
 local LOOK_MS = 1000 -- how often give_up is asked
 
+local stop_running -- function(why) of the program that runs now
+
 --- Runs file with args.
 -- @param file path, or a name looked up in a fixed PATH
 -- @param args list of strings
@@ -105,6 +107,13 @@ function process.run(file, args, options)
       end
    end)
 
+   function stop_running(why)
+      result.given_up = result.given_up or why
+      if not exited then
+         stop()
+      end
+   end
+
    if look then
       look:start(LOOK_MS, LOOK_MS, function()
          result.given_up = options.give_up()
@@ -118,6 +127,7 @@ function process.run(file, args, options)
    while not ((exited and open == 0) or abandoned) do
       uv.run("once")
    end
+   stop_running = nil
    result.stuck = not exited
    close()
    child:close()
@@ -125,6 +135,13 @@ function process.run(file, args, options)
    result.out, result.err = table.concat(result.out), table.concat(result.err)
    result.seconds = result.seconds or (uv.hrtime() - started) / 1e9
    return result
+end
+
+--- Ends the program that runs now, as give_up does, at once: for the handler of a signal.
+function process.stop(why)
+   if stop_running then
+      stop_running(why)
+   end
 end
 
 --- Reads /proc/PID/stat (proc(5)), in which the name may hold anything.
@@ -173,7 +190,7 @@ function process.lock_file(path, timeout_s)
    local r
    r, err = process.run("flock", { "--timeout", ("%.1f"):format(math.max(0, timeout_s)), "3" },
       { timeout_ms = timeout_s * 1000 + 1000, fd3 = fd })
-   if not r or r.code ~= 0 then
+   if not r or r.code ~= 0 or r.signal ~= 0 then -- of what a signal ended the code is 0
       uv.fs_close(fd)
       return nil, err or ("%s: not free within %.0f s"):format(path, timeout_s), r and r.code == 1
    end
