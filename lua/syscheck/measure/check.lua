@@ -64,12 +64,36 @@ local function kernels_of(lvl, p)
    return names
 end
 
+-- The first of what is planned begins: says so to whoever waits for it (node.watch).
+local function begins(out, lvl, node)
+   local seconds = 0
+   for _, name in ipairs(out.planned) do
+      seconds = seconds + node.policy.kernels[name][lvl]
+   end
+   out.begun = out.begun + 1
+   local name = table.remove(out.planned, 1)
+   if node.watch then
+      node.watch(name, out.begun, out.begun + #out.planned, seconds)
+   end
+end
+
+-- The arguments of a kernel: those of the CPUs, and the caller's.
+local function args_of(name, set, node)
+   local args = table.move(set.args, 1, #set.args, 1, {})
+   local more = node.kernel_args and node.kernel_args[name] or {}
+   return table.move(more, 1, #more, #args + 1, args)
+end
+
 local function measure_kernels(out, names, lvl, node, deadline, attempt)
+   -- Before the directories.
+   table.move(out.planned, 1, #out.planned, #names + 1)
+   table.move(names, 1, #names, 1, out.planned)
    for _, name in ipairs(names) do
+      begins(out, lvl, node)
       -- Who disturbs is looked for where it has to be explained.
       local before = others.begin(node.root, attempt > 1 or out.disturbed)
       local measurement = kernels.measure(name, node.policy.kernels[name][lvl], deadline - now_s(),
-         { args = out.set.args, give_up = node.give_up })
+         { args = args_of(name, out.set, node), give_up = node.give_up })
       measurement.attempt = attempt
       measurement.loss, measurement.others = others.finish(before, measurement.result, out.busy_before, out.from)
       out.disturbed = out.disturbed or measurement.others ~= nil
@@ -107,6 +131,11 @@ local function active(out, lvl, node, limits, deadline)
    local p = node.policy
    out.set = cpus_of(node)
    local names = kernels_of(lvl, p)
+   -- Last: whatever a hanging directory costs, it costs nobody else's time.
+   local io_s = (p.kernels.io[lvl] or 0) > 0 and p.kernels.io[lvl] or nil
+   for i = 1, io_s and #p.io_paths or 0 do
+      out.planned[i] = "io"
+   end
    local release, err = node:hold(math.max(0, deadline - now_s()))
    if not release then
       out.interrupted = err
@@ -127,9 +156,12 @@ local function active(out, lvl, node, limits, deadline)
       end
       measure_kernels(out, again, lvl, node, deadline, 2)
    end
-   -- Last: whatever a hanging directory costs, it costs nobody else's time.
-   local io_s = (p.kernels.io[lvl] or 0) > 0 and p.kernels.io[lvl] or nil
-   for _, measurement in ipairs(directories.measure(node, io_s, function() return deadline - now_s() end)) do
+   local function left_s()
+      return deadline - now_s()
+   end
+   for _, measurement in ipairs(directories.measure(node, io_s, left_s, function()
+      begins(out, lvl, node)
+   end)) do
       out.runs[#out.runs + 1] = measurement
    end
    release()
@@ -173,7 +205,9 @@ end
 --- Runs a check.
 -- @param lvl level that was decided
 -- @param node from node.open; its `alone`: a process of a job is one that its job has left; its `until_s`, or
---   nil: when the check ends at the latest, whatever its level's deadline (node.now_s)
+--   nil: when the check ends at the latest, whatever its level's deadline (node.now_s); its `watch`, or nil:
+--   function(kernel, at, of, seconds), called when the at'th of so many begins, with seconds for the time boxes
+--   from it on; its `kernel_args`, or nil: { kernel = list of further arguments }
 -- @param inventory from inventory.read
 -- @param from counters.snapshot at the begin
 -- @return { level, status, node_status = the same without its directories, corrupt, confirmed = a fail that may
@@ -188,7 +222,7 @@ function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy
    local limits = verdict.limits(p, inventory.class, node.baseline, inventory.class_before, lvl)
-   local out = { level = lvl, results = {}, runs = {}, first = {} }
+   local out = { level = lvl, results = {}, runs = {}, first = {}, planned = {}, begun = 0 }
    out.from = { boot_id = from.boot_id, s = started, time = time.show(os.time()) }
    if level.is_active(lvl) then
       out.busy_before = node:read_state(busy.FILE)
@@ -226,7 +260,9 @@ function check.run(lvl, node, inventory, from)
       out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s
    end
    out.duration_s = now_s() - started
-   out.results, out.first, out.set, out.from, out.busy_before = nil, nil, nil, nil, nil
+   for _, own in ipairs({ "results", "first", "set", "from", "busy_before", "planned", "begun" }) do
+      out[own] = nil
+   end
    return out
 end
 

@@ -55,10 +55,12 @@ end
 -- @param node from node.open
 -- @param seconds time box of each, or nil: not at this level
 -- @param left_s function() -> seconds until the check's deadline
+-- @param begins function(), called before each
 -- @return list as of kernels.measure, each with `path`
-function directories.measure(node, seconds, left_s)
+function directories.measure(node, seconds, left_s, begins)
    local list = {}
    for _, path in ipairs(seconds and node.policy.io_paths or {}) do
+      begins()
       path = node:expand(path)
       local measurement = in_directory(node, path, seconds, left_s() - STOP_S)
       measurement.path, measurement.attempt = path, 1

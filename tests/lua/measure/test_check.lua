@@ -47,8 +47,28 @@ function TestConfirm:test_a_directory_is_no_part_of_the_node()
       .. "scaling = { full = 0 } } }"
    local node = setmetatable({ name = "n1", policy = assert(policy.parse(text, "p")), problems = {},
       root = prepared.root, state = prepared.root, run_dir = prepared.root }, nodes)
+   local begun = {}
+   node.watch = function(...)
+      begun[#begun + 1] = { ... }
+   end
    local result = check.run("full", node, { class = "c", memory_gib = 768 }, counters.snapshot(prepared.root))
    lu.assertEquals({ result.runs[1].path, result.status, result.node_status }, { "/nowhere", "unknown", "pass" })
+   lu.assertEquals(begun, { { "io", 1, 1, 3 } })
+end
+
+-- None of them is installed here: each begins, and is unknown.
+function TestConfirm:test_who_watches_sees_what_begins_and_how_much_is_left()
+   tree.system(prepared.root, 768 * GIB)
+   local text = 'return { io_paths = { "/nowhere", "/there" }, kernels = { noise = { full = 0 }, numa = { full = 0 }, '
+      .. "scaling = { full = 0 } } }"
+   local begun = {}
+   local node = setmetatable({ name = "n1", policy = assert(policy.parse(text, "p")), problems = {},
+      root = prepared.root, state = prepared.root, run_dir = prepared.root, watch = function(...)
+         begun[#begun + 1] = { ... }
+      end }, nodes)
+   local result = check.run("full", node, { class = "c" }, counters.snapshot(prepared.root))
+   lu.assertEquals(begun, { { "stream", 1, 4, 9 }, { "dgemm", 2, 4, 7 }, { "io", 3, 4, 6 }, { "io", 4, 4, 3 } })
+   lu.assertEquals({ result.planned, result.begun }, {})
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))
