@@ -2,14 +2,20 @@
 local json = require("cjson").new()
 local check = require("syscheck.measure.check")
 local counters = require("syscheck.hardware.snapshot")
+local detail = require("syscheck.verdict.detail")
+local interrupts = require("syscheck.lib.interrupts")
 local inventory = require("syscheck.hardware.inventory")
 local level = require("syscheck.policy.level")
 local metrics = require("syscheck.catalogue.metrics")
 local node = require("syscheck.node.node")
 local output = require("syscheck.lib.output")
+local page = require("syscheck.cmd.common.page")
 local printable = require("syscheck.lib.printable")
+local progress = require("syscheck.lib.progress")
 local records = require("syscheck.spool.records")
+local report = require("syscheck.cmd.common.report")
 local show = require("syscheck.verdict.show")
+local terminal = require("syscheck.lib.terminal")
 
 local run = {}
 
@@ -28,7 +34,19 @@ function run.add_to(parser)
    command:option("--policy", "Policy file to use."):argname("FILE")
 end
 
-local function as_table(host, hardware, result)
+local STYLES = { pass = "good", fail = "bad", warn = "warn", unknown = "warn" }
+
+-- For a narrow terminal: the limit that was broken is in a sentence below.
+local function without_limit(rows)
+   local out = {}
+   for r, row in ipairs(rows) do
+      out[r] = { row[1], r == 1 and row[2] or ("%s %s"):format(row[2], row[3]), row[5] }
+   end
+   return out
+end
+
+-- What was rated, first of all; and sentences on what is not good.
+local function summary(host, hardware, result, form)
    local rows = { { "CHECK", "VALUE", "UNIT", "LIMIT", "STATUS" } }
    for _, r in ipairs(result.metrics) do
       local m = metrics.BY_NAME[r.name]
@@ -37,44 +55,86 @@ local function as_table(host, hardware, result)
          r.value and metrics.show(m, r.value) or "-",
          m.unit ~= "" and m.unit or m.expected and "-" or "events",
          r.limit and ("%s %s"):format(OPS[r.op], metrics.show(m, r.limit)) or "-",
-         r.status,
+         output.cell(r.status, STYLES[r.status]),
       }
    end
    local notes = {}
    for _, path_run in ipairs(result.runs) do
       if path_run.path then
-         rows[#rows + 1], notes[#notes + 1] = show.path(path_run)
+         local row, note = show.path(path_run)
+         row[5] = output.cell(row[5], STYLES[row[5]])
+         rows[#rows + 1] = row
+         -- What was measured is in the section on directories.
+         notes[#notes + 1] = path_run.state ~= "ok" and note or nil
       end
    end
    local lines = {
-      ("%s  %s  level %s: %s"):format(printable.safe(host.name), hardware.class, result.level, result.status),
+      page.text(("%s  %s  level %s: %s"):format(printable.safe(host.name), hardware.class, result.level, result.status),
+         "strong", form, 0),
       "",
-      #rows > 1 and output.table(rows) or "nothing to rate: this level reads counters, and this machine has none",
+      #rows > 1 and page.table({ rows = rows, narrow = without_limit(rows), cut = 1 }, form, 0)
+         or page.text("nothing to rate: this level reads counters, and this machine has none", nil, form, 0),
    }
+   local function say(text)
+      lines[#lines + 1] = page.text(text, nil, form, 0)
+   end
    for _, r in ipairs(result.metrics) do
       if r.status == "fail" or r.status == "warn" or r.status == "unknown" then
-         lines[#lines + 1] = ("%s: %s"):format(r.status, printable.safe(r.text, 300))
+         say(("%s: %s"):format(r.status, printable.safe(r.text, 300)))
       end
    end
-   table.move(notes, 1, #notes, #lines + 1, lines)
+   for _, note in ipairs(notes) do
+      say(note)
+   end
    for _, problem in ipairs(host.problems) do
-      lines[#lines + 1] = "problem: " .. printable.plain(problem, 300)
+      say("problem: " .. printable.plain(problem, 300))
    end
    return table.concat(lines, "\n")
 end
 
+local function as_text(host, hardware, result)
+   local form = page.form()
+   local sections = detail.sections(result.runs)
+   return summary(host, hardware, result, form) .. "\n"
+      .. (sections[1] and "\n" .. page.sections(sections, form) .. "\n" or "")
+end
+
+-- "stream  2 of 5   about 9 s left", while kernels run.
+local function watch(line, interrupted)
+   return function(kernel, at, of, seconds)
+      if interrupted.why() then
+         return
+      end
+      local until_s = node.now_s() + seconds
+      line.show(function()
+         return ("%-7s  %d of %d   about %.0f s left"):format(kernel, at, of, math.max(1, until_s - node.now_s()))
+      end)
+   end
+end
+
 function run.run(args)
+   local interrupted = interrupts.open()
    local host = node.open(os.getenv("SLURMD_NODENAME"), { policy = args.policy, without_policy = not args.policy })
    local from = counters.snapshot("")
    local hardware = inventory.read("")
+   local line = not args.json and progress.open()
+   host.give_up, host.watch = interrupted.why, line and watch(line, interrupted)
+   -- Who disturbs: of one node, by hand, it is worth the time.
+   host.kernel_args = { noise = { "--attribute" } }
    local result = check.run(args.level, host, hardware, from)
-   if args.json then
+   if line then
+      line.clear()
+   end
+   local code = interrupted.code()
+   if code then
+      return report.error(code, "interrupted")
+   elseif args.json then
       local record = records.check("run", host, hardware, result)
       record.runs = #result.runs > 0 and result.runs or nil -- each core's values, too
       record.action, record.duration_s = "none", result.duration_s
       print(json.encode(record))
    else
-      print(as_table(host, hardware, result))
+      terminal.print(as_text(host, hardware, result))
    end
    return EXIT[result.status]
 end
