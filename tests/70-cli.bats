@@ -97,6 +97,199 @@ fails_at() {
 	[[ $output == *"level quick: unrated"* ]]
 }
 
+# on_terminal COLUMNS ROWS [--when TEXT DO] COMMAND...: with what a terminal's user has in his environment
+on_terminal() {
+	# Python would give its child a UTF-8 locale.
+	env -u NO_COLOR -u LC_ALL -u LC_CTYPE -u PAGER PYTHONCOERCECLOCALE=0 TERM=xterm LANG=C.UTF-8 "${ENV[@]}" "$ROOT/tests/on_terminal.py" "$@"
+}
+
+# Kernels that measure what a node of two NUMA nodes has.
+talking_kernels() {
+	kernel stream "$(says stream '"triad_gbs":100,"copy_gbs":90,"scale_gbs":91,"add_gbs":99,"array_mb":134,"llc_mb":33,"numa":[{"node":0,"cores":4,"triad_gbs":60},{"node":1,"cores":4,"triad_gbs":40}]')"
+	kernel dgemm "$(says dgemm '"gflops":400,"gflops_core_min":30,"slowest_cpu":7,"gflops_core_median":50,"clock_mhz":3000,"clock_mhz_min":2000,"lowest_clock_cpu":7,"clock_limit_mhz":null,"cores":[{"cpu":0,"gflops":50,"clock_mhz":3000},{"cpu":6,"gflops":51,"clock_mhz":3000},{"cpu":7,"gflops":30,"clock_mhz":2000}]')"
+	kernel noise 'case "$*" in *--attribute*) ;; *) exit 2 ;; esac
+'"$(says noise '"noise_pct":1,"noise_pct_max":2,"worst_cpu":7,"longest_us":7100,"p99_us":30,"seconds":2,"components":[{"duration_us":7100,"period_ms":1000,"lost_pct":0.7,"cpus":"0-7","source":"kipmi0\u001b[31m","source_pid":77}],"processes":[{"comm":"a\u0007b","pid":5,"cpu_ms":3}]')"
+	kernel numa "$(says numa '"latency_ns":91,"numa_factor":1.5,"latency":[{"from":0,"to":0,"ns":90},{"from":0,"to":1,"ns":135},{"from":1,"to":0,"ns":136},{"from":1,"to":1,"ns":91}],"bandwidth":[],"cache_latency":[{"level":1,"kib":16,"ns":1}]')"
+	kernel scaling "$(says scaling '"best_gbs":110,"knee_threads":4,"compact":[{"threads":1,"triad_gbs":30},{"threads":4,"triad_gbs":105},{"threads":8,"triad_gbs":110}]')"
+	kernel io "$(says io '"filesystem":"xfs","direct":true,"write_gbs":1,"read_gbs":2,"fsync_us":800,"fsync_p99_us":2100,"creates_per_s":5300,"stats_per_s":400000,"unlinks_per_s":6100')"
+	policy 'io_paths = { "/scratch" }'
+}
+
+@test "run: on a terminal progress, then values, matrix, curves and sources, as wide as it" {
+	talking_kernels
+	ENV=()
+	run -0 on_terminal 80 200 syscheck run --level full
+	[[ $output == *$'\r\e[Kstream   1 of 6   about 18 s left\r\e[K'*$'\r\e[Kio       6 of 6   about 3 s left\r\e[K'* ]]
+	[[ $output == *$'\e[1mLatency by working set'* ]]
+	# Of what kernels say nothing that a terminal obeys comes through.
+	[[ $output == *'kipmi0\x1b[31m (77)'*'a\x07b 3.00 ms'* ]]
+	[[ $output == *"node 1       136  "*91.0* ]]
+	[[ $output == *"Knee at 4 of 8 threads"* ]]
+	[[ $output == *"Slowest core: CPU 7, 30.0 GFLOP/s, 60 % of the median 50.0."* ]]
+	[[ $output == *"/scratch   xfs "*"1.00  2.00  800 us  2.10 ms    5300  400000    6100"* ]]
+	[[ $output == *█*" knee"* ]]
+	local columns shown
+	for columns in 80 40; do
+		ENV=(NO_COLOR=1)
+		run -0 on_terminal "$columns" 200 syscheck run --level full
+		# Behind the last erasure of what progress wrote.
+		shown=${output##*$'\e[K'}
+		[[ $shown != *$'\e'* ]]
+		LC_ALL=C.UTF-8 run -1 grep -E ".{$((columns + 1))}" <<<"$shown"
+	done
+}
+
+@test "run: no terminal, TERM=dumb, LANG=C: plain text, no progress" {
+	talking_kernels
+	LANG=C.UTF-8 run -0 --separate-stderr syscheck run --level full
+	[ -z "$stderr" ]
+	[[ $output != *[$'\e\r']* && $output == *"# knee"* && $output != *█* ]]
+	ENV=(TERM=dumb)
+	run -0 on_terminal 80 24 syscheck run --level full
+	[[ $output != *[$'\e\r']* && $output == *█* ]]
+	ENV=(LANG=C)
+	run -0 on_terminal 80 200 syscheck run --level full
+	[[ $output == *$'\e['* && $output != *█* && $output == *"# knee"* ]]
+	# A program reads it: nothing but the object.
+	ENV=()
+	run -0 on_terminal 80 24 syscheck run --level full --json
+	[ "${#lines[@]}" -eq 1 ]
+	[ "$(lua5.4 -e 'local r = require("cjson").decode(io.read("a")) print(("%d"):format(r.runs[3].result.processes[1].pid))' <<<"$output")" = 5 ]
+	echo "$output" >"$BATS_TEST_TMPDIR/run.jsonl"
+	"$ROOT/tests/schema.py" "$BATS_TEST_TMPDIR/run.jsonl"
+}
+
+@test "run: what is longer than the terminal goes through the pager, which no shell starts" {
+	talking_kernels
+	ENV=("PAGER=sed s/^/pager:/" TERM=xterm)
+	run -0 on_terminal 80 20 syscheck run --level full
+	[[ $output == *pager:*CHECK* ]]
+	run -0 on_terminal 80 200 syscheck run --level full
+	[[ $output != *pager:* ]]
+	# None, one that is not there, one that fails: the text all the same.
+	local pager
+	for pager in '' cat /no/such/pager false "false; touch $BATS_TEST_TMPDIR/x" '$(touch '"$BATS_TEST_TMPDIR/y)"; do
+		ENV=("PAGER=$pager")
+		run on_terminal 80 20 syscheck run --level full
+		[[ $output == *CHECK*"I/O by directory"* ]] || { echo "$pager: $output"; return 1; }
+	done
+	[ ! -e "$BATS_TEST_TMPDIR/x" ]
+	[ ! -e "$BATS_TEST_TMPDIR/y" ]
+	# Through sudo the user's program would run as somebody else.
+	ENV=("PAGER=sed s/^/pager:/" SUDO_UID=1000 TERM=dumb)
+	run -0 on_terminal 80 20 syscheck run --level full
+	[[ $output != *pager:* ]]
+}
+
+@test "run: ^C, SIGTERM, SIGHUP end the kernels and the run, and leave nothing behind" {
+	local how code
+	kernel dgemm 'echo $$ >"'"$P"'/dgemm.pid"; exec sleep 1000'
+	policy 'lock = "'"$P"'/lock"'
+	for how in "ctrl-c 130" "15 143" "1 129"; do
+		read -r how code <<<"$how"
+		rm -f "$P/dgemm.pid"
+		run on_terminal 80 24 --when "dgemm " "$how" syscheck run
+		[ "$status" -eq "$code" ] || { echo "$how: $status: $output"; return 1; }
+		# The line is cleared, and one that says why follows.
+		[[ $output == *$'\r\e[Ksyscheck: interrupted' ]] || { echo "$how: $output"; return 1; }
+		[[ $output != *noise* && $output != *CHECK* ]]
+		[ ! -e "$P/run/measure.json" ]
+		if [ -s "$P/dgemm.pid" ]; then
+			run -1 kill -0 "$(<"$P/dgemm.pid")"
+		fi
+		# Nobody holds it.
+		flock --nonblock "$P/lock" true
+	done
+	# nohup stays nohup; in a script without a terminal, too.
+	kernel dgemm 'kill -HUP $PPID; '"$(says dgemm '"gflops":50')"
+	run -0 nohup syscheck run --json
+	kernel dgemm 'kill -TERM $PPID; sleep 1000'
+	run --separate-stderr syscheck run --json
+	[ "$status" -eq 143 ]
+	[ -z "$output" ]
+	[ "$stderr" = "syscheck: interrupted" ]
+}
+
+# runs N FILE: that many runs
+runs() {
+	local i
+	for ((i = 0; i < $1; i++)); do
+		syscheck run --json
+	done >"$2"
+}
+
+@test "compare: better, worse, same, what else differs; exit status; --json, --csv" {
+	cd "$BATS_TEST_TMPDIR"
+	runs 3 a.json
+	kernel stream "$(says stream '"triad_gbs":85')"
+	kernel dgemm "$(says dgemm '"gflops":60,"clock_mhz":3000')"
+	runs 3 b.json
+	run -1 syscheck compare a.json b.json
+	[[ $output =~ triad\ +100\.0\ +85\.0\ +GB/s\ +-15\.0\ +[0-9.]+\ +worse ]]
+	[[ $output =~ dgemm\ +50\.0\ +60\.0\ +GFLOP/s\ +\+20\.0\ +[0-9.]+\ +better ]]
+	[[ $output =~ noise\ +1\.0\ +1\.0\ +%\ +\+0\.0\ +[0-9.]+\ +same ]]
+	[[ $output == *"only in B: clock_mhz"*"same boot"*"1 better, 1 worse, of 3" ]]
+	run -0 syscheck compare a.json a.json
+	[[ $output == *"0 better, 0 worse, of 3" ]]
+	run -1 syscheck compare a.json b.json --json
+	[ "$(lua5.4 -e 'local r = require("cjson").decode(io.read("a")) print(("%d %s %s %d %d"):format(r.worse, r.rows[1].name, r.rows[1].verdict, r.rows[1].runs_a, r.a.runs))' <<<"$output")" = "1 triad_gbs worse 3 3" ]
+	run -1 syscheck compare a.json b.json --csv
+	[[ ${lines[0]} == name,label,unit,a,b,* && ${lines[1]} == triad_gbs,triad,GB/s,100,85,3,3,0,0,-15,-15,*,runs,worse,* ]]
+	# Of one run each the noise is assumed, and marked.
+	head -n 1 a.json >a1.json
+	head -n 1 b.json >b1.json
+	run -1 syscheck compare a1.json b1.json
+	[[ $output =~ -15\.0\ +10\.0\*\ +worse ]]
+	[[ $output == *"*: assumed"* ]]
+	# A spool's records, and what jq has made of a run.
+	prolog SLURM_JOB_ID=5
+	epilog SLURM_JOB_ID=5
+	python3 -c 'import json, sys; print(json.dumps(json.load(sys.stdin), indent=2))' <a1.json >pretty.json
+	run -1 --separate-stderr syscheck compare pretty.json "$SPOOL"
+	[ -z "$stderr" ]
+	# As wide as the terminal.
+	ENV=(NO_COLOR=1 PAGER=)
+	run -1 on_terminal 40 24 syscheck compare a.json b.json
+	run -1 grep -E '.{41}' <<<"$output"
+}
+
+@test "compare: bad input is one line, exit 3" {
+	local file
+	cd "$BATS_TEST_TMPDIR"
+	runs 1 good.json
+	: >empty
+	echo hello >text
+	head -c 200 good.json >begun
+	sed 's/"value":[0-9.]*/"value":NaN/' good.json >nan
+	echo '{"kind":"check","v":2,"node":"n","class":"c","time":"t"}' >version
+	echo '{"kind":"check","v":1,"node":{},"class":[],"time":null}' >types
+	echo '{"v":1,"kind":"job"}' >ofjob
+	echo '[]' >list
+	syscheck run --json --level passive >counters
+	sed 's/"node":"[^"]*"/"node":"\xff\x1b[31m"/; s/"triad_gbs"/"other"/g; s/"gflops"/"other"/g; s/"noise_pct"/"other"/g' good.json >nothing
+	truncate -s 100M big
+	for file in /no/such/file . empty text begun nan version types ofjob list counters nothing big; do
+		run --separate-stderr syscheck compare good.json "$file"
+		[ "$status" -eq 3 ] && [ -z "$output" ] && one_line || { echo "$file: $status $output"; return 1; }
+		[[ $stderr != *$'\e'* ]]
+	done
+	# What is good of a file is used.
+	{ cat good.json; echo torn; } >torn
+	run --separate-stderr syscheck compare good.json torn
+	[ "$status" -eq 0 ]
+	[ "$stderr" = "syscheck: compare: torn:2: not JSON, or cut off; left out" ]
+	sed 's/"node":"[^"]*"/"node":"\xff\x1b[31m"/' good.json >hostile
+	run -0 --separate-stderr syscheck compare good.json hostile
+	[[ $output == *'\xff'* && $output != *$'\e'* ]]
+	local args
+	for args in "" good.json "good.json good.json good.json" "good.json good.json --json --csv"; do
+		# shellcheck disable=SC2086
+		run --separate-stderr syscheck compare $args
+		[ "$status" -eq 2 ]
+		one_line
+	done
+}
+
 @test "install: over another version, none of its modules stay" {
 	local to=$BATS_TEST_TMPDIR/p
 	make -s -C "$ROOT" install PREFIX="$to" DESTDIR=
@@ -257,7 +450,7 @@ store_group = "nosuchgroup",\nlock = "/no/dir/lock"'
 @test "help and version name every subcommand" {
 	run syscheck --help
 	[ "$status" -eq 0 ]
-	[[ $output == *run*job*node*fleet*baseline*config* ]]
+	[[ $output == *run*compare*job*node*fleet*baseline*config* ]]
 	run syscheck --version
 	[[ $output =~ ^syscheck\ [0-9.]+$ ]]
 	run syscheck job --help
