@@ -279,7 +279,7 @@ runs() {
 	runs 1 good.json
 	: >empty
 	echo hello >text
-	head -c 200 good.json >cut
+	head -c 200 good.json >begun
 	sed 's/"value":[0-9.]*/"value":NaN/' good.json >nan
 	echo '{"kind":"check","v":2,"node":"n","class":"c","time":"t"}' >version
 	echo '{"kind":"check","v":1,"node":{},"class":[],"time":null}' >types
@@ -288,7 +288,7 @@ runs() {
 	syscheck run --json --level passive >counters
 	sed 's/"node":"[^"]*"/"node":"\xff\x1b[31m"/; s/"triad_gbs"/"other"/g; s/"gflops"/"other"/g; s/"noise_pct"/"other"/g' good.json >nothing
 	truncate -s 100M big
-	for file in /no/such/file . empty text cut nan version types ofjob list counters nothing big; do
+	for file in /no/such/file . empty text begun nan version types ofjob list counters nothing big; do
 		run --separate-stderr syscheck compare good.json "$file"
 		[ "$status" -eq 3 ] && [ -z "$output" ] && one_line || { echo "$file: $status $output"; return 1; }
 		[[ $stderr != *$'\e'* ]]

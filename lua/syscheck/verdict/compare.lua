@@ -68,11 +68,11 @@ local function row(key, a, b, run_pct, usual)
    local info = a.info
    local limit, from, at, bt = noise.of(list_a, list_b, { kernel = info.kernel, run_pct = run_pct(key),
       usual_pct = not info.steady and usual or nil, spread_pct = math.max(a.spread_pct, b.spread_pct),
-      loss_pct = math.max(loss_a, loss_b),
-      least = info.unit == "%" and LEAST_POINTS or nil })
+      loss_pct = math.max(loss_a, loss_b), least = info.unit == "%" and LEAST_POINTS or nil })
    local verdict, why = judge(info, bt - at, limit, math.max(math.abs(at), math.abs(bt))), nil
-   if info.kernel ~= "noise" and a.box_s > 0 and b.box_s > 0
-      and math.max(a.box_s, b.box_s) > SAME_BOX * math.min(a.box_s, b.box_s) then
+   local other_box = info.kernel ~= "noise" and a.box_s > 0 and b.box_s > 0
+      and math.max(a.box_s, b.box_s) > SAME_BOX * math.min(a.box_s, b.box_s)
+   if other_box then
       verdict, why = "cannot tell", ("time boxes of %g and %g s"):format(a.box_s, b.box_s)
    elseif math.max(loss_a, loss_b) > 0 then
       why = "others used the node"
@@ -80,7 +80,8 @@ local function row(key, a, b, run_pct, usual)
    return { name = key, label = info.label, unit = info.unit, metric = info.metric, kernel = info.kernel, a = at,
       b = bt, runs_a = #list_a, runs_b = #list_b, disturbed_a = #a.all - #a.clean, disturbed_b = #b.all - #b.clean,
       change = bt - at, change_pct = at ~= 0 and 100 * (bt / at - 1) or nil, noise = limit,
-      noise_pct = at ~= 0 and 100 * limit / math.abs(at) or nil, noise_from = from, verdict = verdict, why = why }
+      noise_pct = at ~= 0 and 100 * limit / math.abs(at) or nil, noise_from = from, verdict = verdict, why = why,
+      other_box = other_box }
 end
 
 -- What a record says of the machine, one text a key.
@@ -99,7 +100,7 @@ local function facts(record)
    return out
 end
 
--- The values of all records of a side: { [key] = { list in order of first seen, [text] = true } }
+-- The values of all records of a side: { [key] = { texts, [text] = true } }
 local function facts_of(records)
    local out = {}
    for _, record in ipairs(records) do
@@ -119,7 +120,12 @@ local function facts_of(records)
 end
 
 local function joined(list)
-   return list and table.concat(list, " / ") or nil
+   if not list then
+      return nil
+   end
+   local copy = table.move(list, 1, #list, 1, {})
+   table.sort(copy)
+   return table.concat(copy, " / ")
 end
 
 local FIRST = { "node", "class", "level", "cpus", "version" }
@@ -183,8 +189,12 @@ local function remarks(a, b, rows, changed)
    if differs.version then
       say("two versions of syscheck measured")
    end
-   local disturbed, assumed = 0, false
+   local disturbed, assumed, said = 0, false, {}
    for _, one in ipairs(rows) do
+      if one.kernel and one.other_box and not said[one.kernel] then
+         said[one.kernel] = true
+         say("%s: %s, which is another quantity", one.kernel, one.why)
+      end
       disturbed = math.max(disturbed, one.disturbed_a + one.disturbed_b)
       assumed = assumed or one.noise_from == "assumed"
    end
@@ -208,7 +218,8 @@ end
 -- @param run_pct function(metric) -> standard deviation of a node's runs in %, as a baseline of their class has it,
 --   or nil
 -- @return { rows = list of { name, label, unit, metric, kernel, a, b (means), runs_a, runs_b, disturbed_a,
---   disturbed_b, change, change_pct, noise, noise_pct, noise_from, verdict = better|worse|same|"cannot tell", why },
+--   disturbed_b, change, change_pct, noise, noise_pct, noise_from, verdict = better|worse|same|"cannot tell", why,
+--   other_box },
 --   changed = list of { what, a, b }, only_a, only_b = lists of keys, wrong = list of { side, kernel },
 --   remarks = list of texts, assumed = a row's noise is, worse, better = how many }
 function compare.of(a, b, run_pct)

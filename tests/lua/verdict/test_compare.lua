@@ -102,6 +102,8 @@ function TestVerdict:test_other_time_boxes_are_another_quantity()
    long.runs[1].box_s = 6
    local what, _, row = verdict({ long }, checks(50))
    lu.assertEquals({ what, row.why }, { "cannot tell", "time boxes of 6 and 2 s" })
+   lu.assertEquals(compare.of({ long }, checks(50), none).remarks,
+      { "stream: time boxes of 6 and 2 s, which is another quantity" })
 end
 
 function TestVerdict:test_what_is_no_measurement_is_not_compared()
