@@ -201,7 +201,11 @@ good() {
 	wait "${pids[@]}"
 	[ "$reads" -gt 3 ]
 	good
-	[ "$(awk '/^syscheck_checks_total/ { n += $2 } END { print n }' "$F")" = 25 ]
+	# Who does not have the lock within 2 s writes a segment of its own, and no metrics.
+	local alone
+	alone=$(find "$P/var/spool/syscheck" -name 'records-*' | wc -l)
+	now=$(awk '/^syscheck_checks_total/ { n += $2 } END { print n }' "$F")
+	[ "$now" -le 25 ] && [ "$now" -ge $((25 - alone)) ]
 }
 
 # get URL: to standard output
