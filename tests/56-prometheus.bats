@@ -79,10 +79,14 @@ good() {
 	[ "$(awk '/^syscheck_checks_total\{level="passive"/ { n += $2 } END { print n }' "$F")" = 2 ]
 }
 
-@test "no key, no file; a killed agent counts as unknown" {
+@test "no key, no file; %n is the node; a killed agent counts as unknown" {
 	policy 'mode = "enforce"'
 	prolog
 	[ ! -e "$F" ]
+	policy 'textfile = "'$P/var/%n'"'
+	mkdir "$P/var/t1"
+	prolog
+	[ -s "$P/var/t1/syscheck.prom" ] && [ ! -e "$F" ]
 	policy "$RULES"
 	env -i SLURM_JOB_ID=4711 SLURMD_NODENAME=t1 lua5.4 -E "$P/libexec/syscheck/agent.lua" ended prolog "killed" 2>>"$LOG"
 	[ "$(value 'syscheck_node_status{status="unknown"}')" = 1 ]
