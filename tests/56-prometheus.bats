@@ -83,7 +83,7 @@ good() {
 	policy 'mode = "enforce"'
 	prolog
 	[ ! -e "$F" ]
-	policy 'textfile = "'$P/var/%n'"'
+	policy 'textfile = "'"$P/var/%n"'"'
 	mkdir "$P/var/t1"
 	prolog
 	[ -s "$P/var/t1/syscheck.prom" ] && [ ! -e "$F" ]
@@ -224,7 +224,7 @@ listens() {
 
 @test "a real run, real kernels: a real node_exporter serves all of it, and finds no fault" {
 	cp "$P"/kernels/* "$P/libexec/syscheck/"
-	policy 'textfile = "'$D'", kernels = { stream = { quick = 0.5 }, dgemm = { quick = 0.3 }, noise = { quick = 0.2 } }'
+	policy 'textfile = "'"$D"'", kernels = { stream = { quick = 0.5 }, dgemm = { quick = 0.3 }, noise = { quick = 0.2 } }'
 	prolog
 	good
 	epilog
