@@ -79,10 +79,14 @@ good() {
 	[ "$(awk '/^syscheck_checks_total\{level="passive"/ { n += $2 } END { print n }' "$F")" = 2 ]
 }
 
-@test "no key, no file; a killed agent counts as unknown" {
+@test "no key, no file; %n is the node; a killed agent counts as unknown" {
 	policy 'mode = "enforce"'
 	prolog
 	[ ! -e "$F" ]
+	policy 'textfile = "'"$P/var/%n"'"'
+	mkdir "$P/var/t1"
+	prolog
+	[ -s "$P/var/t1/syscheck.prom" ] && [ ! -e "$F" ]
 	policy "$RULES"
 	env -i SLURM_JOB_ID=4711 SLURMD_NODENAME=t1 lua5.4 -E "$P/libexec/syscheck/agent.lua" ended prolog "killed" 2>>"$LOG"
 	[ "$(value 'syscheck_node_status{status="unknown"}')" = 1 ]
@@ -201,7 +205,11 @@ good() {
 	wait "${pids[@]}"
 	[ "$reads" -gt 3 ]
 	good
-	[ "$(awk '/^syscheck_checks_total/ { n += $2 } END { print n }' "$F")" = 25 ]
+	# Who does not have the lock within 2 s writes a segment of its own, and no metrics.
+	local alone
+	alone=$(find "$P/var/spool/syscheck" -name 'records-*' | wc -l)
+	now=$(awk '/^syscheck_checks_total/ { n += $2 } END { print n }' "$F")
+	[ "$now" -le 25 ] && [ "$now" -ge $((25 - alone)) ]
 }
 
 # get URL: to standard output
@@ -216,7 +224,7 @@ listens() {
 
 @test "a real run, real kernels: a real node_exporter serves all of it, and finds no fault" {
 	cp "$P"/kernels/* "$P/libexec/syscheck/"
-	policy 'textfile = "'$D'", kernels = { stream = { quick = 0.5 }, dgemm = { quick = 0.3 }, noise = { quick = 0.2 } }'
+	policy 'textfile = "'"$D"'", kernels = { stream = { quick = 0.5 }, dgemm = { quick = 0.3 }, noise = { quick = 0.2 } }'
 	prolog
 	good
 	epilog

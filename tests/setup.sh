@@ -81,6 +81,15 @@ without_daemons() {
 	return "$code"
 }
 
+# Nor do those at the next boot that start without being configured, where this has installed them.
+not_at_boot() {
+	local name
+	for name in prometheus prometheus-node-exporter; do
+		[[ " $* " != *" $name "* ]] || systemctl disable "$name.service" >/dev/null 2>&1
+	done
+	return 0
+}
+
 # Debian's PostgreSQL makes a cluster at its installation, unless this file says no.
 no_main_cluster() {
 	local conf=/etc/postgresql-common/createcluster.conf
@@ -137,6 +146,8 @@ main() {
 		fi
 		# shellcheck disable=SC2086
 		without_daemons apt-get -qq -y --no-install-recommends install $lack >/dev/null || return 1
+		# shellcheck disable=SC2086
+		not_at_boot $lack
 		lack=$(missing "${groups[@]}")
 		[ -z "$lack" ] || { echo "setup: still missing: $lack" >&2; return 1; }
 		;;
