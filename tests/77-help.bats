@@ -118,3 +118,44 @@ typed() {
 	[ "$(typed 'syscheck config sh')" = 'syscheck config show ' ]
 	[ "$(typed 'syscheck config show --ac')" = 'syscheck config show --account=' ]
 }
+
+# pages: as man -k shows them, of both programs that are in use
+pages() {
+	find "$ROOT/docs/man" -name '*.[158]' -printf '%f\n' | sed 's/^\(.*\)\.\(.\)$/\1 (\2)/' | sort
+}
+
+@test "man -k syscheck finds each page, with what it is about" {
+	local dir=$BATS_TEST_TMPDIR/man
+	cp -r "$P/share/man" "$dir"
+	mandb -q -c "$dir"
+	man -M "$dir" -k syscheck | tee "$BATS_TEST_TMPDIR/man-db"
+	diff <(pages) <(sed 's/  *- .*//' "$BATS_TEST_TMPDIR/man-db" | tr -s ' ' | sort)
+	grep -q 'unknown subject' "$BATS_TEST_TMPDIR/man-db" && return 1
+	# mandoc's, as on Alpine and the BSDs; Debian calls it mapropos.
+	makewhatis "$dir"
+	"$(command -v mapropos || command -v apropos)" -M "$dir" syscheck | tee "$BATS_TEST_TMPDIR/mandoc"
+	[ "$(sed 's/(\(.\)) - .*/ (\1)/' "$BATS_TEST_TMPDIR/mandoc" | grep -cxFf <(pages))" -eq "$(pages | wc -l)" ]
+}
+
+# synopsis COMMAND [ACTION]: the long options that its page's synopsis has
+synopsis() {
+	local page=$ROOT/docs/man/syscheck.1
+	[ "$1" != ship ] || page=$ROOT/docs/man/syscheck-ship.8
+	sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' "$page" | tr '\n' ' ' | sed 's/\.Nm/\n&/g' |
+		grep -E "^\.Nm (syscheck )?(\.Cm )?$1 (.*\<$2\>)?" | sed 's/\.Op Ar answer/Fl -json Fl -csv Fl -store/' | grep -oE 'Fl -[a-z-]+' | sed 's/Fl /-/'
+	# Of all of them, it says there.
+	grep -q 'take.*\.Fl -policy' < <(tr '\n' ' ' <"$page") && [ "$1 $2" != 'baseline diff' ] && echo --policy
+	return 0
+}
+
+@test "man: every command of --help has its place, every option is in its synopsis" {
+	local -a c
+	commands >"$BATS_TEST_TMPDIR/commands"
+	while read -r -a c; do
+		grep -qE "^\.It Cm ${c[0]}\>" "$ROOT/docs/man/syscheck.1" || { echo "no section: ${c[*]}"; return 1; }
+		[ "${#c[@]}" = 1 ] || grep -qE "^\.It Cm ${c[0]}\>.*\<${c[1]}\>" "$ROOT/docs/man/syscheck.1" ||
+			{ echo "no section: ${c[*]}"; return 1; }
+		[ -z "$(comm -23 <(options "${c[@]}" | grep -vx -e --help) <(synopsis "${c[0]}" "${c[1]-}" | sort -u) | tee /dev/stderr)" ] ||
+			{ echo "not in the synopsis of: ${c[*]}"; return 1; }
+	done <"$BATS_TEST_TMPDIR/commands"
+}
