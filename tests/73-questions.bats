@@ -197,6 +197,61 @@ as_asker() {
 	[[ $output == *1204* && $output != *$'\033'* ]]
 }
 
+# on_terminal COLUMNS COMMAND: what a terminal so wide is shown
+on_terminal() {
+	env TERM="${TERM_IS:-dumb}" script -qec "stty cols $1 rows 50; $2" /dev/null | tr -d '\r'
+}
+
+# longest: columns of the longest line of $output that could be broken
+longest() {
+	grep -E '^.{2,}[^ ] +[^ ]' <<<"$output" | awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }'
+}
+
+@test "answers are as wide as the terminal; what is no terminal gets a line each" {
+	local columns question
+	for columns in 40 80 132; do
+		for question in "job 4010" "job 4003" "job 4005" "job 4030" "why 4010 --explain" "why 4020" "node n2" "fleet" "suspects"; do
+			run on_terminal "$columns" "syscheck $question"
+			[ "$status" -eq 0 ] || { echo "$question"; return 1; }
+			[ "$(longest)" -le "$columns" ] || { echo "$question at $columns: $(longest): $output"; return 1; }
+		done
+	done
+	run on_terminal 40 "syscheck job 4010"
+	[[ $output == *"1204*"* && $output == *"only - or 0: "* ]]
+	run on_terminal 400 "syscheck job 4010"
+	diff <(echo "$output") <(syscheck job 4010)
+	TERM_IS=xterm run on_terminal 40 "syscheck job 4010"
+	[[ $output == *$'\033[31m1204*\033[0m'* ]]
+	# A serial line has no size.
+	run on_terminal 0 "syscheck job 4010"
+	[ "$(longest)" -le 80 ]
+}
+
+@test "job: what a full check measured" {
+	local r=$BATS_TEST_TMPDIR/records.jsonl
+	python3 - "$ROOT/tests/fixtures/full_check.json" >"$r" <<-'PY'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		for n in range(1, 5):
+		    r.update(id="%032x" % n, node="n%d" % n, job={"id": 77, "nodes": 4, "user": "alice", "name": "a"})
+		    print(json.dumps(r))
+	PY
+	syscheck ingest --store "$BATS_TEST_TMPDIR/s.db" "$r" | grep -q ' 4 new'
+	run --separate-stderr syscheck job 77 --store "$BATS_TEST_TMPDIR/s.db"
+	diff <(tr -s ' ' <<<"$output" | grep -vE '^n[234]') - <<-'SHOWN'
+		job 77 name a user alice cluster c1 nodes 4 (records of 0)
+
+		NODE CHECKED LEVEL STATUS TRIAD_GB/s DGEMM_GF/s NOISE_% CLOCK_MHz LATENCY_ns SCALING_GB/s ELAPSED_s THROTTLE THROTTLE_ms IO_STALL_s IOWAIT_s DISK_BUSY_s NFS_s MB_READ MB_WRITTEN
+		n1 2026-11-26T03:09:29Z full unrated 28.9 71.5 21.9 3693 145 41.0 - - - - - - - - -
+
+		NODE DIRECTORY ON WRITE_GB/s READ_GB/s FSYNC_us CREATES/s
+		n1 /tmp ext4 2.66 1.36 194 27465
+
+		n1: no job record yet: the job still runs there, or its epilog did not
+		n1: noise before the job: 65.7 us every 4 ms on all cores (1 %)
+	SHOWN
+}
+
 @test "fleet and node: checks that found out nothing, and why" {
 	local i
 	lua5.4 "$FIXTURES/fleet_newest.lua" >"$BATS_TEST_TMPDIR/records.jsonl"

@@ -41,7 +41,7 @@ rooms.PURE = {
    "catalogue", "verdict", "doctor/rules", "lib/fnv",
    "lib/hostlist", "lib/parts", "lib/printable", "lib/sorted", "lib/spelling", "lib/statistics", "lib/time",
    "lib/unicode", "lib/units", "node/budget", "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
-   "questions/clusters", "questions/job/records", "questions/job/peers", "questions/node/story",
+   "questions/clusters", "questions/job/records", "questions/job/peers", "questions/job/remarks", "questions/node/story",
    "questions/node/spark", "questions/finding", "questions/fleet/fabric", "questions/fleet/logic",
    "questions/suspects/logic", "questions/suspects/racks",
    "questions/why/candidates", "questions/why/causes", "questions/why/checks", "questions/why/conditions",

@@ -5,6 +5,7 @@ local paths = require("syscheck.lib.paths")
 local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
 local store = require("syscheck.store.store")
+local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
 local uv = require("luv")
 
@@ -81,14 +82,15 @@ function question.run(args, ask, policy)
 end
 
 --- Prints an answer in the form that was asked for.
--- @param show { table = function(answer, color, as_utf8) -> text, json, csv = function(answer) -> text }
+-- @param show { table = function(answer, color, as_utf8, width) -> text, json, csv = function(answer) -> text };
+--   width: columns of the terminal, nil where there is none
 -- @return exit code
 function question.print(args, show, answer)
    local format = output.format(args)
    if format == "csv" then
       io.stdout:write(show.csv(answer))
    else
-      print(show[format](answer, output.has_color(), output.has_utf8()))
+      print(show[format](answer, output.has_color(), output.has_utf8(), terminal.width()))
    end
    return 0
 end

@@ -16,8 +16,8 @@ local LOOK = 64
 
 -- A passive check measures nothing, and there may be thousands since the last quick one.
 local MEASURED = {}
-for i, field in ipairs(fields.CHECK) do
-   MEASURED[i] = field.unit ~= "count" and ("c.%s IS NOT NULL"):format(field.name) or nil
+for _, field in ipairs(fields.CHECK) do
+   MEASURED[#MEASURED + 1] = field.unit ~= "count" and ("c.%s IS NOT NULL"):format(field.name) or nil
 end
 local NEWEST = ([[SELECT c.key >> 30, c.status, %s FROM check_node c WHERE c.node = ? AND c.key >= ? AND (%s)
    ORDER BY c.key DESC LIMIT %d]]):format(job_store.columns(fields.CHECK, "c"), table.concat(MEASURED, " OR "), LOOK)

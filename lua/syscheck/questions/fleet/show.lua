@@ -1,17 +1,16 @@
 --- A fleet's comparison for people, spreadsheets and programs. See logic.lua.
+local fields = require("syscheck.catalogue.fields")
 local printable = require("syscheck.lib.printable")
 local fleet = require("syscheck.questions.fleet.logic")
-local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
+local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
 
 local show = {}
 
 local MOST_OUT = 50 -- of a class and metric, in the table; JSON and CSV have all
 
-local function value(field, v)
-   return metrics.show(metrics.BY_NAME[field.name], v)
-end
+local value = fields.show
 
 local function percent(v)
    return v and ("%.1f"):format(v) or "-"
@@ -30,7 +29,7 @@ end
 
 --- Text for a terminal.
 -- @param answer of fleet.compare, with what felt.add, `since`, `unknown` and `fabric` (of read.newest) fill in
-function show.table(answer, color)
+function show.table(answer, color, _, width)
    local rows = { { "CLASS", "METRIC", "UNIT", "NODES", "MEDIAN", "SLOWEST", "ON", "FASTEST", "ON", "SPREAD_%",
       "WITHOUT_OUT_%", "OUT" } }
    local outs = { { "OUT", "CLASS", "METRIC", "VALUE", "MEDIAN", "OFF_%", "STATUS", "MEASURED", "ITS_JOBS" } }
@@ -54,12 +53,13 @@ function show.table(answer, color)
          end
       end
    end
-   local parts = { ("fleet since %s: each node's newest measured values"):format(time.show(answer.since)) }
+   local parts = { terminal.wrap(("fleet since %s: each node's newest measured values"):format(time.show(answer.since)),
+      width) }
    if #rows > 1 then
-      parts[2] = "\n" .. output.table(rows, color)
+      parts[2] = "\n" .. output.fitted(rows, color, width, { lead = 2 })
    end
    if #outs > 1 then
-      parts[#parts + 1] = "\n" .. output.table(outs, color)
+      parts[#parts + 1] = "\n" .. output.fitted(outs, color, width, { lead = 3 })
    end
    local between = { { "BETWEEN_NODES", "SINCE", "RUNS", "LAST", "WHAT" } }
    for i, f in ipairs(answer.fabric) do
@@ -69,7 +69,7 @@ function show.table(answer, color)
       end
    end
    if #between > 1 then
-      parts[#parts + 1] = "\n" .. output.table(between, color)
+      parts[#parts + 1] = "\n" .. output.fitted(between, color, width, { prose = true })
    end
    if #answer.fabric > MOST_OUT then
       notes[#notes + 1] = ("%d more faults between nodes (--csv has all)"):format(#answer.fabric - MOST_OUT)
@@ -82,13 +82,13 @@ function show.table(answer, color)
       end
    end
    if #blind > 1 then
-      parts[#parts + 1] = "\n" .. output.table(blind, color)
+      parts[#parts + 1] = "\n" .. output.fitted(blind, color, width, { prose = true })
    end
    if #answer.unknown > MOST_OUT then
       notes[#notes + 1] = ("%d more nodes' newest check is unknown (--csv has all)"):format(#answer.unknown - MOST_OUT)
    end
    if #notes > 0 then
-      parts[#parts + 1] = "\n" .. table.concat(notes, "\n")
+      parts[#parts + 1] = "\n" .. terminal.wrap(table.concat(notes, "\n"), width, 2)
    end
    return table.concat(parts, "\n")
 end
