@@ -313,6 +313,50 @@ g1 30" ]
 	fails 1 "no node measured anything since" syscheck fleet --store "$STORE" --since 10m
 }
 
+@test "fleet: clock, what noise is made of, directories, links; of a partition" {
+	STORE=$BATS_TEST_TMPDIR/fleet.db
+	# f3: 2,100 MHz, a daemon, and one of its two links; f1 to f4 are of partition debug, of another record each.
+	python3 - "$FIXTURES/full_check.json" >"$BATS_TEST_TMPDIR/records.jsonl" <<-'PY'
+		import json, sys, time
+		r = json.load(open(sys.argv[1]))
+		def now(ago):
+		    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago))
+		of = {run["kernel"]: run["result"] for run in r["runs"]}
+		for n in range(1, 13):
+		    bad = n == 3
+		    r.update(id="%032x" % n, node="f%d" % n, time=now(5000), job={"id": 100 + n, "nodes": 1})
+		    of["dgemm"].update(clock_mhz=2100 if bad else 3600 + n, clock_mhz_min=3500)
+		    of["noise"].update(components=[{"text": "9 ms every 1 s on cpu 3", "lost_pct": 8.5}] if bad else [])
+		    for m in r["metrics"]:
+		        m.update(value=9.5 if bad else 0.5) if m["name"] == "noise_pct" else None
+		    print(json.dumps(r))
+		    job = {"id": 100 + n, "partition": "debug" if n < 5 else "x" * 1024, "nodes": 1, "user": "a", "name": "b"}
+		    print(json.dumps({"v": 1, "kind": "job", "id": "f%031x" % n, "cluster": "c1", "node": "f%d" % n,
+		        "class": r["class"], "time": now(100), "job": job, "elapsed_s": 60,
+		        "end": {"link": {"rate_gbps": 100 if bad else 200, "active_ports": 1 if bad else 2}}}))
+	PY
+	syscheck ingest --store "$STORE" "$BATS_TEST_TMPDIR/records.jsonl"
+	run --separate-stderr syscheck fleet --store "$STORE"
+	[ "$status" -eq 0 ]
+	[[ $output =~ clock\ +MHz\ +12\ +3606\ +2100\ +f3\ +3612\ +f12\ .*\ 1 ]]
+	[[ $output =~ "I/O write"\ +GB/s\ +12\ +2.66 ]]
+	[[ $output =~ "link rate"\ +Gbit/s\ +12\ +200\ +100\ +f3 ]]
+	[[ $output =~ f3\ +epyc[^$'\n']*"link ports"\ +1\ +2\ +-50.0 ]]
+	[[ $output =~ f3\ +epyc[^$'\n']*noise[^$'\n']*"9 ms every 1 s on cpu 3 (8.5 %)" ]]
+	run --separate-stderr syscheck fleet --store "$STORE" --partition debug
+	[[ $output == *": most noise is on f3: 9 ms every 1 s on cpu 3 (8.5 %)"* ]]
+	run --separate-stderr syscheck fleet --store "$STORE" --partition debug --json
+	[ "$(of 'a.classes[1].nodes')" = 4 ]
+	fails 1 'no node of partition "debgu" measured anything since' syscheck fleet --store "$STORE" --partition debgu
+	[[ $stderr == *'did you mean "debug"?' ]]
+	fails 1 'no node of class "y" of partition "=a' syscheck fleet --store "$STORE" --class y --partition "$NASTY"
+	run on_terminal 40 "syscheck fleet --store $STORE"
+	[ "$(longest)" -le 40 ]
+	[[ $output == *"METRIC         clock"* ]]
+	run -0 on_terminal 132 "syscheck node f3 --store $STORE"
+	[[ $output == *"slowest core's clock"* ]]
+}
+
 @test "what does not exist, and what is no question: one line" {
 	fails 1 "job 9: no record" syscheck job 9
 	fails 1 "job 4000_5: no record" syscheck job 4000_5

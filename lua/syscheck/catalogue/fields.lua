@@ -101,10 +101,11 @@ table.move(fields.CHECK, 1, #fields.CHECK, 1, fields.MEASURED)
 table.move(fields.FABRIC, 1, #fields.FABRIC, #fields.CHECK + 1, fields.MEASURED)
 
 --- A measured value without its unit, as many digits as are worth reading.
--- @param field of fields.MEASURED
+-- @param field of fields.MEASURED, or a gauge
 function fields.show(field, value)
    local m = metrics.BY_NAME[field.name]
-   return m and metrics.show(m, value) or (field.unit == "MHz" and "%.0f" or "%.3g"):format(value)
+   return m and metrics.show(m, value)
+      or ((field.unit == "MHz" or field.unit == "ports") and "%.0f" or "%.3g"):format(value)
 end
 
 --- A field's value in a job record; nil when it is not known.

@@ -15,21 +15,30 @@ function command.add_to(parser)
       .. "fastest, spread, who is out."):summary("Compare the nodes of each class.")
    one:option("--class", "Only this class."):argname("NAME")
    one:option("--cluster", "Only this cluster."):argname("NAME")
+   one:option("--partition", "Only nodes of which one of the last 50 jobs ran in this partition."):argname("NAME")
    question.add_since(one, "30d", "What was measured")
    question.add_options(one)
    one:option("--policy", "Policy file to use."):argname("FILE")
 end
 
+-- ' of class "x"', as far as something was asked for.
+local function of_what(args)
+   local out = {}
+   for _, name in ipairs({ "class", "cluster", "partition" }) do
+      out[#out + 1] = args[name] and (' of %s "%s"'):format(name, printable.safe(args[name])) or nil
+   end
+   return table.concat(out)
+end
+
 local function answer(db, args)
-   local nodes, unknown, between, class_near = fleet_store.newest(db, args.since, args.class, args.cluster)
+   local nodes, unknown, between, near = fleet_store.newest(db, args.since, args)
    if #nodes == 0 and #unknown == 0 and #between == 0 then
-      return report.error(report.NOT_FOUND, "no node%s%s measured anything since %s%s",
-         args.class and (' of class "%s"'):format(printable.safe(args.class)) or "",
-         args.cluster and (' of cluster "%s"'):format(printable.safe(args.cluster)) or "", time.show(args.since),
-         class_near and (', did you mean "%s"?'):format(printable.safe(class_near)) or "")
+      return report.error(report.NOT_FOUND, "no node%s measured anything since %s%s", of_what(args),
+         time.show(args.since), near and (', did you mean "%s"?'):format(printable.safe(near)) or "")
    end
    local compared = fleet.compare(nodes)
    felt.add(db, compared)
+   fleet_store.add_noise(db, compared)
    compared.since, compared.unknown, compared.fabric = args.since, unknown, between
    return question.print(args, fleet_show, compared)
 end
