@@ -357,6 +357,40 @@ g1 30" ]
 	[[ $output == *"slowest core's clock"* ]]
 }
 
+@test "fleet --over: which day, how much, which nodes, with which setting" {
+	STORE=$BATS_TEST_TMPDIR/drift.db
+	lua5.4 "$FIXTURES/drift.lua" >"$BATS_TEST_TMPDIR/records.jsonl"
+	syscheck ingest --store "$STORE" "$BATS_TEST_TMPDIR/records.jsonl"
+	local day week
+	day=$(date -u -d '14 days ago' +%F) week=$(date -u -d '7 days ago' +%F)
+	run --separate-stderr syscheck fleet --over 30d --store "$STORE"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output =~ triad\ +$day\ +-3\.[01]\ %\ .*"22 of 24 nodes  kernel 6.1.0-37 -> 6.1.0-38 on all of them; not on d[003,008]" ]]
+	[[ $output =~ dgemm\ +$week\ +-1[12]\.[0-9]\ %\ .*"d[005,009]"\ +"no setting that is recorded" ]]
+	[[ $output == *"no change of noise beyond 0.5 points"* ]]
+	[[ $output == *"xeon: too little to say of triad (1 day, 1 node), "*"it takes 8 days and 3 nodes"* ]]
+	run --separate-stderr syscheck fleet --over 30d --store "$STORE" --json
+	[ "$(of 'a.classes[1].metrics[1].changes[1].day')" = "$day" ]
+	[ "$(of 'table.concat(a.classes[1].metrics[1].changes[1].unmoved, " ")')" = "d003 d008" ]
+	run --separate-stderr syscheck fleet --over 30d --store "$STORE" --csv
+	[ "$(grep -c ",$week," <<<"$output")" = 3 ]
+	# Before the last one there is one change only.
+	run --separate-stderr syscheck fleet --over 12d --store "$STORE" --class epyc-9654-2s192c-768g
+	[[ $output == *"no change of triad beyond "* && $output != *xeon* ]]
+	run on_terminal 40 "syscheck fleet --over 30d --store $STORE"
+	[ "$(longest)" -le 40 ]
+	fails 1 'no node of class "x" measured anything in 30 days' syscheck fleet --over 4w --over 30d --class x --store "$STORE"
+	fails 2 "--over must be a time from 8d to 800d" syscheck fleet --over 3d --store "$STORE"
+	# A store of one record.
+	head -1 "$BATS_TEST_TMPDIR/records.jsonl" >"$BATS_TEST_TMPDIR/one.jsonl"
+	syscheck ingest --store "$BATS_TEST_TMPDIR/one.db" "$BATS_TEST_TMPDIR/one.jsonl"
+	run --separate-stderr syscheck fleet --over 1y --store "$BATS_TEST_TMPDIR/one.db"
+	[[ $status -eq 0 && $output == *"too little to say of triad (1 day, 1 node)"* ]]
+	run --separate-stderr syscheck fleet --since 100d --store "$BATS_TEST_TMPDIR/one.db"
+	[[ $status -eq 0 && $output =~ triad\ +GB/s\ +1\  ]]
+}
+
 @test "what does not exist, and what is no question: one line" {
 	fails 1 "job 9: no record" syscheck job 9
 	fails 1 "job 4000_5: no record" syscheck job 4000_5
@@ -384,10 +418,12 @@ same() {
 	now=$(date +%s)
 	"$P/bin/syscheck" ingest --store "$1" "$Q/spool" | grep ' 810 new, 0 known; 0 bad lines'
 	"$P/bin/syscheck" ingest --store "$1" "$BATS_TEST_TMPDIR/fabric.jsonl" | grep ' 12 new, 0 known; 0 bad lines'
+	"$P/bin/syscheck" ingest --store "$1" "$BATS_TEST_TMPDIR/drift.jsonl" | grep ' 361 new, 0 known; 0 bad lines'
 	for args in "job 4010" "job 4003 --json" "job 4000_4 --csv" "job 4008+1" "job 4030" "job 4000" "job 9" \
 		"node n2 --since 2026-01-01 --limit 50" "node n4 --since 2026-01-01 --json" "node n1 --since 2026-01-01 --csv" \
 		"node n22" "fleet --since 2026-01-01" "fleet --since 2026-01-01 --json" "fleet --class x --since 2026-01-01" \
-		"why 4010" "why 4003 --json" "why 4000_4 --csv"; do
+		"fleet --partition main --since 2026-01-01" "fleet --partition mian --since 2026-01-01" "fleet --over 30d" \
+		"fleet --over 30d --json --class epyc-9654-2s192c-768g" "why 4010" "why 4003 --json" "why 4000_4 --csv"; do
 		# shellcheck disable=SC2086
 		diff <(answer "$now" $args --store "$STORE") <(answer "$now" $args --store "$1") || { echo "$args"; return 1; }
 	done
@@ -406,6 +442,10 @@ same() {
 	cp "$STORE" "$BATS_TEST_TMPDIR/store.db"
 	STORE=$BATS_TEST_TMPDIR/store.db
 	"$P/bin/syscheck" ingest --store "$STORE" "$BATS_TEST_TMPDIR/fabric.jsonl" | grep ' 12 new, 0 known; 0 bad lines'
+	lua5.4 "$FIXTURES/drift.lua" 30 12 1 >"$BATS_TEST_TMPDIR/drift.jsonl"
+	"$P/bin/syscheck" ingest --store "$STORE" "$BATS_TEST_TMPDIR/drift.jsonl" | grep ' 361 new, 0 known; 0 bad lines'
+	run -0 syscheck fleet --over 30d --store "$STORE"
+	[[ $output == *"10 of 12 nodes"* ]]
 	run -0 syscheck fleet --since 2026-01-01 --store "$STORE"
 	[[ $output == *"n3 receives at 0.62 of its peers"* ]]
 	for dir in postgresql mariadb; do
