@@ -12,6 +12,8 @@ LIBDIR        := $(PREFIX)/lib/syscheck
 LIBEXECDIR    := $(PREFIX)/libexec/syscheck
 DATADIR       := $(PREFIX)/share/syscheck
 MANDIR        := $(PREFIX)/share/man
+BASHCOMPDIR   := $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR    := $(PREFIX)/share/zsh/site-functions
 VERSION       := 0.1.0
 LUA           ?= $(firstword $(shell command -v lua5.4 lua54 lua 2>/dev/null) /usr/bin/lua5.4)
 
@@ -110,7 +112,7 @@ $(B)/tests/bench/%: tests/bench/%.c $(UNITS)
 # tree that runs in place (build/prefix), a test cluster's own copy.
 INSTALL_ARGS = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' LIBEXECDIR='$(LIBEXECDIR)' \
 	DATADIR='$(DATADIR)' MANDIR='$(MANDIR)' SYSCONFDIR='$(SYSCONFDIR)' LOCALSTATEDIR='$(LOCALSTATEDIR)' \
-	RUNDIR='$(RUNDIR)' LUA='$(LUA)' VERSION='$(VERSION)' KERNELS='$(KERNELS)'
+	RUNDIR='$(RUNDIR)' BASHCOMPDIR='$(BASHCOMPDIR)' ZSHCOMPDIR='$(ZSHCOMPDIR)' LUA='$(LUA)' VERSION='$(VERSION)' KERNELS='$(KERNELS)'
 
 install: kernels plugin ## Install; DESTDIR=, PREFIX= (default /usr/local), SYSCONFDIR=, LOCALSTATEDIR=, RUNDIR=
 	$(Q)$(INSTALL_ARGS) tests/install.sh

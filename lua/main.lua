@@ -24,6 +24,11 @@ local function main()
       print("syscheck " .. paths.version)
       os.exit(0)
    end)
+   -- For make install.
+   parser:option("--completion"):hidden(true):choices({ "bash", "zsh" }):action(function(_, _, shell)
+      io.write(require("syscheck.cmd.common.completion")[shell](parser))
+      os.exit(0)
+   end)
    local commands = {}
    for _, name in ipairs(COMMANDS) do
       commands[name] = require("syscheck.cmd." .. name)

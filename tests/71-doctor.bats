@@ -94,6 +94,18 @@ finds() {
 	finds info "waits 120 s before it is eligible again"
 }
 
+@test "lines wrap at a terminal's width; else a line each" {
+	run syscheck doctor
+	local lines_of=${#lines[@]}
+	run env TERM=dumb script -qec "stty cols 60 rows 50; syscheck doctor" /dev/null
+	echo "$output"
+	[ "${#lines[@]}" -gt "$lines_of" ]
+	# What has no blank, a path, may be longer.
+	[ "$(tr -d '\r' <<<"$output" | grep -E '^ *[^ ]+ +[^ ]' | awk '{ print length($0) }' | sort -n | tail -1)" -le 60 ]
+	[ "$(grep -cE '^(error|warn |info |ok   ) ' <<<"$output")" = "$lines_of" ]
+	[ "$(grep -cvE '^(error|warn |info |ok   ) |^      [^ ]' <<<"$output")" = 0 ]
+}
+
 @test "each missing line is named, with where and the line to add" {
 	: >"$C/site.conf"
 	rm "$C/plugstack.conf"

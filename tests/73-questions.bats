@@ -197,6 +197,61 @@ as_asker() {
 	[[ $output == *1204* && $output != *$'\033'* ]]
 }
 
+# on_terminal COLUMNS COMMAND: what a terminal so wide is shown
+on_terminal() {
+	env TERM="${TERM_IS:-dumb}" script -qec "stty cols $1 rows 50; $2" /dev/null | tr -d '\r'
+}
+
+# longest: columns of the longest line of $output that could be broken
+longest() {
+	grep -E '^.{2,}[^ ] +[^ ]' <<<"$output" | awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }'
+}
+
+@test "answers are as wide as the terminal; what is no terminal gets a line each" {
+	local columns question
+	for columns in 40 80 132; do
+		for question in "job 4010" "job 4003" "job 4005" "job 4030" "why 4010 --explain" "why 4020" "node n2" "fleet" "suspects"; do
+			run on_terminal "$columns" "syscheck $question"
+			[ "$status" -eq 0 ] || { echo "$question"; return 1; }
+			[ "$(longest)" -le "$columns" ] || { echo "$question at $columns: $(longest): $output"; return 1; }
+		done
+	done
+	run on_terminal 40 "syscheck job 4010"
+	[[ $output == *"1204*"* && $output == *"only - or 0: "* ]]
+	run on_terminal 400 "syscheck job 4010"
+	diff <(echo "$output") <(syscheck job 4010)
+	TERM_IS=xterm run on_terminal 40 "syscheck job 4010"
+	[[ $output == *$'\033[31m1204*\033[0m'* ]]
+	# A serial line has no size.
+	run on_terminal 0 "syscheck job 4010"
+	[ "$(longest)" -le 80 ]
+}
+
+@test "job: what a full check measured" {
+	local r=$BATS_TEST_TMPDIR/records.jsonl
+	python3 - "$ROOT/tests/fixtures/full_check.json" >"$r" <<-'PY'
+		import json, sys
+		r = json.load(open(sys.argv[1]))
+		for n in range(1, 5):
+		    r.update(id="%032x" % n, node="n%d" % n, job={"id": 77, "nodes": 4, "user": "alice", "name": "a"})
+		    print(json.dumps(r))
+	PY
+	syscheck ingest --store "$BATS_TEST_TMPDIR/s.db" "$r" | grep -q ' 4 new'
+	run --separate-stderr syscheck job 77 --store "$BATS_TEST_TMPDIR/s.db"
+	diff <(tr -s ' ' <<<"$output" | grep -vE '^n[234]') - <<-'SHOWN'
+		job 77 name a user alice cluster c1 nodes 4 (records of 0)
+
+		NODE CHECKED LEVEL STATUS TRIAD_GB/s DGEMM_GF/s NOISE_% CLOCK_MHz LATENCY_ns SCALING_GB/s ELAPSED_s THROTTLE THROTTLE_ms IO_STALL_s IOWAIT_s DISK_BUSY_s NFS_s MB_READ MB_WRITTEN
+		n1 2026-11-26T03:09:29Z full unrated 28.9 71.5 21.9 3693 145 41.0 - - - - - - - - -
+
+		NODE DIRECTORY ON WRITE_GB/s READ_GB/s FSYNC_us CREATES/s
+		n1 /tmp ext4 2.66 1.36 194 27465
+
+		n1: no job record yet: the job still runs there, or its epilog did not
+		n1: noise before the job: 65.7 us every 4 ms on all cores (1 %)
+	SHOWN
+}
+
 @test "fleet and node: checks that found out nothing, and why" {
 	local i
 	lua5.4 "$FIXTURES/fleet_newest.lua" >"$BATS_TEST_TMPDIR/records.jsonl"
@@ -258,6 +313,84 @@ g1 30" ]
 	fails 1 "no node measured anything since" syscheck fleet --store "$STORE" --since 10m
 }
 
+@test "fleet: clock, what noise is made of, directories, links; of a partition" {
+	STORE=$BATS_TEST_TMPDIR/fleet.db
+	# f3: 2,100 MHz, a daemon, and one of its two links; f1 to f4 are of partition debug, of another record each.
+	python3 - "$FIXTURES/full_check.json" >"$BATS_TEST_TMPDIR/records.jsonl" <<-'PY'
+		import json, sys, time
+		r = json.load(open(sys.argv[1]))
+		def now(ago):
+		    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago))
+		of = {run["kernel"]: run["result"] for run in r["runs"]}
+		for n in range(1, 13):
+		    bad = n == 3
+		    r.update(id="%032x" % n, node="f%d" % n, time=now(5000), job={"id": 100 + n, "nodes": 1})
+		    of["dgemm"].update(clock_mhz=2100 if bad else 3600 + n, clock_mhz_min=3500)
+		    of["noise"].update(components=[{"text": "9 ms every 1 s on cpu 3", "lost_pct": 8.5}] if bad else [])
+		    for m in r["metrics"]:
+		        m.update(value=9.5 if bad else 0.5) if m["name"] == "noise_pct" else None
+		    print(json.dumps(r))
+		    job = {"id": 100 + n, "partition": "debug" if n < 5 else "x" * 1024, "nodes": 1, "user": "a", "name": "b"}
+		    print(json.dumps({"v": 1, "kind": "job", "id": "f%031x" % n, "cluster": "c1", "node": "f%d" % n,
+		        "class": r["class"], "time": now(100), "job": job, "elapsed_s": 60,
+		        "end": {"link": {"rate_gbps": 100 if bad else 200, "active_ports": 1 if bad else 2}}}))
+	PY
+	syscheck ingest --store "$STORE" "$BATS_TEST_TMPDIR/records.jsonl"
+	run --separate-stderr syscheck fleet --store "$STORE"
+	[ "$status" -eq 0 ]
+	[[ $output =~ clock\ +MHz\ +12\ +3606\ +2100\ +f3\ +3612\ +f12\ .*\ 1 ]]
+	[[ $output =~ "I/O write"\ +GB/s\ +12\ +2.66 ]]
+	[[ $output =~ "link rate"\ +Gbit/s\ +12\ +200\ +100\ +f3 ]]
+	[[ $output =~ f3\ +epyc[^$'\n']*"link ports"\ +1\ +2\ +-50.0 ]]
+	[[ $output =~ f3\ +epyc[^$'\n']*noise[^$'\n']*"9 ms every 1 s on cpu 3 (8.5 %)" ]]
+	run --separate-stderr syscheck fleet --store "$STORE" --partition debug
+	[[ $output == *": most noise is on f3: 9 ms every 1 s on cpu 3 (8.5 %)"* ]]
+	run --separate-stderr syscheck fleet --store "$STORE" --partition debug --json
+	[ "$(of 'a.classes[1].nodes')" = 4 ]
+	fails 1 'no node of partition "debgu" measured anything since' syscheck fleet --store "$STORE" --partition debgu
+	[[ $stderr == *'did you mean "debug"?' ]]
+	fails 1 'no node of class "y" of partition "=a' syscheck fleet --store "$STORE" --class y --partition "$NASTY"
+	run on_terminal 40 "syscheck fleet --store $STORE"
+	[ "$(longest)" -le 40 ]
+	[[ $output == *"METRIC         clock"* ]]
+	run -0 on_terminal 132 "syscheck node f3 --store $STORE"
+	[[ $output == *"slowest core's clock"* ]]
+}
+
+@test "fleet --over: which day, how much, which nodes, with which setting" {
+	STORE=$BATS_TEST_TMPDIR/drift.db
+	lua5.4 "$FIXTURES/drift.lua" >"$BATS_TEST_TMPDIR/records.jsonl"
+	syscheck ingest --store "$STORE" "$BATS_TEST_TMPDIR/records.jsonl"
+	local day week
+	day=$(date -u -d '14 days ago' +%F) week=$(date -u -d '7 days ago' +%F)
+	run --separate-stderr syscheck fleet --over 30d --store "$STORE"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output =~ triad\ +$day\ +-3\.[01]\ %\ .*"22 of 24 nodes  kernel 6.1.0-37 -> 6.1.0-38 on all of them; not on d[003,008]" ]]
+	[[ $output =~ dgemm\ +$week\ +-1[12]\.[0-9]\ %\ .*"d[005,009]"\ +"no setting that is recorded" ]]
+	[[ $output == *"no change of noise beyond 0.5 points"* ]]
+	[[ $output == *"xeon: too little to say of triad (1 day, 1 node), "*"it takes 8 days and 3 nodes"* ]]
+	run --separate-stderr syscheck fleet --over 30d --store "$STORE" --json
+	[ "$(of 'a.classes[1].metrics[1].changes[1].day')" = "$day" ]
+	[ "$(of 'table.concat(a.classes[1].metrics[1].changes[1].unmoved, " ")')" = "d003 d008" ]
+	run --separate-stderr syscheck fleet --over 30d --store "$STORE" --csv
+	[ "$(grep -c ",$week," <<<"$output")" = 3 ]
+	# Before the last one there is one change only.
+	run --separate-stderr syscheck fleet --over 12d --store "$STORE" --class epyc-9654-2s192c-768g
+	[[ $output == *"no change of triad beyond "* && $output != *xeon* ]]
+	run on_terminal 40 "syscheck fleet --over 30d --store $STORE"
+	[ "$(longest)" -le 40 ]
+	fails 1 'no node of class "x" measured anything in 30 days' syscheck fleet --over 4w --over 30d --class x --store "$STORE"
+	fails 2 "--over must be a time from 8d to 800d" syscheck fleet --over 3d --store "$STORE"
+	# A store of one record.
+	head -1 "$BATS_TEST_TMPDIR/records.jsonl" >"$BATS_TEST_TMPDIR/one.jsonl"
+	syscheck ingest --store "$BATS_TEST_TMPDIR/one.db" "$BATS_TEST_TMPDIR/one.jsonl"
+	run --separate-stderr syscheck fleet --over 1y --store "$BATS_TEST_TMPDIR/one.db"
+	[[ $status -eq 0 && $output == *"too little to say of triad (1 day, 1 node)"* ]]
+	run --separate-stderr syscheck fleet --since 100d --store "$BATS_TEST_TMPDIR/one.db"
+	[[ $status -eq 0 && $output =~ triad\ +GB/s\ +1\  ]]
+}
+
 @test "what does not exist, and what is no question: one line" {
 	fails 1 "job 9: no record" syscheck job 9
 	fails 1 "job 4000_5: no record" syscheck job 4000_5
@@ -285,10 +418,12 @@ same() {
 	now=$(date +%s)
 	"$P/bin/syscheck" ingest --store "$1" "$Q/spool" | grep ' 810 new, 0 known; 0 bad lines'
 	"$P/bin/syscheck" ingest --store "$1" "$BATS_TEST_TMPDIR/fabric.jsonl" | grep ' 12 new, 0 known; 0 bad lines'
+	"$P/bin/syscheck" ingest --store "$1" "$BATS_TEST_TMPDIR/drift.jsonl" | grep ' 361 new, 0 known; 0 bad lines'
 	for args in "job 4010" "job 4003 --json" "job 4000_4 --csv" "job 4008+1" "job 4030" "job 4000" "job 9" \
 		"node n2 --since 2026-01-01 --limit 50" "node n4 --since 2026-01-01 --json" "node n1 --since 2026-01-01 --csv" \
 		"node n22" "fleet --since 2026-01-01" "fleet --since 2026-01-01 --json" "fleet --class x --since 2026-01-01" \
-		"why 4010" "why 4003 --json" "why 4000_4 --csv"; do
+		"fleet --partition main --since 2026-01-01" "fleet --partition mian --since 2026-01-01" "fleet --over 30d" \
+		"fleet --over 30d --json --class epyc-9654-2s192c-768g" "why 4010" "why 4003 --json" "why 4000_4 --csv"; do
 		# shellcheck disable=SC2086
 		diff <(answer "$now" $args --store "$STORE") <(answer "$now" $args --store "$1") || { echo "$args"; return 1; }
 	done
@@ -307,6 +442,10 @@ same() {
 	cp "$STORE" "$BATS_TEST_TMPDIR/store.db"
 	STORE=$BATS_TEST_TMPDIR/store.db
 	"$P/bin/syscheck" ingest --store "$STORE" "$BATS_TEST_TMPDIR/fabric.jsonl" | grep ' 12 new, 0 known; 0 bad lines'
+	lua5.4 "$FIXTURES/drift.lua" 30 12 1 >"$BATS_TEST_TMPDIR/drift.jsonl"
+	"$P/bin/syscheck" ingest --store "$STORE" "$BATS_TEST_TMPDIR/drift.jsonl" | grep ' 361 new, 0 known; 0 bad lines'
+	run -0 syscheck fleet --over 30d --store "$STORE"
+	[[ $output == *"10 of 12 nodes"* ]]
 	run -0 syscheck fleet --since 2026-01-01 --store "$STORE"
 	[[ $output == *"n3 receives at 0.62 of its peers"* ]]
 	for dir in postgresql mariadb; do

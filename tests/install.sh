@@ -66,10 +66,29 @@ modules() {
 	rm -rf "$old" "$(dest "$LIBDIR/syscheck_pick.so")" # the latter is of version 0.1.0's first ingest
 }
 
+# For bash and zsh, by the parser of what was just installed, which may be below DESTDIR.
+completions() {
+	local tool shell target
+	tool=$(dest "$BINDIR/syscheck.$$")
+	DATADIR=$(dest "$DATADIR") substitute 644 lua/main.lua "$tool"
+	for shell in bash zsh; do
+		target=$(dest "$BASHCOMPDIR/syscheck")
+		[ "$shell" = bash ] || target=$(dest "$ZSHCOMPDIR/_syscheck")
+		if "$LUA" -E "$tool" --completion "$shell" >"$target.$$"; then
+			mv -f "$target.$$" "$target"
+		else
+			# A build host without Lua's modules can install all else.
+			rm -f "$target.$$"
+			echo "no completion for $shell: it takes Lua and its modules on this host" >&2
+		fi
+	done
+	rm -f "$tool"
+}
+
 main() {
 	umask 022
 	local d f STAGE=
-	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR" \
+	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR" "$BASHCOMPDIR" "$ZSHCOMPDIR" \
 		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
 		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/systemd" "$DATADIR/examples/sudoers.d" "$DATADIR/examples/store" \
 		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do
@@ -96,6 +115,7 @@ main() {
 	substitute 755 lua/main.lua "$(dest "$BINDIR/syscheck")"
 	substitute 755 lua/ask.lua "$(dest "$LIBEXECDIR/ask")"
 	modules
+	completions
 	for f in docs/man/*.[158]; do
 		[ -e "$f" ] && man "$f"
 	done

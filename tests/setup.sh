@@ -50,6 +50,8 @@ packages() {
 	test clang
 	test libclang-rt-dev
 	test git
+	test zsh
+	test man-db
 	test sqlite3
 	test sudo
 	test libxml2-utils

@@ -1,6 +1,7 @@
 --- The numbers of a job on a node and of its check: where each stands in a record, its column
 -- in the store, its unit, its label. The one list that ingest, the questions and
 -- docs/records.md agree on. Pure.
+local beside = require("syscheck.catalogue.beside")
 local gauges = require("syscheck.counters.gauges")
 local metrics = require("syscheck.catalogue.metrics")
 local sources = require("syscheck.counters.sources")
@@ -55,7 +56,7 @@ local CGROUP = {
 fields.JOB = {}
 
 --- What a check measured: columns of the table check_node. `name` is the metric's in
--- record.metrics.
+-- record.metrics, or of beside.FIELDS.
 fields.CHECK = {}
 
 --- The same of `syscheck fabric`: columns of the table fabric_node.
@@ -91,8 +92,21 @@ for _, m in ipairs(metrics.LIST) do
    end
 end
 
+for _, field in ipairs(beside.FIELDS) do
+   table.insert(fields.CHECK, field)
+   fields.CHECK_BY_NAME[field.name] = field
+end
+
 table.move(fields.CHECK, 1, #fields.CHECK, 1, fields.MEASURED)
 table.move(fields.FABRIC, 1, #fields.FABRIC, #fields.CHECK + 1, fields.MEASURED)
+
+--- A measured value without its unit, as many digits as are worth reading.
+-- @param field of fields.MEASURED, or a gauge
+function fields.show(field, value)
+   local m = metrics.BY_NAME[field.name]
+   return m and metrics.show(m, value)
+      or ((field.unit == "MHz" or field.unit == "ports") and "%.0f" or "%.3g"):format(value)
+end
 
 --- A field's value in a job record; nil when it is not known.
 function fields.of(record, field)

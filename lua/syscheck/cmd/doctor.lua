@@ -5,11 +5,13 @@ local doctor = require("syscheck.doctor.rules")
 local printable = require("syscheck.lib.printable")
 local gather = require("syscheck.doctor.facts")
 local report = require("syscheck.cmd.common.report")
+local terminal = require("syscheck.lib.terminal")
 local hostlist = require("syscheck.lib.hostlist")
 
 local command = {}
 
 local MAX_LINE = 1000
+local INDENT = 6 -- behind the severity
 
 function command.add_to(parser)
    local c = parser:command("doctor", "Read Slurm's configuration and this installation, and say what will bite. "
@@ -59,13 +61,17 @@ function command.run(args)
       -- An empty list is none to cjson. No string can hold this: its quotes are escaped.
       print((text:gsub('"(%l+)":{}', '"%1":[]')))
    else
+      local width = terminal.width()
+      local function line(text)
+         print(terminal.wrap(printable.plain(text, MAX_LINE), width, INDENT))
+      end
       for _, finding in ipairs(found.findings) do
-         print(printable.plain(doctor.line(finding), MAX_LINE))
+         line(doctor.line(finding))
       end
       for _, s in ipairs(found.skipped) do
-         print(printable.plain(("info  %s could not be looked at: %s"):format(s.rule, s.why), MAX_LINE))
+         line(("info  %s could not be looked at: %s"):format(s.rule, s.why))
       end
-      print(printable.plain(summary(facts, found), MAX_LINE))
+      line(summary(facts, found))
    end
    return found.errors + found.warnings > 0 and 1 or 0
 end

@@ -1,5 +1,6 @@
 --- How answers are printed: table, JSON, CSV. Names come from users: a table and a CSV
 -- hold nothing that a terminal obeys, JSON is plain ASCII.
+local columns = require("syscheck.lib.columns")
 local json = require("cjson").new()
 local sorted = require("syscheck.lib.sorted")
 local uv = require("luv")
@@ -7,8 +8,6 @@ local printable = require("syscheck.lib.printable")
 local unicode = require("syscheck.lib.unicode")
 
 local output = {}
-
-local STYLES = { bad = "31", warn = "33", good = "32", strong = "1" }
 
 -- lua-cjson writes {} for an empty list.
 local LIST = {}
@@ -153,46 +152,7 @@ function output.csv(titles, rows)
    return table.concat(lines)
 end
 
---- A cell of a table with a style: bad, warn, good, strong.
-function output.cell(text, style)
-   return { text = text, style = style }
-end
-
-local function text_of(cell)
-   return type(cell) == "table" and cell.text or cell
-end
-
---- A table with aligned columns, as wide as its content: columns of numbers to the right.
--- @param rows lists of strings or output.cell; the first is the head. Strings are safe already.
--- @param color as has_color() says
-function output.table(rows, color)
-   local widths, right = {}, {}
-   for r, row in ipairs(rows) do
-      for i, cell in ipairs(row) do
-         local text = text_of(cell)
-         widths[i] = math.max(widths[i] or 0, utf8.len(text) or #text)
-         if r > 1 and right[i] ~= false then
-            right[i] = text:find("^[>+-]?%d[%d.]*%*?$") ~= nil or text == "-"
-         end
-      end
-   end
-   local lines = {}
-   for r, row in ipairs(rows) do
-      local cells = {}
-      for i, cell in ipairs(row) do
-         local text = text_of(cell)
-         local pad = (" "):rep(widths[i] - (utf8.len(text) or #text))
-         local code = color and type(cell) == "table" and STYLES[cell.style] or color and r == 1 and STYLES.strong
-         if i == #row and not right[i] then
-            pad = ""
-         end
-         text = code and ("\27[%sm%s\27[0m"):format(code, text) or text
-         cells[i] = right[i] and pad .. text or text .. pad
-      end
-      lines[r] = (table.concat(cells, "  "):gsub(" +$", ""))
-   end
-   return table.concat(lines, "\n")
-end
+output.cell, output.table, output.fitted = columns.cell, columns.table, columns.fitted
 
 --- A name for a table or a sentence, "-" where there is none.
 function output.name(value, max)

@@ -32,6 +32,11 @@ function terminal.is_dumb()
    return not term or term == "" or term == "dumb"
 end
 
+-- Columns of a text.
+local function columns_of(text)
+   return utf8.len(text) or #text
+end
+
 --- Breaks each line of a text at blanks so that it fits; what has no blank is longer.
 -- @param width columns, or nil: as it is
 -- @param indent blanks before the second and later lines of each line (0)
@@ -42,21 +47,23 @@ function terminal.wrap(text, width, indent)
    local pad = (" "):rep(indent or 0)
    local out = {}
    for line in (text .. "\n"):gmatch("(.-)\n") do
-      local row = line:match("^ *")
-      local used, filled = #row, false
-      for word in line:gmatch("[^ ]+") do
-         local size = utf8.len(word) or #word
-         if filled and used + 1 + size > width then
+      local row, used, filled = "", 0, false
+      for gap, word in line:gmatch("( *)([^ ]+)") do
+         local size = columns_of(word)
+         if filled and used + #gap + size > width then
             out[#out + 1] = row
-            row, used, filled = pad, #pad, false
+            row, used, gap = pad, #pad, ""
          end
-         row = row .. (filled and " " or "") .. word
-         used = used + (filled and 1 or 0) + size
-         filled = true
+         row, used, filled = row .. gap .. word, used + #gap + size, true
       end
       out[#out + 1] = row
    end
    return table.concat(out, "\n")
+end
+
+--- The same of one paragraph, whose line breaks are for where there is no terminal.
+function terminal.flow(text, width)
+   return width and terminal.wrap((text:gsub("\n", " ")), width) or text
 end
 
 -- The user's pager as a list of arguments; nil for none. Through sudo the pager would be his program, run as

@@ -24,6 +24,7 @@ local SHOW = {
    bytes = function(v) return scaled(v, BYTES) end,
    joules = function(v) return scaled(v, JOULES) end,
    mhz = function(v) return ("%.0f MHz"):format(v) end,
+   MHz = function(v) return ("%.0f MHz"):format(v) end,
    gbps = function(v) return ("%.3g Gbit/s"):format(v) end,
    watts = function(v) return ("%.0f W"):format(v) end,
    celsius = function(v) return ("%.0f C"):format(v) end,

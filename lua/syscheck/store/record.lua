@@ -1,9 +1,11 @@
 --- A line of a spool -> what the store keeps of it. Pure. One fault makes the whole line bad:
 -- half a record would be half the truth.
 local json = require("cjson.safe").new()
+local beside = require("syscheck.catalogue.beside")
 local cache = require("syscheck.store.cache")
 local fields = require("syscheck.catalogue.fields")
 local fnv = require("syscheck.lib.fnv")
+local metrics = require("syscheck.catalogue.metrics")
 local records = require("syscheck.spool.records")
 local time = require("syscheck.lib.time")
 local unicode = require("syscheck.lib.unicode")
@@ -244,9 +246,10 @@ end
 local PLAIN = { pass = true, unrated = true }
 
 -- @param width of the table
--- @return values by their place in the store's table, and the metrics of which details are kept
+-- @return values by their place in the store's table, the metrics of which details are kept, and { kernel = true } of
+-- those that others disturbed
 local function metric_values(r, width)
-   local values, others, places = empty(width), {}, PLACES[r.kind]
+   local values, others, places, is_busy = empty(width), {}, PLACES[r.kind], {}
    for _, m in ipairs(object(r.metrics, "metrics") or {}) do
       if type(m) ~= "table" or type(m.name) ~= "string" then
          bad("metrics holds what is no metric")
@@ -255,25 +258,31 @@ local function metric_values(r, width)
       -- What others took a part of says nothing about the node.
       if place and not m.busy then
          values[place] = number(m.value, m.name, 0)
+      elseif place and metrics.BY_NAME[m.name].kernel then
+         is_busy[metrics.BY_NAME[m.name].kernel] = true
       end
       if not PLAIN[m.status] then
          others[#others + 1] = m
       end
    end
-   return values, others
+   return values, others, is_busy
 end
 
 function READERS.check(r, row)
    row.job = job_of(r, row.time_s, row.time_s)
    row.trigger, row.level, row.asked = word(r.trigger, "trigger"), word(r.level, "level"), word(r.asked, "asked")
    row.status, row.action = word(r.status, "status"), word(r.action, "action")
-   local others
-   row.values, others = metric_values(r, record.CHECK_BASE + #fields.CHECK + 2)
+   local others, is_busy
+   row.values, others, is_busy = metric_values(r, record.CHECK_BASE + #fields.CHECK + 2)
+   local values, more = beside.of(r, is_busy)
+   for name, value in pairs(values) do
+      row.values[PLACES.check[name]] = value + 0.0
+   end
    row.text = row.status ~= "pass" and name_of(r.text or r.reason, "text") or nil
    local drain, problems, note = nonempty(r.drain), nonempty(r.problems), name_of(r.note, "note")
-   if others[1] or drain or problems or r.corrupt or note then
+   if others[1] or drain or problems or r.corrupt or note or next(more) then
       row.detail = detail_of({ metrics = nonempty(others), drain = drain, problems = problems,
-         corrupt = r.corrupt or nil, note = note })
+         corrupt = r.corrupt or nil, note = note, noise = more.noise, io = more.io })
    end
 end
 

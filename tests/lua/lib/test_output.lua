@@ -50,4 +50,60 @@ function TestOutput:test_table()
    lu.assertEquals((colored:gsub("\27%[%d+m", "")), output.table(rows))
 end
 
+local function widest(text)
+   local most = 0
+   for line in text:gmatch("[^\n]+") do
+      most = math.max(most, utf8.len(line))
+   end
+   return most
+end
+
+local WIDE = { { "NODE", "CHECKED", "TRIAD", "ZERO", "NONE", "NOISE" },
+   { "n1", "2026-11-20T13:09:16Z", "86.1", "0", "-", "0.2" },
+   { "n100", "2026-11-20T13:09:17Z", output.cell("61.3*", "bad"), "0.00", "-", "0.0" } }
+
+function TestOutput:test_a_table_that_fits_stays_as_it_is()
+   lu.assertEquals((output.fitted(WIDE, false, nil)), output.table(WIDE))
+   lu.assertEquals((output.fitted(WIDE, false, 200)), output.table(WIDE))
+   local text, left_out = output.fitted(WIDE, false, widest(output.table(WIDE)))
+   lu.assertEquals(text, output.table(WIDE))
+   lu.assertEquals(left_out, {})
+end
+
+function TestOutput:test_first_goes_what_says_nothing()
+   local text, left_out = output.fitted(WIDE, false, 42)
+   lu.assertEquals(left_out, { "ZERO", "NONE" })
+   lu.assertEquals(text, "NODE  CHECKED               TRIAD  NOISE\nn1    2026-11-20T13:09:16Z   86.1    0.2\n"
+      .. "n100  2026-11-20T13:09:17Z  61.3*    0.0")
+end
+
+function TestOutput:test_then_it_is_parted_and_each_part_begins_alike()
+   lu.assertEquals((output.fitted(WIDE, false, 30)), "NODE  CHECKED\nn1    2026-11-20T13:09:16Z\n"
+      .. "n100  2026-11-20T13:09:17Z\n\nNODE  TRIAD  NOISE\nn1     86.1    0.2\nn100  61.3*    0.0")
+   lu.assertStrContains(output.fitted(WIDE, true, 30), "\27[31m61.3*\27[0m")
+   -- Whatever the width, every cell that says something is there.
+   for width = 20, 60 do
+      local text = output.fitted(WIDE, false, width)
+      for _, cell in ipairs({ "NODE", "n100", "2026-11-20T13:09:17Z", "61.3*", "NOISE" }) do
+         lu.assertStrContains(text, cell)
+      end
+      lu.assertTrue(widest(text) <= math.max(width, 29), text)
+   end
+end
+
+function TestOutput:test_sentences_take_several_lines()
+   local rows = { { "NODE", "WHAT" }, { "n1", "throttled 620 s of 1623 s, its peers never" },
+      { "n2", output.cell("a", "warn") } }
+   lu.assertEquals((output.fitted(rows, false, 36, { prose = true })),
+      "NODE  WHAT\nn1    throttled 620 s of 1623 s, its\n      peers never\nn2    a")
+   lu.assertEquals((output.fitted(rows, false, 24, { prose = true })),
+      "NODE  n1\nWHAT  throttled 620 s of\n      1623 s, its peers\n      never\n\nNODE  n2\nWHAT  a")
+end
+
+function TestOutput:test_a_name_as_wide_as_the_terminal()
+   local rows = { { "NODE", "X", "Y" }, { ("n"):rep(64), "1", "2" } }
+   lu.assertEquals((output.fitted(rows, false, 40)), "NODE\n      " .. ("n"):rep(64) .. "\nX     1\nY     2")
+   lu.assertEquals((output.fitted({ { "A", "B" } }, false, 20)), "A  B")
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -11,6 +11,12 @@ function TestTerminal:test_wrapped_at_blanks()
    lu.assertEquals(terminal.wrap("one two\n\nthree", 40), "one two\n\nthree")
 end
 
+function TestTerminal:test_a_line_that_fits_keeps_its_blanks()
+   lu.assertEquals(terminal.wrap("a   b", 5), "a   b")
+   lu.assertEquals(terminal.flow("a b\nc", 5), "a b c")
+   lu.assertEquals(terminal.flow("a b\nc", nil), "a b\nc")
+end
+
 function TestTerminal:test_what_is_longer_than_the_width_stays_whole()
    lu.assertEquals(terminal.wrap("a 0123456789 b", 5), "a\n0123456789\nb")
    lu.assertEquals(terminal.wrap("0123456789", 5), "0123456789")

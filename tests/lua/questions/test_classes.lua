@@ -141,12 +141,12 @@ function TestClasses:test_fleet()
       end
    end
    own_store.write(rows)
-   local list = fleet_data.newest(db, T)
+   local list = fleet_data.newest(db, T, {})
    local answer = fleet.compare(list)
    lu.assertEquals({ #answer, answer[1].class, answer[1].nodes }, { 1, THIN, 12 })
    lu.assertEquals(answer[1].metrics[1].out[1].node, "n1")
-   lu.assertEquals(#fleet_data.newest(db, T, LOST), 1)
-   lu.assertEquals(#fleet_data.newest(db, T, THIN), 12)
+   lu.assertEquals(#fleet_data.newest(db, T, { class = LOST }), 1)
+   lu.assertEquals(#fleet_data.newest(db, T, { class = THIN }), 12)
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -78,7 +78,7 @@ function TestFabric:test_a_nodes_story()
 end
 
 local function compared()
-   local nodes, unknown, between = fleet_read.newest(own_store.db, 0)
+   local nodes, unknown, between = fleet_read.newest(own_store.db, 0, {})
    local answer = fleet.compare(nodes)
    answer.since, answer.unknown, answer.fabric = 0, unknown, between
    return answer

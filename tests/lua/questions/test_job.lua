@@ -37,6 +37,49 @@ function TestJob:test_a_table_marks_who_is_out()
    lu.assertStrContains(text, ": corrected 12")
 end
 
+-- A full check's kernels, as a record has them.
+local function measured(list)
+   for i, r in ipairs(list) do
+      if r.kind == "check" then
+         r.metrics[2] = { name = "latency_ns", value = 99.5, status = "pass" }
+         r.runs = { { kernel = "dgemm", state = "ok", result = { clock_mhz = 3000 + i, clock_mhz_min = 2900 } },
+            { kernel = "noise", state = "ok", result = { noise_pct = 3, components = {
+               { text = "4 ms every 8 ms " .. NASTY, lost_pct = 2.5 } } } },
+            { kernel = "io", state = "ok", path = "/scratch", result = { filesystem = "lustre", write_gbs = 1.5,
+               read_gbs = 2.25, fsync_us = 125, creates_per_s = 3352 } } }
+      end
+   end
+   return list
+end
+
+function TestJob:test_a_table_shows_what_was_measured()
+   local text = job_show.table(job_records.answer(measured(records_of(10, {}))), false)
+   lu.assertNotNil(text:find("CLOCK_MHz  LATENCY_ns  ELAPSED_s", 1, true), text)
+   lu.assertNotNil(text:find("3001        99.5       3600", 1, true), text)
+   lu.assertNil(text:find("SCALING", 1, true))
+   lu.assertNotNil(text:find("n1 +/scratch +lustre +1%.5 +2%.25 +125 +3352"), text)
+   lu.assertStrContains(text, "n1: noise before the job: 4 ms every 8 ms a\\x1b[31m")
+   lu.assertStrContains(text, "noise of 2 more nodes: --json has it")
+   lu.assertStrMatches(text:gsub("\n", ""), "[ -~]+")
+   local row = json.decode(job_export.json(job_records.answer(measured(records_of(1, {}))))).runs[1].rows[1]
+   lu.assertEquals(row.check.metrics.clock_mhz, 3001)
+   lu.assertEquals(row.check.io[1].write_gbs, 1.5)
+   lu.assertEquals(row.check.noise.lost_pct, 2.5)
+end
+
+function TestJob:test_a_narrow_terminal_loses_nothing_that_says_something()
+   local answer = job_records.answer(measured(records_of(4, { name = ("x"):rep(10240) })))
+   for _, width in ipairs({ 40, 80, 120 }) do
+      local text = job_show.table(answer, false, false, width)
+      for line in text:gmatch("[^\n]+") do
+         lu.assertTrue(#line <= width or not line:sub(3):find(" "), line)
+      end
+      lu.assertStrContains(text, "1204*")
+      lu.assertStrContains(text, "3001")
+   end
+   lu.assertStrContains(job_show.table(answer, false, false, 80), "only - or 0: DGEMM_GF/s, NOISE_%, IO_STALL_s")
+end
+
 function TestJob:test_a_requeued_job_has_runs()
    local list = records_of(2, { nodelist = "n[1-2]" })
    table.move(records_of(2, { nodelist = "n[1,3]" }), 1, 4, #list + 1, list)

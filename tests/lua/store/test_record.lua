@@ -32,6 +32,25 @@ function TestRecord:test_every_field_has_its_place()
    end
 end
 
+function TestRecord:test_what_kernels_say_beside_metrics()
+   local r = { kind = "check", metrics = { { name = "gflops", value = 50, status = "pass" } }, runs = {
+      { kernel = "dgemm", state = "ok", result = { clock_mhz = 3000, clock_mhz_min = 2900 } },
+      { kernel = "noise", state = "ok", result = { components = { { text = "4 ms \xFF", lost_pct = 2 } } } } } }
+   local function of(name)
+      local row = assert(record.read(line(r)))
+      for i, field in ipairs(fields.CHECK) do
+         if field.name == name then
+            return row.values[record.CHECK_BASE + i], row.detail
+         end
+      end
+   end
+   lu.assertEquals(of("clock_min_mhz"), 2900)
+   local _, detail = of("clock_mhz")
+   lu.assertEquals(json.decode(detail).noise.text, "4 ms \u{FFFD}")
+   r.metrics[1].busy = true
+   lu.assertNil(of("clock_mhz"))
+end
+
 function TestRecord:test_key_is_time_and_id()
    local row = record.read(line())
    lu.assertEquals(row.time_s, 1795161600)

@@ -6,6 +6,7 @@ local paths = require("syscheck.lib.paths")
 local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
 local store = require("syscheck.store.store")
+local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
 local uv = require("luv")
 
@@ -87,7 +88,8 @@ function question.run(args, ask, policy)
 end
 
 --- Prints an answer in the form that was asked for.
--- @param show { table = function(answer, color, as_utf8) -> text, json, csv = function(answer) -> text }
+-- @param show { table = function(answer, color, as_utf8, width) -> text, json, csv = function(answer) -> text };
+--   width: columns of the terminal, nil where there is none
 -- @param page function(answer) -> text of the page that --html asks for, or nil; answer.made is filled in
 -- @return exit code
 function question.print(args, show, answer, page)
@@ -101,7 +103,7 @@ function question.print(args, show, answer, page)
    if format == "csv" then
       io.stdout:write(show.csv(answer))
    else
-      print(show[format](answer, output.has_color(), output.has_utf8()))
+      print(show[format](answer, output.has_color(), output.has_utf8(), terminal.width()))
    end
    return 0
 end

@@ -11,6 +11,10 @@ local LEAST_PCT = 3
 --- Among fewer nodes none is out.
 fleet.MIN_NODES = 5
 
+--- What is compared: what checks and `syscheck fabric` measured, and a node's links at the end of its last job.
+fleet.FIELDS = table.move({ fields.JOB_BY_NAME.link_rate_gbps, fields.JOB_BY_NAME.link_ports }, 1, 2,
+   #fields.MEASURED + 1, table.move(fields.MEASURED, 1, #fields.MEASURED, 1, {}))
+
 -- Noise is itself in %, and half a % on a quiet node is nothing.
 local function floor_of(field, median)
    return math.max(LEAST_PCT / 100 * math.abs(median), field.unit == "%" and 1 or 0)
@@ -75,7 +79,7 @@ function fleet.compare(nodes)
    for i, name in ipairs(names) do
       local c = classes[name]
       answer[i] = { class = name, nodes = c.nodes, metrics = {} }
-      for _, field in ipairs(fields.MEASURED) do
+      for _, field in ipairs(fleet.FIELDS) do
          -- Throttle events since the last look are no measurement of a fleet; what peers do is in a share.
          if c.lists[field.name] and field.unit ~= "count" and not field.usual then
             table.insert(answer[i].metrics, one(field, c.lists[field.name]))

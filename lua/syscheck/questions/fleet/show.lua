@@ -1,16 +1,21 @@
 --- A fleet's comparison for people, spreadsheets and programs. See logic.lua.
+local fields = require("syscheck.catalogue.fields")
 local printable = require("syscheck.lib.printable")
 local fleet = require("syscheck.questions.fleet.logic")
-local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
+local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
 
 local show = {}
 
 local MOST_OUT = 50 -- of a class and metric, in the table; JSON and CSV have all
 
-local function value(field, v)
-   return metrics.show(metrics.BY_NAME[field.name], v)
+local value = fields.show
+local LABELS = { link_rate_gbps = "link rate", link_ports = "link ports" }
+local UNITS = { gbps = "Gbit/s" }
+
+local function label(field)
+   return LABELS[field.name] or field.label
 end
 
 local function percent(v)
@@ -23,6 +28,20 @@ local function felt(jobs)
       jobs.felt == nil and "" or jobs.felt and ": slow" or ": not slow") or "-"
 end
 
+-- A column that only has something where noise is out, and a check said what it was made of.
+local function without_noise(outs)
+   local final = #outs[1]
+   for r = 2, #outs do
+      if outs[r][final] ~= "" then
+         return outs
+      end
+   end
+   for _, row in ipairs(outs) do
+      row[final] = nil
+   end
+   return outs
+end
+
 -- Where a fault between nodes is: a leaf switch, a pair, a node.
 local function place_of(f)
    return f.leaf or table.concat(f.nodes, ",")
@@ -30,36 +49,44 @@ end
 
 --- Text for a terminal.
 -- @param answer of fleet.compare, with what felt.add, `since`, `unknown` and `fabric` (of read.newest) fill in
-function show.table(answer, color)
+function show.table(answer, color, _, width)
    local rows = { { "CLASS", "METRIC", "UNIT", "NODES", "MEDIAN", "SLOWEST", "ON", "FASTEST", "ON", "SPREAD_%",
       "WITHOUT_OUT_%", "OUT" } }
-   local outs = { { "OUT", "CLASS", "METRIC", "VALUE", "MEDIAN", "OFF_%", "STATUS", "MEASURED", "ITS_JOBS" } }
+   local outs = { { "OUT", "CLASS", "METRIC", "VALUE", "MEDIAN", "OFF_%", "STATUS", "MEASURED", "ITS_JOBS",
+      "NOISE" } }
    local notes = {}
    for _, c in ipairs(answer) do
       for _, m in ipairs(c.metrics) do
-         rows[#rows + 1] = { printable.safe(c.class), m.field.label, m.field.unit, ("%d"):format(m.nodes),
-            value(m.field, m.median), value(m.field, m.slowest.value), printable.safe(m.slowest.node),
+         rows[#rows + 1] = { printable.safe(c.class), label(m.field), UNITS[m.field.unit] or m.field.unit,
+            ("%d"):format(m.nodes), value(m.field, m.median),
+            value(m.field, m.slowest.value), printable.safe(m.slowest.node),
             value(m.field, m.fastest.value), printable.safe(m.fastest.node), percent(m.spread_pct), percent(m.rest_pct),
             m.nodes >= fleet.MIN_NODES and output.cell(("%d"):format(#m.out), #m.out > 0 and "bad" or nil) or "-" }
          for i, o in ipairs(m.out) do
             if i <= MOST_OUT then
                outs[#outs + 1] = { output.cell(printable.safe(o.node), o.worse and "bad" or "warn"),
-                  printable.safe(c.class), m.field.label, value(m.field, o.value), value(m.field, m.median),
-                  o.pct and ("%+.1f"):format(o.pct) or "-", output.name(o.status), time.show(o.time), felt(o.jobs) }
+                  printable.safe(c.class), label(m.field), value(m.field, o.value), value(m.field, m.median),
+                  o.pct and ("%+.1f"):format(o.pct) or "-", output.name(o.status), time.show(o.time), felt(o.jobs),
+                  o.noise and printable.safe(o.noise, 200) or "" }
             end
          end
          if #m.out > MOST_OUT then
             notes[#notes + 1] = ("%s, %s: %d more are out (--csv has all)"):format(printable.safe(c.class),
-               m.field.label, #m.out - MOST_OUT)
+               label(m.field), #m.out - MOST_OUT)
+         end
+         if m.slowest.noise and #m.out == 0 then
+            notes[#notes + 1] = ("%s: most noise is on %s: %s"):format(printable.safe(c.class),
+               printable.safe(m.slowest.node), printable.safe(m.slowest.noise, 200))
          end
       end
    end
-   local parts = { ("fleet since %s: each node's newest measured values"):format(time.show(answer.since)) }
+   local parts = { terminal.wrap(("fleet since %s: each node's newest measured values"):format(time.show(answer.since)),
+      width) }
    if #rows > 1 then
-      parts[2] = "\n" .. output.table(rows, color)
+      parts[2] = "\n" .. output.fitted(rows, color, width, { lead = 2 })
    end
    if #outs > 1 then
-      parts[#parts + 1] = "\n" .. output.table(outs, color)
+      parts[#parts + 1] = "\n" .. output.fitted(without_noise(outs), color, width, { lead = 3 })
    end
    local between = { { "BETWEEN_NODES", "SINCE", "RUNS", "LAST", "WHAT" } }
    for i, f in ipairs(answer.fabric) do
@@ -69,7 +96,7 @@ function show.table(answer, color)
       end
    end
    if #between > 1 then
-      parts[#parts + 1] = "\n" .. output.table(between, color)
+      parts[#parts + 1] = "\n" .. output.fitted(between, color, width, { prose = true })
    end
    if #answer.fabric > MOST_OUT then
       notes[#notes + 1] = ("%d more faults between nodes (--csv has all)"):format(#answer.fabric - MOST_OUT)
@@ -82,20 +109,20 @@ function show.table(answer, color)
       end
    end
    if #blind > 1 then
-      parts[#parts + 1] = "\n" .. output.table(blind, color)
+      parts[#parts + 1] = "\n" .. output.fitted(blind, color, width, { prose = true })
    end
    if #answer.unknown > MOST_OUT then
       notes[#notes + 1] = ("%d more nodes' newest check is unknown (--csv has all)"):format(#answer.unknown - MOST_OUT)
    end
    if #notes > 0 then
-      parts[#parts + 1] = "\n" .. table.concat(notes, "\n")
+      parts[#parts + 1] = "\n" .. terminal.wrap(table.concat(notes, "\n"), width, 2)
    end
    return table.concat(parts, "\n")
 end
 
 local function place(item)
    return { node = item.node, value = item.value, time = time.show(item.time), status = item.status, pct = item.pct,
-      worse = item.worse, jobs = item.jobs and { runs = item.jobs.runs, ratio = item.jobs.ratio,
+      worse = item.worse, noise = item.noise, jobs = item.jobs and { runs = item.jobs.runs, ratio = item.jobs.ratio,
          slow = item.jobs.felt } or nil }
 end
 
@@ -133,7 +160,7 @@ function show.csv(answer)
             [16] = m.spread_pct, [17] = m.rest_pct, [18] = m.nodes >= fleet.MIN_NODES and #m.out or nil }
          for _, o in ipairs(m.out) do
             rows[#rows + 1] = { "out", c.class, m.field.name, m.field.unit, m.nodes, m.median, o.node,
-               o.value, o.pct, o.status, time.show(o.time), [20] = o.jobs and o.jobs.runs,
+               o.value, o.pct, o.status, time.show(o.time), [19] = o.noise, [20] = o.jobs and o.jobs.runs,
                [21] = o.jobs and o.jobs.ratio }
          end
       end

@@ -5,6 +5,7 @@
 --   { node, class, time = text, key = of the order, check = a check's record or the part of it
 --     that was kept (see part), job = likewise of the job record, metrics = { name = value },
 --     values = { name of fields.JOB = value }, elapsed_s }
+local beside = require("syscheck.catalogue.beside")
 local fields = require("syscheck.catalogue.fields")
 local store_runs = require("syscheck.store.runs")
 
@@ -40,6 +41,11 @@ function job_records.part(record)
    end
    out.others_more = type(record.others_more) == "number" and record.others_more or nil
    out.drain = type(record.drain) == "table" and record.drain or nil
+   -- A record has it in its runs, the store by itself.
+   local _, more = beside.of(record)
+   more = next(more) and more or record
+   out.noise = type(more.noise) == "table" and more.noise or nil
+   out.io = type(more.io) == "table" and more.io or nil
    out.check = type(record.check) == "table" and job_records.part(record.check) or nil
    return out
 end
@@ -83,7 +89,7 @@ end
 
 --- What a check measured, by name.
 function job_records.metrics(check)
-   local out = {}
+   local out = beside.of(check or {})
    for _, r in ipairs(check and type(check.metrics) == "table" and check.metrics or {}) do
       if type(r) == "table" and type(r.value) == "number" and fields.CHECK_BY_NAME[r.name] then
          out[r.name] = r.value

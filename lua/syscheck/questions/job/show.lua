@@ -3,9 +3,10 @@ local fields = require("syscheck.catalogue.fields")
 local printable = require("syscheck.lib.printable")
 local job_records = require("syscheck.questions.job.records")
 local jobid = require("syscheck.questions.jobid")
-local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
 local peers = require("syscheck.questions.job.peers")
+local remarks = require("syscheck.questions.job.remarks")
+local terminal = require("syscheck.lib.terminal")
 local units = require("syscheck.lib.units")
 
 local show = {}
@@ -17,18 +18,22 @@ local function field(head, name, divisor, digits)
    end, divisor = divisor, digits = digits }
 end
 
-local function measured(head, name)
+-- `seldom`: only where a check of the job measured it.
+local function measured(head, name, seldom)
    return { head = head, mark = { "check." .. name }, of = function(row)
       return row.metrics[name]
    end, show = function(value)
-      return metrics.show(metrics.BY_NAME[name], value)
-   end }
+      return fields.show(fields.CHECK_BY_NAME[name], value)
+   end, seldom = seldom }
 end
 
 local COLUMNS = {
    measured("TRIAD_GB/s", "triad_gbs"),
    measured("DGEMM_GF/s", "gflops"),
    measured("NOISE_%", "noise_pct"),
+   measured("CLOCK_MHz", "clock_mhz", true),
+   measured("LATENCY_ns", "latency_ns", true),
+   measured("SCALING_GB/s", "best_gbs", true),
    { head = "ELAPSED_s", mark = {}, of = function(row) return row.elapsed_s end, divisor = 1, digits = 0 },
    field("THROTTLE", "throttle_events", 1, 0),
    { head = "THROTTLE_ms", mark = { "throttle_package_ms", "throttle_core_ms" }, of = function(row)
@@ -67,108 +72,6 @@ end
 
 local STATUS_STYLE = { pass = "good", fail = "bad", warn = "warn", unknown = "warn" }
 
--- Events that a healthy node does not have, and the fields they are from.
--- @return list of { text, names }
-local function events_of(row)
-   local v, list = row.values or {}, {}
-   if (v.throttle_events or 0) > 0 then
-      local ms = v.throttle_package_ms
-      list[1] = { ("throttled %.0f times during the job%s"):format(v.throttle_events,
-         ms and (" (%.0f ms)"):format(ms) or ""), { "throttle_events", "throttle_package_ms", "throttle_core_ms" } }
-   end
-   for _, name in ipairs({ "memory_corrected", "memory_uncorrected", "machine_checks", "link_errors",
-      "link_downed" }) do
-      if (v[name] or 0) > 0 then
-         list[#list + 1] = { ("%s: %.0f"):format(fields.JOB_BY_NAME[name].label, v[name]), { name } }
-      end
-   end
-   if (v.oom_kills or 0) > 0 then
-      list[#list + 1] = { ("%.0f process%s killed for memory during the job"):format(v.oom_kills,
-         v.oom_kills == 1 and "" or "es"), { "oom_kills" } }
-   end
-   return list
-end
-
-local function check_text(check)
-   local lines = {}
-   for _, r in ipairs(check.metrics or {}) do
-      if r.status == "fail" or r.status == "warn" or r.status == "unknown" then
-         lines[#lines + 1] = ("%s: %s"):format(r.status, r.text or r.name)
-      end
-   end
-   if check.action == "drain" then
-      local drain = check.drain or {}
-      lines[#lines + 1] = drain.done and "drained, the job did not start there"
-         or "out of service by the prolog's exit code: "
-            .. (drain.kept and "already drained: " .. tostring(drain.kept) or tostring(drain.error or "?"))
-   elseif check.action == "observed" then
-      lines[#lines + 1] = "would have been drained (mode is observe)"
-   elseif check.action == "storm" then
-      lines[#lines + 1] = "bad, not drained: the storm guard's cap was used up"
-   elseif check.action == "undecided" then
-      lines[#lines + 1] = "bad, not drained, to be settled by the node's next check: "
-         .. tostring((check.drain or {}).error or "?")
-   end
-   lines[#lines + 1] = check.note
-   return lines
-end
-
---- What the table does not show in numbers.
--- @param list of peers.of_run
--- @return list of { node, text }
-function show.remarks(run, list)
-   local out = {}
-   local function add(row, text)
-      out[#out + 1] = { row.node, tostring(text) }
-   end
-   local found_of = peers.by_row(list)
-   for i, row in ipairs(run.rows) do
-      local check, job, mine = row.check, row.job, found_of[i] or {}
-      for _, text in ipairs(check and check_text(check) or {}) do
-         add(row, text)
-      end
-      local seen = {}
-      for _, record in ipairs({ check or {}, job or {} }) do
-         for _, problem in ipairs(record.problems or {}) do
-            if not seen[problem] then
-               seen[problem] = true
-               add(row, "problem: " .. problem)
-            end
-         end
-      end
-      local unlike = {}
-      for _, found in ipairs(mine) do
-         unlike[found.name] = found
-      end
-      for _, event in ipairs(events_of(row)) do
-         local found = unlike[event[2][1]]
-         add(row, event[1] .. (found and "; " .. peers.against(found) or ""))
-         for _, name in ipairs(event[2]) do
-            unlike[name] = nil
-         end
-      end
-      for _, e in ipairs(job and job.errors or {}) do
-         add(row, job_records.error_text(e))
-      end
-      for _, found in ipairs(mine) do
-         if unlike[found.name] then
-            add(row, "unlike its peers: " .. peers.text(found))
-         end
-      end
-      local ids, more = job_records.others(row), job and job.others_more or 0
-      if #ids == 0 and more > 0 then
-         add(row, ("shared with %.0f other job%s"):format(more, more == 1 and "" or "s"))
-      elseif #ids > 0 then
-         add(row, ("shared with job%s %s%s"):format(#ids == 1 and "" or "s", table.concat(ids, ", "),
-            more > 0 and (" and %.0f more"):format(more) or ""))
-      end
-      if check and not job then
-         add(row, "no job record yet: the job still runs there, or its epilog did not")
-      end
-   end
-   return out
-end
-
 local function head(run)
    local parts = { ("job %s"):format(jobid.label(run)) }
    for _, part in ipairs({ { "name", run.name, 64 }, { "user", run.user }, { "account", run.account },
@@ -205,27 +108,45 @@ local function extra_columns(found)
    return columns
 end
 
---- Text for a terminal.
--- @param answer list of runs; `why`: the sentence of why/answer.blame, or nil
--- @param color see output.table
-function show.table(answer, color)
-   local found = {}
-   for i, run in ipairs(answer) do
-      local out, marks = peers.of_run(run.rows)
-      found[i] = { out = out, marks = marks }
+-- The table's columns for these runs.
+local function columns_of(answer, found)
+   local columns = {}
+   for _, column in ipairs(COLUMNS) do
+      local wanted = not column.seldom
+      for _, run in ipairs(answer) do
+         for _, row in ipairs(run.rows) do
+            wanted = wanted or column.of(row) ~= nil
+         end
+      end
+      columns[#columns + 1] = wanted and column or nil
    end
-   local columns = table.move(COLUMNS, 1, #COLUMNS, 1, {})
-   for _, column in ipairs(extra_columns(found)) do
-      columns[#columns + 1] = column
+   return table.move(extra_columns(found), 1, 1000, #columns + 1, columns)
+end
+
+-- The directories that checks measured; nil: none.
+local function directories(answer)
+   local rows = { { "NODE", "DIRECTORY", "ON", "WRITE_GB/s", "READ_GB/s", "FSYNC_us", "CREATES/s" } }
+   local function shown(value, format)
+      return type(value) == "number" and format:format(value) or "-"
    end
-   local titles = { "NODE", "CHECKED", "LEVEL", "STATUS" }
+   for _, run in ipairs(answer) do
+      for _, row in ipairs(run.rows) do
+         for _, one in ipairs(row.check and row.check.io or {}) do
+            rows[#rows + 1] = type(one) == "table" and { printable.safe(row.node), output.name(one.path),
+               output.name(one.filesystem, 16), shown(one.write_gbs, "%.3g"), shown(one.read_gbs, "%.3g"),
+               shown(one.fsync_us, "%.0f"), shown(one.creates_per_s, "%.0f") } or nil
+         end
+      end
+   end
+   return rows[2] and rows or nil
+end
+
+-- One row for each node and run.
+local function rows_of(answer, found)
+   local columns, rows = columns_of(answer, found), { { "NODE", "CHECKED", "LEVEL", "STATUS" } }
    for _, column in ipairs(columns) do
-      titles[#titles + 1] = column.head
+      table.insert(rows[1], column.head)
    end
-   if #answer > 1 then
-      table.insert(titles, 1, "RUN")
-   end
-   local rows, notes = { titles }, {}
    for r, run in ipairs(answer) do
       for i, row in ipairs(run.rows) do
          local b = job_records.brief(row)
@@ -234,24 +155,51 @@ function show.table(answer, color)
          for _, column in ipairs(columns) do
             cells[#cells + 1] = cell(column, row, found[r].marks[i])
          end
-         if #answer > 1 then
-            table.insert(cells, 1, ("%d"):format(r))
-         end
          rows[#rows + 1] = cells
       end
-      for _, note in ipairs(show.remarks(run, found[r].out)) do
+   end
+   if #answer > 1 then
+      local at = 1
+      table.insert(rows[1], 1, "RUN")
+      for r, run in ipairs(answer) do
+         for _ = 1, #run.rows do
+            at = at + 1
+            table.insert(rows[at], 1, ("%d"):format(r))
+         end
+      end
+   end
+   return rows
+end
+
+--- Text for a terminal.
+-- @param answer list of runs; `why`: the sentence of why/answer.blame, or nil
+-- @param color, width see output.fitted
+function show.table(answer, color, _, width)
+   local found, notes = {}, {}
+   for r, run in ipairs(answer) do
+      local out, marks = peers.of_run(run.rows)
+      found[r] = { out = out, marks = marks }
+      for _, note in ipairs(remarks.of(run, out)) do
          notes[#notes + 1] = ("%s%s: %s"):format(#answer > 1 and ("run %d, "):format(r) or "", printable.safe(note[1]),
             printable.safe(note[2], 400))
       end
    end
+   table.move(remarks.noise(answer), 1, remarks.MOST_NOISY + 1, #notes + 1, notes)
+   local text, left_out = output.fitted(rows_of(answer, found), color, width, { lead = #answer > 1 and 2 or 1 })
    -- The last run's: a requeued job has had other nodes before.
-   local parts = { head(answer[#answer]), "", output.table(rows, color) }
+   local parts = { terminal.wrap(head(answer[#answer]), width, 2), "", text }
+   if #left_out > 0 then
+      parts[#parts + 1] = "\n" .. terminal.wrap("only - or 0: " .. table.concat(left_out, ", "), width, 2)
+   end
+   local io = directories(answer)
+   if io then
+      parts[#parts + 1] = "\n" .. output.fitted(io, color, width, { lead = 2 })
+   end
    if answer.why then
       notes[#notes + 1] = ("why: %s."):format(answer.why)
    end
    if #notes > 0 then
-      parts[#parts + 1] = ""
-      parts[#parts + 1] = table.concat(notes, "\n")
+      parts[#parts + 1] = "\n" .. terminal.wrap(table.concat(notes, "\n"), width, 2)
    end
    return table.concat(parts, "\n")
 end

@@ -5,6 +5,7 @@ local finding = require("syscheck.questions.finding")
 local job_records = require("syscheck.questions.job.records")
 local job_store = require("syscheck.questions.job.read")
 local schema = require("syscheck.store.schema")
+local settings = require("syscheck.questions.settings")
 local story = require("syscheck.questions.node.story")
 local spelling = require("syscheck.lib.spelling")
 
@@ -66,33 +67,14 @@ local function runs_of(store)
    end
 end
 
--- "kernel 6.1 -> 6.2, thp always -> never" of two texts of table config; "" when neither is known.
-local function difference(before, after)
-   local a, b = job_store.detail(before), job_store.detail(after)
-   local names, out = {}, {}
-   for _, settings in ipairs({ a, b }) do
-      for name in pairs(settings) do
-         names[name] = true
-      end
-   end
-   for name in pairs(names) do
-      if a[name] ~= b[name] then
-         out[#out + 1] = ("%s %s -> %s"):format(name, tostring(a[name] == nil and "-" or a[name]),
-            tostring(b[name] == nil and "-" or b[name]))
-      end
-   end
-   table.sort(out)
-   return table.concat(out, ", ")
-end
-
 -- Says of each change of the settings which they were.
 local function explain_changes(store, events)
-   local function settings(id)
+   local function text_of(id)
       local row = store:row("SELECT c.text FROM config c JOIN word w ON w.id = c.id WHERE w.text = ?", id)
       return row and row[1]
    end
    for _, e in ipairs(events) do
-      local text = e.event == "config" and difference(settings(e.from), settings(e.to)) or ""
+      local text = e.event == "config" and settings.difference(text_of(e.from), text_of(e.to)) or ""
       e.text = text ~= "" and ("%s: %s"):format(e.text, text) or e.text
    end
 end

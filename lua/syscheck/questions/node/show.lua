@@ -1,40 +1,38 @@
 --- A node's story for people, spreadsheets and programs.
 local fields = require("syscheck.catalogue.fields")
 local jobid = require("syscheck.questions.jobid")
-local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
 local spark = require("syscheck.questions.node.spark")
+local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
 
 local show = {}
 
 local PARTS = 48
+local LEAST_PARTS = 10 -- on a narrow terminal
+local BESIDE_BARS = 30 -- columns of the value's name and what is around the bars
 local STYLES = { drain = "bad", storm = "bad", undecided = "bad", observed = "warn", resume = "good", throttle = "warn",
    memory = "bad", machine = "bad", link = "warn", fabric = "warn", loss = "warn" }
-
-local function shown(field, value)
-   local m = metrics.BY_NAME[field.name]
-   return m and metrics.show(m, value) or ("%g"):format(value)
-end
 
 -- Throttle events since the last look: nothing where none was ever.
 local function is_shown(m)
    return m.field.unit ~= "count" or m.max > 0
 end
 
-local function over_time(tale, m)
-   return spark.buckets(m.points, tale.since, tale.to, PARTS, m.field.better == "higher")
+local function over_time(tale, m, parts)
+   return spark.buckets(m.points, tale.since, tale.to, parts or PARTS, m.field.better == "higher")
 end
 
-local function measured(tale, as_utf8)
+local function measured(tale, as_utf8, width)
+   local parts = width and math.max(LEAST_PARTS, math.min(PARTS, width - BESIDE_BARS))
    local rows = { { "CHECK", "UNIT", "LAST", "MEDIAN", "MIN", "MAX", "N", "OVER TIME" } }
    for _, m in ipairs(tale.metrics) do
       if is_shown(m) then
          local f = m.field
-         rows[#rows + 1] = { f.label, f.unit == "count" and "-" or f.unit, shown(f, m.last), shown(f, m.median),
-            shown(f, m.min), shown(f, m.max), ("%d"):format(m.n),
-            "|" .. spark.line(over_time(tale, m), as_utf8) .. "|" }
+         rows[#rows + 1] = { f.label, f.unit == "count" and "-" or f.unit, fields.show(f, m.last),
+            fields.show(f, m.median), fields.show(f, m.min), fields.show(f, m.max), ("%d"):format(m.n),
+            "|" .. spark.line(over_time(tale, m, parts), as_utf8) .. "|" }
       end
    end
    return rows
@@ -54,7 +52,7 @@ end
 
 --- Text for a terminal.
 -- @param tale from read.story
-function show.table(tale, color, as_utf8)
+function show.table(tale, color, as_utf8, width)
    local node, statuses = tale.node, {}
    for _, name in ipairs({ "pass", "warn", "fail", "unknown", "unrated" }) do
       statuses[#statuses + 1] = tale.statuses[name] and ("%d %s"):format(tale.statuses[name], name) or nil
@@ -65,9 +63,12 @@ function show.table(tale, color, as_utf8)
       ("checks %d%s  jobs %d%s"):format(tale.checks, #statuses > 0 and " (" .. table.concat(statuses, ", ") .. ")"
          or "", tale.jobs_total, tale.fabric_runs > 0 and ("  fabric runs %d"):format(tale.fabric_runs) or ""),
    }
-   local rows = measured(tale, as_utf8)
+   for i, text in ipairs(parts) do
+      parts[i] = terminal.wrap(text, width, 2)
+   end
+   local rows = measured(tale, as_utf8, width)
    if #rows > 1 then
-      parts[#parts + 1] = "\n" .. output.table(rows, color)
+      parts[#parts + 1] = "\n" .. output.fitted(rows, color, width)
    end
    if #tale.events > 0 then
       rows = { { "TIME", "EVENT", "JOB", "WHAT" } }
@@ -75,7 +76,8 @@ function show.table(tale, color, as_utf8)
          rows[#rows + 1] = { time.show(e.time), output.cell(e.event, STYLES[e.event]), job_cell(e.run),
             printable.safe(e.text, 300) }
       end
-      parts[#parts + 1] = ("\nevents%s\n%s"):format(of_total(tale.events, tale.events_total), output.table(rows, color))
+      parts[#parts + 1] = ("\nevents%s\n%s"):format(of_total(tale.events, tale.events_total),
+         (output.fitted(rows, color, width, { prose = true })))
    end
    if #tale.jobs > 0 then
       rows = { { "ENDED", "JOB", "USER", "NAME", "NODES", "ELAPSED_s", "THROTTLE", "IO_STALL_s" } }
@@ -85,7 +87,8 @@ function show.table(tale, color, as_utf8)
             number(run.nodes, 1, 0), number(j.elapsed_s, 1, 0), number(j.values.throttle_events, 1, 0),
             number(j.values.io_some_us, 1e6, 2) }
       end
-      parts[#parts + 1] = ("\njobs%s\n%s"):format(of_total(tale.jobs, tale.jobs_total), output.table(rows, color))
+      parts[#parts + 1] = ("\njobs%s\n%s"):format(of_total(tale.jobs, tale.jobs_total),
+         (output.fitted(rows, color, width, { lead = 2 })))
    end
    return table.concat(parts, "\n")
 end

@@ -4,12 +4,17 @@ local causes = require("syscheck.questions.why.causes")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
 local suspects = require("syscheck.questions.suspects.logic")
+local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
 local words = require("syscheck.questions.why.words")
 
 local show = {}
 
 local MOST_RUNS = 20 -- slow runs of a suspect in JSON
+
+local LEGEND = "SLOW_RUNS: those that were slow OF the runs under the cause, which took MEDIAN of what was expected; "
+   .. "FROM, TO: their first\nand last; IN 3/5: of their 5 clearest `why` says so in 3; a slow run counts for the "
+   .. "likeliest of its nodes, and for others\nthat had as much of the same"
 
 local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "SURE_%", "CAUSE", "IN", "WHAT" }
 
@@ -20,7 +25,7 @@ local function what(one)
 end
 
 --- Text for a terminal.
-function show.table(answer, color)
+function show.table(answer, color, _, width)
    local totals = answer.totals
    local parts = { ("%d of %d runs were slow since %s: %.0f %% over what their like runs took, and beyond their spread "
       .. "(same cluster, user, name, node count; %d kind%s)"):format(totals.slow, totals.compared,
@@ -31,7 +36,10 @@ function show.table(answer, color)
    if #answer == 0 then
       parts[#parts + 1] = (totals.complete and "no node is the likely cause of %d or more of them."
          or "of those that were, none is the likely cause of %d or more of them."):format(suspects.MIN_SLOW)
-      return table.concat(parts, "\n")
+      return terminal.wrap(table.concat(parts, "\n"), width)
+   end
+   for i, text in ipairs(parts) do
+      parts[i] = terminal.wrap(text, width)
    end
    local rows = { HEAD }
    for i, one in ipairs(answer) do
@@ -42,10 +50,8 @@ function show.table(answer, color)
          c and causes.GROUPS[c.group] or "-", c and ("%d/%d"):format(c.told, one.looked) or "-",
          c and what(one) or "nothing that was recorded" }
    end
-   parts[#parts + 1] = output.table(rows, color)
-   parts[#parts + 1] = "\nSLOW_RUNS: those that were slow OF the runs under the cause, which took MEDIAN of what was "
-      .. "expected; FROM, TO: their first\nand last; IN 3/5: of their 5 clearest `why` says so in 3; a slow run counts "
-      .. "for the likeliest of its nodes, and for others\nthat had as much of the same"
+   parts[#parts + 1] = output.fitted(rows, color, width, { prose = true })
+   parts[#parts + 1] = "\n" .. terminal.flow(LEGEND, width)
    return table.concat(parts, "\n")
 end
 

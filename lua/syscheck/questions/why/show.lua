@@ -7,6 +7,7 @@ local causes = require("syscheck.questions.why.causes")
 local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
+local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
 local words = require("syscheck.questions.why.words")
 
@@ -120,8 +121,13 @@ end
 -- Without a number that shows it.
 local BY_ITSELF = { nothing = true, unknown = true, input = true, unrecorded = true, neighbour = true }
 
+local LEGEND = "RARITY, FIT, HARM: how many times likelier it is, by how rare the values are (P, by chance), how well "
+   .. "the lost time fits,\nand what as many other RUNS with as much of it took (HARM is 1000 at most); WEIGHT: these "
+   .. "and how often such trouble is;\nLIKELY: share of all WEIGHT, and of what is named how often that is right; "
+   .. "ACCOUNTS: share of the job's time that it can have cost"
+
 -- Table of the explanations; with `all` the whole reasoning.
-local function explanations_table(answer, color, all)
+local function explanations_table(answer, color, width, all)
    local rows, name, sum = { all and REASONING or HEAD }, namer(answer), 0
    for _, h in ipairs(answer.explanations) do
       if h.probability and (all or h.probability >= SHOWN) and (h.best or BY_ITSELF[h.group]) then
@@ -141,11 +147,11 @@ local function explanations_table(answer, color, all)
    if not all and rows[2] and sum < 0.995 then
       rows[#rows + 1] = { ("%.0f"):format(100 * (1 - sum)), "-", "all else", "" }
    end
-   return #rows > 1 and output.table(rows, color) or nil
+   return #rows > 1 and (output.fitted(rows, color, width, { prose = not all, lead = 2 })) or nil
 end
 
 --- Text for a terminal; with answer.explain the whole reasoning.
-function show.table(answer, color)
+function show.table(answer, color, _, width)
    local run, explain = answer.run, answer.explain
    local parts = { show.conclusion(answer) .. ".", "",
       ("job %s  user %s  name %s  nodes %d (%d recorded)  %s to %s  %s s"):format(jobid.label(run),
@@ -164,21 +170,21 @@ function show.table(answer, color)
       parts[#parts + 1] = ("its check on %s, %s: %s: %s"):format(namer(answer)(c.node), time.show(c.time_s), c.status,
          printable.safe(c.text or "-", CHECK_CHARS))
    end
+   for i, text in ipairs(parts) do
+      parts[i] = terminal.wrap(text, width, i > 1 and 2 or 0)
+   end
    local told = explain or answer.named or answer.slow.verdict == "slow" or answer.slow.verdict == "perhaps"
    if told then
-      local explanations = explanations_table(answer, color, false)
+      local explanations = explanations_table(answer, color, width, false)
       parts[#parts + 1] = explanations and "\n" .. explanations
    end
    local list = show.dropped(answer)
    for i = 1, explain and #list or told and math.min(MOST_DROPPED, #list) or 0 do
-      parts[#parts + 1] = (i == 1 and "\nalso looked at:\n" or "") .. "  " .. list[i]
+      parts[#parts + 1] = (i == 1 and "\nalso looked at:\n" or "") .. terminal.wrap("  " .. list[i], width, 4)
    end
    if explain then
-      parts[#parts + 1] = "\n" .. (explanations_table(answer, color, true) or "nothing to weigh")
-      parts[#parts + 1] = "\nRARITY, FIT, HARM: how many times likelier it is, by how rare the values are (P, by "
-         .. "chance), how well the lost time fits,\nand what as many other RUNS with as much of it took (HARM is 1000 "
-         .. "at most); WEIGHT: these and how often such trouble is;\nLIKELY: share of all WEIGHT, and of what is "
-         .. "named how often that is right; ACCOUNTS: share of the job's time that it can have cost"
+      parts[#parts + 1] = "\n" .. (explanations_table(answer, color, width, true) or "nothing to weigh")
+      parts[#parts + 1] = "\n" .. terminal.flow(LEGEND, width)
    end
    return table.concat(parts, "\n")
 end
