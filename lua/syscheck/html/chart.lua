@@ -25,6 +25,7 @@ function chart.new(spec)
    self.x = SCALES[spec.x.kind or "linear"](spec.x, self.left, self.right)
    self.y = SCALES[spec.y.kind or "linear"](spec.y, self.base, self.top)
    axis.left(self.c, self.y, self.left, self.right, spec.y.label)
+   self.taken[1] = spec.y.label and { 0, self.top - 10, #spec.y.label * axis.CHAR }
    axis.below(self.c, self.x, self.left, self.right, self.base, spec.x.label)
    return self
 end
@@ -95,8 +96,8 @@ local function take(self, x, y, width)
 end
 
 -- Places around a point at which its text may stand: side, and how far from it.
-local PLACES = { { "s", 9, 4 }, { "e", -9, 4 }, { "s", 7, -8 }, { "e", -7, -8 }, { "s", 7, 16 }, { "e", -7, 16 },
-   { "m", 0, -10 } }
+local PLACES = { { "m", 0, -10 }, { "s", 9, 4 }, { "e", -9, 4 }, { "s", 7, -8 }, { "e", -7, -8 }, { "s", 7, 16 },
+   { "e", -7, 16 } }
 
 --- Text beside a point, where there is room for it; else it is left out: its mark says it, too.
 function chart:note(x, y, text, class)

@@ -9,7 +9,7 @@ local page = require("syscheck.html.page")
 local strip = require("syscheck.html.strip")
 local time = require("syscheck.lib.time")
 
-local MAPPED = 2000 -- nodes of a class in its map
+local MAPPED = 2000 -- nodes of a class in its map: of more, those that are farthest from the median
 local ROWS = 250 -- of a table
 local LANES = 100 -- strips
 local FEW = 12 -- rows of a list that is open
@@ -45,13 +45,40 @@ local function nodes_of(answer, name)
    return out
 end
 
+-- Those that a map has room for, as they stand in the list.
+local function farthest(class, nodes)
+   if #nodes <= MAPPED then
+      return nodes
+   end
+   local order, off, out = {}, {}, {}
+   for i, one in ipairs(nodes) do
+      order[i], off[i] = i, 0
+      for _, m in ipairs(class.metrics) do
+         local v = one.node.values[m.field.name]
+         off[i] = math.max(off[i], v and math.abs(distance(m, v.value)) or 0)
+      end
+   end
+   table.sort(order, function(a, b)
+      if off[a] ~= off[b] then
+         return off[a] > off[b]
+      end
+      return a < b
+   end)
+   table.move(order, 1, MAPPED, 1, out)
+   table.sort(out)
+   for k, i in ipairs(out) do
+      out[k] = nodes[i]
+   end
+   return out
+end
+
 local function map_section(class, nodes)
    local labels, cells = {}, {}
    for k, m in ipairs(class.metrics) do
       labels[k] = element.name(m.field.label, 20)
    end
-   for i = 1, math.min(MAPPED, #nodes) do
-      local node, levels, says = nodes[i].node, {}, {}
+   for i, one in ipairs(farthest(class, nodes)) do
+      local node, levels, says = one.node, {}, {}
       for k, m in ipairs(class.metrics) do
          local v = node.values[m.field.name]
          levels[k] = v and distance(m, v.value)
@@ -74,7 +101,7 @@ local function map_section(class, nodes)
    end
    return page.section({ title = ("Class %s: %d nodes"):format(element.name(class.class), class.nodes), long = true,
       say = "Orange is worse than the median of the class, blue better; a dot: so far that it is out. Point at a node "
-         .. "for its numbers." .. (#nodes > MAPPED and (" The first %d nodes."):format(MAPPED) or ""),
+         .. "for its numbers." .. (#nodes > MAPPED and (" Only the farthest %d nodes."):format(MAPPED) or ""),
       pictures = { heat.draw({ label = "How far each node is from its class, by metric", metrics = labels,
          nodes = cells }) }, called = ("%d values are out"):format(#rows),
       table = #rows > 0 and page.table({ "node", "metric", "value", "median", "off", "status", "measured", "its jobs" },

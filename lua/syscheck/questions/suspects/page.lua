@@ -18,10 +18,15 @@ end
 local function what_of(one)
    local first = one.condition and one.condition.first
    if not first then
-      return "-"
+      return cause_of(one)
    end
    local on = first.on ~= one.name and ("as on %s: "):format(element.name(first.on)) or ""
-   return on .. element.name(first.text, 200)
+   return ("%s: %s%s"):format(cause_of(one), on, element.name(first.text, 200))
+end
+
+-- "2026-11-20 09:15": two of them stand in a row of much text.
+local function minute(epoch)
+   return (time.show(epoch):sub(1, 16):gsub("T", " "))
 end
 
 -- Its runs under the cause: how long each took, of what was expected.
@@ -74,9 +79,9 @@ return function(answer)
       if i <= DRAWN then
          pictures[i] = picture(one)
       end
-      rows[i] = { element.name(one.name), time.show(one.from_s), time.show(one.to_s),
+      rows[i] = { element.name(one.name), minute(one.from_s), minute(one.to_s),
          ("%d of %d"):format(#one.slow, one.runs),
-         words.times(one.cost), words.percent(one.probability) .. " %", cause_of(one), what_of(one) }
+         words.times(one.cost), words.percent(one.probability) .. " %", what_of(one) }
    end
    local totals = answer.totals
    return page.build({ title = "Suspects", made = answer.made, answer = sentence(answer),
@@ -86,7 +91,7 @@ return function(answer)
             or nil } },
       sections = {
          #answer > 0 and page.section({ title = "Who, since when, by what", more = page.table({ "node", "from", "to",
-            "slow runs", "median", "sure", "cause", "what" }, rows, nil, ROWS) }),
+            "slow runs", "median", "sure", "what goes with it" }, rows, nil, ROWS) }),
          #answer > 0 and page.section({ title = "When their runs were slow", long = #lanes > 40,
             say = "A triangle is a slow run; a bar goes from the first to the last.", pictures = { strip({
                label = "Slow runs of suspects over time", from = answer.since, to = answer.to, lanes = lanes }) } }),
