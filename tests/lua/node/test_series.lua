@@ -113,6 +113,18 @@ function TestSeries:test_only_a_drain_that_was_done_counts()
    end
 end
 
+function TestSeries:test_what_was_bad_and_not_drained_counts_by_why()
+   local state = series.open(nil, "b")
+   for _, action in ipairs({ "storm", "storm", "undecided", "observed", "drain", "none", "resume" }) do
+      series.add(state, check({ action = action, drain = { done = false, reason = "syscheck: triad 1" } }), 1)
+   end
+   local t = text(series.open(state, "b"))
+   for why, want in pairs({ cap = "2", undecided = "1", observe = "1" }) do
+      lu.assertEquals(value(t, ('syscheck_drains_withheld_total{why="%s"}'):format(why)), want, why)
+   end
+   lu.assertEquals(value(text(series.open(state, "c")), 'syscheck_drains_withheld_total{why="cap"}'), "0")
+end
+
 function TestSeries:test_counters_of_the_kernel()
    local t = text(series.open(nil, "b"), { sources = {
       throttle = { ["package_ms:0"] = 1500, ["package_ms:32"] = 500, ["core_ms:0"] = 0 },
