@@ -52,5 +52,6 @@ return {
    { name = "SyscheckRecordsLost", after = "0m", severity = "warning",
       expr = "increase(syscheck_records_lost_total[1d]) > 0",
       summary = "{{ $labels.cluster }}: nodes have lost {{ $value | humanize }} records in a day",
-      description = "Their spools were full, or could not be written: `syscheck store info`; is `ship` set, does it work?" },
+      description = "Their spools were full, or could not be written: `syscheck store info`; is `ship` set, does it "
+         .. "work?" },
 }
