@@ -27,6 +27,8 @@ end
 local LEVELS = { "passive", "quick", "full" }
 local OF_STATE = " as of the last check that measured it."
 local OTHER = "other"
+--- Why a node that was found bad was not drained, by the record's action.
+local WITHHELD = { storm = "cap", undecided = "undecided", observed = "observe" }
 
 -- Metrics that are counted from the start, at 0: a counter that begins at 1 shows no increase.
 local MAY_DRAIN = {}
@@ -57,12 +59,12 @@ end
 -- @param kept table of the last file, whatever is in it, or nil
 -- @param boot_id of now
 -- @return { boot_id, checks = { "LEVEL STATUS" = n }, check_s, drains = { metric = n }, times = { level = epoch s },
---   newest, measured = status, values = { metric = { value, limit, median } } }
+--   withheld = { why = n }, newest, measured = status, values = { metric = { value, limit, median } } }
 function series.open(kept, boot_id)
    kept = type(kept) == "table" and kept or {}
    local same = kept.boot_id == boot_id
    local out = { boot_id = boot_id, checks = counts(same and kept.checks), check_s = same and count(kept.check_s) or 0,
-      drains = counts(same and kept.drains), times = {}, values = {},
+      drains = counts(same and kept.drains), withheld = counts(same and kept.withheld), times = {}, values = {},
       newest = standing.of(kept.newest), measured = standing.of(kept.measured) }
    for _, level in ipairs(LEVELS) do
       out.times[level] = type(kept.times) == "table" and finite(kept.times[level]) or nil
@@ -115,7 +117,10 @@ function series.add(state, record, time_s, learned, class_before)
    state.times[level] = time_s
    state.newest = status
    state.measured = level ~= "passive" and status or state.measured
-   local drain = record.drain
+   local drain, why = record.drain, WITHHELD[record.action]
+   if why then
+      state.withheld[why] = (state.withheld[why] or 0) + 1
+   end
    if record.action == "drain" and drain and drain.done then
       local name = series.drained_for(drain.reason)
       state.drains[name] = (state.drains[name] or 0) + 1
@@ -167,7 +172,7 @@ local function add_counters(out, snapshot)
 end
 
 local function add_checks(out, state)
-   local checks, drains, known = {}, {}, {}
+   local checks, drains, known, withheld = {}, {}, {}, {}
    for _, level in ipairs(LEVELS) do
       for _, status in ipairs(standing.STATUSES) do
          checks[#checks + 1] = { value = state.checks[level .. " " .. status] or 0, "level", level, "status", status }
@@ -184,7 +189,12 @@ local function add_checks(out, state)
    drains[#drains + 1] = state.drains[OTHER] and { value = state.drains[OTHER], "metric", OTHER } or nil
    family(out, "checks_total", "counter", "Checks by level and what they found, since boot.", checks)
    family(out, "check_seconds_total", "counter", "Time that checks took, since boot.", { { value = state.check_s } })
+   for i, why in ipairs({ "cap", "observe", "undecided" }) do
+      withheld[i] = { value = state.withheld[why] or 0, "why", why }
+   end
    family(out, "drains_total", "counter", "Times that syscheck has drained the node, by metric, since boot.", drains)
+   family(out, "drains_withheld_total", "counter", "Times that the node was found bad and not drained, since boot.",
+      withheld)
 end
 
 --- @param state of series.open

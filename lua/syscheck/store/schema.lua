@@ -1,6 +1,7 @@
 --- The tables, and the way from each version of them to the next.
 -- docs/store.md says what the columns mean.
 local fields = require("syscheck.catalogue.fields")
+local views = require("syscheck.store.views")
 
 local schema = {}
 
@@ -184,7 +185,7 @@ function schema.key(epoch)
    return math.tointeger(epoch) << 30
 end
 
---- Makes the tables, brings them up to date, or says why not.
+--- Makes the tables and views, brings them up to date, or says why not.
 -- @param options { write, create }
 -- @return nil when the store can be used, else one line
 function schema.check(store, options)
@@ -204,6 +205,9 @@ function schema.check(store, options)
       return ("has no column %s yet; syscheck ingest brings it up to date"):format(first[2])
    elseif first then
       add_columns(store)
+   end
+   if options.write then
+      views.make(store)
    end
 end
 

@@ -62,6 +62,9 @@ local ENDS = { FROM = true, UNION = true, ORDER = true, LIMIT = true, WHERE = tr
 -- LuaDBI's driver for MariaDB (0.7.2) reads a NULL number as 0, and absent is not zero.
 -- @return text; and whether it was a SELECT
 function sql.with_nulls(text)
+   if text:find("^CREATE") then
+      return text, false -- a view has the columns that it names
+   end
    local tokens = scan(text)
    local out, at, found = {}, 1, false
    local i = 1

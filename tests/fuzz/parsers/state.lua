@@ -39,7 +39,7 @@ local function seeds()
          .. '"next_s":5,"level":"quick","check":"ab","metrics":[{"name":"triad_gbs","value":1,"limit":2}],"asked":'
          .. '"2026-11-21T08:00:00Z","error":"x","full":{"name":"p","total":9,"taken":1,"cap":1},"corrupt":true}\n',
       '@@ /t/syscheck.prom\n# kept by syscheck, no metric: {"boot_id":"' .. BOOT .. '","checks":{"quick pass":5,"passive unknown":1},"check_s":9.5,"drains":'
-         .. '{"triad_gbs":1,"other":2},"times":{"quick":1763713414},"newest":"pass","measured":"fail","values":{"triad_gbs":'
+         .. '{"triad_gbs":1,"other":2},"withheld":{"cap":3},"times":{"quick":1763713414},"newest":"pass","measured":"fail","values":{"triad_gbs":'
          .. '{"value":61.3,"limit":80,"median":90},"noise_pct":{"value":1}}}\n',
       '@@ /s/slurm.json\n{"conf":"/etc/slurm.conf"}\n',
    }

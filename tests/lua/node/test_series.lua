@@ -58,8 +58,8 @@ end
 function TestSeries:test_a_passive_check_keeps_what_was_measured()
    local state = series.open(nil, "b")
    series.add(state, check({ status = "fail" }), 100)
-   series.add(state, check({ level = "passive", metrics = { { name = "throttle_events", status = "pass" } } }),
-      200)
+   series.add(state, check({ level = "passive", metrics = {
+      { name = "throttle_events", status = "pass", value = 0 } } }), 200)
    local t = text(state)
    lu.assertEquals(value(t, "syscheck_dgemm_flops"), "5000000000000")
    lu.assertEquals(value(t, 'syscheck_last_check_timestamp_seconds{level="quick"}'), "100")
@@ -113,6 +113,18 @@ function TestSeries:test_only_a_drain_that_was_done_counts()
    end
 end
 
+function TestSeries:test_what_was_bad_and_not_drained_counts_by_why()
+   local state = series.open(nil, "b")
+   for _, action in ipairs({ "storm", "storm", "undecided", "observed", "drain", "none", "resume" }) do
+      series.add(state, check({ action = action, drain = { done = false, reason = "syscheck: triad 1" } }), 1)
+   end
+   local t = text(series.open(state, "b"))
+   for why, want in pairs({ cap = "2", undecided = "1", observe = "1" }) do
+      lu.assertEquals(value(t, ('syscheck_drains_withheld_total{why="%s"}'):format(why)), want, why)
+   end
+   lu.assertEquals(value(text(series.open(state, "c")), 'syscheck_drains_withheld_total{why="cap"}'), "0")
+end
+
 function TestSeries:test_counters_of_the_kernel()
    local t = text(series.open(nil, "b"), { sources = {
       throttle = { ["package_ms:0"] = 1500, ["package_ms:32"] = 500, ["core_ms:0"] = 0 },
@@ -137,7 +149,8 @@ function TestSeries:test_an_agent_that_was_killed()
 end
 
 function TestSeries:test_damage()
-   local values = { gflops = 5, triad_gbs = { value = "x" }, noise_pct = { value = 1, limit = {} }, bad = {} }
+   local values = { gflops = 5, triad_gbs = { value = "x" }, noise_pct = { value = 1, limit = {} },
+      bad = { value = 1 } }
    for _, kept in ipairs({ { boot_id = "b", checks = { ["quick pass"] = -5, x = "y", [5] = 6 }, check_s = 0 / 0,
       drains = 7, times = { quick = "now", full = 1e300 }, values = values, newest = {}, measured = "fine" },
       { values = 5, times = true, boot_id = {} }, 5 }) do

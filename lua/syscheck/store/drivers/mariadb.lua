@@ -15,6 +15,7 @@ mariadb.KEY_IN = "CAST(? AS SIGNED)"
 mariadb.KEY_OUT = "CAST(%s AS CHAR)"
 mariadb.ID_IN = "UNHEX(?)"
 mariadb.ID_OUT = "LOWER(HEX(%s))"
+mariadb.TEXT_OUT = "CONVERT(%s USING utf8mb4)"
 mariadb.WHOLE_INDEXES = true -- an index of some rows only is beyond it
 mariadb.TABLE_END = " ENGINE=InnoDB"
 

@@ -17,6 +17,7 @@ sqlite.KEY_IN = "CAST(? AS INTEGER)"
 sqlite.KEY_OUT = "CAST(%s AS TEXT)"
 sqlite.ID_IN = "CAST(? AS BLOB)"
 sqlite.ID_OUT = "LOWER(HEX(%s))"
+sqlite.NEW_VIEW = { "DROP VIEW IF EXISTS %s", "CREATE VIEW %s AS %s" }
 sqlite.LOCK = ""
 sqlite.ROWS_PER_INSERT = 1 -- a call costs nothing here, and its result is one row's
 sqlite.IGNORE = "OR IGNORE"
