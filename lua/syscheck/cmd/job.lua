@@ -29,7 +29,7 @@ local SHOW = { table = job_show.table, json = job_export.json, csv = job_export.
 local function print_answer(args, answer)
    answer.id = args.id.text
    return question.print(args, SHOW, answer, function(runs)
-      return require("syscheck.questions.job.page")(runs, job_show.remarks)
+      return require("syscheck.questions.job.page")(runs)
    end)
 end
 

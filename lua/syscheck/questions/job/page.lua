@@ -4,6 +4,7 @@ local jobid = require("syscheck.questions.jobid")
 local page = require("syscheck.html.page")
 local peers = require("syscheck.questions.job.peers")
 local pictures = require("syscheck.questions.job.pictures")
+local remarks = require("syscheck.questions.job.remarks")
 local time = require("syscheck.lib.time")
 
 local NAMES = 6 -- of nodes that are out, in the answer
@@ -42,15 +43,14 @@ local function facts_of(run)
 end
 
 --- @param answer list of runs with `why`, `times` (of answer.times) and `made`, as far as known
--- @param remarks function(run, list of peers.of_run) -> list of { node, text }
 -- @return text of the file
-return function(answer, remarks)
+return function(answer)
    local run = answer[#answer] -- a requeued job has had other nodes before
    local list, marks = peers.of_run(run.rows)
    local order, known, says = pictures.order(run.rows), pictures.compared(run.rows), {}
    local label = jobid.label(run)
    local last
-   for i, remark in ipairs(remarks(run, list)) do
+   for i, remark in ipairs(remarks.of(run, list)) do
       says[i] = { remark[1] == last and "" or element.name(remark[1]), element.name(remark[2], 400) }
       last = remark[1]
    end
