@@ -82,7 +82,7 @@ as_asker() {
 	[ -z "$stderr" ]
 	[[ ${lines[0]} == "job 4010  name job0  user alice  account physics  partition main  cluster c1  nodes 4" ]]
 	[[ $output =~ n3\ .*\ quick\ +pass\ +86\.3\ +4003\ .*\ 1800\ +1204\*\ +3612\* ]]
-	[[ $output == *"n3: throttled 1204 times during the job (3612 ms); 3 peers: median 0, worst 0"* ]]
+	[[ $output == *"n3: throttled 1204 times during the job (3.61 s); 3 peers: median 0, worst 0"* ]]
 	[[ $output != *"n1: "* ]]
 	run syscheck job 4020
 	[[ $output == *"n2: drained, the job did not start there"* ]]

@@ -142,7 +142,7 @@ synopsis() {
 	local page=$ROOT/docs/man/syscheck.1
 	[ "$1" != ship ] || page=$ROOT/docs/man/syscheck-ship.8
 	sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' "$page" | tr '\n' ' ' | sed 's/\.Nm/\n&/g' |
-		grep -E "^\.Nm (syscheck )?(\.Cm )?$1 (.*\<$2\>)?" | sed 's/\.Op Ar answer/Fl -json Fl -csv Fl -store/' | grep -oE 'Fl -[a-z-]+' | sed 's/Fl /-/'
+		grep -E "^\.Nm (syscheck )?(\.Cm )?$1 (.*\<$2\>)?" | sed 's/\.Op Ar answer/Fl -json Fl -csv Fl -html Fl -store/' | grep -oE 'Fl -[a-z-]+' | sed 's/Fl /-/'
 	# Of all of them, it says there.
 	grep -q 'take.*\.Fl -policy' < <(tr '\n' ' ' <"$page") && [ "$1 $2" != 'baseline diff' ] && echo --policy
 	return 0

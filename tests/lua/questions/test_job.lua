@@ -32,7 +32,7 @@ function TestJob:test_a_table_marks_who_is_out()
    lu.assertStrMatches(text:gsub("\n", ""), "[ -~]+")
    lu.assertStrContains(text, "name a\\x1b[31m\\x07\\x22b'; DROP TABLE run;")
    lu.assertNotNil(text:find("\nn2 +%S+ +quick +pass +87%.5 .-1204%* +3612%*"))
-   lu.assertStrContains(text, "n2: throttled 1204 times during the job (3612 ms); 3 peers: median 0, worst 0")
+   lu.assertStrContains(text, "n2: throttled 1204 times during the job (3.61 s); 3 peers: median 0, worst 0")
    lu.assertStrContains(text, "n1: shared with jobs 4712, 4713 and 3 more")
    lu.assertStrContains(text, ": corrected 12")
 end

@@ -4,6 +4,7 @@ local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
 local peers = require("syscheck.questions.job.peers")
 local printable = require("syscheck.lib.printable")
+local units = require("syscheck.lib.units")
 
 local remarks = {}
 
@@ -14,7 +15,7 @@ local function events_of(row)
    if (v.throttle_events or 0) > 0 then
       local ms = v.throttle_package_ms
       list[1] = { ("throttled %.0f times during the job%s"):format(v.throttle_events,
-         ms and (" (%.0f ms)"):format(ms) or ""), { "throttle_events", "throttle_package_ms", "throttle_core_ms" } }
+         ms and (" (%s)"):format(units.show("ms", ms)) or ""), { "throttle_events", "throttle_package_ms", "throttle_core_ms" } }
    end
    for _, name in ipairs({ "memory_corrected", "memory_uncorrected", "machine_checks", "link_errors",
       "link_downed" }) do
