@@ -72,6 +72,7 @@ main() {
 	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR" \
 		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
 		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/systemd" "$DATADIR/examples/sudoers.d" "$DATADIR/examples/store" \
+		"$DATADIR/examples/grafana" "$DATADIR/examples/prometheus" \
 		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do
 		[ -d "$(dest "$d")" ] || install -d -m 755 "$(dest "$d")"
 	done
@@ -104,8 +105,8 @@ main() {
 	config etc/syscheck/policy.lua "$(dest "$SYSCONFDIR/syscheck/policy.lua")"
 	config etc/slurm/syscheck.conf "$(dest "$SYSCONFDIR/slurm/syscheck.conf")"
 	config etc/slurm/plugstack.conf.d/syscheck.conf "$(dest "$SYSCONFDIR/slurm/plugstack.conf.d/syscheck.conf")"
-	for f in etc/systemd/*; do
-		substitute 644 "$f" "$(dest "$DATADIR/examples/systemd/${f##*/}")"
+	for f in etc/systemd/* etc/grafana/*.json etc/prometheus/*; do
+		substitute 644 "$f" "$(dest "$DATADIR/examples/${f#etc/}")"
 	done
 	# Only an example: who may ask is the site's to say.
 	substitute 644 etc/sudoers.d/syscheck "$(dest "$DATADIR/examples/sudoers.d/syscheck")"

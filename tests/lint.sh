@@ -40,6 +40,11 @@ lint_lua() {
 	sources | grep '\.lua$' | xargs -r luacheck --config tests/luacheckrc -q
 }
 
+# Dashboards and alert rules are committed as they are made.
+lint_grafana() {
+	lua5.4 etc/grafana/make.lua --check
+}
+
 # Which room may use which, and what a pure one may not reach.
 lint_rooms() {
 	lua5.4 tests/rooms.lua
@@ -79,6 +84,7 @@ lint_c() {
 
 step "shellcheck" lint_shell
 step "luacheck" lint_lua
+step "dashboards" lint_grafana
 step "rooms" lint_rooms
 step "luac 5.1 to 5.4" lint_lua_versions
 step "man pages" lint_man

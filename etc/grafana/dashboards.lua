@@ -11,6 +11,8 @@ local MINE = '{instance=~"$node([.:].*)?"}'
 local FLEET = '{cluster=~"$cluster"}'
 -- A range of time is a range of keys, which is indexed; in milliseconds, as each kind of store divides them alike.
 local IN_RANGE = "v.time_key >= ${__from} / 1000 * 1073741824 AND v.time_key < ${__to} / 1000 * 1073741824"
+-- By the index of a node's records.
+local NODE = "v.node_no IN (SELECT n.node_no FROM syscheck_node n WHERE n.node IN (${node:sqlstring}))"
 
 -- A node's metric, of the classes that were chosen.
 local function of_class(expression)
@@ -124,13 +126,13 @@ return {
          { "increase(syscheck_link_errors_total" .. MINE .. "[1h])", "links" } },
       { title = "Checks an hour", type = "timeseries", w = 8, h = 7, unit = "short", by_status = true, stack = true,
          { "sum by (status) (increase(syscheck_checks_total" .. MINE .. "[1h]))", "{{status}}" } },
-      checks("Its checks", "v.node = ${node:sqlstring}"),
+      checks("Its checks", NODE),
       { title = "Its jobs", type = "table", w = 24, h = 9, sql = ([[SELECT v.time_s * 1000 AS time, v.cluster, v.node,
   v.job_id, v.slurm_partition, v.nodes, v.elapsed_s, v.throttle_events, v.throttle_package_ms / 1000 AS throttled_s,
   v.memory_corrected, v.memory_uncorrected, v.link_errors, v.oom_kills, v.io_some_us / 1000000 AS waited_for_io_s
 FROM syscheck_job v
-WHERE %s AND v.node = ${node:sqlstring}
-ORDER BY v.time_key DESC LIMIT 200]]):format(IN_RANGE) } },
+WHERE %s AND %s
+ORDER BY v.time_key DESC LIMIT 200]]):format(IN_RANGE, NODE) } },
 
    { uid = "class", title = "class", variables = { "class" },
       { title = "Nodes by status", type = "stat", w = 12, h = 4, unit = "short", by_status = true,

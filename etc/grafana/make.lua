@@ -43,7 +43,8 @@ local COLUMNS = { time = { unit = "dateTimeAsIso", width = 180 }, elapsed_s = { 
    usual_s = { unit = "s" },
    lost_s = { unit = "s" }, lost_node_s = { unit = "s" }, throttled_s = { unit = "s" },
    waited_for_io_s = { unit = "s" }, bandwidth = { unit = "Bps" }, lowest_bandwidth = { unit = "Bps" },
-   dgemm = { unit = "flops" }, lowest_dgemm = { unit = "flops" }, noise = { unit = "percentunit" }, share = { unit = "percentunit" },
+   dgemm = { unit = "flops" }, lowest_dgemm = { unit = "flops" }, noise = { unit = "percentunit" },
+   share = { unit = "percentunit" },
    job_id = { unit = "none" }, times_usual = { unit = "none", decimals = 2 },
    node = { links = { { title = "node", url = "/d/syscheck-node/syscheck-node?var-node=${__value.raw}" } } } }
 local COLORS = { fail = "red", unknown = "purple", warn = "orange", pass = "green", unrated = "blue" }

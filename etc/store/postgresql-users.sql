@@ -1,12 +1,13 @@
 -- Access to syscheck's store in PostgreSQL: members of syscheck_admin read everything, members
--- of syscheck_user what is about their own jobs; the server enforces it. Slurm's user names must
--- be its roles (peer or LDAP login). As the owner of the tables, after the first `syscheck ingest`
+-- of syscheck_user what is about their own jobs, of syscheck_grafana the views, which name no user and
+-- no job's name; the server enforces it. Slurm's user names must be its roles (peer or LDAP login). As the owner of the tables, after the first `syscheck ingest`
 -- and after an update of syscheck that changes the tables (docs/store.md):
 --   psql -d syscheck -f postgresql-users.sql
 
 DO $$ BEGIN
    IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'syscheck_admin') THEN CREATE ROLE syscheck_admin NOLOGIN; END IF;
    IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'syscheck_user') THEN CREATE ROLE syscheck_user NOLOGIN; END IF;
+   IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = 'syscheck_grafana') THEN CREATE ROLE syscheck_grafana NOLOGIN; END IF;
 END $$;
 
 -- The login's own name as a word; SET ROLE does not change it.
@@ -19,6 +20,8 @@ GRANT EXECUTE ON FUNCTION syscheck_me() TO syscheck_user, syscheck_admin;
 REVOKE ALL ON meta, word, node, run, job_node, check_node, fabric_node, config, loss, file FROM PUBLIC;
 GRANT SELECT ON meta, word, node, run, job_node, check_node, fabric_node, config, loss TO syscheck_user, syscheck_admin;
 GRANT SELECT ON file TO syscheck_admin;
+REVOKE ALL ON syscheck_node, syscheck_check, syscheck_job, syscheck_run FROM PUBLIC;
+GRANT SELECT ON syscheck_node, syscheck_check, syscheck_job, syscheck_run TO syscheck_grafana, syscheck_admin;
 
 ALTER TABLE run ENABLE ROW LEVEL SECURITY;
 ALTER TABLE job_node ENABLE ROW LEVEL SECURITY;

@@ -15,8 +15,8 @@ function lost.keep(store, edge)
       local name = ("%s%d"):format(PRUNED, cluster)
       local before = store:row("SELECT value FROM meta WHERE name = ?", name)
       store:exec(before and "UPDATE meta SET value = ? WHERE name = ?"
-         or "INSERT INTO meta (value, name) VALUES (?, ?)", ("%.0f"):format(sum + (before and tonumber(before[1]) or 0)),
-         name)
+         or "INSERT INTO meta (value, name) VALUES (?, ?)",
+         ("%.0f"):format(sum + (before and tonumber(before[1]) or 0)), name)
    end
 end
 

@@ -11,12 +11,13 @@ local views = {}
 -- $(x): x, a text, as people read it.
 local VIEWS = {
    { "syscheck_node", [[SELECT $(w.text) AS cluster, $(n.name) AS node, $(k.text) AS class, $(n.leaf) AS leaf,
-      n.seen_s AS seen_s FROM node n LEFT JOIN word w ON w.id = n.cluster LEFT JOIN word k ON k.id = n.class]] },
+      n.seen_s AS seen_s, n.id AS node_no
+      FROM node n LEFT JOIN word w ON w.id = n.cluster LEFT JOIN word k ON k.id = n.class]] },
    -- Words that name a process and its user are left out, as are those of jobs.
    { "syscheck_check", [[SELECT c.key AS time_key, c.key >> 30 AS time_s, $(w.text) AS cluster, $(n.name) AS node,
       $(k.text) AS class, $(g.text) AS stage, $(l.text) AS level, $(s.text) AS status, $(a.text) AS action,
       CASE WHEN $(c.text) LIKE '%uid %' THEN NULL ELSE $(c.text) END AS reason, c.triad_gbs AS triad_gbs,
-      c.gflops AS gflops, c.noise_pct AS noise_pct, c.latency_ns AS latency_ns
+      c.gflops AS gflops, c.noise_pct AS noise_pct, c.latency_ns AS latency_ns, c.node AS node_no
       FROM check_node c LEFT JOIN node n ON n.id = c.node LEFT JOIN word w ON w.id = n.cluster
       LEFT JOIN word k ON k.id = c.class LEFT JOIN word g ON g.id = c.trigger LEFT JOIN word l ON l.id = c.level
       LEFT JOIN word s ON s.id = c.status LEFT JOIN word a ON a.id = c.action]] },
@@ -25,9 +26,10 @@ local VIEWS = {
       j.begin_s AS begin_s, j.elapsed_s AS elapsed_s, j.throttle_events AS throttle_events,
       j.throttle_package_ms AS throttle_package_ms, j.memory_corrected AS memory_corrected,
       j.memory_uncorrected AS memory_uncorrected, j.link_errors AS link_errors, j.oom_kills AS oom_kills,
-      j.io_some_us AS io_some_us, j.energy_j AS energy_j
+      j.io_some_us AS io_some_us, j.energy_j AS energy_j, j.node AS node_no
       FROM job_node j LEFT JOIN run r ON r.id = j.run LEFT JOIN node n ON n.id = j.node
-      LEFT JOIN word w ON w.id = n.cluster LEFT JOIN word k ON k.id = j.class LEFT JOIN word p ON p.id = r.partition]] },
+      LEFT JOIN word w ON w.id = n.cluster LEFT JOIN word k ON k.id = j.class
+      LEFT JOIN word p ON p.id = r.partition]] },
    -- Runs of one user_no, name_no and as many nodes are like runs; whose and which, only the tables say.
    { "syscheck_run", [[SELECT r.id AS run, $(w.text) AS cluster, r.job_id AS job_id, $(p.text) AS slurm_partition,
       r.nodes AS nodes, r.begin_s AS begin_s, r.end_s AS end_s, r.elapsed_s AS elapsed_s, r.user AS user_no,
