@@ -641,6 +641,11 @@ where() {
 		two_nodes "$D/records.jsonl"
 		ingest "$D"
 		[ "$status" -eq 0 ]
+		# Of a time that had no views either.
+		for view in node check job run; do
+			q "DROP VIEW syscheck_$view"
+		done
+		q "DELETE FROM meta WHERE name = 'views'"
 		q 'ALTER TABLE job_node DROP COLUMN oom_kills'
 		q 'ALTER TABLE check_node DROP COLUMN best_gbs'
 		q 'ALTER TABLE run DROP COLUMN batch'
@@ -665,6 +670,8 @@ where() {
 			wait "$pid"
 		done
 		[ "$(q 'SELECT COUNT(*) FROM job_node WHERE oom_kills = 7')" = 1 ]
+		[ "$(q 'SELECT SUM(oom_kills) FROM syscheck_job' | sed 's/\.0//')" = 7 ]
+		[ "$(q "SELECT COUNT(*) FROM meta WHERE name = 'views'")" = 1 ]
 		[ "$(q 'SELECT COUNT(*) FROM check_node WHERE best_gbs IS NULL')" -gt 0 ]
 		# Questions read the nodes of a run that has none, until another record of it comes.
 		[ "$(q 'SELECT COUNT(*) FROM run WHERE job_id = 4711 AND elapsed_s IS NULL')" = 1 ]

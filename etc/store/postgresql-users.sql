@@ -1,7 +1,8 @@
 -- Access to syscheck's store in PostgreSQL: members of syscheck_admin read everything, members
--- of syscheck_user what is about their own jobs, of syscheck_grafana the views, which name no user and
--- no job's name; the server enforces it. Slurm's user names must be its roles (peer or LDAP login). As the owner of the tables, after the first `syscheck ingest`
--- and after an update of syscheck that changes the tables (docs/store.md):
+-- of syscheck_user what is about their own jobs, of syscheck_grafana the views, in which no user
+-- and no job's name stands; the server enforces it. Slurm's user names must be its roles (peer or
+-- LDAP login). As the owner of the tables, after the first `syscheck ingest` and after an update of
+-- syscheck that changes the tables (docs/store.md):
 --   psql -d syscheck -f postgresql-users.sql
 
 DO $$ BEGIN
