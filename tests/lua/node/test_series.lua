@@ -58,8 +58,8 @@ end
 function TestSeries:test_a_passive_check_keeps_what_was_measured()
    local state = series.open(nil, "b")
    series.add(state, check({ status = "fail" }), 100)
-   series.add(state, check({ level = "passive", metrics = { { name = "throttle_events", status = "pass", value = 0 } } }),
-      200)
+   series.add(state, check({ level = "passive", metrics = {
+      { name = "throttle_events", status = "pass", value = 0 } } }), 200)
    local t = text(state)
    lu.assertEquals(value(t, "syscheck_dgemm_flops"), "5000000000000")
    lu.assertEquals(value(t, 'syscheck_last_check_timestamp_seconds{level="quick"}'), "100")
@@ -149,7 +149,8 @@ function TestSeries:test_an_agent_that_was_killed()
 end
 
 function TestSeries:test_damage()
-   local values = { gflops = 5, triad_gbs = { value = "x" }, noise_pct = { value = 1, limit = {} }, bad = { value = 1 } }
+   local values = { gflops = 5, triad_gbs = { value = "x" }, noise_pct = { value = 1, limit = {} },
+      bad = { value = 1 } }
    for _, kept in ipairs({ { boot_id = "b", checks = { ["quick pass"] = -5, x = "y", [5] = 6 }, check_s = 0 / 0,
       drains = 7, times = { quick = "now", full = 1e300 }, values = values, newest = {}, measured = "fine" },
       { values = 5, times = true, boot_id = {} }, 5 }) do
