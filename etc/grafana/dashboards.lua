@@ -62,8 +62,8 @@ local SLOW = ([[WITH part AS (
   SELECT r.run, r.cluster, r.job_id, r.slurm_partition, r.nodes, r.begin_s, r.elapsed_s, r.user_no, r.name_no,
     ROW_NUMBER() OVER (PARTITION BY r.cluster, r.user_no, r.name_no, r.nodes ORDER BY r.elapsed_s) AS place,
     COUNT(*) OVER (PARTITION BY r.cluster, r.user_no, r.name_no, r.nodes) AS alike
-  FROM syscheck_run r
-  WHERE r.elapsed_s > 0 AND r.name_no IS NOT NULL AND r.run IN (SELECT v.run FROM syscheck_job v WHERE %s)),
+  FROM (SELECT DISTINCT v.run FROM syscheck_job v WHERE %s) w JOIN syscheck_run r ON r.run = w.run
+  WHERE r.elapsed_s > 0 AND r.name_no IS NOT NULL),
 usual AS (
   SELECT p.run, p.cluster, p.job_id, p.slurm_partition, p.nodes, p.begin_s, p.elapsed_s,
     MAX(CASE WHEN p.place * 2 IN (p.alike, p.alike + 1) THEN p.elapsed_s END)
