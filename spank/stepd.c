@@ -149,8 +149,10 @@ static bool read_others(struct others *to, const char *dir, const char *node, ui
 	return to->n == ctx.status.nodes;
 }
 
-static void compose(const char *dir, const char *node, uint32_t job)
+static void compose(spank_t sp, const char *dir, const char *node, uint32_t job)
 {
+	struct whose whose = { .job = job };
+	char restarts[16];
 	const struct status *own = &ctx.status;
 	struct checked alone = { .node = node, .st = own };
 	size_t nodes = own->nodes;
@@ -164,7 +166,9 @@ static void compose(const char *dir, const char *node, uint32_t job)
 		can = others.all != NULL && others.of != NULL && others.names != NULL &&
 		      read_others(&others, dir, node, job);
 	}
-	sentence(ctx.sentence, sizeof(ctx.sentence), can ? others.all : &alone, can ? others.n : 1);
+	if (spank_getenv(sp, "SLURM_RESTART_COUNT", restarts, sizeof(restarts)) == ESPANK_SUCCESS)
+		whose.restarts = (uint32_t)strtoul(restarts, NULL, 10);
+	sentence(ctx.sentence, sizeof(ctx.sentence), whose, can ? others.all : &alone, can ? others.n : 1);
 	for (size_t i = 0; others.names != NULL && i < nodes; i++)
 		free(others.names[i]);
 	free(others.names);
@@ -235,7 +239,7 @@ int stepd_post_opt(spank_t sp, struct args args)
 	if (ctx.status.first || is_told())
 		ctx.show = take_marker(marker);
 	if (ctx.show && ctx.status.first)
-		compose(args.status_dir, node != NULL ? node : "?", job);
+		compose(sp, args.status_dir, node != NULL ? node : "?", job);
 	return 0;
 }
 

@@ -16,6 +16,8 @@ static struct status of[MOST];
 static struct checked all[MOST];
 static const char *const names[MOST] = { "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8" };
 
+static struct whose whose = { .job = 17 };
+
 /* Text of a status file of each node, as the prolog leaves it, NULL behind the last. */
 static void assert_sentence(const char *want, const char *const *texts)
 {
@@ -26,7 +28,7 @@ static void assert_sentence(const char *want, const char *const *texts)
 		assert_int_equal(status_parse(&of[n], texts[n], strlen(texts[n])), 0);
 		all[n] = (struct checked){ names[n], &of[n] };
 	}
-	sentence(got, sizeof(got), all, n);
+	sentence(got, sizeof(got), whose, all, n);
 	assert_string_equal(got, want);
 }
 
@@ -94,6 +96,15 @@ static void test_others_are_not_known(void **state)
 	     BAD("fail", ""));
 }
 
+static void test_a_requeued_job(void **state)
+{
+	(void)state;
+	whose.restarts = 1;
+	SAYS("n1 checked, all fine; start 2 of this job: if a node was bad, AdminComment in \"scontrol show job 17\" names it",
+	     PASS("1"));
+	whose.restarts = 0;
+}
+
 static void test_cut_and_not_overrun(void **state)
 {
 	char text[512], small[20];
@@ -102,12 +113,12 @@ static void test_cut_and_not_overrun(void **state)
 	snprintf(text, sizeof(text), "level=full\nstatus=fail\nnodes=1\nbrief=%0120d\nnote=%0160d\n", 1, 2);
 	assert_int_equal(status_parse(&of[0], text, strlen(text)), 0);
 	all[0] = (struct checked){ "n1", &of[0] };
-	sentence(small, sizeof(small), all, 1);
+	sentence(small, sizeof(small), whose, all, 1);
 	assert_string_equal(small, "syscheck: n1 bad: 0");
 	small[0] = 'x';
-	sentence(small, 0, all, 1);
+	sentence(small, 0, whose, all, 1);
 	assert_int_equal(small[0], 'x');
-	sentence(small, 1, all, 1);
+	sentence(small, 1, whose, all, 1);
 	assert_string_equal(small, "");
 }
 
@@ -119,6 +130,7 @@ int main(void)
 		cmocka_unit_test(test_all_are_known),
 		cmocka_unit_test(test_some_are_bad),
 		cmocka_unit_test(test_others_are_not_known),
+		cmocka_unit_test(test_a_requeued_job),
 		cmocka_unit_test(test_cut_and_not_overrun),
 	};
 
