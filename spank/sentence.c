@@ -72,7 +72,7 @@ static const char *fine_one(const struct status *st)
 	return is(st, "pass") ? "checked, all fine" : "measured, nothing to compare with yet";
 }
 
-void sentence(char *out, size_t size, struct whose whose, const struct checked *all, size_t n)
+void sentence(char *out, size_t size, const struct checked *all, size_t n)
 {
 	struct text to = { .at = out, .left = size };
 	const struct status *own = all[0].st;
@@ -119,7 +119,14 @@ void sentence(char *out, size_t size, struct whose whose, const struct checked *
 	if (!know_all)
 		add(&to, ", and %u other node%s: %s with anything unusual say%s so below", own->nodes - 1,
 		    own->nodes == 2 ? "" : "s", own->nodes == 2 ? "one" : "those", own->nodes == 2 ? "s" : "");
-	if (whose.restarts > 0)
+}
+
+void sentence_requeued(char *out, size_t size, uint32_t job, uint32_t restarts)
+{
+	size_t used = strnlen(out, size);
+	struct text to = { .at = out + used, .left = size - used };
+
+	if (used > 0 && restarts > 0)
 		add(&to, "; start %u of this job: if a node was bad, AdminComment in \"scontrol show job %u\" names it",
-		    whose.restarts + 1, whose.job);
+		    restarts + 1, job);
 }

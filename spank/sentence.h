@@ -17,19 +17,15 @@ struct checked {
 	const struct status *st;
 };
 
-/* The job, as far as the sentence names it. */
-struct whose {
-	uint32_t job;
-	uint32_t restarts; /* how often it was requeued before */
-};
-
 /*
  * "syscheck: 64 nodes checked, all fine (slowest n17: memory 4 % below its class)".
  * `all` are the nodes of the job whose status could be read, this node first, n of
  * them, one or more. Of those that could not be read it says that they speak for
- * themselves. Of a job that was requeued it says where the reason is. `out` has
- * room for `size` bytes, SENTENCE_MAX + 1 is enough.
+ * themselves. `out` has room for `size` bytes, SENTENCE_MAX + 1 is enough.
  */
-void sentence(char *out, size_t size, struct whose whose, const struct checked *all, size_t n);
+void sentence(char *out, size_t size, const struct checked *all, size_t n);
+
+/* Adds, of a job that was requeued `restarts` times, where the reason is. */
+void sentence_requeued(char *out, size_t size, uint32_t job, uint32_t restarts);
 
 #endif

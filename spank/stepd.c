@@ -149,10 +149,8 @@ static bool read_others(struct others *to, const char *dir, const char *node, ui
 	return to->n == ctx.status.nodes;
 }
 
-static void compose(spank_t sp, const char *dir, const char *node, uint32_t job)
+static void compose(const char *dir, const char *node, uint32_t job)
 {
-	struct whose whose = { .job = job };
-	char restarts[16];
 	const struct status *own = &ctx.status;
 	struct checked alone = { .node = node, .st = own };
 	size_t nodes = own->nodes;
@@ -166,9 +164,7 @@ static void compose(spank_t sp, const char *dir, const char *node, uint32_t job)
 		can = others.all != NULL && others.of != NULL && others.names != NULL &&
 		      read_others(&others, dir, node, job);
 	}
-	if (spank_getenv(sp, "SLURM_RESTART_COUNT", restarts, sizeof(restarts)) == ESPANK_SUCCESS)
-		whose.restarts = (uint32_t)strtoul(restarts, NULL, 10);
-	sentence(ctx.sentence, sizeof(ctx.sentence), whose, can ? others.all : &alone, can ? others.n : 1);
+	sentence(ctx.sentence, sizeof(ctx.sentence), can ? others.all : &alone, can ? others.n : 1);
 	for (size_t i = 0; others.names != NULL && i < nodes; i++)
 		free(others.names[i]);
 	free(others.names);
@@ -239,7 +235,7 @@ int stepd_post_opt(spank_t sp, struct args args)
 	if (ctx.status.first || is_told())
 		ctx.show = take_marker(marker);
 	if (ctx.show && ctx.status.first)
-		compose(sp, args.status_dir, node != NULL ? node : "?", job);
+		compose(args.status_dir, node != NULL ? node : "?", job);
 	return 0;
 }
 
@@ -262,10 +258,16 @@ static void print(int fd, const char *text, size_t len)
 int stepd_task_init(spank_t sp)
 {
 	char text[SENTENCE_MAX + STATUS_LINE_MAX + 3] = "";
+	char restarts[16];
+	uint32_t job;
 	int task, n;
 
 	if (!ctx.show || spank_get_item(sp, S_TASK_ID, &task) != ESPANK_SUCCESS || task != 0)
 		return 0;
+	/* Slurm has put it into the environment only now. */
+	if (spank_getenv(sp, "SLURM_RESTART_COUNT", restarts, sizeof(restarts)) == ESPANK_SUCCESS &&
+	    spank_get_item(sp, S_JOB_ID, &job) == ESPANK_SUCCESS)
+		sentence_requeued(ctx.sentence, sizeof(ctx.sentence), job, (uint32_t)strtoul(restarts, NULL, 10));
 	/* A batch script's stdout is the job's log; a step's may be captured: x=$(srun ...). */
 	n = snprintf(text, sizeof(text), "%s%s%s%s", ctx.sentence, ctx.sentence[0] != '\0' ? "\n" : "",
 		     is_told() ? ctx.status.line : "", is_told() ? "\n" : "");

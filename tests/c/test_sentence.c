@@ -16,8 +16,6 @@ static struct status of[MOST];
 static struct checked all[MOST];
 static const char *const names[MOST] = { "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8" };
 
-static struct whose whose = { .job = 17 };
-
 /* Text of a status file of each node, as the prolog leaves it, NULL behind the last. */
 static void assert_sentence(const char *want, const char *const *texts)
 {
@@ -28,7 +26,7 @@ static void assert_sentence(const char *want, const char *const *texts)
 		assert_int_equal(status_parse(&of[n], texts[n], strlen(texts[n])), 0);
 		all[n] = (struct checked){ names[n], &of[n] };
 	}
-	sentence(got, sizeof(got), whose, all, n);
+	sentence(got, sizeof(got), all, n);
 	assert_string_equal(got, want);
 }
 
@@ -98,11 +96,20 @@ static void test_others_are_not_known(void **state)
 
 static void test_a_requeued_job(void **state)
 {
+	char text[128] = "syscheck: n1 checked, all fine", small[40] = "syscheck: n1 checked, all fine";
+
 	(void)state;
-	whose.restarts = 1;
-	SAYS("n1 checked, all fine; start 2 of this job: if a node was bad, AdminComment in \"scontrol show job 17\" names it",
-	     PASS("1"));
-	whose.restarts = 0;
+	sentence_requeued(text, sizeof(text), 17, 0);
+	assert_string_equal(text, "syscheck: n1 checked, all fine");
+	sentence_requeued(text, sizeof(text), 17, 1);
+	assert_string_equal(text, "syscheck: n1 checked, all fine; start 2 of this job: if a node was bad, "
+				  "AdminComment in \"scontrol show job 17\" names it");
+	sentence_requeued(small, sizeof(small), 17, 1);
+	assert_string_equal(small, "syscheck: n1 checked, all fine; start 2");
+	/* A node that is not the job's first says no sentence. */
+	text[0] = '\0';
+	sentence_requeued(text, sizeof(text), 17, 1);
+	assert_string_equal(text, "");
 }
 
 static void test_cut_and_not_overrun(void **state)
@@ -113,12 +120,12 @@ static void test_cut_and_not_overrun(void **state)
 	snprintf(text, sizeof(text), "level=full\nstatus=fail\nnodes=1\nbrief=%0120d\nnote=%0160d\n", 1, 2);
 	assert_int_equal(status_parse(&of[0], text, strlen(text)), 0);
 	all[0] = (struct checked){ "n1", &of[0] };
-	sentence(small, sizeof(small), whose, all, 1);
+	sentence(small, sizeof(small), all, 1);
 	assert_string_equal(small, "syscheck: n1 bad: 0");
 	small[0] = 'x';
-	sentence(small, 0, whose, all, 1);
+	sentence(small, 0, all, 1);
 	assert_int_equal(small[0], 'x');
-	sentence(small, 1, whose, all, 1);
+	sentence(small, 1, all, 1);
 	assert_string_equal(small, "");
 }
 
