@@ -127,6 +127,6 @@ void sentence_requeued(char *out, size_t size, uint32_t job, uint32_t restarts)
 	struct text to = { .at = out + used, .left = size - used };
 
 	if (used > 0 && restarts > 0)
-		add(&to, "; start %u of this job: if a node was bad, AdminComment in \"scontrol show job %u\" names it",
-		    restarts + 1, job);
+		add(&to, "; this job was restarted%s: if a bad node was why, AdminComment in \"scontrol show job %u\" says so",
+		    restarts > 1 ? " again" : "", job);
 }

@@ -115,8 +115,7 @@ between() {
 	eventually 60 test -e "$BASE/out/$job.n2"
 	"$MC" throttle n2 1204
 	ended "$job" 2
-	[ "$(<"$BASE/out/$job")" = "syscheck: n2 throttled 1,204 times (3.6 s) during this job; ask: syscheck why $job
-captured []" ]
+	[[ "$(<"$BASE/out/$job")" =~ ^"syscheck: n2 throttled 1,204 times (3.6 s of "[0-9.]+" s) during this job; ask: syscheck why $job"$'\n'"captured []"$ ]]
 	[ ! -e "$MINICLUSTER_DIR/run/syscheck/n2/$job.told" ]
 	# What there was before it is not the next one's; and what is short is not looked at.
 	job=$(submit -w n2 <<<'sleep 6; srun true')
@@ -145,7 +144,7 @@ captured []" ]
 	)
 	ended "$job"
 	rmdir "$group"
-	[[ "$(<"$BASE/out/$job")" =~ ^"syscheck: n1 waited for files for "[0-9.]+" s of "[0-9.]+" s during this job; ask: syscheck why $job"$ ]] ||
+	[[ "$(<"$BASE/out/$job")" =~ ^"syscheck: n1 waited for storage for "[0-9.]+" s of "[0-9.]+" s during this job; ask: syscheck why $job"$ ]] ||
 		{ cat "$BASE/out/$job"; return 1; }
 }
 

@@ -102,10 +102,10 @@ static void test_a_requeued_job(void **state)
 	sentence_requeued(text, sizeof(text), 17, 0);
 	assert_string_equal(text, "syscheck: n1 checked, all fine");
 	sentence_requeued(text, sizeof(text), 17, 1);
-	assert_string_equal(text, "syscheck: n1 checked, all fine; start 2 of this job: if a node was bad, "
-				  "AdminComment in \"scontrol show job 17\" names it");
+	assert_string_equal(text, "syscheck: n1 checked, all fine; this job was restarted: if a bad node was why, "
+				  "AdminComment in \"scontrol show job 17\" says so");
 	sentence_requeued(small, sizeof(small), 17, 1);
-	assert_string_equal(small, "syscheck: n1 checked, all fine; start 2");
+	assert_string_equal(small, "syscheck: n1 checked, all fine; this jo");
 	/* A node that is not the job's first says no sentence. */
 	text[0] = '\0';
 	sentence_requeued(text, sizeof(text), 17, 1);

@@ -44,7 +44,8 @@ function FINDERS.throttle(add, delta, run)
    local events = run.throttle_events or 0
    local has_time = source.package_ms or source.core_ms
    if has_time and ms / 1000 >= THROTTLED * run.elapsed_s and ms > 0 then
-      add("throttled", ms, ("throttled %s (%s)"):format(times(events), seconds(ms / 1000)))
+      add("throttled", ms, ("throttled %s (%s of %s)"):format(times(events), seconds(ms / 1000),
+         seconds(run.elapsed_s)))
    elseif not has_time and events >= THROTTLE_EVENTS then
       add("throttled", events, "throttled " .. times(events))
    end
@@ -82,7 +83,7 @@ end
 function FINDERS.files(add, delta, run)
    local waited, elapsed = ((delta.pressure or {}).io_some_us or 0) / 1e6, run.elapsed_s
    if run.whole and waited >= WAITED_S and waited >= WAITED * elapsed then
-      add("waited", waited, ("waited for files for %s of %s"):format(seconds(math.min(waited, elapsed)),
+      add("waited", waited, ("waited for storage for %s of %s"):format(seconds(math.min(waited, elapsed)),
          seconds(elapsed)))
    end
 end
@@ -120,7 +121,7 @@ function outofline.find(run, told)
    return phrases, all
 end
 
---- "syscheck: n3 throttled 1,204 times (3.6 s) during this job; ask: syscheck why 4711"
+--- "syscheck: n3 throttled 1,204 times (3.6 s of 41 s) during this job; ask: syscheck why 4711"
 function outofline.line(node, job_id, phrases)
    return ("syscheck: %s %s during this job; ask: syscheck why %d"):format(node, table.concat(phrases, "; "), job_id)
 end

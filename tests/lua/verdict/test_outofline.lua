@@ -15,12 +15,12 @@ local CASES = {
    -- delta, elapsed, whole, phrases
    { {}, 60, true, {} },
    { { throttle = { package_count = 1204, package_ms = 3600, package_worst_ms = 3600, core_count = 3 } }, 60, true,
-      { "throttled 1,204 times (3.6 s)" } },
+      { "throttled 1,204 times (3.6 s of 60 s)" } },
    -- Two packages at once: the job waited for the worse one.
    { { throttle = { package_count = 2, package_ms = 7000, package_worst_ms = 4000, core_count = 0 } }, 60, true,
-      { "throttled 2 times (4.0 s)" } },
+      { "throttled 2 times (4.0 s of 60 s)" } },
    { { throttle = { core_count = 1, core_ms = 1200, core_worst_ms = 1200, package_count = 0 } }, 60, true,
-      { "throttled once (1.2 s)" } },
+      { "throttled once (1.2 s of 60 s)" } },
    -- 0.1 s of an hour, and where no time is known some events.
    { { throttle = { package_count = 40, package_ms = 100 } }, 3600, true, {} },
    { { throttle = { package_count = 0, package_ms = 0, core_count = 0, core_ms = 0 } }, 0, true, {} },
@@ -31,11 +31,11 @@ local CASES = {
       { "had 1 memory error that could not be corrected", "corrected 1,234,567 memory errors" } },
    { { oom = { kills = 1 } }, 60, true, { "ran out of memory, 1 process was killed" } },
    { { oom = { kills = 2 } }, 60, true, { "ran out of memory, 2 processes were killed" } },
-   { { pressure = { io_some_us = 41e6 } }, 60, true, { "waited for files for 41 s of 60 s" } },
+   { { pressure = { io_some_us = 41e6 } }, 60, true, { "waited for storage for 41 s of 60 s" } },
    { { pressure = { io_some_us = 14e6 } }, 60, true, {} },
    { { pressure = { io_some_us = 4e6 } }, 5, true, {} },
    -- The clocks are read at different times.
-   { { pressure = { io_some_us = 61e6 } }, 60, true, { "waited for files for 60 s of 60 s" } },
+   { { pressure = { io_some_us = 61e6 } }, 60, true, { "waited for storage for 60 s of 60 s" } },
    -- On a node with other jobs it is not known whose they were.
    { { pressure = { io_some_us = 41e6 }, oom = { kills = 2 } }, 60, false, {} },
    { { nfs = { ops = 1204, op_ms = 421400 } }, 60, true, { "waited for NFS, 1,204 operations took 0.3 s each" } },

@@ -34,7 +34,7 @@ function TestRender:test_brief()
    lu.assertEquals(text, "memory 4 % below its class")
    lu.assertAlmostEquals(off, 4, 1e-9)
    text, off = brief({ triad_gbs = { value = 41 }, latency_ns = { value = 103 } })
-   lu.assertEquals(text, "memory latency 3 % above its class")
+   lu.assertEquals(text, "memory latency 3 % worse than its class")
    lu.assertAlmostEquals(off, 3, 1e-9)
    -- Less than 1 % is not worth a word.
    lu.assertEquals(brief({ triad_gbs = { value = 39.9 } }), "")
