@@ -102,16 +102,22 @@ started() {
 	AT=$(sed -n 's/.*msg="Listening on" address=\(127[0-9.:]*\).*/\1/p' "$W/$name.log")
 }
 
-# Another check of each node, and whether every query is answered.
-answers() {
+# Another check of each node: a counter that does not change shows no increase.
+checked() {
 	CHECKS=$((CHECKS + 1))
 	SYSCHECK_LUA=$P/share/syscheck/lua lua5.4 "$FIXTURES/nodes_prom.lua" "$W/nodes" "$CHECKS"
 	sleep 1
+}
+
+# Whether every query is answered.
+answers() {
+	checked
 	"$ROOT/tests/grafana.py" promql "$1" "${DASHBOARDS[@]}" >"$W/unanswered"
 }
 
 # Whether each rule is evaluated, the one on the cap fires, and the one on unknown does not.
 evaluated() {
+	checked
 	python3 - "$1" "$(grep -c -- '- alert:' "$RULES")" 2>"$W/rules" <<-'PYTHON'
 		import json, sys, urllib.request
 		rules = [r for g in json.load(urllib.request.urlopen(sys.argv[1]))["data"]["groups"] for r in g["rules"]]
