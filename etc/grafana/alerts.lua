@@ -1,8 +1,8 @@
 --- Alert rules for Prometheus: what make.lua makes etc/prometheus/syscheck.rules.yml of.
 local function drifts(what, metric)
    return { name = "SyscheckClassDrifts", after = "6h", severity = "warning",
-      expr = ("quantile by (class) (0.5, %s / %s_class_median * on(instance) group_left(class) syscheck_info) < 0.97")
-         :format(metric, metric), labels = { metric = what },
+      expr = ("quantile by (class) (0.5, %s / %s_class_median * ignoring(class, mode, version) "
+         .. "group_left(class) syscheck_info) < 0.97"):format(metric, metric), labels = { metric = what },
       summary = "Half of the nodes of {{ $labels.class }} have less than {{ $value | humanizePercentage }} of their "
          .. "baseline's " .. what,
       description = "One thing that all of them have: firmware, kernel, cooling, power. `syscheck node NODE` has "
@@ -11,7 +11,7 @@ end
 
 local function below(what, metric)
    return { name = "SyscheckBelowLimit", after = "1h", severity = "info", labels = { metric = what },
-      expr = ('%s < %s_limit and on(instance) syscheck_info{mode="observe"}'):format(metric, metric),
+      expr = ('%s < %s_limit and ignoring(class, mode, version) syscheck_info{mode="observe"}'):format(metric, metric),
       summary = "{{ $labels.instance }} is below its limit of " .. what .. ", and in service",
       description = "In mode observe nothing is drained. `syscheck node NODE` has its checks." }
 end
@@ -23,7 +23,7 @@ return {
       description = "Their checks end as unknown: jobs start there, whatever they are. `syscheck fleet` lists them, "
          .. "and why." },
    { name = "SyscheckTextfileOld", after = "1h", severity = "warning",
-      expr = 'time() - node_textfile_mtime_seconds{file=~"(.*/)?syscheck[.]prom"} > 2 * 86400',
+      expr = 'time() - node_textfile_mtime_seconds{file=~"(.*/)?syscheck[.]prom"} > 8 * 86400',
       summary = "{{ $labels.instance }}: neither a job nor a health check since {{ $value | humanizeDuration }}",
       description = "Does Slurm still run Prolog, Epilog and HealthCheckProgram there? `syscheck doctor` on the "
          .. "node, its /var/log/syscheck.log." },

@@ -16,7 +16,7 @@ local NODE = "v.node_no IN (SELECT n.node_no FROM syscheck_node n WHERE n.node I
 
 -- A node's metric, of the classes that were chosen.
 local function of_class(expression)
-   return ('(%s) * on(instance) group_left(class) syscheck_info{class=~"$class"}'):format(expression)
+   return ('(%s) * ignoring(class, mode, version) group_left(class) syscheck_info{class=~"$class"}'):format(expression)
 end
 
 -- With a label `node`.

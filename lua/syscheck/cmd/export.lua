@@ -24,9 +24,9 @@ end
 
 -- A new file, renamed into place; what an export that was killed has left goes.
 local function write(path, text)
-   local stat = uv.fs_stat(path)
-   if stat and stat.type == "directory" then
-      return nil, "EISDIR: is a directory: " .. path
+   local stat = uv.fs_lstat(path)
+   if stat and stat.type ~= "file" then -- a rename would take the place of /dev/null, too
+      return nil, ("is a %s, not a file: %s"):format(stat.type, path)
    end
    local ok, err = files.write(path, text)
    files.sweep(path)

@@ -133,9 +133,10 @@ end
 --- Writes a file as a whole or not at all: a new file of a random name in the
 -- same directory, then rename.
 -- @param mode default 0644
-function files.write(path, text, mode)
+-- @param sync true: its content is on disk before it has the name
+function files.write(path, text, mode, sync)
    local name = ("%s.%s"):format(path, files.random_id(8))
-   local ok, err = create(name, text, mode or 420) -- 0644
+   local ok, err = create(name, text, mode or 420, sync) -- 0644
    if ok then
       ok, err = uv.fs_rename(name, path)
       if not ok then

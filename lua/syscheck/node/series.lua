@@ -1,8 +1,9 @@
 --- A node's metrics for Prometheus: what is kept of its checks, and the families made of that. Pure.
 --
 -- Counts are of this boot, as the kernel's own are: a reboot sets all of them to 0, which is the one reset that
--- Prometheus expects. So they need no fsync: after a power failure no count is lower than before and not 0. What checks
--- measured outlives a reboot. docs/admin.md (Prometheus) says what each means.
+-- Prometheus expects. So they need no fsync: after a power failure no count is lower than before and not 0. Drains and
+-- what kept one from being outlive a reboot, as one that comes again after it would not be seen; so does what checks
+-- measured. docs/admin.md (Prometheus) says what each means.
 local baseline = require("syscheck.verdict.baseline")
 local deltas = require("syscheck.counters.deltas")
 local metrics = require("syscheck.catalogue.metrics")
@@ -64,7 +65,7 @@ function series.open(kept, boot_id)
    kept = type(kept) == "table" and kept or {}
    local same = kept.boot_id == boot_id
    local out = { boot_id = boot_id, checks = counts(same and kept.checks), check_s = same and count(kept.check_s) or 0,
-      drains = counts(same and kept.drains), withheld = counts(same and kept.withheld), times = {}, values = {},
+      drains = counts(kept.drains), withheld = counts(kept.withheld), times = {}, values = {},
       newest = standing.of(kept.newest), measured = standing.of(kept.measured) }
    for _, level in ipairs(LEVELS) do
       out.times[level] = type(kept.times) == "table" and finite(kept.times[level]) or nil
@@ -192,8 +193,8 @@ local function add_checks(out, state)
    for i, why in ipairs({ "cap", "observe", "undecided" }) do
       withheld[i] = { value = state.withheld[why] or 0, "why", why }
    end
-   family(out, "drains_total", "counter", "Times that syscheck has drained the node, by metric, since boot.", drains)
-   family(out, "drains_withheld_total", "counter", "Times that the node was found bad and not drained, since boot.",
+   family(out, "drains_total", "counter", "Times that syscheck has drained the node, by metric.", drains)
+   family(out, "drains_withheld_total", "counter", "Times that the node was found bad and not drained.",
       withheld)
 end
 

@@ -16,6 +16,8 @@ local textfile = {}
 
 local C = uv.constants
 local NAME = "/syscheck" .. ".prom"
+-- What is counted over reboots, and so waits for the disk.
+local RARE = { drain = true, storm = true, undecided = true, observed = true }
 local KEPT = "# kept by syscheck, no metric: "
 local MAX_FILE = 65536
 local TROUBLE = "/textfile.error"
@@ -91,7 +93,8 @@ local function update(node, fd, record, snapshot, class_before)
    -- reads it reads one as a whole.
    local families = series.families(state, snapshot,
       { version = paths.version, class = record.class, mode = node.policy.mode })
-   local ok, err = files.write(path, ("%s%s\n%s"):format(KEPT, json.encode(state), prometheus.text(families)))
+   local ok, err = files.write(path, ("%s%s\n%s"):format(KEPT, json.encode(state), prometheus.text(families)), nil,
+      RARE[record.action])
    files.sweep(path)
    return ok, err
 end

@@ -53,6 +53,30 @@ local function noise_of(values, residuals, floor)
    return math.max(floor, daily, statistics.MAD_SCALE * (statistics.median(off) or 0))
 end
 
+local CHANCE = 0.001 -- of a course in which the values behind a step are the usual ones of before
+
+-- How often a course would show so many values beyond the middle of a step on its shorter side as do by themselves on
+-- the longer: a few slow checks, or weekends, of which the last days happen to have most. At any of its places.
+local function by_chance(values, from, at, to, before, after)
+   local middle, up = (before + after) / 2, after > before
+   local function beyond(first, last, is_after)
+      local n = 0
+      for i = first, last do
+         n = n + ((values[i] > middle) == (up == is_after) and 1 or 0)
+      end
+      return n, last - first + 1
+   end
+   local is_after = to - at + 1 <= at - from
+   local m, short = beyond(is_after and at or from, is_after and to or at - 1, is_after)
+   local others, long = beyond(is_after and from or at, is_after and at - 1 or to, is_after)
+   local share, sum, term = others / long, 0, 1
+   for k = 0, short do
+      term = k == 0 and 1 or term * (short - k + 1) / k
+      sum = sum + (k >= m and term * share ^ k * (1 - share) ^ (short - k) or 0)
+   end
+   return sum * (to - from + 1) > CHANCE
+end
+
 --- The best place for a step in values[from .. to].
 -- @param floor no course is known better than to so much: the least standard deviation
 -- @return { at = index of the first value behind it, step, sure (its size in standard errors), sd, cost }; nil: too few
@@ -76,6 +100,9 @@ function course.step(values, from, to, floor)
    best.sd = noise_of(part, rest, floor)
    best.error = OF_MEDIAN * best.sd * math.sqrt(1 / (best.at - from) + 1 / (to - best.at + 1))
    best.sure = math.abs(best.step) / best.error
+   if by_chance(values, from, best.at, to, best.before, best.after) then
+      best.sure = 0
+   end
    return best
 end
 
@@ -100,6 +127,38 @@ local function line_of(values, from, to, floor)
    return { step = rise, cost = cost, sure = math.abs(rise) / (noise_of(part, rest, floor) * of_rise(#part)) }
 end
 
+local EPISODE = 5 -- values at least of one: more than twice a weekend
+
+-- A step that was taken back: values[a .. b - 1] lie around another median than those before and after, which binary
+-- segmentation does not see, as the medians on either side of each end are the same.
+-- @return its first end as course.step returns it, with `back` = index of the first value behind it; nil: none
+local function episode(values, from, to, floor)
+   local best
+   for a = from + course.SIDE, to - course.SIDE - EPISODE + 1 do
+      for b = a + EPISODE, to - course.SIDE + 1 do
+         local inside, median = spread_of(values, a, b - 1)
+         local rest = table.move(values, b, to, a - from + 1, table.move(values, from, a - 1, 1, {}))
+         local outside, around = spread_of(rest, 1, #rest)
+         if not best or inside + outside < best.cost then
+            best = { at = a, back = b, step = median - around, cost = inside + outside, median = median,
+               around = around }
+         end
+      end
+   end
+   if not best then
+      return nil
+   end
+   local rest, part = {}, {}
+   for i = from, to do
+      part[#part + 1] = values[i]
+      rest[#rest + 1] = values[i] - (i >= best.at and i < best.back and best.median or best.around)
+   end
+   best.sd = noise_of(part, rest, floor)
+   local inside = best.back - best.at
+   best.sure = math.abs(best.step) / (OF_MEDIAN * best.sd * math.sqrt(1 / inside + 1 / (#part - inside)))
+   return best
+end
+
 -- By binary segmentation: each part is looked at again.
 local function steps_of(values, limits, out, from, to)
    if #out >= MOST or to - from + 1 < course.LEAST then
@@ -108,9 +167,19 @@ local function steps_of(values, limits, out, from, to)
    local best, line = course.step(values, from, to, limits.floor), line_of(values, from, to, limits.floor)
    local gradual = line.cost < SLOPED * best.cost
    if gradual then
+      -- A second step may explain it better than a line.
+      local left = course.step(values, from, best.at - 1, limits.floor)
+      local right = course.step(values, best.at, to, limits.floor)
+      gradual = line.cost < math.min(left and left.cost + (spread_of(values, best.at, to)) or math.huge,
+         right and right.cost + (spread_of(values, from, best.at - 1)) or math.huge)
+   end
+   if gradual then
       best.step, best.sure = line.step, line.sure
    end
    if best.sure < course.SURE or math.abs(best.step) < limits.least then
+      best, gradual = episode(values, from, to, limits.floor), false
+   end
+   if not best or best.sure < course.SURE or math.abs(best.step) < limits.least then
       return
    end
    best.gradual = gradual or nil

@@ -151,7 +151,7 @@ local function own_step(node, y, limits)
    end
    local best = course.step(rest, 1, #rest, limits.floor)
    return best and best.sure >= SURE_WITH_OTHERS and math.abs(best.step) >= limits.of_node
-      and { node = node, day = days[best.at], step = best.step, sure = best.sure } or nil
+      and { node = node, day = days[best.at], before = days[best.at - 1], step = best.step, sure = best.sure } or nil
 end
 
 -- Nodes that changed beside the class, those of one day and direction together.
@@ -161,7 +161,7 @@ local function own_changes(series, fitted, limits, changes)
       local one = own_step(node, fitted.y, limits)
       for _, change in ipairs(one and changes or {}) do
          -- Who went along with the class more than most, or not at all, is counted there.
-         if not change.gradual and math.abs(one.day - change.day) <= SAME_DAY then
+         if not change.gradual and change.day >= one.before - SAME_DAY + 1 and change.day <= one.day + SAME_DAY then
             one = nil
             break
          end
@@ -177,14 +177,19 @@ local function own_changes(series, fitted, limits, changes)
    for _, one in ipairs(list) do
       local group
       for _, g in ipairs(groups) do
-         group = one.day - g.day <= SAME_DAY and one.step * g.steps[1] > 0 and g or group
+         -- Of a node that is not measured each day it is known between which two days.
+         local meets = one.before < g.day and g.before < one.day
+         group = (meets or math.abs(one.day - g.day) <= SAME_DAY) and one.step * g.steps[1] > 0 and g or group
       end
       if not group then
-         group = { day = one.day, moved = {}, steps = {}, befores = {}, afters = {}, few = true }
+         group = { day = one.day, before = one.before, moved = {}, steps = {}, befores = {}, afters = {}, few = true }
          groups[#groups + 1] = group
       end
       local before, after = around(one.node, one.day, -math.huge, math.huge)
       group.sure = math.max(group.sure or 0, one.sure)
+      if one.before < group.day and group.before < one.day then
+         group.day, group.before = math.min(group.day, one.day), math.max(group.before, one.before)
+      end
       table.insert(group.moved, one.node.name)
       table.insert(group.steps, one.step)
       table.insert(group.befores, before)
@@ -267,9 +272,7 @@ function drift.of(series)
       out.changes[i] = change
    end
    for _, group in ipairs(own_changes(series, fitted, limits, out.changes)) do
-      for i, day in ipairs(days) do
-         group.before_day = days[i + 1] == group.day and day or group.before_day
-      end
+      group.before_day = group.before
       table.insert(out.changes, group)
    end
    for _, change in ipairs(out.changes) do

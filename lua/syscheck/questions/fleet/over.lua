@@ -26,9 +26,9 @@ for _, field in ipairs(fields.CHECK) do
       FIELDS[#FIELDS + 1], MEASURED[#MEASURED + 1] = field, ("c.%s IS NOT NULL"):format(field.name)
    end
 end
-local NEWEST = ([[SELECT c.key >> 30, c.config, %s FROM check_node c WHERE c.node = ? AND c.key >= ? AND c.key < ?
-   AND (%s) ORDER BY c.key DESC LIMIT %d]]):format(job_store.columns(FIELDS, "c"), table.concat(MEASURED, " OR "),
-   CHECKS)
+local NEWEST = ([[SELECT c.key >> 30, c.config, c.class, %s FROM check_node c WHERE c.node = ? AND c.key >= ?
+   AND c.key < ? AND (%s) ORDER BY c.key DESC LIMIT %d]]):format(job_store.columns(FIELDS, "c"),
+   table.concat(MEASURED, " OR "), CHECKS)
 
 -- What peers do is in a share already.
 local LINKS = {}
@@ -54,11 +54,14 @@ local function read_node(store, node, from, to, span_s, into)
       local lists, day, config = {}, nil, nil
       for t in store:rows(clusters.asked(NEWEST, node, schema.key(from), schema.key(before))) do
          local of = (t[1] - from) // span_s
-         day, config = day or of, config or t[2]
-         for i, field in ipairs(of == day and FIELDS or {}) do
-            if type(t[2 + i]) == "number" then
+         day = day or of
+         -- Under its name there may have been other hardware.
+         local same = of == day and node.was(t[3])
+         config = config or same and t[2] or nil
+         for i, field in ipairs(same and FIELDS or {}) do
+            if type(t[3 + i]) == "number" then
                lists[field] = lists[field] or {}
-               table.insert(lists[field], t[2 + i])
+               table.insert(lists[field], t[3 + i])
             end
          end
       end
@@ -100,7 +103,9 @@ local function settings_of(store, change, configs)
    end
    for _, one in ipairs(change.gradual and {} or drift.settings(change, configs)) do
       local text = settings.difference(text_of(one.from), text_of(one.to))
-      if text ~= "" and by_text[text] then
+      if one.moved == 0 then
+         break -- most first: only others had it
+      elseif text ~= "" and by_text[text] then
          by_text[text].moved, by_text[text].stayed = by_text[text].moved + one.moved, by_text[text].stayed + one.stayed
       elseif text ~= "" and #out < MOST_SETTINGS then
          by_text[text] = { text = text, moved = one.moved, stayed = one.stayed }

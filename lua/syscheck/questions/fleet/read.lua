@@ -128,7 +128,12 @@ function fleet_store.nodes(store, from, want)
    for t in store:rows([[SELECT n.id, n.name, n.class, wc.text FROM node n LEFT JOIN word wc ON wc.id = n.cluster
       ORDER BY n.id]]) do
       local own = word(t[3])
-      all[#all + 1] = { key = t[1], name = t[2], own = own, class = t[3] and word(rated(t[1], t[3])), cluster = t[4] }
+      local class = t[3] and word(rated(t[1], t[3]))
+      all[#all + 1] = { key = t[1], name = t[2], own = own, class = class, cluster = t[4],
+         -- Whether what it measured as a node of that class is of the one that it is in now.
+         was = function(number)
+            return number == nil or class == nil or number == t[3] or word(rated(t[1], number)) == class
+         end }
    end
    local is_member = want.partition and member_of(store, from, want.partition)
    for _, node in ipairs(clusters.united(all)) do

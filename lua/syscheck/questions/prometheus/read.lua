@@ -13,6 +13,7 @@ local data = {}
 
 local DAY = 86400
 local NODE_DAYS = 30 -- a node without a check for so long is none of the fleet
+local AHEAD_S = 300 -- a record may be of so much later than now
 local LOOK = 200 -- newest checks of a node among which the last one that measured is looked for
 --- Runs whose time is compared with like runs', the newest (1 ms each); those that are asked why, the dearest (0.1 s).
 data.RUNS, data.EXAMINED = 20000, 100
@@ -26,7 +27,8 @@ local NEWEST_JOB = "SELECT j.key >> 30 FROM job_node j WHERE j.node = ? AND j.ke
 local MEASURED = ("SELECT c.status FROM (SELECT c.key, c.status, c.level FROM check_node c WHERE c.node = ? "
    .. "AND c.key >= ? ORDER BY c.key DESC LIMIT %d) c WHERE c.level IN (?, ?) ORDER BY c.key DESC LIMIT 1"):format(LOOK)
 -- Without DISTINCT, for which SQLite would look through the index of all runs.
-local ENDED = ("SELECT j.run FROM job_node j WHERE j.key >= ? ORDER BY j.key DESC LIMIT %d"):format(JOB_ROWS)
+local ENDED = ("SELECT j.run, j.key >> 30 FROM job_node j WHERE j.key >= ? ORDER BY j.key DESC LIMIT %d")
+   :format(JOB_ROWS)
 local RUNS = "SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes, r.cluster FROM run r WHERE r.id"
 
 local function word_id(store, text)
@@ -39,7 +41,8 @@ end
 local function nodes(store, now, word)
    local all, out, newest, lag = {}, {}, {}, {}
    local function seen(cluster, at)
-      newest[cluster] = math.max(newest[cluster] or 0, at or 0)
+      -- What a clock that is ahead has written says nothing of what comes in.
+      newest[cluster] = math.max(newest[cluster] or 0, at and at <= now + AHEAD_S and at or 0)
    end
    for t in store:rows(NODES) do
       seen(t[5] or "", t[4])
@@ -58,24 +61,30 @@ local function nodes(store, now, word)
       out[#out + 1] = status and { cluster = node.cluster, class = node.class or "", status = status } or nil
    end
    for cluster, at in pairs(newest) do
-      lag[cluster] = at > 0 and math.max(0, now - at) or nil
+      -- One that is gone for good is no trouble of ingest.
+      lag[cluster] = at > now - NODE_DAYS * DAY and math.max(0, now - at) or nil
    end
    return out, lag
 end
 
--- Runs of which a record came since then, the newest first.
+-- Runs of which a record came since then, the newest first; since when all of them are among these.
 local function ended(store, since, most)
-   local keys, seen, list = {}, {}, {}
+   local keys, seen, list, rows_read, oldest, all = {}, {}, {}, 0, since, true
    for t in store:rows(ENDED, schema.key(since)) do
-      if not seen[t[1]] then
+      rows_read = rows_read + 1
+      if not seen[t[1]] and all then
+         all = #keys < most
          seen[t[1]] = true
-         keys[#keys + 1] = #keys < most and t[1] or nil
+         keys[#keys + 1] = all and t[1] or nil
       end
+      oldest = all and t[2] or oldest
    end
+   -- The window is as long as what was looked at.
+   since = (not all or rows_read == JOB_ROWS) and oldest or since
    rows.each_of(store, RUNS, keys, function(t)
       list[#list + 1] = { key = t[1], begin_s = t[2], end_s = t[3], seen = t[4], nodes = t[5], cluster = t[6] }
    end)
-   return list
+   return list, since
 end
 
 -- Those that were slower than like runs, the most node-seconds lost first; how many have like runs, by cluster.
@@ -120,7 +129,9 @@ function data.read(store, now, since, limits)
    for cluster, count in pairs(lost.totals(store)) do
       out.lost[word(cluster) or ""] = count
    end
-   out.slow, out.compared = slow_runs(store, ended(store, since, limits and limits.runs or data.RUNS), word)
+   local list
+   list, out.since = ended(store, since, limits and limits.runs or data.RUNS)
+   out.slow, out.compared = slow_runs(store, list, word)
    for i = 1, math.min(#out.slow, limits and limits.examined or data.EXAMINED) do
       examine(store, out.slow[i])
    end
