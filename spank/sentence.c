@@ -47,29 +47,44 @@ static void add_unusual(struct text *to, const struct checked *one)
 		add(to, ": %s", st->brief);
 }
 
-/* What nodes without anything unusual are called: by the one that was looked at least. */
-static const char *fine(const struct checked *all, size_t n)
+/* How much is known of a node without anything unusual: the least of several goes for all. */
+enum known { NONE, COUNTERS, MEASURED, PARTLY, FINE };
+
+static enum known known(const struct status *st)
 {
-	bool passive = false, unrated = false;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct status *st = all[i].st;
-
-		if (status_is_unusual(st))
-			continue;
-		passive = passive || st->level < LEVEL_QUICK;
-		unrated = unrated || !is(st, "pass");
-	}
-	if (passive)
-		return "not measured, their counters and hardware fine";
-	return unrated ? "measured, nothing to compare with yet" : "checked, all fine";
+	if (st->level == LEVEL_NONE)
+		return NONE;
+	if (st->level < LEVEL_QUICK)
+		return COUNTERS;
+	if (!is(st, "pass"))
+		return MEASURED;
+	return st->partly ? PARTLY : FINE;
 }
 
-static const char *fine_one(const struct status *st)
+static const char *const words[] = {
+	[NONE] = "not checked",
+	[COUNTERS] = "not measured, counters and hardware fine",
+	[MEASURED] = "measured, nothing to compare with yet",
+	[PARTLY] = "checked, fine as far as there are limits",
+	[FINE] = "checked, all fine",
+};
+
+/* Of several that are not alike: so many of them, and the others. */
+static void add_fine(struct text *to, const struct checked *all, size_t n)
 {
-	if (st->level < LEVEL_QUICK)
-		return "not measured, its counters and hardware fine";
-	return is(st, "pass") ? "checked, all fine" : "measured, nothing to compare with yet";
+	size_t of[FINE + 1] = { 0 }, said = 0;
+
+	for (size_t i = 0; i < n; i++)
+		of[known(all[i].st)] += !status_is_unusual(all[i].st);
+	for (int k = FINE; k >= NONE; k--) {
+		if (of[k] == 0)
+			continue;
+		if (of[k] == n)
+			add(to, "%zu nodes %s", n, words[k]);
+		else
+			add(to, "%s%zu of %zu nodes %s", said > 0 ? "; " : "", of[k], n, words[k]);
+		said++;
+	}
 }
 
 void sentence(char *out, size_t size, const struct checked *all, size_t n)
@@ -94,13 +109,13 @@ void sentence(char *out, size_t size, const struct checked *all, size_t n)
 
 	add(&to, "syscheck: ");
 	if (n == 1 && bad == 0)
-		add(&to, "%s %s", all[0].node, fine_one(own));
-	else if (bad == 0)
-		add(&to, "%zu nodes %s", n, fine(all, n));
-	else if (n > 1 && n > bad)
-		add(&to, "%zu of %zu nodes %s; ", n - bad, n, fine(all, n));
+		add(&to, "%s %s", all[0].node, words[known(own)]);
+	else if (n > bad)
+		add_fine(&to, all, n);
 	else if (n > 1)
-		add(&to, "none of %zu nodes fine; ", n);
+		add(&to, "none of %zu nodes fine", n);
+	if (n > 1 && bad > 0)
+		add(&to, "; ");
 	for (size_t i = 0; i < n && named < NAMED_MAX; i++) {
 		if (!status_is_unusual(all[i].st))
 			continue;

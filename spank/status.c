@@ -85,6 +85,10 @@ static void parse_pair(struct status *st, struct span key, struct span value)
 		st->verbose = span_is(value, "1");
 	else if (span_is(key, "first"))
 		st->first = span_is(value, "1");
+	else if (span_is(key, "partly"))
+		st->partly = span_is(value, "1");
+	else if (span_is(key, "restarts"))
+		st->restarts = to_number(value);
 	else if (span_is(key, "nodes"))
 		st->nodes = to_number(value);
 	else if (span_is(key, "off"))

@@ -24,6 +24,8 @@ struct status {
 	bool asked;                     /* by the user, who wants to be told */
 	bool verbose;                   /* the user wants the line of each node */
 	bool first;                     /* of the job's nodes */
+	bool partly;                    /* passed, but not all that was measured has a limit */
+	uint32_t restarts;              /* of the job, before this run */
 	uint32_t nodes;                 /* of the job; 0: not known */
 	uint32_t off;                   /* worse than its class, a tenth of a percent; 0: not, or no class */
 	/* Printable ASCII, each may be empty. */

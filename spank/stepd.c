@@ -228,14 +228,17 @@ int stepd_post_opt(spank_t sp, struct args args)
 	} else {
 		export(sp, &ctx.status);
 	}
-	/* Who asked for nothing is told nothing. */
-	if (!ctx.status.asked || (ctx.status.level == LEVEL_NONE && !ctx.status.verbose))
+	/* Who asked for nothing is told nothing; who got none in place of what he asked has a note on that. */
+	if (!ctx.status.asked ||
+	    (ctx.status.level == LEVEL_NONE && !ctx.status.verbose && ctx.status.note[0] == '\0'))
 		return 0;
 	show_through_mpirun(sp);
 	if (ctx.status.first || is_told())
 		ctx.show = take_marker(marker);
-	if (ctx.show && ctx.status.first)
+	if (ctx.show && ctx.status.first) {
 		compose(args.status_dir, node != NULL ? node : "?", job);
+		sentence_requeued(ctx.sentence, sizeof(ctx.sentence), job, ctx.status.restarts);
+	}
 	return 0;
 }
 
@@ -258,16 +261,10 @@ static void print(int fd, const char *text, size_t len)
 int stepd_task_init(spank_t sp)
 {
 	char text[SENTENCE_MAX + STATUS_LINE_MAX + 3] = "";
-	char restarts[16];
-	uint32_t job;
 	int task, n;
 
 	if (!ctx.show || spank_get_item(sp, S_TASK_ID, &task) != ESPANK_SUCCESS || task != 0)
 		return 0;
-	/* Slurm has put it into the environment only now. */
-	if (spank_getenv(sp, "SLURM_RESTART_COUNT", restarts, sizeof(restarts)) == ESPANK_SUCCESS &&
-	    spank_get_item(sp, S_JOB_ID, &job) == ESPANK_SUCCESS)
-		sentence_requeued(ctx.sentence, sizeof(ctx.sentence), job, (uint32_t)strtoul(restarts, NULL, 10));
 	/* A batch script's stdout is the job's log; a step's may be captured: x=$(srun ...). */
 	n = snprintf(text, sizeof(text), "%s%s%s%s", ctx.sentence, ctx.sentence[0] != '\0' ? "\n" : "",
 		     is_told() ? ctx.status.line : "", is_told() ? "\n" : "");

@@ -42,8 +42,11 @@ static void test_one_node(void **state)
 	SAYS("n1 checked, all fine", PASS("1"));
 	SAYS("n1 checked, all fine", PASS("1") OFF("9", ""));
 	SAYS("n1 checked, all fine (memory 4 % below its class)", PASS("1") OFF("40", "memory 4 % below its class"));
+	SAYS("n1 checked, fine as far as there are limits", PASS("1") "partly=1\n");
+	SAYS("n1 not checked (full asked, the partition's ceiling is none)",
+	     "level=none\nstatus=unrated\nnodes=1\nnote=full asked, the partition's ceiling is none\n");
 	SAYS("n1 measured, nothing to compare with yet", "level=quick\nstatus=unrated\nnodes=1\n");
-	SAYS("n1 not measured, its counters and hardware fine (quick needs the whole node; other jobs may run here)",
+	SAYS("n1 not measured, counters and hardware fine (quick needs the whole node; other jobs may run here)",
 	     "level=passive\nstatus=pass\nnodes=1\nnote=quick needs the whole node; other jobs may run here\n");
 }
 
@@ -64,9 +67,12 @@ static void test_all_are_known(void **state)
 	SAYS("3 nodes checked, all fine", PASS("3"), PASS("3"), PASS("3"));
 	SAYS("3 nodes checked, all fine (slowest n2: memory 4 % below its class)", PASS("3"),
 	     PASS("3") OFF("41", "memory 4 % below its class"), PASS("3") OFF("12", "computing 1 % below its class"));
-	/* Whoever was looked at least says how far the sentence goes. */
-	SAYS("2 nodes measured, nothing to compare with yet", PASS("2"), "level=full\nstatus=unrated\n");
-	SAYS("2 nodes not measured, their counters and hardware fine", PASS("2"), "level=passive\nstatus=pass\n");
+	SAYS("2 nodes checked, fine as far as there are limits", PASS("2") "partly=1\n", PASS("2") "partly=1\n");
+	/* No more is claimed of a node than was looked at there. */
+	SAYS("1 of 2 nodes checked, all fine; 1 of 2 nodes measured, nothing to compare with yet", PASS("2"),
+	     "level=full\nstatus=unrated\n");
+	SAYS("1 of 3 nodes checked, all fine; 1 of 3 nodes not measured, counters and hardware fine; 1 of 3 nodes not checked",
+	     PASS("3"), "level=passive\nstatus=pass\n", "level=none\nstatus=unrated\n");
 }
 
 static void test_some_are_bad(void **state)

@@ -28,6 +28,10 @@ local function write(path, text)
    if stat and stat.type ~= "file" then -- a rename would take the place of /dev/null, too
       return nil, ("is a %s, not a file: %s"):format(stat.type, path)
    end
+   local before = stat and files.read(path, 64)
+   if before and not before:find("^# HELP syscheck_") then
+      return nil, "exists, and is no file of syscheck's: " .. path
+   end
    local ok, err = files.write(path, text)
    files.sweep(path)
    return ok, err
@@ -37,8 +41,11 @@ function command.run(args)
    return question.run(args, function(db)
       local text = prometheus.text(logic.families(data.read(db, os.time(), args.since)))
       if not args.output then
-         io.stdout:write(text)
-         return 0
+         local ok, err = io.stdout:write(text)
+         if ok then
+            ok, err = io.stdout:flush()
+         end
+         return ok and 0 or report.error(report.FAILED, "%s", err)
       end
       local ok, err = write(args.output, text)
       return ok and 0 or report.error(report.FAILED, "--output: %s", printable.plain(err, 300))

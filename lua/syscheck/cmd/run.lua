@@ -130,6 +130,7 @@ function run.run(args)
       line.clear()
    end
    local code = interrupted.code()
+   interrupted.close()
    if code then
       run_page.forget(trace)
       return report.error(code, "interrupted")

@@ -9,6 +9,8 @@ local page = {}
 local tag = element.tag
 
 local LONG, WRAPPED = 36, { class = "p" } -- a cell's text from which it may have several lines
+--- What a page of ours can be known by.
+page.MARK = '<meta content="syscheck" name="generator"/>'
 local POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 --- A table behind a picture.
@@ -91,7 +93,7 @@ function page.build(spec)
    for _, fact in ipairs(spec.facts or {}) do
       facts[#facts + 1] = fact[2] ~= nil and tag("li", nil, tag("i", nil, fact[1]), " ", fact[2]) or nil
    end
-   local head = tag("head", nil, tag("meta", { charset = "utf-8" }),
+   local head = tag("head", nil, tag("meta", { charset = "utf-8" }), tag("meta", { name = "generator", content = "syscheck" }),
       tag("meta", { ["http-equiv"] = "Content-Security-Policy", content = POLICY }),
       tag("meta", { name = "viewport", content = "width=device-width, initial-scale=1" }),
       tag("meta", { name = "referrer", content = "no-referrer" }),

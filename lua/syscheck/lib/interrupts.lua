@@ -15,10 +15,11 @@ end
 
 --- Catches them from now on.
 -- @return { why = function() -> "it was interrupted" or nil, see give_up of process.run; code = function() ->
---   exit status by which the command ends, or nil }
+--   exit status by which the command ends, or nil; close = function(), when nothing measures any more: they end the
+--   process as ever }
 function interrupts.open()
    local code
-   local mask = ignored()
+   local mask, signals = ignored(), {}
    for name, number in pairs(NUMBERS) do
       if mask >> (number - 1) & 1 == 0 then
          local signal = uv.new_signal()
@@ -27,6 +28,7 @@ function interrupts.open()
             process.stop("it was interrupted")
          end)
          signal:unref()
+         signals[#signals + 1] = signal
       end
    end
    return {
@@ -36,6 +38,11 @@ function interrupts.open()
       code = function()
          uv.run("nowait") -- one that came since a program ran last
          return code
+      end,
+      close = function()
+         for _, signal in ipairs(signals) do
+            signal:close()
+         end
       end,
    }
 end

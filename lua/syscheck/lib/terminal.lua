@@ -16,7 +16,13 @@ function terminal.width(fd)
    if uv.guess_handle(fd) ~= "tty" then
       return nil
    end
-   ttys[fd] = ttys[fd] or uv.new_tty(fd, false)
+   if not ttys[fd] then
+      ttys[fd] = uv.new_tty(fd, false)
+      -- libuv has opened the terminal anew in its place, not blocking: stdio would lose what it does not take at once.
+      if ttys[fd] then
+         uv.stream_set_blocking(ttys[fd], true)
+      end
+   end
    local columns, rows
    if ttys[fd] then
       columns, rows = ttys[fd]:get_winsize()
@@ -79,9 +85,12 @@ end
 
 -- @return whether the pager showed it
 local function through(words, text)
-   local env = { "LESSSECURE=1" }
+   -- Nor is it looked for where he says, or told by him what to run.
+   local of_other = os.getenv("SUDO_UID") ~= nil
+   local env = { "LESSSECURE=1", of_other and "PATH=/usr/bin:/bin" or nil }
    for name, value in pairs(uv.os_environ()) do
-      env[#env + 1] = name ~= "LESSSECURE" and name .. "=" .. value or nil
+      local theirs = of_other and (name == "PATH" or name:find("^LESS") ~= nil) or name == "LESSSECURE"
+      env[#env + 1] = not theirs and name .. "=" .. value or nil
    end
    local input = uv.new_pipe(false)
    -- ^C is the pager's: it stops a search, and must not end us before it has put the terminal right.

@@ -71,6 +71,8 @@ function stage.publish(node, job, result, request)
       "status=" .. result.status,
       ("asked=%d"):format(request.asked and 1 or 0),
       ("verbose=%d"):format(request.verbose and 1 or 0),
+      ("partly=%d"):format(show.is_partly(result) and 1 or 0),
+      ("restarts=%d"):format(math.tointeger(job.restart or 0) or 0),
       -- In a tenth of a percent, 0 where it is not below its class.
       ("off=%.0f"):format(math.max(0, math.min(off or 0, 100000)) * 10),
       "brief=" .. printable.plain(brief, 120),

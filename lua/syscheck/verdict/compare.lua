@@ -4,6 +4,7 @@ local noise = require("syscheck.verdict.compare.noise")
 local sorted = require("syscheck.lib.sorted")
 local statistics = require("syscheck.lib.statistics")
 local values = require("syscheck.verdict.compare.values")
+local printable = require("syscheck.lib.printable")
 
 local compare = {}
 
@@ -193,7 +194,7 @@ local function remarks(a, b, rows, changed)
    for _, one in ipairs(rows) do
       if one.kernel and one.other_box and not said[one.kernel] then
          said[one.kernel] = true
-         say("%s: %s, which is another quantity", one.kernel, one.why)
+         say("%s: %s, which is another quantity", printable.safe(one.kernel), one.why)
       end
       disturbed = math.max(disturbed, one.disturbed_a + one.disturbed_b)
       assumed = assumed or one.noise_from == "assumed"

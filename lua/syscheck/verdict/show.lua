@@ -129,6 +129,17 @@ function show.brief(result)
    return ("%s%s"):format(unusual(metrics.BY_NAME[bad.name], bad), n > 1 and (" and %d more"):format(n - 1) or ""), off
 end
 
+--- Whether something was measured that is rated elsewhere, and has no limit here: no more than the rest is fine.
+function show.is_partly(result)
+   for _, rated in ipairs(result.metrics) do
+      local m = metrics.BY_NAME[rated.name]
+      if rated.status == "unrated" and m.kernel and not m.static and (m.limit or {}).action ~= "off" then
+         return true
+      end
+   end
+   return false
+end
+
 --- A directory's row in the table of a check, and the rest that is known of it.
 -- @param one of directories.measure
 -- @return cells, text

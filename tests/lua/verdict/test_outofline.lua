@@ -43,6 +43,9 @@ local CASES = {
    { { nfs = { ops = 1204, op_ms = 12040 } }, 60, true, {} },
    { { lustre = { ops = 20, op_us = 60e6 } }, 60, true, { "waited for Lustre, 20 operations took 3.0 s each" } },
    { { lustre = { ops = 20 } }, 60, true, {} },
+   { { nfs = { ops = 1204, op_ms = 421400 } }, 60, false, {} },
+   -- An episode that began before the job, and ended in it.
+   { { throttle = { package_count = 0, package_ms = 405000 } }, 10, true, { "was throttled for 10 s of 10 s" } },
    { { link = { errors = 9, downed = 0 } }, 60, true, {} },
    { { link = { errors = 10 } }, 60, true, { "had 10 errors of its network link" } },
    { { link = { errors = 700, downed = 1 } }, 60, true, { "lost its network link once" } },

@@ -9,7 +9,7 @@ local completion = {}
 -- What a value can be, by its name in --help (of a command's argument its own); of other names nothing is offered.
 local FILES, DIRS = { bash = "file", zsh = "_files" }, { bash = "directory", zsh = "_files -/" }
 local VALUES = { FILE = FILES, URL = FILES, DIR = DIRS, DEST = DIRS, file = FILES, old = FILES, new = FILES,
-   path = FILES, LEVEL = { words = level.NAMES } }
+   a = FILES, b = FILES, path = FILES, LEVEL = { words = level.NAMES } }
 
 local function value_of(element)
    local name = element._argname or element._name
@@ -65,7 +65,7 @@ local BASH = [==[
 # bash completion of syscheck, written by make install.
 _syscheck()
 {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} at= words= kind= opts= i
+	local cur=${COMP_WORDS[COMP_CWORD]-} prev=${COMP_WORDS[COMP_CWORD - 1]-} at= words= kind= opts= i
 	# --level=quick is three words here.
 	if [[ $cur == '=' ]]; then
 		cur=

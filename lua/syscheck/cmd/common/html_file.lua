@@ -1,5 +1,6 @@
 --- The file that --html names: made new, or the caller's own written anew; never through a link.
 local files = require("syscheck.lib.files")
+local page = require("syscheck.html.page")
 local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
 local uv = require("luv")
@@ -11,23 +12,40 @@ local MODE = 511 -- 0777: what of an existing file's mode is kept
 local WORDS = { ENOENT = "no such directory", ENOTDIR = "no such directory", EACCES = "permission denied",
    EROFS = "read-only file system", ENOSPC = "no space left", EDQUOT = "over quota", ENAMETOOLONG = "name too long" }
 
+local LONGEST = 238 -- of a name, behind which write() puts another 17 bytes
+local HEAD = 4096
+
+-- Whether there is a page of ours: root's --html must not take the place of a file that a host needs.
+local function is_page(path)
+   local text = files.regular(path, HEAD)
+   return text ~= nil and (text == "" or text:find(page.MARK, 1, true) ~= nil)
+end
+
 -- What stands there may be written anew.
 -- @return mode of the file; or nil and why not
 local function looked_at(path)
+   local dir, name = path:match("^(.*)/([^/]*)$")
+   dir, name = dir == "" and "/" or dir or ".", name or path
+   if #name > LONGEST then
+      return nil, "name too long"
+   end
    local stat, err, code = uv.fs_lstat(path)
    if not stat then
       if code ~= "ENOENT" then
          return nil, WORDS[code] or err
       end
-      local dir = uv.fs_stat(path:match("^(.*)/[^/]*$") or ".")
-      if dir and dir.type == "directory" then
-         return NEW
+      local stat_dir = uv.fs_stat(dir)
+      if not stat_dir or stat_dir.type ~= "directory" then
+         return nil, "no such directory"
       end
-      return nil, "no such directory"
+      local ok, _, why = uv.fs_access(dir, "W")
+      return ok and NEW or nil, WORDS[why] or why
    elseif stat.type ~= "file" then
       return nil, ("exists, and is a %s, not a file"):format(stat.type)
    elseif stat.uid ~= uv.getuid() then
       return nil, "exists, and is not yours"
+   elseif not is_page(path) then
+      return nil, "exists, and is no page of syscheck's"
    end
    return stat.mode & MODE
 end
@@ -60,8 +78,11 @@ end
 -- @return exit code
 function html_file.save(path, text)
    if path == "-" then
-      io.stdout:write(text)
-      return 0
+      local ok, err = io.stdout:write(text)
+      if ok then
+         ok, err = io.stdout:flush()
+      end
+      return ok and 0 or report.error(report.FAILED, "--html -: %s", err)
    end
    local mode, err = looked_at(path)
    local ok

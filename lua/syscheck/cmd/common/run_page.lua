@@ -13,7 +13,8 @@ local page = {}
 --- Before the check.
 -- @return directory of the detours; nil: they are not kept
 function page.begin()
-   return (uv.fs_mkdtemp((os.getenv("TMPDIR") or "/tmp") .. "/syscheck-XXXXXX"))
+   local dir = os.getenv("TMPDIR") or ""
+   return (uv.fs_mkdtemp((dir:find("^/") and dir or "/tmp") .. "/syscheck-XXXXXX"))
 end
 
 --- What the noise kernel is told.

@@ -8,6 +8,7 @@ local metrics = require("syscheck.catalogue.metrics")
 local page = require("syscheck.html.page")
 local strip = require("syscheck.html.strip")
 local time = require("syscheck.lib.time")
+local units = require("syscheck.lib.units")
 
 local MAPPED = 2000 -- nodes of a class in its map: of more, those that are farthest from the median
 local ROWS = 250 -- of a table
@@ -20,7 +21,7 @@ local WORST = { fail = 1, unknown = 2, warn = 3 }
 local function shower(field)
    local m = metrics.BY_NAME[field.name]
    return function(value)
-      return metrics.show(m, value, true)
+      return m and metrics.show(m, value, true) or units.show(field.unit, value)
    end
 end
 

@@ -1,6 +1,7 @@
 --- A job's answer for programs and spreadsheets. records.lua has its form.
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
+local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
 local peers = require("syscheck.questions.job.peers")
 local sorted = require("syscheck.lib.sorted")
@@ -44,19 +45,28 @@ function export.json(answer)
    return output.json({ v = 1, kind = "job", id = answer.id, runs = runs, why = answer.why })
 end
 
-local function names(list)
+local function names(list, wanted)
    local out = {}
-   for i, field in ipairs(list) do
-      out[i] = field.name
+   for _, field in ipairs(list) do
+      out[#out + 1] = (not wanted or wanted(field)) and field.name or nil
    end
    return out
+end
+
+-- What came later stands last: scripts count columns.
+local function is_first(field)
+   return metrics.BY_NAME[field.name] ~= nil
+end
+
+local function is_last(field)
+   return not is_first(field)
 end
 
 -- Columns of the CSV, by what has their values (see export.csv): names, and what a title has
 -- before them.
 local COLUMNS = { { { "run" } }, { IDENTITY }, { { "node", "class", "time", "elapsed_s" } },
-   { { "level", "asked", "status", "action" } }, { names(fields.CHECK), "check." }, { names(fields.JOB) },
-   { { "out", "others" } } }
+   { { "level", "asked", "status", "action" } }, { names(fields.CHECK, is_first), "check." }, { names(fields.JOB) },
+   { { "out", "others" } }, { names(fields.CHECK, is_last), "check." } }
 
 --- One line for each node and run; every field has its column, in the store's units.
 function export.csv(answer)
@@ -70,7 +80,8 @@ function export.csv(answer)
       local _, marks = peers.of_run(run.rows)
       for i, row in ipairs(run.rows) do
          local values = { { run = r }, run, row, job_records.brief(row), row.metrics, row.values or {},
-            { out = table.concat(sorted(marks[i]), " "), others = table.concat(job_records.others(row), " ") } }
+            { out = table.concat(sorted(marks[i]), " "), others = table.concat(job_records.others(row), " ") },
+            row.metrics }
          local cells, n = {}, 0
          for k, part in ipairs(COLUMNS) do
             for _, name in ipairs(part[1]) do

@@ -8,6 +8,7 @@ detours.__index = detours
 local COLUMNS, ROWS_A_DECADE = 320, 14 -- places in the picture
 local LONGEST = 5
 local MOST = 2000000 -- lines that are looked at
+local MOST_S = 1e9 -- a clock that says more is damaged
 
 --- @param seconds that the kernel had: its time box
 function detours.new(seconds)
@@ -19,7 +20,7 @@ end
 function detours:line(text)
    local cpu, start, length = text:match("^(%d+) (%d+%.?%d*) (%d+%.?%d*)$")
    cpu, start, length = tonumber(cpu), tonumber(start), tonumber(length)
-   if not (cpu and start and length) or length <= 0 then
+   if not (math.tointeger(cpu or "") and start and length) or length <= 0 or length > MOST_S or start > MOST_S then
       return true
    end
    -- Cores are written one after another: the first detour of any is where time begins.

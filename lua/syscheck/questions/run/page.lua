@@ -86,7 +86,9 @@ local function matrix_of(list, name)
       end
    end
    for _, one in ipairs(#nodes > 0 and list or {}) do
-      local i, k = index[math.tointeger(one.from)], index[math.tointeger(one.to)]
+      local from = type(one) == "table" and math.tointeger(one.from)
+      local to = type(one) == "table" and math.tointeger(one.to)
+      local i, k = from and index[from], to and index[to]
       if i and k then
          cells[i][k] = number(one[name]) or false
       end
