@@ -28,7 +28,7 @@ rooms.USES = {
    html = { "lib" },
    questions = { "lib", "catalogue", "policy", "verdict", "store", "html" },
    doctor = { "prolog", "epilog", table.unpack(ALL) },
-   cmd = { "store", "questions", "doctor", "fabric", table.unpack(ALL) },
+   cmd = { "store", "questions", "doctor", "fabric", "html", table.unpack(ALL) },
    ask = { "lib", "questions", "cmd" },
    main = { "lib", "cmd" },
 }

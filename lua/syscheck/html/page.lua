@@ -93,7 +93,8 @@ function page.build(spec)
    for _, fact in ipairs(spec.facts or {}) do
       facts[#facts + 1] = fact[2] ~= nil and tag("li", nil, tag("i", nil, fact[1]), " ", fact[2]) or nil
    end
-   local head = tag("head", nil, tag("meta", { charset = "utf-8" }), tag("meta", { name = "generator", content = "syscheck" }),
+   local head = tag("head", nil, tag("meta", { charset = "utf-8" }),
+      tag("meta", { name = "generator", content = "syscheck" }),
       tag("meta", { ["http-equiv"] = "Content-Security-Policy", content = POLICY }),
       tag("meta", { name = "viewport", content = "width=device-width, initial-scale=1" }),
       tag("meta", { name = "referrer", content = "no-referrer" }),

@@ -1,8 +1,8 @@
 --- syscheck.prom, which node_exporter's textfile collector reads: docs/admin.md (Prometheus). Loaded only where the
 -- policy names its directory.
 --
--- Whatever is wrong with that directory is logged once, and no job waits for it; but it must be on a local disk: one that
--- hangs would hang as the spool's does.
+-- Whatever is wrong with that directory is logged once, and no job waits for it; but it must be on a local disk: one
+-- that hangs holds up as the spool's does.
 local json = require("cjson.safe").new()
 local uv = require("luv")
 local files = require("syscheck.lib.files")

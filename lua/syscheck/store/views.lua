@@ -16,7 +16,8 @@ local VIEWS = {
    -- Words that name a process and its user are left out, as are those of jobs.
    { "syscheck_check", [[SELECT c.key AS time_key, c.key >> 30 AS time_s, $(w.text) AS cluster, $(n.name) AS node,
       $(k.text) AS class, $(g.text) AS stage, $(l.text) AS level, $(s.text) AS status, $(a.text) AS action,
-      CASE WHEN $(c.text) LIKE '%uid %' OR $(c.text) LIKE '%(pid %' THEN NULL ELSE $(c.text) END AS reason, c.triad_gbs AS triad_gbs,
+      CASE WHEN $(c.text) LIKE '%uid %' OR $(c.text) LIKE '%(pid %' THEN NULL ELSE $(c.text) END AS reason,
+      c.triad_gbs AS triad_gbs,
       c.gflops AS gflops, c.noise_pct AS noise_pct, c.latency_ns AS latency_ns, c.node AS node_no
       FROM check_node c LEFT JOIN node n ON n.id = c.node LEFT JOIN word w ON w.id = n.cluster
       LEFT JOIN word k ON k.id = c.class LEFT JOIN word g ON g.id = c.trigger LEFT JOIN word l ON l.id = c.level

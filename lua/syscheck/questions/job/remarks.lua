@@ -15,7 +15,8 @@ local function events_of(row)
    if (v.throttle_events or 0) > 0 then
       local ms = v.throttle_package_ms
       list[1] = { ("throttled %.0f times during the job%s"):format(v.throttle_events,
-         ms and (" (%s)"):format(units.show("ms", ms)) or ""), { "throttle_events", "throttle_package_ms", "throttle_core_ms" } }
+         ms and (" (%s)"):format(units.show("ms", ms)) or ""),
+         { "throttle_events", "throttle_package_ms", "throttle_core_ms" } }
    end
    for _, name in ipairs({ "memory_corrected", "memory_uncorrected", "machine_checks", "link_errors",
       "link_downed" }) do

@@ -177,6 +177,7 @@ local function scaling_section(r)
          return ("%.0f"):format(n)
       end }, y = { low = 0, high = high, label = "triad, GB/s" } })
    local knee, best = number(r.knee_threads), number(r.best_gbs)
+   knee = knee and knee < last and knee or nil -- where all threads are needed there is none
    if knee and knee > 0 then
       c:vertical(knee, ("knee at %.0f thread%s"):format(knee, knee == 1 and "" or "s"))
    end
