@@ -115,6 +115,16 @@ talking_kernels() {
 	policy 'io_paths = { "/scratch" }'
 }
 
+@test "an answer of any length comes whole on a terminal that is slow" {
+	local piped
+	lua5.4 -e 'for i = 1, 600 do print(([[{"v":1,"kind":"job","id":"%032x","cluster":"c","node":"n%d","boot_id":"b","time":"2026-01-01T00:00:00Z","class":"x-1","job":{"id":7},"elapsed_s":60,"begin":{"time":"2026-01-01T00:00:00Z"},"end":{"time":"2026-01-01T00:01:00Z"},"throttle_events":%d}]]):format(i, i, i)) end' >"$BATS_TEST_TMPDIR/r.jsonl"
+	syscheck ingest --store "$BATS_TEST_TMPDIR/s.db" "$BATS_TEST_TMPDIR/r.jsonl"
+	piped=$(syscheck job 7 --store "$BATS_TEST_TMPDIR/s.db" --json | wc -c)
+	[ "$piped" -gt 65536 ]
+	ENV=(PAGER=)
+	[ "$(on_terminal 80 24 syscheck job 7 --store "$BATS_TEST_TMPDIR/s.db" --json | wc -c)" = "$piped" ]
+}
+
 @test "long work says on a terminal how far it is, from its third second on, and elsewhere nothing" {
 	local work='package.path = "'$ROOT'/lua/?.lua;" .. package.path
 		local uv, meter = require("luv"), require("syscheck.lib.progress").amount("ingest")

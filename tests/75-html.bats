@@ -201,14 +201,17 @@ refused() {
 	mkdir "$OUT"
 	(umask 027 && syscheck job 4010 "${store[@]}" --html "$OUT/new.html")
 	[ "$(stat -c %a "$OUT/new.html")" = 640 ]
-	# It takes the place of a file of one's own, and is no more open than that.
-	echo old >"$OUT/own.html"
+	# It takes the place of an older page of one's own, and is no more open than that; not of another file, which
+	# root's might be one that the host needs.
+	cp "$OUT/new.html" "$OUT/own.html"
 	chmod 600 "$OUT/own.html"
+	echo keep >"$OUT/other"
+	refused 2 "is no page of syscheck's" "$OUT/other"
 	ln "$OUT/own.html" "$OUT/second"
 	(cd "$OUT" && syscheck job 4010 "${store[@]}" --html own.html)
 	good "$OUT/own.html"
 	[ "$(stat -c %a "$OUT/own.html")" = 600 ]
-	[ "$(cat "$OUT/second")" = old ]
+	cmp "$OUT/second" "$OUT/new.html"
 	echo keep >"$OUT/target"
 	ln -s "$OUT/target" "$OUT/link.html"
 	ln -s "$OUT/nowhere" "$OUT/dangling.html"
@@ -247,7 +250,8 @@ refused() {
 	chmod 644 "$OUT/store.db"
 	echo root >"$dir/root.html"
 	run --separate-stderr "${as_nobody[@]}" "$P/bin/syscheck" job 4010 --store "$OUT/store.db" --html "$dir/root.html"
-	[ "$status" -eq 2 ] && [[ $stderr == "syscheck: --html $dir/root.html: exists, and is not yours "* ]]
+	[ "$status" -eq 2 ]
+	[[ $stderr == "syscheck: --html $dir/root.html: exists, and is not yours "* ]]
 	[ "$(cat "$dir/root.html")" = root ]
 	# A link that another has put there; a file that another owns, for root.
 	"${as_nobody[@]}" ln -s "$OUT/victim" "$dir/link.html"
@@ -264,15 +268,19 @@ refused() {
 	[ "$(find "$dir" -type f | wc -l)" = 3 ]
 	# Not allowed there: said before the store is read.
 	run --separate-stderr "${as_nobody[@]}" "$P/bin/syscheck" job 4010 --store "$OUT/store.db" --html "$OUT/no.html"
-	[ "$status" -eq 1 ] && [[ $stderr == "syscheck: --html $OUT/no.html: permission denied" ]]
+	[ "$status" -eq 2 ]
+	[[ $stderr == "syscheck: --html $OUT/no.html: permission denied"* ]] || { echo "$stderr"; return 1; }
+	local old='<meta content="syscheck" name="generator"/>'
 	mkdir "$OUT/full"
 	mount -t tmpfs -o size=16k none "$OUT/full"
-	echo old >"$OUT/full/x.html"
+	echo "$old" >"$OUT/full/x.html"
 	run --separate-stderr syscheck job 4010 --store "$Q/week.db" --html "$OUT/full/x.html"
 	local text=$stderr code=$status left
 	left=$(cat "$OUT/full"/*)
 	umount "$OUT/full"
-	[ "$code" -eq 1 ] && [[ $text == *"x.html: no space left" ]] && [ "$left" = old ]
+	[ "$code" -eq 1 ]
+	[[ $text == *"x.html: no space left" ]]
+	[ "$left" = "$old" ]
 }
 
 @test "ask writes no page: it runs as another user" {

@@ -53,6 +53,18 @@ function TestRender:test_brief()
    lu.assertEquals(show.brief({ status = "unknown", metrics = {} }), "")
 end
 
+-- No more than what has a limit is fine.
+function TestRender:test_partly()
+   local function partly(results, text)
+      return show.is_partly(verdict.rate(results, limits(text)))
+   end
+   local all = { triad_gbs = { value = 41 }, gflops = { value = 50 } }
+   lu.assertTrue(partly(all, "limits = { triad_gbs = { min = 1 } }"))
+   lu.assertFalse(partly(all, "limits = { triad_gbs = { min = 1 }, gflops = { min = 1 } }"))
+   -- What only a site's own limit rates, and what is off as shipped.
+   lu.assertFalse(partly({ noise_pct = { value = 1 }, best_gbs = { value = 40 }, throttle_events = { value = 0 } }, ""))
+end
+
 -- "n/a" alone leaves its reader where he was.
 function TestRender:test_why_something_was_not_measured()
    local rated = verdict.rate({ triad_gbs = { unknown = "stream: killed after 4.5 s" }, gflops = { value = 50 },

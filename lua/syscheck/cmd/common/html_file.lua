@@ -68,8 +68,8 @@ end
 
 --- Adds --html, whose value is looked at before anything is measured or read.
 function html_file.option(command)
-   return command:option("--html", "Write a page with pictures, one file without script, to a new file or over your "
-      .. "own; - for standard output."):argname("FILE"):convert(html_file.parse)
+   return command:option("--html", "Write a page with pictures, one file without script, to a new file or over an "
+      .. "older page; - for standard output."):argname("FILE"):convert(html_file.parse)
 end
 
 --- Writes it: a file of a random name beside it, made new, takes its place. So whoever may write to the directory can
