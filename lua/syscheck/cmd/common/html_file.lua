@@ -38,8 +38,7 @@ local function looked_at(path)
       if not stat_dir or stat_dir.type ~= "directory" then
          return nil, "no such directory"
       end
-      local ok, _, why = uv.fs_access(dir, "W")
-      return ok and NEW or nil, WORDS[why] or why
+      return uv.fs_access(dir, "W") and NEW or nil, WORDS.EACCES
    elseif stat.type ~= "file" then
       return nil, ("exists, and is a %s, not a file"):format(stat.type)
    elseif stat.uid ~= uv.getuid() then
