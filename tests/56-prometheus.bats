@@ -240,3 +240,11 @@ listens() {
 	diff <(grep '^syscheck_' "$F" | awk '{ print $1, $2 + 0 }' | sort) <(grep '^syscheck_' "$P/scraped" | awk '{ print $1, $2 + 0 }' | sort)
 	[ "$(grep -c '^# TYPE syscheck_' "$P/scraped")" = "$(grep -c '^# TYPE' "$F")" ]
 }
+
+@test "config check says where a directory is not used" {
+	run "$P/bin/syscheck" config check --policy "$P/etc/syscheck/policy.lua"
+	[[ $output != *textfile* ]]
+	chmod 777 "$D"
+	run "$P/bin/syscheck" config check --policy "$P/etc/syscheck/policy.lua"
+	[[ $output == *"textfile: $D: writable by group or others (chmod go-w): no metrics for Prometheus"* ]]
+}

@@ -73,6 +73,15 @@ local function read(path)
    return stat and stat.type == "file" and files.read(path, MAX_FILE) or nil
 end
 
+--- Why no file is written into a directory, or nil.
+function textfile.wrong(dir)
+   local fd, err = open_dir(dir)
+   if fd then
+      uv.fs_close(fd)
+   end
+   return err
+end
+
 -- Once for each trouble, and not before each job. In the run directory, which is no disk that may be full.
 local function say(node, err)
    local path = node.run_dir .. TROUBLE

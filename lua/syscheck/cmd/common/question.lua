@@ -95,7 +95,7 @@ end
 function question.print(args, show, answer, page)
    local format = output.format(args)
    if args.html and not page then
-      return report.error(report.USAGE, "--html: this question has no page")
+      return report.error(report.USAGE, "--html: this answer has no page; it is a table, --json or --csv")
    elseif args.html then
       answer.made = { version = paths.version, time = time.show(os.time()) }
       return html_file.save(args.html, page(answer))

@@ -6,6 +6,7 @@ local hostlist = require("syscheck.lib.hostlist")
 local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
 local url = require("syscheck.store.url")
+local textfile = require("syscheck.node.textfile")
 
 local references = {}
 
@@ -58,7 +59,12 @@ function references.check(p, line_of)
       directory("ship", p.ship, "a node's records stay on it")
    end
    if p.textfile then
-      directory("textfile", p.textfile, "no metrics for Prometheus")
+      local path = p.textfile:gsub("%%n", node)
+      local wrong = not not_a_directory(path) and textfile.wrong(path)
+      directory("textfile", path, "no metrics for Prometheus")
+      if wrong then
+         say("warn", "textfile", "%s: no metrics for Prometheus", printable.plain(wrong, 300))
+      end
    end
    for _, path in ipairs(p.io_paths) do
       directory("io_paths", path, "it is not measured")
