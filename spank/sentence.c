@@ -47,7 +47,7 @@ static void add_unusual(struct text *to, const struct checked *one)
 		add(to, ": %s", st->brief);
 }
 
-/* How much is known of a node without anything unusual: the least of several goes for all. */
+/* How much is known of a node without anything unusual, the least first. */
 enum known { NONE, COUNTERS, MEASURED, PARTLY, FINE };
 
 static enum known known(const struct status *st)

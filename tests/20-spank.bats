@@ -281,7 +281,7 @@ assert_refused() {
 	[ "$(sort <<<"$stderr" | tail -n 1)" = "syscheck: $N2 full unknown  (no check has left its result; the node's syscheck.log may say why)" ]
 	[ "$(sort <<<"$stderr" | head -n 1)" = "syscheck: $N1 $FINE, and 1 other node: one with anything unusual says so below" ]
 	# A directory of this node alone, as a site has it.
-	use_prolog "say warn 'noise 78 %'; mkdir -p $DIR/flat; cp \"\$file\" $DIR/flat/\$SLURM_JOB_ID"
+	use_prolog "say warn 'noise 78 %'; mkdir -p $DIR/flat; [ \$SLURMD_NODENAME = $N2 ] || cp \"\$file\" $DIR/flat/\$SLURM_JOB_ID"
 	echo "optional $PLUGIN status_dir=$DIR/flat" >"$PLUGSTACK"
 	batch -N2 --syscheck <<<true
 	[[ $output == "syscheck: $N1 not as it should be: noise 78 %, and 1 other node: one with"* ]]

@@ -122,7 +122,7 @@ no_node_is_drained() {
 	policy "p.limits = { gflops = { min = $floor } }"
 	"$MC" slow n2 10
 	local job
-	job=$(sbatch --parsable -w n2 -N1 --syscheck=quick -o "$BASE/out/%j" --wrap 'echo ran on $SLURM_JOB_NODELIST')
+	job=$(sbatch --parsable -w n2 -N1 --syscheck=quick,verbose -o "$BASE/out/%j" --wrap 'echo ran on $SLURM_JOB_NODELIST')
 	eventually 60 has_check "$job" n2
 	# shellcheck disable=SC2086 # three numbers
 	if [ "$(record "$job" check 'r.action' n2)" != drain ] && others_worked $since; then
@@ -141,7 +141,8 @@ no_node_is_drained() {
 	local good='pass|warn'
 	# shellcheck disable=SC2086 # three numbers
 	! others_worked $since || good+='|unknown .*(\(busy, not rated\)|\(stream: time for [^)]* arrays only, [^)]*\))'
-	[[ "$(<"$BASE/out/$job")" =~ ^syscheck:\ n[13]\ quick\ ($good)[[:space:]].*ran\ on\ n[13]$ ]] || { cat "$BASE/out/$job"; return 1; }
+	[[ "$(head -n 1 "$BASE/out/$job")" == "syscheck: n"*"this job was restarted: if a bad node was why, AdminComment in \"scontrol show job $job\" says so" ]]
+	[[ "$(sed 1d "$BASE/out/$job")" =~ ^syscheck:\ n[13]\ quick\ ($good)[[:space:]].*ran\ on\ n[13]$ ]] || { cat "$BASE/out/$job"; return 1; }
 	[ "$(record "$job" check 'r.action' n2)" = drain ]
 	[ "$(sinfo -h -R -o %n)" = n2 ]
 }
@@ -257,7 +258,7 @@ no_node_is_drained() {
 		'srun -N2 --syscheck=full bash -c "echo step \$SYSCHECK_LEVEL"; srun -N1 bash -c "srun -N1 --overlap hostname >/dev/null; echo again \$SYSCHECK_LEVEL"')
 	[ "$(grep -c '^step passive$' "$BASE/out/$job")" = 2 ]
 	[ "$(grep -c '^again passive$' "$BASE/out/$job")" = 1 ]
-	[ "$(grep -c '^syscheck: n[12] passive' "$BASE/out/$job")" = 2 ]
+	[ "$(grep -c '^syscheck: n[123] passive' "$BASE/out/$job")" = 2 ]
 	[ "$(grep -c '^syscheck: ' "$BASE/out/$job")" = 3 ]
 	[ "$(syscheck job "$job" --json | grep -o '"kind":"check"' | wc -l)" = 2 ]
 }

@@ -944,13 +944,20 @@ exports() {
 	[ "$(stat -c %a "$out/f.prom")" = 644 ]
 	promtool check metrics <"$out/f.prom"
 	ln -sf "$D/records.jsonl" "$out/f.prom"
-	(cd "$out" && syscheck export prometheus --store "$STORE" --output f.prom)
-	[ ! -L "$out/f.prom" ] && [ "$(wc -l <"$D/records.jsonl")" -eq 4 ]
-	for bad in "$out/none/f.prom" "$out" "$out/f.prom/x"; do
+	# Neither a link, nor another file, nor a device is replaced: root's might be one that the host needs.
+	mkfifo "$out/pipe"
+	echo keep >"$out/other"
+	for bad in "$out/f.prom" "$out/pipe" "$out/other" "$out/none/f.prom" "$out" "$out/other/x"; do
 		run --separate-stderr syscheck export prometheus --store "$STORE" --output "$bad"
-		[ "$status" -eq 1 ] && [ -z "$output" ] && [ "$(wc -l <<<"$stderr")" -eq 1 ]
+		[ "$status" -eq 1 ]
+		[ -z "$output" ]
+		[ "$(wc -l <<<"$stderr")" -eq 1 ]
 		[[ $stderr == "syscheck: --output: "* ]]
 	done
+	[ -L "$out/f.prom" ]
+	[ -p "$out/pipe" ]
+	[ "$(cat "$out/other")" = keep ]
+	[ "$(wc -l <"$D/records.jsonl")" -eq 4 ]
 	run --separate-stderr syscheck export prometheus --store "$BATS_TEST_TMPDIR/none.db" --output "$out/g.prom"
 	[ "$status" -eq 3 ] && [ ! -e "$out/g.prom" ]
 	run --separate-stderr syscheck export
