@@ -41,6 +41,21 @@ static const char *const verbose_names[LEVEL_COUNT] = {
 	[LEVEL_FULL] = "full," VERBOSE,
 };
 
+/* Not tolower(), strcasecmp(): the user's locale has no say (in Turkish the small letter of I is none of ours). */
+static int lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+static bool equal(const char *a, const char *b)
+{
+	while (*a != '\0' && lower(*a) == lower(*b)) {
+		a++;
+		b++;
+	}
+	return lower(*a) == lower(*b);
+}
+
 const char *level_request(enum level level, bool verbose)
 {
 	return verbose ? verbose_names[level] : names[level];
@@ -48,16 +63,18 @@ const char *level_request(enum level level, bool verbose)
 
 enum level level_from_request(const char *text, bool *verbose)
 {
-	enum level level = level_from_name(text);
-
 	*verbose = false;
-	if (text == NULL || level != LEVEL_INVALID)
-		return level;
+	if (text == NULL)
+		return LEVEL_INVALID;
+	for (int i = 0; i < LEVEL_COUNT; i++) {
+		if (equal(text, names[i]))
+			return i;
+	}
 	*verbose = true;
-	if (strcmp(text, VERBOSE) == 0)
+	if (equal(text, VERBOSE))
 		return LEVEL_QUICK;
 	for (int i = 0; i < LEVEL_COUNT; i++) {
-		if (strcmp(text, verbose_names[i]) == 0)
+		if (equal(text, verbose_names[i]))
 			return i;
 	}
 	*verbose = false;
@@ -70,12 +87,6 @@ enum level level_from_option(const char *arg, bool *verbose)
 	if (arg == NULL || arg[0] == '\0' || strcmp(arg, "(null)") == 0)
 		return LEVEL_QUICK;
 	return level_from_request(arg, verbose);
-}
-
-/* Not tolower(): the user's locale has no say in what is near. */
-static int lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
 static size_t min(size_t a, size_t b)
@@ -111,7 +122,7 @@ static size_t level_length(const char *word)
 	const size_t tail = sizeof("," VERBOSE) - 1;
 	size_t len = strnlen(word, WORD_MAX + tail + 1);
 
-	if (len > tail && strcmp(word + len - tail, "," VERBOSE) == 0)
+	if (len > tail && equal(word + len - tail, "," VERBOSE))
 		len -= tail;
 	return min(len, WORD_MAX + 1);
 }

@@ -20,13 +20,13 @@ enum level {
 /* The name of a valid level. */
 const char *level_name(enum level level);
 
-/* Exact and case-sensitive. LEVEL_INVALID for anything else, NULL too. */
+/* Exact, as level_name() says it. LEVEL_INVALID for anything else, NULL too. */
 enum level level_from_name(const char *name);
 
 /*
  * A request: a level, or one with ",verbose" behind it for a line of each node;
- * "verbose" alone means quick. LEVEL_INVALID for anything else, NULL too; then
- * `verbose` is false.
+ * "verbose" alone means quick. FULL is full: ASCII letters of either case, whatever
+ * the locale. LEVEL_INVALID for anything else, NULL too; then `verbose` is false.
  */
 enum level level_from_request(const char *text, bool *verbose);
 

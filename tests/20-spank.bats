@@ -190,7 +190,7 @@ assert_refused() {
 	assert_refused "$near" salloc --syscheck=ful true
 	assert_refused "$near" srun --syscheck=ful true
 	assert_refused "--syscheck: unknown level \"xyzzy\" $LEVELS" sbatch --syscheck=xyzzy --wrap true
-	assert_refused "--syscheck: unknown level \"FULL\", did you mean \"full\"? $LEVELS" sbatch --syscheck=FULL --wrap true
+	assert_refused "--syscheck: unknown level \"FUL\", did you mean \"full\"? $LEVELS" sbatch --syscheck=FUL --wrap true
 }
 
 @test "hostile values are refused, and shown harmless" {

@@ -33,12 +33,23 @@ function level.is_active(name)
    return RANK[name] >= RANK.quick
 end
 
---- A request as it travels from the plugin: a level, or one with ",verbose" behind it.
--- @return level, whether a line of each node is wanted; nil for anything else
+-- ASCII letters only: string.lower goes by the locale, and slurmctld's may be any.
+local function lower(text)
+   return (text:gsub("[A-Z]", function(c)
+      return string.char(c:byte() + 32)
+   end))
+end
+
+local LONGEST = 16 -- "passive,verbose"
+
+--- A request as it travels from the plugin: a level, or one with ",verbose" behind it, in letters of either case.
+-- @return level, as NAMES has it, whether a line of each node is wanted; nil for anything else
 function level.of_request(value)
-   if type(value) ~= "string" then
+   if type(value) ~= "string" or #value > LONGEST then
       return nil
-   elseif RANK[value] then
+   end
+   value = lower(value)
+   if RANK[value] then
       return value, false
    elseif value == VERBOSE then
       return DEFAULT, true
@@ -60,7 +71,9 @@ function level.parse(value)
    if name then
       return name, verbose
    end
-   local near = spelling.nearest(value:match("^(.+)," .. VERBOSE .. "$") or value, level.NAMES)
+   -- Of a long one no more than spelling looks at.
+   local word = #value > 2 * LONGEST and value or lower(value)
+   local near = spelling.nearest(word:match("^(.+)," .. VERBOSE .. "$") or word, level.NAMES)
    return nil, ('unknown level "%s"%s (%s%s)'):format(printable.safe(value, MAX_SHOWN),
       near and (', did you mean "%s"?'):format(near) or "", table.concat(level.NAMES, ", "),
       value:find(",", 1, true) and ", each also with ," .. VERBOSE or "")
