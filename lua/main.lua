@@ -11,8 +11,8 @@ local argparse = require("argparse")
 local paths = require("syscheck.lib.paths")
 local report = require("syscheck.cmd.common.report")
 
-local COMMANDS = { "run", "compare", "fabric", "job", "node", "why", "suspects", "fleet", "baseline", "config",
-   "doctor", "ship", "ingest", "export", "store" }
+local COMMANDS = { "run", "compare", "fabric", "job", "node", "why", "suspects", "fleet", "drains", "baseline",
+   "config", "doctor", "ship", "ingest", "export", "store" }
 
 local function main()
    local parser = argparse("syscheck", "Tells whether a node is fit, and what it went through during a job.")

@@ -88,5 +88,12 @@ int slurm_spank_exit(spank_t sp, int ac, char **av)
 {
 	(void)ac;
 	(void)av;
-	return spank_context() == S_CTX_REMOTE ? stepend_exit(sp) : 0;
+	switch (spank_context()) {
+	case S_CTX_REMOTE:
+		return stepend_exit(sp);
+	case S_CTX_ALLOCATOR:
+		return submit_exit();
+	default:
+		return 0;
+	}
 }

@@ -1,10 +1,19 @@
 #include "submit.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "blank.h"
 #include "level.h"
+
+/* Of the command line that is looked through for a misplaced level: options come first. */
+#define LINE_MAX_BYTES 16384
 
 #define OPTION_ENV "SYSCHECK_LEVEL"
 #define CHECKED_ENV "SYSCHECK_CHECKED"
@@ -27,6 +36,8 @@ struct request {
 
 static struct {
 	struct request option; /* as it was given */
+	bool bare; /* it was given without a level */
+	bool parsed; /* all options are known: sbatch has read its script */
 } ctx = { .option.level = LEVEL_INVALID };
 
 static int on_option(int val, const char *arg, int remote);
@@ -55,10 +66,53 @@ static int on_option(int val, const char *arg, int remote)
 
 	(void)val;
 	option->level = level_from_option(arg, &option->verbose);
+	ctx.bare = arg == NULL;
 	if (option->level != LEVEL_INVALID || remote)
 		return 0;
 	say_refused("--syscheck", arg);
 	return -1;
+}
+
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Where sbatch looks for a script, srun and salloc for a command. */
+static bool is_file(const char *word)
+{
+	char path[PATH_MAX];
+	const char *dirs = getenv("PATH");
+
+	if (is_regular(word))
+		return true;
+	if (strchr(word, '/') != NULL)
+		return false;
+	for (size_t len; dirs != NULL && *dirs != '\0'; dirs += len + (dirs[len] == ':')) {
+		len = strcspn(dirs, ":");
+		if (len > 0 && len < sizeof(path) &&
+		    snprintf(path, sizeof(path), "%.*s/%s", (int)len, dirs, word) < (int)sizeof(path) && is_regular(path))
+			return true;
+	}
+	return false;
+}
+
+/* "--syscheck full job.sh": Slurm's own error, about a script or command called full, helps nobody. */
+static void hint(void)
+{
+	char line[LINE_MAX_BYTES], text[BLANK_HINT_SIZE];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, line, sizeof(line));
+	const char *word = size > 0 ? blank_word(line, (size_t)size, is_file) : NULL;
+
+	if (fd >= 0)
+		close(fd);
+	if (word == NULL)
+		return;
+	blank_hint(text, sizeof(text), word);
+	slurm_spank_log("%s", text);
 }
 
 /* An srun within an allocation starts a step: no prolog is to be asked anew. */
@@ -113,6 +167,10 @@ int submit_post_opt(spank_t sp)
 {
 	struct request request = ctx.option;
 
+	ctx.parsed = true;
+	if (ctx.bare)
+		hint();
+
 	/*
 	 * Without PrologFlags=Alloc the first step on a node starts the
 	 * prolog there, with the environment of this srun: pass the job's
@@ -128,5 +186,13 @@ int submit_post_opt(spank_t sp)
 	else if (spank_job_control_setenv(sp, PROLOG_ENV, level_request(request.level, request.verbose), 1) !=
 		 ESPANK_SUCCESS)
 		slurm_error("syscheck: the request does not reach the nodes");
+	return 0;
+}
+
+int submit_exit(void)
+{
+	/* sbatch reads its script before it hands plugins their options: it found none. */
+	if (!ctx.parsed)
+		hint();
 	return 0;
 }

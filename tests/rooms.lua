@@ -47,7 +47,7 @@ rooms.PURE = {
    "questions/job/remarks", "questions/job/page", "questions/job/pictures", "questions/run", "questions/node/page",
    "questions/node/story", "questions/node/spark", "questions/finding", "questions/fleet/fabric",
    "questions/fleet/logic", "questions/fleet/course", "questions/fleet/drift", "questions/fleet/page",
-   "questions/prometheus/logic", "questions/suspects/logic", "questions/suspects/page", "questions/suspects/racks",
+   "questions/prometheus/logic", "questions/drains/logic", "questions/suspects/logic", "questions/suspects/page", "questions/suspects/racks",
    "questions/why/page",
    "questions/why/candidates", "questions/why/causes", "questions/why/checks", "questions/why/conditions",
    "questions/why/expected", "questions/why/logic", "questions/why/odds", "questions/why/reference",

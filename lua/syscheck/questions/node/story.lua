@@ -1,5 +1,6 @@
 --- What happened to a node: from its checks and job records, each fed in the order of time.
 -- Pure; keeps numbers of what was measured, and the last `limit` events and jobs.
+local actions = require("syscheck.catalogue.actions")
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
 local finding = require("syscheck.questions.finding")
@@ -48,10 +49,6 @@ local function note_setup(list, time, class, config)
    end
 end
 
-local function text(value)
-   return type(value) == "string" and value or nil
-end
-
 -- A check that only reads counters passes where one that measures is unrated: no news.
 local GOOD = { pass = true, unrated = true }
 
@@ -59,28 +56,6 @@ local GOOD = { pass = true, unrated = true }
 local function kind_of(reason)
    return reason and (reason:gsub("%d[%d.]*", "0"))
 end
-
--- What a check did to the node, as event and text.
-local ACTIONS = {
-   drain = function(c)
-      local drain = type(c.drain) == "table" and c.drain or {}
-      local kept, err = text(drain.kept), text(drain.error)
-      return "drain", text(drain.reason) or c.text or "drained", kept and "out of service already: " .. kept or err
-   end,
-   storm = function(c)
-      return "storm", c.text or "bad, not drained: the storm guard's cap was used up"
-   end,
-   undecided = function(c)
-      local drain = type(c.drain) == "table" and c.drain or {}
-      return "undecided", c.text or text(drain.reason) or "bad, not drained", text(drain.error)
-   end,
-   observed = function(c)
-      return "observed", ("would have been drained: %s"):format(c.text or "bad")
-   end,
-   resume = function(c)
-      return "resume", c.text or "back in service after passing checks"
-   end,
-}
 
 -- Keeps what a record measured.
 local function keep(self, r)
@@ -94,13 +69,12 @@ end
 
 -- What was done to the node, if anything. @return whether it was
 local function acted(c, events)
-   local act = ACTIONS[c.action]
-   if act then
-      local event, what, more = act(c)
-      push(events, { time = c.time, event = event, run = c.run,
+   local what, more = actions.words(c)
+   if what then
+      push(events, { time = c.time, event = c.action, run = c.run,
          text = more and ("%s (%s)"):format(what, more) or what })
    end
-   return act ~= nil
+   return what ~= nil
 end
 
 --- @param c { time = epoch, trigger, level, status, action, class, config, text, drain, metrics =
