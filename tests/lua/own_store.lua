@@ -34,8 +34,9 @@ function own.record(r)
 end
 
 --- Writes records of own.record, as one ingest.
-function own.write(list)
-   writer.new(own.db):write({ rows = list, files = {} })
+-- @param notices of notices.open, or nil
+function own.write(list, notices)
+   writer.new(own.db, notices):write({ rows = list, files = {} })
 end
 
 return own

@@ -2,6 +2,7 @@
 local command = require("syscheck.slurm.command")
 local doctor = require("syscheck.doctor.rules")
 local files = require("syscheck.lib.files")
+local notify = require("syscheck.cmd.common.notify")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
@@ -20,8 +21,10 @@ local config = {}
 local SCONTROL_S = 5
 
 function config.add_to(parser)
-   local group = parser:command("config", "Check the policy file, or show what of it applies.")
+   local group = parser:command("config", "Check the policy file, show what of it applies, or try its notify program.")
       :summary("Check or show the policy."):require_command(true):command_target("action")
+   group:command("notify", "Run the policy's notify program once, with an event of kind test.")
+      :option("--policy", "Policy file to use."):argname("FILE")
    group:command("check", "Say whether the policy can be used, and what is wrong with it.")
       :option("--policy", "Policy file to check."):argname("FILE")
    local show = group:command("show", "Print what applies to a node or a partition, and which line says so.")
@@ -191,6 +194,21 @@ local function show(args, file, p, line_of)
    return 0
 end
 
+-- As ingest would, with one event.
+local function try_notify(file, p)
+   if not p.notify.program then
+      return report.error(report.NOT_FOUND, "%s: notify names no program", file)
+   end
+   local now = os.time()
+   local told, err = notify.call(p.notify, notify.message({ { event = { event = "test", time = now,
+      text = "this is a test: syscheck config notify" } } }, now))
+   if not told then
+      return report.error(report.FAILED, "notify: %s", err)
+   end
+   print(("%s: took the test event"):format(printable.safe(p.notify.program[1], 200)))
+   return 0
+end
+
 function config.run(args)
    local file = args.policy or paths.policy
    local p, line_of, text = read(file)
@@ -198,6 +216,8 @@ function config.run(args)
       return complain(line_of)
    elseif args.action == "check" then
       return check(file, p, line_of, text)
+   elseif args.action == "notify" then
+      return try_notify(file, p)
    elseif args.node and args.partition then
       return report.error(report.USAGE, "a node or --partition, not both")
    end

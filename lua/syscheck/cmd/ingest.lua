@@ -5,6 +5,7 @@ local group = require("syscheck.cmd.common.group")
 local uv = require("luv")
 local printable = require("syscheck.lib.printable")
 local ingest = require("syscheck.store.ingest")
+local notify = require("syscheck.cmd.common.notify")
 local paths = require("syscheck.lib.paths")
 local progress = require("syscheck.lib.progress")
 local records = require("syscheck.spool.records")
@@ -84,6 +85,10 @@ local function size_of(path)
 end
 
 local function run_all(db, list, args, host)
+   local complain = function(text, ...)
+      report.error(0, "notify: " .. text, ...)
+   end
+   local open = notify.open(db, host.policy, complain)
    local shown, trouble = 0, false
    local meter, read, total = progress.amount("ingest"), 0, 0
    for _, path in ipairs(list) do
@@ -93,6 +98,7 @@ local function run_all(db, list, args, host)
    local work = ingest.new(db, {
       bad = bad,
       remove = args.remove,
+      notices = open,
       on_bad = function(path, line, why)
          shown = shown + 1
          if shown <= SHOWN_BAD then
@@ -129,6 +135,9 @@ local function run_all(db, list, args, host)
    end
    if not args.remove and work.count.files > 0 then
       db:settle()
+   end
+   if open then
+      notify.tell(open, host.policy, complain)
    end
    if shown > SHOWN_BAD then
       report.error(report.FAILED, "%d more bad lines, see %s", shown - SHOWN_BAD, bad)

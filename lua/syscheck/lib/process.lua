@@ -28,6 +28,11 @@ function process.run(file, args, options)
    local sizes = { out = 0, err = 0 }
    local pipes = { out = uv.new_pipe(false), err = uv.new_pipe(false) }
    local input = options.input and uv.new_pipe(false)
+   -- A program that does not read its input must not end us.
+   local broken = input and uv.new_signal()
+   if broken then
+      broken:start("sigpipe", function() end)
+   end
    local env = { PATH, "LC_ALL=C" }
    for _, e in ipairs(options.env or {}) do
       env[#env + 1] = e
@@ -35,7 +40,7 @@ function process.run(file, args, options)
    local exited, abandoned = false, false
    local open = 2
    local timer = uv.new_timer()
-   local handles = { timer, pipes.out, pipes.err, input or nil }
+   local handles = { timer, pipes.out, pipes.err, input or nil, broken or nil }
    local look = options.give_up and uv.new_timer()
    handles[#handles + 1] = look or nil
    local function close()

@@ -33,6 +33,7 @@ schema.DEFAULTS = {
    spool_max_mb = 256,
    ship_keep_mb = 16,
    ship_timeout = 300,
+   notify = { every = 60, timeout = 30, unknown_nodes = 3, unknown_share = 0.02 },
 }
 
 -- Schema: a function returns nil when the value is good, else what it must be, and
@@ -101,6 +102,20 @@ end
 local function program(v)
    if type(v) ~= "string" or not v:match("^[%w/._+-]+$") then
       return "a program name or an absolute path"
+   end
+end
+
+-- A program and its arguments, each as it is: no shell sees them.
+local function command(v)
+   local good, n = type(v) == "table" and path(v[1]) == nil, 0
+   for _ in pairs(good and v or {}) do
+      n = n + 1
+   end
+   for i = 1, n do
+      good = good and type(v[i]) == "string" and #v[i] <= 1000 and not v[i]:find("%c")
+   end
+   if not good or n > 32 then
+      return "a list of an absolute path and its arguments"
    end
 end
 
@@ -203,6 +218,8 @@ schema.KEYS = {
    ship = schema.destination,
    ship_keep_mb = number(0, 65536),
    ship_timeout = number(1, 86400),
+   notify = { program = command, every = number(0, 86400), timeout = number(1, 300),
+      unknown_nodes = number(1, 1e6), unknown_share = number(0, 1) },
    state = path,
    run = path,
    lock = path,

@@ -17,11 +17,12 @@ local SHOWN = 16384 -- bytes of a bad line that are kept
 
 --- @param store opened for writing
 -- @param options { bad = file for bad lines, remove = delete closed files that are stored,
---   on_bad = function(path, line, why), on_progress = function(offset in the file that is read) or nil }
+--   on_bad = function(path, line, why), on_progress = function(offset in the file that is read) or nil,
+--   notices = of notices.open, or nil }
 function ingest.new(store, options)
    return setmetatable({
       store = store,
-      writer = writer.new(store),
+      writer = writer.new(store, options.notices),
       options = options,
       rows = {},
       bad = {},

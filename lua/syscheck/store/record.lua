@@ -280,6 +280,7 @@ function READERS.check(r, row)
    end
    row.text = row.status ~= "pass" and name_of(r.text or r.reason, "text") or nil
    local drain, problems, note = nonempty(r.drain), nonempty(r.problems), name_of(r.note, "note")
+   row.drain = drain
    if others[1] or drain or problems or r.corrupt or note or next(more) then
       row.detail = detail_of({ metrics = nonempty(others), drain = drain, problems = problems,
          corrupt = r.corrupt or nil, note = note, noise = more.noise, io = more.io })
@@ -291,7 +292,8 @@ function READERS.fabric(r, row)
    local others
    row.values, others = metric_values(r, record.FABRIC_BASE + #fields.FABRIC + 2)
    row.text = row.status ~= "pass" and name_of(r.text, "text") or nil
-   row.detail = detail_of({ metrics = nonempty(others), drain = nonempty(r.drain), findings = nonempty(r.findings),
+   row.drain = nonempty(r.drain)
+   row.detail = detail_of({ metrics = nonempty(others), drain = row.drain, findings = nonempty(r.findings),
       partners = nonempty(r.partners), uplinks = r.uplinks == true or nil, alltoall = r.alltoall == true or nil,
       switch = r.switch == true or nil, between = r.between == true or nil, shard = number(r.shard, "shard", 1),
       rail = number(r.rail, "rail", 1),
@@ -330,7 +332,8 @@ local function take(r)
       boot = word(r.boot_id, "boot_id"),
       settings = type(r.config) == "table" and r.config or nil,
       -- Room for what follows, so that the table grows once.
-      job = nil, values = nil, begin_s = nil, elapsed_s = nil, check_id = nil, detail = nil, key = nil,
+      job = nil, values = nil, begin_s = nil, elapsed_s = nil, check_id = nil, drain = nil, detail = nil,
+      key = nil,
    }
    row.key = row.time_s << 30 | tonumber(row.id:sub(1, 8), 16) >> 2
    reader(r, row)
@@ -341,7 +344,7 @@ end
 -- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config, boot,
 --   settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
 --   begin_s, elapsed_s, check_id, values (of fields.JOB, from JOB_BASE + 1), detail;
---   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, detail;
+--   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, drain, detail;
 --   records, bytes, reason }; or nil and why the line is bad
 function record.read(line)
    local done, result = pcall(take, (json.decode(line)))

@@ -117,6 +117,16 @@ local function make(store)
    error(err, 0)
 end
 
+--- Makes a table that only some stores have, where it is absent. Several may do this at a time.
+-- @param list statements, each for what may be there already
+function schema.add_table(store, list)
+   if not pcall(store.transaction, store, function() run_all(store, list) end) then
+      store:transaction(function()
+         run_all(store, list)
+      end)
+   end
+end
+
 -- Whether a table has these columns. Qualified: SQLite takes a quoted name that it does not
 -- know for a text.
 local function has(store, name, list)

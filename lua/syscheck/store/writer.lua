@@ -37,11 +37,13 @@ local FABRIC_COLUMNS = names(fields.FABRIC, FABRIC_FIRST, { "text", "detail" })
 local TABLES = { "check", "job", "fabric", "loss" }
 
 --- @param store opened for writing
-function writer.new(store)
+-- @param notices of notices.open, which look at what is new; or nil
+function writer.new(store, notices)
    local driver = store.driver
    local numbers, job = ids.new(store), rows.new(store, "job_node", JOB_COLUMNS)
    return setmetatable({
       store = store,
+      notices = notices,
       ids = numbers,
       nodes = cache.new(NODES), -- cluster and name -> { id, class, seen_s }
       runs = runrows.new(store, numbers, job),
@@ -74,6 +76,9 @@ local function lock(self)
    self.failed = true -- until committed
    self.batches, self.generation = ("%d"):format((tonumber(meta.batches) or 0) + 1), meta.generation
    self.runs:begin()
+   if self.notices then
+      self.notices:clear()
+   end
    for _, name in ipairs(TABLES) do
       self[name]:clear()
    end
@@ -203,6 +208,9 @@ function writer:write(batch)
       for _, row in ipairs(batch.rows) do
          if put(self, row) then
             count = count + 1
+            if self.notices then
+               self.notices:record(row)
+            end
          end
       end
       for _, name in ipairs(TABLES) do

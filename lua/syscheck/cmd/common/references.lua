@@ -3,6 +3,7 @@
 local uv = require("luv")
 local group = require("syscheck.cmd.common.group")
 local hostlist = require("syscheck.lib.hostlist")
+local notify = require("syscheck.cmd.common.notify")
 local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
 local url = require("syscheck.store.url")
@@ -78,6 +79,11 @@ function references.check(p, line_of)
          say("warn", "store_group", "%s: %s on this host: ingest does not run without it",
             printable.safe(p.store_group), why)
       end
+   end
+   local wrong = p.notify.program and notify.wrong(p.notify.program)
+   if wrong then
+      -- Only the store's host runs it.
+      say("warn", "notify", "%s: nobody is told", printable.safe(wrong, 200))
    end
    local _, err = ask(p.scontrol, { "-V" })
    if err then
