@@ -91,7 +91,7 @@ main() {
 	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR" "$BASHCOMPDIR" "$ZSHCOMPDIR" \
 		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
 		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/systemd" "$DATADIR/examples/sudoers.d" "$DATADIR/examples/store" \
-		"$DATADIR/examples/grafana" "$DATADIR/examples/prometheus" \
+		"$DATADIR/examples/grafana" "$DATADIR/examples/prometheus" "$DATADIR/examples/notify" \
 		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do
 		[ -d "$(dest "$d")" ] || install -d -m 755 "$(dest "$d")"
 	done
@@ -127,6 +127,9 @@ main() {
 	config etc/slurm/plugstack.conf.d/syscheck.conf "$(dest "$SYSCONFDIR/slurm/plugstack.conf.d/syscheck.conf")"
 	for f in etc/systemd/* etc/grafana/*.json etc/prometheus/*; do
 		substitute 644 "$f" "$(dest "$DATADIR/examples/${f#etc/}")"
+	done
+	for f in etc/notify/*; do
+		substitute 755 "$f" "$(dest "$DATADIR/examples/${f#etc/}")"
 	done
 	# Only an example: who may ask is the site's to say.
 	substitute 644 etc/sudoers.d/syscheck "$(dest "$DATADIR/examples/sudoers.d/syscheck")"

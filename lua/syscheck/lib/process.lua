@@ -16,7 +16,8 @@ local stop_running -- function(why) of the program that runs now
 -- @param file path, or a name looked up in a fixed PATH
 -- @param args list of strings
 -- @param options { timeout_ms, max_output = bytes per stream (default 1 MiB; more
---   ends the program), env = list of "NAME=value", fd3 = descriptor to pass, input =
+--   ends the program), env = list of "NAME=value" (LC_ALL is C without), stdout = descriptor that its
+--   standard output goes to, unread; fd3 = descriptor to pass, input =
 --   text for its stdin, in_group = true: it stays in this process' group, and whoever
 --   ends that ends it, too; give_up = function() -> why it is no longer wanted, or nil:
 --   asked every second }
@@ -26,7 +27,7 @@ function process.run(file, args, options)
    local limit = options.max_output or 1048576
    local result = { out = {}, err = {} }
    local sizes = { out = 0, err = 0 }
-   local pipes = { out = uv.new_pipe(false), err = uv.new_pipe(false) }
+   local pipes = { out = not options.stdout and uv.new_pipe(false) or nil, err = uv.new_pipe(false) }
    local input = options.input and uv.new_pipe(false)
    -- A program that does not read its input must not end us.
    local broken = input and uv.new_signal()
@@ -35,14 +36,16 @@ function process.run(file, args, options)
    end
    local env = { PATH, "LC_ALL=C" }
    for _, e in ipairs(options.env or {}) do
-      env[#env + 1] = e
+      env[e:find("^LC_ALL=") and 2 or #env + 1] = e
    end
    local exited, abandoned = false, false
-   local open = 2
+   local open = pipes.out and 2 or 1
    local timer = uv.new_timer()
-   local handles = { timer, pipes.out, pipes.err, input or nil, broken or nil }
    local look = options.give_up and uv.new_timer()
-   handles[#handles + 1] = look or nil
+   local handles = { timer, pipes.err }
+   for _, handle in ipairs({ pipes.out or false, input or false, broken or false, look or false }) do
+      handles[#handles + 1] = handle or nil
+   end
    local function close()
       for _, handle in ipairs(handles) do
          handle:close()
@@ -57,7 +60,7 @@ function process.run(file, args, options)
       args = args,
       env = env,
       cwd = "/",
-      stdio = { input or nil, pipes.out, pipes.err, options.fd3 },
+      stdio = { input or nil, pipes.out or options.stdout, pipes.err, options.fd3 },
       detached = not options.in_group,
    }, function(code, signal)
       exited = true

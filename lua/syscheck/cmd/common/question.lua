@@ -7,6 +7,7 @@ local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
 local store = require("syscheck.store.store")
 local terminal = require("syscheck.lib.terminal")
+local through_ask = require("syscheck.cmd.common.through_ask")
 local time = require("syscheck.lib.time")
 local uv = require("luv")
 
@@ -49,22 +50,46 @@ function question.has_default()
    return stat ~= nil or code == "EACCES"
 end
 
-local DENIED = { "permission denied", "cannot be opened by this user", "this user may not" }
+local DENIED = { "permission denied", "cannot be opened by this user", "this user may not", "Access denied",
+   "no password supplied", "password authentication failed", "Peer authentication failed" }
+
+-- How much of a store's error says that its permissions keep this user out; nil where it is something else.
+local function denied(err)
+   for _, text in ipairs(DENIED) do
+      local _, last = err:find(text, 1, true)
+      if last then
+         return last
+      end
+   end
+end
 
 -- The store's error; for a user whom its permissions keep out, who may ask and how. Root has no
 -- better way, and who is here by ask took it.
-local function explain(err, policy, args)
-   for _, text in ipairs(DENIED) do
-      local at = err:find(text, 1, true)
-      if at and args.only_user then
-         return err .. ": who runs ask may not read it, see Who may ask in docs/admin.md"
-      elseif at and uv.getuid() ~= 0 then
-         local who = policy.store_group and "group " .. policy.store_group or "who may read it"
-         return ("%s%s: root and %s may ask about every job; about your own: sudo -u syscheck %s/ask job ID"):format(
-            err:sub(1, at - 1), text, who, paths.libexec)
-      end
+-- @param refused why ask was not reached, or nil
+local function explain(err, policy, args, refused)
+   local last = denied(err)
+   if last and args.only_user then
+      return err .. ": who runs ask may not read it, see Who may ask in docs/admin.md"
+   elseif last and uv.getuid() ~= 0 then
+      local who = policy.store_group and "group " .. policy.store_group or "who may read it"
+      local own = refused and ("; ask, for jobs of your own: %s (for your admin: Who may ask in docs/admin.md)")
+         :format(refused) or "; about your own: syscheck job ID, syscheck why ID"
+      return ("%s: root and %s may ask about every job%s"):format(err:sub(1, last), who, own)
    end
    return err
+end
+
+-- A store that does not let this user in: ask may.
+local function failed(err, policy, args)
+   local refused
+   if denied(err) and through_ask.is_for(args, policy) then
+      local code
+      code, refused = through_ask.run(args)
+      if code then
+         return code
+      end
+   end
+   return report.error(report.UNKNOWN, "%s", explain(err, policy, args, refused))
 end
 
 --- Opens the store and asks.
@@ -75,7 +100,7 @@ function question.run(args, ask, policy)
    policy = policy or spool.node(args).policy
    local db, err = store.open(question.where(args, policy), {})
    if not db then
-      return report.error(report.UNKNOWN, "%s", explain(err, policy, args))
+      return failed(err, policy, args)
    end
    local ok, code = xpcall(ask, debug.traceback, db, args)
    pcall(db.close, db)
@@ -84,7 +109,7 @@ function question.run(args, ask, policy)
    elseif not store.is_failure(code) then
       error(code, 0)
    end
-   return report.error(report.UNKNOWN, "%s", explain(tostring(code), policy, args))
+   return failed(tostring(code), policy, args)
 end
 
 --- Prints an answer in the form that was asked for.
