@@ -152,6 +152,7 @@ assert_refused() {
 		jobs[$level]=$(submit --syscheck="$level" <<<true)
 	done
 	jobs[bare]=$(submit --syscheck <<<true)
+	jobs[upper]=$(submit --syscheck=FULL <<<true)
 	jobs[unasked]=$(submit <<<true)
 	for level in "${!jobs[@]}"; do
 		finish "${jobs[$level]}"
@@ -160,6 +161,7 @@ assert_refused() {
 		[ "$(prolog_level "${jobs[$level]}")" = "$level" ]
 	done
 	[ "$(prolog_level "${jobs[bare]}")" = quick ]
+	[ "$(prolog_level "${jobs[upper]}")" = full ]
 	[ "$(prolog_level "${jobs[unasked]}")" = unset ]
 }
 
@@ -191,6 +193,30 @@ assert_refused() {
 	assert_refused "$near" srun --syscheck=ful true
 	assert_refused "--syscheck: unknown level \"xyzzy\" $LEVELS" sbatch --syscheck=xyzzy --wrap true
 	assert_refused "--syscheck: unknown level \"FUL\", did you mean \"full\"? $LEVELS" sbatch --syscheck=FUL --wrap true
+}
+
+@test "a level behind a blank: sbatch, srun and salloc say what to write, and nothing where a file has that name" {
+	local hint='syscheck: a level needs a "=": --syscheck=full; after a blank "full" is the script or command'
+	run --separate-stderr sbatch --syscheck full job.sh
+	[ "$status" -ne 0 ]
+	[ "$stderr" = $'sbatch: error: Unable to open file full\n'"$hint" ]
+	run --separate-stderr srun -n1 --syscheck full hostname
+	[[ $stderr == "$hint"$'\n'* ]]
+	run --separate-stderr salloc -n1 --syscheck full hostname
+	[[ $stderr == "$hint"$'\n'* ]]
+	# What is not ours: another file that is not there, and a script's own words.
+	run --separate-stderr sbatch nothing.sh --syscheck full
+	[ "$stderr" = "sbatch: error: Unable to open file nothing.sh" ]
+	printf '#!/bin/sh\necho mine "$@"\n' >full
+	chmod 755 full
+	job=$(sbatch --parsable -o "$DIR/out/%j" --syscheck full FULL 2>"$DIR/stderr")
+	[ ! -s "$DIR/stderr" ]
+	finish "$job"
+	[ "$(prolog_level "$job")" = quick ]
+	[[ $output == *"mine FULL" ]]
+	run --separate-stderr srun -n1 --syscheck ./full
+	[[ $stderr != *"needs a"* ]]
+	rm full
 }
 
 @test "hostile values are refused, and shown harmless" {
