@@ -127,6 +127,58 @@ stores_once() {
 	everywhere reads_back
 }
 
+# hook COMMANDS: the policy's notify program does these; what it read is in $TOLD, a line each call
+hook() {
+	printf '#!/bin/sh\n%s\n' "$1" >"$BATS_TEST_TMPDIR/hook"
+	chmod 755 "$BATS_TEST_TMPDIR/hook"
+}
+
+tells_once() {
+	TOLD=$BATS_TEST_TMPDIR/told
+	rm -f "$TOLD"
+	printf 'return { notify = { program = { "%s", "%s" }, every = 0, timeout = 1 } }\n' "$BATS_TEST_TMPDIR/hook" "$TOLD" \
+		>"$P/etc/syscheck/policy.lua"
+	hook 'cat >>"$1"'
+	# A node's year of history in a new store, and what came before anybody was to be told.
+	lines 'for day = 0, 365 do check { node = "n1", time = ago(day + 0.01), action = "drain", status = "fail", text = "triad 1 < 2",
+	   drain = { done = true, reason = "syscheck: triad 1 < 2" } } end' >"$D/records.jsonl"
+	ingest "$D"
+	[ "$status" -eq 0 ]
+	[ ! -e "$TOLD" ]
+	# At once three programs that are no use, with more than a pipe holds: ingest is as ever, and nothing is lost.
+	lines 'local text = ("x"):rep(500)
+	for n = 1, 400 do check { node = "n" .. n, time = ago(0), action = "observed", status = "fail", text = text } end
+	check { node = "n401", time = ago(0), action = "drain", status = "fail", text = "triad 1 < 2",
+	   drain = { done = true, reason = "syscheck: triad 1 < 2" } }' >>"$D/records.jsonl"
+	local use
+	for use in 'exec 0<&-; echo "no route" >&2; exit 1' yes 'sleep 60'; do
+		hook "$use"
+		ingest "$D"
+		[ "$status" -eq 0 ]
+		[[ $stderr == "syscheck: notify: $BATS_TEST_TMPDIR/hook: "*"; 401 events are waiting for the next ingest" ]]
+	done
+	hook 'cat >>"$1"'
+	ingest "$D"
+	[ -z "$stderr" ]
+	ingest "$D"
+	[ "$(wc -l <"$TOLD")" -eq 1 ]
+	[ "$(lua5.4 -e 'local o = require("cjson").decode(io.read("a")); print(#o.events, o.more // 1 | 0, o.cluster)' <"$TOLD")" = $'200\t201\tc' ]
+	# The same state once more is no news, what is new is.
+	lines 'check { node = "n2", time = ago(0), action = "observed", status = "fail", text = ("x"):rep(500) }
+	check { node = "n401", time = ago(-1 / 1440), action = "resume", status = "pass" }' >>"$D/records.jsonl"
+	ingest "$D"
+	[ "$(tail -n 1 "$TOLD" | lua5.4 -e 'local o = require("cjson").decode(io.read("a")); print(#o.events, o.events[1].event, o.events[1].node)')" = \
+		$'1\tresume\tn401' ]
+	run syscheck drains --store "$STORE" --csv
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "^n[0-9]*,c,observed," <<<"$output")" -eq 400 ]
+	[[ $output == *"n401,c,drain,false,"*",resume,"* ]]
+}
+
+@test "notify: new events once, whatever the program does; drains lists them" {
+	everywhere tells_once
+}
+
 @test "ingest: two records of one key are both kept, and found again" {
 	collide() {
 		lines 'for i = 1, 3 do job { id = "abcdef0" .. (i - 1) .. ("%024x"):format(i), time = at(60), elapsed_s = 9 } end' >"$D/records.jsonl"

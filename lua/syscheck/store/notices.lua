@@ -20,8 +20,8 @@ local KEPT_S = 7 * DAY -- what was found bad again within this is the same
 local MOST_TEXT = 600
 local FLEET_S = 30 * DAY -- a node without a record for so long is none of the fleet
 
-local TABLE = { "CREATE TABLE IF NOT EXISTS notice (id $id PRIMARY KEY, subject $word NOT NULL, time_s $number NOT NULL, "
-   .. "told_s $number NOT NULL, text $text NOT NULL)", "CREATE INDEX IF NOT EXISTS notice_subject ON notice (subject)" }
+local TABLE = { "CREATE TABLE IF NOT EXISTS notice (id $id PRIMARY KEY, subject $word NOT NULL, "
+   .. "time_s $number NOT NULL, told_s $number NOT NULL, text $text NOT NULL)", "CREATE INDEX IF NOT EXISTS notice_subject ON notice (subject)" }
 
 local FROM, LAST = "notify_from", "notify_last" -- in table meta
 
@@ -95,8 +95,8 @@ end
 local function put(self, id, subject, time_s, told_s, text)
    rows_of(self)[subject] = { time_s = time_s, told_s = told_s, text = text }
    local driver = self.store.driver
-   self.store:exec(("INSERT INTO notice (id, subject, time_s, told_s, text) VALUES (%s, ?, ?, ?, ?)"):format(driver.ID_IN),
-      driver.id(id), subject, time_s, told_s, text)
+   self.store:exec(("INSERT INTO notice (id, subject, time_s, told_s, text) VALUES (%s, ?, ?, ?, ?)"):format(
+      driver.ID_IN), driver.id(id), subject, time_s, told_s, text)
 end
 
 -- Found once more: still so.
@@ -224,8 +224,8 @@ local function unknown_of(self)
       end
    end
    for _, one in pairs(by) do
-      local row = self.store:row("SELECT COUNT(*) + 0e0 FROM node n LEFT JOIN word w ON w.id = n.cluster WHERE w.text = ? "
-         .. "AND n.seen_s >= ?", one.cluster, self.now - FLEET_S)
+      local row = self.store:row("SELECT COUNT(*) + 0e0 FROM node n LEFT JOIN word w ON w.id = n.cluster "
+         .. "WHERE w.text = ? AND n.seen_s >= ?", one.cluster, self.now - FLEET_S)
       one.of = math.tointeger(row and row[1] or 0) or 0
       table.sort(one.names)
       out[#out + 1] = one
@@ -244,10 +244,10 @@ function notices:look(limits)
       local many = math.max(limits.unknown_nodes, limits.unknown_share * one.of)
       local count = #one.names
       if count >= many then
+         local names = table.concat(one.names, ", ", 1, math.min(count, SHOWN)) .. (count > SHOWN and ", ..." or "")
          self:add(one.cluster, { event = "unknown", time = self.now, cluster = one.cluster ~= "" and one.cluster or nil,
-            nodes = count, of = one.of, text = ("%d of %d nodes: their newest check is unknown: %s%s%s"):format(count, one.of,
-               table.concat(one.names, ", ", 1, math.min(count, SHOWN)), count > SHOWN and ", ..." or "",
-               one.text ~= "" and (" (%s)"):format(one.text) or "") })
+            nodes = count, of = one.of, text = ("%d of %d nodes: their newest check is unknown: %s%s"):format(count,
+               one.of, names, one.text ~= "" and (" (%s)"):format(one.text) or "") })
       end
       seen["unknown " .. one.cluster] = 2 * count >= many
    end
@@ -299,7 +299,8 @@ function notices:settle(list)
    self.store:transaction(function()
       local driver = self.store.driver
       for _, one in ipairs(list or {}) do
-         self.store:exec(("UPDATE notice SET told_s = ? WHERE id = %s"):format(driver.ID_IN), self.now, driver.id(one.id))
+         self.store:exec(("UPDATE notice SET told_s = ? WHERE id = %s"):format(driver.ID_IN), self.now,
+            driver.id(one.id))
       end
       if not list then
          set_meta(self.store, LAST, 0)

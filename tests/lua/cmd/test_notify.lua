@@ -35,7 +35,8 @@ local function call(script, message, timeout)
 end
 
 local function event(i, more)
-   local e = { event = "drain", time = T + i, cluster = "c", node = "n" .. i, text = "syscheck: triad 61.2 < 94.1 GB/s" }
+   local e = { event = "drain", time = T + i, cluster = "c", node = "n" .. i,
+      text = "syscheck: triad 61.2 < 94.1 GB/s" }
    for k, v in pairs(more or {}) do
       e[k] = v
    end

@@ -35,7 +35,8 @@ function TestDrains:test_a_drain_ends_by_its_resume()
    lu.assertEquals(told({ done(0), { time = T + 60, node = "n1", action = "resume" }, done(120) }),
       { "drain 0 x1 resume 60", "drain 120 x1" })
    -- Of the drain before what was asked for; another node's.
-   lu.assertEquals(told({ done(0), { time = T + 60, node = "n2", action = "resume" } }), { "drain 0 x1", "resume 60 x1" })
+   lu.assertEquals(told({ done(0), { time = T + 60, node = "n2", action = "resume" } }),
+      { "drain 0 x1", "resume 60 x1" })
    -- The health program sees no network.
    lu.assertEquals(told({ done(0, { fabric = true }), { time = T + 60, node = "n1", action = "resume" } }),
       { "drain 0 x1", "resume 60 x1" })
@@ -104,8 +105,8 @@ function TestDrainsStored:test_how_they_came_back()
       failed("n1", 0, 7, "drain", out), check("n1", 600, { action = "resume", text = "back" }),
       -- The drained job's own record, a check of the drained node, and later somebody's job.
       failed("n2", 0, 8, "drain", out), check("n2", 300, {}),
-      own_store.record({ kind = "job", node = "n2", time = T + 5, elapsed_s = 1, begin = { time = "2026-11-20T08:00:01Z" },
-         job = { id = 8, restart = 0 } }),
+      own_store.record({ kind = "job", node = "n2", time = T + 5, elapsed_s = 1,
+         begin = { time = "2026-11-20T08:00:01Z" }, job = { id = 8, restart = 0 } }),
       check("n2", 900, { trigger = "prolog", job = { id = 9 } }),
       failed("n3", 0, 10, "drain", out), check("n3", 300, { status = "unknown" }),
       check("n4", 0, { action = "observed", status = "fail", text = "dgemm 1 < 2 GFLOP/s" }),
@@ -117,12 +118,14 @@ function TestDrainsStored:test_how_they_came_back()
          one.job and one.job.job_id or "-")
    end
    table.sort(list)
-   lu.assertEquals(list, { "n1 drain resume 600 7", "n2 drain used 900 8", "n3 drain - - 10", "n4 observed well 120 -" })
+   lu.assertEquals(list,
+      { "n1 drain resume 600 7", "n2 drain used 900 8", "n3 drain - - 10", "n4 observed well 120 -" })
 end
 
 function TestDrainsStored:test_fabric()
    own_store.write({ own_store.record({ kind = "fabric", node = "n1", time = T, status = "fail", action = "drain",
-      text = "sends half", class = "fabric-200g-1hop", drain = { done = true, reason = "syscheck: fabric: sends half" } }),
+      text = "sends half", class = "fabric-200g-1hop",
+      drain = { done = true, reason = "syscheck: fabric: sends half" } }),
       check("n1", 60, { action = "resume" }), check("n1", 600, { trigger = "prolog", job = { id = 9 } }) })
    local list = answer()
    lu.assertEquals({ list[1].what, list[1].fabric, list[1].how, list[1].back - T }, { "drain", true, "used", 600 })
@@ -133,7 +136,8 @@ function TestDrainsStored:test_shown()
    own_store.write({ failed("n1", 0, 7, "drain", { done = true, reason = REASON .. "\27[2J" }),
       failed("n2", 5, 7, "storm", { done = false, reason = REASON, error = "=1+1" }) })
    local list = answer()
-   lu.assertStrContains(drains_show.table(list, false, false), "1 drain, 1 of them out still; 1 node would have left")
+   lu.assertStrContains(drains_show.table(list, false, false),
+      "1 drain, 1 of them out still; 1 node found bad and left in service")
    lu.assertNotStrContains(drains_show.table(list, false, false), "\27")
    local object = json.decode(drains_show.json(list))
    lu.assertEquals({ object.v, object.kind, object.drained, object.out, object.withheld, #object.drains },

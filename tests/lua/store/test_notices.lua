@@ -52,7 +52,8 @@ function TestNotices:test_each_once()
    local list = { check("n1", 10, "drain", { job = { id = 7 } }), check("n2", 11, "observed"), check("n3", 12, "storm"),
       check("n4", 13, "undecided"), check("n5", 14, "resume"), check("n6", 15, "none"),
       check("n7", 16, "drain", { drain = { done = false, kept = "fan, Bob", reason = REASON } }) }
-   lu.assertEquals(told(60, list), { "drain n1 10", "observed n2 11", "storm n3 12", "undecided n4 13", "resume n5 14" })
+   lu.assertEquals(told(60, list),
+      { "drain n1 10", "observed n2 11", "storm n3 12", "undecided n4 13", "resume n5 14" })
    lu.assertEquals(told(120, list), {})
 end
 

@@ -38,7 +38,7 @@ end
 function through_ask.run(args)
    for _, key in ipairs({ "html", "explain", "policy" }) do
       if args[key] then
-         return report.error(report.USAGE, "%s: only for who may read the store; a user's own jobs are shown without it",
+         return report.error(report.USAGE, "%s: only for who may read the store; your own jobs are shown without it",
             REFUSED[key])
       end
    end

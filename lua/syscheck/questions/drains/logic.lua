@@ -22,7 +22,7 @@ end
 local function enter(list, open, key, e)
    local what, before = actions.outcome(e), open[key]
    local words, more = actions.words(e)
-   e.text = words
+   e.text = what == "observed" and e.text or words -- "would have been" is what the list says
    if before and is_same(before, e, what) then
       before.times, before.last, before.more = before.times + 1, e.time, more or before.more
       return
@@ -33,7 +33,7 @@ local function enter(list, open, key, e)
          before.back, before.how = e.time, what
       end
    end
-   local entry = { what = what, node = e.node, fabric = e.fabric, time = e.time, last = e.time, times = 1, text = words,
+   local entry = { what = what, node = e.node, fabric = e.fabric, time = e.time, last = e.time, times = 1, text = e.text,
       more = more, run = e.run, level = e.level, trigger = e.trigger }
    open[key], list[#list + 1] = entry, entry
 end
@@ -52,9 +52,9 @@ end
 
 --- @param events in the order of time: { time, node = any key, fabric = true for `syscheck fabric`, whose drains no
 --   check of the node ends, action, text, drain, trigger, level, run }
--- @return list of { what = outcome of actions, or "resume", node, fabric, time, last, times (found bad), text, more, run,
---   level, to = when something else of the node began, and where it is known from the events back, how = "resume" or what
---   became of it }
+-- @return list of { what = outcome of actions, or "resume", node, fabric, time, last, times (found bad), text, more,
+--   run, level, trigger, to = when something else of the node began, and where it is known from the events back,
+--   how = "resume" or what became of it }
 function drains.entries(events)
    local list, open = {}, {}
    for _, e in ipairs(events) do

@@ -17,8 +17,8 @@ local STARTED = "SELECT c.key >> 30, c.run FROM check_node c WHERE c.node = ? AN
    .. "ORDER BY c.key LIMIT 8"
 local BEGAN = "SELECT j.begin_s, j.run FROM job_node j WHERE j.node = ? AND j.key > ? AND j.begin_s > ? "
    .. "ORDER BY j.key LIMIT 8"
-local WELL = "SELECT c.key >> 30 FROM check_node c WHERE c.node = ? AND c.key > ? AND c.status = ? AND c.level IN (?, ?, ?) "
-   .. "ORDER BY c.key LIMIT 1"
+local WELL = "SELECT c.key >> 30 FROM check_node c WHERE c.node = ? AND c.key > ? AND c.status = ? "
+   .. "AND c.level IN (?, ?, ?) ORDER BY c.key LIMIT 1"
 local WELL_FABRIC = "SELECT c.key >> 30 FROM fabric_node c WHERE c.node = ? AND c.key > ? AND c.status = ? "
    .. "ORDER BY c.key LIMIT 1"
 
@@ -96,7 +96,8 @@ local function well_again(store, entry, number)
       local active = entry.level == "quick" or entry.level == "full"
       text, more = WELL, { number("quick"), number("full"), number(active and "full" or "passive") }
    end
-   local t = store:row(clusters.asked(text, entry.node, schema.key(entry.last + 1), number("pass"), table.unpack(more)))
+   local t = store:row(clusters.asked(text, entry.node, schema.key(entry.last + 1), number("pass"),
+      table.unpack(more)))
    return t and t[1]
 end
 

@@ -10,9 +10,9 @@ local show = {}
 
 local STYLES = { drain = "bad", storm = "bad", undecided = "bad", observed = "warn", resume = "good" }
 
-local LEGEND = "drain: left service; kept: somebody else had drained it; observed, storm (the cap was used up), undecided "
-   .. "(Slurm did not answer): would have left, and jobs start there. UNTIL: resume, by the health program; used, a job "
-   .. "started there, so somebody put it back; well, measured and good; another word: what it became."
+local LEGEND = "drain: left service; kept: somebody else had drained it; observed, storm (the cap was used up), "
+   .. "undecided (Slurm did not answer): would have left, and jobs start there. UNTIL, BY: resume, of the health "
+   .. "program; used, a job started there, so somebody put it back; well, measured and good; another word: what it became."
 
 local function plural(n, one, many)
    return ("%d %s"):format(n, n == 1 and one or many)
@@ -28,24 +28,23 @@ local function reason_of(one)
    return one.more and ("%s (%s)"):format(text, one.more) or text
 end
 
--- "syscheck drained since ...: 3 times a node left service, 1 of them is still out; 2 nodes would have left"
+-- "since ...: 3 drains, 1 of them out still; 2 nodes found bad and left in service"
 local function summary(answer)
    local count = drains.count(answer)
-   return ("since %s: %s%s; %s would have left and stayed"):format(time.show(answer.since),
-      plural(count.drained, "drain", "drains"),
-      count.drained > 0 and (", %d of them out still"):format(count.out) or "",
-      plural(count.withheld, "node", "nodes"))
+   local out = count.drained > 0 and (", %d of them out still"):format(count.out) or ""
+   return ("since %s: %s%s; %s found bad and left in service"):format(time.show(answer.since),
+      plural(count.drained, "drain", "drains"), out, plural(count.withheld, "node", "nodes"))
 end
 
 --- Text for a terminal.
 function show.table(answer, color, _, width)
    if #answer == 0 then
-      return ("since %s no node left service, or would have"):format(time.show(answer.since))
+      return ("since %s no node left service, and none would have"):format(time.show(answer.since))
    end
    local rows = { { "SINCE", "NODE", "WHAT", "JOB", "UNTIL", "BY", "TIMES", "REASON" } }
    for _, one in ipairs(answer) do
-      rows[#rows + 1] = { time.show(one.time), printable.safe(one.node.name), output.cell(event_of(one), STYLES[one.what]),
-         one.job and jobid.label(one.job) or "-", one.back and time.show(one.back) or "-", one.how or "-",
+      rows[#rows + 1] = { time.show(one.time), printable.safe(one.node.name),
+         output.cell(event_of(one), STYLES[one.what]), one.job and jobid.label(one.job) or "-", one.back and time.show(one.back) or "-", one.how or "-",
          ("%d"):format(one.times), printable.safe(reason_of(one), 300) }
    end
    return table.concat({ terminal.wrap(summary(answer), width), "",
@@ -59,8 +58,8 @@ function show.json(answer)
       drained = count.drained, out = count.out, withheld = count.withheld,
       drains = output.each(answer, function(one)
          return { node = one.node.name, cluster = one.node.cluster, what = one.what, fabric = one.fabric,
-            time = time.show(one.time), last = time.show(one.last), times = one.times, reason = one.text, more = one.more,
-            back = one.back and time.show(one.back), how = one.how, stage = one.trigger,
+            time = time.show(one.time), last = time.show(one.last), times = one.times, reason = one.text,
+            more = one.more, back = one.back and time.show(one.back), how = one.how, trigger = one.trigger,
             job = one.job and { id = jobid.label(one.job):match("^%S+"), job_id = one.job.job_id,
                restart = one.job.restart } }
       end) })
@@ -72,8 +71,8 @@ local CSV = { "node", "cluster", "what", "fabric", "time", "last", "times", "bac
 function show.csv(answer)
    local rows = {}
    for i, one in ipairs(answer) do
-      rows[i] = { one.node.name, one.node.cluster, one.what, one.fabric == true, time.show(one.time), time.show(one.last),
-         one.times, one.back and time.show(one.back), one.how, one.job and jobid.label(one.job):match("^%S+"), one.text,
+      rows[i] = { one.node.name, one.node.cluster, one.what, one.fabric == true, time.show(one.time),
+         time.show(one.last), one.times, one.back and time.show(one.back), one.how, one.job and jobid.label(one.job):match("^%S+"), one.text,
          one.more }
    end
    return output.csv(CSV, rows)
