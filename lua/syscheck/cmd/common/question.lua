@@ -69,10 +69,10 @@ end
 local function explain(err, policy, args, refused)
    local last = denied(err)
    if last and args.only_user then
-      return err .. ": who runs ask may not read it, see Who may ask in docs/admin.md"
+      return err .. ": who runs ask may not read it, see Who may ask in docs/operate.md"
    elseif last and uv.getuid() ~= 0 then
       local who = policy.store_group and "group " .. policy.store_group or "who may read it"
-      local own = refused and ("; ask, for jobs of your own: %s (for your admin: Who may ask in docs/admin.md)")
+      local own = refused and ("; ask, for jobs of your own: %s (for your admin: Who may ask in docs/operate.md)")
          :format(refused) or "; about your own: syscheck job ID, syscheck why ID"
       return ("%s: root and %s may ask about every job%s"):format(err:sub(1, last), who, own)
    end
