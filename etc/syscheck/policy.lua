@@ -69,4 +69,11 @@ return {
 
    -- store = "@LOCALSTATEDIR@/lib/syscheck-store/syscheck.db", -- or "postgresql://db.example.org/syscheck"
    -- store_group = "hpcadmins", -- may read the store, where it is a file
+   notify = { -- a program that `syscheck ingest` tells of drains and the like
+      -- program = { "/usr/local/sbin/syscheck-mail", "root" }, -- examples: share/syscheck/examples/notify
+      every = 60, -- seconds between two calls, at least
+      timeout = 30, -- seconds until it is given up
+      unknown_nodes = 3, -- nodes whose newest check is unknown, and share of them, from which on it is told
+      unknown_share = 0.02,
+   },
 }

@@ -41,4 +41,22 @@ function TestStop:test_a_lock_that_was_waited_for_is_not_taken()
    os.remove(path)
 end
 
+TestStreams = {}
+
+-- More than a pipe holds: writing to it would end us by SIGPIPE.
+function TestStreams:test_input_that_is_not_read()
+   local result = process.run("true", {}, { timeout_ms = 600000, input = ("x"):rep(8 * 1048576) })
+   lu.assertEquals({ result.code, result.signal }, { 0, 0 })
+end
+
+function TestStreams:test_standard_output_to_a_descriptor()
+   local path = os.tmpname()
+   local fd = assert(uv.fs_open(path, "w", 384)) -- 0600
+   local result = process.run("sh", { "-c", 'echo "$LC_ALL"; echo no >&2' }, { timeout_ms = 600000, stdout = fd,
+      env = { "LC_ALL=x" } })
+   uv.fs_close(fd)
+   lu.assertEquals({ result.out, result.err, assert(io.open(path)):read("a") }, { "", "no\n", "x\n" })
+   os.remove(path)
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))
