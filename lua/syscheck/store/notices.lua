@@ -21,7 +21,8 @@ local MOST_TEXT = 600
 local FLEET_S = 30 * DAY -- a node without a record for so long is none of the fleet
 
 local TABLE = { "CREATE TABLE IF NOT EXISTS notice (id $id PRIMARY KEY, subject $word NOT NULL, "
-   .. "time_s $number NOT NULL, told_s $number NOT NULL, text $text NOT NULL)", "CREATE INDEX IF NOT EXISTS notice_subject ON notice (subject)" }
+   .. "time_s $number NOT NULL, told_s $number NOT NULL, text $text NOT NULL)",
+   "CREATE INDEX IF NOT EXISTS notice_subject ON notice (subject)" }
 
 local FROM, LAST = "notify_from", "notify_last" -- in table meta
 

@@ -33,8 +33,8 @@ local function enter(list, open, key, e)
          before.back, before.how = e.time, what
       end
    end
-   local entry = { what = what, node = e.node, fabric = e.fabric, time = e.time, last = e.time, times = 1, text = e.text,
-      more = more, run = e.run, level = e.level, trigger = e.trigger }
+   local entry = { what = what, node = e.node, fabric = e.fabric, time = e.time, last = e.time, times = 1,
+      text = e.text, more = more, run = e.run, level = e.level, trigger = e.trigger }
    open[key], list[#list + 1] = entry, entry
 end
 

@@ -12,7 +12,8 @@ local STYLES = { drain = "bad", storm = "bad", undecided = "bad", observed = "wa
 
 local LEGEND = "drain: left service; kept: somebody else had drained it; observed, storm (the cap was used up), "
    .. "undecided (Slurm did not answer): would have left, and jobs start there. UNTIL, BY: resume, of the health "
-   .. "program; used, a job started there, so somebody put it back; well, measured and good; another word: what it became."
+   .. "program; used, a job started there, so somebody put it back; well, measured and good; another word: what "
+   .. "it became."
 
 local function plural(n, one, many)
    return ("%d %s"):format(n, n == 1 and one or many)
@@ -44,8 +45,8 @@ function show.table(answer, color, _, width)
    local rows = { { "SINCE", "NODE", "WHAT", "JOB", "UNTIL", "BY", "TIMES", "REASON" } }
    for _, one in ipairs(answer) do
       rows[#rows + 1] = { time.show(one.time), printable.safe(one.node.name),
-         output.cell(event_of(one), STYLES[one.what]), one.job and jobid.label(one.job) or "-", one.back and time.show(one.back) or "-", one.how or "-",
-         ("%d"):format(one.times), printable.safe(reason_of(one), 300) }
+         output.cell(event_of(one), STYLES[one.what]), one.job and jobid.label(one.job) or "-",
+         one.back and time.show(one.back) or "-", one.how or "-", ("%d"):format(one.times), printable.safe(reason_of(one), 300) }
    end
    return table.concat({ terminal.wrap(summary(answer), width), "",
       (output.fitted(rows, color, width, { prose = true })), "", terminal.flow(LEGEND, width) }, "\n")
@@ -72,8 +73,8 @@ function show.csv(answer)
    local rows = {}
    for i, one in ipairs(answer) do
       rows[i] = { one.node.name, one.node.cluster, one.what, one.fabric == true, time.show(one.time),
-         time.show(one.last), one.times, one.back and time.show(one.back), one.how, one.job and jobid.label(one.job):match("^%S+"), one.text,
-         one.more }
+         time.show(one.last), one.times, one.back and time.show(one.back), one.how,
+         one.job and jobid.label(one.job):match("^%S+"), one.text, one.more }
    end
    return output.csv(CSV, rows)
 end
