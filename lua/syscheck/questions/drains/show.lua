@@ -46,7 +46,8 @@ function show.table(answer, color, _, width)
    for _, one in ipairs(answer) do
       rows[#rows + 1] = { time.show(one.time), printable.safe(one.node.name),
          output.cell(event_of(one), STYLES[one.what]), one.job and jobid.label(one.job) or "-",
-         one.back and time.show(one.back) or "-", one.how or "-", ("%d"):format(one.times), printable.safe(reason_of(one), 300) }
+         one.back and time.show(one.back) or "-", one.how or "-", ("%d"):format(one.times),
+         printable.safe(reason_of(one), 300) }
    end
    return table.concat({ terminal.wrap(summary(answer), width), "",
       (output.fitted(rows, color, width, { prose = true })), "", terminal.flow(LEGEND, width) }, "\n")
