@@ -118,17 +118,21 @@ local function in_order(node, list)
    return out
 end
 
+local function medians_of(nodes)
+   local medians = {}
+   for i, node in ipairs(nodes) do
+      medians[i] = node.median
+   end
+   return medians
+end
+
 -- Drops nodes that are not what the class is, until none is left.
 -- @param nodes list of { median, values }
 -- @return the rest, median, scaled MAD in %, list of the dropped, how far from the median a node may be in %
 local function without_outliers(nodes)
    local dropped = {}
    while true do
-      local medians = {}
-      for i, node in ipairs(nodes) do
-         medians[i] = node.median
-      end
-      local m, mad = spread.statistics(medians)
+      local m, mad = spread.statistics(medians_of(nodes))
       local room, kept = math.max(OUTLIERS * mad, OUTLIER_PCT), {}
       for _, node in ipairs(nodes) do
          if math.abs(node.median / m - 1) * 100 <= room then
@@ -202,6 +206,13 @@ local function boxes_of(nodes, name)
    return list
 end
 
+-- From fewer nodes than a class usually has nobody is left out, as who of them is unlike the others they do not say.
+-- @return spread between them in %, how far the outermost are apart in %
+local function of_few(kept, m, noise)
+   local between = #kept > 1 and math.sqrt(math.max(0, deviation(kept, m) ^ 2 - noise)) or 0
+   return between, 100 * (kept[#kept].median - kept[1].median) / m
+end
+
 -- What is learned of a metric: in one time box, as a limit is of one.
 local function metric_of(nodes, name)
    local boxes = boxes_of(nodes, name)
@@ -209,8 +220,15 @@ local function metric_of(nodes, name)
       return nil
    end
    local list = boxes[1].nodes
-   local kept, m, mad, dropped, room = without_outliers(list)
-   sort(kept)
+   local few = #list < baseline.MIN_NODES
+   local kept, m, mad, dropped, room
+   if few then
+      kept, dropped, room = sort(list), {}, 0
+      m, mad = spread.statistics(medians_of(list))
+   else
+      kept, m, mad, dropped, room = without_outliers(list)
+      sort(kept)
+   end
    local lists, medians, n, share = {}, {}, 0, 0
    for i, node in ipairs(kept) do
       lists[i], medians[i] = node.values, node.median
@@ -221,7 +239,12 @@ local function metric_of(nodes, name)
    -- A node's median of a few measurements carries their noise, too.
    local noise = (within or 0) ^ 2 * share / #kept
    -- Without outliers the deviation is known better than the MAD; the larger is taken.
-   local between = math.sqrt(math.max(0, math.max(mad, deviation(kept, m)) ^ 2 - noise))
+   local between, outermost
+   if few then
+      between, outermost = of_few(kept, m, noise)
+   else
+      between = math.sqrt(math.max(0, math.max(mad, deviation(kept, m)) ^ 2 - noise))
+   end
    local slower, apart = spread.split(medians)
    local first, last = spread.group(sort(dropped), m, room, #list)
    local smaller = slower and slower <= #kept / 2
@@ -230,7 +253,8 @@ local function metric_of(nodes, name)
       mad_pct = math.min(100, mad),
       run_pct = within and math.min(100, within),
       -- Dips widen it as far as a limit may be at all: a node that is as slow has to be found.
-      tolerance_pct = math.max(spread.tolerance(between, within or 0, #kept),
+      tolerance_pct = math.max(few and spread.tolerance_of_few(between, within or 0, #kept, n)
+         or spread.tolerance(between, within or 0, #kept),
          math.min(spread.dips(lists, m, metrics.BY_NAME[name].better), 100 * baseline.MAX_TOLERANCE)),
       box_s = boxes[1].box_s > 0 and boxes[1].box_s or nil,
       n = n,
@@ -239,6 +263,7 @@ local function metric_of(nodes, name)
       split = slower and { nodes = slower, apart_pct = apart,
          names = smaller and names(kept, 1, slower) or names(kept, slower + 1, #kept) },
       -- For the remarks of `choose` only.
+      outermost_pct = outermost,
       boxes = table.move(boxes, 2, #boxes, 1, {}),
       unlike = names(dropped, 1, #dropped),
       group = first and { names = names(dropped, first, last), of = #list,

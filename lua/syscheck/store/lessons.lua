@@ -1,0 +1,221 @@
+--- What a check teaches a baseline, in the store: what its values depend on (CPUs, time boxes, parts) is the same in
+-- most rows and is kept once, in table config; its values differ from the row's own metrics in few, and stand in its
+-- detail then.
+local json = require("cjson.safe").new()
+local cache = require("syscheck.store.cache")
+local fields = require("syscheck.catalogue.fields")
+local fnv = require("syscheck.lib.fnv")
+local lesson = require("syscheck.verdict.lesson")
+local metrics = require("syscheck.catalogue.metrics")
+local schema = require("syscheck.store.schema")
+local sorted = require("syscheck.lib.sorted")
+
+local lessons = {}
+
+json.decode_invalid_numbers(false)
+json.encode_sparse_array(true)
+
+-- Of a node, the newest; learning keeps 64 of each set of CPUs.
+local MOST = 256
+
+-- JSON with keys in order: the same object is the same text.
+local function canonical(value)
+   if type(value) ~= "table" then
+      return json.encode(value)
+   end
+   local out = {}
+   for i, key in ipairs(sorted(value)) do
+      out[i] = ("%s:%s"):format(json.encode(key), canonical(value[key]))
+   end
+   return "{" .. table.concat(out, ",") .. "}"
+end
+
+local CPUS = { "list", "count", "of", "left_out", "jobs" }
+
+local function cpus_of(one)
+   local out = {}
+   for _, name in ipairs(CPUS) do
+      out[name] = one.cpus and one.cpus[name]
+   end
+   return next(out) and out or nil
+end
+
+--- What the store keeps of a record's lesson.
+-- @param r decoded record
+-- @param value_of function(metric name) -> what the row's column has, or nil
+-- @return text of what the values depend on, nil where the record teaches nothing; what its values are where the
+--   columns have others, or who else disturbed it: { busy, values = { metric = value } }, else nil
+function lessons.of(r, value_of)
+   if not lesson.is_of_class(r.kind, r.class) then
+      return nil
+   end
+   local one = lesson.of(r)
+   local about, values, differ = { cpus = cpus_of(one), parts = next(one.parts) and one.parts or nil }, {}, one.busy
+   for _, m in ipairs(one.cpus and metrics.LIST or {}) do
+      local value = m.kernel and one.values[m.name]
+      if value then
+         about.box = about.box or {}
+         about.box[m.name], values[m.name] = value.box_s, value.value
+      end
+      differ = differ or m.kernel and (value and value.value) ~= value_of(m.name)
+   end
+   return canonical(about), differ and { busy = one.busy or nil, values = values } or nil
+end
+
+local names = cache.new(1000)
+
+--- Name of such a text among the store's words.
+function lessons.name(text)
+   local name = names:get(text)
+   if not name then
+      name = ("lesson %016x"):format(fnv.of64(text))
+      names:put(text, name)
+   end
+   return name
+end
+
+local function table_of(value)
+   return type(value) == "table" and value or {}
+end
+
+--- What such a text says; of damage nothing.
+-- @return { cpus, parts, box = { metric = seconds } }
+function lessons.about(text)
+   local value = table_of(text and json.decode(text))
+   return { cpus = value.cpus and table_of(value.cpus), parts = table_of(value.parts), box = table_of(value.box) }
+end
+
+-- The columns that a kernel measures, and a row's fields before them.
+local FIRST = "c.key >> 30, c.class, c.config, c.lesson, c.detail, "
+local function select_of(name, list)
+   local columns, measured = {}, {}
+   for _, field in ipairs(list) do
+      local m = metrics.BY_NAME[field.name]
+      if m and m.kernel then
+         columns[#columns + 1] = field.name
+         measured[#measured + 1] = ("c.%s IS NOT NULL"):format(field.name)
+      end
+   end
+   local id = "$id"
+   local from = (" FROM %s c WHERE c.node = ? AND c.key >= ? AND c.lesson IS NOT NULL"):format(name)
+   local what = ("SELECT %s, %sc.%s"):format(id, FIRST, table.concat(columns, ", c."))
+   return { columns = columns,
+      newest = what .. from .. " ORDER BY c.key DESC LIMIT 1",
+      taught = ([[%s%s AND (%s OR c.detail LIKE '%%"taught":%%') ORDER BY c.key DESC LIMIT %d]]):format(what, from,
+         table.concat(measured, " OR "), MOST),
+      -- Of a store's earlier versions.
+      before = ("SELECT c.key%s AND (%s) LIMIT 1"):format(from:gsub(" IS NOT NULL$", " IS NULL"),
+         table.concat(measured, " OR ")) }
+end
+local CHECK, FABRIC = select_of("check_node", fields.CHECK), select_of("fabric_node", fields.FABRIC)
+
+-- Texts of table config, by a row's number; each is asked for once.
+local function texts_of(store)
+   local known = {}
+   return function(id, decode)
+      if id == nil then
+         return decode(nil)
+      elseif known[id] == nil then
+         local row = store:row("SELECT c.text FROM config c WHERE c.id = ?", id)
+         known[id] = decode(row and row[1])
+      end
+      return known[id]
+   end
+end
+
+local function decoded(text)
+   local value = text and json.decode(text)
+   return type(value) == "table" and value or nil
+end
+
+-- A row as a lesson.
+local function lesson_of(t, columns, node, words, text_of)
+   local about, taught = text_of(t[5], lessons.about), table_of(t[6] and json.decode(t[6])).taught
+   local one = { id = t[1], node = node, class = words(t[3]), values = {}, cpus = about.cpus, parts = about.parts,
+      config = t[4] and text_of(t[4], decoded) or nil, busy = type(taught) == "table" and taught.busy == true }
+   local other = type(taught) == "table" and table_of(taught.values)
+   for i, name in ipairs(columns) do
+      local value
+      if other then
+         value = other[name]
+      else
+         value = t[6 + i]
+      end
+      if about.box[name] and type(value) == "number" then
+         one.values[name] = { value = value, box_s = about.box[name] }
+      end
+   end
+   one.cpus = next(one.values) and one.cpus or nil
+   return one.class and one or nil
+end
+
+local function words_of(store)
+   local known = {}
+   return function(id)
+      if id and known[id] == nil then
+         local row = store:row("SELECT w.text FROM word w WHERE w.id = ?", id)
+         known[id] = row and row[1] or false
+      end
+      return id and known[id] or nil
+   end
+end
+
+-- Nodes of a class, or all: list of { key, name }. One that several clusters have has its cluster's before it.
+local function nodes_of(store, class)
+   local list, names = {}, {}
+   for t in store:rows("SELECT n.id, n.name, w.text, k.text FROM node n LEFT JOIN word w ON w.id = n.cluster "
+      .. "LEFT JOIN word k ON k.id = n.class ORDER BY n.id") do
+      names[t[2]] = (names[t[2]] or 0) + 1
+      list[#list + 1] = { key = t[1], name = t[2], cluster = t[3] or "", class = t[4] }
+   end
+   local out = {}
+   for _, node in ipairs(list) do
+      if not class or node.class == class then
+         node.name = names[node.name] > 1 and ("%s/%s"):format(node.cluster, node.name) or node.name
+         out[#out + 1] = node
+      end
+   end
+   return out
+end
+
+--- Lessons of the store, for verdict/learning.lua: of each node in the order of time.
+-- @param from epoch seconds
+-- @param class of the nodes that are looked at, or nil
+-- @param on_old function(), called where checks that an older version has stored are left out
+-- @param on_node function(i, n), or nil
+-- @return iterator
+function lessons.each(store, from, class, on_old, on_node)
+   local words, text_of, key = words_of(store), texts_of(store), schema.key(from)
+   local function asked(text)
+      return (text:gsub("%$id", (store.driver.ID_OUT:format("c.id"):gsub("%%", "%%%%"))))
+   end
+   return coroutine.wrap(function()
+      local nodes, told = nodes_of(store, class), false
+      for i, node in ipairs(nodes) do
+         for _, kind in ipairs({ CHECK, FABRIC }) do
+            local list = {}
+            for t in store:rows(asked(kind.taught), node.key, key) do
+               list[#list + 1] = lesson_of(t, kind.columns, node.name, words, text_of)
+            end
+            for k = #list, 1, -1 do
+               coroutine.yield(list[k])
+            end
+            -- Its parts and settings now: most checks measure nothing.
+            local t = kind == CHECK and store:row(asked(kind.newest), node.key, key)
+            local now = t and lesson_of(t, kind.columns, node.name, words, text_of)
+            if now and (not list[1] or list[1].id ~= now.id) then
+               coroutine.yield(now)
+            end
+            if not told and #list == 0 and store:row(kind.before, node.key, key) then
+               told = true
+               on_old()
+            end
+         end
+         if on_node then
+            on_node(i, #nodes)
+         end
+      end
+   end)
+end
+
+return lessons
