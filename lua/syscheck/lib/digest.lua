@@ -1,8 +1,9 @@
---- Eight hex digits that differ where two files do: whether two nodes have the same policy. Not against an attacker. Pure.
+--- Eight hex digits that differ where two files do, but for chance: whether two nodes have the same policy. Nobody is
+-- kept from making two texts with one. Pure.
 --
--- Eight bytes a step, which costs a tenth of FNV's byte by byte (lib/fnv.lua): a prolog reads its policy and its baseline
--- before each job. A step can be undone, so texts that differ in one place always differ in all 64 bits; the shift
--- brings what a byte at the end of a word changed down to where the next product spreads it (as MurmurHash3 does).
+-- Eight bytes a step, which costs a tenth of FNV's byte by byte (lib/fnv.lua): a prolog reads its policy and its
+-- baseline before each job. A step can be undone, so texts that differ in one place always differ in all 64 bits; the
+-- shift brings what a word's last byte changed down to where the next product spreads it (as MurmurHash3 does).
 local digest = {}
 
 local PRIME = 0x9E3779B97F4A7C15 -- 2^64 / golden ratio, odd

@@ -44,7 +44,7 @@ end
 -- @param r decoded record
 -- @param value_of function(metric name) -> what the row's column has, or nil
 -- @return text of what the values depend on, nil where the record teaches nothing; what its values are where the
---   columns have others, or who else disturbed it: { busy, values = { metric = value } }, else nil
+--   columns have others, or who else disturbed it: { busy, values = { metric = value } }, else nil; whether it has any
 function lessons.of(r, value_of)
    if not lesson.is_of_class(r.kind, r.class) then
       return nil
@@ -59,17 +59,17 @@ function lessons.of(r, value_of)
       end
       differ = differ or m.kernel and (value and value.value) ~= value_of(m.name)
    end
-   return canonical(about), differ and { busy = one.busy or nil, values = values } or nil
+   return canonical(about), differ and { busy = one.busy or nil, values = values } or nil, one.cpus ~= nil
 end
 
-local names = cache.new(1000)
+local named = cache.new(1000)
 
 --- Name of such a text among the store's words.
 function lessons.name(text)
-   local name = names:get(text)
+   local name = named:get(text)
    if not name then
       name = ("lesson %016x"):format(fnv.of64(text))
-      names:put(text, name)
+      named:put(text, name)
    end
    return name
 end
@@ -86,8 +86,8 @@ function lessons.about(text)
 end
 
 -- The columns that a kernel measures, and a row's fields before them.
-local FIRST = "c.key >> 30, c.class, c.config, c.lesson, c.detail, "
-local function select_of(name, list)
+local FIRST = "c.key >> 30, c.class, %s, c.lesson, c.detail, "
+local function select_of(name, list, config)
    local columns, measured = {}, {}
    for _, field in ipairs(list) do
       local m = metrics.BY_NAME[field.name]
@@ -98,16 +98,18 @@ local function select_of(name, list)
    end
    local id = "$id"
    local from = (" FROM %s c WHERE c.node = ? AND c.key >= ? AND c.lesson IS NOT NULL"):format(name)
-   local what = ("SELECT %s, %sc.%s"):format(id, FIRST, table.concat(columns, ", c."))
+   local what = ("SELECT %s, %sc.%s"):format(id, FIRST:format(config), table.concat(columns, ", c."))
    return { columns = columns,
       newest = what .. from .. " ORDER BY c.key DESC LIMIT 1",
       taught = ([[%s%s AND (%s OR c.detail LIKE '%%"taught":%%') ORDER BY c.key DESC LIMIT %d]]):format(what, from,
          table.concat(measured, " OR "), MOST),
+      some = ("SELECT c.key%s AND (%s) ORDER BY c.key DESC LIMIT $most"):format(from, table.concat(measured, " OR ")),
       -- Of a store's earlier versions.
-      before = ("SELECT c.key%s AND (%s) LIMIT 1"):format(from:gsub(" IS NOT NULL$", " IS NULL"),
+      kind = name:match("^%l+"),
+      before = ("SELECT c.class%s AND (%s) LIMIT 1"):format(from:gsub(" IS NOT NULL$", " IS NULL"),
          table.concat(measured, " OR ")) }
 end
-local CHECK, FABRIC = select_of("check_node", fields.CHECK), select_of("fabric_node", fields.FABRIC)
+local CHECK, FABRIC = select_of("check_node", fields.CHECK, "c.config"), select_of("fabric_node", fields.FABRIC, "0")
 
 -- Texts of table config, by a row's number; each is asked for once.
 local function texts_of(store)
@@ -178,6 +180,22 @@ local function nodes_of(store, class)
    return out
 end
 
+--- Whether a class' nodes have at least so many measured checks.
+function lessons.has(store, class, least)
+   local count, key = 0, schema.key(0)
+   for _, node in ipairs(nodes_of(store, class)) do
+      for _, kind in ipairs({ CHECK, FABRIC }) do
+         for _ in store:rows(kind.some:gsub("%$most", ("%d"):format(least)), node.key, key) do
+            count = count + 1
+         end
+      end
+      if count >= least then
+         return true
+      end
+   end
+   return false
+end
+
 --- Lessons of the store, for verdict/learning.lua: of each node in the order of time.
 -- @param from epoch seconds
 -- @param class of the nodes that are looked at, or nil
@@ -206,7 +224,8 @@ function lessons.each(store, from, class, on_old, on_node)
             if now and (not list[1] or list[1].id ~= now.id) then
                coroutine.yield(now)
             end
-            if not told and #list == 0 and store:row(kind.before, node.key, key) then
+            local before = not told and #list == 0 and store:row(kind.before, node.key, key)
+            if before and lesson.is_of_class(kind.kind, words(before[1])) then
                told = true
                on_old()
             end

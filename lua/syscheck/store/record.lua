@@ -272,10 +272,10 @@ end
 -- What it teaches a baseline; nil where nothing differs from the row's own values.
 local function taught_of(r, row)
    local places = PLACES[r.kind]
-   local text, taught = lessons.of(r, function(name)
+   local taught
+   row.lesson, taught, row.measured = lessons.of(r, function(name)
       return row.values[places[name]]
    end)
-   row.lesson = text
    return taught
 end
 
@@ -352,7 +352,7 @@ local function take(r)
       settings = type(r.config) == "table" and r.config or nil,
       -- Room for what follows, so that the table grows once.
       job = nil, values = nil, begin_s = nil, elapsed_s = nil, check_id = nil, detail = nil, key = nil,
-      lesson = nil,
+      lesson = nil, measured = nil,
    }
    row.key = row.time_s << 30 | tonumber(row.id:sub(1, 8), 16) >> 2
    reader(r, row)
@@ -361,7 +361,8 @@ end
 
 --- Reads a line.
 -- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config, boot,
---   policy, baseline, lesson = text of lessons.of, settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
+--   policy, baseline, lesson = text of lessons.of, measured = whether it has values,
+--   settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
 --   begin_s, elapsed_s, check_id, values (of fields.JOB, from JOB_BASE + 1), detail;
 --   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, detail;
 --   records, bytes, reason }; or nil and why the line is bad

@@ -127,16 +127,12 @@ local function keep_old(old, new, say)
    end
 end
 
--- The class that a class of few nodes may have been before it lost a DIMM or a core; learned as it is now, the fault
--- would be what is right for it.
-local function was(learned, old, class)
+-- The class that a class of few nodes may have been before it lost a DIMM or a core, whether that has enough checks or
+-- not; learned as it is now, the fault would be what is right for it.
+local function was(known, class)
    local others = { classes = {} }
-   for _, from in ipairs({ old or others, learned }) do
-      for name, c in pairs(from.classes) do
-         if name ~= class and next(c.metrics) then
-            others.classes[name] = c
-         end
-      end
+   for name, c in pairs(known) do
+      others.classes[name] = name ~= class and c or nil
    end
    local near, close, above = baseline.class_for(others, class)
    return close and above and near or nil
@@ -148,7 +144,12 @@ end
 -- @param force take what `doubt` rejects, and record it
 -- @return baseline, or nil when it may not be used; list of remarks, one line each
 function choose.from(learned, old, force)
-   local remarks, usable = {}, 0
+   local remarks, usable, known = {}, 0, {}
+   for _, from in ipairs({ old or { classes = {} }, learned }) do
+      for class, c in pairs(from.classes) do
+         known[class] = c
+      end
+   end
    local function say(class, name, text)
       remarks[#remarks + 1] = ("class %s%s: %s"):format(class, name and ", " .. name or "", text)
    end
@@ -184,7 +185,7 @@ function choose.from(learned, old, force)
    end
    for _, class in ipairs(sorted(learned.classes)) do
       local c = learned.classes[class]
-      local whole = not c.forced and c.nodes < baseline.MIN_NODES and next(c.metrics) and was(learned, old, class)
+      local whole = not c.forced and c.nodes < baseline.MIN_NODES and next(c.metrics) and was(known, class)
       if whole then
          say(class, nil, ("%s that may have lost parts of %s%s"):format(choose.nodes(c.nodes), whole,
             force and " (forced)" or " (or --force)"))

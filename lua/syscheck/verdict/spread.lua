@@ -184,15 +184,15 @@ function spread.tolerance(between, within, nodes)
 end
 
 -- What is known of healthy nodes before the first is measured: they differ by 3 to 5 %, highest to lowest of eight;
--- 5 % are 1.76 % as a standard deviation (of which 2.847 lie between those two). It weighs as much as PRIOR_NODES nodes.
+-- 5 % are 1.76 % as a standard deviation (2.847 of them lie between). It weighs as much as PRIOR_NODES nodes.
 local PRIOR_PCT, PRIOR_NODES = 1.76, 12
 -- The MAD of normal noise is as good an estimate as the standard deviation of 37 % as many values.
 local MAD_EFFICIENCY = 0.37
 
 --- The same of a class of few nodes, from which `between` can hardly be estimated: the variance that fleets have and
 -- the one of these nodes, weighted by their degrees of freedom (normal data with a conjugate prior: Gelman et al.,
--- Bayesian Data Analysis, 3rd ed., 3.3). A further node then is off the median of these by Student's t with as many
--- degrees of freedom, times that standard deviation, times sqrt(1 + variance of the median of n).
+-- Bayesian Data Analysis, 3rd ed., 3.3). A further node is off the median of these by Student's t with as many degrees
+-- of freedom, times that standard deviation, times sqrt(1 + variance of the median of n).
 -- @param between, within standard deviations, %; between 0 of one node
 -- @param nodes from 1
 -- @param checks of all of them: few know `within` badly, so it counts two standard errors larger
