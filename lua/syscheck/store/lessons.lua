@@ -44,7 +44,7 @@ end
 -- @param r decoded record
 -- @param value_of function(metric name) -> what the row's column has, or nil
 -- @return text of what the values depend on, nil where the record teaches nothing; what its values are where the
---   columns have others, or who else disturbed it: { busy, values = { metric = value } }, else nil; whether it has any
+--   columns have others, or who else disturbed it: { busy, values = { metric = value } }, else nil; 1 where it has any
 function lessons.of(r, value_of)
    if not lesson.is_of_class(r.kind, r.class) then
       return nil
@@ -59,7 +59,7 @@ function lessons.of(r, value_of)
       end
       differ = differ or m.kernel and (value and value.value) ~= value_of(m.name)
    end
-   return canonical(about), differ and { busy = one.busy or nil, values = values } or nil, one.cpus ~= nil
+   return canonical(about), differ and { busy = one.busy or nil, values = values } or nil, one.cpus and 1 or nil
 end
 
 local named = cache.new(1000)

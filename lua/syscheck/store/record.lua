@@ -361,7 +361,7 @@ end
 
 --- Reads a line.
 -- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config, boot,
---   policy, baseline, lesson = text of lessons.of, measured = whether it has values,
+--   policy, baseline, lesson = text of lessons.of, measured = 1 where it has values,
 --   settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
 --   begin_s, elapsed_s, check_id, values (of fields.JOB, from JOB_BASE + 1), detail;
 --   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, detail;
