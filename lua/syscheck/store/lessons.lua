@@ -96,18 +96,16 @@ local function select_of(name, list, config)
          measured[#measured + 1] = ("c.%s IS NOT NULL"):format(field.name)
       end
    end
-   local id = "$id"
+   local any = table.concat(measured, " OR ")
    local from = (" FROM %s c WHERE c.node = ? AND c.key >= ? AND c.lesson IS NOT NULL"):format(name)
-   local what = ("SELECT %s, %sc.%s"):format(id, FIRST:format(config), table.concat(columns, ", c."))
-   return { columns = columns,
+   local what = ("SELECT $id, %sc.%s"):format(FIRST:format(config), table.concat(columns, ", c."))
+   local taught = from .. (" AND (%s OR c.detail LIKE '%%\"taught\":%%') ORDER BY c.key DESC LIMIT "):format(any)
+   return { columns = columns, kind = name:match("^%l+"),
       newest = what .. from .. " ORDER BY c.key DESC LIMIT 1",
-      taught = ([[%s%s AND (%s OR c.detail LIKE '%%"taught":%%') ORDER BY c.key DESC LIMIT %d]]):format(what, from,
-         table.concat(measured, " OR "), MOST),
-      some = ("SELECT c.key%s AND (%s) ORDER BY c.key DESC LIMIT $most"):format(from, table.concat(measured, " OR ")),
+      taught = what .. taught .. MOST,
+      some = "SELECT c.key" .. taught,
       -- Of a store's earlier versions.
-      kind = name:match("^%l+"),
-      before = ("SELECT c.class%s AND (%s) LIMIT 1"):format(from:gsub(" IS NOT NULL$", " IS NULL"),
-         table.concat(measured, " OR ")) }
+      before = ("SELECT c.class%s AND (%s) LIMIT 1"):format(from:gsub(" IS NOT NULL$", " IS NULL"), any) }
 end
 local CHECK, FABRIC = select_of("check_node", fields.CHECK, "c.config"), select_of("fabric_node", fields.FABRIC, "0")
 
@@ -185,7 +183,7 @@ function lessons.has(store, class, least)
    local count, key = 0, schema.key(0)
    for _, node in ipairs(nodes_of(store, class)) do
       for _, kind in ipairs({ CHECK, FABRIC }) do
-         for _ in store:rows(kind.some:gsub("%$most", ("%d"):format(least)), node.key, key) do
+         for _ in store:rows(kind.some .. least, node.key, key) do
             count = count + 1
          end
       end

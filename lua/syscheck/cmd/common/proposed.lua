@@ -2,6 +2,7 @@
 -- itself once a class has enough.
 local json = require("cjson").new()
 local baseline = require("syscheck.verdict.baseline")
+local choose = require("syscheck.verdict.adoption")
 local baseline_file = require("syscheck.node.baseline_file")
 local files = require("syscheck.lib.files")
 local lessons = require("syscheck.store.lessons")
@@ -73,8 +74,8 @@ function proposed.after_ingest(db, host, classes)
    for _, count in ipairs(new or {}) do
       if not (before and before.classes[count.class]) then
          told[#told + 1] = count
-         names[#names + 1] = #told <= NAMES and ("%s (%d nodes, %d checks)"):format(count.class, count.nodes,
-            count.checks) or nil
+         names[#names + 1] = #told <= NAMES and ("%s (%s, %d checks)"):format(count.class,
+            choose.nodes(count.nodes), count.checks) or nil
       end
    end
    if #told == 0 then
