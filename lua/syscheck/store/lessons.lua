@@ -103,11 +103,17 @@ local function select_of(name, list, config)
    return { columns = columns, kind = name:match("^%l+"),
       newest = what .. from .. " ORDER BY c.key DESC LIMIT 1",
       taught = what .. taught .. MOST,
+      latest = what .. taught .. 1,
       some = "SELECT c.key" .. taught,
       -- Of a store's earlier versions.
       before = ("SELECT c.class%s AND (%s) LIMIT 1"):format(from:gsub(" IS NOT NULL$", " IS NULL"), any) }
 end
 local CHECK, FABRIC = select_of("check_node", fields.CHECK, "c.config"), select_of("fabric_node", fields.FABRIC, "0")
+
+-- A statement in the words of the store's database.
+local function asked(store, text)
+   return (text:gsub("%$id", (store.driver.ID_OUT:format("c.id"):gsub("%%", "%%%%"))))
+end
 
 -- Texts of table config, by a row's number; each is asked for once.
 local function texts_of(store)
@@ -178,6 +184,36 @@ local function nodes_of(store, class)
    return out
 end
 
+--- What rows' values depend on, by the number in their column `lesson`.
+-- @return function(id or nil) -> as of about
+function lessons.reader(store)
+   local text_of = texts_of(store)
+   return function(id)
+      return text_of(id, lessons.about)
+   end
+end
+
+--- The newest lessons of other nodes of a class, one a node, of at most so many nodes.
+-- @param number of the class among the store's words
+-- @param from epoch seconds
+-- @param is_left_out function(name) -> true: not this one
+-- @return list of lesson.of's
+function lessons.of_class(store, number, from, most, is_left_out)
+   local words, text_of, nodes, out = words_of(store), texts_of(store), {}, {}
+   for t in store:rows("SELECT n.id, n.name FROM node n WHERE n.class = ? ORDER BY n.id", number) do
+      nodes[#nodes + 1] = not is_left_out(t[2]) and { key = t[1], name = t[2] } or nil
+   end
+   -- Evenly over all of them: neighbours share a rack.
+   local step = math.max(1, #nodes / most)
+   for k = 0, math.min(most, #nodes) - 1 do
+      local node = nodes[1 + math.floor(k * step)]
+      local t = store:row(asked(store, CHECK.latest), node.key, schema.key(from))
+      local one = t and lesson_of(t, CHECK.columns, node.name, words, text_of)
+      out[#out + 1] = one and one.cpus and t[3] == number and one or nil
+   end
+   return out
+end
+
 --- Whether a class' nodes have at least so many measured checks.
 function lessons.has(store, class, least)
    local count, key = 0, schema.key(0)
@@ -202,22 +238,19 @@ end
 -- @return iterator
 function lessons.each(store, from, class, on_old, on_node)
    local words, text_of, key = words_of(store), texts_of(store), schema.key(from)
-   local function asked(text)
-      return (text:gsub("%$id", (store.driver.ID_OUT:format("c.id"):gsub("%%", "%%%%"))))
-   end
    return coroutine.wrap(function()
       local nodes, told = nodes_of(store, class), false
       for i, node in ipairs(nodes) do
          for _, kind in ipairs({ CHECK, FABRIC }) do
             local list = {}
-            for t in store:rows(asked(kind.taught), node.key, key) do
+            for t in store:rows(asked(store, kind.taught), node.key, key) do
                list[#list + 1] = lesson_of(t, kind.columns, node.name, words, text_of)
             end
             for k = #list, 1, -1 do
                coroutine.yield(list[k])
             end
             -- Its parts and settings now: most checks measure nothing.
-            local t = kind == CHECK and store:row(asked(kind.newest), node.key, key)
+            local t = kind == CHECK and store:row(asked(store, kind.newest), node.key, key)
             local now = t and lesson_of(t, kind.columns, node.name, words, text_of)
             if now and (not list[1] or list[1].id ~= now.id) then
                coroutine.yield(now)

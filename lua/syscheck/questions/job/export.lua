@@ -35,7 +35,11 @@ function export.json(answer)
       for i, row in ipairs(run.rows) do
          rows[i] = json_of_row(row, found_of[i])
       end
-      local out = { rows = rows, begin = run.begin_s and time.show(run.begin_s),
+      local warnings = output.each(run.warnings or {}, function(one)
+         return { node = one.node, status = "warn", metric = one.name, value = one.value, median = one.median,
+            pct = one.pct, others = one.others, of = one.of, text = one.text }
+      end)
+      local out = { rows = rows, warnings = warnings, begin = run.begin_s and time.show(run.begin_s),
          ["end"] = run.end_s and time.show(run.end_s) }
       for _, name in ipairs(IDENTITY) do
          out[name] = run[name]
