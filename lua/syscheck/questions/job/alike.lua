@@ -216,4 +216,10 @@ function alike.sentence(warning)
       metrics.show(m, warning.median, true))
 end
 
+--- The same for programs.
+function alike.object(warning)
+   return { node = warning.node, status = "warn", metric = warning.name, value = warning.value,
+      median = warning.median, pct = warning.pct, others = warning.others, of = warning.of, text = warning.text }
+end
+
 return alike

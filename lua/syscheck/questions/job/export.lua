@@ -1,4 +1,5 @@
 --- A job's answer for programs and spreadsheets. records.lua has its form.
+local alike = require("syscheck.questions.job.alike")
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
 local metrics = require("syscheck.catalogue.metrics")
@@ -35,10 +36,7 @@ function export.json(answer)
       for i, row in ipairs(run.rows) do
          rows[i] = json_of_row(row, found_of[i])
       end
-      local warnings = output.each(run.warnings or {}, function(one)
-         return { node = one.node, status = "warn", metric = one.name, value = one.value, median = one.median,
-            pct = one.pct, others = one.others, of = one.of, text = one.text }
-      end)
+      local warnings = output.each(run.warnings or {}, alike.object)
       local out = { rows = rows, warnings = warnings, begin = run.begin_s and time.show(run.begin_s),
          ["end"] = run.end_s and time.show(run.end_s) }
       for _, name in ipairs(IDENTITY) do

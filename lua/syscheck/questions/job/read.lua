@@ -67,6 +67,16 @@ local JOBS = ([[SELECT (SELECT n.name FROM node n WHERE n.id = j.node), j.key >>
    FROM job_node j WHERE j.run = ? ORDER BY j.key]]):format(
    job_store.columns(fields.JOB, "j"))
 
+--- Fills in what a check's values compare with where no baseline rated them, see alike.of_run.
+-- @param row { class, check = { status } }
+-- @param number of its class among the store's words
+-- @param about of lessons.reader
+-- @param baseline what its record names, or nil
+function job_store.compare_with(row, number, about, baseline)
+   row.number, row.alike = number, alike.keys(row.class, about.cpus, about.box)
+   row.unrated = row.check.status == "unrated" or baseline == NONE
+end
+
 -- One row for each check, by node the last one first to be found.
 local function checks_of(store, run, word, rows)
    local by_node, about = {}, lessons.reader(store)
@@ -78,9 +88,7 @@ local function checks_of(store, run, word, rows)
       local check = row.check
       check.level, check.asked, check.status, check.action = word(t[3]), word(t[4]), word(t[5]), word(t[6])
       check.text = t[8]
-      local one, baseline = about(t[10]), word(t[11])
-      row.number, row.alike = t[7], alike.keys(row.class, one.cpus, one.box)
-      row.unrated = check.status == "unrated" or baseline == NONE
+      job_store.compare_with(row, t[7], about(t[10]), word(t[11]))
       rows[#rows + 1] = row
       by_node[row.node] = row
    end
@@ -90,8 +98,10 @@ end
 local CLASS_S = 30 * 86400 -- other nodes' checks are so much older than the job's at most
 local CLASS_NODES = 100 -- are looked at
 
--- Values of other nodes of a class, each class read once.
-local function class_of(store, rows)
+--- Values of other nodes of rows' classes, each class read once.
+-- @param rows with `node`, `time`, and what compare_with fills in
+-- @return function for alike.of_run
+function job_store.class_of(store, rows)
    local known, here, numbers, from = {}, {}, {}, math.huge
    for _, row in ipairs(rows) do
       here[row.node] = true
@@ -141,7 +151,7 @@ function job_store.answer(store, runs, only_count)
          row.values, row.elapsed_s = job_store.numbers(fields.JOB, t, 7), t[4]
       end
       run.rows = job_records.sort(rows)
-      run.warnings = alike.of_run(run.rows, class_of(store, run.rows))
+      run.warnings = alike.of_run(run.rows, job_store.class_of(store, run.rows))
    end
    return runs
 end
