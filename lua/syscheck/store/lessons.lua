@@ -30,6 +30,7 @@ local function canonical(value)
    return "{" .. table.concat(out, ",") .. "}"
 end
 
+local NOTHING = {}
 local CPUS = { "list", "count", "of", "left_out", "jobs" }
 
 local function cpus_of(one)
@@ -40,13 +41,51 @@ local function cpus_of(one)
    return next(out) and out or nil
 end
 
+local classes, texts = cache.new(1000), cache.new(1000)
+
+-- Whether a class is one that teaches; looked up for each line.
+local function is_of_class(kind, class)
+   local known = kind == "check" and type(class) == "string" and classes:get(class)
+   if known then
+      return known == 1
+   end
+   local is = lesson.is_of_class(kind, class)
+   if kind == "check" and type(class) == "string" then
+      classes:put(class, is and 1 or 0)
+   end
+   return is
+end
+
+-- The text of what values depend on; most lines have one of a few.
+local function text_of_about(about)
+   local cpus, boxes, parts = about.cpus or NOTHING, about.box or NOTHING, about.parts or NOTHING
+   local key = {}
+   for i, name in ipairs(CPUS) do
+      key[i] = tostring(cpus[name])
+   end
+   for _, name in ipairs(metrics.PARTS) do
+      key[#key + 1] = parts[name] or "-"
+   end
+   for name, box_s in pairs(boxes) do
+      key[#key + 1] = name
+      key[#key + 1] = box_s
+   end
+   key = table.concat(key, "\0")
+   local text = texts:get(key)
+   if not text then
+      text = canonical(about)
+      texts:put(key, text)
+   end
+   return text
+end
+
 --- What the store keeps of a record's lesson.
 -- @param r decoded record
 -- @param value_of function(metric name) -> what the row's column has, or nil
 -- @return text of what the values depend on, nil where the record teaches nothing; what its values are where the
 --   columns have others, or who else disturbed it: { busy, values = { metric = value } }, else nil; 1 where it has any
 function lessons.of(r, value_of)
-   if not lesson.is_of_class(r.kind, r.class) then
+   if not is_of_class(r.kind, r.class) then
       return nil
    end
    local one = lesson.of(r)
@@ -59,7 +98,7 @@ function lessons.of(r, value_of)
       end
       differ = differ or m.kernel and (value and value.value) ~= value_of(m.name)
    end
-   return canonical(about), differ and { busy = one.busy or nil, values = values } or nil, one.cpus and 1 or nil
+   return text_of_about(about), differ and { busy = one.busy or nil, values = values } or nil, one.cpus and 1 or nil
 end
 
 local named = cache.new(1000)
