@@ -84,7 +84,7 @@ function proposed.after_ingest(db, host, classes)
    chosen.time = time.show(now)
    local good, err = baseline.accept(chosen)
    if good then
-      good, err = files.write(file, json.encode(chosen) .. "\n")
+      good, err = files.put(file, json.encode(chosen) .. "\n")
    end
    if not good then
       return nil, ("%s: %s"):format(file, err)
