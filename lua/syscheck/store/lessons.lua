@@ -58,15 +58,14 @@ end
 
 -- The text of what values depend on; most lines have one of a few.
 local function text_of_about(about)
-   local cpus, boxes, parts = about.cpus or NOTHING, about.box or NOTHING, about.parts or NOTHING
-   local key = {}
-   for i, name in ipairs(CPUS) do
-      key[i] = tostring(cpus[name])
+   local parts, key = about.parts or NOTHING, {}
+   for i = 1, #metrics.PARTS do
+      key[i] = parts[metrics.PARTS[i]] or "-"
    end
-   for _, name in ipairs(metrics.PARTS) do
-      key[#key + 1] = parts[name] or "-"
+   for _, name in ipairs(about.cpus and CPUS or NOTHING) do
+      key[#key + 1] = tostring(about.cpus[name])
    end
-   for name, box_s in pairs(boxes) do
+   for name, box_s in pairs(about.box or NOTHING) do
       key[#key + 1] = name
       key[#key + 1] = box_s
    end
@@ -89,7 +88,8 @@ function lessons.of(r, value_of)
       return nil
    end
    local one = lesson.of(r)
-   local about, values, differ = { cpus = cpus_of(one), parts = next(one.parts) and one.parts or nil }, {}, one.busy
+   local about, values, differ = { cpus = one.cpus and cpus_of(one), parts = next(one.parts) and one.parts or nil }, {},
+      one.busy
    for _, m in ipairs(one.cpus and metrics.LIST or {}) do
       local value = m.kernel and one.values[m.name]
       if value then
