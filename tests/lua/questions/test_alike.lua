@@ -165,7 +165,7 @@ function TestStore:test_job_and_class()
    for i = 1, 20 do
       list[i] = record("n" .. i, 400 + i % 5, 1)
    end
-   -- A job of two nodes that are both slow; one of a node that a baseline rated; one of a rated status for another reason.
+   -- A job of two nodes that are both slow; one of a node that a baseline rated; a warning for another reason.
    for i = 1, 2 do
       list[#list + 1] = record("s" .. i, 280, 2)
    end

@@ -61,8 +61,9 @@ function TestRead:test_newest_record_of_each_node()
       return own.record({ kind = kind, node = node, time = time, class = "epyc-1-1s4c-8g", job = { id = 7 },
          policy = policy, baseline = policy and { hash = "none" } })
    end
-   own.write({ record("check", "n1", NOW, { hash = "old" }), record("job", "n1", NOW + 9, { hash = "new", version = "5" }),
-      record("check", "n2", NOW + 5, { hash = "new", version = "5" }), record("job", "n2", NOW, { hash = "old" }),
+   local new = { hash = "new", version = "5" }
+   own.write({ record("check", "n1", NOW, { hash = "old" }), record("job", "n1", NOW + 9, new),
+      record("check", "n2", NOW + 5, new), record("job", "n2", NOW, { hash = "old" }),
       record("check", "n3", NOW), record("check", "n4", NOW - 1e6, { hash = "new" }) })
    local list = fleet_store.files(own.db, NOW - 100, (fleet_store.nodes(own.db, NOW - 100, {})))
    local one = files.of(list)[1]

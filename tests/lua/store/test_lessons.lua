@@ -80,13 +80,15 @@ function TestLessons:test_the_same_of_store_and_spool()
       run("dgemm", { gflops = 5000, n = 100 }) },
       metrics = { { name = "triad_gbs", value = 200, status = "unknown", busy = true },
          { name = "gflops", value = 5000, status = "unrated" } } })
-   lines[#lines + 1] = check("n3", 1, { runs = { { kernel = "stream", state = "unknown" } }, metrics = json.empty_array })
+   lines[#lines + 1] = check("n3", 1, { runs = { { kernel = "stream", state = "unknown" } },
+      metrics = json.empty_array })
    lines[#lines + 1] = check("n3", 402, { runs = { run("stream", { triad_gbs = 402, llc_mb = 300, array_mb = 100 }) } })
    -- Older records: no CPUs, no time box, noise that was not the system's own.
    lines[#lines + 1] = line({ node = "n4", runs = { { kernel = "stream", state = "ok",
       result = { triad_gbs = 399, cpus = "0-191", threads = 192 } } },
       metrics = { { name = "triad_gbs", value = 399, status = "pass" } } })
-   lines[#lines + 1] = line({ node = "n4", runs = { run("stream", { triad_gbs = 399 }), run("noise", { noise_pct = 30 }) },
+   lines[#lines + 1] = line({ node = "n4",
+      runs = { run("stream", { triad_gbs = 399 }), run("noise", { noise_pct = 30 }) },
       metrics = { { name = "triad_gbs", value = 399, status = "pass" } } })
    -- Most checks measure nothing: what a node has now they say all the same. One has become another class.
    lines[#lines + 1] = line({ node = "n1", level = "passive", parts = { dimms = 23, memory_gib = 736 },

@@ -338,7 +338,8 @@ function TestChoose:test_minima()
       local b, text = chosen(fleet(c[1], c[2], 100))
       lu.assertEquals(b ~= nil, c[3], "case " .. i)
       if not c[3] then
-         lu.assertStrContains(text, ("%s, %d checks; want 20 checks (or --force)"):format(choose.nodes(c[1]), c[1] * c[2]))
+         lu.assertStrContains(text, ("%s, %d checks; want 20 checks (or --force)"):format(choose.nodes(c[1]),
+            c[1] * c[2]))
          b = chosen(fleet(c[1], c[2], 100), nil, true)
          lu.assertTrue(b.classes[CLASS].forced)
       end
