@@ -77,7 +77,7 @@ of_baseline() {
 	[[ $stderr == *"nothing to compare with (or --force)"* ]]
 }
 
-@test "learn: a directory for each node by %n, the one above them, none" {
+@test "learn: a directory for each node by %n, the one above them, ship's, none" {
 	fleet 1
 	mkdir -p "$D/n1" "$D/n2"
 	mv "$D/records.jsonl" "$D/n2"
@@ -85,22 +85,30 @@ of_baseline() {
 	[ "$status" -eq 0 ]
 	rm "$USED"
 	learn
+	[ "$status" -eq 0 ]
+	[[ $output == *"learned from $D/n2, written to $USED" ]]
+	# Where ship has taken them when the spool is empty.
+	rm "$USED"
+	policy "ship = \"$D\""
+	run --separate-stderr syscheck baseline learn
+	[ "$status" -eq 0 ]
+	[[ $output == *"learned from $D/n2, written to $USED" ]]
+	rm -r "$D/n2"
+	run --separate-stderr syscheck baseline learn
 	[ "$status" -eq 1 ]
-	[[ $stderr == *"$D: the nodes' records are below it: --spool '$D/%n'"* ]]
-	[[ $stderr == *"no check with measured values in $D (levels quick and full measure)"* ]]
-	[ ! -e "$USED" ]
+	[[ $stderr == *"no check with measured values in $P/var/spool/syscheck (levels quick and full measure)"* ]]
 	run --separate-stderr syscheck baseline learn --spool "$D/none/%n"
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"none/: no such directory"* ]]
 }
 
-@test "learn: a class of one node is left out, records of another schema and damage are named" {
+@test "learn: a node that lost memory is no class, records of another schema and damage are named" {
 	fleet 1
 	fleet 0.7 epyc-9654-2s192c-736g 1 30
 	printf '{"v":2,"kind":"check","id":"x","node":"n1"}\n{"v":1,"ki' >>"$D/records.jsonl"
 	learn
 	[ "$status" -eq 0 ]
-	[[ $stderr == *"epyc-9654-2s192c-736g, triad_gbs: 1 nodes, 30 checks; want 5 and 20"* ]]
+	[[ $stderr == *"epyc-9654-2s192c-736g: 1 node that may have lost parts of epyc-9654-2s192c-768g"* ]]
 	[[ $stderr == *"left out: its nodes are rated as epyc-9654-2s192c-768g"* ]]
 	[[ $stderr == *"version 2, this syscheck reads 1"* ]]
 	[[ $stderr == *"not a record"* ]]
@@ -140,6 +148,46 @@ of_baseline() {
 		run --separate-stderr syscheck baseline diff "$BATS_TEST_TMPDIR/$file" "$USED"
 		[ "$status" -eq 1 ]
 	done
+}
+
+# ingest: the spool into a store of the test's own, again
+ingest() {
+	run --separate-stderr syscheck ingest --store "$BATS_TEST_TMPDIR/s.db" "$D"
+	echo "$output$stderr"
+	[ "$status" -eq 0 ]
+}
+
+@test "the store teaches what its records do, and proposes a class that has enough, once" {
+	local store=$BATS_TEST_TMPDIR/s.db proposed=$BATS_TEST_TMPDIR/baseline.proposed.json
+	run --separate-stderr syscheck baseline learn --store "$store"
+	[ "$status" -eq 3 ]
+	fleet 1 epyc-9654-2s192c-768g 3 5 ',"parts":{"dimms":24}'
+	ingest
+	[ "$(wc -l <<<"$output")" -eq 1 ]
+	run --separate-stderr syscheck baseline propose --store "$store"
+	[ "$status" -eq 1 ]
+	[[ $output =~ epyc-9654-2s192c-768g\ +3\ +15\ +not\ enough:\ 5\ checks\ more ]]
+	[[ $stderr == *"nothing is proposed" ]]
+	[ ! -e "$proposed" ]
+	LATER=3600 fleet 1 epyc-9654-2s192c-768g 3 5 ',"parts":{"dimms":24}'
+	ingest
+	[[ $output == *$'\n'"enough for a baseline of epyc-9654-2s192c-768g (3 nodes, 30 checks): syscheck baseline apply $proposed" ]]
+	LATER=7200 fleet 1 epyc-9654-2s192c-768g 3 1
+	ingest
+	[ "$(wc -l <<<"$output")" -eq 1 ]
+	[ ! -e "$USED" ]
+	run syscheck baseline apply "$proposed"
+	[ "$status" -eq 0 ]
+	# Learned of both, it is the same.
+	run --separate-stderr syscheck baseline learn --store "$store" --since 2d --output "$BATS_TEST_TMPDIR/a.json"
+	[ "$status" -eq 0 ]
+	[[ $output == *"learned from store $store, written to "* ]]
+	learn --output "$BATS_TEST_TMPDIR/b.json"
+	run syscheck baseline diff "$BATS_TEST_TMPDIR/a.json" "$BATS_TEST_TMPDIR/b.json"
+	[[ $output =~ triad_gbs\ +100\.0\ +100\.0\ +\+0\.0\ +([0-9.]+)\ -\>\ ([0-9.]+) ]]
+	[ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[2]}" ]
+	run --separate-stderr syscheck baseline learn --store "$store" --spool "$D"
+	[ "$status" -eq 2 ]
 }
 
 # here CLASS MEDIAN: a baseline of one class

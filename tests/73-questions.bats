@@ -419,7 +419,8 @@ same() {
 	"$P/bin/syscheck" ingest --store "$1" "$Q/spool" | grep ' 810 new, 0 known; 0 bad lines'
 	"$P/bin/syscheck" ingest --store "$1" "$BATS_TEST_TMPDIR/fabric.jsonl" | grep ' 12 new, 0 known; 0 bad lines'
 	"$P/bin/syscheck" ingest --store "$1" "$BATS_TEST_TMPDIR/drift.jsonl" | grep ' 361 new, 0 known; 0 bad lines'
-	for args in "job 4010" "job 4003 --json" "job 4000_4 --csv" "job 4008+1" "job 4030" "job 4000" "job 9" \
+	"$P/bin/syscheck" ingest --store "$1" "$BATS_TEST_TMPDIR/first.jsonl" | grep ' 33 new, 0 known; 0 bad lines'
+	for args in "job 7001" "job 7001 --json" "node f7 --since 2026-01-01" "job 4010" "job 4003 --json" "job 4000_4 --csv" "job 4008+1" "job 4030" "job 4000" "job 9" \
 		"node n2 --since 2026-01-01 --limit 50" "node n4 --since 2026-01-01 --json" "node n1 --since 2026-01-01 --csv" \
 		"node n22" "fleet --since 2026-01-01" "fleet --since 2026-01-01 --json" "fleet --class x --since 2026-01-01" \
 		"fleet --partition main --since 2026-01-01" "fleet --partition mian --since 2026-01-01" "fleet --over 30d" \
@@ -427,6 +428,53 @@ same() {
 		# shellcheck disable=SC2086
 		diff <(answer "$now" $args --store "$STORE") <(answer "$now" $args --store "$1") || { echo "$args"; return 1; }
 	done
+	"$P/bin/syscheck" baseline learn --store "$1" --output "$BATS_TEST_TMPDIR/other.json" >/dev/null 2>&1
+	cmp <("$P/bin/syscheck" baseline diff "$BATS_TEST_TMPDIR/first.json" "$BATS_TEST_TMPDIR/first.json") \
+		<("$P/bin/syscheck" baseline diff "$BATS_TEST_TMPDIR/first.json" "$BATS_TEST_TMPDIR/other.json")
+}
+
+# first_days: 16 nodes in two jobs, without a baseline; f7 is slow, f3 has another policy
+first_days() {
+	lua5.4 "$FIXTURES/lines.lua" 'local function one(n, id, hash, days)
+		local triad = (n == 7 and 276 or 400) + n % 5
+		check { node = "f" .. n, cluster = "c1", class = "epyc-7763-2s128c-512g", time = ago(days), status = "unrated",
+			action = "none", level = "quick", job = { id = id, nodes = 16, nodelist = "f[1-16]" }, policy = { hash = hash, version = "2026-11-20" },
+			baseline = { hash = "none" }, cpus = { list = "0-127", count = 128, of = 128, left_out = "", jobs = true },
+			runs = { { kernel = "stream", state = "ok", box_s = 2, result = { triad_gbs = triad } } },
+			metrics = { { name = "triad_gbs", value = triad, status = "unrated" } } }
+	end
+	for n = 1, 16 do
+		one(n, 7000, "3f2a91cc", 1.5)
+		one(n, 7001, n == 3 and "91cc0a12" or "3f2a91cc", 0.5)
+	end
+	one(1, 7002, "3f2a91cc", 0.1)' >"$BATS_TEST_TMPDIR/first.jsonl"
+}
+
+@test "before a baseline: a job's nodes against each other and their class; whose policy is another; a proposal" {
+	first_days
+	STORE=$BATS_TEST_TMPDIR/first.db
+	run -0 syscheck ingest --store "$STORE" "$BATS_TEST_TMPDIR/first.jsonl"
+	# The slow node is no part of it.
+	[[ $output == *"enough for a baseline of epyc-7763-2s128c-512g (16 nodes, 31 checks): syscheck baseline apply $BATS_TEST_TMPDIR/baseline.proposed.json" ]]
+	run -0 syscheck job 7001 --store "$STORE"
+	[[ $output == *$'\n'"f7: warn: triad 31 % below the 15 others of this job (278.0 GB/s, their median 402.0 GB/s)"* ]]
+	[ "$(grep -c 'warn:' <<<"$output")" -eq 1 ]
+	run -0 syscheck job 7001 --store "$STORE" --json
+	[ "$(of '#a.runs[1].warnings .. a.runs[1].warnings[1].node .. a.runs[1].warnings[1].status')" = 1f7warn ]
+	mkdir "$BATS_TEST_TMPDIR/spool"
+	cp "$BATS_TEST_TMPDIR/first.jsonl" "$BATS_TEST_TMPDIR/spool/records.jsonl"
+	run -0 syscheck job 7001 --spool "$BATS_TEST_TMPDIR/spool"
+	[[ $output == *"f7: warn: triad 31 % below the 15 others of this job"* ]]
+	run -0 syscheck node f7 --store "$STORE"
+	[[ $output == *"warn: newest measured check: triad 31 % below 15 other nodes of its class"* ]]
+	run -0 syscheck node f8 --store "$STORE"
+	[[ $output != *warn:* ]]
+	run -0 syscheck fleet --store "$STORE"
+	[[ $output == *"policy: 15 nodes have 3f2a91cc (2026-11-20), f3 has 91cc0a12 (2026-11-20)"*"baseline: 16 nodes have none"* ]]
+	run -0 syscheck fleet --store "$STORE" --json
+	[ "$(of 'a.files[1].file .. #a.files[1].groups .. a.files[1].groups[2].nodes[1]')" = policy2f3 ]
+	run -0 syscheck fleet --store "$STORE" --csv
+	[[ $output == *$'\n'"policy,,,,,,f3,"*"most have 3f2a91cc (2026-11-20)"* ]]
 }
 
 @test "PostgreSQL and MariaDB answer as SQLite does" {
@@ -444,6 +492,9 @@ same() {
 	"$P/bin/syscheck" ingest --store "$STORE" "$BATS_TEST_TMPDIR/fabric.jsonl" | grep ' 12 new, 0 known; 0 bad lines'
 	lua5.4 "$FIXTURES/drift.lua" 30 12 1 >"$BATS_TEST_TMPDIR/drift.jsonl"
 	"$P/bin/syscheck" ingest --store "$STORE" "$BATS_TEST_TMPDIR/drift.jsonl" | grep ' 361 new, 0 known; 0 bad lines'
+	first_days
+	"$P/bin/syscheck" ingest --store "$STORE" "$BATS_TEST_TMPDIR/first.jsonl" | grep ' 33 new, 0 known; 0 bad lines'
+	"$P/bin/syscheck" baseline learn --store "$STORE" --output "$BATS_TEST_TMPDIR/first.json"
 	run -0 syscheck fleet --over 30d --store "$STORE"
 	[[ $output == *"10 of 12 nodes"* ]]
 	run -0 syscheck fleet --since 2026-01-01 --store "$STORE"

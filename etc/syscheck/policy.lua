@@ -1,6 +1,8 @@
 -- syscheck policy: tables and values only; every key is optional and shown with its default.
 -- Manual: syscheck-policy(5). After a change: `syscheck config check`.
 return {
+   -- version = "2026-11-20", -- what you call this file; records and `syscheck fleet` show it beside its hash
+
    mode = "observe", -- record verdicts, drain nothing; "enforce": drain what fails twice in a row
 
    -- Levels per partition: none < passive < quick < full; "*" is every other one.

@@ -1,32 +1,39 @@
---- syscheck baseline learn | show | diff | apply: what healthy nodes of each class measure.
+--- syscheck baseline learn | propose | show | diff | apply: what healthy nodes of each class measure.
 local json = require("cjson").new()
 local baseline = require("syscheck.verdict.baseline")
 local baseline_file = require("syscheck.node.baseline_file")
 local choose = require("syscheck.verdict.adoption")
 local cpus = require("syscheck.verdict.cpus")
 local files = require("syscheck.lib.files")
-local learn = require("syscheck.verdict.learning")
 local metrics = require("syscheck.catalogue.metrics")
 local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
-local progress = require("syscheck.lib.progress")
+local proposal = require("syscheck.verdict.proposal")
+local proposed = require("syscheck.cmd.common.proposed")
 local report = require("syscheck.cmd.common.report")
 local sorted = require("syscheck.lib.sorted")
+local source = require("syscheck.cmd.common.lessons")
 local spool = require("syscheck.cmd.common.spool")
 local time = require("syscheck.lib.time")
 
 local command = {}
 
 function command.add_to(parser)
-   local group = parser:command("baseline", "Learn, show, compare or apply what healthy nodes of each class measure.")
-      :summary("Learn, show, compare or apply the class baselines."):require_command(true):command_target("action")
+   local group = parser:command("baseline", "Learn, propose, show, compare or apply what healthy nodes of each class "
+      .. "measure."):summary("Learn, propose, show, compare or apply the class baselines."):require_command(true)
+      :command_target("action")
    local one = group:command("learn", "Compute the baseline from check records and write it.")
-   spool.add_options(one)
+   source.add_options(one)
    one:option("--output", "File to write (default: the policy's baseline)."):argname("FILE")
-   one:flag("--force", ("Learn from fewer than %d nodes or %d checks of a class, from a class of two populations, "
-      .. "and medians more than %d %% worse than before."):format(baseline.MIN_NODES, baseline.MIN_CHECKS,
-      100 * baseline.MAX_DIP))
+   one:flag("--force", ("Learn from fewer than %d checks of a class, from a class of two populations, from few nodes "
+      .. "that differ or may have lost parts, and medians more than %d %% worse than before."):format(
+      baseline.MIN_CHECKS, 100 * baseline.MAX_DIP))
+   one = group:command("propose", "Say which classes have enough for a baseline and what would change, and write it "
+      .. "to a file that apply takes.")
+   source.add_options(one)
+   one:option("--output", ("File to write (default: %s beside the store, or beside the baseline)."):format(
+      proposed.FILE)):argname("FILE")
    one = group:command("show", "Print the baseline.")
    one:option("--policy", "Policy file to use."):argname("FILE")
    one = group:command("diff", "Compare two baseline files.")
@@ -120,21 +127,16 @@ local function write(path, b)
    end
 end
 
-local function run_learn(args, host)
-   local used = used_file(host)
-   local target = args.output or used
-   local old = in_use(used, args.force)
-   local meter, read, bytes = progress.amount("baseline learn"), 0, nil
-   local records, where
-   records, where, bytes = spool.records(args, host, function(line)
-      read = read + #line + 1
-      meter.to(read, bytes)
-      -- A job's record teaches nothing, and decoding is what takes the time. Inside a
-      -- string the quotes would be escaped.
-      return not line:find('"kind":"job"', 1, true)
-   end)
-   local learned, left = learn.from(records)
-   meter.clear()
+-- What the records of args' place teach; the command ends where they teach nothing.
+-- @return as of learn.of, text that names the place, store or nil
+local function learned_of(args, host)
+   if args.store and #args.spool > 0 then
+      report.stop(report.USAGE, "--spool and --store exclude each other")
+   elseif args.since and not args.store then
+      report.stop(report.USAGE, "--since is of --store")
+   end
+   local db = args.store and source.open(args, host, "baseline: ") or nil
+   local learned, left, where = source.learn(args, host, db, complain)
    for _, class in ipairs(sorted(left)) do
       if left[class].busy > 0 then
          complain("class %s: %d of %d checks left out, or a part of them: others used the node meanwhile", class,
@@ -142,19 +144,34 @@ local function run_learn(args, host)
       end
    end
    if not next(learned.classes) then
-      return complain("no check with measured values in %s (levels quick and full measure)", where)
+      stop("no check with measured values in %s (levels quick and full measure)", where)
    end
-   local chosen, remarks = choose.from(learned, old, args.force)
+   return learned, where, db
+end
+
+local function chosen_of(learned, old, force)
+   local chosen, remarks = choose.from(learned, old, force)
    for _, text in ipairs(remarks) do
       complain("%s", text)
    end
+   if chosen then
+      chosen.time = time.show(os.time())
+   end
+   return chosen
+end
+
+local function run_learn(args, host)
+   local used = used_file(host)
+   local target = args.output or used
+   local old = in_use(used, args.force)
+   local learned, where = learned_of(args, host)
+   local chosen = chosen_of(learned, old, args.force)
    if not chosen then
       return complain("nothing is written")
    end
-   chosen.time = time.show(os.time())
    write(target, chosen)
    print_table(chosen)
-   print("written to " .. target)
+   print(("learned from %s, written to %s"):format(where, target))
    return 0
 end
 
@@ -217,6 +234,29 @@ local function print_diff(old, new)
    print_rows(rows, notes)
 end
 
+local function run_propose(args, host)
+   local used = used_file(host)
+   local old = in_use(used, true)
+   local learned, where, db = learned_of(args, host)
+   local counts = proposal.counts(learned)
+   local chosen = chosen_of(learned, old, false)
+   local rows = { { "CLASS", "NODES", "CHECKS", "STANDING" } }
+   for _, count in ipairs(counts) do
+      rows[#rows + 1] = { printable.safe(count.class), ("%d"):format(count.nodes), ("%d"):format(count.checks),
+         proposal.standing(count, chosen, old) }
+   end
+   print(output.table(rows))
+   if not chosen then
+      return complain("nothing is proposed")
+   end
+   local file = args.output or db and proposed.path(db) or proposed.beside(used)
+   write(file, chosen)
+   print("")
+   print_diff(old or { classes = {} }, chosen)
+   print(("\nfrom %s, written to %s; to use it: syscheck baseline apply %s"):format(where, file, file))
+   return 0
+end
+
 local function read(path)
    local b, err = baseline_file.read(path)
    return b or stop("%s", err)
@@ -252,7 +292,7 @@ local function run_apply(args, host)
    return 0
 end
 
-local ACTIONS = { learn = run_learn, show = run_show, diff = run_diff, apply = run_apply }
+local ACTIONS = { learn = run_learn, propose = run_propose, show = run_show, diff = run_diff, apply = run_apply }
 
 function command.run(args)
    return ACTIONS[args.action](args, spool.node(args))

@@ -1,5 +1,8 @@
 --- syscheck config check | show: is the policy good, and what of it applies where?
+local uv = require("luv")
+local baseline_file = require("syscheck.node.baseline_file")
 local command = require("syscheck.slurm.command")
+local digest = require("syscheck.lib.digest")
 local doctor = require("syscheck.doctor.rules")
 local files = require("syscheck.lib.files")
 local notify = require("syscheck.cmd.common.notify")
@@ -64,6 +67,19 @@ local function doubts(file, p, line_of)
    return table.move(missing, 1, #missing, #out + 1, out)
 end
 
+-- As records name it, see `syscheck fleet`.
+local function name_of(p, text)
+   return ("hash %s%s"):format(digest.of(text), p.version and ", version " .. p.version or "")
+end
+
+-- The baseline that goes with it.
+local function baseline_line(p)
+   local file = (p.baseline or paths.baseline):gsub("%%n", hostlist.name(uv.os_gethostname():match("^[^.]*")) or "%%n")
+   local b, err, absent, hash = baseline_file.read(file)
+   return ("baseline %s: %s"):format(file, b and ("hash %s%s"):format(hash, type(b.time) == "string" and ", of "
+      .. printable.safe(b.time, 40) or "") or absent and "none" or printable.safe(err, 200))
+end
+
 -- What is no error to a node, which does as Lua does, and not what its writer meant.
 local function check(file, p, line_of, text)
    local lines, warnings = {}, 0
@@ -81,8 +97,8 @@ local function check(file, p, line_of, text)
       end
    end
    if #lines == 0 then
-      print(warnings == 0 and file .. ": good"
-         or ("%s: can be used, %d warning%s"):format(file, warnings, warnings == 1 and "" or "s"))
+      print(("%s: %s; %s"):format(file, warnings == 0 and "good"
+         or ("can be used, %d warning%s"):format(warnings, warnings == 1 and "" or "s"), name_of(p, text)))
    end
    return complain(lines)
 end
@@ -168,7 +184,7 @@ local function rows_of(value, trail, rows, file, line_of)
    return rows
 end
 
-local function show(args, file, p, line_of)
+local function show(args, file, p, line_of, text)
    local partitions, err
    if args.partition then
       partitions, err = partition_of(p, args.partition)
@@ -180,6 +196,7 @@ local function show(args, file, p, line_of)
    if not partitions then
       return report.error(report.FAILED, "%s", err)
    end
+   print(("policy %s: %s\n%s\n"):format(file, name_of(p, text), baseline_line(p)))
    for _, partition in ipairs(partitions) do
       local named = p.partitions[partition] ~= nil
       print(("partition %s%s"):format(printable.safe(partition),
@@ -221,7 +238,7 @@ function config.run(args)
    elseif args.node and args.partition then
       return report.error(report.USAGE, "a node or --partition, not both")
    end
-   return show(args, file, p, line_of)
+   return show(args, file, p, line_of, text)
 end
 
 return config

@@ -1,6 +1,7 @@
 --- syscheck fleet: per hardware class, which nodes are slowest, fastest, out of the spread.
 local printable = require("syscheck.lib.printable")
 local felt = require("syscheck.questions.fleet.felt")
+local files = require("syscheck.questions.fleet.files")
 local fleet = require("syscheck.questions.fleet.logic")
 local fleet_show = require("syscheck.questions.fleet.show")
 local fleet_store = require("syscheck.questions.fleet.read")
@@ -58,8 +59,9 @@ local function changes(db, args)
 end
 
 local function answer(db, args)
-   local nodes, unknown, between, near = fleet_store.newest(db, args.since, args)
-   if #nodes == 0 and #unknown == 0 and #between == 0 then
+   local nodes, unknown, between, near, named = fleet_store.newest(db, args.since, args)
+   local which = files.of(named)
+   if #nodes == 0 and #unknown == 0 and #between == 0 and not files.differ(which) then
       return report.error(report.NOT_FOUND, "no node%s measured anything since %s%s", of_what(args),
          time.show(args.since), near and (', did you mean "%s"?'):format(printable.safe(near)) or "")
    end
@@ -67,6 +69,7 @@ local function answer(db, args)
    felt.add(db, compared)
    fleet_store.add_noise(db, compared)
    compared.since, compared.unknown, compared.fabric = args.since, unknown, between
+   compared.files = which
    if args.html then
       compared.nodes, compared.to = nodes, os.time()
       compared.checks = fleet_store.checks(db, args.since, args)

@@ -8,6 +8,7 @@ local ingest = require("syscheck.store.ingest")
 local notify = require("syscheck.cmd.common.notify")
 local paths = require("syscheck.lib.paths")
 local progress = require("syscheck.lib.progress")
+local proposed = require("syscheck.cmd.common.proposed")
 local records = require("syscheck.spool.records")
 local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
@@ -67,15 +68,27 @@ local function bad_file(args, db)
    return args.bad or (db.path and db.path:match("^(.*)/") or paths.store:match("^(.*)/")) .. "/bad.jsonl"
 end
 
-local function summary(count, args, seconds)
+-- Says it when a class newly has enough for a baseline. What fails here fails no ingest.
+local function propose(db, host, work)
+   local done, proposal, err = pcall(proposed.after_ingest, db, host, work.measured)
+   if not done or err then
+      report.error(report.FAILED, "no baseline is proposed: %s", tostring(err or proposal))
+   end
+   return done and proposal or nil
+end
+
+local function summary(count, args, seconds, proposal)
    if args.json then
-      count.seconds = seconds
+      count.seconds, count.proposal = seconds, proposal
       print(json.encode(count))
    else
       print(("%d files, %d records: %d new, %d known; %d bad lines%s%s; %.1f s"):format(count.files, count.records,
          count.new, count.records - count.new, count.bad,
          args.remove and ("; %d files removed"):format(count.removed) or "",
          args.topology and ("; %d leaves changed"):format(count.leaves) or "", seconds))
+      if proposal then
+         print(printable.plain(proposal.text, 1000))
+      end
    end
 end
 
@@ -142,7 +155,7 @@ local function run_all(db, list, args, host)
    if shown > SHOWN_BAD then
       report.error(report.FAILED, "%d more bad lines, see %s", shown - SHOWN_BAD, bad)
    end
-   summary(work.count, args, (uv.hrtime() - started) / 1e9)
+   summary(work.count, args, (uv.hrtime() - started) / 1e9, propose(db, host, work))
    return trouble and report.FAILED or 0
 end
 

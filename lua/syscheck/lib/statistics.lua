@@ -45,4 +45,36 @@ function statistics.robust(values)
    return median, median and statistics.MAD_SCALE * statistics.median(off)
 end
 
+-- P(|X| < t) of Student's distribution with a whole number of degrees of freedom: finite series (Abramowitz and
+-- Stegun, 26.7.3 and 26.7.4).
+local function student_within(t, freedom)
+   local theta = math.atan(t / math.sqrt(freedom))
+   local square, even = math.cos(theta) ^ 2, freedom % 2 == 0
+   local term, sum = even and 1 or math.cos(theta), freedom == 1 and 0 or even and 1 or math.cos(theta)
+   for k = even and 2 or 3, freedom - 2, 2 do
+      term = term * square * (k - 1) / k
+      sum = sum + term
+   end
+   return even and math.sin(theta) * sum or 2 / math.pi * (theta + math.sin(theta) * sum)
+end
+
+--- The t beyond which, on one side, a share of Student's distribution lies.
+-- @param share from 1e-12 to 0.5
+-- @param freedom degrees of it, whole, from 1
+function statistics.student(share, freedom)
+   local low, high = 0, 1
+   while (1 - student_within(high, freedom)) / 2 > share and high < 1e12 do
+      low, high = high, 2 * high
+   end
+   for _ = 1, 60 do
+      local mid = (low + high) / 2
+      if (1 - student_within(mid, freedom)) / 2 > share then
+         low = mid
+      else
+         high = mid
+      end
+   end
+   return high
+end
+
 return statistics

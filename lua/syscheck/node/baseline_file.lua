@@ -2,6 +2,7 @@
 local json = require("cjson.safe").new()
 local uv = require("luv")
 local baseline = require("syscheck.verdict.baseline")
+local digest = require("syscheck.lib.digest")
 local files = require("syscheck.lib.files")
 
 json.decode_invalid_numbers(false)
@@ -11,7 +12,7 @@ local baseline_file = {}
 local MAX_FILE = 16777216
 
 --- Reads a baseline file.
--- @return baseline; or nil and why ("absent" in the third value when there is none)
+-- @return baseline; or nil and why ("absent" in the third value when there is none); digest of the file
 function baseline_file.read(path)
    local text, err = files.regular(path, MAX_FILE)
    if not text then
@@ -24,7 +25,7 @@ function baseline_file.read(path)
    if value ~= nil then
       value, err = baseline.accept(value)
    end
-   return value, err and ("%s: %s"):format(path, err)
+   return value, err and ("%s: %s"):format(path, err), nil, digest.of(text)
 end
 
 return baseline_file

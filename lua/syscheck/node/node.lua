@@ -19,13 +19,21 @@ json.decode_invalid_numbers(false)
 local node = {}
 node.__index = node
 
+--- In place of a file's digest: the defaults, no baseline.
+node.NO_FILE = "none"
+
+-- A file's own word on its age, as a record has it.
+local function text_of(value)
+   return type(value) == "string" and #value <= 40 and value or nil
+end
+
 --- Opens this node.
 -- @param name node name from Slurm (checked here), or nil for the host's
 -- @param options { policy = file, without_policy = a missing file means defaults and
 --   is no problem, root = of a prepared tree instead of the machine's, copy = where a
 --   copy of a good policy is kept }; nil: the agent, which keeps it in its state directory
 -- @return node; its field `problems` lists what went wrong in the checker itself, and
---   `inconclusive` says that one of them leaves its verdicts open
+--   `inconclusive` says that one of them leaves its verdicts open; `policy_id` and `baseline_id`: which ones are in use
 function node.open(name, options)
    local file = options and options.policy or paths.policy
    local self = setmetatable({ problems = {}, root = options and options.root or "" }, node)
@@ -34,8 +42,9 @@ function node.open(name, options)
    if options and options.without_policy and not uv.fs_stat(file) then
       file, copy = nil, nil
    end
-   local err, sound
-   self.policy, err, sound = policy_file.read(file, copy, not options or options.copy)
+   local err, sound, digest
+   self.policy, err, sound, digest = policy_file.read(file, copy, not options or options.copy)
+   self.policy_id = { hash = digest or node.NO_FILE, version = self.policy.version }
    if err then
       self[sound and "notice" or "problem"](self, "policy: " .. err)
    end
@@ -45,7 +54,7 @@ function node.open(name, options)
    self.lock = self.policy.lock and self:expand(self.policy.lock)
    local absent
    file = self:expand(self.policy.baseline or paths.baseline)
-   self.baseline, err, absent = baseline_file.read(file)
+   self.baseline, err, absent, digest = baseline_file.read(file)
    -- It decides over drains, as the policy does.
    if self.baseline then
       local trusted
@@ -55,6 +64,7 @@ function node.open(name, options)
    if err and not absent then
       self:problem("baseline: " .. err)
    end
+   self.baseline_id = self.baseline and { hash = digest, time = text_of(self.baseline.time) } or { hash = node.NO_FILE }
    return self
 end
 

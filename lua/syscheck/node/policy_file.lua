@@ -1,5 +1,6 @@
 --- The policy as the agent reads it: trusted, checked, and with a copy of the last good
 -- one to fall back to. docs/decisions.md says what may be done on a copy.
+local digest = require("syscheck.lib.digest")
 local files = require("syscheck.lib.files")
 local policy = require("syscheck.policy.policy")
 local policy_copy = require("syscheck.policy.copy")
@@ -17,7 +18,7 @@ local function read_good(file)
    return parsed and text, parsed or err
 end
 
--- @return policy, when it was taken; or nil and why not
+-- @return policy, when it was taken, its text; or nil and why not
 local function from_copy(copy)
    local content, err = files.read_trusted(copy)
    if not content then
@@ -29,7 +30,7 @@ local function from_copy(copy)
    end
    local parsed
    parsed, err = policy.parse(text, copy)
-   return parsed, parsed and taken or err
+   return parsed, parsed and taken or err, text
 end
 
 -- Written only when it changed: a prolog in the good case reads one small file more.
@@ -46,7 +47,8 @@ end
 -- @param copy where the last good one is, or nil
 -- @param keep whether to keep a copy of a good one
 -- @return policy, what was wrong with the file or nil, and whether the policy is sound
---   all the same: a whole copy of one that was good, and not the defaults
+--   all the same: a whole copy of one that was good, and not the defaults; digest of the text that is in use, nil: the
+--   defaults
 function policy_file.read(file, copy, keep)
    if not file then
       return policy.default()
@@ -56,17 +58,17 @@ function policy_file.read(file, copy, keep)
       if copy and keep then
          local ok, err = keep_copy(copy, text)
          if not ok then
-            return result, ("no copy of it can be kept: %s: %s"):format(copy, err), true
+            return result, ("no copy of it can be kept: %s: %s"):format(copy, err), true, digest.of(text)
          end
       end
-      return result
+      return result, nil, nil, digest.of(text)
    end
    if not copy then
       return policy.default(), result
    end
-   local old, taken = from_copy(copy)
+   local old, taken, of = from_copy(copy)
    if old then
-      return old, ("%s; last good copy of %s is used"):format(result, taken), true
+      return old, ("%s; last good copy of %s is used"):format(result, taken), true, digest.of(of)
    end
    return policy.default(), ("%s; no good copy: %s"):format(result, taken)
 end

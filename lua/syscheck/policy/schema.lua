@@ -138,6 +138,13 @@ local function group(v)
    end
 end
 
+-- What the site calls this policy, in every record.
+local function version(v)
+   if type(v) ~= "string" or not v:match("^[%w._:+-]+$") or #v > 32 then
+      return "a text of at most 32 letters, digits and . _ : + -"
+   end
+end
+
 local a_level = one_of("none", "passive", "quick", "full")
 local bounds = { floor = a_level, default = a_level, ceiling = a_level }
 local limit = {
@@ -190,6 +197,7 @@ for _, kernel in ipairs(metrics.KERNELS) do
 end
 
 schema.KEYS = {
+   version = version,
    mode = one_of("observe", "enforce"),
    partitions = { ["*any"] = bounds },
    accounts = { ["*any"] = bounds },

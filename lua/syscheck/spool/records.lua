@@ -46,6 +46,8 @@ function records.new(kind, node, inventory, snapshot)
       config = next(inventory.config) and inventory.config or nil,
       config_id = inventory.config_id,
       parts = parts(inventory),
+      policy = node.policy_id,
+      baseline = node.baseline_id,
       problems = #node.problems > 0 and node.problems or nil,
    }
 end

@@ -29,6 +29,7 @@ function ingest.new(store, options)
       open = {}, -- files of this batch, by path
       lines = 0,
       bytes = 0,
+      measured = {}, -- classes of which checks were stored that measured something
       count = { files = 0, records = 0, new = 0, bad = 0, removed = 0, unreadable = 0 },
    }, ingest)
 end
@@ -123,6 +124,9 @@ local function read(self, file)
          local row, why = record.read(line)
          if row then
             self.rows[#self.rows + 1] = row
+            if row.measured then
+               self.measured[row.class] = true
+            end
          else
             complain(self, file, torn and "half a line: " .. why or why, line)
          end

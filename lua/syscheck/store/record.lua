@@ -5,6 +5,7 @@ local beside = require("syscheck.catalogue.beside")
 local cache = require("syscheck.store.cache")
 local fields = require("syscheck.catalogue.fields")
 local fnv = require("syscheck.lib.fnv")
+local lessons = require("syscheck.store.lessons")
 local metrics = require("syscheck.catalogue.metrics")
 local records = require("syscheck.spool.records")
 local time = require("syscheck.lib.time")
@@ -16,7 +17,7 @@ local type = type -- looked up for each of forty values of a line
 
 --- Columns of the store's tables before those of fields.JOB, fields.CHECK and fields.FABRIC, which the
 -- writer fills in.
-record.JOB_BASE, record.CHECK_BASE, record.FABRIC_BASE = 10, 12, 7
+record.JOB_BASE, record.CHECK_BASE, record.FABRIC_BASE = 12, 15, 8
 
 json.decode_invalid_numbers(false)
 json.encode_sparse_array(true)
@@ -268,6 +269,16 @@ local function metric_values(r, width)
    return values, others, is_busy
 end
 
+-- What it teaches a baseline; nil where nothing differs from the row's own values.
+local function taught_of(r, row)
+   local places = PLACES[r.kind]
+   local taught
+   row.lesson, taught, row.measured = lessons.of(r, function(name)
+      return row.values[places[name]]
+   end)
+   return taught
+end
+
 function READERS.check(r, row)
    row.job = job_of(r, row.time_s, row.time_s)
    row.trigger, row.level, row.asked = word(r.trigger, "trigger"), word(r.level, "level"), word(r.asked, "asked")
@@ -281,9 +292,10 @@ function READERS.check(r, row)
    row.text = row.status ~= "pass" and name_of(r.text or r.reason, "text") or nil
    local drain, problems, note = nonempty(r.drain), nonempty(r.problems), name_of(r.note, "note")
    row.drain = drain
-   if others[1] or drain or problems or r.corrupt or note or next(more) then
+   local taught = taught_of(r, row)
+   if others[1] or drain or problems or r.corrupt or note or taught or next(more) then
       row.detail = detail_of({ metrics = nonempty(others), drain = drain, problems = problems,
-         corrupt = r.corrupt or nil, note = note, noise = more.noise, io = more.io })
+         corrupt = r.corrupt or nil, note = note, noise = more.noise, io = more.io, taught = taught })
    end
 end
 
@@ -296,7 +308,7 @@ function READERS.fabric(r, row)
    row.detail = detail_of({ metrics = nonempty(others), drain = row.drain, findings = nonempty(r.findings),
       partners = nonempty(r.partners), uplinks = r.uplinks == true or nil, alltoall = r.alltoall == true or nil,
       switch = r.switch == true or nil, between = r.between == true or nil, shard = number(r.shard, "shard", 1),
-      rail = number(r.rail, "rail", 1),
+      rail = number(r.rail, "rail", 1), taught = taught_of(r, row),
       io = type(r.io) == "string" and r.io or nil })
 end
 
@@ -304,6 +316,13 @@ function READERS.loss(r, row)
    row.records = number(r.lost_records, "lost_records", 0)
    row.bytes = number(r.lost_bytes, "lost_bytes", 0)
    row.reason = name_of(r.reason, "reason")
+end
+
+-- Which policy or baseline was in use: its digest, and what it says of its age.
+local function file_of(r, name)
+   local of = object(r[name], name)
+   local hash, age = of and word(of.hash, name .. ".hash"), of and word(of.version or of.time, name .. ".version")
+   return hash and hash:gsub(" .*", "") .. (age and " " .. age or "") or nil
 end
 
 local function take(r)
@@ -330,10 +349,12 @@ local function take(r)
       class = word(r.class, "class"),
       config = word(r.config_id, "config_id"),
       boot = word(r.boot_id, "boot_id"),
+      policy = file_of(r, "policy"),
+      baseline = file_of(r, "baseline"),
       settings = type(r.config) == "table" and r.config or nil,
       -- Room for what follows, so that the table grows once.
       job = nil, values = nil, begin_s = nil, elapsed_s = nil, check_id = nil, drain = nil, detail = nil,
-      key = nil,
+      key = nil, lesson = nil, measured = nil,
    }
    row.key = row.time_s << 30 | tonumber(row.id:sub(1, 8), 16) >> 2
    reader(r, row)
@@ -342,6 +363,7 @@ end
 
 --- Reads a line.
 -- @return { kind, id = 32 hex digits, key, cluster, node, time_s, class, config, boot,
+--   policy, baseline, lesson = text of lessons.of, measured = 1 where it has values,
 --   settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
 --   begin_s, elapsed_s, check_id, values (of fields.JOB, from JOB_BASE + 1), detail;
 --   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, drain, detail;

@@ -32,11 +32,13 @@ local FIRST = {
    "CREATE INDEX IF NOT EXISTS run_name ON run (name)",
    "CREATE TABLE IF NOT EXISTS job_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int NOT NULL, "
       .. "check_key $big, begin_s $number, elapsed_s $number, class $int, config $int, boot $int, "
+      .. "policy $int, baseline $int, "
       .. columns(fields.JOB) .. ", detail $text)",
    "CREATE INDEX IF NOT EXISTS job_node_node ON job_node (node, key)",
    "CREATE INDEX IF NOT EXISTS job_node_run ON job_node (run)",
    "CREATE TABLE IF NOT EXISTS check_node (key $key, id $id NOT NULL, node $int NOT NULL, run $int, "
       .. "trigger $int, level $int, asked $int, status $int, action $int, class $int, config $int, boot $int, "
+      .. "policy $int, baseline $int, lesson $int, "
       .. columns(fields.CHECK) .. ", text $text, detail $text)",
    "CREATE INDEX IF NOT EXISTS check_node_node ON check_node (node, key)",
    "CREATE INDEX IF NOT EXISTS check_node_run ON check_node (run)",
@@ -51,7 +53,7 @@ local FIRST = {
 
 local FABRIC = {
    "CREATE TABLE IF NOT EXISTS fabric_node (key $key, id $id NOT NULL, node $int NOT NULL, boot $int, class $int, "
-      .. "status $int, action $int, " .. columns(fields.FABRIC) .. ", text $text, detail $text)",
+      .. "status $int, action $int, lesson $int, " .. columns(fields.FABRIC) .. ", text $text, detail $text)",
    "CREATE INDEX IF NOT EXISTS fabric_node_node ON fabric_node (node, key)",
 }
 
@@ -145,9 +147,10 @@ local function has(store, name, list)
 end
 
 -- Columns that may be younger than a store; numbers, where TYPE says nothing else.
-local YOUNGER = { job_node = { "boot" }, check_node = { "boot" }, fabric_node = {}, loss = { "boot" },
+local YOUNGER = { job_node = { "boot", "policy", "baseline" }, check_node = { "boot", "policy", "baseline", "lesson" },
+   fabric_node = { "lesson" }, loss = { "boot" },
    run = { "batch", "elapsed_s", "nodelist" }, node = { "leaf" } }
-local TYPE = { boot = "$int", leaf = "$word" }
+local TYPE = { boot = "$int", policy = "$int", baseline = "$int", lesson = "$int", leaf = "$word" }
 for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK, fabric_node = fields.FABRIC }) do
    for _, field in ipairs(list) do
       table.insert(YOUNGER[name], field.name)

@@ -3,6 +3,7 @@
 local cache = require("syscheck.store.cache")
 local fields = require("syscheck.catalogue.fields")
 local ids = require("syscheck.store.ids")
+local lessons = require("syscheck.store.lessons")
 local record = require("syscheck.store.record")
 local rows = require("syscheck.store.rows")
 local runrows = require("syscheck.store.runrows")
@@ -26,10 +27,11 @@ local function names(list, first, last)
    return out
 end
 
-local JOB_FIRST = { "key", "id", "node", "run", "check_key", "begin_s", "elapsed_s", "class", "config", "boot" }
+local JOB_FIRST = { "key", "id", "node", "run", "check_key", "begin_s", "elapsed_s", "class", "config", "boot",
+   "policy", "baseline" }
 local CHECK_FIRST = { "key", "id", "node", "run", "class", "config", "boot", "trigger", "level", "asked", "status",
-   "action" }
-local FABRIC_FIRST = { "key", "id", "node", "boot", "class", "status", "action" }
+   "action", "policy", "baseline", "lesson" }
+local FABRIC_FIRST = { "key", "id", "node", "boot", "class", "status", "action", "lesson" }
 assert(#JOB_FIRST == record.JOB_BASE and #CHECK_FIRST == record.CHECK_BASE and #FABRIC_FIRST == record.FABRIC_BASE)
 local JOB_COLUMNS = names(fields.JOB, JOB_FIRST, { "detail" })
 local CHECK_COLUMNS = names(fields.CHECK, CHECK_FIRST, { "text", "detail" })
@@ -106,19 +108,28 @@ local function node_of(self, row, cluster, class)
    return node.id
 end
 
-local function config_of(self, row)
-   if not row.config then
+-- A text of table config, by a short name of it.
+local function config_of(self, name, text_of, row)
+   if not name then
       return nil
    end
-   local id = self.ids:word(row.config)
+   local id = self.ids:word(name)
    if not self.configs:get(id) then
       self.configs:put(id, true)
-      local text = record.settings(row)
+      local text = text_of(row)
       if text and not self.store:row("SELECT id FROM config WHERE id = ?", id) then
          self.store:exec("INSERT INTO config (id, text) VALUES (?, ?)", id, text)
       end
    end
    return id
+end
+
+local function lesson_text(row)
+   return row.lesson
+end
+
+local function lesson_of(self, row)
+   return config_of(self, row.lesson and lessons.name(row.lesson), lesson_text, row)
 end
 
 -- Key of the check that a job's record names.
@@ -146,6 +157,7 @@ function PUT.job(self, row, node, class, config, cluster)
    local v = row.values
    v[3], v[4], v[5], v[6], v[7] = node, run.id, check_of(self, row, node), row.begin_s, row.elapsed_s
    v[8], v[9], v[10] = class, config, self.ids:word(row.boot)
+   v[11], v[12] = self.ids:word(row.policy), self.ids:word(row.baseline)
    v[#JOB_COLUMNS] = row.detail
    local key = self.job:put(row, v)
    if key then
@@ -160,6 +172,7 @@ function PUT.check(self, row, node, class, config, cluster)
    v[3], v[4], v[5], v[6], v[7], v[8] = node, run, class, config, self.ids:word(row.boot), self.ids:word(row.trigger)
    v[9], v[10], v[11], v[12] = self.ids:word(row.level), self.ids:word(row.asked), self.ids:word(row.status),
       self.ids:word(row.action)
+   v[13], v[14], v[15] = self.ids:word(row.policy), self.ids:word(row.baseline), lesson_of(self, row)
    v[#CHECK_COLUMNS - 1], v[#CHECK_COLUMNS] = row.text, row.detail
    local key, known = self.check:put(row, v)
    self.checks:put(row.id, key or known)
@@ -170,6 +183,7 @@ function PUT.fabric(self, row, node, class)
    local v = row.values
    v[3], v[4], v[5], v[6], v[7] = node, self.ids:word(row.boot), class, self.ids:word(row.status),
       self.ids:word(row.action)
+   v[8] = lesson_of(self, row)
    v[#FABRIC_COLUMNS - 1], v[#FABRIC_COLUMNS] = row.text, row.detail
    return self.fabric:put(row, v)
 end
@@ -182,7 +196,7 @@ local function put(self, row)
    local cluster, class = self.ids:word(row.cluster), self.ids:word(row.class)
    -- What its links are of says nothing of the node's hardware.
    local node = node_of(self, row, cluster, row.kind ~= "fabric" and class or nil)
-   return PUT[row.kind](self, row, node, class, config_of(self, row), cluster)
+   return PUT[row.kind](self, row, node, class, config_of(self, row.config, record.settings, row), cluster)
 end
 
 local function write_files(self, list)

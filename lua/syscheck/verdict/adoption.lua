@@ -10,6 +10,13 @@ local choose = {}
 -- them is healthy, no statistic can tell.
 local MAX_DROPPED = 0.25
 local MAX_NAMES = 12 -- of nodes in a line
+-- Of fewer nodes than baseline.MIN_NODES: healthy ones are not so far apart, and no majority says which is which.
+local MAX_APART_PCT = 10
+
+--- "1 node", "3 nodes"
+function choose.nodes(n)
+   return ("%d node%s"):format(n, n == 1 and "" or "s")
+end
 
 local function list_of(names)
    local more = #names > MAX_NAMES and (" and %d more"):format(#names - MAX_NAMES) or ""
@@ -24,10 +31,13 @@ end
 -- Why a metric of a class teaches nothing, or nil.
 -- @param measured CPUs of the class' checks
 local function doubt(c, m, measured)
-   if c.nodes < baseline.MIN_NODES or c.n < baseline.MIN_CHECKS then
-      local dropped = (c.dropped or 0) > 0 and (" (without %d unlike the others)"):format(c.dropped) or ""
-      return ("%d nodes, %d checks%s; want %d and %d"):format(c.nodes, c.n, dropped, baseline.MIN_NODES,
-         baseline.MIN_CHECKS)
+   if c.n < baseline.MIN_CHECKS then
+      return ("%s, %d checks; want %d checks"):format(choose.nodes(c.nodes), c.n, baseline.MIN_CHECKS)
+   elseif c.nodes < baseline.MIN_NODES and (c.dropped or 0) > 0 then
+      return ("%s without %d unlike the others; want %d"):format(choose.nodes(c.nodes), c.dropped, baseline.MIN_NODES)
+   elseif not m.static and (c.outermost_pct or 0) > MAX_APART_PCT then
+      return ("%s differ by %.0f %%: which of them is healthy, so few do not say"):format(choose.nodes(c.nodes),
+         c.outermost_pct)
    elseif (c.dropped or 0) > MAX_DROPPED * (c.nodes + (c.dropped or 0)) then
       return ("%d of %d nodes are not like the others: %s"):format(c.dropped, c.nodes + c.dropped, list_of(c.unlike))
    elseif not m.static and c.group then
@@ -117,13 +127,29 @@ local function keep_old(old, new, say)
    end
 end
 
+-- The class that a class of few nodes may have been before it lost a DIMM or a core, whether that has enough checks or
+-- not; learned as it is now, the fault would be what is right for it.
+local function was(known, class)
+   local others = { classes = {} }
+   for name, c in pairs(known) do
+      others.classes[name] = name ~= class and c or nil
+   end
+   local near, close, above = baseline.class_for(others, class)
+   return close and above and near or nil
+end
+
 --- Chooses what may be used.
 -- @param learned from learn.from; changed
 -- @param old baseline in use, or nil
 -- @param force take what `doubt` rejects, and record it
 -- @return baseline, or nil when it may not be used; list of remarks, one line each
 function choose.from(learned, old, force)
-   local remarks, usable = {}, 0
+   local remarks, usable, known = {}, 0, {}
+   for _, from in ipairs({ old or { classes = {} }, learned }) do
+      for class, c in pairs(from.classes) do
+         known[class] = c
+      end
+   end
    local function say(class, name, text)
       remarks[#remarks + 1] = ("class %s%s: %s"):format(class, name and ", " .. name or "", text)
    end
@@ -143,7 +169,7 @@ function choose.from(learned, old, force)
             say(class, name, ("%d checks left out: measured %s, learned %s"):format(other.checks,
                box_words(other.box_s), box_words(metric.box_s or 0)))
          end
-         metric.unlike, metric.group, metric.boxes = nil, nil, nil
+         metric.unlike, metric.group, metric.boxes, metric.outermost_pct = nil, nil, nil, nil
          if metric.split then
             metric.split.names = nil
          end
@@ -155,6 +181,15 @@ function choose.from(learned, old, force)
             c.forced = force or nil
             c.metrics[name] = force and c.metrics[name] or nil
          end
+      end
+   end
+   for _, class in ipairs(sorted(learned.classes)) do
+      local c = learned.classes[class]
+      local whole = not c.forced and c.nodes < baseline.MIN_NODES and next(c.metrics) and was(known, class)
+      if whole then
+         say(class, nil, ("%s that may have lost parts of %s%s"):format(choose.nodes(c.nodes), whole,
+            force and " (forced)" or " (or --force)"))
+         c.forced, c.metrics = force or nil, force and c.metrics or {}
       end
       usable = usable + (next(c.metrics) and 1 or 0)
    end

@@ -7,9 +7,11 @@ local spread = require("syscheck.verdict.spread")
 local baseline = {}
 
 baseline.VERSION = 2
--- From fewer nodes or checks than these nothing is learned: a drain may follow from it.
+-- From fewer checks than these nothing is learned: a drain may follow from it. Fewer nodes widen the tolerance, which
+-- is never below FEW_TOLERANCE_PCT then: see spread.tolerance_of_few.
 baseline.MIN_NODES = 5
 baseline.MIN_CHECKS = 20
+baseline.FEW_TOLERANCE_PCT = 9
 -- Share by which a median may be worse than the one before it, without --force.
 baseline.MAX_DIP = 0.05
 
@@ -67,9 +69,10 @@ local function wrong_metric(b, v, forced)
    elseif not percent(b.tolerance_pct) or not count(b.nodes) or not count(b.n)
       or not (b.reference == nil or positive(b.reference)) then
       return "wants tolerance_pct from 0 to 100, nodes and n from 1, reference > 0"
-   elseif not forced and (b.nodes < baseline.MIN_NODES or b.n < baseline.MIN_CHECKS) then
-      return ("%d nodes, %d checks, and not forced; wants %d and %d"):format(b.nodes, b.n, baseline.MIN_NODES,
-         baseline.MIN_CHECKS)
+   elseif not forced and b.n < baseline.MIN_CHECKS then
+      return ("%d checks, and not forced; wants %d"):format(b.n, baseline.MIN_CHECKS)
+   elseif not forced and b.nodes < baseline.MIN_NODES and b.tolerance_pct < baseline.FEW_TOLERANCE_PCT then
+      return ("of %d nodes and not forced: wants tolerance_pct from %d"):format(b.nodes, baseline.FEW_TOLERANCE_PCT)
    end
 end
 

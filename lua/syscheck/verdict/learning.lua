@@ -2,6 +2,7 @@
 -- of a record is numbers, of the last KEEP checks of a node, however many there were.
 local baseline = require("syscheck.verdict.baseline")
 local cpus = require("syscheck.verdict.cpus")
+local lesson = require("syscheck.verdict.lesson")
 local metrics = require("syscheck.catalogue.metrics")
 local spread = require("syscheck.verdict.spread")
 local statistics = require("syscheck.lib.statistics")
@@ -14,15 +15,6 @@ local KEEP = 64
 local OUTLIERS = 4
 local OUTLIER_PCT = 3
 
--- An id as a number where it is the usual one, 128 random bits in hex: less to keep.
-local function short_id(id)
-   if type(id) ~= "string" then
-      return nil
-   end
-   local high, low = tonumber(id:sub(1, 16), 16), tonumber(id:sub(17), 16)
-   return #id == 32 and high and low and high ~ low or id
-end
-
 local function child(t, key)
    local value = t[key]
    if not value then
@@ -32,108 +24,37 @@ local function child(t, key)
    return value
 end
 
--- A record that is older than the evidence of who else used the node: noise beyond this, in %,
--- is not the system's own.
-local MAX_NOISE = 10
-
-local function is_old(record)
-   local noise
-   for _, one in ipairs(record.runs) do
-      local result = type(one) == "table" and type(one.result) == "table" and one.result or {}
-      if type(result.lost_pct) == "number" then
-         return false
-      end
-      noise = type(result.noise_pct) == "number" and result.noise_pct or noise
+-- An id as a number where it is the usual one, 128 random bits in hex: less to keep.
+local function short_id(id)
+   if type(id) ~= "string" then
+      return nil
    end
-   return noise ~= nil and noise > MAX_NOISE
+   local high, low = tonumber(id:sub(1, 16), 16), tonumber(id:sub(17), 16)
+   return #id == 32 and high and low and high ~ low or id
 end
 
--- A median is of one time box: in a longer one dgemm's matrices are larger and the clock under load another.
--- @return seconds; 0 where the record does not say it
-local function box_of(one)
-   local known = type(one.box_s) == "number" and one.box_s > 0 and one.box_s <= baseline.MAX_VALUE
-   return known and one.box_s or 0
-end
-
--- Measured values of a check: of each kernel's first measurement, as a second one is there
--- because the first was bad.
--- @return { metric = { value, box_s } }, of which none was taken while others used the node; whether some were
-local function values_of(record)
-   local values, busy = {}, type(record.runs) == "table" and is_old(record)
-   if busy then
-      return values, true
-   end
-   for _, one in ipairs(type(record.runs) == "table" and record.runs or {}) do
-      if type(one) == "table" and type(one.others) == "table" and one.others.loss_pct ~= 0 then
-         busy = true
-      elseif type(one) == "table" and one.state == "ok" and not one.path and type(one.result) == "table" then
-         for _, m in ipairs(metrics.LIST) do
-            if m.kernel and m.kernel == one.kernel and one.attempt ~= 2 and not values[m.name] then
-               local value = metrics.measured(m, one.result)
-               values[m.name] = value and value > 0 and value <= baseline.MAX_VALUE
-                  and { value = value, box_s = box_of(one) } or nil
-            end
-         end
-      end
-   end
-   return values, busy
-end
-
--- Which CPUs a check measured. Records from before have them in each kernel's object, and no word on whether
--- jobs get them: as many as the class has cores are all of them, and where nothing is said, too.
--- @return { left_out (nil: not known), list (nil: all), count, of, jobs }
-local function cpus_of(record)
-   local c = record.cpus
-   if type(c) == "table" and not cpus.wrong(c) and c.left_out then
-      return c
-   end
-   local class = baseline.parse_class(record.class)
-   local of = class and class.cores
-   for _, one in ipairs(record.runs) do
-      local r = type(one) == "table" and one.state == "ok" and not one.path and one.result
-      if type(r) == "table" and type(r.threads) == "number" and type(r.cpus) == "string" then
-         local all = r.threads == of
-         c = { list = r.cpus, count = r.threads, of = of, left_out = all and "" or nil, jobs = all }
-         return not cpus.wrong(c) and c or nil
-      end
-   end
-   return { left_out = "", jobs = true }
-end
-
--- What a node has, from its record; older records have the DIMMs' layout only.
-local function parts_of(record)
-   local parts = {}
-   local given = type(record.parts) == "table" and record.parts or {}
-   for _, name in ipairs(metrics.PARTS) do
-      local value = given[name]
-      parts[name] = type(value) == "number" and value > 0 and value < 1e9 and value or nil
-   end
-   return parts
-end
-
+-- @param one of lesson.of
 -- @param left { class = { checks, busy = how many others disturbed } }, to count
-local function take(seen, record, left)
-   local nodes = child(seen, record.class)
-   local node = nodes[record.node]
+local function take(seen, one, left)
+   local nodes = child(seen, one.class)
+   local node = nodes[one.node]
    if not node then
       node = { sets = {} }
-      nodes[record.node] = node
+      nodes[one.node] = node
    end
-   local id = short_id(record.id)
+   local id, values, measured = short_id(one.id), one.values, one.cpus
    if id == nil then
       return
    end
-   local values, busy = values_of(record)
-   local measured = next(values) and cpus_of(record)
    local set = measured and node.sets[cpus.key(measured)]
    if set and set.known[id] then
       return
    end
-   if busy or measured then
-      left.checks, left.busy = left.checks + 1, left.busy + (busy and 1 or 0)
+   if one.busy or measured then
+      left.checks, left.busy = left.checks + 1, left.busy + (one.busy and 1 or 0)
    end
-   node.parts = parts_of(record)
-   node.config = type(record.config) == "table" and record.config or node.config
+   node.parts = one.parts
+   node.config = one.config or node.config
    if not measured then
       return
    elseif not set then
@@ -147,13 +68,13 @@ local function take(seen, record, left)
       set.known[set.ids[set.at]] = nil
    end
    set.ids[set.at], set.known[id] = id, true
-   for name, one in pairs(values) do
-      child(child(set.values, name), one.box_s)
+   for name, value in pairs(values) do
+      child(child(set.values, name), value.box_s)
    end
    for name, boxes in pairs(set.values) do
-      local one = values[name]
+      local value = values[name]
       for box_s, list in pairs(boxes) do
-         list[set.at] = one and one.box_s == box_s and one.value or false
+         list[set.at] = value and value.box_s == box_s and value.value or false
       end
    end
 end
@@ -197,17 +118,21 @@ local function in_order(node, list)
    return out
 end
 
+local function medians_of(nodes)
+   local medians = {}
+   for i, node in ipairs(nodes) do
+      medians[i] = node.median
+   end
+   return medians
+end
+
 -- Drops nodes that are not what the class is, until none is left.
 -- @param nodes list of { median, values }
 -- @return the rest, median, scaled MAD in %, list of the dropped, how far from the median a node may be in %
 local function without_outliers(nodes)
    local dropped = {}
    while true do
-      local medians = {}
-      for i, node in ipairs(nodes) do
-         medians[i] = node.median
-      end
-      local m, mad = spread.statistics(medians)
+      local m, mad = spread.statistics(medians_of(nodes))
       local room, kept = math.max(OUTLIERS * mad, OUTLIER_PCT), {}
       for _, node in ipairs(nodes) do
          if math.abs(node.median / m - 1) * 100 <= room then
@@ -281,6 +206,13 @@ local function boxes_of(nodes, name)
    return list
 end
 
+-- From fewer nodes than a class usually has nobody is left out, as who of them is unlike the others they do not say.
+-- @return spread between them in %, how far the outermost are apart in %
+local function of_few(kept, m, noise)
+   local between = #kept > 1 and math.sqrt(math.max(0, deviation(kept, m) ^ 2 - noise)) or 0
+   return between, 100 * (kept[#kept].median - kept[1].median) / m
+end
+
 -- What is learned of a metric: in one time box, as a limit is of one.
 local function metric_of(nodes, name)
    local boxes = boxes_of(nodes, name)
@@ -288,8 +220,15 @@ local function metric_of(nodes, name)
       return nil
    end
    local list = boxes[1].nodes
-   local kept, m, mad, dropped, room = without_outliers(list)
-   sort(kept)
+   local few = #list < baseline.MIN_NODES
+   local kept, m, mad, dropped, room
+   if few then
+      kept, dropped, room = sort(list), {}, 0
+      m, mad = spread.statistics(medians_of(list))
+   else
+      kept, m, mad, dropped, room = without_outliers(list)
+      sort(kept)
+   end
    local lists, medians, n, share = {}, {}, 0, 0
    for i, node in ipairs(kept) do
       lists[i], medians[i] = node.values, node.median
@@ -300,7 +239,12 @@ local function metric_of(nodes, name)
    -- A node's median of a few measurements carries their noise, too.
    local noise = (within or 0) ^ 2 * share / #kept
    -- Without outliers the deviation is known better than the MAD; the larger is taken.
-   local between = math.sqrt(math.max(0, math.max(mad, deviation(kept, m)) ^ 2 - noise))
+   local between, outermost
+   if few then
+      between, outermost = of_few(kept, m, noise)
+   else
+      between = math.sqrt(math.max(0, math.max(mad, deviation(kept, m)) ^ 2 - noise))
+   end
    local slower, apart = spread.split(medians)
    local first, last = spread.group(sort(dropped), m, room, #list)
    local smaller = slower and slower <= #kept / 2
@@ -309,7 +253,8 @@ local function metric_of(nodes, name)
       mad_pct = math.min(100, mad),
       run_pct = within and math.min(100, within),
       -- Dips widen it as far as a limit may be at all: a node that is as slow has to be found.
-      tolerance_pct = math.max(spread.tolerance(between, within or 0, #kept),
+      tolerance_pct = math.max(few and spread.tolerance_of_few(between, within or 0, #kept, n)
+         or spread.tolerance(between, within or 0, #kept),
          math.min(spread.dips(lists, m, metrics.BY_NAME[name].better), 100 * baseline.MAX_TOLERANCE)),
       box_s = boxes[1].box_s > 0 and boxes[1].box_s or nil,
       n = n,
@@ -318,6 +263,7 @@ local function metric_of(nodes, name)
       split = slower and { nodes = slower, apart_pct = apart,
          names = smaller and names(kept, 1, slower) or names(kept, slower + 1, #kept) },
       -- For the remarks of `choose` only.
+      outermost_pct = outermost,
       boxes = table.move(boxes, 2, #boxes, 1, {}),
       unlike = names(dropped, 1, #dropped),
       group = first and { names = names(dropped, first, last), of = #list,
@@ -349,20 +295,16 @@ local function size(t)
    return n
 end
 
---- Learns from records. Every node speaks with one value, its own median, so that a node
+--- Learns from lessons. Every node speaks with one value, its own median, so that a node
 -- with many jobs does not outvote the others.
--- @param records iterator of decoded records
+-- @param lessons iterator of lesson.of's, of each node in the order of time
 -- @return { v, classes }, for learn.choose; { class = { checks, busy } }, of how many of them
 --   something was left out as others used the node
-function learn.from(records)
+function learn.of(lessons)
    local seen, left = {}, {} -- class -> node -> what is kept
-   for record in records do
-      local known = record.kind == "check" and baseline.parse_class(record.class)
-         or record.kind == "fabric" and baseline.is_of_links(record.class)
-      if known and type(record.node) == "string" then
-         left[record.class] = left[record.class] or { checks = 0, busy = 0 }
-         take(seen, record, left[record.class])
-      end
+   for one in lessons do
+      left[one.class] = left[one.class] or { checks = 0, busy = 0 }
+      take(seen, one, left[one.class])
    end
    local classes = {}
    for class, nodes in pairs(seen) do
@@ -385,6 +327,11 @@ function learn.from(records)
       end
    end
    return { v = baseline.VERSION, classes = classes }, left
+end
+
+--- The same from an iterator of decoded records.
+function learn.from(records)
+   return learn.of(lesson.each(records))
 end
 
 return learn

@@ -183,4 +183,27 @@ function spread.tolerance(between, within, nodes)
    return high
 end
 
+-- What is known of healthy nodes before the first is measured: they differ by 3 to 5 %, highest to lowest of eight;
+-- 5 % are 1.76 % as a standard deviation (2.847 of them lie between). It weighs as much as PRIOR_NODES nodes.
+local PRIOR_PCT, PRIOR_NODES = 1.76, 12
+-- The MAD of normal noise is as good an estimate as the standard deviation of 37 % as many values.
+local MAD_EFFICIENCY = 0.37
+
+--- The same of a class of few nodes, from which `between` can hardly be estimated: the variance that fleets have and
+-- the one of these nodes, weighted by their degrees of freedom (normal data with a conjugate prior: Gelman et al.,
+-- Bayesian Data Analysis, 3rd ed., 3.3). A further node is off the median of these by Student's t with as many degrees
+-- of freedom, times that standard deviation, times sqrt(1 + variance of the median of n).
+-- @param between, within standard deviations, %; between 0 of one node
+-- @param nodes from 1
+-- @param checks of all of them: few know `within` badly, so it counts two standard errors larger
+-- @return % of the median, at most 100
+function spread.tolerance_of_few(between, within, nodes, checks)
+   local freedom = PRIOR_NODES + nodes - 1
+   local deviation = math.sqrt((PRIOR_NODES * PRIOR_PCT ^ 2 + (nodes - 1) * between ^ 2) / freedom)
+   local heavier = statistics.student(spread.FALSE_DRAINS, freedom) / statistics.student(spread.FALSE_DRAINS, 1000)
+   local pairs_of = math.max(1, MAD_EFFICIENCY * (checks - nodes))
+   return spread.tolerance(deviation * math.sqrt(1 + spread.of_median(nodes)) * heavier,
+      within * (1 + 2 / math.sqrt(2 * pairs_of)))
+end
+
 return spread

@@ -30,4 +30,13 @@ function TestStatistics:test_robust()
    lu.assertNil((statistics.robust({})))
 end
 
+-- Against the printed tables.
+function TestStatistics:test_student()
+   for _, c in ipairs({ { 0.025, 1, 12.706 }, { 0.025, 2, 4.303 }, { 0.025, 3, 3.182 }, { 0.005, 4, 4.604 },
+      { 0.025, 10, 2.228 }, { 0.0005, 5, 6.869 }, { 0.0005, 10, 4.587 }, { 0.5, 7, 0 } }) do
+      lu.assertAlmostEquals(statistics.student(c[1], c[2]), c[3], 1e-3)
+   end
+   lu.assertAlmostEquals(statistics.student(5e-5, 100000), 3.8906, 1e-3)
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -332,13 +332,14 @@ end
 function TestChoose:test_minima()
    local cases = {
       -- nodes, checks of each, learned
-      { 5, 4, true }, { 4, 5, false }, { 5, 3, false }, { 1, 64, false }, { 20, 1, true },
+      { 5, 4, true }, { 4, 5, true }, { 5, 3, false }, { 1, 64, true }, { 1, 19, false }, { 20, 1, true },
    }
    for i, c in ipairs(cases) do
       local b, text = chosen(fleet(c[1], c[2], 100))
       lu.assertEquals(b ~= nil, c[3], "case " .. i)
       if not c[3] then
-         lu.assertStrContains(text, ("%d nodes, %d checks; want 5 and 20 (or --force)"):format(c[1], c[1] * c[2]))
+         lu.assertStrContains(text, ("%s, %d checks; want 20 checks (or --force)"):format(choose.nodes(c[1]),
+            c[1] * c[2]))
          b = chosen(fleet(c[1], c[2], 100), nil, true)
          lu.assertTrue(b.classes[CLASS].forced)
       end
@@ -349,7 +350,70 @@ end
 function TestChoose:test_nodes_that_were_dropped_are_told()
    local b, text = chosen(append(fleet(4, 10, 100), fleet(1, 10, 50, nil, "bad")))
    lu.assertNil(b)
-   lu.assertStrContains(text, "4 nodes, 40 checks (without 1 unlike the others); want 5 and 20")
+   lu.assertStrContains(text, "4 nodes without 1 unlike the others; want 5 (or --force)")
+end
+
+-- A class of few nodes has a wider tolerance, and none of its nodes is left out.
+function TestChoose:test_few_nodes()
+   local last = 100
+   for nodes = 1, 4 do
+      local m = chosen(fleet(nodes, 20 // nodes + 1, 100)).classes[CLASS].metrics.triad_gbs
+      lu.assertEquals({ m.nodes, m.dropped }, { nodes, 0 })
+      lu.assertTrue(m.tolerance_pct < last and m.tolerance_pct >= baseline.FEW_TOLERANCE_PCT, nodes)
+      last = m.tolerance_pct
+   end
+   lu.assertTrue(last > triad_of(fleet(5, 5, 100)).tolerance_pct)
+   local b = chosen(fleet(2, 10, 100))
+   b.classes[CLASS].metrics.triad_gbs.tolerance_pct = 5
+   local _, err = baseline.accept(b)
+   lu.assertStrContains(err, "of 2 nodes and not forced")
+   -- One of three is bad, or two are: no statistic can tell.
+   local none, text = chosen(append(fleet(2, 10, 100), fleet(1, 10, 80, nil, "bad")))
+   lu.assertNil(none)
+   lu.assertStrMatches(text, ".*3 nodes differ by 2%d %%: which of them is healthy, so few do not say %(or %-%-force.*")
+   lu.assertTrue(chosen(append(fleet(2, 10, 100), fleet(1, 10, 80, nil, "bad")), nil, true).classes[CLASS].forced)
+end
+
+-- Healthy nodes as fleets have them, each class learned from 20 checks: drains of one metric, of these nodes and of
+-- one that comes later.
+function TestSpread:test_few_nodes_hold_the_rate()
+   math.randomseed(1)
+   local function normal()
+      return math.sqrt(-2 * math.log(1 - math.random())) * math.cos(2 * math.pi * math.random())
+   end
+   for nodes = 1, 4 do
+      local wrong, found, times = 0, 0, 20
+      for _ = 1, times do
+         local list = {}
+         for i = 1, nodes do
+            local node = 100 + 1.76 * normal()
+            for _ = 1, 20 // nodes do
+               list[#list + 1] = check("n" .. i, node + 2 * normal())
+            end
+         end
+         local m = triad_of(append(list, { check("n1", 100), check("n1", 100) }))
+         local room = 100 - m.median * (1 - math.max(10, m.tolerance_pct) / 100)
+         wrong = wrong + spread.both_below(room, 1.76, 2) / times
+         found = found + spread.both_below(room, 1.76, 2, -25) / times
+      end
+      lu.assertTrue(wrong < spread.FALSE_DRAINS, nodes)
+      lu.assertTrue(found > 0.9, nodes)
+   end
+end
+
+-- Two nodes of the whole and one that lost a DIMM: neither is a class of 5, and the one is still no class.
+function TestChoose:test_a_node_that_lost_a_dimm_is_no_class_among_few()
+   local lost, more = "epyc-9654-2s192c-736g", "epyc-9654-2s192c-1152g"
+   local list = append(fleet(2, 10, 100), fleet(1, 30, 80, { class = lost }, "bad"))
+   local b, text = chosen(append(list, fleet(1, 30, 120, { class = more }, "more")))
+   lu.assertEquals(require("syscheck.lib.sorted")(b.classes), { more, CLASS })
+   lu.assertStrContains(text, ("class %s: 1 node that may have lost parts of %s (or --force)"):format(lost, CLASS))
+   -- The whole class was learned before.
+   local later
+   later, text = chosen(fleet(1, 30, 80, { class = lost }, "bad"), b)
+   lu.assertNil(later)
+   lu.assertStrContains(text, "may have lost parts of " .. CLASS)
+   lu.assertTrue(chosen(fleet(1, 30, 80, { class = lost }, "bad"), b, true).classes[lost].forced)
 end
 
 function TestChoose:test_a_node_that_lost_a_dimm_is_no_class()

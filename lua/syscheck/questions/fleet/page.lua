@@ -1,6 +1,7 @@
 --- A fleet's comparison as a page. Pure.
 local distribution = require("syscheck.html.distribution")
 local element = require("syscheck.html.element")
+local files = require("syscheck.questions.fleet.files")
 local fleet = require("syscheck.questions.fleet.logic")
 local heat = require("syscheck.html.heat")
 local hostlist = require("syscheck.lib.hostlist")
@@ -245,6 +246,18 @@ local function sentence(answer)
       table.concat(texts, ", "), #bad > NAMES and ", ..." or "")
 end
 
+local function facts_of(answer)
+   local facts, several = { { "each node's newest values since", time.show(answer.since) } }, {}
+   for _, one in ipairs(answer.files or {}) do
+      several[one.cluster] = true
+   end
+   for _, one in ipairs(answer.files or {}) do
+      local text = files.sentence(one, next(several, next(several)) ~= nil)
+      facts[#facts + 1] = { one.kind, element.name(text:sub(#one.kind + 3), 300) }
+   end
+   return facts
+end
+
 --- @param answer of fleet.compare, as show.table takes it, with `nodes` (that were compared), `checks` (of
 --   read.checks), `to` (now) and `made`
 -- @return text of the file
@@ -259,6 +272,6 @@ return function(answer)
       end
    end
    return page.build({ title = "Fleet", made = answer.made, answer = sentence(answer),
-      facts = { { "each node's newest values since", time.show(answer.since) } }, sections = {
+      facts = facts_of(answer), sections = {
       maps, strip_section(answer), between, unknown, spreads } })
 end

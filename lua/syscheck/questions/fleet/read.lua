@@ -61,6 +61,28 @@ local function add_links(store, node, from, values)
    end
 end
 
+-- Which policy and baseline its newest record names.
+local FILES = "SELECT %s.key >> 30, %s.policy, %s.baseline FROM %s_node %s WHERE %s.node = ? AND %s.key >= ? "
+   .. "ORDER BY %s.key DESC LIMIT 1"
+local BY_CHECK, BY_JOB = FILES:gsub("%%s_", "check_"):gsub("%%s", "c"), FILES:gsub("%%s_", "job_"):gsub("%%s", "j")
+
+--- What nodes go by.
+-- @param nodes from fleet_store.nodes
+-- @return list for files.of; those that were not heard from since `from` are not in it
+function fleet_store.files(store, from, nodes)
+   local out, word = {}, job_store.words(store)
+   for _, node in ipairs(nodes) do
+      local newest
+      for _, text in ipairs({ BY_CHECK, BY_JOB }) do
+         local t = node.wanted and store:row(clusters.asked(text, node, schema.key(from)))
+         newest = t and (not newest or t[1] > newest[1]) and t or newest
+      end
+      out[#out + 1] = newest and { name = node.name_alone, cluster = node.cluster, time = newest[1],
+         policy = word(newest[2]), baseline = word(newest[3]) } or nil
+   end
+   return out
+end
+
 -- Whether one of its last jobs ran in a partition. Which partitions a node is in only Slurm knows, and today's; to look
 -- at all jobs would take minutes in a large store.
 local JOBS_LOOK = 50
@@ -177,7 +199,7 @@ end
 
 --- @param want of fleet_store.nodes
 -- @return list for fleet.compare; list of { node, class, time, text } of those whose newest
---   check is unknown; of fabric.standing; and the name that was probably meant
+--   check is unknown; of fabric.standing; the name that was probably meant; and of fleet_store.files
 function fleet_store.newest(store, from, want)
    local list, unknown, linked, by_key, word = {}, {}, {}, {}, job_store.words(store)
    local nodes, near = fleet_store.nodes(store, from, want)
@@ -205,7 +227,7 @@ function fleet_store.newest(store, from, want)
          unknown[#unknown + 1] = last
       end
    end
-   return list, unknown, fabric.standing(linked), near
+   return list, unknown, fabric.standing(linked), near, fleet_store.files(store, from, nodes)
 end
 
 local MOST_NOISY = 50 -- nodes of a class whose noise is read

@@ -1,4 +1,5 @@
 --- A fleet's comparison for people, spreadsheets and programs. See logic.lua.
+local files = require("syscheck.questions.fleet.files")
 local fields = require("syscheck.catalogue.fields")
 local printable = require("syscheck.lib.printable")
 local fleet = require("syscheck.questions.fleet.logic")
@@ -47,8 +48,21 @@ local function place_of(f)
    return f.leaf or table.concat(f.nodes, ",")
 end
 
+--- Which policy and baseline nodes go by, a sentence each.
+function show.files(answer)
+   local out, clusters = {}, {}
+   for _, one in ipairs(answer.files) do
+      clusters[one.cluster] = true
+   end
+   for i, one in ipairs(answer.files) do
+      out[i] = files.sentence(one, next(clusters, next(clusters)) ~= nil)
+   end
+   return out
+end
+
 --- Text for a terminal.
--- @param answer of fleet.compare, with what felt.add, `since`, `unknown` and `fabric` (of read.newest) fill in
+-- @param answer of fleet.compare, with what felt.add, `since`, `unknown` and `fabric` (of read.newest) and `files` (of
+--   files.of) fill in
 function show.table(answer, color, _, width)
    local rows = { { "CLASS", "METRIC", "UNIT", "NODES", "MEDIAN", "SLOWEST", "ON", "FASTEST", "ON", "SPREAD_%",
       "WITHOUT_OUT_%", "OUT" } }
@@ -114,6 +128,9 @@ function show.table(answer, color, _, width)
    if #answer.unknown > MOST_OUT then
       notes[#notes + 1] = ("%d more nodes' newest check is unknown (--csv has all)"):format(#answer.unknown - MOST_OUT)
    end
+   for _, text in ipairs(show.files(answer)) do
+      notes[#notes + 1] = printable.safe(text, 400)
+   end
    if #notes > 0 then
       parts[#parts + 1] = "\n" .. terminal.wrap(table.concat(notes, "\n"), width, 2)
    end
@@ -126,7 +143,7 @@ local function place(item)
          slow = item.jobs.felt } or nil }
 end
 
---- One object: { v, kind = "fleet", since, classes, fabric, unknown }.
+--- One object: { v, kind = "fleet", since, classes, fabric, unknown, files }.
 function show.json(answer)
    local function metric(m)
       return { name = m.field.name, unit = m.field.unit, nodes = m.nodes, median = m.median, room = m.room,
@@ -143,11 +160,17 @@ function show.json(answer)
       end),
       unknown = output.each(answer.unknown, function(u)
          return { node = u.node, class = u.class, time = time.show(u.time), text = u.text }
+      end),
+      files = output.each(answer.files, function(one)
+         return { cluster = one.cluster, file = one.kind, silent = one.silent, away = one.away,
+            groups = output.each(one.groups, function(group)
+               return { hash = group.hash, version = group.version, nodes = output.list(group.nodes) }
+            end) }
       end) })
 end
 
 --- One line for each class and metric, one for each node that is out of it, for each fault between nodes, and for each
--- node whose newest check is unknown.
+-- node whose newest check is unknown, and for each node that goes by another policy or baseline than most.
 function show.csv(answer)
    local titles = { "what", "class", "metric", "unit", "nodes", "median", "node", "value", "pct", "status", "time",
       "slowest", "slowest_value", "fastest", "fastest_value", "spread_pct", "spread_without_out_pct", "out",
@@ -171,6 +194,14 @@ function show.csv(answer)
    end
    for _, u in ipairs(answer.unknown) do
       rows[#rows + 1] = { "unknown", u.class, [7] = u.node, [10] = "unknown", [11] = time.show(u.time), [19] = u.text }
+   end
+   for _, one in ipairs(answer.files) do
+      for i = 2, #one.groups do
+         for _, node in ipairs(one.groups[i].nodes) do
+            rows[#rows + 1] = { one.kind, [7] = node, [19] = ("%s, most have %s"):format(
+               files.name(one.groups[i], one.kind), files.name(one.groups[1], one.kind)) }
+         end
+      end
    end
    return output.csv(titles, rows)
 end

@@ -1,4 +1,5 @@
 --- A job's answer for programs and spreadsheets. records.lua has its form.
+local alike = require("syscheck.questions.job.alike")
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
 local metrics = require("syscheck.catalogue.metrics")
@@ -35,7 +36,8 @@ function export.json(answer)
       for i, row in ipairs(run.rows) do
          rows[i] = json_of_row(row, found_of[i])
       end
-      local out = { rows = rows, begin = run.begin_s and time.show(run.begin_s),
+      local warnings = output.each(run.warnings or {}, alike.object)
+      local out = { rows = rows, warnings = warnings, begin = run.begin_s and time.show(run.begin_s),
          ["end"] = run.end_s and time.show(run.end_s) }
       for _, name in ipairs(IDENTITY) do
          out[name] = run[name]

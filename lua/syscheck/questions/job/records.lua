@@ -4,9 +4,12 @@
 -- of the job, and `rows`, one for each node's check or job record:
 --   { node, class, time = text, key = of the order, check = a check's record or the part of it
 --     that was kept (see part), job = likewise of the job record, metrics = { name = value },
---     values = { name of fields.JOB = value }, elapsed_s }
+--     values = { name of fields.JOB = value }, elapsed_s, alike, unrated (see alike.of_run) }
+-- and `warnings`, of alike.of_run.
+local alike = require("syscheck.questions.job.alike")
 local beside = require("syscheck.catalogue.beside")
 local fields = require("syscheck.catalogue.fields")
+local lesson = require("syscheck.verdict.lesson")
 local store_runs = require("syscheck.store.runs")
 
 local job_records = {}
@@ -110,6 +113,18 @@ local function text(value)
    return type(value) == "string" and value or ""
 end
 
+-- Fills in what its values compare with where no baseline rated them.
+local function compare_with(row, record)
+   if lesson.is_of_class("check", record.class) then
+      local one, boxes = lesson.of(record), {}
+      for name, value in pairs(one.values) do
+         boxes[name] = value.box_s
+      end
+      row.alike = alike.keys(record.class, one.cpus, boxes)
+      row.unrated = record.status == "unrated" or type(record.baseline) == "table" and record.baseline.hash == "none"
+   end
+end
+
 -- One row for each run on each node: its check, its job record, or both.
 local function pair(list)
    local rows, by_check = {}, {}
@@ -117,6 +132,7 @@ local function pair(list)
       if record.kind == "check" then
          local row = { node = record.node, class = record.class, check = job_records.part(record), of = record,
             time = text(record.time), metrics = job_records.metrics(record) }
+         compare_with(row, record)
          rows[#rows + 1] = row
          by_check[record.id] = row
       end
@@ -185,6 +201,7 @@ function job_records.answer(list)
    end
    for _, run in ipairs(runs) do
       run.seen = #run.rows
+      run.warnings = alike.of_run(run.rows)
    end
    return runs
 end

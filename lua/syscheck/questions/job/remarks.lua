@@ -1,4 +1,5 @@
 --- What a job's table does not show in numbers: what checks found, events, errors, noise. Pure.
+local alike = require("syscheck.questions.job.alike")
 local beside = require("syscheck.catalogue.beside")
 local fields = require("syscheck.catalogue.fields")
 local job_records = require("syscheck.questions.job.records")
@@ -55,6 +56,15 @@ local function check_text(check)
    return lines
 end
 
+local function warnings_of(run)
+   local out = {}
+   for _, warning in ipairs(run.warnings or {}) do
+      out[warning.row] = out[warning.row] or {}
+      table.insert(out[warning.row], warning)
+   end
+   return out
+end
+
 --- What the table does not show in numbers.
 -- @param list of peers.of_run
 -- @return list of { node, text }
@@ -63,11 +73,14 @@ function remarks.of(run, list)
    local function add(row, text)
       out[#out + 1] = { row.node, tostring(text) }
    end
-   local found_of = peers.by_row(list)
+   local found_of, warnings = peers.by_row(list), warnings_of(run)
    for i, row in ipairs(run.rows) do
       local check, job, mine = row.check, row.job, found_of[i] or {}
       for _, text in ipairs(check and check_text(check) or {}) do
          add(row, text)
+      end
+      for _, warning in ipairs(warnings[i] or {}) do
+         add(row, "warn: " .. alike.sentence(warning))
       end
       local seen = {}
       for _, record in ipairs({ check or {}, job or {} }) do
@@ -81,6 +94,9 @@ function remarks.of(run, list)
       local unlike = {}
       for _, found in ipairs(mine) do
          unlike[found.name] = found
+      end
+      for _, warning in ipairs(warnings[i] or {}) do
+         unlike["check." .. warning.name] = nil -- said already
       end
       for _, event in ipairs(events_of(row)) do
          local found = unlike[event[2][1]]

@@ -1,4 +1,5 @@
 --- A node's story as a page. Pure.
+local alike = require("syscheck.questions.job.alike")
 local distribution = require("syscheck.html.distribution")
 local element = require("syscheck.html.element")
 local fleet = require("syscheck.questions.fleet.logic")
@@ -145,6 +146,14 @@ local function sentence(tale)
       tale.jobs_total == 1 and "" or "s", #what > 0 and table.concat(what, ", ") or "nothing went wrong")
 end
 
+local function warned(tale)
+   local facts = {}
+   for i, warning in ipairs(tale.warnings or {}) do
+      facts[i] = { i == 1 and "warn" or "", element.name(alike.sentence(warning), 300) }
+   end
+   return facts
+end
+
 --- @param tale of read.story, with `peers` (nodes of its class, as fleet.compare takes them; or nil) and `made`
 -- @return text of the file
 return function(tale)
@@ -152,6 +161,6 @@ return function(tale)
    local events, jobs = lists(tale)
    return page.build({ title = "Node " .. element.name(node.name), made = tale.made, answer = sentence(tale),
       facts = { { "cluster", node.cluster and element.name(node.cluster) }, { "class", element.name(node.class) },
-         { "since", time.show(tale.since) } },
+         { "since", time.show(tale.since) }, table.unpack(warned(tale)) },
       sections = { history_section(tale), class_section(tale), events, jobs } })
 end

@@ -1,13 +1,16 @@
 --- A node's story and a fleet's values, read from the store.
+local alike = require("syscheck.questions.job.alike")
 local clusters = require("syscheck.questions.clusters")
 local fields = require("syscheck.catalogue.fields")
 local finding = require("syscheck.questions.finding")
 local job_records = require("syscheck.questions.job.records")
 local job_store = require("syscheck.questions.job.read")
+local lessons = require("syscheck.store.lessons")
 local schema = require("syscheck.store.schema")
 local settings = require("syscheck.questions.settings")
 local story = require("syscheck.questions.node.story")
 local spelling = require("syscheck.lib.spelling")
+local time = require("syscheck.lib.time")
 
 local node_store = {}
 
@@ -43,7 +46,7 @@ for _, field in ipairs(fields.JOB) do
 end
 
 local CHECKS = ([[SELECT c.key >> 30, c.trigger, c.level, c.status, c.action, c.class, c.config, c.text,
-   c.detail, c.run, %s FROM check_node c WHERE c.node = ? AND c.key >= ? ORDER BY c.key]]):format(
+   c.detail, c.run, c.lesson, c.baseline, %s FROM check_node c WHERE c.node = ? AND c.key >= ? ORDER BY c.key]]):format(
    job_store.columns(fields.CHECK, "c"))
 local FABRIC = ([[SELECT c.key >> 30, c.status, c.action, c.text, c.detail, %s FROM fabric_node c WHERE c.node = ?
    AND c.key >= ? ORDER BY c.key]]):format(job_store.columns(fields.FABRIC, "c"))
@@ -79,17 +82,27 @@ local function explain_changes(store, events)
    end
 end
 
+-- Its newest measured check against its class, where no baseline rated it.
+-- @param t row of CHECKS
+local function warnings_of(store, node, t, word, about)
+   local row = { node = node.name, class = word(t[6]), check = { status = word(t[4]) }, time = time.show(t[1]),
+      metrics = job_store.numbers(fields.CHECK, t, 13) }
+   job_store.compare_with(row, t[6], about(t[11]), word(t[12]))
+   return alike.of_run({ row }, job_store.class_of(store, { row }))
+end
+
 --- @param node from find
 -- @param from epoch seconds
 -- @param limit jobs and events that are kept
--- @return what story:answer returns, with `node`, `since`, and `to` (now)
+-- @return what story:answer returns, with `node`, `since`, `to` (now), and `warnings` (of alike.of_run)
 function node_store.story(store, node, from, limit)
-   local word, tale = job_store.words(store), story.new(limit)
+   local word, tale, about, newest = job_store.words(store), story.new(limit), lessons.reader(store), nil
    for t in store:rows(clusters.asked(CHECKS, node, schema.key(from))) do
       local detail = job_records.part(job_store.detail(t[9]))
       tale:check({ time = t[1], trigger = word(t[2]), level = word(t[3]), status = word(t[4]), action = word(t[5]),
          class = word(t[6]), config = word(t[7]), text = detail.reason or t[8], drain = detail.drain, run = t[10],
-         metrics = job_store.numbers(fields.CHECK, t, 11) })
+         metrics = job_store.numbers(fields.CHECK, t, 13) })
+      newest = about(t[11]).cpus and t or newest
    end
    for t in store:rows(clusters.asked(JOBS, node, schema.key(from))) do
       tale:job({ time = t[1], begin_s = t[2], elapsed_s = t[3], class = word(t[4]), config = word(t[5]),
@@ -115,6 +128,7 @@ function node_store.story(store, node, from, limit)
          entry.run = run_of(entry.run)
       end
    end
+   answer.warnings = newest and warnings_of(store, node, newest, word, about) or {}
    answer.node, answer.since, answer.to = node, from, os.time()
    return answer
 end

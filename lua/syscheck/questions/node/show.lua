@@ -1,4 +1,5 @@
 --- A node's story for people, spreadsheets and programs.
+local alike = require("syscheck.questions.job.alike")
 local fields = require("syscheck.catalogue.fields")
 local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
@@ -63,6 +64,9 @@ function show.table(tale, color, as_utf8, width)
       ("checks %d%s  jobs %d%s"):format(tale.checks, #statuses > 0 and " (" .. table.concat(statuses, ", ") .. ")"
          or "", tale.jobs_total, tale.fabric_runs > 0 and ("  fabric runs %d"):format(tale.fabric_runs) or ""),
    }
+   for _, warning in ipairs(tale.warnings or {}) do
+      parts[#parts + 1] = "warn: newest measured check: " .. printable.safe(alike.sentence(warning), 300)
+   end
    for i, text in ipairs(parts) do
       parts[i] = terminal.wrap(text, width, 2)
    end
@@ -108,6 +112,7 @@ function show.json(tale)
          return { name = m.field.name, unit = m.field.unit, n = m.n, last = m.last, median = m.median, min = m.min,
             max = m.max, series = output.list(over_time(tale, m)) }
       end),
+      warnings = output.each(tale.warnings or {}, alike.object),
       events = output.each(tale.events, function(e)
          return { time = time.show(e.time), event = e.event, text = e.text, job = run_of(e.run) }
       end),
