@@ -28,7 +28,8 @@ rooms.USES = {
    html = { "lib" },
    questions = { "lib", "catalogue", "policy", "verdict", "store", "html" },
    doctor = { "prolog", "epilog", table.unpack(ALL) },
-   cmd = { "store", "questions", "doctor", "fabric", "html", table.unpack(ALL) },
+   setup = { "lib", "policy", "slurm", "doctor" },
+   cmd = { "store", "questions", "doctor", "setup", "fabric", "html", table.unpack(ALL) },
    ask = { "lib", "questions", "cmd" },
    main = { "lib", "cmd" },
 }
@@ -42,6 +43,7 @@ rooms.PURE = {
    "catalogue", "verdict", "doctor/rules", "lib/fnv",
    "lib/hostlist", "lib/parts", "lib/plot", "lib/printable", "lib/prometheus", "lib/sorted", "lib/spelling",
    "lib/statistics", "lib/time", "lib/unicode", "lib/units", "node/budget", "node/series",
+   "setup/diff", "setup/document", "setup/lines", "setup/plan", "setup/scripts", "setup/stages", "setup/submit",
    "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
    "html", "questions/clusters", "questions/jobid", "questions/job/records", "questions/job/peers",
    "questions/job/remarks", "questions/job/page", "questions/job/pictures", "questions/run", "questions/node/page",

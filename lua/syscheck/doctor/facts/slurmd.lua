@@ -4,6 +4,8 @@ local files = require("syscheck.lib.files")
 local topology = require("syscheck.hardware.topology")
 local uv = require("luv")
 
+local slurmd = {}
+
 local function network(pid)
    return uv.fs_readlink(("/proc/%s/ns/net"):format(pid))
 end
@@ -32,7 +34,7 @@ end
 -- @return { allowed, online, wanted = lists of CPUs as text, lacks = NUMA nodes whose memory it may not use,
 --   known = wanted are the CPUs that jobs get, left_out = the cores that these lack }; nil where none runs, or
 --   several that nothing tells apart
-return function(node, node_cpus)
+function slurmd.cpus(node, node_cpus)
    local found = pids(node)
    if #found ~= 1 then
       return nil
@@ -42,3 +44,20 @@ return function(node, node_cpus)
       wanted = topology.format_list(set.wanted), lacks = set.lacks or "", known = set.jobs ~= nil,
       left_out = #set.wanted > 0 and set:describe({ cpus = topology.format_list(set.wanted) }).left_out or nil }
 end
+
+--- Whether one runs here.
+function slurmd.runs()
+   return #pids() > 0
+end
+
+--- Whether it has its slurm.conf from slurmctld: it was told where that is.
+function slurmd.is_configless()
+   for _, pid in ipairs(pids()) do
+      if (files.read("/proc/" .. pid .. "/cmdline") or ""):find("%z%-%-conf%-server") then
+         return true
+      end
+   end
+   return false
+end
+
+return slurmd
