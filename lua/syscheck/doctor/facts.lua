@@ -154,6 +154,7 @@ function gather.facts(options)
       return (path:gsub("%%n", facts.node))
    end
    facts.is_controller = site.is_controller(conf, host)
+   facts.is_node = site.is_node(conf, facts.node, host) or not facts.is_controller
    facts.policy = read_policy(options.policy or paths.policy)
    local p = facts.policy.value
    facts.topology = inventory.read("")
@@ -161,8 +162,8 @@ function gather.facts(options)
    facts.baseline = read_baseline(expand(p.baseline or paths.baseline))
    facts.slurmd = slurmd.cpus(facts.node, p.node_cpus)
    facts.scripts = { prolog = installed.scripts(conf, "prolog"), epilog = installed.scripts(conf, "epilog") }
-   local user = site.slurm_user(conf)
-   local owner = user and user.uid
+   facts.slurm_user = site.slurm_user(conf)
+   local owner = facts.slurm_user and facts.slurm_user.uid
    local unsafe = is_root and trust.conf_is_open(conf, owner)
    facts.tools = installed.tools(p, not unsafe and file or nil)
    facts.slurm = slurm_versions(facts.tools)
@@ -172,6 +173,8 @@ function gather.facts(options)
    facts.stack = plugstack(conf, slurmconf.value(conf, "PluginDir")
       or facts.controller.config and facts.controller.config.plugindir)
    facts.submit = installed.submit(conf)
+   local copy = uv.fs_stat(paths.state .. "-submit")
+   facts.submit_dir = { path = paths.state .. "-submit", uid = copy and copy.uid }
    facts.health = uv.fs_stat(paths.libexec .. "/health") and paths.libexec .. "/health" or nil
    facts.kernels, facts.modules = installed.kernels(), installed.modules()
    facts.dirs = {}

@@ -37,6 +37,10 @@ function journal.open(disk, dir)
    if not self.release then
       return nil, err
    end
+   -- What was stopped while it was written.
+   for _, name in ipairs(files.list(self.dir, "^journal%.json%.%x+$")) do
+      uv.fs_unlink(self.dir .. "/" .. name)
+   end
    if uv.fs_lstat(file_of(self)) then
       local text
       text, err = files.regular(file_of(self), MAX_BYTES)

@@ -1,9 +1,8 @@
 --- What stands between slurmd and the checker: the site's own script first, as before, then ours, which can only make the
 -- prolog fail by saying that the node is bad. What is not there fails nothing. Pure.
-local scripts = {}
+local wrapper = require("syscheck.doctor.facts.wrapper")
 
--- The second line of what this writes.
-local MARK = "# Written by `syscheck setup`; `syscheck setup --undo` takes it back."
+local scripts = {}
 
 local function quoted(path)
    return "'" .. path:gsub("'", "'\\''") .. "'"
@@ -18,7 +17,7 @@ local CALL = { prolog = "%s || [ $? -ne 1 ] || exit 1", epilog = "%s || true" }
 -- @param site path of the site's own, nil where it has none
 -- @param calls the site's own runs ours already
 function scripts.text(stage, ours, site, calls)
-   local out = { "#!/bin/sh", MARK }
+   local out = { "#!/bin/sh", wrapper.MARK }
    local function put(line)
       out[#out + 1] = line
    end
@@ -38,7 +37,7 @@ end
 
 --- Whether a text is such a script, of any version.
 function scripts.is_ours(text)
-   return text:find(MARK, 1, true) ~= nil
+   return text:find(wrapper.MARK, 1, true) ~= nil
 end
 
 --- A Lua pattern for glob(3)'s * and ?; nil for patterns that are more than that.

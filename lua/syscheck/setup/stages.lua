@@ -14,10 +14,8 @@ local LINES_ADD_UP, RELATIVE = 2405, 2311
 -- Pairs of the stage's names.
 stages.LIST = { { key = "Prolog", stage = "prolog" }, { key = "Epilog", stage = "epilog" } }
 
---- Where the script between slurmd and ours is: on a disk of the node.
-function stages.guard(paths, stage)
-   return ("%s/syscheck/slurm-%s"):format(paths.sysconf, stage)
-end
+--- Where the script between slurmd and ours is.
+stages.guard = require("syscheck.doctor.facts.wrapper").guard
 
 -- What a line says that was switched off: the site's own path.
 -- @param files the names of docs, in the order in which Slurm reads them

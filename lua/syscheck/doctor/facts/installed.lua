@@ -74,13 +74,13 @@ local function mentions(text, what)
    return text:find(what, 1, true) ~= nil
 end
 
---- What a Prolog or Epilog line names, by a path or a pattern: { path, ours, calls, closed = line that fails where ours is
--- not there, unread, err } each.
+--- What a Prolog or Epilog line names, by a path or a pattern: { path, ours, guard = written by setup, or meant to be,
+-- calls, closed = line that fails where ours is not there, unread, err } each.
 -- @param values the lines' values
 -- @param dir slurm.conf's directory
 -- @param root of the files, for tests; default ""
 function installed.named(values, name, dir, root)
-   local out, ours = {}, paths.libexec .. "/" .. name
+   local out, ours, guard = {}, paths.libexec .. "/" .. name, wrapper.guard(paths, name)
    root = root or ""
    for _, value in ipairs(values) do
       local path = value:sub(1, 1) == "/" and value or dir .. "/" .. value
@@ -98,6 +98,7 @@ function installed.named(values, name, dir, root)
          end
          local text = stat and stat.type == "file" and not s.ours and probe.text(found)
          s.unread = s.unread or (stat and stat.type == "file" and not s.ours and not text)
+         s.guard = text and text:find(wrapper.MARK, 1, true) ~= nil or not stat and found == root .. guard
          s.calls = text and (mentions(text, ours) or mentions(text, "syscheck/" .. name)) or false
          s.closed = s.calls and wrapper.fails_closed(text, mentions(text, ours) and ours or "syscheck/" .. name) or nil
          out[#out + 1] = s
@@ -115,7 +116,7 @@ function installed.scripts(conf, name)
    return installed.named(values, name, probe.parent(conf.file))
 end
 
---- job_submit.lua beside slurm.conf: { file, exists, same, ours, calls, err }.
+--- job_submit.lua beside slurm.conf: { file, exists, same, ours, calls, chained = loads ours, err }.
 function installed.submit(conf)
    local file = probe.parent(conf.file) .. "/job_submit.lua"
    local stat, _, code = uv.fs_stat(file)
@@ -127,6 +128,7 @@ function installed.submit(conf)
       s.same = text ~= nil and text == theirs
       s.ours = text ~= nil and text:find("-- job_submit.lua: refuses --syscheck levels", 1, true) == 1
       s.calls = text ~= nil and mentions(text, "syscheck")
+      s.chained = text ~= nil and mentions(text, paths.data .. "/job_submit.lua")
    end
    return s
 end
