@@ -82,9 +82,9 @@ local function undo(d)
    for _, path in ipairs(done) do
       line("restored " .. path)
    end
-   if #done > 0 then
+   if #done > 0 and #left == 0 then
       line("now: restart slurmctld, then scontrol reconfigure")
-   elseif #left == 0 then
+   elseif #done == 0 and #left == 0 then
       line("nothing to take back")
    end
    return #left > 0 and complain(left) or 0

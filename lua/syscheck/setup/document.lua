@@ -49,31 +49,39 @@ local function replace(self, entry, text)
    end
 end
 
+-- A value at the end of some code: what stands before it, its quotes, what is behind.
+local function value_in(code)
+   local head, value, tail = code:match('^(%s*[%w_.]+%s*=%s*)"([^"]*)"(.*)$')
+   if head and (tail == "" or tail:find("^%s")) then
+      return head, '"', value, tail
+   end
+   head, value, tail = code:match("^(%s*[%w_.]+%s*=%s*)(%S+)(.*)$")
+   return head, "", value, tail
+end
+
 --- Gives a key another value.
 -- @param entry from slurm/conf.lua, of this file
 -- @return true; or nil and why it cannot be done
 function document:set(entry, value)
    local code, comments, ending = joined(self, entry)
-   local head, quote, old, tail = code:match('^(%s*[%w_.]+%s*=%s*)(")([^"]*)"(%s.*)$')
-   if not head then
-      head, quote, old, tail = code:match('^(%s*[%w_.]+%s*=%s*)(")([^"]*)"()$')
-      tail = head and ""
-   end
-   if not head then
-      quote, head, old, tail = "", code:match("^(%s*[%w_.]+%s*=%s*)(%S+)(.*)$")
-   end
-   if not head or old ~= entry.value or code:find("\\", 1, true) or head:lower():match("([%w_.]+)%s*=%s*$") ~= entry.key:lower() then
+   local head, quote, old, tail = value_in(code)
+   if old ~= entry.value or code:find("\\", 1, true) then
       return nil, "that line cannot be edited"
    end
-   local above = ""
    if entry.last == entry.line then
-      tail = tail .. (comments[1] or "")
-   else
-      for _, comment in ipairs(comments) do
-         above = above .. comment .. (ending == "" and "\n" or ending)
-      end
+      self.lines[entry.line] = head .. quote .. value .. quote .. tail .. (comments[1] or "") .. ending
+      return true
    end
-   replace(self, entry, above .. head .. quote .. value .. quote .. tail .. ending)
+   -- More of a list that goes over several lines stands on the last one.
+   local text, comment = split(self.lines[entry.last])
+   local more = value:sub(1, #old) == old and tail:find("^%s*$") and text:match("^.*%S")
+   if more then
+      more = quote ~= "" and more:sub(1, -2) or more
+      self.lines[entry.last] = more .. value:sub(#old + 1) .. text:sub(#more + 1) .. comment .. ending
+   else
+      local above = #comments > 0 and table.concat(comments, " ") .. (ending == "" and "\n" or ending) or ""
+      replace(self, entry, above .. head .. quote .. value .. quote .. tail .. ending)
+   end
    return true
 end
 

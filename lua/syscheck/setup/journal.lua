@@ -166,36 +166,38 @@ local function restore(self, entry, needed)
    return nil, lines
 end
 
---- Takes all changes back, the last first.
+-- Takes one back. @return true; or nil and lines for the admin
+local function take_back(self, entry, needed)
+   self.disk:sweep(entry.path)
+   if is_undone(self, entry) then
+      return true
+   elseif entry.owner then
+      local ok, err = self.disk:chown(entry.path, entry.was.uid, entry.was.gid)
+      return ok, { err }
+   end
+   local ok, lines = restore(self, entry, needed)
+   return ok, type(lines) == "string" and { lines } or lines
+end
+
+--- Takes all changes back, the last first; what setup made itself when nothing names it any more.
 -- @param needed function(path of a file that setup made) -> why it must stay; or nil
 -- @return list of paths that were restored; list of lines on what was not
 function journal:undo(needed)
    local done, left, stays = {}, {}, {}
-   for i = #self.entries, 1, -1 do
-      local entry = self.entries[i]
-      self.disk:sweep(entry.path)
-      local ok, lines
-      if stays[entry.path] then
-         ok, lines = nil, {}
-      elseif is_undone(self, entry) then
-         ok = true
-      elseif entry.owner then
-         ok, lines = self.disk:chown(entry.path, entry.was.uid, entry.was.gid)
-      else
-         ok, lines = restore(self, entry, needed)
-      end
-      if ok then
-         done[#done + 1] = entry.path
-         table.remove(self.entries, i)
-         local saved, err = save(self)
-         if not saved then
-            left[#left + 1] = err
-            return done, left
+   for _, made in ipairs({ false, true }) do
+      for i = #self.entries, 1, -1 do
+         local entry = self.entries[i]
+         if (not entry.owner and not entry.before) == made and not stays[entry.path] then
+            local ok, lines = take_back(self, entry, needed)
+            if ok then
+               done[#done + 1] = entry.path
+               table.remove(self.entries, i)
+               ok, lines = save(self)
+               lines = { lines }
+            end
+            stays[entry.path] = not ok
+            table.move(not ok and lines or {}, 1, ok and 0 or #lines, #left + 1, left)
          end
-      else
-         stays[entry.path] = true
-         lines = type(lines) == "string" and { lines } or lines
-         table.move(lines, 1, #lines, #left + 1, left)
       end
    end
    return done, left

@@ -55,7 +55,7 @@ local function health(facts, plan)
    local ours = facts.paths.libexec .. "/health"
    local program = slurmconf.value(facts.conf, "HealthCheckProgram")
    if program and program ~= ours then
-      return plan.note("idle nodes: HealthCheckProgram stays %s; add to it: %s", program, ours)
+      return plan.advise("idle nodes: HealthCheckProgram stays %s; add to it: %s", program, ours)
    end
    if not program then
       plan.add("HealthCheckProgram", ours)
@@ -77,12 +77,12 @@ local function flags(facts, plan)
    if not has(facts, "PrologFlags", "Alloc", "Contain", "X11", "RunInJob") then
       include(facts, plan, "PrologFlags", "Alloc")
       if plan.own then
-         plan.note("PrologFlags=Alloc: your own Prolog, too, runs on all nodes of a job when it gets them, and not at its "
+         plan.advise("PrologFlags=Alloc: your own Prolog, too, runs on all nodes of a job when it gets them, and not at its "
             .. "first step there")
       end
    end
    if not has(facts, "PrologFlags", "DeferBatch") then
-      plan.note("yours to choose: PrologFlags=...,DeferBatch, and a batch script starts when all of its nodes are checked, "
+      plan.advise("yours to choose: PrologFlags=...,DeferBatch, and a batch script starts when all of its nodes are checked, "
          .. "not only its first")
    end
 end
@@ -93,18 +93,18 @@ local function requeue(facts, plan)
    end
    local new = facts.version and facts.version >= REQUEUE_DELAY
    if not has(facts, "AuthInfo", "cred_expire") and not (new and has(facts, "SchedulerParameters", "requeue_delay")) then
-      plan.note("yours to choose: %s, and a job that met a bad node waits 30 s for another, not 120; slurmctld reads it "
+      plan.advise("yours to choose: %s, and a job that met a bad node waits 30 s for another, not 120; slurmctld reads it "
          .. "when it starts, not at scontrol reconfigure", new and "SchedulerParameters=...,requeue_delay=30"
          or "AuthInfo=...,cred_expire=30 (the lifetime of every step's credential)")
    end
    if slurmconf.value(facts.conf, "JobRequeue") == "0" then
-      plan.note("yours to choose: JobRequeue=0 ends a job that met a bad node, unless its user gave --requeue")
+      plan.advise("yours to choose: JobRequeue=0 ends a job that met a bad node, unless its user gave --requeue")
    end
 end
 
 --- Adds them to the plan.
 -- @param facts conf, version, policy, paths
--- @param plan set(entry, value), add(key, value), note(text, ...), stop(text, ...), own = the site has a Prolog
+-- @param plan set(entry, value), add(key, value), advise(text, ...), stop(text, ...), own = the site has a Prolog
 function lines.plan(facts, plan)
    flags(facts, plan)
    requeue(facts, plan)

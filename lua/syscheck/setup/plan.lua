@@ -160,6 +160,12 @@ function plan.make(facts)
    function out.note(text, ...)
       out.notes[#out.notes + 1] = text:format(...)
    end
+   -- What is said once, on slurmctld's host.
+   function out.advise(text, ...)
+      if facts.roles.controller then
+         out.note(text, ...)
+      end
+   end
    function out.stop(text, ...)
       out.stops[#out.stops + 1] = text:format(...)
    end

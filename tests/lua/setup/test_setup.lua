@@ -79,20 +79,20 @@ end
 function TestSetup:test_the_sites_own_lines()
    host.new(OWN)
    own_scripts()
-   local made = round_trip(NODE)
+   lu.assertStrContains(table.concat(host.plan(CONTROLLER).notes, "\n"), "add to it: /opt/sc/libexec/health")
+   round_trip(NODE)
    local text = host.text(host.CONF)
    lu.assertEquals(conf_lines("Prolog"), { "# syscheck setup: was Prolog = /opt/site/prolog   # since 2019",
       "  Prolog=/etc/syscheck/slurm-prolog" })
    lu.assertEquals(conf_lines("Epilog"), { "# syscheck setup: was Epilog=/opt/site/epilog",
       "Epilog=/etc/syscheck/slurm-epilog" })
    lu.assertEquals(conf_lines("PrologFlags"), { "PrologFlags=Contain," }) -- implies Alloc
-   lu.assertStrContains(text, "# busy\nSchedulerParameters=bf_interval=30,defer,nohold_on_prolog_fail \n")
+   lu.assertStrContains(text, "SchedulerParameters=bf_interval=30,\\\ndefer,nohold_on_prolog_fail # busy\n")
    lu.assertEquals(conf_lines("MessageTimeout"), { "MessageTimeout=100" })
    lu.assertEquals(conf_lines("BatchStartTimeout"), { "BatchStartTimeout=200" })
    lu.assertEquals(conf_lines("PrologEpilogTimeout"), { "PrologEpilogTimeout=100" })
    lu.assertEquals(conf_lines("JobSubmitPlugins"), { "JobSubmitPlugins=all_partitions,lua" })
    lu.assertEquals(conf_lines("HealthCheckProgram"), { "HealthCheckProgram=/usr/sbin/nhc" })
-   lu.assertStrContains(table.concat(made.notes, "\n"), "add to it: /opt/sc/libexec/health")
    lu.assertNil(host.text("/etc/slurm/job_submit.lua")) -- slurmctld's host's
    lu.assertEquals(uv.fs_stat(host.root .. "/etc/syscheck/slurm-prolog").mode & 511, 493)
 end

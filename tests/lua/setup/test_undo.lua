@@ -103,6 +103,17 @@ function TestUndo:test_more_than_one_setup()
    lu.assertEquals(host.all(), before)
 end
 
+function TestUndo:test_a_script_that_was_removed_and_set_up_again()
+   site()
+   local before = host.all()
+   assert(host.write(BOTH))
+   os.remove(host.root .. "/etc/syscheck/slurm-prolog")
+   assert(host.write(BOTH))
+   local _, left = host.undo()
+   lu.assertEquals(left, {})
+   lu.assertEquals(host.all(), before)
+end
+
 function TestUndo:test_nothing_was_done()
    site()
    local before = host.all()

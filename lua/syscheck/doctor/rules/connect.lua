@@ -85,6 +85,8 @@ local function job_submit(facts, say)
       found(facts.is_controller and "error" or "info", "is not there",
          facts.is_controller and "slurmctld does not start with JobSubmitPlugins=lua and without it"
             or "this host does not run slurmctld; there it must be, or slurmctld does not start")
+   elseif not facts.is_controller then
+      return nil -- read by nobody here
    elseif s.err then
       return "job_submit.lua: " .. s.err
    elseif s.ours and not s.same then
