@@ -1,6 +1,5 @@
 --- syscheck setup: connects this installation with the site's Slurm, beside what the site has.
 local uv = require("luv")
-local command = require("syscheck.slurm.command")
 local disk = require("syscheck.setup.disk")
 local gather = require("syscheck.setup.facts")
 local hostlist = require("syscheck.lib.hostlist")
@@ -16,7 +15,6 @@ local setup = {}
 
 local STATE = paths.state .. "/setup"
 local MAX_LINE = 4000
-local CALL_S = 8
 
 function setup.add_to(parser)
    local c = parser:command("setup", "Connect this installation with Slurm, beside what the site has: print what would "
@@ -58,23 +56,15 @@ local function open(d)
    return journal.open(d, STATE)
 end
 
--- What slurmctld runs with, where a slurmd here may run it. Whoever may change slurm.conf has whoever asks scontrol load
--- his PluginDir.
-local function running(d, conf, facts)
-   local here = slurmd.runs()
-   local user = facts and facts.slurm_user
-   local ask = here and facts and d:trusted(conf, user and user.uid)
-   return { slurmd = here, config = ask and command.run(facts.policy.scontrol, { "show", "config" }, CALL_S,
-      { conf = conf }) or nil }
-end
-
-local function undo(d)
+local function undo(d, node)
    local j, err = open(d)
    if not j then
       return complain({ err })
    end
-   local facts = j.conf and gather.gather({ conf = j.conf }, d, gather.host({}))
-   local now = #j.entries > 0 and running(d, j.conf, facts) or {}
+   local now = { slurmd = slurmd.age(node), configless = slurmd.is_configless() or (j.conf and gather.is_fetched(j.conf)),
+      at_work = function()
+         return slurmd.at_work(node)
+      end }
    local done, left = j:undo(function(path)
       return still.needed(path, d, j.conf, now)
    end)
@@ -83,7 +73,7 @@ local function undo(d)
       line("restored " .. path)
    end
    if #done > 0 and #left == 0 then
-      line("now: restart slurmctld, then scontrol reconfigure")
+      line("now, when all hosts are done: restart slurmctld and all slurmd")
    elseif #done == 0 and #left == 0 then
       line("nothing to take back")
    end
@@ -118,7 +108,7 @@ end
 function setup.run(args)
    local d = disk.at("")
    if args.undo then
-      return undo(d)
+      return undo(d, gather.node(args))
    end
    local facts, err = gather.gather(args, d, gather.host(args))
    if not facts then

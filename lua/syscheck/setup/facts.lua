@@ -26,13 +26,21 @@ local function version()
    end
 end
 
+--- This node's name in slurm.conf, as far as it is known.
+function facts.node(options)
+   return hostlist.name(options.node or os.getenv("SLURMD_NODENAME")) or uv.os_gethostname():match("^[^.]*")
+end
+
+--- Whether a slurm.conf is what a configless slurmd has fetched, and nobody else changes.
+function facts.is_fetched(file)
+   return file:sub(1, #FETCHED) == FETCHED or file:find("/conf%-cache/") ~= nil
+end
+
 --- What no file says.
 -- @return { hostname, node, version, user = function(conf), has_group = function(name) }
 function facts.host(options)
-   local hostname = uv.os_gethostname()
-   return { hostname = hostname, version = version(), user = site.slurm_user,
-      node = hostlist.name(options.node or os.getenv("SLURMD_NODENAME")) or hostname:match("^[^.]*"),
-      configless = slurmd.is_configless(),
+   return { hostname = uv.os_gethostname(), version = version(), user = site.slurm_user,
+      node = facts.node(options), configless = slurmd.is_configless(),
       has_group = function(name)
          return probe.ask("getent", { "group", name }) ~= nil
       end }
@@ -53,7 +61,7 @@ end
 -- Why slurm.conf is not edited here.
 local function fixed(f, disk, host)
    local real = disk:real(f.conf.file) or f.conf.file
-   if f.conf.file:sub(1, #FETCHED) == FETCHED or real:find("/conf%-cache/") or host.configless then
+   if host.configless or facts.is_fetched(f.conf.file) or facts.is_fetched(real) then
       return f.conf.file .. " is a copy of slurmctld's (configless)"
    elseif not f.roles.controller then
       local on = probe.directory("conf", disk.root .. probe.parent(real), false).shared

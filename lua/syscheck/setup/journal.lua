@@ -24,18 +24,16 @@ function journal.open(disk, dir)
    local self = setmetatable({ disk = disk, dir = disk.root .. dir, entries = {} }, journal)
    local ok, err = files.mkdir(self.dir:match("^(.*)/"))
    if ok then
-      local _, why, code = uv.fs_mkdir(self.dir, 448) -- 0700
-      ok, err = code == nil or code == "EEXIST", why
+      self.release, err = process.lock(self.dir .. ".lock", LOCK_S)
    end
-   local stat = ok and uv.fs_lstat(self.dir)
-   if not stat then
-      return nil, err
-   elseif stat.type ~= "directory" or stat.uid ~= uv.getuid() or stat.mode & 63 ~= 0 then -- 0077
-      return nil, dir .. ": not a directory of root's that nobody else can read"
-   end
-   self.release, err = process.lock(self.dir .. "/lock", LOCK_S)
    if not self.release then
       return nil, err
+   end
+   local _, why, code = uv.fs_mkdir(self.dir, 448) -- 0700
+   local stat = (not code or code == "EEXIST") and uv.fs_lstat(self.dir)
+   if not stat or stat.type ~= "directory" or stat.uid ~= uv.getuid() or stat.mode & 63 ~= 0 then -- 0077
+      self.release()
+      return nil, not stat and why or dir .. ": not a directory of root's that nobody else can read"
    end
    -- What was stopped while it was written.
    for _, name in ipairs(files.list(self.dir, "^journal%.json%.%x+$")) do
@@ -58,12 +56,9 @@ end
 function journal:close()
    if #self.entries == 0 then
       uv.fs_unlink(file_of(self))
-   end
-   uv.fs_unlink(self.dir .. "/lock")
-   self.release()
-   if #self.entries == 0 then
       uv.fs_rmdir(self.dir)
    end
+   self.release()
 end
 
 local function save(self)

@@ -103,7 +103,7 @@ function host.write(o)
    local j = assert(journal.open(d, STATE))
    local done, ok, err = pcall(j.write, j, made.changes, facts.conf.file)
    if not done then
-      j.release() -- killed
+      j.release() -- as a kill does
       error(ok, 0)
    end
    j:close()

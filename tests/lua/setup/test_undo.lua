@@ -122,20 +122,36 @@ function TestUndo:test_nothing_was_done()
    lu.assertNil(uv.fs_stat(host.root .. "/var/lib/syscheck/setup"))
 end
 
--- A node that slurmd still starts jobs on by what it read before.
-function TestUndo:test_a_script_that_slurm_still_runs()
+-- A slurmd goes by what it read when it was started.
+function TestUndo:test_a_script_that_a_slurmd_may_still_run()
    site()
    local before = host.all()
    assert(host.write(BOTH))
-   local config = "Configuration data\nProlog                  = /etc/syscheck/slurm-prolog\n"
-   local _, left = host.undo({ running = { slurmd = true, config = config } })
+   local _, left = host.undo({ running = { slurmd = 3600 } })
    lu.assertEquals(#left, 1)
-   lu.assertStrContains(left[1], "/etc/syscheck/slurm-prolog: kept, as Slurm still runs with it")
-   _, left = host.undo({ running = { slurmd = true } })
-   lu.assertStrContains(left[1], "slurmctld does not answer")
-   _, left = host.undo({ running = { slurmd = true, config = "Prolog = /opt/site/prolog\n" } })
+   lu.assertStrContains(left[1], "/etc/syscheck/slurm-prolog: kept, as the slurmd here was started with it")
+   lu.assertNotNil(host.text("/etc/syscheck/slurm-prolog"))
+   _, left = host.undo({ running = { slurmd = 0 } })
    lu.assertEquals(left, {})
    lu.assertEquals(host.all(), before)
+   assert(host.write(BOTH))
+   _, left = host.undo({ running = { slurmd = 3600, configless = true } })
+   lu.assertEquals(left, {})
+end
+
+-- It has read the names of a directory's scripts, and runs one after the other.
+function TestUndo:test_a_directory_whose_scripts_run_just_now()
+   site()
+   assert(host.write(BOTH))
+   local looks, there = 0, {}
+   local _, left = host.undo({ running = { at_work = function()
+      looks = looks + 1
+      there[looks] = host.text("/opt/site/epilog.d/00-syscheck") ~= nil
+      return looks < 3
+   end } })
+   lu.assertEquals(there, { true, true, true })
+   lu.assertEquals(left, {})
+   lu.assertNil(host.text("/opt/site/epilog.d/00-syscheck"))
 end
 
 -- Stops at step n of what f does. @return whether there was one
