@@ -61,7 +61,8 @@ local function undo(d, node)
    if not j then
       return complain({ err })
    end
-   local now = { slurmd = slurmd.age(node), configless = slurmd.is_configless() or (j.conf and gather.is_fetched(j.conf)),
+   local now = { slurmd = slurmd.age(node),
+      configless = slurmd.is_configless() or (j.conf and gather.is_fetched(j.conf)),
       at_work = function()
          return slurmd.at_work(node)
       end }
@@ -102,7 +103,7 @@ local function write(d, facts, made)
    end
    ok, err = j:write(made.changes, facts.conf.file)
    j:close()
-   return ok and 0 or complain({ err, "what was done until then: syscheck setup --write goes on, --undo takes it back" })
+   return ok and 0 or complain({ err, "what was done until then: --write goes on, --undo takes it back" })
 end
 
 function setup.run(args)
@@ -112,8 +113,8 @@ function setup.run(args)
    end
    local facts, err = gather.gather(args, d, gather.host(args))
    if not facts then
-      return report.error(report.UNKNOWN, "setup: %s (--conf FILE says where slurm.conf is; a login host of a configless "
-         .. "Slurm has none, and needs nothing)", err)
+      return report.error(report.UNKNOWN, "setup: %s (--conf FILE says where slurm.conf is; a login host of a "
+         .. "configless Slurm has none, and needs nothing)", err)
    end
    local made = plan.make(facts)
    if #made.stops > 0 then

@@ -1,5 +1,5 @@
---- Two texts compared by lines: what changed, as a unified diff shows it, and taken back out of a third text that others
--- have edited since. Pure.
+--- Two texts compared by lines: what changed, as a unified diff shows it, and taken back out of a third text that
+-- others have edited since. Pure.
 local diff = {}
 
 local MAX_DIFFERENCES = 1000 -- beyond it all between the common ends counts as one change

@@ -1,5 +1,5 @@
---- What setup has changed on this host: each file as it was and as it was made, on disk before the file is changed, so that
--- whatever stops setup, the next one goes on or takes back.
+--- What setup has changed on this host: each file as it was and as it was made, on disk before the file is changed, so
+-- that whatever stops setup, the next one goes on or takes back.
 local uv = require("luv")
 local diff = require("syscheck.setup.diff")
 local files = require("syscheck.lib.files")
@@ -63,7 +63,8 @@ end
 
 local function save(self)
    self.disk.step("journal", self.dir)
-   local ok, err = files.write(file_of(self), json.encode({ v = 1, conf = self.conf, entries = self.entries }), 384, true)
+   local text = json.encode({ v = 1, conf = self.conf, entries = self.entries })
+   local ok, err = files.write(file_of(self), text, 384, true) -- 0600
    if ok then
       ok, err = files.sync_dir(self.dir)
    end

@@ -1,5 +1,5 @@
---- The other lines of slurm.conf: lists are added to, time-outs raised and never lowered, what is the site's own stays, and
--- what is a matter of taste is only said. Pure.
+--- The other lines of slurm.conf: lists are added to, time-outs raised and never lowered, what is the site's own stays,
+-- and what is a matter of taste is only said. Pure.
 local slurmconf = require("syscheck.slurm.conf")
 local times = require("syscheck.doctor.rules.times")
 
@@ -77,13 +77,13 @@ local function flags(facts, plan)
    if not has(facts, "PrologFlags", "Alloc", "Contain", "X11", "RunInJob") then
       include(facts, plan, "PrologFlags", "Alloc")
       if plan.own then
-         plan.advise("PrologFlags=Alloc: your own Prolog, too, runs on all nodes of a job when it gets them, and not at its "
-            .. "first step there")
+         plan.advise("PrologFlags=Alloc: your own Prolog, too, runs on all nodes of a job when it gets them, and not at "
+            .. "its first step there")
       end
    end
    if not has(facts, "PrologFlags", "DeferBatch") then
-      plan.advise("yours to choose: PrologFlags=...,DeferBatch, and a batch script starts when all of its nodes are checked, "
-         .. "not only its first")
+      plan.advise("yours to choose: PrologFlags=...,DeferBatch, and a batch script starts when all of its nodes are "
+         .. "checked, not only its first")
    end
 end
 
@@ -92,9 +92,10 @@ local function requeue(facts, plan)
       include(facts, plan, "SchedulerParameters", "nohold_on_prolog_fail")
    end
    local new = facts.version and facts.version >= REQUEUE_DELAY
-   if not has(facts, "AuthInfo", "cred_expire") and not (new and has(facts, "SchedulerParameters", "requeue_delay")) then
-      plan.advise("yours to choose: %s, and a job that met a bad node waits 30 s for another, not 120; slurmctld reads it "
-         .. "when it starts, not at scontrol reconfigure", new and "SchedulerParameters=...,requeue_delay=30"
+   local set = has(facts, "AuthInfo", "cred_expire") or new and has(facts, "SchedulerParameters", "requeue_delay")
+   if not set then
+      plan.advise("yours to choose: %s, and a job that met a bad node waits 30 s for another, not 120; slurmctld reads "
+         .. "it when it starts, not at scontrol reconfigure", new and "SchedulerParameters=...,requeue_delay=30"
          or "AuthInfo=...,cred_expire=30 (the lifetime of every step's credential)")
    end
    if slurmconf.value(facts.conf, "JobRequeue") == "0" then

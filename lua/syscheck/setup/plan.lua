@@ -98,7 +98,7 @@ local function controller(facts, out)
          name = user.name })
    end
    if facts.store_group then
-      out.note("the policy's store_group %s is no group of this host: groupadd %s", facts.store_group, facts.store_group)
+      out.note("the policy's store_group is no group of this host: groupadd %s", facts.store_group)
    end
 end
 
@@ -135,24 +135,24 @@ local function next_steps(facts, out, changed, after)
    end
    if facts.roles.controller and changed then
       if next(needs) and not facts.roles.node then
-         out.note("first, on each node: syscheck setup --write (what Slurm will run is there then; where it is not, a job "
-            .. "drains its node)")
+         out.note("first, on each node: syscheck setup --write (what Slurm will run is there then; where it is not, a "
+            .. "job drains its node)")
       end
       local old = slurmconf.value(facts.conf, "JobSubmitPlugins")
       local restart = old ~= slurmconf.value(after, "JobSubmitPlugins")
-      out.note("now: %sscontrol reconfigure", restart and "restart slurmctld (JobSubmitPlugins is read when it starts), then "
-         or "")
+      out.note("now: %s", restart and "restart slurmctld (JobSubmitPlugins is read when it starts), then all slurmd"
+         or "scontrol reconfigure")
    elseif changed then
       out.note("now: scontrol reconfigure, when slurmctld's host and all nodes have these lines")
    end
 end
 
 --- Makes the plan.
--- @param facts from setup/facts.lua: { conf, texts = by path, fixed = why slurm.conf is not this host's to edit, or nil;
---   roles = { controller, node, login }; version = 2205 or nil; paths, policy; shared = libexec is on such a file system;
---   scripts = { prolog, epilog } as doctor/facts/installed.lua has them; names = of directories that Prolog= names;
---   guards = texts by path; submit = { file, text, installed, err }; submit_dir = { path, uid, gid }; slurm_user;
---   stack = { file, text, plugins, fixed }; store_group = its name where it is missing }
+-- @param facts from setup/facts.lua: { conf, texts = by path, fixed = why slurm.conf is not this host's to edit, or
+--   nil; roles = { controller, node, login }; version = 2205 or nil; paths, policy; shared = libexec is on such a file
+--   system; scripts = { prolog, epilog } as doctor/facts/installed.lua has them; names = of directories that Prolog=
+--   names; guards = texts by path; submit = { file, text, installed, err }; submit_dir = { path, uid, gid };
+--   slurm_user; stack = { file, text, plugins, fixed }; store_group = its name where it is missing }
 -- @return { changes = list, in the order to make them: { path, before = text or nil, after, mode = of a new file } or
 --   { path, owner, was = { uid, gid }, name }; notes, stops = lists of texts: with a stop nothing is to be changed }
 function plan.make(facts)

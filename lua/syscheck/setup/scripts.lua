@@ -1,5 +1,5 @@
---- What stands between slurmd and the checker: the site's own script first, as before, then ours, which can only make the
--- prolog fail by saying that the node is bad. What is not there fails nothing. Pure.
+--- What stands between slurmd and the checker: the site's own script first, as before, then ours, which can only make
+-- the prolog fail by saying that the node is bad. What is not there fails nothing. Pure.
 local wrapper = require("syscheck.doctor.facts.wrapper")
 
 local scripts = {}
@@ -48,8 +48,8 @@ function scripts.pattern(glob)
    return "^" .. glob:gsub("%p", "%%%0"):gsub("%%%*", ".*"):gsub("%%%?", ".") .. "$"
 end
 
---- The name of ours among a directory's scripts: slurmd runs them from the last to the first (prep_script_slurmd.c pushes
--- each in front, in the order of bytes), so that ours runs last when it sorts first.
+--- The name of ours among a directory's scripts: slurmd runs them from the last to the first (prep_script_slurmd.c
+-- pushes each in front, in the order of bytes), so that ours runs last when it sorts first.
 -- @param glob of their names, such as *.sh
 -- @param names list of what is in the directory
 -- @return name; or nil where the pattern allows none

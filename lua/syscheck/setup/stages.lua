@@ -1,9 +1,9 @@
 --- Prolog and Epilog: how ours comes beside the site's own, and never in its place. Pure.
 --
--- Slurm (src/plugins/prep/script/prep_script_slurmd.c): a value is a pattern of glob(3) whose matches run from the last to
--- the first until one fails; nothing that matches, a directory, or what root cannot execute drains the node. Of several
--- lines the last one holds up to 23.11, all of them since 24.05. A relative name is slurm.conf's directory's, and served
--- to configless nodes, since 23.11; before, it fails.
+-- Slurm (src/plugins/prep/script/prep_script_slurmd.c): a value is a pattern of glob(3) whose matches run from the last
+-- to the first until one fails; nothing that matches, a directory, or what root cannot execute drains the node. Of
+-- several lines the last one holds up to 23.11, all of them since 24.05. A relative name is slurm.conf's directory's,
+-- and served to configless nodes, since 23.11; before, it fails.
 local document = require("syscheck.setup.document")
 local scripts = require("syscheck.setup.scripts")
 
@@ -88,8 +88,8 @@ local function into_directory(facts, s, entry, plan)
    local dir, glob = entry.value:match("^(.*)/([^/]*)$")
    local name = dir and not dir:find("[*?%[]") and scripts.name_in(glob, facts.names[dir] or {})
    if not name then
-      return plan.stop("%s:%d: %s=%s: no name for a script of ours that this pattern matches and that runs last; add one that runs %s",
-         entry.file, entry.line, entry.key, entry.value, facts.paths.libexec .. "/" .. s.stage)
+      return plan.stop("%s:%d: %s=%s: no name for a script of ours that this pattern matches and that runs last; "
+         .. "add one that runs %s", entry.file, entry.line, entry.key, entry.value, facts.paths.libexec .. "/" .. s.stage)
    elseif not facts.roles.node then
       return
    elseif not facts.names[dir] then
@@ -136,7 +136,7 @@ local function one(facts, s, plan)
    elseif kind == "relative" then
       plan.stop("%s:%d: %s=%s: %s", entry.file, entry.line, entry.key, entry.value,
          facts.version and facts.version < RELATIVE and "this Slurm wants a whole path, and every job drains its node"
-            or ("no second line can stand beside a relative name before Slurm 24.05: let that script run %s"):format(ours))
+            or "no second line can stand beside a relative name before Slurm 24.05: let that script run " .. ours)
    else
       local err = facts.roles.node and broken(facts, s, entry)
       local calls = calls_ours(facts, s)
@@ -164,8 +164,8 @@ function stages.plan(facts, plan)
    end
 end
 
---- The site's own paths of a stage, patterns included: those of its lines, and one that a line of ours has taken the place
--- of.
+--- The site's own paths of a stage, patterns included: those of its lines, and one that a line of ours has taken the
+-- place of.
 -- @param texts of slurm.conf and what it includes, by path
 function stages.site(conf, texts, paths, s)
    local docs, out = {}, {}

@@ -24,8 +24,8 @@ end
 --- @param path of the file
 -- @param disk from setup/disk.lua
 -- @param file slurm.conf
--- @param running { slurmd = seconds since the slurmd here was started, nil where none runs; configless = its slurm.conf is
---   what it has fetched; at_work = function() -> whether it runs a prolog or epilog now }
+-- @param running { slurmd = seconds since the slurmd here was started, nil where none runs; configless = its slurm.conf
+--   is what it has fetched; at_work = function() -> whether it runs a prolog or epilog now }
 -- @return why it is needed; or nil
 function still.needed(path, disk, file, running)
    local conf = slurmconf.parse(file, function(name)

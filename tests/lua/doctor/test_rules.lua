@@ -258,7 +258,8 @@ function TestRules:test_what_is_right_is_not_told()
          f.conf, f.major = parse("Prolog=/site/own\n" .. GOOD), 24
       end,
       function(f)
-         f.is_node, f.scripts.prolog[1] = false, { path = "/etc/syscheck/slurm-prolog", guard = true, err = "is not there" }
+         f.is_node = false
+         f.scripts.prolog[1] = { path = "/etc/syscheck/slurm-prolog", guard = true, err = "is not there" }
       end,
    }) do
       local f = facts()

@@ -27,8 +27,8 @@ local function put(name, text)
    assert(uv.fs_chmod(dir .. "/" .. name, 493))
 end
 
--- Exit code and output of the script between a site's own that ends with `theirs` and ours that ends with `ours`; nil: is
--- not there.
+-- Exit code and output of the script between a site's own that ends with `theirs` and ours that ends with `ours`; nil:
+-- is not there.
 local function run(stage, theirs, ours, calls)
    local text = scripts.text(stage, dir .. "/ours", theirs and dir .. "/site", calls)
    put("between", text)

@@ -31,7 +31,8 @@ end
 TestChain = {}
 
 function TestChain:test_where_the_line_stands()
-   for _, text in ipairs({ SITE, SITE .. "return slurm.SUCCESS\n", SITE .. "return slurm.SUCCESS", SITE .. "return 0 -- done\n\n",
+   for _, text in ipairs({ SITE, SITE .. "return slurm.SUCCESS\n", SITE .. "return slurm.SUCCESS",
+      SITE .. "return 0 -- done\n\n",
       SITE:gsub("\n", "\r\n") .. "return slurm.SUCCESS\r\n", SITE .. "  return\n\t slurm.SUCCESS\n", SITE:sub(1, -2),
       SITE .. "if x then return slurm.SUCCESS end\n" }) do
       local chained = assert(submit.chain(text, OURS, compiles))
@@ -47,7 +48,7 @@ function TestChain:test_what_cannot_be_chained()
    local text, err = submit.chain("function slurm_job_submit(\n", OURS, compiles)
    lu.assertNil(text)
    lu.assertStrContains(err, "t:")
-   text, err = submit.chain("do local f = function() end return f end return (function()\n return 1 end)() x", OURS, compiles)
+   text, err = submit.chain("do return function() end end return (function()\n return 1 end)() x", OURS, compiles)
    lu.assertNil(text)
    lu.assertNotNil(err)
 end
@@ -113,7 +114,8 @@ slurm = { SUCCESS = 0, ERROR = -1, log_user = function(f, ...) said[#said + 1] =
    log_error = function(f, ...) out[#out + 1] = "E " .. f:format(...) end, log_info = function() end }
 assert(assert(loadfile(file))() == 0 or FILE_SAYS_NOTHING)
 local function submit(job)
-   out[#out + 1] = tostring(slurm_job_submit(job, {}, 1000)) .. " " .. table.concat(said, "|") .. " " .. tostring(job.comment)
+   local code = tostring(slurm_job_submit(job, {}, 1000))
+   out[#out + 1] = code .. " " .. table.concat(said, "|") .. " " .. tostring(job.comment)
    said = {}
 end
 submit({})
@@ -142,7 +144,7 @@ local function run(text, data)
    put("job_submit.lua", text(dir .. "/d/job_submit.lua"))
    local out = {}
    for _, lua in ipairs({ "lua5.1", "lua5.2", "lua5.3", "lua5.4" }) do
-      local p = io.popen(("command -v %s >/dev/null && %s '%s/run.lua' '%s/job_submit.lua' 2>&1"):format(lua, lua, dir, dir))
+      local p = io.popen(("command -v %s >/dev/null && cd '%s' && %s run.lua job_submit.lua 2>&1"):format(lua, dir, lua))
       local said = p:read("a")
       p:close()
       out[lua] = said ~= "" and said:gsub("%%s", "") or nil

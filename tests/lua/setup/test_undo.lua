@@ -33,10 +33,12 @@ function TestUndo:test_hand_edits_stay()
    edit(FILE, "return 0\n", "return 1 -- his\n")
    local _, left = host.undo()
    -- Of the block that setup appended a line of his is in the middle.
-   lu.assertEquals(left[1], host.CONF .. ": was edited since where setup had changed it, and is left as it is; by hand:")
+   lu.assertEquals(left[1],
+      host.CONF .. ": was edited since where setup had changed it, and is left as it is; by hand:")
    lu.assertStrContains(table.concat(left, "\n"), "take out: HealthCheckInterval=300")
    lu.assertStrContains(host.text(host.CONF), "# his\nDebugFlags=Steps\n")
-   lu.assertStrContains(table.concat(left, "\n"), "/etc/syscheck/slurm-prolog: kept, as /etc/slurm/slurm.conf:2 still names it")
+   lu.assertStrContains(table.concat(left, "\n"),
+      "/etc/syscheck/slurm-prolog: kept, as /etc/slurm/slurm.conf:2 still names it")
    lu.assertEquals(host.text(FILE), "function slurm_job_submit()\nreturn 1 -- his\nend\nreturn slurm.SUCCESS\n")
    -- He does that by hand, and the rest goes.
    edit(host.CONF, "# his\nDebugFlags=Steps\n", "")
@@ -179,7 +181,8 @@ local function assert_usable()
       end
    end
    local conf = host.text(host.CONF)
-   lu.assertTrue(not conf:find("\nProlog=/etc/syscheck/slurm%-prolog\n") or host.text("/etc/syscheck/slurm-prolog") ~= nil)
+   lu.assertTrue(not conf:find("\nProlog=/etc/syscheck/slurm%-prolog\n")
+      or host.text("/etc/syscheck/slurm-prolog") ~= nil)
 end
 
 function TestUndo:test_stopped_at_each_step_of_writing()

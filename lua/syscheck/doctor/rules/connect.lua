@@ -13,7 +13,8 @@ local function replaced(facts, say, key, entries, bites)
    for i = 1, (facts.major or 0) < ADDS_UP and #entries - 1 or 0 do
       if entries[i].value ~= last.value then
          say("error", { file = entries[i].file, line = entries[i].line,
-            text = ("%s=%s does not run: %s:%d is the last such line"):format(key, entries[i].value, last.file, last.line),
+            text = ("%s=%s does not run: %s:%d is the last such line"):format(key, entries[i].value, last.file,
+               last.line),
             why = ("of several only the last one holds before Slurm 24.05, and that script was meant to run%s"):format(
                entries[i].value:find("syscheck", 1, true) and ": " .. bites or ""), fix = SETUP })
       end

@@ -63,9 +63,11 @@ local function requeue(facts, say)
             or "") }))
    end
    if facts.policy.value.no_requeue == "requeue" and not has_flag(facts, "ForceRequeueOnFail") then
-      say("error", lines.at(facts, "PrologFlags", { text = 'no_requeue = "requeue", and PrologFlags lacks ForceRequeueOnFail',
+      say("error", lines.at(facts, "PrologFlags", {
+         text = 'no_requeue = "requeue", and PrologFlags lacks ForceRequeueOnFail',
          why = "a job of sbatch --no-requeue that met a bad node is cancelled, and nobody warned its user",
-         add = (facts.major or 99) >= 24 and lines.with(facts, "PrologFlags", "ForceRequeueOnFail") .. " (24.11)" or nil,
+         add = (facts.major or 99) >= 24
+            and lines.with(facts, "PrologFlags", "ForceRequeueOnFail") .. " (24.11)" or nil,
          fix = 'no_requeue = "cancel" or "start" in the policy' }))
    end
    -- 22.05 waits for the credential's end, 26.05 for requeue_delay; in between it may be either.
@@ -117,8 +119,8 @@ local function time_outs(facts, say)
    time_out(facts, say, "PrologTimeout", math.huge, "error", "Slurm drains the node when it expires")
    local epilog = slurmconf.seconds(facts.conf, "EpilogTimeout", math.huge)
    if epilog and epilog < 20 then
-      say("warn", lines.at(facts, "EpilogTimeout", { text = ("EpilogTimeout is %g s, an epilog on a sick disk takes 17 s")
-         :format(epilog), why = "Slurm drains the node when it expires", add = "EpilogTimeout=60" }))
+      say("warn", lines.at(facts, "EpilogTimeout", {
+         text = ("EpilogTimeout is %g s, an epilog on a sick disk takes 17 s"):format(epilog), why = "Slurm drains the node when it expires", add = "EpilogTimeout=60" }))
    end
 end
 
