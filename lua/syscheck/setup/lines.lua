@@ -77,7 +77,7 @@ local function flags(facts, plan)
    if not has(facts, "PrologFlags", "Alloc", "Contain", "X11", "RunInJob") then
       include(facts, plan, "PrologFlags", "Alloc")
       if plan.own then
-         plan.advise("PrologFlags=Alloc: your own Prolog, too, runs on all nodes of a job when it gets them, and not at "
+         plan.advise("PrologFlags=Alloc: your own Prolog, too, runs on all nodes of a job when it gets them, not at "
             .. "its first step there")
       end
    end

@@ -140,7 +140,8 @@ local function next_steps(facts, out, changed, after)
       end
       local old = slurmconf.value(facts.conf, "JobSubmitPlugins")
       local restart = old ~= slurmconf.value(after, "JobSubmitPlugins")
-      out.note("now: %s", restart and "restart slurmctld (JobSubmitPlugins is read when it starts), then all slurmd"
+      out.note("now: %s", restart and "restart slurmctld (JobSubmitPlugins is read when it starts), then "
+         .. "scontrol reconfigure"
          or "scontrol reconfigure")
    elseif changed then
       out.note("now: scontrol reconfigure, when slurmctld's host and all nodes have these lines")

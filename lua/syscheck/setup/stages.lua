@@ -89,7 +89,7 @@ local function into_directory(facts, s, entry, plan)
    local name = dir and not dir:find("[*?%[]") and scripts.name_in(glob, facts.names[dir] or {})
    if not name then
       return plan.stop("%s:%d: %s=%s: no name for a script of ours that this pattern matches and that runs last; "
-         .. "add one that runs %s", entry.file, entry.line, entry.key, entry.value, facts.paths.libexec .. "/" .. s.stage)
+         .. "add one that runs %s/%s", entry.file, entry.line, entry.key, entry.value, facts.paths.libexec, s.stage)
    elseif not facts.roles.node then
       return
    elseif not facts.names[dir] then

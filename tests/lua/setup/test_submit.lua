@@ -144,7 +144,8 @@ local function run(text, data)
    put("job_submit.lua", text(dir .. "/d/job_submit.lua"))
    local out = {}
    for _, lua in ipairs({ "lua5.1", "lua5.2", "lua5.3", "lua5.4" }) do
-      local p = io.popen(("command -v %s >/dev/null && cd '%s' && %s run.lua job_submit.lua 2>&1"):format(lua, dir, lua))
+      local p = io.popen(("cd '%s' && command -v %s >/dev/null && %s run.lua job_submit.lua 2>&1"):format(dir, lua,
+         lua))
       local said = p:read("a")
       p:close()
       out[lua] = said ~= "" and said:gsub("%%s", "") or nil

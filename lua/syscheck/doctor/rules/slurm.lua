@@ -120,7 +120,8 @@ local function time_outs(facts, say)
    local epilog = slurmconf.seconds(facts.conf, "EpilogTimeout", math.huge)
    if epilog and epilog < 20 then
       say("warn", lines.at(facts, "EpilogTimeout", {
-         text = ("EpilogTimeout is %g s, an epilog on a sick disk takes 17 s"):format(epilog), why = "Slurm drains the node when it expires", add = "EpilogTimeout=60" }))
+         text = ("EpilogTimeout is %g s, an epilog on a sick disk takes 17 s"):format(epilog),
+         why = "Slurm drains the node when it expires", add = "EpilogTimeout=60" }))
    end
 end
 
