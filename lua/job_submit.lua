@@ -1,6 +1,7 @@
 -- job_submit.lua: refuses --syscheck levels that the site's policy does not
--- allow. A shim: the decision is in syscheck/policy/submission.lua. A site with its own
--- job_submit.lua copies the two lines marked (*) into it.
+-- allow. A shim: the decision is in syscheck/policy/submission.lua. A site's own
+-- job_submit.lua loads it with dofile behind its functions, which `syscheck setup` adds: then
+-- the site's run first, as before, and what they let through is looked at here.
 --
 -- It runs under slurmctld's locks: the policy is read once, when Slurm loads this
 -- file. After a change of the policy: `touch job_submit.lua`, which slurmctld
@@ -13,6 +14,15 @@ local COPY = "@LOCALSTATEDIR@/lib/syscheck-submit/policy.good"
 package.path = DATADIR .. "/lua/?.lua;" .. package.path
 
 local slurm = slurm -- luacheck: ignore 113 (slurmctld's table)
+
+-- A site whose globals are strict (an error for one that is not there) goes on so behind these lines.
+local strict = getmetatable(_G)
+pcall(setmetatable, _G, nil)
+
+-- The site's own functions, where there are some; loaded twice, this file does not run behind itself.
+local before = rawget(_G, "syscheck_job_submit")
+local chain = before or { submit = rawget(_G, "slurm_job_submit"), modify = rawget(_G, "slurm_job_modify") }
+rawset(_G, "syscheck_job_submit", chain)
 
 local function load_modules()
    -- A site's own job_submit.lua may load this file more than once.
@@ -124,24 +134,39 @@ local function syscheck(job_desc, part_list)
    return allowed, warning and message and message .. "\n" .. warning or warning or message
 end
 
-function slurm_job_submit(job_desc, part_list, submit_uid) -- luacheck: ignore 111 212
+-- @return slurm.SUCCESS or slurm.ERROR
+local function check(job_desc, part_list)
    if not loaded then
       return slurm.SUCCESS
    end
-   local ok, allowed, message = pcall(syscheck, job_desc, part_list) -- (*)
+   local ok, allowed, message = pcall(syscheck, job_desc, part_list)
    if not ok then
       slurm.log_error("%s", "syscheck: job_submit: " .. tostring(allowed))
       return slurm.SUCCESS
    end
    if message then
-      slurm.log_user("%s", message) -- (*)
+      slurm.log_user("%s", message)
    end
    return allowed and slurm.SUCCESS or slurm.ERROR
 end
 
-function slurm_job_modify() -- luacheck: ignore 111
-   -- The level is fixed at submission: SPANK's environment cannot be modified.
-   return slurm.SUCCESS
+function slurm_job_submit(job_desc, part_list, ...) -- luacheck: ignore 111
+   local code = slurm.SUCCESS
+   if chain.submit then
+      code = chain.submit(job_desc, part_list, ...)
+      -- To slurmctld what is no number is success.
+      if type(code) == "number" and code ~= slurm.SUCCESS then
+         return code
+      end
+   end
+   local ours = check(job_desc, part_list)
+   return ours == slurm.SUCCESS and code or ours
 end
 
+function slurm_job_modify(...) -- luacheck: ignore 111
+   -- The level is fixed at submission: SPANK's environment cannot be modified.
+   return chain.modify and chain.modify(...) or slurm.SUCCESS
+end
+
+pcall(setmetatable, _G, strict)
 return slurm.SUCCESS

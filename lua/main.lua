@@ -12,7 +12,7 @@ local paths = require("syscheck.lib.paths")
 local report = require("syscheck.cmd.common.report")
 
 local COMMANDS = { "run", "compare", "fabric", "job", "node", "why", "suspects", "fleet", "drains", "baseline",
-   "config", "doctor", "ship", "ingest", "export", "store" }
+   "config", "doctor", "setup", "ship", "ingest", "export", "store" }
 
 local function main()
    local parser = argparse("syscheck", "Tells whether a node is fit, and what it went through during a job.")

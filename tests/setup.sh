@@ -23,6 +23,7 @@ packages() {
 	build lua-dbi-sqlite3
 	test slurmctld
 	test slurmd
+	test slurmdbd
 	test slurm-client
 	test slurm-wlm-basic-plugins
 	test munge

@@ -12,6 +12,7 @@ local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
 local printable = require("syscheck.lib.printable")
 local probe = require("syscheck.doctor.facts.probe")
+local site = require("syscheck.doctor.facts.site")
 local slurmconf = require("syscheck.slurm.conf")
 local slurmd = require("syscheck.doctor.facts.slurmd")
 local storm = require("syscheck.slurm.storm")
@@ -20,21 +21,8 @@ local trust = require("syscheck.doctor.facts.trust")
 
 local gather = {}
 
--- Where slurm.conf is, unless SLURM_CONF says so: the usual place, what a configless
--- slurmd has fetched, what Slurm's own build makes.
 local OURS = "spank_syscheck.so"
 local MAX_BASELINE = 16777216
-
-local function conf_file(named)
-   local file = named or os.getenv("SLURM_CONF")
-   if not file or file == "" then
-      file = slurmconf.PLACES[1]
-      for i = #slurmconf.PLACES, 1, -1 do
-         file = uv.fs_stat(slurmconf.PLACES[i]) and slurmconf.PLACES[i] or file
-      end
-   end
-   return file:sub(1, 1) == "/" and file or uv.cwd() .. "/" .. file
-end
 
 -- The policy with defaults where it is absent or bad, and which of these it is.
 local function read_policy(file)
@@ -148,30 +136,11 @@ local function controller(program, file)
    return c
 end
 
-local function is_controller(conf, host)
-   for _, key in ipairs({ "slurmctldhost", "controlmachine", "backupcontroller" }) do
-      for _, entry in ipairs(conf.all[key] or {}) do
-         local name = entry.value:match("^[^(]*")
-         if name == host or name:match("^[^.]*") == host:match("^[^.]*") then
-            return true
-         end
-      end
-   end
-   return false
-end
-
--- The uid of SlurmUser, who may own what is Slurm's.
-local function slurm_user(conf)
-   local user = (slurmconf.value(conf, "SlurmUser") or "root"):match("^[^(]*")
-   local line = hostlist.name(user) and probe.ask("getent", { "passwd", user })
-   return tonumber(user) or tonumber(line and line:match("^[^:]*:[^:]*:(%d+):"))
-end
-
 --- Gathers the facts.
 -- @param options { conf = slurm.conf, node = this node's name in it, policy = file }
 -- @return facts; or nil and why there are none
 function gather.facts(options)
-   local file = conf_file(options.conf)
+   local file = site.conf_file(options.conf)
    local conf, err = slurmconf.parse(file, probe.text)
    if not conf then
       return nil, err
@@ -184,15 +153,17 @@ function gather.facts(options)
    local function expand(path)
       return (path:gsub("%%n", facts.node))
    end
-   facts.is_controller = is_controller(conf, host)
+   facts.is_controller = site.is_controller(conf, host)
+   facts.is_node = site.is_node(conf, facts.node, host) or not facts.is_controller
    facts.policy = read_policy(options.policy or paths.policy)
    local p = facts.policy.value
    facts.topology = inventory.read("")
    facts.class = facts.topology.class
    facts.baseline = read_baseline(expand(p.baseline or paths.baseline))
-   facts.slurmd = slurmd(facts.node, p.node_cpus)
+   facts.slurmd = slurmd.cpus(facts.node, p.node_cpus)
    facts.scripts = { prolog = installed.scripts(conf, "prolog"), epilog = installed.scripts(conf, "epilog") }
-   local owner = slurm_user(conf)
+   facts.slurm_user = site.slurm_user(conf)
+   local owner = facts.slurm_user and facts.slurm_user.uid
    local unsafe = is_root and trust.conf_is_open(conf, owner)
    facts.tools = installed.tools(p, not unsafe and file or nil)
    facts.slurm = slurm_versions(facts.tools)
@@ -202,6 +173,8 @@ function gather.facts(options)
    facts.stack = plugstack(conf, slurmconf.value(conf, "PluginDir")
       or facts.controller.config and facts.controller.config.plugindir)
    facts.submit = installed.submit(conf)
+   local copy = uv.fs_stat(paths.state .. "-submit")
+   facts.submit_dir = { path = paths.state .. "-submit", uid = copy and copy.uid }
    facts.health = uv.fs_stat(paths.libexec .. "/health") and paths.libexec .. "/health" or nil
    facts.kernels, facts.modules = installed.kernels(), installed.modules()
    facts.dirs = {}

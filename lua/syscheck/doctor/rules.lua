@@ -8,7 +8,7 @@ local doctor = {}
 -- file, line = where, why = what it does to jobs and nodes, add = the line to add }.
 -- A rule whose facts are missing returns why.
 doctor.RULES = {}
-for _, part in ipairs({ "slurm", "install", "policy", "node" }) do
+for _, part in ipairs({ "slurm", "connect", "install", "policy", "node" }) do
    local rules = require("syscheck.doctor.rules." .. part)
    table.move(rules, 1, #rules, #doctor.RULES + 1, doctor.RULES)
 end

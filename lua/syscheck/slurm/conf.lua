@@ -29,7 +29,7 @@ local function beside(file, name)
    return name:sub(1, 1) == "/" and name or directory(file) .. "/" .. name
 end
 
--- The lines that Slurm sees, comments and continuations done: { text, number }.
+-- The lines that Slurm sees, comments and continuations done: { text, number, last = number of its last line }.
 local function lines_of(text)
    local out, at, number = {}, 1, 0
    local pending -- lines that go on, and the number of the first
@@ -59,7 +59,7 @@ local function lines_of(text)
       pending = pending or { number = number }
       pending[#pending + 1] = line
       if not goes_on or at > #text then
-         out[#out + 1] = { text = table.concat(pending), number = pending.number }
+         out[#out + 1] = { text = table.concat(pending), number = pending.number, last = number }
          pending = nil
       end
    end
@@ -121,7 +121,7 @@ function Reader:take(file, depth, from)
 end
 
 function Reader:keep(key, value, file, line)
-   local entry = { key = key, value = value, file = file, line = line }
+   local entry = { key = key, value = value, file = file, line = line.number, last = line.last }
    local name = key:lower()
    local all = self.all[name] or {}
    self.all[name] = all
@@ -149,7 +149,7 @@ function Reader:line(file, line, depth)
       end
       return
    end
-   local entry = self:keep(key, value, file, line.number)
+   local entry = self:keep(key, value, file, line)
    if LINE_KEYS[key:lower()] then
       entry.more = {}
       while true do
@@ -169,7 +169,7 @@ function Reader:line(file, line, depth)
          if not name then
             break
          end
-         self:keep(name, more, file, line.number)
+         self:keep(name, more, file, line)
          at = after
       end
    end
@@ -195,8 +195,8 @@ end
 --- Reads slurm.conf and what it includes.
 -- @param file its path
 -- @param read function(path) -> text; or nil and why
--- @return { file, values = by key in lower case: { key, value, file, line, more = the
---   line's other pairs }, all = by key: every such entry, files = list of paths that
+-- @return { file, values = by key in lower case: { key, value, file, line, last = where that line
+--   ends, more = the line's other pairs }, all = by key: every such entry, files = list of paths that
 --   were read, problems = list of { file, line, text } }; or nil and why when the file
 --   itself cannot be read
 function slurmconf.parse(file, read)

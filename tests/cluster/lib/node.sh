@@ -150,6 +150,10 @@ netns_create() {
 			mount --bind /mnt/devices/virtual/net /sys/devices/virtual/net
 			mount --bind /mnt/class/net /sys/class/net
 			umount /mnt
+			# What a node has of its own, as a disk of its own would hold it.
+			for own in etc var; do
+				[ ! -d "$dir/nodes/$node/$own" ] || mount --bind "$dir/nodes/$node/$own" "$dir/$own"
+			done
 			case $dir in
 			/tmp/*)
 				mkdir -p "$dir/nodes/$node/tmp/${dir#/tmp/}"

@@ -146,10 +146,17 @@ local CASES = {
    { conf(GOOD .. "EpilogTimeout=5"), "time-outs", "warn", "add: EpilogTimeout=60" },
    { conf((GOOD:gsub("MessageTimeout=100", "MessageTimeout=abc"))), "time-outs", "error", "no number" },
    { conf(without("JobSubmitPlugins")), "job-submit", "warn", "though job_submit.lua is there" },
-   { set("submit.exists", false), "job-submit", "error", "cp /d/job_submit.lua /e/job_submit.lua" },
+   { set("submit.exists", false), "job-submit", "error", "without it; syscheck setup shows how" },
    { set("submit", { file = "/f", exists = true, ours = true }), "job-submit", "warn", "another version" },
    { set("submit", { file = "/f", exists = true }), "job-submit", "warn", "does not call syscheck" },
    { set("submit", { file = "/f", exists = true, calls = true }), "job-submit", "info", "the site's own" },
+   { function(f)
+      f.submit_dir, f.slurm_user = { path = "/v-submit", uid = 0 }, { name = "slurm", uid = 64030 }
+   end, "submit-copy", "warn", "chown slurm: /v-submit" },
+   { conf("Prolog=/site/own\n" .. GOOD), "prolog", "error",
+      "Prolog=/site/own does not run: /e/slurm.conf:4 is the last such line [/e/slurm.conf:1]: of several only" },
+   { set("scripts.prolog.1", { path = "/etc/syscheck/slurm-prolog", guard = true, err = "is not there" }), "prolog",
+      "error", "drains the node; syscheck setup --write on this node" },
    { set("health", "/l/health"), "health", "info", "add: HealthCheckProgram=/l/health and, each on its own line, " },
    { conf(without("ReturnToService")), "return-to-service", "info", "add: ReturnToService=1" },
    { conf(GOOD .. "SlurmdUser=slurm"), "slurmd-user", "error", "add: SlurmdUser=root" },
@@ -245,6 +252,15 @@ function TestRules:test_what_is_right_is_not_told()
       set("controller.config", { schedulerparameters = "NOHOLD_ON_PROLOG_FAIL",
          prologflags = "Alloc,Contain,DeferBatch", jobsubmitplugins = "lua", messagetimeout = "100 sec" }),
       set("controller.skew_s", 6),
+      set("scripts.prolog.1", { path = "/etc/syscheck/slurm-prolog", guard = true, calls = true }),
+      set("submit", { file = "/f", exists = true, calls = true, chained = true }),
+      function(f)
+         f.conf, f.major = parse("Prolog=/site/own\n" .. GOOD), 24
+      end,
+      function(f)
+         f.is_node = false
+         f.scripts.prolog[1] = { path = "/etc/syscheck/slurm-prolog", guard = true, err = "is not there" }
+      end,
    }) do
       local f = facts()
       f.major = i == 4 and 26 or 22

@@ -74,15 +74,19 @@ local function mentions(text, what)
    return text:find(what, 1, true) ~= nil
 end
 
---- What slurm.conf names as Prolog or Epilog, by a path or a pattern: { path, ours, calls,
--- closed = line that fails where ours is not there, unread, err } each.
-function installed.scripts(conf, name)
-   local out, ours = {}, paths.libexec .. "/" .. name
-   for _, entry in ipairs(conf.all[name] or {}) do
-      local path = entry.value:sub(1, 1) == "/" and entry.value or probe.parent(conf.file) .. "/" .. entry.value
-      for _, found in ipairs(probe.glob(path)) do
+--- What a Prolog or Epilog line names, by a path or a pattern: { path, ours, guard = written by setup, or meant to be,
+-- calls, closed = line that fails where ours is not there, unread, err } each.
+-- @param values the lines' values
+-- @param dir slurm.conf's directory
+-- @param root of the files, for tests; default ""
+function installed.named(values, name, dir, root)
+   local out, ours, guard = {}, paths.libexec .. "/" .. name, wrapper.guard(paths, name)
+   root = root or ""
+   for _, value in ipairs(values) do
+      local path = value:sub(1, 1) == "/" and value or dir .. "/" .. value
+      for _, found in ipairs(probe.glob(root .. path)) do
          local real = uv.fs_realpath(found)
-         local s = { path = found, ours = real ~= nil and real == uv.fs_realpath(ours) }
+         local s = { path = found:sub(#root + 1), ours = real ~= nil and real == uv.fs_realpath(root .. ours) }
          local stat, err, code = uv.fs_stat(found)
          if not stat then
             s.unread = code == "EACCES"
@@ -92,8 +96,9 @@ function installed.scripts(conf, name)
          elseif stat.mode & 73 == 0 then -- 0111
             s.err = "is not executable"
          end
-         local text = stat and not s.ours and probe.text(found)
-         s.unread = s.unread or (stat and not s.ours and not text)
+         local text = stat and stat.type == "file" and not s.ours and probe.text(found)
+         s.unread = s.unread or (stat and stat.type == "file" and not s.ours and not text)
+         s.guard = text and text:find(wrapper.MARK, 1, true) ~= nil or not stat and found == root .. guard
          s.calls = text and (mentions(text, ours) or mentions(text, "syscheck/" .. name)) or false
          s.closed = s.calls and wrapper.fails_closed(text, mentions(text, ours) and ours or "syscheck/" .. name) or nil
          out[#out + 1] = s
@@ -102,7 +107,16 @@ function installed.scripts(conf, name)
    return out
 end
 
---- job_submit.lua beside slurm.conf: { file, exists, same, ours, calls, err }.
+--- The same of slurm.conf's lines.
+function installed.scripts(conf, name)
+   local values = {}
+   for i, entry in ipairs(conf.all[name] or {}) do
+      values[i] = entry.value
+   end
+   return installed.named(values, name, probe.parent(conf.file))
+end
+
+--- job_submit.lua beside slurm.conf: { file, exists, same, ours, calls, chained = loads ours, err }.
 function installed.submit(conf)
    local file = probe.parent(conf.file) .. "/job_submit.lua"
    local stat, _, code = uv.fs_stat(file)
@@ -114,6 +128,7 @@ function installed.submit(conf)
       s.same = text ~= nil and text == theirs
       s.ours = text ~= nil and text:find("-- job_submit.lua: refuses --syscheck levels", 1, true) == 1
       s.calls = text ~= nil and mentions(text, "syscheck")
+      s.chained = text ~= nil and mentions(text, paths.data .. "/job_submit.lua")
    end
    return s
 end

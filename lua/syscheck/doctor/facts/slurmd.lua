@@ -1,8 +1,13 @@
 --- This node's slurmd, if one runs here: on which CPUs it may run, as the prolog does.
 local cpus = require("syscheck.hardware.cpus")
 local files = require("syscheck.lib.files")
+local process = require("syscheck.lib.process")
 local topology = require("syscheck.hardware.topology")
 local uv = require("luv")
+
+local slurmd = {}
+
+local TICKS = 100 -- a second, in what /proc shows on every Linux
 
 local function network(pid)
    return uv.fs_readlink(("/proc/%s/ns/net"):format(pid))
@@ -32,7 +37,7 @@ end
 -- @return { allowed, online, wanted = lists of CPUs as text, lacks = NUMA nodes whose memory it may not use,
 --   known = wanted are the CPUs that jobs get, left_out = the cores that these lack }; nil where none runs, or
 --   several that nothing tells apart
-return function(node, node_cpus)
+function slurmd.cpus(node, node_cpus)
    local found = pids(node)
    if #found ~= 1 then
       return nil
@@ -42,3 +47,41 @@ return function(node, node_cpus)
       wanted = topology.format_list(set.wanted), lacks = set.lacks or "", known = set.jobs ~= nil,
       left_out = #set.wanted > 0 and set:describe({ cpus = topology.format_list(set.wanted) }).left_out or nil }
 end
+
+--- Seconds since the one here was started; of several that nothing tells apart, the first. nil where none runs.
+function slurmd.age(node)
+   local uptime = tonumber((files.read("/proc/uptime") or ""):match("^%S+"))
+   local oldest
+   for _, pid in ipairs(pids(node)) do
+      local stat = process.stat(pid)
+      oldest = stat and math.max(oldest or 0, uptime - stat.start / TICKS) or oldest
+   end
+   return oldest
+end
+
+--- Whether one here runs a script, as a prolog or epilog is: a child that is no step's.
+function slurmd.at_work(node)
+   local is = {}
+   for _, pid in ipairs(pids(node)) do
+      is[tonumber(pid)] = true
+   end
+   for _, pid in ipairs(next(is) and files.list("/proc", "^%d+$") or {}) do
+      local stat = process.stat(tonumber(pid))
+      if stat and is[stat.parent] and stat.name ~= "slurmstepd" then
+         return true
+      end
+   end
+   return false
+end
+
+--- Whether it has its slurm.conf from slurmctld: it was told where that is.
+function slurmd.is_configless()
+   for _, pid in ipairs(pids()) do
+      if (files.read("/proc/" .. pid .. "/cmdline") or ""):find("%z%-%-conf%-server") then
+         return true
+      end
+   end
+   return false
+end
+
+return slurmd

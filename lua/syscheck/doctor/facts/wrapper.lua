@@ -3,6 +3,15 @@
 -- write them. Pure.
 local wrapper = {}
 
+--- The second line of what `syscheck setup` writes.
+wrapper.MARK = "# Written by `syscheck setup`; `syscheck setup --undo` takes it back."
+
+--- Where setup puts what stands between slurmd and ours: on a disk of the node.
+-- @param stage "prolog" or "epilog"
+function wrapper.guard(paths, stage)
+   return ("%s/syscheck/slurm-%s"):format(paths.sysconf, stage)
+end
+
 local function quoted(text)
    return (text:gsub("%p", "%%%0"))
 end

@@ -3,21 +3,9 @@ local hostlist = require("syscheck.lib.hostlist")
 local slurmconf = require("syscheck.slurm.conf")
 local times = require("syscheck.doctor.rules.times")
 
+local lines = require("syscheck.doctor.rules.lines")
+
 local BATCH_START, MESSAGE = 10, 10 -- Slurm's defaults, s
-
--- A finding at a key's line, or at the file where the key would stand.
-local function at(facts, key, finding)
-   local entry = facts.conf.values[key:lower()]
-   finding.file, finding.line = entry and entry.file or facts.conf.file, entry and entry.line
-   return finding
-end
-
--- The line that a list would be with one more item.
-local function with(facts, key, item)
-   local value = (slurmconf.value(facts.conf, key) or ""):gsub(",+$", "")
-   local quote = value:find("%s") and '"' or ""
-   return ("%s=%s%s%s%s"):format(key, quote, value ~= "" and value .. "," or "", item, quote)
-end
 
 -- What a flag of PrologFlags implies.
 local IMPLIES = { alloc = { "Alloc", "Contain", "X11", "RunInJob" }, contain = { "Contain", "X11", "RunInJob" } }
@@ -38,67 +26,25 @@ local function syntax(facts, say)
    end
 end
 
--- Prolog or Epilog: ours, or a script that calls ours.
-local function script(key, bites)
-   local name = key:lower()
-   -- What holds where the file is not there, or is no longer whole: the job starts.
-   local guarded = name == "prolog" and "%s || [ $? -ne 1 ] || exit 1" or "%s || true"
-   return function(facts, say)
-      local ours = facts.paths.libexec .. "/" .. name
-      local entries = facts.conf.all[name]
-      if not entries then
-         return say("error", at(facts, key, { text = "no " .. key, why = bites, add = ("%s=%s"):format(key, ours) }))
-      end
-      local called, unread
-      for _, found in ipairs(facts.scripts[name]) do
-         called = called or (found.ours and "ours") or (found.calls and "wrapped")
-         unread = unread or (found.unread and found.path)
-         if found.err then
-            say("error", at(facts, key, { text = ("%s %s: %s"):format(key, found.path, found.err),
-               why = "slurmd cannot run it; a prolog or epilog that fails drains the node",
-               fix = "make it a file that root can execute" }))
-         end
-         if found.closed then
-            say("error", { file = found.path, line = found.closed,
-               text = ("%s fails where %s is not there"):format(key, ours),
-               why = ("where that file system is not mounted, every job's %s drains its node"):format(
-                  name == "prolog" and "start" or "end"),
-               fix = "let that line be: " .. guarded:format(ours) })
-         end
-      end
-      if called == "wrapped" then
-         say("info", at(facts, key, { text = ("%s is a script that names ours"):format(key),
-            why = name == "prolog" and "it must exit non-zero if ours does" or "it must exit 0 whatever ours does",
-            fix = "make sure that it does" }))
-      elseif not called then
-         local path = entries[#entries].value
-         say("warn", at(facts, key, {
-            text = ("%s=%s is not ours, and %s"):format(key, path, unread and "cannot be read" or "does not name it"),
-            why = bites .. ", unless it calls ours some other way",
-            fix = "let it run: " .. guarded:format(ours) }))
-      end
-   end
-end
-
 local function flags(facts, say)
    if not has_flag(facts, "Alloc") then
-      say("error", at(facts, "PrologFlags", { text = "PrologFlags lacks Alloc",
+      say("error", lines.at(facts, "PrologFlags", { text = "PrologFlags lacks Alloc",
          why = "the check runs only at a node's first step: nodes that the batch script does not use at once "
             .. "are not checked, and a bad one shows when the job runs",
-         add = with(facts, "PrologFlags", "Alloc") }))
+         add = lines.with(facts, "PrologFlags", "Alloc") }))
    elseif not has_flag(facts, "DeferBatch") then
-      say("info", at(facts, "PrologFlags", { text = "PrologFlags lacks DeferBatch",
+      say("info", lines.at(facts, "PrologFlags", { text = "PrologFlags lacks DeferBatch",
          why = "a job's script starts when its first node is checked, and is requeued if a later one is bad",
-         add = with(facts, "PrologFlags", "DeferBatch") }))
+         add = lines.with(facts, "PrologFlags", "DeferBatch") }))
    end
    if has_flag(facts, "NoHold") then
-      say("warn", at(facts, "PrologFlags", { text = "PrologFlags=NoHold",
+      say("warn", lines.at(facts, "PrologFlags", { text = "PrologFlags=NoHold",
          why = has_flag(facts, "Contain") and "Slurm does not take it together with Contain or X11"
             or "salloc returns before its nodes are checked",
          fix = "remove NoHold" }))
    end
    if has_flag(facts, "Serial") then
-      say("info", at(facts, "PrologFlags", { text = "PrologFlags=Serial",
+      say("info", lines.at(facts, "PrologFlags", { text = "PrologFlags=Serial",
          why = "on a shared node a job waits for another's check to end" }))
    end
 end
@@ -106,20 +52,22 @@ end
 local function requeue(facts, say)
    local conf = facts.conf
    if not slurmconf.has(conf, "SchedulerParameters", "nohold_on_prolog_fail") then
-      say("error", at(facts, "SchedulerParameters", { text = "SchedulerParameters lacks nohold_on_prolog_fail",
+      say("error", lines.at(facts, "SchedulerParameters", { text = "SchedulerParameters lacks nohold_on_prolog_fail",
          why = "a job that met a bad node is requeued held, and waits for you although healthy nodes are free",
-         add = with(facts, "SchedulerParameters", "nohold_on_prolog_fail") }))
+         add = lines.with(facts, "SchedulerParameters", "nohold_on_prolog_fail") }))
    end
    if slurmconf.value(conf, "JobRequeue") == "0" and not has_flag(facts, "ForceRequeueOnFail") then
-      say("warn", at(facts, "JobRequeue", { text = "JobRequeue=0",
+      say("warn", lines.at(facts, "JobRequeue", { text = "JobRequeue=0",
          why = "a job that met a bad node ends instead of going to another one, unless its user gave --requeue",
          add = "JobRequeue=1" .. (facts.major and facts.major >= 24 and ", or PrologFlags=ForceRequeueOnFail (24.11)"
             or "") }))
    end
    if facts.policy.value.no_requeue == "requeue" and not has_flag(facts, "ForceRequeueOnFail") then
-      say("error", at(facts, "PrologFlags", { text = 'no_requeue = "requeue", and PrologFlags lacks ForceRequeueOnFail',
+      say("error", lines.at(facts, "PrologFlags", {
+         text = 'no_requeue = "requeue", and PrologFlags lacks ForceRequeueOnFail',
          why = "a job of sbatch --no-requeue that met a bad node is cancelled, and nobody warned its user",
-         add = (facts.major or 99) >= 24 and with(facts, "PrologFlags", "ForceRequeueOnFail") .. " (24.11)" or nil,
+         add = (facts.major or 99) >= 24
+            and lines.with(facts, "PrologFlags", "ForceRequeueOnFail") .. " (24.11)" or nil,
          fix = 'no_requeue = "cancel" or "start" in the policy' }))
    end
    -- 22.05 waits for the credential's end, 26.05 for requeue_delay; in between it may be either.
@@ -127,12 +75,12 @@ local function requeue(facts, say)
    local _, delay = slurmconf.has(conf, "SchedulerParameters", "requeue_delay")
    local old, new = (facts.major or 0) < 26, (facts.major or 99) > 22
    if not (old and expire) and not (new and delay) then
-      local add = old and with(facts, "AuthInfo", "cred_expire=30") or nil
+      local add = old and lines.with(facts, "AuthInfo", "cred_expire=30") or nil
       if new then
          add = (add and add .. ", or where this Slurm has it " or "")
-            .. with(facts, "SchedulerParameters", "requeue_delay=30")
+            .. lines.with(facts, "SchedulerParameters", "requeue_delay=30")
       end
-      say("info", at(facts, old and "AuthInfo" or "SchedulerParameters", {
+      say("info", lines.at(facts, old and "AuthInfo" or "SchedulerParameters", {
          text = ("%s is not set"):format(old and "AuthInfo=cred_expire" or "requeue_delay"),
          why = "a job that met a bad node waits 120 s before it is eligible again", add = add }))
    end
@@ -142,7 +90,7 @@ end
 local function time_out(facts, say, key, default, severity, why)
    local value = slurmconf.seconds(facts.conf, key, default)
    if not value then
-      return say("error", at(facts, key, { text = ("%s=%s is no number of seconds"):format(key,
+      return say("error", lines.at(facts, key, { text = ("%s=%s is no number of seconds"):format(key,
          slurmconf.value(facts.conf, key)), why = "what Slurm makes of it is not known", add = key .. "=100" }))
    end
    local needed, round = times.needed(facts.policy.value)
@@ -156,7 +104,7 @@ local function time_out(facts, say, key, default, severity, why)
             math.min(t.confirmed_s, t.deadline_s), t.longest_s)
       end
    end
-   say(severity, at(facts, key, {
+   say(severity, lines.at(facts, key, {
       text = ("%s %s %g s, %s"):format(key, facts.conf.values[key:lower()] and "is" or "is not set:", value,
          table.concat(levels, "; ")),
       why = why, add = ("%s=%d"):format(key, round) }))
@@ -171,40 +119,9 @@ local function time_outs(facts, say)
    time_out(facts, say, "PrologTimeout", math.huge, "error", "Slurm drains the node when it expires")
    local epilog = slurmconf.seconds(facts.conf, "EpilogTimeout", math.huge)
    if epilog and epilog < 20 then
-      say("warn", at(facts, "EpilogTimeout", { text = ("EpilogTimeout is %g s, an epilog on a sick disk takes 17 s")
-         :format(epilog), why = "Slurm drains the node when it expires", add = "EpilogTimeout=60" }))
-   end
-end
-
-local function job_submit(facts, say)
-   local listed = slurmconf.has(facts.conf, "JobSubmitPlugins", "lua")
-      or slurmconf.has(facts.conf, "JobSubmitPlugins", "job_submit/lua")
-   local s = facts.submit
-   local copy = ("cp %s/job_submit.lua %s"):format(facts.paths.data, s.file)
-   if not listed then
-      return say("warn", at(facts, "JobSubmitPlugins", { text = "JobSubmitPlugins lacks lua"
-         .. (s.exists and ", though job_submit.lua is there" or ""),
-         why = "a level that the policy does not allow is not refused with a message, but silently lowered",
-         add = with(facts, "JobSubmitPlugins", "lua") .. (s.exists and "" or ("; %s"):format(copy)) }))
-   end
-   local function found(severity, text, why, fix)
-      say(severity, { file = s.file, text = "job_submit.lua " .. text, why = why, fix = fix })
-   end
-   if not s.exists then
-      found(facts.is_controller and "error" or "info", "is not there",
-         facts.is_controller and "slurmctld does not start with JobSubmitPlugins=lua and without it"
-            or "this host does not run slurmctld; there it must be, or slurmctld does not start", copy)
-   elseif s.err then
-      return "job_submit.lua: " .. s.err
-   elseif s.ours and not s.same then
-      found("warn", "is another version than the installed one", "what it refuses and what the nodes do may differ",
-         copy)
-   elseif not s.same and not s.calls then
-      found("warn", "does not call syscheck",
-         "a level that the policy does not allow is not refused with a message, but silently lowered",
-         ("copy the lines marked (*) from %s/job_submit.lua"):format(facts.paths.data))
-   elseif not s.same then
-      found("info", "is the site's own, and names syscheck", "its lines have to follow updates of syscheck")
+      say("warn", lines.at(facts, "EpilogTimeout", {
+         text = ("EpilogTimeout is %g s, an epilog on a sick disk takes 17 s"):format(epilog),
+         why = "Slurm drains the node when it expires", add = "EpilogTimeout=60" }))
    end
 end
 
@@ -212,19 +129,19 @@ local function health(facts, say)
    local program = slurmconf.value(facts.conf, "HealthCheckProgram")
    local ours = facts.health
    if not program and ours then
-      say("info", at(facts, "HealthCheckProgram", { text = "no HealthCheckProgram",
+      say("info", lines.at(facts, "HealthCheckProgram", { text = "no HealthCheckProgram",
          why = "a node that idles is not checked, nor resumed after a repair, until a job gets it",
          add = ("HealthCheckProgram=%s and, each on its own line, HealthCheckInterval=300 and "
             .. "HealthCheckNodeState=IDLE,CYCLE"):format(ours) }))
    elseif program and program == ours and (slurmconf.seconds(facts.conf, "HealthCheckInterval", 0) or 0) == 0 then
-      say("warn", at(facts, "HealthCheckProgram", { text = "HealthCheckInterval is not set",
+      say("warn", lines.at(facts, "HealthCheckProgram", { text = "HealthCheckInterval is not set",
          why = "Slurm never runs HealthCheckProgram", add = "HealthCheckInterval=300" }))
    end
 end
 
 local function return_to_service(facts, say)
    if (slurmconf.value(facts.conf, "ReturnToService") or "0") == "0" then
-      say("info", at(facts, "ReturnToService", { text = "ReturnToService=0",
+      say("info", lines.at(facts, "ReturnToService", { text = "ReturnToService=0",
          why = "a node that was rebooted for a repair stays DOWN until you resume it; one that syscheck drained "
             .. "stays drained with any value", add = "ReturnToService=1" }))
    end
@@ -233,7 +150,7 @@ end
 local function slurmd_user(facts, say)
    local user = (slurmconf.value(facts.conf, "SlurmdUser") or "root"):match("^[^(]*")
    if user ~= "root" and user ~= "0" then
-      say("error", at(facts, "SlurmdUser", { text = "SlurmdUser=" .. user,
+      say("error", lines.at(facts, "SlurmdUser", { text = "SlurmdUser=" .. user,
          why = "the prolog runs as that user: it can neither drain a node nor write its records",
          add = "SlurmdUser=root" }))
    end
@@ -290,12 +207,9 @@ end
 
 return {
    { id = "syntax", check = syntax },
-   { id = "prolog", check = script("Prolog", "no job's nodes are checked") },
-   { id = "epilog", check = script("Epilog", "what a job went through is not recorded") },
    { id = "prolog-flags", check = flags },
    { id = "requeue", check = requeue },
    { id = "time-outs", check = time_outs },
-   { id = "job-submit", check = job_submit },
    { id = "health", check = health },
    { id = "return-to-service", check = return_to_service },
    { id = "slurmd-user", check = slurmd_user },

@@ -1,0 +1,63 @@
+--- job_submit.lua: the site's own stays as it is, and loads ours, which then runs behind the site's functions. Pure.
+local submit = {}
+
+local MARK = "-- syscheck setup: refuses --syscheck levels that the policy does not allow"
+
+-- @param file share/syscheck/job_submit.lua
+local function block(file)
+   return MARK .. "\n" .. ("do local ok, err = pcall(dofile, %q)\n"
+      .. '   if not ok then slurm.log_error("%%s", "syscheck: not loaded: " .. tostring(err)) end end\n'):format(file)
+end
+
+--- Where the site has none.
+function submit.new(file)
+   return "-- Written by `syscheck setup`: a site's own functions can take the place of these two.\n"
+      .. "function slurm_job_submit(job_desc, part_list, submit_uid)\n   return slurm.SUCCESS\nend\n\n"
+      .. "function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)\n   return slurm.SUCCESS\nend\n\n"
+      .. block(file) .. "\nreturn slurm.SUCCESS\n"
+end
+
+--- Whether it is ours, copied, of any version.
+function submit.is_copy(text)
+   return text:find("-- job_submit.lua: refuses --syscheck levels", 1, true) == 1
+end
+
+-- Without comments at the beginning of a line.
+local function code_of(text)
+   return ("\n" .. text):gsub("\n%s*%-%-[^\n]*", "\n")
+end
+
+--- Whether it calls ours already: by these lines, or by hand.
+function submit.is_chained(text, file)
+   local code = code_of(text)
+   return code:find("syscheck.policy.submission", 1, true) ~= nil or code:find(file, 1, true) ~= nil
+end
+
+--- Adds the lines.
+-- @param text the site's own
+-- @param compiles function(text) -> true; or nil and why
+-- @return text; or nil and why
+function submit.chain(text, file, compiles)
+   local ok, err = compiles(text)
+   if not ok then
+      return nil, err
+   end
+   local ending = text:find("\r\n", 1, true) and "\r\n" or "\n"
+   local added = block(file):gsub("\n", ending)
+   local behind = text .. (text:sub(-1) == "\n" and "" or text == "" and "" or ending) .. added
+   if compiles(behind) then
+      return behind
+   end
+   -- Nothing may stand behind the last `return`.
+   local at
+   for place in ("\n" .. text):gmatch("\n()[ \t]*return%f[^%w_]") do
+      at = place - 1
+   end
+   local before = at and text:sub(1, at - 1) .. added .. text:sub(at)
+   if before and compiles(before) then
+      return before
+   end
+   return nil, "no place for a line behind its functions"
+end
+
+return submit

@@ -1,0 +1,252 @@
+-- Taking back: after hand edits, after a setup that was stopped at any step, while Slurm still needs a file.
+package.path = "lua/?.lua;tests/lua/?.lua;tests/lua/setup/?.lua;" .. package.path
+local lu = require("luaunit")
+local host = require("host")
+local uv = require("luv")
+
+TestUndo = { tearDown = host.remove }
+
+local FILE = "/etc/slurm/job_submit.lua"
+local BOTH = { name = "head", role = { "controller", "node" } }
+
+local function site()
+   host.new("Prolog=/opt/site/prolog\nEpilog=/opt/site/epilog.d/*\nMessageTimeout=10\nJobSubmitPlugins=lua\n")
+   host.put("/opt/site/prolog", "#!/bin/sh\n", 493)
+   host.put("/opt/site/epilog.d/50-x", "#!/bin/sh\n", 493)
+   host.put(FILE, "function slurm_job_submit()\nreturn 0\nend\nreturn slurm.SUCCESS\n", 384)
+   host.put("/etc/slurm/plugstack.conf", "optional a.so")
+end
+
+-- Edits a file by hand.
+local function edit(path, from, to)
+   local text, n = host.text(path):gsub(from, to)
+   lu.assertEquals(n, 1)
+   host.put(path, text, uv.fs_stat(host.root .. path).mode & 511)
+end
+
+function TestUndo:test_hand_edits_stay()
+   site()
+   local before = host.all()
+   assert(host.write(BOTH))
+   edit(host.CONF, "ClusterName=c\n", "ClusterName=mine\n")
+   edit(host.CONF, "PrologFlags=Alloc\n", "PrologFlags=Alloc\n# his\nDebugFlags=Steps\n")
+   edit(FILE, "return 0\n", "return 1 -- his\n")
+   local _, left = host.undo()
+   -- Of the block that setup appended a line of his is in the middle.
+   lu.assertEquals(left[1],
+      host.CONF .. ": was edited since where setup had changed it, and is left as it is; by hand:")
+   lu.assertStrContains(table.concat(left, "\n"), "take out: HealthCheckInterval=300")
+   lu.assertStrContains(host.text(host.CONF), "# his\nDebugFlags=Steps\n")
+   lu.assertStrContains(table.concat(left, "\n"),
+      "/etc/syscheck/slurm-prolog: kept, as /etc/slurm/slurm.conf:2 still names it")
+   lu.assertEquals(host.text(FILE), "function slurm_job_submit()\nreturn 1 -- his\nend\nreturn slurm.SUCCESS\n")
+   -- He does that by hand, and the rest goes.
+   edit(host.CONF, "# his\nDebugFlags=Steps\n", "")
+   _, left = host.undo()
+   lu.assertEquals(left, {})
+   edit(host.CONF, "ClusterName=mine\n", "ClusterName=c\n")
+   edit(FILE, "return 1 %-%- his\n", "return 0\n")
+   lu.assertEquals(host.all(), before)
+end
+
+function TestUndo:test_hand_edits_elsewhere()
+   site()
+   local before = host.all()
+   assert(host.write(BOTH))
+   edit(host.CONF, "ClusterName=c\n", "# his\nClusterName=c\n")
+   host.put(host.CONF, host.text(host.CONF) .. "# his last\n")
+   local _, left = host.undo()
+   lu.assertEquals(left, {})
+   edit(host.CONF, "# his\n", "")
+   edit(host.CONF, "# his last\n", "")
+   lu.assertEquals(host.all(), before)
+end
+
+function TestUndo:test_what_he_took_out_by_hand()
+   site()
+   local before = host.all()
+   assert(host.write(BOTH))
+   edit(host.CONF, "MessageTimeout=100", "MessageTimeout=10")
+   os.remove(host.root .. "/etc/syscheck/slurm-prolog")
+   local _, left = host.undo()
+   lu.assertEquals(left, {})
+   lu.assertEquals(host.all(), before)
+end
+
+function TestUndo:test_a_file_of_ours_that_he_edited()
+   site()
+   assert(host.write(BOTH))
+   edit("/etc/syscheck/slurm-prolog", "exit 0\n", "exit 0 # his\n")
+   local _, left = host.undo()
+   lu.assertEquals(left, { "/etc/syscheck/slurm-prolog: was edited since; it is yours now: remove it, or keep it" })
+   lu.assertNotNil(host.text("/etc/syscheck/slurm-prolog"))
+end
+
+function TestUndo:test_modes_and_owners_that_were_changed_since_stay()
+   site()
+   assert(host.write(BOTH))
+   assert(uv.fs_chmod(host.root .. host.CONF, 416))
+   host.undo()
+   lu.assertEquals(uv.fs_stat(host.root .. host.CONF).mode & 511, 416)
+end
+
+function TestUndo:test_more_than_one_setup()
+   site()
+   local before = host.all()
+   assert(host.write({ name = "n1" }))
+   edit(host.CONF, "MessageTimeout=100", "MessageTimeout=20")
+   assert(host.write(BOTH))
+   lu.assertStrContains(host.text(host.CONF), "MessageTimeout=100")
+   local _, left = host.undo()
+   lu.assertStrContains(left[1], "was edited since")
+   edit(host.CONF, "MessageTimeout=20", "MessageTimeout=100")
+   _, left = host.undo()
+   lu.assertEquals(left, {})
+   lu.assertEquals(host.all(), before)
+end
+
+function TestUndo:test_a_script_that_was_removed_and_set_up_again()
+   site()
+   local before = host.all()
+   assert(host.write(BOTH))
+   os.remove(host.root .. "/etc/syscheck/slurm-prolog")
+   assert(host.write(BOTH))
+   local _, left = host.undo()
+   lu.assertEquals(left, {})
+   lu.assertEquals(host.all(), before)
+end
+
+function TestUndo:test_nothing_was_done()
+   site()
+   local before = host.all()
+   lu.assertEquals({ host.undo() }, { {}, {} })
+   lu.assertEquals(host.all(), before)
+   lu.assertNil(uv.fs_stat(host.root .. "/var/lib/syscheck/setup"))
+end
+
+-- A slurmd goes by what it read when it was started.
+function TestUndo:test_a_script_that_a_slurmd_may_still_run()
+   site()
+   local before = host.all()
+   assert(host.write(BOTH))
+   local _, left = host.undo({ running = { slurmd = 3600 } })
+   lu.assertEquals(#left, 1)
+   lu.assertStrContains(left[1], "/etc/syscheck/slurm-prolog: kept, as the slurmd here was started with it")
+   lu.assertNotNil(host.text("/etc/syscheck/slurm-prolog"))
+   _, left = host.undo({ running = { slurmd = 0 } })
+   lu.assertEquals(left, {})
+   lu.assertEquals(host.all(), before)
+   assert(host.write(BOTH))
+   _, left = host.undo({ running = { slurmd = 3600, configless = true } })
+   lu.assertEquals(left, {})
+end
+
+-- It has read the names of a directory's scripts, and runs one after the other.
+function TestUndo:test_a_directory_whose_scripts_run_just_now()
+   site()
+   assert(host.write(BOTH))
+   local looks, there = 0, {}
+   local _, left = host.undo({ running = { at_work = function()
+      looks = looks + 1
+      there[looks] = host.text("/opt/site/epilog.d/00-syscheck") ~= nil
+      return looks < 3
+   end } })
+   lu.assertEquals(there, { true, true, true })
+   lu.assertEquals(left, {})
+   lu.assertNil(host.text("/opt/site/epilog.d/00-syscheck"))
+end
+
+-- Stops at step n of what f does. @return whether there was one
+local function stopped_at(n, f)
+   local count = 0
+   local ok, err = pcall(f, function()
+      count = count + 1
+      if count == n then
+         error("stop", 0)
+      end
+   end)
+   lu.assertTrue(ok or err == "stop", tostring(err))
+   return not ok
+end
+
+local function with(step)
+   return { name = BOTH.name, role = BOTH.role, step = step }
+end
+
+-- No name that a pattern of Slurm's matches is there in between, and slurm.conf names nothing that is not.
+local function assert_usable()
+   for path in pairs(host.all()) do
+      if path:find("/epilog%.d/[^.]") then
+         lu.assertNotNil(path:find("/50%-x$") or path:find("/00%-syscheck$"), path)
+      end
+   end
+   local conf = host.text(host.CONF)
+   lu.assertTrue(not conf:find("\nProlog=/etc/syscheck/slurm%-prolog\n")
+      or host.text("/etc/syscheck/slurm-prolog") ~= nil)
+end
+
+function TestUndo:test_stopped_at_each_step_of_writing()
+   site()
+   local before = host.all()
+   assert(host.write(BOTH))
+   local after = host.all()
+   host.undo()
+   host.remove()
+   local n = 0
+   repeat
+      n = n + 1
+      for _, then_ in ipairs({ "undo", "write" }) do
+         site()
+         local stopped = stopped_at(n, function(step)
+            host.write(with(step))
+         end)
+         assert_usable()
+         if then_ == "write" then
+            assert(host.write(BOTH))
+            lu.assertEquals(host.all(), after)
+         end
+         local _, left = host.undo()
+         lu.assertEquals(left, {})
+         lu.assertEquals(host.all(), before, ("%s after step %d"):format(then_, n))
+         host.remove()
+         if not stopped then
+            n = -n
+            break
+         end
+      end
+   until n < 0
+   lu.assertTrue(-n > 15)
+   site()
+end
+
+function TestUndo:test_stopped_at_each_step_of_undoing()
+   site()
+   local before = host.all()
+   assert(host.write(BOTH))
+   local after = host.all()
+   host.remove()
+   local n, stopped = 0, true
+   while stopped do
+      n = n + 1
+      for _, then_ in ipairs({ "undo", "write" }) do
+         site()
+         assert(host.write(BOTH))
+         stopped = stopped_at(n, function(step)
+            host.undo({ step = step })
+         end)
+         assert_usable()
+         if then_ == "write" then
+            assert(host.write(BOTH))
+            lu.assertEquals(host.all(), after)
+         end
+         local _, left = host.undo()
+         lu.assertEquals(left, {})
+         lu.assertEquals(host.all(), before, ("%s after step %d"):format(then_, n))
+         host.remove()
+      end
+   end
+   lu.assertTrue(n > 15)
+   site()
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
