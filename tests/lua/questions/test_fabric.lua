@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local data = require("syscheck.questions.why.read")
+local fleet_files = require("syscheck.questions.fleet.files")
 local fleet = require("syscheck.questions.fleet.logic")
 local fleet_read = require("syscheck.questions.fleet.read")
 local fleet_show = require("syscheck.questions.fleet.show")
@@ -78,9 +79,9 @@ function TestFabric:test_a_nodes_story()
 end
 
 local function compared()
-   local nodes, unknown, between = fleet_read.newest(own_store.db, 0, {})
+   local nodes, unknown, between, _, files = fleet_read.newest(own_store.db, 0, {})
    local answer = fleet.compare(nodes)
-   answer.since, answer.unknown, answer.fabric = 0, unknown, between
+   answer.since, answer.unknown, answer.fabric, answer.files = 0, unknown, between, fleet_files.of(files)
    return answer
 end
 

@@ -70,6 +70,8 @@ local function assert_fit(row, line)
       for name, value in pairs(part) do
          if type(value) == "string" then
             assert_text(value, line)
+         elseif name == "drain" then
+            lu.assertEquals(type(value), "table", line)
          elseif name ~= "job" and name ~= "values" and name ~= "settings" then
             lu.assertEquals(type(value), "number", line)
             lu.assertTrue(value >= 0, line)
