@@ -175,18 +175,28 @@ cgroups_mount() {
 	done < <(hierarchies)
 }
 
+# cgroups_remove NAME: a killed process leaves its group a moment later
+cgroups_remove() {
+	local dir try
+	for try in {1..50}; do
+		while read -r dir _; do
+			find "$dir/$1" -depth -type d -exec rmdir {} +
+		done < <(hierarchies) 2>/dev/null
+		compgen -G "/sys/fs/cgroup/$1" >/dev/null || compgen -G "/sys/fs/cgroup/*/$1" >/dev/null || return 0
+		sleep 0.1
+	done
+	echo "root.sh: the cgroups $1 are in use after $try tries" >&2
+	return 1
+}
+
 # sweep DIR [SECONDS]: what ended runs left. They hold their lock as long as anything of them lives, which is waited for.
 sweep() {
-	local run lock dir
+	local run lock
 	for run in "$1".run.*; do
 		[ -d "$run" ] || continue
 		exec {lock}>"$run/lock"
 		if flock -w "${2:-0}" "$lock"; then
-			while read -r dir _; do
-				[ ! -d "$dir/syscheck-root-${run##*.}" ] ||
-					find "$dir/syscheck-root-${run##*.}" -depth -type d -exec rmdir {} + 2>/dev/null
-			done < <(hierarchies)
-			rm -rf --one-file-system "$run"
+			cgroups_remove "syscheck-root-${run##*.}" && rm -rf --one-file-system "$run"
 		fi
 		exec {lock}>&-
 	done
@@ -211,6 +221,15 @@ devices() {
 	ln -s /proc/self/fd/2 "$1/dev/stderr"
 }
 
+# A link like a machine's, with an address that nobody has (RFC 5737): names of hosts are not resolved where only lo has
+# one. The machine's own network, where it is shared, has links.
+network() {
+	[ "$(ip -o link | wc -l)" = 1 ] || return 0
+	ip link set lo up
+	ip link add eth0 type veth peer name far0 && ip link set far0 up && ip address add 192.0.2.1/24 dev eth0 &&
+		ip link set eth0 up
+}
+
 # inside DIR RUN WORK COUNT BIND... COMMAND...: the first process of the new namespaces. RUN: where what is written
 # goes, none: into DIR.
 inside() {
@@ -229,7 +248,7 @@ inside() {
 	hostname "$name"
 	printf '%s\n' "127.0.0.1 localhost $name" >"$root/etc/hosts"
 	cat /etc/resolv.conf >"$root/etc/resolv.conf" 2>/dev/null
-	ip link set lo up 2>/dev/null
+	network
 	mount -t proc proc "$root/proc" && mount -t sysfs sysfs "$root/sys" &&
 		mount -t tmpfs -o mode=755 tmpfs "$root/run" && mkdir -m 1777 "$root/run/lock" || die "no /proc, /sys, /run for $dir"
 	cgroups_mount "$root"
