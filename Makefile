@@ -139,6 +139,17 @@ check-slurm: ## Demo and tests on another Debian's Slurm (SUITE=trixie: 24.11, f
 	$(Q)tests/root.sh run $(ROOTS)/$(or $(SUITE),trixie) --tree -- \
 		make check TESTS='$(if $(filter 0,$(DEMO)),,tests/cluster/demo.bats) $(or $(TESTS),all)'
 
+# For each architecture the name of its compiler, and what readelf calls it.
+ARCH ?= arm64
+TRIPLET_arm64 = aarch64-linux-gnu AArch64
+ARCH_LIBS = libhwloc-dev libnuma-dev libopenblas-dev libslurm-dev libcmocka-dev
+
+check-arch: ## Kernels, plugin and C units for ARCH=arm64, cross-built and run under qemu: right results, no speeds
+	$(if $(TRIPLET_$(ARCH)),,$(error ARCH=$(ARCH): its compiler is not known here, only arm64's))
+	$(Q)tests/root.sh make trixie $(ROOTS)/$(ARCH) --arch $(ARCH) make pkg-config crossbuild-essential-$(ARCH) qemu-user \
+		bats perl lua5.4 lua-cjson $(ARCH_LIBS:%=%:$(ARCH))
+	$(Q)tests/root.sh run $(ROOTS)/$(ARCH) --tree -- tests/arch/arch.sh $(TRIPLET_$(ARCH))
+
 # The same rules into another directory.
 SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ASAN_MAKE = $(MAKE) --no-print-directory B=build/asan CFLAGS='$(SANITIZE)'

@@ -68,6 +68,11 @@ static void check_traced(void)
 	usleep(100000);
 	alarm(30);
 	assert_int_equal(waitpid(traced, &status, WUNTRACED), traced);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {
+		alarm(0);
+		print_message("no ptrace here (an emulator, a container): a traced task is left out\n");
+		return;
+	}
 	assert_true(WIFSTOPPED(status));
 	assert_int_equal(ptrace(PTRACE_CONT, traced, NULL, NULL), 0);
 	assert_int_equal(waitpid(traced, &status, 0), traced);
