@@ -82,7 +82,10 @@ between() {
 	local job
 	[ ! -d /sys/fs/cgroup/memory ] ||
 		skip "this machine's controllers are in version 1, which these tests are of; of 2 there are fixtures: test_cgroup.c, test_place.c"
-	job=$(submit -w n1 <<<'srun -n1 bash -c "x=\$(head -c 40000000 /dev/zero | tr \"\\0\" a)"')
+	job=$(submit -w n1 <<-'SCRIPT'
+		srun -n1 bash -c 'x=$(head -c 40000000 /dev/zero | tr "\0" a)'
+	SCRIPT
+	)
 	ended "$job"
 	[ "$(record "$job" r.cgroup.v)" = 2 ]
 	between $((40 * MB)) "$(record "$job" r.cgroup.memory_peak_bytes)" $((1000 * MB))
