@@ -134,7 +134,7 @@ check: setup ## Install what is missing, build, run every test (TESTS="60-cluste
 # Other Debians, each in a directory of its own (tests/root.sh).
 ROOTS ?= $(B)/roots
 
-check-slurm: ## Demo and tests on another Debian's Slurm (SUITE=trixie: 24.11, forky: 26.05; TESTS="60-cluster" only these, DEMO=0)
+check-slurm: setup ## Demo and tests on another Debian's Slurm (SUITE=trixie: 24.11, forky: 26.05; TESTS="60-cluster" only these, DEMO=0)
 	$(Q)tests/root.sh make $(or $(SUITE),trixie) $(ROOTS)/$(or $(SUITE),trixie) --setup build --setup cluster --setup test
 	$(Q)tests/root.sh run $(ROOTS)/$(or $(SUITE),trixie) --tree -- \
 		make check TESTS='$(if $(filter 0,$(DEMO)),,tests/cluster/demo.bats) $(or $(TESTS),all)'
@@ -144,7 +144,7 @@ ARCH ?= arm64
 TRIPLET_arm64 = aarch64-linux-gnu AArch64
 ARCH_LIBS = libhwloc-dev libnuma-dev libopenblas-dev libslurm-dev libcmocka-dev
 
-check-arch: ## Kernels, plugin and C units for ARCH=arm64, cross-built and run under qemu: right results, no speeds
+check-arch: setup ## Kernels, plugin and C units for ARCH=arm64, cross-built and run under qemu: right results, no speeds
 	$(if $(TRIPLET_$(ARCH)),,$(error ARCH=$(ARCH): its compiler is not known here, only arm64's))
 	$(Q)tests/root.sh make trixie $(ROOTS)/$(ARCH) --arch $(ARCH) make pkg-config crossbuild-essential-$(ARCH) qemu-user \
 		bats perl lua5.4 lua-cjson $(ARCH_LIBS:%=%:$(ARCH))
