@@ -322,4 +322,5 @@ main() {
 	esac
 }
 
-main "$@"
+# On one line: bash reads no further, whatever becomes of this file meanwhile.
+main "$@"; exit
