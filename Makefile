@@ -26,10 +26,11 @@ ALL_CFLAGS  = -std=gnu11 $(WARN) $(HARDEN) -D_GNU_SOURCE -ffile-prefix-map='$(CU
 ALL_LDFLAGS = -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack $(LDFLAGS)
 
 # Asked only when the kernels are built, so that `make help` needs nothing.
-HWLOC_CFLAGS = $(shell pkg-config --cflags hwloc)
-HWLOC_LIBS   = $(shell pkg-config --libs hwloc)
-BLAS_CFLAGS  = $(shell pkg-config --cflags openblas)
-BLAS_LIBS    = $(shell pkg-config --libs openblas)
+PKG_CONFIG   ?= pkg-config
+HWLOC_CFLAGS = $(shell $(PKG_CONFIG) --cflags hwloc)
+HWLOC_LIBS   = $(shell $(PKG_CONFIG) --libs hwloc)
+BLAS_CFLAGS  = $(shell $(PKG_CONFIG) --cflags openblas)
+BLAS_LIBS    = $(shell $(PKG_CONFIG) --libs openblas)
 # The site's OpenMPI: make MPICC=/path/mpicc. No libraries: there is none (MPICH's mpicc does not know the option).
 MPICC        ?= mpicc
 MPI_CFLAGS    = $(shell $(MPICC) --showme:compile)
@@ -58,7 +59,7 @@ SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level blank status sentence cgroup cg
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := all
-.PHONY: all kernels plugin setup setup-check stage install check check-asan lint demo bench bench-detect bench-store bench-why bench-fabric demo-fabric faults fuzz fuzz-build clean help
+.PHONY: all kernels plugin setup setup-check stage install check check-slurm check-arch check-asan lint demo bench bench-detect bench-store bench-why bench-fabric demo-fabric faults fuzz fuzz-build clean help
 
 all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
 
@@ -126,9 +127,28 @@ $(B)/prefix/.staged: $(KERNELS:%=$(B)/kernels/%) $(B)/spank/spank_syscheck.so te
 	@touch $@
 	@echo 'built; it runs in place: $(B)/prefix/bin/syscheck run'
 
-check: setup ## Install what is missing, build, run every test
+check: setup ## Install what is missing, build, run every test (TESTS="60-cluster test_level" only these)
 	$(Q)$(MAKE) --no-print-directory all $(C_TESTS) fuzz-build
-	$(Q)tests/run.sh
+	$(Q)tests/run.sh $(TESTS)
+
+# Other Debians, each in a directory of its own (tests/root.sh).
+ROOTS ?= $(B)/roots
+
+check-slurm: setup ## Demo and tests on another Debian's Slurm (SUITE=trixie: 24.11, forky: 26.05; TESTS="60-cluster" only these, DEMO=0)
+	$(Q)tests/root.sh make $(or $(SUITE),trixie) $(ROOTS)/$(or $(SUITE),trixie) --setup build --setup cluster --setup test
+	$(Q)tests/root.sh run $(ROOTS)/$(or $(SUITE),trixie) --tree -- \
+		make check TESTS='$(if $(filter 0,$(DEMO)),,tests/cluster/demo.bats) $(or $(TESTS),all)'
+
+# For each architecture the name of its compiler, and what readelf calls it.
+ARCH ?= arm64
+TRIPLET_arm64 = aarch64-linux-gnu AArch64
+ARCH_LIBS = libhwloc-dev libnuma-dev libopenblas-dev libslurm-dev libcmocka-dev
+
+check-arch: setup ## Kernels, plugin and C units for ARCH=arm64, cross-built and run under qemu: right results, no speeds
+	$(if $(TRIPLET_$(ARCH)),,$(error ARCH=$(ARCH): its compiler is not known here, only arm64's))
+	$(Q)tests/root.sh make trixie $(ROOTS)/$(ARCH) --arch $(ARCH) make pkg-config crossbuild-essential-$(ARCH) qemu-user \
+		bats perl lua5.4 lua-cjson $(ARCH_LIBS:%=%:$(ARCH))
+	$(Q)tests/root.sh run $(ROOTS)/$(ARCH) --tree -- tests/arch/arch.sh $(TRIPLET_$(ARCH))
 
 # The same rules into another directory.
 SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

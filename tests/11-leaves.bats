@@ -142,6 +142,7 @@ shows() {
 }
 
 @test "MPI: ranks of all leaves find each other" {
+	needs_pmix
 	cat >"$BASE/ranks.c" <<-'C'
 		#include <mpi.h>
 		#include <stdio.h>

@@ -15,6 +15,7 @@ setup_file() {
 
 setup() {
 	cluster_enter
+	needs_pmix
 }
 
 # What a test that failed on its way may have left.

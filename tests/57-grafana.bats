@@ -98,8 +98,8 @@ started() {
 	: >"$W/$name.log"
 	"$@" --web.listen-address=127.0.0.1:0 >"$W/$name.log" 2>&1 3>&- &
 	PIDS+=($!)
-	eventually 20 grep -q 'msg="Listening on" address=127' "$W/$name.log"
-	AT=$(sed -n 's/.*msg="Listening on" address=\(127[0-9.:]*\).*/\1/p' "$W/$name.log")
+	eventually 20 grep -q 'msg="Listening on".* address=127' "$W/$name.log"
+	AT=$(sed -n 's/.*msg="Listening on".* address=\(127[0-9.:]*\).*/\1/p' "$W/$name.log")
 }
 
 # Another check of each node: a counter that does not change shows no increase.

@@ -78,6 +78,19 @@ between() {
 	[ ! -e "$MINICLUSTER_DIR/run/syscheck/n1/$job.steps" ]
 }
 
+@test "cgroup version 2: what steps used is read from it" {
+	local job
+	[ ! -d /sys/fs/cgroup/memory ] ||
+		skip "this machine's controllers are in version 1, which these tests are of; of 2 there are fixtures: test_cgroup.c, test_place.c"
+	job=$(submit -w n1 <<-'SCRIPT'
+		srun -n1 bash -c 'x=$(head -c 40000000 /dev/zero | tr "\0" a)'
+	SCRIPT
+	)
+	ended "$job"
+	[ "$(record "$job" r.cgroup.v)" = 2 ]
+	between $((40 * MB)) "$(record "$job" r.cgroup.memory_peak_bytes)" $((1000 * MB))
+}
+
 @test "a process killed for memory, and a CPU quota, are in the record of the job that had them" {
 	local bad good
 	"$MC" slow n1 20

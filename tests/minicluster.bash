@@ -26,6 +26,11 @@ cluster_enter() {
 	LOG=$MINICLUSTER_DIR/var/log/syscheck.log
 }
 
+# needs_pmix: OpenMPI's ranks under srun
+needs_pmix() {
+	[[ "$(srun --mpi=list 2>&1)" == *pmix* ]] || skip "this Slurm was built without PMIx (Debian's 26.05)"
+}
+
 cluster_down() {
 	[ -n "${BASE:-}" ] || return 0
 	"$MC" down

@@ -17,11 +17,14 @@ sub absent {
 	return $lua ne 'lua5.4' && !grep { -x "$_/$lua" } split(/:/, $ENV{PATH});
 }
 
+# C units of another architecture: RUN_UNDER="qemu-aarch64".
+my @under = split ' ', $ENV{RUN_UNDER} // '';
+
 # A name and its command; text is TAP already.
 sub programs {
 	my ($file, $second) = @_;
 	return ([$file, [qw(bats --tap --print-output-on-failure), $file]]) if $file =~ /\.bats$/;
-	return ([$file, ['env', 'CMOCKA_MESSAGE_OUTPUT=TAP', "build/$1"]]) if $file =~ /^(.*)\.c$/;
+	return ([$file, ['env', 'CMOCKA_MESSAGE_OUTPUT=TAP', @under, "build/$1"]]) if $file =~ /^(.*)\.c$/;
 	die "run.sh: $file: not a test\n" if $file !~ /\.lua$/;
 	my @versions = $second =~ /^-- lua: (.*)/ ? split(' ', $1) : 'lua5.4';
 	return map { ["$file($_)", absent($_) ? "1..1\nok 1 $file # skip $_ is not installed\n" : [$_, $file]] } @versions;

@@ -2,7 +2,9 @@
 # Installs what syscheck needs to be built and tested, or says what is missing.
 #   setup.sh install [GROUP...]  Debian 12 or newer, root: apt-get what is missing, once
 #   setup.sh check GROUP         exit 1 and name what is missing
-# GROUP: build, test, bench (the peers of make bench), faults (make faults); default: build and test.
+#   setup.sh list GROUP...       their packages
+# GROUP: build, cluster (a Slurm on this machine and its tests), test (the others'), bench (the peers of make bench),
+# faults (make faults); default: build, cluster and test.
 set -u
 
 # Every line: group, Debian package.
@@ -21,22 +23,23 @@ packages() {
 	build lua-cjson
 	build lua-argparse
 	build lua-dbi-sqlite3
-	test slurmctld
-	test slurmd
+	cluster slurmctld
+	cluster slurmd
+	cluster slurm-client
+	cluster slurm-wlm-basic-plugins
+	cluster munge
+	cluster iproute2
+	cluster nftables
+	cluster util-linux
+	cluster mount
+	cluster procps
+	cluster perl
+	cluster python3-jsonschema
+	cluster bats
+	test debootstrap
 	test slurmdbd
-	test slurm-client
-	test slurm-wlm-basic-plugins
-	test munge
-	test iproute2
-	test nftables
-	test util-linux
-	test mount
 	test e2fsprogs
-	test procps
 	test faketime
-	test perl
-	test python3-jsonschema
-	test bats
 	test openmpi-bin
 	test libopenmpi-dev
 	test libcmocka-dev
@@ -99,10 +102,15 @@ no_main_cluster() {
 	[ ! -e "$conf" ] || grep -q '^create_main_cluster' "$conf" || echo 'create_main_cluster = false' >>"$conf"
 }
 
+# list GROUP... : names, one a line
+list() {
+	packages | awk -v groups=" $* " 'index(groups, " " $1 " ") { print $2 }'
+}
+
 # missing GROUP... : names, one a line. Debian after 13 has no Lua 5.2: its tests count as skipped.
 missing() {
 	local want name
-	want=$(packages | awk -v groups=" $* " 'index(groups, " " $1 " ") { print $2 }')
+	want=$(list "$@")
 	# shellcheck disable=SC2086 # one word a package
 	comm -23 <(sort -u <<<"$want") \
 		<(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $want 2>/dev/null | awk '$1 == "installed" { print $2 }' | sort -u) |
@@ -113,15 +121,16 @@ missing() {
 
 main() {
 	local lack groups=("${@:2}")
-	[ "${#groups[@]}" -gt 0 ] || groups=(build test)
+	[ "${#groups[@]}" -gt 0 ] || groups=(build cluster test)
 	if ! command -v dpkg-query >/dev/null; then
 		# Not Debian: only the names help. `check` cannot look, so it does not stand in the way.
 		[ "$1" = check ] && return 0
 		echo "setup: this is not Debian. Install the equivalents of these packages, then run make again:" >&2
-		packages | awk -v groups=" ${groups[*]} " 'index(groups, " " $1 " ") { printf " %s", $2 } END { print "" }' >&2
+		list "${groups[@]}" | paste -sd ' ' >&2
 		return 1
 	fi
 	case $1 in
+	list) list "${groups[@]}" ;;
 	check)
 		lack=$(missing "${groups[@]}")
 		[ -z "$lack" ] && return 0
@@ -155,7 +164,7 @@ main() {
 		[ -z "$lack" ] || { echo "setup: still missing: $lack" >&2; return 1; }
 		;;
 	*)
-		echo "usage: setup.sh install [GROUP...] | check GROUP" >&2
+		echo "usage: setup.sh install [GROUP...] | check GROUP | list GROUP..." >&2
 		return 2
 		;;
 	esac

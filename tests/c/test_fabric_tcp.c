@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <math.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,9 +64,13 @@ static void the_busiest(void **state)
 {
 	struct tcp_account account = { 0 };
 	int much[2], little[2];
+	struct tcp_info info;
+	socklen_t size = sizeof(info);
 
 	(void)state;
 	connect_pair(much);
+	if (getsockopt(much[0], IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || size < sizeof(info) / 2)
+		skip(); /* an emulator hands over no more than a number */
 	connect_pair(little);
 	send_over(much, 3);
 	tcp_look(&before);

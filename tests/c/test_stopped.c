@@ -68,6 +68,11 @@ static void check_traced(void)
 	usleep(100000);
 	alarm(30);
 	assert_int_equal(waitpid(traced, &status, WUNTRACED), traced);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {
+		alarm(0);
+		print_message("no ptrace here (an emulator, a container): a traced task is left out\n");
+		return;
+	}
 	assert_true(WIFSTOPPED(status));
 	assert_int_equal(ptrace(PTRACE_CONT, traced, NULL, NULL), 0);
 	assert_int_equal(waitpid(traced, &status, 0), traced);
@@ -98,7 +103,7 @@ static void test_stopped(void **state)
 	kill(b, SIGCONT);
 	wait_until_still();
 	sum = stopped_ms();
-	assert_in_range(sum, 50, now_ms() - from);
+	assert_true(sum >= 50 && sum <= now_ms() - from);
 	/* Stopped again, and no longer stopped than that: the two times add up. */
 	from = now_ms();
 	kill(a, SIGSTOP);
@@ -107,7 +112,7 @@ static void test_stopped(void **state)
 	kill(a, SIGCONT);
 	kill(b, SIGCONT);
 	wait_until_still();
-	assert_in_range(stopped_ms() - sum, 30, now_ms() - from);
+	assert_true(stopped_ms() - sum >= 30 && stopped_ms() - sum <= now_ms() - from);
 	/* One ends; its end is left to who waits for it, and the other is the step now. */
 	kill(a, SIGKILL);
 	assert_int_equal(waitpid(a, &status, 0), a);

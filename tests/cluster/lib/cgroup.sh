@@ -50,6 +50,7 @@ enable_controllers() {
 	for c in cpu memory pids; do
 		echo "+$c" >"$1/cgroup.subtree_control"
 	done 2>/dev/null
+	return 0
 }
 
 cgroup_create() {
