@@ -7,7 +7,7 @@
 -- Exit code 99 of `prolog` means: node bad, confirmed. Any other, a crash too,
 -- lets the job start.
 package.path = "@DATADIR@/lua/?.lua"
-package.cpath = (";" .. package.cpath):gsub(";[^/;][^;]*", ""):sub(2) -- no "./?.so"
+package.cpath = "@LIBDIR@/lua/?.so" .. (";" .. package.cpath):gsub(";[^/;][^;]*", "") -- no "./?.so"
 
 local function main(stage, ...)
    if stage == "prolog" then

@@ -8,6 +8,7 @@ local files = require("syscheck.lib.files")
 local installed = require("syscheck.doctor.facts.installed")
 local inventory = require("syscheck.hardware.inventory")
 local hostlist = require("syscheck.lib.hostlist")
+local others = require("syscheck.doctor.facts.others")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
 local printable = require("syscheck.lib.printable")
@@ -203,6 +204,7 @@ function gather.facts(options)
       or facts.controller.config and facts.controller.config.plugindir)
    facts.submit = installed.submit(conf)
    facts.health = uv.fs_stat(paths.libexec .. "/health") and paths.libexec .. "/health" or nil
+   facts.others = others(conf)
    facts.kernels, facts.modules = installed.kernels(), installed.modules()
    facts.dirs = {}
    for i, name in ipairs({ "spool", "state", "run" }) do
