@@ -128,6 +128,14 @@ modules() {
 	rm -rf "$old"
 }
 
+# All modules in one file, for this host's Lua: not for the one below DESTDIR. Without it they are
+# read one by one.
+compile() {
+	if [ -z "${DESTDIR-}" ] && "$LIBEXECDIR/agent.lua" compile; then
+		list f 644 "$LIBDIR/modules.luac"
+	fi
+}
+
 # Lua's modules that the distribution does not have, see lua-modules.sh.
 built_in() {
 	local f
@@ -191,6 +199,7 @@ node() {
 	file 755 lua/main.lua "$BINDIR/syscheck"
 	modules
 	built_in
+	compile
 	completions
 	for f in docs/man/*.[158]; do
 		man "$f"
@@ -270,7 +279,7 @@ main() {
 	data
 	obsolete
 	mv -f "$LIST.new" "$LIST"
-	rm -f "$(dest "$LIBDIR/syscheck_pick.so")" # of version 0.1.0's first ingest
+	rm -f "$(dest "$LIBDIR/syscheck_pick.so")" # of the first ingest
 }
 
 main

@@ -109,6 +109,11 @@ debs() {
 		dir=$PWD/$OUT/deb/$package
 		tree "$package" "$dir"
 		install -D -m 644 LICENSE "$dir/usr/share/doc/$package/copyright"
+		# Debian's zsh does not look into site-functions.
+		if [ "$package" = syscheck ]; then
+			install -d "$dir/usr/share/zsh/vendor-completions"
+			ln -s ../site-functions/_syscheck "$dir/usr/share/zsh/vendor-completions/_syscheck"
+		fi
 		control "$package" "$dir" >"$OUT/deb/control"
 		mkdir "$dir/DEBIAN"
 		mv "$OUT/deb/control" "$dir/DEBIAN/control"

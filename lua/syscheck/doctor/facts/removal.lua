@@ -9,7 +9,8 @@ local slurmconf = require("syscheck.slurm.conf")
 local removal = {}
 
 --- Packages of which something may be in use, and the whole of an installation.
-removal.PARTS = { "all", "syscheck", "syscheck-slurm", "syscheck-store", "syscheck-fabric" }
+-- config: files of ours beside slurm.conf, which rpm and `make uninstall` take away, and dpkg on purge only.
+removal.PARTS = { "all", "config", "syscheck", "syscheck-slurm", "syscheck-store", "syscheck-fabric" }
 
 -- Every slurm.conf that may be in force: which one is, a removal cannot know.
 local function confs()
@@ -58,6 +59,15 @@ local function submit(conf, out)
    end
 end
 
+-- Without an included file Slurm refuses its configuration.
+local function included(conf, out)
+   for _, file in ipairs(conf.files) do
+      if file ~= conf.file and uv.fs_realpath(file) == uv.fs_realpath(paths.sysconf .. "/slurm/syscheck.conf") then
+         out[#out + 1] = ("%s includes %s"):format(conf.file, file)
+      end
+   end
+end
+
 --- What would be missing.
 -- @param part one of PARTS
 -- @return list of texts
@@ -69,6 +79,9 @@ function removal.uses(part)
       end
       if part == "all" or part == "syscheck-slurm" then
          submit(conf, out)
+      end
+      if part == "all" or part == "config" then
+         included(conf, out)
       end
    end
    return out
