@@ -142,7 +142,7 @@ uninstall: ## Remove what install put there, with the same DESTDIR=, PREFIX= ...
 	$(Q)$(INSTALL_ARGS) etc/packages/uninstall.sh
 
 dist: ## The sources of the last commit as build/dist/syscheck-VERSION.tar.gz, the same bytes in every clone
-	$(Q)etc/packages/dist.sh '$(VERSION)'
+	$(Q)etc/packages/dist.sh
 
 packages: ## .deb and .rpm of what is built, in build/packages (SLURM_PACKAGE=, see docs/install.md)
 	$(Q)etc/packages/built.sh check '$(VERSION)' || $(MAKE) --no-print-directory setup-check $(B)/built
