@@ -293,6 +293,12 @@ of_rpms() {
 		[ "$(stat -c %a "/var/${d%:*}")" = "${d#*:}" ]
 	done
 	id syscheck
+	# Compiled for this Lua; again when Lua is another.
+	[ -s /usr/lib/syscheck/modules.luac ]
+	rm /usr/lib/syscheck/modules.luac
+	dpkg-trigger --no-await /usr/bin/lua5.4
+	dpkg --triggers-only --pending
+	[ -s /usr/lib/syscheck/modules.luac ]
 	man -w syscheck syscheck-policy
 	ls /usr/share/bash-completion/completions/syscheck /usr/share/zsh/vendor-completions/_syscheck
 	syscheck ingest
@@ -380,6 +386,7 @@ of_rpms() {
 	SLURM_JOB_ID=7 /usr/libexec/syscheck/prolog
 	SLURM_JOB_ID=7 /usr/libexec/syscheck/epilog
 	[ -s /var/spool/syscheck/records.jsonl ]
+	[ -s /usr/lib/syscheck/modules.luac ]
 	id syscheck
 	chown daemon /var/lib/syscheck-submit
 	sed -i 's/mode = "observe"/mode = "enforce"/' /etc/syscheck/policy.lua

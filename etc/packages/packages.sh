@@ -125,6 +125,8 @@ debs() {
 			[ -s "$dir/DEBIAN/$phase" ] || rm "$dir/DEBIAN/$phase"
 		done
 		find "$dir/DEBIAN" -name 'p*' -exec chmod 755 {} +
+		# Another Lua: its bytecode may be another, too.
+		[ "$package" != syscheck ] || echo 'interest-noawait /usr/bin/lua5.4' >"$dir/DEBIAN/triggers"
 		dpkg-deb --root-owner-group -Zxz -b "$dir" "$OUT" >/dev/null
 	done
 	rm -r "$OUT/deb"
