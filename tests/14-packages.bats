@@ -66,7 +66,7 @@ depends() {
 # bare COMMAND... : in a Debian that has nothing but our packages' dependencies, rpm, and what
 # debootstrap makes; no network. Our packages are in $OUT. All that it writes is gone afterwards.
 bare() {
-	local suite code
+	local suite
 	[ -x "$ROOT/tests/root.sh" ] || skip "no tests/root.sh"
 	[ "$(id -u)" = 0 ] || skip "not root"
 	packages
@@ -123,7 +123,7 @@ bare() {
 	mkdir -p "$P/lib/other"
 	run make -s -C "$T" uninstall PREFIX="$P" DESTDIR=
 	[ "$status" -eq 0 ]
-	diff <(sed "s|$P/||" <<<"$output") - <<-'LIST'
+	diff <(echo "${output//"$P/"/}") - <<-'LIST'
 	left: etc/syscheck/baseline.json
 	left: etc/syscheck/policy.lua
 	left: share/syscheck

@@ -13,7 +13,8 @@ return function(conf)
       if real and not seen[real] and uv.fs_stat(real .. "/agent.lua") then
          seen[real] = true
          local text = probe.text(prefix .. "/share/syscheck/lua/syscheck/lib/paths.lua")
-         out[#out + 1] = { prefix = prefix, version = text and text:match('version = "([%w.+~-]+)"') or "?", prolog = entry }
+         out[#out + 1] = { prefix = prefix, prolog = entry,
+            version = text and text:match('version = "([%w.+~-]+)"') or "?" }
       end
    end
    for _, entry in ipairs(conf.all.prolog or {}) do
