@@ -14,6 +14,10 @@ DATADIR       := $(PREFIX)/share/syscheck
 MANDIR        := $(PREFIX)/share/man
 BASHCOMPDIR   := $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR    := $(PREFIX)/share/zsh/site-functions
+DOCDIR        := $(PREFIX)/share/doc/syscheck
+UNITDIR       := $(PREFIX)/lib/systemd/system
+TMPFILESDIR   := $(PREFIX)/lib/tmpfiles.d
+SYSUSERSDIR   := $(PREFIX)/lib/sysusers.d
 VERSION       := 0.1.0
 LUA           ?= $(firstword $(shell command -v lua5.4 lua54 lua 2>/dev/null) /usr/bin/lua5.4)
 
@@ -22,7 +26,7 @@ LUA           ?= $(firstword $(shell command -v lua5.4 lua54 lua 2>/dev/null) /u
 CFLAGS   ?= -O2 -g
 WARN     := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2
 HARDEN   := -D_FORTIFY_SOURCE=2 -fstack-protector-strong
-ALL_CFLAGS  = -std=gnu11 $(WARN) $(HARDEN) -D_GNU_SOURCE -ffile-prefix-map='$(CURDIR)'=. -DSYSCHECK_VERSION='"$(VERSION)"' $(CFLAGS)
+ALL_CFLAGS  = -std=gnu11 $(WARN) $(HARDEN) -D_GNU_SOURCE -ffile-prefix-map='$(CURDIR)'=. $(CFLAGS)
 ALL_LDFLAGS = -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack $(LDFLAGS)
 
 # Asked only when the kernels are built, so that `make help` needs nothing.
@@ -59,9 +63,9 @@ SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level blank status sentence cgroup cg
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := all
-.PHONY: all kernels plugin setup setup-check stage install check check-slurm check-arch check-asan lint demo bench bench-detect bench-store bench-why bench-fabric demo-fabric faults fuzz fuzz-build clean help
+.PHONY: all kernels plugin setup setup-check stage install uninstall dist packages check check-slurm check-arch check-asan lint demo bench bench-detect bench-store bench-why bench-fabric demo-fabric faults fuzz fuzz-build clean help
 
-all: setup-check kernels plugin stage ## Build everything into build/ (build/prefix runs in place)
+all: setup-check kernels plugin $(B)/built stage ## Build everything into build/ (build/prefix runs in place)
 
 kernels: $(KERNELS:%=$(B)/kernels/%)
 	$(if $(MPI_LIBS),,@echo "fabric: no OpenMPI's $(MPICC) here, left out; install libopenmpi-dev, or make MPICC=/path/mpicc")
@@ -77,6 +81,15 @@ setup-check:
 $(B)/obj/kernels/%.o: kernels/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(CFLAGS_$(notdir $(<D))) -Ikernels -MMD -MP -c -o $@ $<
+
+# Written only when the version is another one: make VERSION=
+$(B)/version: FORCE
+	@mkdir -p $(@D)
+	@[ "$$(cat $@ 2>/dev/null)" = '$(VERSION)' ] || echo '$(VERSION)' >$@
+FORCE:
+
+$(B)/obj/kernels/common/version.o: ALL_CFLAGS += -DSYSCHECK_VERSION='"$(VERSION)"'
+$(B)/obj/kernels/common/version.o: $(B)/version
 
 $(foreach k,$(KERNELS),$(eval $(B)/kernels/$k: $(call objects,$k)))
 
@@ -100,7 +113,7 @@ $(B)/tests/c/%: tests/c/%.c $(UNITS) $(SPANK_PURE)
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(SPANK_PURE) $(UNITS) $(HWLOC_LIBS) -lnuma -lcmocka -lm
 
 # A parser under libFuzzer, see FUZZ_MAKE.
-FUZZ_KERNELS := $(patsubst %,$(B)/obj/kernels/%.o,common/opts common/topo common/memory common/read common/result noise/proc)
+FUZZ_KERNELS := $(patsubst %,$(B)/obj/kernels/%.o,common/opts common/topo common/memory common/read common/result common/version noise/proc)
 $(B)/tests/fuzz/%: tests/fuzz/c/%.c $(SPANK_PURE) $(FUZZ_KERNELS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $(filter %.c %.o,$^) $(HWLOC_LIBS) -lnuma -lm
@@ -109,20 +122,37 @@ $(B)/tests/bench/%: tests/bench/%.c $(UNITS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(UNITS) $(HWLOC_LIBS) $(BLAS_LIBS) -lnuma -lm
 
+# What `make install` needs to find, see etc/packages/built.sh.
+$(B)/built: $(KERNELS:%=$(B)/kernels/%) $(B)/spank/spank_syscheck.so
+	$(Q)etc/packages/built.sh write '$(VERSION)' $(KERNELS) >$@.new && mv $@.new $@
+
 # One recipe for every destination: a package (DESTDIR), a site (PREFIX), the
 # tree that runs in place (build/prefix), a test cluster's own copy.
 INSTALL_ARGS = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' LIBEXECDIR='$(LIBEXECDIR)' \
-	DATADIR='$(DATADIR)' MANDIR='$(MANDIR)' SYSCONFDIR='$(SYSCONFDIR)' LOCALSTATEDIR='$(LOCALSTATEDIR)' \
-	RUNDIR='$(RUNDIR)' BASHCOMPDIR='$(BASHCOMPDIR)' ZSHCOMPDIR='$(ZSHCOMPDIR)' LUA='$(LUA)' VERSION='$(VERSION)' KERNELS='$(KERNELS)'
+	DATADIR='$(DATADIR)' MANDIR='$(MANDIR)' DOCDIR='$(DOCDIR)' SYSCONFDIR='$(SYSCONFDIR)' LOCALSTATEDIR='$(LOCALSTATEDIR)' \
+	RUNDIR='$(RUNDIR)' BASHCOMPDIR='$(BASHCOMPDIR)' ZSHCOMPDIR='$(ZSHCOMPDIR)' UNITDIR='$(UNITDIR)' \
+	TMPFILESDIR='$(TMPFILESDIR)' SYSUSERSDIR='$(SYSUSERSDIR)' LUA='$(LUA)' VERSION='$(VERSION)'
 
-install: kernels plugin ## Install; DESTDIR=, PREFIX= (default /usr/local), SYSCONFDIR=, LOCALSTATEDIR=, RUNDIR=
-	$(Q)$(INSTALL_ARGS) tests/install.sh
-	@echo 'installed in $(DESTDIR)$(PREFIX); how a site connects it: docs/install.md'
+# Where build/ is finished nothing is compiled, and no header, compiler or mpicc is asked for.
+install: ## Install; DESTDIR=, PREFIX= (default /usr/local), SYSCONFDIR=, LOCALSTATEDIR=, RUNDIR=
+	$(Q)etc/packages/built.sh check '$(VERSION)' || $(MAKE) --no-print-directory setup-check $(B)/built
+	$(Q)$(INSTALL_ARGS) etc/packages/install.sh
+	@echo 'installed in $(DESTDIR)$(PREFIX); how a site connects it: $(DOCDIR)/install.md'
+
+uninstall: ## Remove what install put there, with the same DESTDIR=, PREFIX= ...; first Slurm's lines: syscheck setup --undo
+	$(Q)$(INSTALL_ARGS) etc/packages/uninstall.sh
+
+dist: ## The sources of the last commit as build/dist/syscheck-VERSION.tar.gz, the same bytes in every clone
+	$(Q)etc/packages/dist.sh
+
+packages: ## .deb and .rpm of what is built, in build/packages (SLURM_PACKAGE=, see docs/install.md)
+	$(Q)etc/packages/built.sh check '$(VERSION)' || $(MAKE) --no-print-directory setup-check $(B)/built
+	$(Q)SLURM_PACKAGE='$(SLURM_PACKAGE)' etc/packages/packages.sh '$(VERSION)' '$(MAKE)' '$(LUA)'
 
 stage: $(B)/prefix/.staged
 
-$(B)/prefix/.staged: $(KERNELS:%=$(B)/kernels/%) $(B)/spank/spank_syscheck.so tests/install.sh \
-		$(shell find lua prolog epilog etc docs/man -type f 2>/dev/null)
+$(B)/prefix/.staged: $(B)/built etc/packages/install.sh CHANGELOG.md README.md \
+		$(shell find lua prolog epilog etc docs -type f 2>/dev/null)
 	$(Q)$(MAKE) --no-print-directory install PREFIX='$(CURDIR)/$(B)/prefix' DESTDIR= >/dev/null
 	@touch $@
 	@echo 'built; it runs in place: $(B)/prefix/bin/syscheck run'

@@ -3,11 +3,15 @@
 -- them.
 --   agent.lua prolog | epilog | health
 --   agent.lua ended STAGE WHY   records that a stage's agent ended otherwise than it should
+--   agent.lua compile           once, at installation: modules are then read as bytecode
 --   agent.lua stepend           what was out of line so far, for the job's output; run by the plugin
 -- Exit code 99 of `prolog` means: node bad, confirmed. Any other, a crash too,
 -- lets the job start.
 package.path = "@DATADIR@/lua/?.lua"
-package.cpath = (";" .. package.cpath):gsub(";[^/;][^;]*", ""):sub(2) -- no "./?.so"
+package.cpath = "@LIBDIR@/lua/?.so" .. (";" .. package.cpath):gsub(";[^/;][^;]*", "") -- no "./?.so"
+pcall(function()
+   require("syscheck.lib.compiled").use("@LIBDIR@/modules.luac")
+end)
 
 local function main(stage, ...)
    if stage == "prolog" then
@@ -21,6 +25,9 @@ local function main(stage, ...)
    elseif stage == "stepend" then
       require("syscheck.stepend").main(os.getenv)
       return 0
+   elseif stage == "compile" then
+      require("syscheck.lib.compiled").write("@LIBDIR@/modules.luac", "@DATADIR@/lua")
+      return 0
    elseif stage == "ended" then
       local name, why = ...
       -- The epilog's work is its record, and is done once.
@@ -32,7 +39,7 @@ local function main(stage, ...)
       end
       return 0
    end
-   error("usage: agent.lua prolog | epilog | health | stepend | ended STAGE WHY", 0)
+   error("usage: agent.lua prolog | epilog | health | stepend | compile | ended STAGE WHY", 0)
 end
 
 local ok, result = xpcall(main, debug.traceback, table.unpack(arg))

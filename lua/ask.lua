@@ -6,8 +6,11 @@
 local function absolute(list)
    return ((";" .. list):gsub(";[^/;][^;]*", ""):sub(2))
 end
-package.path = "@DATADIR@/lua/?.lua;" .. absolute(package.path)
-package.cpath = absolute(package.cpath)
+package.path = "@DATADIR@/lua/?.lua;@LIBDIR@/lua/?.lua;" .. absolute(package.path)
+package.cpath = "@LIBDIR@/lua/?.so;" .. absolute(package.cpath)
+pcall(function()
+   require("syscheck.lib.compiled").use("@LIBDIR@/modules.luac")
+end)
 local asker = require("syscheck.questions.asker")
 local report = require("syscheck.cmd.common.report")
 local process = require("syscheck.lib.process")

@@ -1,12 +1,15 @@
 #!@LUA@ -E
 -- syscheck: the command line. One module per subcommand, in syscheck/cmd/.
 -- Only absolute places: Lua's own paths end in "./?", and root's current directory may
--- be a user's, with a luv.lua in it.
+-- be a user's, with a luv.lua in it. @LIBDIR@/lua: what the distribution does not have.
 local function absolute(list)
    return ((";" .. list):gsub(";[^/;][^;]*", ""):sub(2))
 end
-package.path = "@DATADIR@/lua/?.lua;" .. absolute(package.path)
-package.cpath = absolute(package.cpath)
+package.path = "@DATADIR@/lua/?.lua;@LIBDIR@/lua/?.lua;" .. absolute(package.path)
+package.cpath = "@LIBDIR@/lua/?.so;" .. absolute(package.cpath)
+pcall(function()
+   require("syscheck.lib.compiled").use("@LIBDIR@/modules.luac")
+end)
 local argparse = require("argparse")
 local paths = require("syscheck.lib.paths")
 local report = require("syscheck.cmd.common.report")

@@ -457,8 +457,8 @@ receiver() {
 	[ "$(numbers "$D/n1")" = "$(seq -s ' ' 1 402)" ]
 }
 
-@test "the examples for systemd are installed, and name this installation" {
-	local dir=$P/share/syscheck/examples/systemd
+@test "the units of systemd are installed, and name this installation" {
+	local dir=$P/lib/systemd/system
 	grep -q "^ExecStart=$P/bin/syscheck ship$" "$dir/syscheck-ship.service"
 	grep -q '^RandomizedDelaySec=' "$dir/syscheck-ship.timer"
 }

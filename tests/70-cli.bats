@@ -329,7 +329,7 @@ runs() {
 	[ "$(ls "$to/share/syscheck/lua")" = syscheck ]
 	[ ! -e "$to/share/syscheck/lua/syscheck/old.lua" ]
 	[ ! -e "$to/share/syscheck/lua/syscheck/gone" ]
-	[ "$(ls "$to/share/syscheck")" = $'examples\njob_submit.lua\nlua' ]
+	[ "$(ls "$to/share/syscheck")" = $'examples\ninstalled\njob_submit.lua\nlua' ]
 	run "$to/bin/syscheck" --version
 	[ "$status" -eq 0 ]
 }

@@ -1047,5 +1047,5 @@ exports() {
 	[ "$status" -eq 3 ] && [ ! -e "$out/g.prom" ]
 	run --separate-stderr syscheck export
 	[ "$status" -eq 2 ]
-	grep -q "^ExecStart=$P/bin/syscheck export prometheus --output " "$P/share/syscheck/examples/systemd/syscheck-export.service"
+	grep -q "^ExecStart=$P/bin/syscheck export prometheus --output " "$P/lib/systemd/system/syscheck-export.service"
 }

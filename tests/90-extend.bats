@@ -7,7 +7,7 @@ bats_require_minimum_version 1.5.0
 load helpers
 
 NEW=$ROOT/tests/fixtures/extend
-TREE=(Makefile kernels lua prolog epilog spank etc docs tests)
+TREE=(Makefile kernels lua prolog epilog spank etc docs tests README.md CHANGELOG.md LICENSE)
 
 # edit FILE SCRIPT: sed in the copy; that it changed something is part of the test
 edit() {

@@ -67,6 +67,8 @@ packages() {
 	test mariadb-client-core
 	test prometheus
 	test prometheus-node-exporter
+	test dpkg-dev
+	test rpm
 	bench likwid
 	bench hpcc
 	bench openmpi-bin

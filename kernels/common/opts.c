@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "version.h"
+
 #define SECONDS_LOW 0.05
 #define SECONDS_HIGH 600.0
 
@@ -131,7 +133,7 @@ bool opts_parse(struct opts *opts, const struct opts_extra *extra, int argc, cha
 void opts_print(const struct opts *opts, const char *name, const char *what, const struct opts_extra *extra)
 {
 	if (opts->version) {
-		printf("syscheck %s %s\n", name, SYSCHECK_VERSION);
+		printf("syscheck %s %s\n", name, syscheck_version);
 		return;
 	}
 	printf("usage: %s [OPTION]...\n%s Prints one JSON object on one line.\n\n", name, what);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "version.h"
+
 static void append(struct result *r, const char *text, size_t length)
 {
 	if (r->failed)
@@ -66,7 +68,7 @@ void result_begin(struct result *r, const char *kernel)
 	put(r, "{");
 	result_string(r, "kernel", kernel);
 	result_integer(r, "v", 1);
-	result_string(r, "version", SYSCHECK_VERSION);
+	result_string(r, "version", syscheck_version);
 }
 
 void result_number(struct result *r, const char *key, double value)

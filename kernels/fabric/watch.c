@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "common/opts.h"
+#include "common/version.h"
 
 /*
  * The deadline must be seen to be over this often, 0.1 s apart: a process that was stopped, or a node that was
@@ -41,7 +42,7 @@ static void say_stuck(void)
 	size_t n;
 
 	n = (size_t)snprintf(text, sizeof(text), "{\"kernel\":\"fabric\",\"v\":1,\"version\":\"%s\",\"event\":\"stuck\",\"rank\":%d",
-			     SYSCHECK_VERSION, w.rank);
+			     syscheck_version, w.rank);
 	n += (size_t)put_known(text + n, sizeof(text) - n, "plan", w.plan);
 	n += (size_t)put_known(text + n, sizeof(text) - n, "round", w.round);
 	n += (size_t)put_known(text + n, sizeof(text) - n, "partner", w.partner);

@@ -7,11 +7,13 @@ local gather = require("syscheck.doctor.facts")
 local report = require("syscheck.cmd.common.report")
 local terminal = require("syscheck.lib.terminal")
 local hostlist = require("syscheck.lib.hostlist")
+local removal = require("syscheck.doctor.facts.removal")
 
 local command = {}
 
 local MAX_LINE = 1000
 local INDENT = 6 -- behind the severity
+local IN_USE = 4 -- for packages' scripts, which go on at any other code
 
 function command.add_to(parser)
    local c = parser:command("doctor", "Read Slurm's configuration and this installation, and say what will bite. "
@@ -24,6 +26,20 @@ function command.add_to(parser)
       end)
    c:option("--policy", "Policy file to use."):argname("FILE")
    c:flag("--json", "Print the findings as one JSON object.")
+   -- For the scripts of packages, before they are removed, and make uninstall.
+   c:option("--removal"):hidden(true):choices(removal.PARTS)
+end
+
+-- Whether a part may be removed: one line, or none.
+local function before_removal(part)
+   local uses = removal.uses(part)
+   if #uses == 0 then
+      return 0
+   end
+   return report.error(IN_USE, "not removed: %s, and without it %s; first `syscheck setup --undo` or take the line "
+      .. "out, and scontrol reconfigure (SYSCHECK_FORCE_REMOVE=1 removes it all the same)",
+      printable.plain(table.concat(uses, "; "), MAX_LINE), uses[1]:find("^%a+ in ")
+      and "Slurm drains each node at its next job" or "slurmctld does not start")
 end
 
 local function plural(n, word)
@@ -47,6 +63,9 @@ local function clean(list)
 end
 
 function command.run(args)
+   if args.removal then
+      return before_removal(args.removal)
+   end
    local facts, err = gather.facts(args)
    if not facts then
       return report.error(report.UNKNOWN, "doctor: %s (--conf FILE says where slurm.conf is)", err)

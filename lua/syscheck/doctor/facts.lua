@@ -8,6 +8,7 @@ local files = require("syscheck.lib.files")
 local installed = require("syscheck.doctor.facts.installed")
 local inventory = require("syscheck.hardware.inventory")
 local hostlist = require("syscheck.lib.hostlist")
+local others = require("syscheck.doctor.facts.others")
 local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
 local printable = require("syscheck.lib.printable")
@@ -176,6 +177,7 @@ function gather.facts(options)
    local copy = uv.fs_stat(paths.state .. "-submit")
    facts.submit_dir = { path = paths.state .. "-submit", uid = copy and copy.uid }
    facts.health = uv.fs_stat(paths.libexec .. "/health") and paths.libexec .. "/health" or nil
+   facts.others = others(conf)
    facts.kernels, facts.modules = installed.kernels(), installed.modules()
    facts.dirs = {}
    for i, name in ipairs({ "spool", "state", "run" }) do

@@ -98,6 +98,20 @@ local function kernels(facts, say)
    end
 end
 
+-- Packages over an earlier make install, or the other way round.
+local function installations(facts, say)
+   for _, other in ipairs(facts.others or {}) do
+      local named = other.prolog
+      say("warn", { file = named and named.file, line = named and named.line,
+         text = ("version %s of syscheck is installed in %s, too%s"):format(other.version, other.prefix,
+            named and ", and is slurm.conf's Prolog" or ""),
+         why = named and ("nodes are checked by that one, this is version %s"):format(facts.paths.version)
+            or "what a shell finds first answers, and may be another version than what checks",
+         fix = ("remove one of them: make uninstall PREFIX=%s, or the packages%s"):format(other.prefix,
+            named and "; Prolog and Epilog are those of the one that stays" or "") })
+   end
+end
+
 local function modules(facts, say)
    for _, m in ipairs(facts.modules) do
       say("error", { file = m.file, text = ("%s does not load: %s"):format(m.name, m.err),
@@ -125,6 +139,7 @@ return {
    { id = "plugstack", check = plugstack },
    { id = "plugin-version", check = plugin_version },
    { id = "kernels", check = kernels },
+   { id = "installations", check = installations },
    { id = "modules", check = modules },
    { id = "tools", check = tools },
    { id = "trust", check = trust },
