@@ -150,7 +150,7 @@ local function rows_of(value, trail, rows, file, line_of)
       trail[#trail + 1] = key
       if #trail == 1 and BY_NAME[key] then -- luacheck: ignore 542
          -- Shown above.
-      elseif type(value[key]) == "table" and #value[key] == 0 then
+      elseif type(value[key]) == "table" and (#value[key] == 0 or type(value[key][1]) == "table") then
          rows_of(value[key], trail, rows, file, line_of)
       else
          local list, shown = type(value[key]) == "table" and value[key] or { value[key] }, {}

@@ -275,7 +275,8 @@ function check.run(lvl, node, inventory, from)
       out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s
    end
    out.duration_s = now_s() - started
-   for _, own in ipairs({ "results", "first", "own", "set", "from", "busy_before", "planned", "begun" }) do
+   for _, own in ipairs({ "results", "first", "own",
+      "set", "from", "busy_before", "planned", "begun" }) do
       out[own] = nil
    end
    return out

@@ -70,8 +70,11 @@ local function is_closed(dir)
    return true
 end
 
--- @return true; or false and why root does not run it
-local function may_run(dir, name)
+--- Whether root runs one.
+-- @param dir default DIR
+-- @return true; or false and why not
+function checks_d.may_run(dir, name)
+   dir = dir or checks_d.DIR
    local path = dir .. "/" .. name
    local stat, err = uv.fs_lstat(path)
    if not stat then
@@ -186,7 +189,7 @@ function Runner:attempt(name, rule, attempt)
       run.state, run.reason = "unknown", ("check %s: %s"):format(printable.safe(name), why)
       return { unknown = run.reason }
    end
-   local good, why = may_run(self.dir, name)
+   local good, why = checks_d.may_run(self.dir, name)
    if not good then
       return unknown(why)
    elseif hangs_still(self.stuck, name) then

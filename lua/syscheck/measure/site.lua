@@ -189,16 +189,24 @@ local function dmi_of(from, items)
    return out
 end
 
--- @param only { [name of an entry] = true }: rate these keys anew; nil: all
+-- A list of objects of the kernel's, nil: it is none.
+local function tables(list)
+   for _, one in ipairs(type(list) == "table" and list or { false }) do
+      if type(one) ~= "table" then
+         return nil
+      end
+   end
+   return list
+end
+
 local function look(node, items, left_s)
-   local from, state = machine.at(node.root), nil
-   local facts = { now = os.time(), uid = uids(node.root), filesystems = {}, files = {} }
-   state, facts.why = ask_state(node, items, left_s)
-   local paths = type(state.paths) == "table" and state.paths or {}
+   local from, state, why = machine.at(node.root), ask_state(node, items, left_s)
+   local facts = { now = os.time(), uid = uids(node.root), filesystems = {}, files = {}, why = why }
+   local paths = tables(state.paths) or {}
    local n = #items.filesystems
    table.move(paths, 1, n, 1, facts.filesystems)
    table.move(paths, n + 1, n + #items.files, 1, facts.files)
-   facts.processes, facts.users = state.processes, state.users
+   facts.processes, facts.users = tables(state.processes), tables(state.users)
    facts.clock = state.synchronised ~= nil and state or nil
    facts.services = services(node, items.services, left_s)
    facts.links = #items.links > 0 and links(from, items.links)

@@ -8,8 +8,8 @@ local schema = {}
 local number, one_of, path, list_of = kinds.number, kinds.one_of, kinds.path, kinds.list_of
 
 --- What syscheck looks at itself where the policy names it: a list each, see policy/site.lua.
-schema.SITE = { "filesystems", "files", "services", "processes", "links", "pcie", "clock", "leftovers", "load", "memory",
-   "dmi" }
+schema.SITE = { "filesystems", "files", "services", "processes", "links", "pcie", "clock", "leftovers", "load",
+   "memory", "dmi" }
 
 --- What holds where the file is silent. Also what a node falls back to when the
 -- file cannot be used; therefore nothing here drains or measures.

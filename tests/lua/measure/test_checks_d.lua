@@ -42,7 +42,8 @@ function TestChecksD:test_a_good_one_with_its_values()
    self:put("lustre", [[echo '{"ok":true,"text":"3 targets","targets":3,"list":[1],"on":true}']])
    local entries, _, runs = self:run()
    lu.assertEquals(entries, { { name = "checks:lustre", status = "pass", text = "lustre: 3 targets" } })
-   lu.assertEquals({ runs[1].state, runs[1].result }, { "ok", { ok = true, text = "3 targets", targets = 3, on = true } })
+   lu.assertEquals({ runs[1].state, runs[1].result }, { "ok",
+      { ok = true, text = "3 targets", targets = 3, on = true } })
 end
 
 function TestChecksD:test_a_bad_one_runs_twice()
@@ -77,9 +78,9 @@ function TestChecksD:test_levels_and_nodes()
    local function runs(rule, lvl)
       return #self:run("one = { " .. rule .. " }", lvl) == 1
    end
-   lu.assertEquals({ runs("", "passive"), runs("", "full"), runs('levels = "quick"', "passive"),
-      runs('levels = "quick"', "quick"), runs('levels = "quick"', "full"), runs('levels = { "passive", "full" }', "quick"),
-      runs('levels = { "passive", "full" }', "full") }, { true, true, false, true, true, false, true })
+   local from, some = 'levels = "quick"', 'levels = { "passive", "full" }'
+   lu.assertEquals({ runs("", "passive"), runs("", "full"), runs(from, "passive"), runs(from, "quick"),
+      runs(from, "full"), runs(some, "quick"), runs(some, "full") }, { true, true, false, true, true, false, true })
    lu.assertEquals({ runs('nodes = "n[1-4]"'), runs('nodes = "m[1-4]"'), runs('nodes = "m1,n*"'), runs('nodes = "n"') },
       { true, false, true, false })
 end
