@@ -31,18 +31,30 @@ static ssize_t read_text(int dir, const char *pid, const char *file, char *text,
 	return n;
 }
 
-bool procs_name(char name[64], const char *text)
+bool procs_alive(const char *text)
 {
-	const char *from = strchr(text, '('), *to = strrchr(text, ')');
-	size_t n;
+	/* The name may hold anything. */
+	const char *after = strrchr(text, ')');
 
-	if (!from || !to || to < from || to[1] != ' ' || to[2] == 'Z' || to[2] == 'X')
-		return false;
-	n = (size_t)(to - from - 1);
-	n = n < 63 ? n : 63;
-	memcpy(name, from + 1, n);
-	name[n] = '\0';
-	return true;
+	return after && after[1] == ' ' && after[2] != '\0' && !strchr("ZXx", after[2]);
+}
+
+/* Its name, without the line's end. */
+static bool read_name(int dir, const char *pid, char name[64])
+{
+	ssize_t n = read_text(dir, pid, "comm", name, 64);
+
+	if (n > 0 && name[n - 1] == '\n')
+		name[n - 1] = '\0';
+	return n > 0;
+}
+
+/* One that has ended and was not waited for does nothing any more. */
+static bool is_alive(int dir, const char *pid)
+{
+	char text[512];
+
+	return read_text(dir, pid, "stat", text, sizeof(text)) > 0 && procs_alive(text);
 }
 
 bool procs_in_job(const char *text)
@@ -104,21 +116,28 @@ static long user_of(int dir, const char *pid)
 	return strtol(at + 5, NULL, 10);
 }
 
+/* Numbers that systemd gives to services for a while (61184 to 65519), Debian to Slurm (64030), nobody's. */
+static bool is_of_service(unsigned uid)
+{
+	return uid >= 61184 && uid <= 65535;
+}
+
 static void look(struct procs *p, int dir, const char *pid)
 {
-	char text[512], groups[8192], name[64];
+	char groups[8192], name[64];
 	struct stat st;
 	long uid;
 	int of;
 
-	if (p->users && fstatat(dir, pid, &st, 0) == 0 && st.st_uid >= p->min_uid && st.st_uid < 65534 &&
+	if (p->users && fstatat(dir, pid, &st, 0) == 0 && st.st_uid >= p->min_uid && !is_of_service(st.st_uid) &&
 	    read_text(dir, pid, "cgroup", groups, sizeof(groups)) >= 0 && !procs_in_job(groups) &&
-	    read_text(dir, pid, "stat", text, sizeof(text)) > 0 && procs_name(name, text))
+	    read_name(dir, pid, name) && is_alive(dir, pid))
 		count(p, -1, st.st_uid, name, strtol(pid, NULL, 10));
-	if (p->n_names == 0 || read_text(dir, pid, "stat", text, sizeof(text)) <= 0 || !procs_name(name, text))
+	/* `stat` of each takes three times as long as its name. */
+	if (p->n_names == 0 || !read_name(dir, pid, name))
 		return;
 	of = is_wanted(p, dir, pid, name);
-	uid = of >= 0 ? user_of(dir, pid) : -1;
+	uid = of >= 0 && is_alive(dir, pid) ? user_of(dir, pid) : -1;
 	if (uid >= 0)
 		count(p, of, (unsigned)uid, p->names[of], strtol(pid, NULL, 10));
 }

@@ -31,8 +31,8 @@ bool procs_read(struct procs *p, const char *root);
 
 void procs_report(struct result *r, const struct procs *p);
 
-/* For tests. The name in a text of /proc/PID/stat, false: none, or a zombie's. */
-bool procs_name(char name[64], const char *text);
+/* For tests. Whether a text of /proc/PID/stat is of one that has not ended. */
+bool procs_alive(const char *text);
 /* Whether a text of /proc/PID/cgroup has a job's group. */
 bool procs_in_job(const char *text);
 

@@ -71,21 +71,36 @@ static void test_long_lines(void **state)
 
 static void test_names(void **state)
 {
-	char name[64];
-
 	(void)state;
-	assert_true(procs_name(name, "17 (munged) S 1 17 17 0"));
-	assert_string_equal(name, "munged");
-	assert_true(procs_name(name, "17 (a) R (b) S 1 17"));
-	assert_string_equal(name, "a) R (b");
-	assert_false(procs_name(name, "17 (munged) Z 1"));
-	assert_false(procs_name(name, "17 munged S 1"));
-	assert_false(procs_name(name, ""));
-	assert_false(procs_name(name, ")("));
+	assert_true(procs_alive("17 (munged) S 1 17 17 0"));
+	assert_true(procs_alive("17 (a) Z (b) S 1 17"));
+	assert_false(procs_alive("17 (munged) Z 1"));
+	assert_false(procs_alive("17 (a) S (b) Z 1"));
+	assert_false(procs_alive("17 munged S 1"));
+	assert_false(procs_alive("17 (munged) "));
+	assert_false(procs_alive(""));
+	assert_false(procs_alive(")"));
 	assert_true(procs_in_job("0::/system.slice/slurmstepd.scope/job_12/step_0\n"));
 	assert_true(procs_in_job("4:memory:/slurm/uid_1000/job_7\n"));
 	assert_false(procs_in_job("0::/user.slice/job_x\n1:cpu:/job_\n"));
 	assert_false(procs_in_job(""));
+}
+
+static void put(const char *root, const char *pid, const char *name, char status, const char *command, int uid)
+{
+	char path[64], text[128];
+
+	snprintf(path, sizeof(path), "proc/%s/comm", pid);
+	snprintf(text, sizeof(text), "%s\n", name);
+	tree_put(root, path, text);
+	snprintf(path, sizeof(path), "proc/%s/stat", pid);
+	snprintf(text, sizeof(text), "%s (%s) %c 0 1 1 0", pid, name, status);
+	tree_put(root, path, text);
+	snprintf(path, sizeof(path), "proc/%s/cmdline", pid);
+	tree_put(root, path, command);
+	snprintf(path, sizeof(path), "proc/%s/status", pid);
+	snprintf(text, sizeof(text), "Name:\t%s\nUid:\t%d\t%d\t%d\t%d\n", name, uid, uid, uid, uid);
+	tree_put(root, path, text);
 }
 
 static void test_a_prepared_proc(void **state)
@@ -95,19 +110,15 @@ static void test_a_prepared_proc(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(root));
-	tree_put(root, "proc/1/stat", "1 (systemd) S 0 1 1 0");
-	tree_put(root, "proc/7/stat", "7 (sshd) S 1 7 7 0");
-	tree_put(root, "proc/7/status", "Name:\tsshd\nUid:\t0\t0\t0\t0\n");
-	tree_put(root, "proc/8/stat", "8 (sshd) S 7 8 8 0");
-	tree_put(root, "proc/8/status", "Name:\tsshd\nUid:\t1000\t1000\t0\t0\n");
-	tree_put(root, "proc/9/stat", "9 (a-daemon-of-a-lo) S 1 9 9 0");
-	tree_put(root, "proc/10/stat", "10 (a-daemon-of-a-l) S 1 10 10 0");
-	tree_put(root, "proc/10/cmdline", "/usr/sbin/a-daemon-of-a-long-name");
-	tree_put(root, "proc/10/status", "Name:\tx\nUid:\t5\t5\t5\t5\n");
-	tree_put(root, "proc/11/stat", "11 (a-daemon-of-a-l) S 1 11 11 0");
-	tree_put(root, "proc/11/cmdline", "a-daemon-of-a-longer-name");
-	tree_put(root, "proc/12/comm", "gone");
-	tree_put(root, "proc/self/stat", "13 (sshd) S 1");
+	put(root, "1", "systemd", 'S', "", 0);
+	put(root, "7", "sshd", 'S', "", 0);
+	put(root, "8", "sshd", 'S', "", 1000);
+	put(root, "9", "a-daemon-of-a-lo", 'S', "", 5);
+	put(root, "10", "a-daemon-of-a-l", 'S', "/usr/sbin/a-daemon-of-a-long-name", 5);
+	put(root, "11", "a-daemon-of-a-l", 'S', "a-daemon-of-a-longer-name", 5);
+	put(root, "12", "sshd", 'Z', "", 0);
+	put(root, "self", "sshd", 'S', "", 0);
+	tree_put(root, "proc/13/other", "gone");
 	assert_true(procs_read(&p, root));
 	assert_int_equal(p.n_found, 3);
 	for (int i = 0; i < p.n_found; i++) {
