@@ -181,6 +181,55 @@ passive_prolog() {
 	kill "$SERVER"
 }
 
+@test "config import: a policy that can be used, programs that run, each line accounted for; nothing is evaluated" {
+	cat >"$BATS_TEST_TMPDIR/nhc.conf" <<-EOF
+		# a comment
+		* || export TIMEOUT=15
+
+		* || check_fs_mount_rw -f /
+		* || check_fs_free / 0%
+		t[1-4] || check_ps_blacklist no-such-daemon
+		* || check_cmd_output -t 2 -r 0 -m '/^a "b"/' -m '!/c/' printf 'a "b"\nd\n'
+		* || check_cmd_status -t 2 -r 0 test -e $BATS_TEST_TMPDIR/there
+		* || check_file_contents /etc/passwd '/^root:/' '!/^nobody-else:/'
+		* || check_ps_loadavg \$(touch $BATS_TEST_TMPDIR/evaluated)
+		* || check_of_our_own; touch $BATS_TEST_TMPDIR/evaluated
+	EOF
+	run syscheck_config import "$BATS_TEST_TMPDIR/nhc.conf" --output "$BATS_TEST_TMPDIR/new"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *"line 4: check_fs_mount_rw -f / -> filesystems"* ]]
+	[[ $output == *"line 10: "*"needs a hand: todo/nhc-10-check_ps_loadavg (a shell's text (\$), which is never run"* ]]
+	[[ $output == *"9 lines: 3 in the policy, 3 in checks.d, 2 need a hand, 1 not taken; 2 blank or comments"* ]]
+	[ "$(find "$BATS_TEST_TMPDIR/new" -type f -printf '%P %m\n' | sort)" = "$(printf '%s\n' \
+		'checks.d/nhc-7-check_cmd_output 755' 'checks.d/nhc-8-check_cmd_status 755' 'checks.d/nhc-9-check_file_contents 755' \
+		'policy.lua 644' 'todo/nhc-10-check_ps_loadavg 644' 'todo/nhc-11-check_of_our_own 644' | sort)" ]
+	shellcheck "$BATS_TEST_TMPDIR"/new/checks.d/* "$BATS_TEST_TMPDIR"/new/todo/*
+	# Again: what is there stays.
+	run syscheck_config import "$BATS_TEST_TMPDIR/nhc.conf" --output "$BATS_TEST_TMPDIR/new"
+	[ "$status" -eq 1 ]
+	[[ $output == *"is there already"* ]]
+	run syscheck_config import "$BATS_TEST_TMPDIR/nhc.conf"
+	[ "$status" -eq 0 ]
+	[[ $output == *"-- line 4: check_fs_mount_rw"* ]]
+	# As it is, on a node.
+	cp "$BATS_TEST_TMPDIR"/new/checks.d/* "$C/"
+	cp "$BATS_TEST_TMPDIR/new/policy.lua" "$P/etc/syscheck/policy.lua"
+	touch "$BATS_TEST_TMPDIR/there"
+	run passive_prolog
+	[ "$status" -eq 0 ]
+	[ "$(record check 'r.status .. #r.checks')" = pass3 ] || { record check 'r.text'; return 1; }
+	rm "$BATS_TEST_TMPDIR/there"
+	run passive_prolog
+	[ "$(record check 'r.status .. r.action')" = failobserved ]
+	[ "$(record check 'r.reason')" = "nhc-8-check_cmd_status: test: exit status 1, expected 0" ]
+	[ ! -e "$BATS_TEST_TMPDIR/evaluated" ]
+	run syscheck_config import /nonexistent
+	[ "$status" -eq 1 ]
+	run syscheck_config import /dev/null
+	[ "$status" -eq 1 ]
+}
+
 @test "policy: what is wrong in it is named by its line, and config show has each item" {
 	policy 'filesystems = { { path = "scratch" }, { type = "nfs" } },
 		services = { "a b" },

@@ -28,7 +28,8 @@ rooms.USES = {
    html = { "lib" },
    questions = { "lib", "catalogue", "policy", "verdict", "store", "html" },
    doctor = { "prolog", "epilog", table.unpack(ALL) },
-   cmd = { "store", "questions", "doctor", "fabric", "html", table.unpack(ALL) },
+   cmd = { "store", "questions", "nhc", "doctor", "fabric", "html", table.unpack(ALL) },
+   nhc = { "lib", "policy" },
    ask = { "lib", "questions", "cmd" },
    main = { "lib", "cmd" },
 }
@@ -43,7 +44,7 @@ rooms.PURE = {
    "lib/hostlist", "lib/parts", "lib/plot", "lib/printable", "lib/prometheus", "lib/sorted", "lib/spelling",
    "lib/statistics", "lib/time", "lib/unicode", "lib/units", "node/budget", "node/series",
    "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
-   "html", "questions/clusters", "questions/jobid", "questions/job/records", "questions/job/peers",
+   "html", "nhc", "questions/clusters", "questions/jobid", "questions/job/records", "questions/job/peers",
    "questions/job/remarks", "questions/job/page", "questions/job/pictures", "questions/run", "questions/node/page",
    "questions/node/story", "questions/node/spark", "questions/finding", "questions/fleet/fabric",
    "questions/fleet/logic", "questions/fleet/course", "questions/fleet/drift", "questions/fleet/page",

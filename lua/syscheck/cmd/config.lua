@@ -1,4 +1,4 @@
---- syscheck config check | show: is the policy good, and what of it applies where?
+--- syscheck config check | show | import: is the policy good, and what of it applies where?
 local command = require("syscheck.slurm.command")
 local doctor = require("syscheck.doctor.rules")
 local files = require("syscheck.lib.files")
@@ -20,8 +20,8 @@ local config = {}
 local SCONTROL_S = 5
 
 function config.add_to(parser)
-   local group = parser:command("config", "Check the policy file, or show what of it applies.")
-      :summary("Check or show the policy."):require_command(true):command_target("action")
+   local group = parser:command("config", "Check the policy file, show what of it applies, import NHC's.")
+      :summary("Check or show the policy, import NHC's."):require_command(true):command_target("action")
    group:command("check", "Say whether the policy can be used, and what is wrong with it.")
       :option("--policy", "Policy file to check."):argname("FILE")
    local show = group:command("show", "Print what applies to a node or a partition, and which line says so.")
@@ -30,6 +30,9 @@ function config.add_to(parser)
    show:option("--account", "For a job of this account."):argname("NAME")
    show:option("--qos", "For a job of this QOS."):argname("NAME")
    show:option("--policy", "Policy file to show."):argname("FILE")
+   local import = group:command("import", "Print NHC's configuration as a policy and programs; evaluates nothing of it.")
+   import:argument("file", "LBNL NHC's nhc.conf."):argname("NHC.CONF")
+   import:option("--output", "Write them into this new directory."):argname("DIR")
 end
 
 -- @return policy, function(key) -> its line, text; or nil and a list of messages
@@ -192,6 +195,9 @@ local function show(args, file, p, line_of)
 end
 
 function config.run(args)
+   if args.action == "import" then
+      return require("syscheck.cmd.common.nhc").run(args)
+   end
    local file = args.policy or paths.policy
    local p, line_of, text = read(file)
    if not p then

@@ -120,14 +120,23 @@ local function services(node, items, left_s)
    return states
 end
 
+-- @param name of a device, or one and its port; "infiniband": the fastest of those in use
 local function port_of(from, name)
+   local best
    for _, port in ipairs(link.ports(from)) do
-      if port.unit == name or port.unit:match("^(.*)/") == name then
+      if port.unit == name or port.unit:match("^(.*)/") == name or name == "infiniband" then
          local state = from:line(port.dir .. "state") or "?"
-         return { up = state:find("ACTIVE", 1, true) ~= nil, state = state:match("%u+") or state,
+         local one = { up = state:find("ACTIVE", 1, true) ~= nil, state = state:match("%u+") or state,
             rate = tonumber((from:line(port.dir .. "rate") or ""):match("^[%d.]+")) }
+         if not best or one.up and (not best.up or (one.rate or 0) > (best.rate or 0)) then
+            best = one
+         end
+         if name ~= "infiniband" then
+            return one
+         end
       end
    end
+   return best
 end
 
 -- InfiniBand ports by their device, else network devices.

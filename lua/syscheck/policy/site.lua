@@ -25,9 +25,9 @@ local function name(v)
    end
 end
 
--- A hostlist, in which * stands for any characters.
+-- A hostlist, in which * stands for any characters, ? for one; with ! all others.
 local function nodes(v)
-   if type(v) ~= "string" or #v > 4096 or not v:match("^[%w_.*,%[%]-]+$") then
+   if type(v) ~= "string" or #v > 4096 or not v:match("^!?[%w_.*?,%[%]-]+$") then
       return 'a list of nodes: "n[1-4],gpu*"'
    end
 end

@@ -11,18 +11,20 @@ local WARNS = { clock = true, leftovers = true, load = true, memory = true }
 local MAX_HOSTS = 10000
 
 --- Whether an item is for this node.
--- @param list of the policy: a hostlist in which * stands for any characters; nil: every node
+-- @param list of the policy: a hostlist in which * stands for any characters, ? for one; after ! those that it is not
+--   for; nil: every node
 function site.is_for(list, node)
    if not list then
       return true
    end
-   for _, name in ipairs(hostlist.expand(list, MAX_HOSTS) or {}) do
-      if name == node or name:find("*", 1, true)
-         and node:find("^" .. name:gsub("[%.%-]", "%%%0"):gsub("%*", ".*") .. "$") then
-         return true
+   local negated, names = list:match("^(!?)(.*)$")
+   for _, name in ipairs(hostlist.expand(names, MAX_HOSTS) or {}) do
+      if name == node or name:find("[*?]")
+         and node:find("^" .. name:gsub("[%.%-]", "%%%0"):gsub("%*", ".*"):gsub("%?", ".") .. "$") then
+         return negated == ""
       end
    end
-   return false
+   return negated ~= ""
 end
 
 --- Items of a list of the policy that are for this node.
