@@ -100,7 +100,7 @@ local function place(out, entry, nodes, got)
       end
    end
    if got.script then
-      local name = ("nhc-%d-%s"):format(entry.number, (got.name:gsub("[^%w_.-]", "_"):sub(1, 48)))
+      local name = ("nhc-%d-%s"):format(entry.number, got.name)
       at((no_nodes and "todo/" or "checks.d/") .. name)
       table.insert(no_nodes and out.todo or out.scripts, { name = name, text = got.script, seconds = got.seconds,
          nodes = nodes ~= "" and nodes or nil, number = entry.number })
@@ -115,7 +115,7 @@ end
 local function to_do(out, entry, name, why)
    entry.kind = "hand"
    table.insert(entry.notes, why)
-   local file = ("nhc-%d-%s"):format(entry.number, (name:gsub("[^%w_.-]", "_"):sub(1, 48)))
+   local file = ("nhc-%d-%s"):format(entry.number, name:sub(1, 48))
    entry.to = "todo/" .. file
    table.insert(out.todo, { name = file, number = entry.number,
       text = scripts.to_do(("line %d of %s: %s"):format(entry.number, out.name, entry.shown)) })
@@ -127,7 +127,7 @@ local function take(out, entry)
       return of_setting(entry, setting)
    end
    local words, shell = line.words(entry.command)
-   local name = entry.command:match("^%S+")
+   local name = entry.command:match("^[%w_.-]+") or "line"
    if not words then
       return to_do(out, entry, name, ("a shell's text (%s), which is never run: write it by hand"):format(shell))
    elseif not words[1] then
