@@ -510,7 +510,7 @@ teardown() {
 	[ "$code" -eq 0 ]
 	[ "$text" = "syscheck: store $dir/s.db: its file system is read-only" ]
 	[ "$gone" = "syscheck: store $dir/s.db: its file system is read-only and its -wal and -shm are gone; copy it to where they can be made" ]
-	[[ $stderr == *"s.db: cannot be opened by this user: who runs ask may not read it, see Who may ask in docs/admin.md" ]]
+	[[ $stderr == *"s.db: cannot be opened by this user: who runs ask may not read it, see Who may ask in docs/operate.md" ]]
 }
 
 @test "who may ask: the store's permissions decide, not this program" {
@@ -590,14 +590,14 @@ site() {
 		exec "$@"' - "$BATS_TEST_TMPDIR" "$@"
 }
 
-@test "ask: by a set-up that is done word by word as docs/admin.md says" {
+@test "ask: by a set-up that is done word by word as docs/operate.md says" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	local order
 	# The page leaves open which comes first: the policy, or the store.
 	for order in policy store; do
 		rm -rf "${BATS_TEST_TMPDIR:?}/etc"
 		site "$BASH" -euc '
-			order=$1 page=$2/docs/admin.md spool=$3
+			order=$1 page=$2/docs/operate.md spool=$3
 			say() { echo "FAILED: $*"; exit 1; }
 			make -s -C "$2" install >/dev/null
 			PATH=/usr/local/bin:$PATH

@@ -862,6 +862,39 @@ where() {
 	[ "$(as boss 'SELECT COUNT(*) FROM run')" = 3 ]
 }
 
+@test "MariaDB: by the grants that docs/store.md gives who runs ask reads, and writes nothing; others are kept out" {
+	[ "$(id -u)" = 0 ] || skip "not root"
+	fresh mariadb
+	# Below a directory that only root may enter nobody else runs what is installed.
+	local dir
+	dir=$(mktemp -d /tmp/grants.XXXXXX)
+	chmod 755 "$MY" "$dir"
+	make -s -C "$ROOT" install PREFIX="$dir/p" DESTDIR=
+	local PATH=$dir/p/bin:$PATH
+	# The user whom the page names is made by the page about sudo.
+	local grants reader=(setpriv --reuid=games --regid=games --clear-groups)
+	grants=$(sed -n '/^    CREATE USER/,/^    GRANT SELECT/s/syscheck@/games@/p' "$ROOT/docs/store.md")
+	[ "$(wc -l <<<"$grants")" = 2 ]
+	mariadb --no-defaults -S "$MY/s" -u root -e "DROP USER IF EXISTS games@localhost; $grants"
+	STORE="mariadb://localhost/syscheck?socket=$MY/s"
+	lines 'job { job = { id = 9 }, time = at(7), elapsed_s = 1 }' >"$D/records.jsonl"
+	ingest "$D"
+	[ "$status" -eq 0 ]
+	run --separate-stderr "${reader[@]}" syscheck job 9 --store "$STORE"
+	echo "$output$stderr"
+	[ "$status" -eq 0 ]
+	[[ $output == "job 9  "* ]]
+	lines 'job { job = { id = 10 }, time = at(8), elapsed_s = 1 }' >"$dir/more.jsonl"
+	run --separate-stderr "${reader[@]}" syscheck ingest --store "$STORE" --bad "$dir/bad" "$dir/more.jsonl"
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"command denied to user 'games'@'localhost'"* ]]
+	run --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups syscheck job 9 --store "$STORE"
+	rm -r "$dir"
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+	[[ $stderr == *"Access denied for user 'nobody'@'localhost'"* ]]
+}
+
 @test "names of stores: one line for what is none; no password is taken, or shown" {
 	two_nodes "$D/records.jsonl"
 	for STORE in relative.db http://x/y postgresql://x sqlite://host/x 'postgresql://u:secret@h/d' 'mariadb://u@h/d?password=secret' 'postgresql://u@h/a b'; do

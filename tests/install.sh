@@ -100,7 +100,7 @@ main() {
 		[ -d "$(dest "$d")" ] || install -d -m 750 "$(dest "$d")"
 	done
 
-	# slurmctld's copy of the policy; SlurmUser's where that is not root (docs/admin.md).
+	# slurmctld's copy of the policy; SlurmUser's where that is not root (docs/install.md).
 	d=$LOCALSTATEDIR/lib/syscheck-submit
 	[ -d "$(dest "$d")" ] || install -d -m 700 "$(dest "$d")"
 

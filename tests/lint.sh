@@ -71,6 +71,10 @@ lint_man() {
 	done
 }
 
+lint_links() {
+	sources | grep '\.md$' | xargs lua5.4 tests/links.lua
+}
+
 lint_c() {
 	local flags
 	read -r -a flags < <(echo "$(pkg-config --cflags hwloc openblas) $(mpicc --showme:compile)")
@@ -88,5 +92,6 @@ step "dashboards" lint_grafana
 step "rooms" lint_rooms
 step "luac 5.1 to 5.4" lint_lua_versions
 step "man pages" lint_man
+step "links" lint_links
 step "clang-tidy" lint_c
 exit "$bad"

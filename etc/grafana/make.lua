@@ -113,7 +113,7 @@ end
 
 local function targets(panel)
    local list = LIST()
-   -- rawSql is PostgreSQL's and MariaDB's, queryText SQLite's (docs/admin.md).
+   -- rawSql is PostgreSQL's and MariaDB's, queryText SQLite's (docs/metrics.md).
    list[1] = panel.sql and { refId = "A", datasource = STORE, format = "table", rawQuery = true, editorMode = "code",
       rawSql = panel.sql, queryText = panel.sql, rawQueryText = panel.sql, queryType = "table", timeColumns = LIST() }
    for _, query in ipairs(panel) do

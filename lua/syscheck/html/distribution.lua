@@ -104,8 +104,12 @@ return function(spec)
       end
       return a.name < b.name
    end)
-   c:text(0, 13, spec.label .. (spec.unit and spec.unit ~= "" and ", " .. spec.unit or ""), "s", "h")
-   c:text(WIDTH, 13, ("median %s, %d nodes"):format(spec.show(median), #list), "e", "q")
+   local right = ("median %s, %d nodes"):format(spec.show(median), #list)
+   local unit = spec.unit and spec.unit ~= "" and ", " .. spec.unit or ""
+   -- The median has it, too.
+   local fits = (#spec.label + #unit + #right + 2) * axis.CHAR <= WIDTH
+   c:text(0, 13, spec.label .. (fits and unit or ""), "s", "h")
+   c:text(WIDTH, 13, right, "e", "q")
    axis.below(c, s, LEFT, RIGHT, BASE, nil)
    local d, class = stacked(usual, s)
    c:path(d, class)

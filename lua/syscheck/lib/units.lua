@@ -14,7 +14,7 @@ local BYTES = { { 1e15, "PB" }, { 1e12, "TB" }, { 1e9, "GB" }, { 1e6, "MB" }, { 
 local JOULES = { { 1e9, "GJ" }, { 1e6, "MJ" }, { 1e3, "kJ" }, else_ = "J" }
 
 local function seconds(value)
-   return ("%.2f s"):format(value)
+   return (math.abs(value) < 100 and "%.2f s" or "%.0f s"):format(value)
 end
 
 local SHOW = {

@@ -3,7 +3,7 @@
 -- Counts are of this boot, as the kernel's own are: a reboot sets all of them to 0, which is the one reset that
 -- Prometheus expects. So they need no fsync: after a power failure no count is lower than before and not 0. Drains and
 -- what kept one from being outlive a reboot, as one that comes again after it would not be seen; so does what checks
--- measured. docs/admin.md (Prometheus) says what each means.
+-- measured. docs/metrics.md says what each means.
 local baseline = require("syscheck.verdict.baseline")
 local deltas = require("syscheck.counters.deltas")
 local metrics = require("syscheck.catalogue.metrics")

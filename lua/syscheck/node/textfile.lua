@@ -1,4 +1,4 @@
---- syscheck.prom, which node_exporter's textfile collector reads: docs/admin.md (Prometheus). Loaded only where the
+--- syscheck.prom, which node_exporter's textfile collector reads: docs/metrics.md. Loaded only where the
 -- policy names its directory.
 --
 -- Whatever is wrong with that directory is logged once, and no job waits for it; but it must be on a local disk: one

@@ -28,7 +28,7 @@ end
 function asker.uid(get)
    local uid = get("SUDO_UID")
    if not uid or not uid:match("^%d+$") or #uid > 10 then
-      return nil, "runs by sudo only (docs/admin.md); who may read the store uses syscheck itself"
+      return nil, "runs by sudo only (docs/operate.md); who may read the store uses syscheck itself"
    end
    return uid
 end

@@ -57,7 +57,7 @@ local function explain(err, policy, args)
    for _, text in ipairs(DENIED) do
       local at = err:find(text, 1, true)
       if at and args.only_user then
-         return err .. ": who runs ask may not read it, see Who may ask in docs/admin.md"
+         return err .. ": who runs ask may not read it, see Who may ask in docs/operate.md"
       elseif at and uv.getuid() ~= 0 then
          local who = policy.store_group and "group " .. policy.store_group or "who may read it"
          return ("%s%s: root and %s may ask about every job; about your own: sudo -u syscheck %s/ask job ID"):format(

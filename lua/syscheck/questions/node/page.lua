@@ -23,7 +23,7 @@ local KINDS = { drain = { "triangle", "bad", "drained" }, storm = { "triangle", 
 local function show_of(field)
    local m = metrics.BY_NAME[field.name]
    return function(value)
-      return m and metrics.show(m, value) or ("%g"):format(value)
+      return m and metrics.show(m, value) or ("%.4g"):format(value)
    end
 end
 
