@@ -89,7 +89,7 @@ main() {
 	umask 022
 	local d f STAGE=
 	for d in "$BINDIR" "$LIBDIR" "$LIBEXECDIR" "$DATADIR" "$BASHCOMPDIR" "$ZSHCOMPDIR" \
-		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck" "$SYSCONFDIR/slurm/plugstack.conf.d" \
+		"$MANDIR/man1" "$MANDIR/man5" "$MANDIR/man8" "$SYSCONFDIR/syscheck/checks.d" "$DATADIR/examples/checks.d" "$SYSCONFDIR/slurm/plugstack.conf.d" \
 		"$DATADIR/examples/syscheck" "$DATADIR/examples/slurm/plugstack.conf.d" "$DATADIR/examples/logrotate.d" "$DATADIR/examples/systemd" "$DATADIR/examples/sudoers.d" "$DATADIR/examples/store" \
 		"$DATADIR/examples/grafana" "$DATADIR/examples/prometheus" \
 		"$SYSCONFDIR/logrotate.d" "$LOCALSTATEDIR/log"; do
@@ -125,6 +125,9 @@ main() {
 	config etc/syscheck/policy.lua "$(dest "$SYSCONFDIR/syscheck/policy.lua")"
 	config etc/slurm/syscheck.conf "$(dest "$SYSCONFDIR/slurm/syscheck.conf")"
 	config etc/slurm/plugstack.conf.d/syscheck.conf "$(dest "$SYSCONFDIR/slurm/plugstack.conf.d/syscheck.conf")"
+	for f in etc/checks.d/*; do
+		substitute 755 "$f" "$(dest "$DATADIR/examples/${f#etc/}")"
+	done
 	for f in etc/systemd/* etc/grafana/*.json etc/prometheus/*; do
 		substitute 644 "$f" "$(dest "$DATADIR/examples/${f#etc/}")"
 	done

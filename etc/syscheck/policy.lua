@@ -50,7 +50,7 @@ return {
    io_paths = {}, -- directories measured at level full: { "/scratch", "/tmp" }
    deadline = { passive = 5, quick = 15, full = 60 }, -- seconds; MessageTimeout, BatchStartTimeout: 100
 
-   -- Programs of the site's own in @SYSCONFDIR@/syscheck/checks.d, by name: syscheck-checks(7).
+   -- Programs of the site's own in @SYSCONFDIR@/syscheck/checks.d, by name: syscheck-checks(5).
    checks = {
       -- lustre = { levels = "passive", seconds = 2, action = "fail", limits = { free_pct = { min = 5 } } },
    },

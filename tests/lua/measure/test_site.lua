@@ -51,8 +51,11 @@ function TestSite:test_ports_and_devices()
    prepared.put("/sys/class/net/br0/operstate", "unknown\n")
    prepared.put("/sys/class/net/br0/carrier", "1\n")
    prepared.put("/sys/class/net/br0/speed", "-1\n")
-   local found = look([[links = { { name = "mlx5_0", rate = 200 }, "mlx5_0/2", { name = "eth0", rate = 100 }, "br0", "x" }]])
-   lu.assertEquals(found, { ["links:mlx5_0"] = "pass|link mlx5_0: up", ["links:mlx5_0/2"] = "fail|link mlx5_0/2: is DOWN",
+   local found = look([[links = { { name = "mlx5_0", rate = 200 }, "mlx5_0/2", { name = "eth0", rate = 100 }, "br0",
+      "x", { name = "infiniband", rate = 400 } }]])
+   lu.assertEquals(found, { ["links:mlx5_0"] = "pass|link mlx5_0: up",
+      ["links:mlx5_0/2"] = "fail|link mlx5_0/2: is DOWN",
+      ["links:infiniband"] = "fail|link infiniband: 200 Gbit/s < 400 (policy)",
       ["links:eth0"] = "fail|link eth0: 25 Gbit/s < 100 (policy)", ["links:br0"] = "pass|link br0: up",
       ["links:x"] = "fail|link x: absent" })
 end
@@ -71,7 +74,8 @@ function TestSite:test_slots()
    device("0000:02:00.0", "0x030000") -- the board's own
    device("0000:03:00.0", "0x010802", 2, 4, "16.0")
    device("0000:04:00.0", "0x020700", 16, 16, "32.0")
-   local found = look([[pcie = { { kind = "gpu", count = 1 }, { kind = "nvme" }, { kind = "infiniband", speed = 32 } }]])
+   local found = look([[pcie = { { kind = "gpu", count = 1 }, { kind = "nvme" },
+      { kind = "infiniband", speed = 32 } }]])
    lu.assertEquals(found, { ["pcie:gpu"] = "pass|PCIe gpu: 1 at full width",
       ["pcie:nvme"] = "fail|PCIe nvme: 0000:03:00.0 width x2 < 4 (policy)",
       ["pcie:infiniband"] = "pass|PCIe infiniband: 1 at full width" })

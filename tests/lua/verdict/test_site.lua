@@ -22,7 +22,8 @@ TestSite = {}
 
 function TestSite:test_file_systems()
    local good = { state = "answered", type = "nfs4", source = "srv:/home", options = "rw,nosuid,rw,vers=4.2",
-      read_only = false, kind = "directory", free_pct = 50, free_gib = 100, inodes_pct = 90, inodes = 1000, writable = true }
+      read_only = false, kind = "directory", free_pct = 50, free_gib = 100, inodes_pct = 90, inodes = 1000,
+      writable = true }
    local function of(item, changed)
       item.path = "/home"
       local f = setmetatable(changed or {}, { __index = good })
@@ -66,7 +67,8 @@ function TestSite:test_files()
       return (rate("files", item, { files = { setmetatable(changed or {}, { __index = good }) } }))
    end
    for _, case in ipairs({
-      { of({ type = "file", mode = "0644", owner = "root", group = 0, min_size = 1, newer_s = 1000 }), "pass|/f: good" },
+      { of({ type = "file", mode = "0644", owner = "root", group = 0, min_size = 1, newer_s = 1000 }),
+         "pass|/f: good" },
       { of({ type = "directory" }), "fail|/f: is a file, expected a directory" },
       { of({ type = "absent" }), "fail|/f: is there" },
       { of({ type = "absent" }, { error = "x", absent = true }), "pass|/f: absent" },
@@ -92,7 +94,8 @@ function TestSite:test_services_and_processes()
       { { name = "munged" }, "pass|process munged: 1 running" },
       { { name = "munged", user = "munge" }, "pass|process munged: 1 running" },
       { { name = "munged", user = "root" }, "fail|process munged: not running of user root" },
-      { { name = "munged", user = "nobody" }, "unknown|process munged: user nobody is not in /etc/passwd: give its number" },
+      { { name = "munged", user = "nobody" },
+         "unknown|process munged: user nobody is not in /etc/passwd: give its number" },
       { { name = "munged", min = 2 }, "fail|process munged: 1 running, expected 2" },
       { { name = "nscd", max = 0 }, "fail|process nscd: 3 running, expected 0 at most" },
       { { name = "nscd", user = 28, max = 1 }, "pass|process nscd: 1 running" },
@@ -155,7 +158,7 @@ end
 
 function TestSite:test_nodes_and_off()
    local p = { services = { "a", { name = "b", nodes = "n[1-3]" }, { name = "c", nodes = "gpu*" },
-      { name = "d", action = "off" } } }
+      { name = "d", action = "off" }, { name = "e", nodes = "!n*" }, { name = "f", nodes = "n?" } } }
    local function names(node)
       local out = {}
       for i, item in ipairs(site.items(p, "services", node)) do
@@ -163,7 +166,8 @@ function TestSite:test_nodes_and_off()
       end
       return table.concat(out)
    end
-   lu.assertEquals({ names("n2"), names("n4"), names("gpu7"), names("xgpu7") }, { "ab", "a", "ac", "a" })
+   lu.assertEquals({ names("n2"), names("n4"), names("gpu7"), names("xgpu7"), names("n42") },
+      { "abf", "af", "ace", "ae", "a" })
 end
 
 function TestSite:test_one_name_twice_is_two_entries()
@@ -185,7 +189,8 @@ function TestSite:test_in_the_verdict()
       return { name = "services:a", status = status, text = "service a: is " .. status, rule_mode = mode }
    end
    local p = { mode = "enforce", limits = {}, expect = {} }
-   local rated = rating.rate({ throttle_events = { value = 0 } }, { throttle_events = {} }, { entry("fail", "observe") })
+   local rated = rating.rate({ throttle_events = { value = 0 } }, { throttle_events = {} },
+      { entry("fail", "observe") })
    lu.assertEquals({ rated.status, rating.set_modes(rated, p, "c"), rated.metrics[2].mode, rated.metrics[2].rule_mode },
       { "fail", false, "observe" })
    rated = rating.rate({}, {}, { entry("fail") })
