@@ -93,9 +93,14 @@ $(B)/obj/kernels/common/version.o: $(B)/version
 
 $(foreach k,$(KERNELS),$(eval $(B)/kernels/$k: $(call objects,$k)))
 
-$(KERNELS:%=$(B)/kernels/%): $(B)/kernels/%: $(call objects,common)
+$(patsubst %,$(B)/kernels/%,$(filter-out state,$(KERNELS))): $(B)/kernels/%: $(call objects,common)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(ALL_LDFLAGS) -o $@ $^ $(HWLOC_LIBS) $(LIBS_$*) -lnuma -lm
+
+# It runs before each job and measures nothing: no topology, so no library to load.
+$(B)/kernels/state: $(patsubst %,$(B)/obj/kernels/common/%.o,opts result)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^
 
 # q, not r: files of several kernels have the same name.
 $(UNITS): $(UNITS_OBJ)

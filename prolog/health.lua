@@ -140,6 +140,9 @@ local function examine(node, alone, started)
       node.policy.deadline[name] = math.min(node.policy.deadline[name], MAX_DEADLINE_S)
    end
    local hardware = inventory.read(node.root)
+   if node.policy.leftovers then
+      node.quiet = not jobs.any(node, from.boot_id)
+   end
    node.alone = not node.lock -- as in the prolog
    local result = check.run(settled and "passive" or lvl, node, hardware, from)
    stage.log_failures(result)

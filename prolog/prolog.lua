@@ -153,6 +153,9 @@ function prolog.main(get, options)
    local m = mark.read(node, from.boot_id)
    local lvl, note, l, by_user = decide(node, job, asked, whole, from.boot_id, begin_s, m)
    note = forged or note
+   if node.policy.leftovers then
+      node.quiet = whole and not jobs.other(node, job.id, from.boot_id) or false
+   end
    node.alone = not node.lock -- on a machine of several nodes a job's process may be another node's
    -- slurm.conf is read where it may matter: a passive check that finds nothing does without.
    node.until_s = level.is_active(lvl) and started / 1e9 + ends_s(node) or nil

@@ -29,7 +29,8 @@ rooms.USES = {
    questions = { "lib", "catalogue", "policy", "verdict", "store", "html" },
    doctor = { "prolog", "epilog", table.unpack(ALL) },
    setup = { "lib", "policy", "slurm", "doctor" },
-   cmd = { "store", "questions", "doctor", "setup", "fabric", "html", table.unpack(ALL) },
+   cmd = { "store", "questions", "nhc", "doctor", "setup", "fabric", "html", table.unpack(ALL) },
+   nhc = { "lib", "policy" },
    ask = { "lib", "questions", "cmd" },
    main = { "lib", "cmd" },
 }
@@ -45,7 +46,7 @@ rooms.PURE = {
    "lib/statistics", "lib/time", "lib/unicode", "lib/units", "node/budget", "node/series",
    "setup/diff", "setup/document", "setup/lines", "setup/plan", "setup/scripts", "setup/stages", "setup/submit",
    "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",
-   "html", "questions/clusters", "questions/jobid", "questions/job/alike", "questions/job/records",
+   "html", "nhc", "questions/clusters", "questions/jobid", "questions/job/alike", "questions/job/records",
    "questions/job/peers",
    "questions/job/remarks", "questions/job/page", "questions/job/pictures", "questions/run", "questions/node/page",
    "questions/node/story", "questions/node/spark", "questions/finding", "questions/fleet/fabric",

@@ -187,7 +187,7 @@ node() {
 	local f kernel
 	PACKAGE=syscheck
 	dir 755 "$LIBEXECDIR" "$LIBDIR" "$DATADIR" "$DOCDIR" "$SYSCONFDIR/syscheck" "$DATADIR/examples" \
-		"$DATADIR/examples/syscheck" "$DATADIR/examples/logrotate.d"
+		"$SYSCONFDIR/syscheck/checks.d" "$DATADIR/examples/checks.d" "$DATADIR/examples/syscheck" "$DATADIR/examples/logrotate.d"
 	for kernel in $KERNELS; do
 		[ "$kernel" = fabric ] || copy 755 "build/kernels/$kernel" "$LIBEXECDIR/$kernel"
 	done
@@ -206,6 +206,9 @@ node() {
 	done
 	for f in README.md CHANGELOG.md LICENSE docs/*.md docs/*.json; do
 		file 644 "$f" "$DOCDIR/${f##*/}"
+	done
+	for f in etc/checks.d/*; do
+		file 755 "$f" "$DATADIR/examples/${f#etc/}"
 	done
 	config etc/syscheck/policy.lua "$SYSCONFDIR/syscheck/policy.lua"
 	config etc/logrotate.d/syscheck "$SYSCONFDIR/logrotate.d/syscheck"

@@ -50,7 +50,22 @@ return {
       io = { full = 3 }, -- for each directory
    },
    io_paths = {}, -- directories measured at level full: { "/scratch", "/tmp" }
-   deadline = { quick = 15, full = 60 }, -- seconds; MessageTimeout, BatchStartTimeout: 100
+   deadline = { passive = 5, quick = 15, full = 60 }, -- seconds; MessageTimeout, BatchStartTimeout: 100
+
+   -- Programs of the site's own in @SYSCONFDIR@/syscheck/checks.d, by name: syscheck-checks(5).
+   checks = {
+      -- lustre = { levels = "passive", seconds = 2, action = "fail", limits = { free_pct = { min = 5 } } },
+   },
+   -- What else is looked at from level passive on; nothing, unless it is named.
+   -- filesystems = { { path = "/scratch", type = "lustre", writable = true, free_pct = 2 } },
+   -- files = { { path = "/etc/munge/munge.key", mode = "0400", owner = "munge" } },
+   -- services = { "sshd", "munge" },
+   -- processes = { { name = "nscd", max = 0 } },
+   -- links = { { name = "mlx5_0", rate = 200 } }, -- Gbit/s
+   -- pcie = { { kind = "gpu", count = 4, width = 16 } },
+   -- clock = { { max_error_ms = 100 } },
+   -- leftovers = { { except = { "monitor" } } }, -- processes of users without a job
+
    node_cpus = "threads", -- CPUs of a whole node: "cores" if slurm.conf counts those, or (CoreSpecCount) a number
    -- lock = "/run/syscheck/lock", -- virtual nodes on one machine measure in turn
    -- scontrol = "/opt/slurm/bin/scontrol", -- if not in the system's directories

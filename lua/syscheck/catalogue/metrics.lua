@@ -100,6 +100,13 @@ for _, m in ipairs(metrics.LIST) do
    metrics.PARTS[#metrics.PARTS + 1] = m.expected and not m.setting and m.name or nil
 end
 
+--- A metric by the name that a check's record has for it. What a site has looked at (policy/site.lua) has the
+-- policy's key and a colon in its name.
+function metrics.of(name)
+   return metrics.BY_NAME[name] or name:find(":", 1, true) and { name = name, label = name, unit = "", own = true,
+      better = "higher" } or nil
+end
+
 --- "triad", or "triad at most" of a value that is only the best that it can be.
 -- @param rated of verdict.rate
 function metrics.label(metric, rated)
@@ -113,6 +120,9 @@ function metrics.show(metric, value, with_unit)
    local size = math.abs(value)
    if metric.fabric and not metric.usual then
       return ("%.3g"):format(value) .. (with_unit and " " .. metric.unit or "") -- from 10 Mbit/s to 800 Gbit/s
+   end
+   if metric.own then
+      return ("%.4g"):format(value)
    end
    if metric.kernel and size > 0 and size < 100 then
       digits = math.max(digits, size < 1 and 2 or size < 10 and digits > 0 and 2 or 1)

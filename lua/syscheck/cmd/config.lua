@@ -1,4 +1,4 @@
---- syscheck config check | show: is the policy good, and what of it applies where?
+--- syscheck config check | show | notify | import: is the policy good, and what of it applies where?
 local uv = require("luv")
 local baseline_file = require("syscheck.node.baseline_file")
 local command = require("syscheck.slurm.command")
@@ -24,8 +24,9 @@ local config = {}
 local SCONTROL_S = 5
 
 function config.add_to(parser)
-   local group = parser:command("config", "Check the policy file, show what of it applies, or try its notify program.")
-      :summary("Check or show the policy."):require_command(true):command_target("action")
+   local group = parser:command("config", "Check the policy file, show what of it applies, try its notify program, "
+      .. "or import NHC's.")
+      :summary("Check or show the policy, import NHC's."):require_command(true):command_target("action")
    group:command("notify", "Run the policy's notify program once, with an event of kind test.")
       :option("--policy", "Policy file to use."):argname("FILE")
    group:command("check", "Say whether the policy can be used, and what is wrong with it.")
@@ -36,6 +37,9 @@ function config.add_to(parser)
    show:option("--account", "For a job of this account."):argname("NAME")
    show:option("--qos", "For a job of this QOS."):argname("NAME")
    show:option("--policy", "Policy file to show."):argname("FILE")
+   local import = group:command("import", "Print NHC's configuration as a policy and programs; evaluates nothing of it.")
+   import:argument("file", "LBNL NHC's nhc.conf."):argname("NHC.CONF")
+   import:option("--output", "Write them into this new directory."):argname("DIR")
 end
 
 -- @return policy, function(key) -> its line, text; or nil and a list of messages
@@ -169,7 +173,7 @@ local function rows_of(value, trail, rows, file, line_of)
       trail[#trail + 1] = key
       if #trail == 1 and BY_NAME[key] then -- luacheck: ignore 542
          -- Shown above.
-      elseif type(value[key]) == "table" and #value[key] == 0 then
+      elseif type(value[key]) == "table" and (#value[key] == 0 or type(value[key][1]) == "table") then
          rows_of(value[key], trail, rows, file, line_of)
       else
          local list, shown = type(value[key]) == "table" and value[key] or { value[key] }, {}
@@ -227,6 +231,9 @@ local function try_notify(file, p)
 end
 
 function config.run(args)
+   if args.action == "import" then
+      return require("syscheck.cmd.common.nhc").run(args)
+   end
    local file = args.policy or paths.policy
    local p, line_of, text = read(file)
    if not p then

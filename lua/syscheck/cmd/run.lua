@@ -51,11 +51,11 @@ end
 local function summary(host, hardware, result, form)
    local rows = { { "CHECK", "VALUE", "UNIT", "LIMIT", "STATUS" } }
    for _, r in ipairs(result.metrics) do
-      local m = metrics.BY_NAME[r.name]
+      local m = metrics.of(r.name)
       rows[#rows + 1] = {
          m.label,
          r.value and metrics.show(m, r.value) or "-",
-         m.unit ~= "" and m.unit or m.expected and "-" or "events",
+         m.unit ~= "" and m.unit or (m.expected or m.own) and "-" or "events",
          r.limit and ("%s %s"):format(OPS[r.op], metrics.show(m, r.limit)) or "-",
          output.cell(r.status, STYLES[r.status]),
       }

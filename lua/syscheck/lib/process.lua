@@ -21,7 +21,7 @@ local stop_running -- function(why) of the program that runs now
 --   text for its stdin, in_group = true: it stays in this process' group, and whoever
 --   ends that ends it, too; give_up = function() -> why it is no longer wanted, or nil:
 --   asked every second }
--- @return { code, signal, out, err, timed_out, too_long, given_up = why, seconds, stuck =
+-- @return { pid, code, signal, out, err, timed_out, too_long, given_up = why, seconds, stuck =
 --   it survived SIGKILL and was left behind }, or nil and why it could not be started
 function process.run(file, args, options)
    local limit = options.max_output or 1048576
@@ -137,6 +137,7 @@ function process.run(file, args, options)
    end
    stop_running = nil
    result.stuck = not exited
+   result.pid = pid
    close()
    child:close()
    uv.run("nowait") -- lets libuv finish the closing

@@ -12,6 +12,8 @@ local level = require("syscheck.policy.level")
 local metrics = require("syscheck.catalogue.metrics")
 local others = require("syscheck.measure.others")
 local parts = require("syscheck.verdict.parts")
+local paths = require("syscheck.lib.paths")
+local schema = require("syscheck.policy.schema")
 local throttle = require("syscheck.counters.throttle")
 local time = require("syscheck.lib.time")
 local verdict = require("syscheck.verdict.rating")
@@ -115,7 +117,7 @@ end
 local function failing_kernels(rated)
    local names, seen = {}, {}
    for _, r in ipairs(rated.metrics) do
-      local kernel = metrics.BY_NAME[r.name].kernel
+      local kernel = metrics.of(r.name).kernel
       if (r.status == "fail" or r.busy) and not r.corrupt and kernel and not seen[kernel] then
          seen[kernel] = true
          names[#names + 1] = kernel
@@ -178,22 +180,34 @@ local function follow(out, node)
    out.watched = known
 end
 
+-- What the site has looked at beyond that. Its modules are loaded where there is something for them.
+local function look_at_site(out, lvl, node, until_s)
+   local has_site, has_checks = false, next(node.policy.checks) ~= nil
+   for _, key in ipairs(schema.SITE) do
+      has_site = has_site or node.policy[key] ~= nil
+   end
+   local scan = not has_checks and uv.fs_scandir(paths.sysconf .. "/syscheck/checks.d")
+   if has_site or has_checks or scan and uv.fs_scandir_next(scan) then
+      out.own, out.checks = require("syscheck.measure.own").run(node, lvl, until_s, out.first)
+   end
+end
+
 -- Rates what the machine has against what it should have. A lack that may drain is
 -- read a second time, like a kernel that failed runs a second time.
 local function rate_all(out, inventory, limits, root, history)
    if inventory then
       parts.take(out.results, inventory, limits, history)
    end
-   local rated = verdict.rate(out.results, limits)
+   local rated = verdict.rate(out.results, limits, out.own)
    local lacks = false
    for _, r in ipairs(rated.metrics) do
-      if r.status == "fail" and metrics.BY_NAME[r.name].expected then
+      if r.status == "fail" and metrics.of(r.name).expected then
          out.first[r.name], lacks = r, true
       end
    end
    if lacks then
       parts.take(out.results, inventories.read(root), limits, history)
-      rated = verdict.rate(out.results, limits)
+      rated = verdict.rate(out.results, limits, out.own)
    end
    out.unconfirmed = verdict.settle(rated, out.first)
    return rated
@@ -213,7 +227,7 @@ end
 --   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,
 --   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
 --   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end,
---   interrupted = why kernels could not begin or end, of no fault of theirs or the node's, orphan =
+--   checks = runs of own checks (measure/checks_d.lua), or nil, interrupted = why kernels could not begin or end, of no fault of theirs or the node's, orphan =
 --   nobody waits for the result, watched = it is known who else used the node, busy = state of
 --   busy.follow where they did through all of the check }
 function check.run(lvl, node, inventory, from)
@@ -226,6 +240,9 @@ function check.run(lvl, node, inventory, from)
       out.busy_before = node:read_state(busy.FILE)
       active(out, lvl, node, limits, math.min(started + p.deadline[lvl], node.until_s or math.huge))
       follow(out, node)
+   end
+   if lvl ~= "none" then
+      look_at_site(out, lvl, node, math.min(started + p.deadline[lvl], node.until_s or math.huge))
    end
    out.after = level.is_active(lvl) and counters.snapshot(node.root) or from
    local last = lvl ~= "none" and node:read_state("last.json") or nil
@@ -258,7 +275,8 @@ function check.run(lvl, node, inventory, from)
       out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s
    end
    out.duration_s = now_s() - started
-   for _, own in ipairs({ "results", "first", "set", "from", "busy_before", "planned", "begun" }) do
+   for _, own in ipairs({ "results", "first", "own",
+      "set", "from", "busy_before", "planned", "begun" }) do
       out[own] = nil
    end
    return out

@@ -87,7 +87,7 @@ function stage.publish(node, job, result, request)
    end
 end
 
---- Logs what a check could not measure or rate, wrong data, and who stays on the node.
+--- Logs what a check could not measure, look at or rate, wrong data, and who stays on the node.
 -- @param result from check.run
 function stage.log_failures(result)
    for _, measurement in ipairs(result.runs) do
@@ -96,7 +96,8 @@ function stage.log_failures(result)
       end
    end
    for _, m in ipairs(result.metrics) do
-      if m.busy or m.name == "others_cpus" then
+      local of_site = m.name:find(":", 1, true) and m.status == "unknown" and m.text ~= result.unconfirmed
+      if m.busy or m.name == "others_cpus" or of_site then
          log.error("%s", m.text)
       end
    end

@@ -59,9 +59,40 @@ local function add(problems, trail, text, ...)
    problems[#problems + 1] = { trail = keys, text = text:format(...) }
 end
 
-local function check_keys(value, rules, trail, problems)
+local check_keys
+
+-- Of tables that each are good by `rules`; a name stands for { name = ... } where these say so.
+local function check_list(value, rules, trail, problems)
+   local n = 0
+   for _ in pairs(type(value) == "table" and value or {}) do
+      n = n + 1
+   end
+   if type(value) ~= "table" or n ~= #value or n > rules["*most"] then
+      return add(problems, trail, "%s must be a list of at most %d tables { %s }; got %s", joined(trail, #trail),
+         rules["*most"], table.concat(sorted(rules["*list"]), ", "), shown(value))
+   end
+   for i = 1, n do
+      local one = value[i]
+      trail[#trail + 1] = tostring(i)
+      check_keys(rules["*name"] and type(one) == "string" and { name = one } or one, rules["*list"], trail, problems)
+      for _, key in ipairs(rules["*must"]) do
+         if type(one) == "table" and one[key] == nil then
+            add(problems, trail, "%s has no %s", joined(trail, #trail), key)
+         end
+      end
+      trail[#trail] = nil
+   end
+end
+
+function check_keys(value, rules, trail, problems)
    local function problem(...)
       add(problems, trail, ...)
+   end
+   if type(rules) == "table" and rules["*later"] then
+      rules = rules["*later"]()
+   end
+   if type(rules) == "table" and rules["*list"] then
+      return check_list(value, rules, trail, problems)
    end
    if type(rules) == "function" then
       local want, near = rules(value)

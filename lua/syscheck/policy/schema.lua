@@ -1,9 +1,15 @@
 --- The policy's keys: their defaults, what each may be.
 -- Pure; runs on 5.1 to 5.4, because job_submit loads it.
+local kinds = require("syscheck.policy.kinds")
 local metrics = require("syscheck.catalogue.metrics")
-local spelling = require("syscheck.lib.spelling")
 
 local schema = {}
+
+local number, one_of, path, list_of = kinds.number, kinds.one_of, kinds.path, kinds.list_of
+
+--- What syscheck looks at itself where the policy names it: a list each, see policy/site.lua.
+schema.SITE = { "filesystems", "files", "services", "processes", "links", "pcie", "clock", "leftovers", "load",
+   "memory", "dmi" }
 
 --- What holds where the file is silent. Also what a node falls back to when the
 -- file cannot be used; therefore nothing here drains or measures.
@@ -26,7 +32,8 @@ schema.DEFAULTS = {
    health = { level = "quick", every = 86400, recheck = 300 },
    kernels = {},
    io_paths = {},
-   deadline = { quick = 15, full = 60 },
+   deadline = { passive = 5, quick = 15, full = 60 },
+   checks = {},
    node_cpus = "threads",
    scontrol = "scontrol",
    spool_segment_mb = 8,
@@ -35,36 +42,6 @@ schema.DEFAULTS = {
    ship_timeout = 300,
    notify = { every = 60, timeout = 30, unknown_nodes = 3, unknown_share = 0.02 },
 }
-
--- Schema: a function returns nil when the value is good, else what it must be, and
--- which of that was probably meant.
-local function number(low, high)
-   return function(v)
-      -- v ~= v: NaN compares false with both bounds.
-      if type(v) ~= "number" or v ~= v or v < low or v > high then
-         return ("a number from %g to %g"):format(low, high)
-      end
-   end
-end
-
-local function one_of(...)
-   local names = { ... }
-   return function(v)
-      for _, name in ipairs(names) do
-         if v == name then
-            return nil
-         end
-      end
-      local near = type(v) == "string" and spelling.nearest(v, names)
-      return ('one of "%s"'):format(table.concat(names, '", "')), near
-   end
-end
-
-local function path(v)
-   if type(v) ~= "string" or not v:match("^/[^%c]*$") or #v > 1000 then
-      return "an absolute path"
-   end
-end
 
 -- Those of logger(1), for records; the kernel's own is not for programs.
 local FACILITIES = {}
@@ -80,22 +57,6 @@ function schema.destination(v)
    local facility = type(v) == "string" and (v:match("^syslog:(%l[%l%d]*)$") or v:match("^syslog:(%l[%l%d]*)@/[^%c]+$"))
    if path(v) and v ~= "syslog" and not FACILITIES[facility] then
       return 'an absolute path or "syslog:FACILITY"'
-   end
-end
-
--- A list without holes, of at most `most` values that are good by `rule`.
-local function list_of(rule, most, what)
-   return function(v)
-      local good, n = type(v) == "table", 0
-      for _ in pairs(good and v or {}) do
-         n = n + 1
-      end
-      for i = 1, n do
-         good = good and rule(v[i]) == nil
-      end
-      if not good or n > most then
-         return ("a list of at most %d %s"):format(most, what)
-      end
    end
 end
 
@@ -196,6 +157,13 @@ for _, kernel in ipairs(metrics.KERNELS) do
    end
 end
 
+-- What most sites leave out is not loaded before each job.
+local function later(key)
+   return { ["*later"] = function()
+      return require("syscheck.policy.site").KEYS[key]
+   end }
+end
+
 schema.KEYS = {
    version = version,
    mode = one_of("observe", "enforce"),
@@ -216,7 +184,7 @@ schema.KEYS = {
    kernels = kernels,
    io_paths = list_of(path, 8, "absolute paths"),
    -- The prolog entry's own bound is 74 s; what a deadline leaves is for scontrol.
-   deadline = { quick = number(1, 60), full = number(1, 60) },
+   deadline = { passive = number(0.5, 30), quick = number(1, 60), full = number(1, 60) },
    baseline = path,
    store = store,
    store_group = group,
@@ -235,5 +203,9 @@ schema.KEYS = {
    node_cpus = node_cpus,
    scontrol = program,
 }
+for _, key in ipairs(schema.SITE) do
+   schema.KEYS[key] = later(key)
+end
+schema.KEYS.checks = later("checks")
 
 return schema

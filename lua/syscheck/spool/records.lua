@@ -98,6 +98,7 @@ function records.check(trigger, node, inventory, result)
    end
    record.metrics = #result.metrics > 0 and result.metrics or nil
    record.runs = measurements(result)
+   record.checks = result.checks
    record.busy = result.busy and { since = result.busy.since, checks = result.busy.checks, cpus = result.busy.cpus,
       most = result.busy.most }
    return record
@@ -143,6 +144,9 @@ local function shorten(record)
       for key, value in pairs(one.result or {}) do
          one.result[key] = type(value) ~= "table" and value or nil
       end
+   end
+   for _, one in ipairs(record.checks or {}) do
+      one.result = nil
    end
    record.problems = table.move(record.problems or {}, 1, #(record.problems or {}), 1, {})
    table.insert(record.problems, "the kernels' lists are left out, the record would have been too long")

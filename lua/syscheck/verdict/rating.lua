@@ -190,7 +190,7 @@ end
 local function status_of(rated_metrics)
    local seen, measured, rated_one = {}, false, false
    for _, r in ipairs(rated_metrics) do
-      local kernel = metrics.BY_NAME[r.name].kernel ~= nil
+      local kernel = metrics.of(r.name).kernel ~= nil
       seen[r.status] = true
       measured = measured or kernel
       rated_one = rated_one or (kernel and r.status ~= "unrated")
@@ -205,11 +205,12 @@ end
 --   { unknown = why, bound = the best that it can be, or nil } | { corrupt = what } }; a metric
 --   that was not looked at is absent
 -- @param limits from verdict.limits
+-- @param own entries of verdict/site.lua, which come last; or nil
 -- @return { status = fail|unknown|warn|pass|unrated, corrupt = bool, metrics = list of
 --   { name, status, value, bound = true where the value is the best that it can be, limit, op, source,
 --   median = its class's, text, busy = others used the node, not rated } in the order of metrics.LIST, text = one
 --   sentence on the node }
-function verdict.rate(results, limits)
+function verdict.rate(results, limits, own)
    local out = { metrics = {} }
    for _, m in ipairs(metrics.LIST) do
       if results[m.name] then
@@ -218,6 +219,7 @@ function verdict.rate(results, limits)
          out.corrupt = out.corrupt or rated.corrupt
       end
    end
+   table.move(own or {}, 1, #(own or {}), #out.metrics + 1, out.metrics)
    out.status = status_of(out.metrics)
    out.text = verdict.sentence(out)
    return out
@@ -236,7 +238,7 @@ function verdict.settle(rated, first)
       if before and before.status == "fail" and r.status == "pass" then
          r.status = "warn"
          r.text = ("%s; not confirmed by a second run: %s"):format(before.text,
-            metrics.show(metrics.BY_NAME[r.name], r.value, true))
+            r.value and metrics.show(metrics.of(r.name), r.value, true) or r.text)
       elseif before and before.status == "fail" and r.status == "unknown" then
          r.text = ("%s; not confirmed: %s"):format(before.text, r.text)
          open = open or r.text
@@ -304,10 +306,13 @@ function verdict.set_modes(rated, p, class, before)
    local enforced = false
    for _, r in ipairs(rated.metrics) do
       if r.status == "fail" then
-         local rule = metrics.BY_NAME[r.name].expected and expect.of(p.expect, class, before) or p.limits[r.name]
+         local m = metrics.of(r.name)
+         local rule = m.expected and expect.of(p.expect, class, before) or m.own and { mode = r.rule_mode }
+            or p.limits[r.name]
          r.mode = verdict.mode(p, rule, r.corrupt)
          enforced = enforced or r.mode == "enforce"
       end
+      r.rule_mode = nil
    end
    return enforced
 end

@@ -38,9 +38,9 @@ function show.line(node, result, note)
       if rated.status == "unknown" then
          add_reason(reasons, (rated.text or ""):match(": not measured: (.*)$"))
       end
-      local m = metrics.BY_NAME[rated.name]
-      -- A node that has what it should have is not worth a user's line.
-      if not m.expected then
+      local m = metrics.of(rated.name)
+      -- A node that has and is what it should is not worth a user's line.
+      if not m.expected and not m.own then
          parts[#parts + 1] = part(m, rated)
       elseif rated.status ~= "pass" and rated.status ~= "unrated" then
          parts[#parts + 1] = rated.text
@@ -85,7 +85,9 @@ end
 -- One metric that is not as it should be, for who knows no benchmarks.
 local function unusual(m, rated)
    local worse = percent_worse(m, rated)
-   if rated.corrupt then
+   if m.own then
+      return rated.text
+   elseif rated.corrupt then
       return plain(m) .. " gives wrong results"
    elseif rated.status == "unknown" then
       return plain(m) .. (rated.busy and " not rated, others used the node" or " not measured")
@@ -111,7 +113,7 @@ end
 function show.brief(result)
    local bad, n, slow, off = nil, 0, "", nil
    for _, rated in ipairs(result.metrics) do
-      local m = metrics.BY_NAME[rated.name]
+      local m = metrics.of(rated.name)
       local worse = percent_worse(m, rated)
       if worse and worse > (off or -math.huge) then
          off, slow = worse, worse >= 1 and against_class(m, worse) or ""
@@ -126,13 +128,13 @@ function show.brief(result)
    elseif not bad then
       return "", off
    end
-   return ("%s%s"):format(unusual(metrics.BY_NAME[bad.name], bad), n > 1 and (" and %d more"):format(n - 1) or ""), off
+   return ("%s%s"):format(unusual(metrics.of(bad.name), bad), n > 1 and (" and %d more"):format(n - 1) or ""), off
 end
 
 --- Whether something was measured that is rated elsewhere, and has no limit here: no more than the rest is fine.
 function show.is_partly(result)
    for _, rated in ipairs(result.metrics) do
-      local m = metrics.BY_NAME[rated.name]
+      local m = metrics.of(rated.name)
       if rated.status == "unrated" and m.kernel and not m.static and (m.limit or {}).action ~= "off" then
          return true
       end

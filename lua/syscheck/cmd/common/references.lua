@@ -1,11 +1,13 @@
 --- What a policy names that is outside of it: directories, a group, a program, a store. The
 -- policy works without them, and not as its writer meant.
 local uv = require("luv")
+local checks_d = require("syscheck.measure.checks_d")
 local group = require("syscheck.cmd.common.group")
 local hostlist = require("syscheck.lib.hostlist")
 local notify = require("syscheck.cmd.common.notify")
 local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
+local sorted = require("syscheck.lib.sorted")
 local url = require("syscheck.store.url")
 local textfile = require("syscheck.node.textfile")
 
@@ -84,6 +86,20 @@ function references.check(p, line_of)
    if wrong then
       -- Only the store's host runs it.
       say("warn", "notify", "%s: nobody is told", printable.safe(wrong, 200))
+   end
+   local there = {}
+   for _, name in ipairs(checks_d.names()) do
+      local good, why = checks_d.may_run(nil, name)
+      there[name] = true
+      if not good then
+         say("warn", "checks", "%s: it is not run", printable.plain(why, 300))
+      end
+   end
+   for _, name in ipairs(sorted(p.checks)) do
+      if not there[name] then
+         say("warn", "checks", "%s is not in %s on this host: each check of it is unknown", printable.safe(name),
+            checks_d.DIR)
+      end
    end
    local _, err = ask(p.scontrol, { "-V" })
    if err then

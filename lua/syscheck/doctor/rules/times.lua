@@ -27,10 +27,10 @@ end
 --   deadline_s, longest_s = until the prolog has ended, whatever happens }; nil for a
 --   level that runs no kernels
 function times.of(p, lvl)
-   local deadline = p.deadline[lvl]
-   if not deadline then
+   if not level.is_active(lvl) then
       return nil
    end
+   local deadline = p.deadline[lvl]
    local once, again = boxes(p, lvl)
    return { level = lvl, once_s = once, confirmed_s = once + again, deadline_s = deadline,
       longest_s = BOUND_S }

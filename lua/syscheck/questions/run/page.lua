@@ -42,7 +42,7 @@ end
 local function values_section(record)
    local rows = {}
    for _, r in ipairs(type(record.metrics) == "table" and record.metrics or {}) do
-      local m = metrics.BY_NAME[r.name]
+      local m = type(r.name) == "string" and metrics.of(r.name)
       if m then
          local text = number(r.value) and metrics.show(m, r.value, true)
          rows[#rows + 1] = { m.long or m.label, text and (r.status == "fail" or r.status == "warn") and page.bad(text)

@@ -1,0 +1,189 @@
+#include "procs.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The kernel keeps so many characters of a name (TASK_COMM_LEN - 1). */
+#define COMM 15
+
+/* A small file's text; the number of bytes, -1: errno. */
+static ssize_t read_text(int dir, const char *pid, const char *file, char *text, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", pid, file);
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, text, size - 1);
+	close(fd);
+	if (n >= 0)
+		text[n] = '\0';
+	return n;
+}
+
+bool procs_alive(const char *text)
+{
+	/* The name may hold anything. */
+	const char *after = strrchr(text, ')');
+
+	return after && after[1] == ' ' && after[2] != '\0' && !strchr("ZXx", after[2]);
+}
+
+/* Its name, without the line's end. */
+static bool read_name(int dir, const char *pid, char name[64])
+{
+	ssize_t n = read_text(dir, pid, "comm", name, 64);
+
+	if (n > 0 && name[n - 1] == '\n')
+		name[n - 1] = '\0';
+	return n > 0;
+}
+
+/* One that has ended and was not waited for does nothing any more. */
+static bool is_alive(int dir, const char *pid)
+{
+	char text[512];
+
+	return read_text(dir, pid, "stat", text, sizeof(text)) > 0 && procs_alive(text);
+}
+
+bool procs_in_job(const char *text)
+{
+	for (const char *at = text; (at = strstr(at, "/job_")) != NULL;) {
+		at += 5;
+		if (isdigit((unsigned char)*at))
+			return true;
+	}
+	return false;
+}
+
+/* The whole name where the kernel's is cut: of the program that it was started as. */
+static bool is_long_name(int dir, const char *pid, const char *wanted)
+{
+	char text[4096];
+	const char *slash;
+
+	if (read_text(dir, pid, "cmdline", text, sizeof(text)) <= 0)
+		return false;
+	slash = strrchr(text, '/');
+	return strcmp(slash ? slash + 1 : text, wanted) == 0;
+}
+
+static int is_wanted(const struct procs *p, int dir, const char *pid, const char *name)
+{
+	for (int i = 0; i < p->n_names; i++) {
+		const char *wanted = p->names[i];
+
+		if (strlen(wanted) <= COMM ? strcmp(name, wanted) == 0
+					   : strncmp(name, wanted, COMM) == 0 && is_long_name(dir, pid, wanted))
+			return i;
+	}
+	return -1;
+}
+
+static void count(struct procs *p, int of, unsigned uid, const char *name, long pid)
+{
+	for (int i = 0; i < p->n_found; i++)
+		if (p->found[i].of == of && p->found[i].uid == uid) {
+			p->found[i].count++;
+			return;
+		}
+	if (p->n_found < PROCS_FOUND) {
+		struct procs_found *f = &p->found[p->n_found++];
+
+		*f = (struct procs_found){ .of = of, .uid = uid, .count = 1, .pid = pid };
+		snprintf(f->name, sizeof(f->name), "%s", name);
+	}
+}
+
+/* Who runs it: /proc's own owner is root where it may not be traced. -1: it has ended. */
+static long user_of(int dir, const char *pid)
+{
+	char text[4096], *at;
+
+	if (read_text(dir, pid, "status", text, sizeof(text)) <= 0 || (at = strstr(text, "\nUid:")) == NULL)
+		return -1;
+	return strtol(at + 5, NULL, 10);
+}
+
+/* Numbers that systemd gives to services for a while (61184 to 65519), Debian to Slurm (64030), nobody's. */
+static bool is_of_service(unsigned uid)
+{
+	return uid >= 61184 && uid <= 65535;
+}
+
+static void look(struct procs *p, int dir, const char *pid)
+{
+	char groups[8192], name[64];
+	struct stat st;
+	long uid;
+	int of;
+
+	if (p->users && fstatat(dir, pid, &st, 0) == 0 && st.st_uid >= p->min_uid && !is_of_service(st.st_uid) &&
+	    read_text(dir, pid, "cgroup", groups, sizeof(groups)) >= 0 && !procs_in_job(groups) &&
+	    read_name(dir, pid, name) && is_alive(dir, pid))
+		count(p, -1, st.st_uid, name, strtol(pid, NULL, 10));
+	/* `stat` of each takes three times as long as its name. */
+	if (p->n_names == 0 || !read_name(dir, pid, name))
+		return;
+	of = is_wanted(p, dir, pid, name);
+	uid = of >= 0 && is_alive(dir, pid) ? user_of(dir, pid) : -1;
+	if (uid >= 0)
+		count(p, of, (unsigned)uid, p->names[of], strtol(pid, NULL, 10));
+}
+
+bool procs_read(struct procs *p, const char *root)
+{
+	char path[4096];
+	struct dirent *entry;
+	DIR *list;
+
+	snprintf(path, sizeof(path), "%s/proc", root);
+	list = opendir(path);
+	if (!list)
+		return false;
+	while ((entry = readdir(list)) != NULL)
+		if (isdigit((unsigned char)entry->d_name[0]) && strlen(entry->d_name) < 12)
+			look(p, dirfd(list), entry->d_name);
+	closedir(list);
+	return true;
+}
+
+static void report(struct result *r, const struct procs *p, bool of_users)
+{
+	for (int i = 0; i < p->n_found; i++) {
+		const struct procs_found *f = &p->found[i];
+
+		if ((f->of < 0) != of_users)
+			continue;
+		result_object_begin(r);
+		result_string(r, of_users ? "comm" : "name", f->name);
+		result_integer(r, "uid", f->uid);
+		result_integer(r, "count", f->count);
+		result_integer(r, "pid", f->pid);
+		result_object_end(r);
+	}
+	result_list_end(r);
+}
+
+void procs_report(struct result *r, const struct procs *p)
+{
+	if (p->n_names > 0) {
+		result_list_begin(r, "processes");
+		report(r, p, false);
+	}
+	if (p->users) {
+		result_list_begin(r, "users");
+		report(r, p, true);
+	}
+}

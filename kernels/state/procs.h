@@ -1,0 +1,39 @@
+/* Processes by name, and those of users that are in no job. */
+#ifndef SYSCHECK_STATE_PROCS_H
+#define SYSCHECK_STATE_PROCS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/result.h"
+
+#define PROCS_NAMES 64
+#define PROCS_FOUND 128 /* pairs of name and user, and users: what is beyond is counted in none */
+
+struct procs {
+	const char *names[PROCS_NAMES];
+	int n_names;
+	bool users;       /* whether those of users are wanted */
+	unsigned min_uid; /* of whom */
+	struct procs_found {
+		char name[64];
+		int of; /* index in names; -1: what a user has outside of jobs */
+		unsigned uid;
+		int count;
+		long pid; /* of the first */
+	} found[PROCS_FOUND];
+	int n_found;
+};
+
+/* Reads `root`/proc. False: errno. */
+bool procs_read(struct procs *p, const char *root);
+
+void procs_report(struct result *r, const struct procs *p);
+
+/* For tests. Whether a text of /proc/PID/stat is of one that has not ended. */
+bool procs_alive(const char *text);
+/* Whether a text of /proc/PID/cgroup has a job's group. */
+bool procs_in_job(const char *text);
+
+#endif

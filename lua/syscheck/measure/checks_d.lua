@@ -1,0 +1,276 @@
+--- The site's own checks: programs in checks.d, in any language. Each prints one JSON object with `ok`, and ends with
+-- 0 (good), 1 (bad) or 2 (could not run); nothing else that it does or says is trusted.
+local json = require("cjson.safe").new()
+local uv = require("luv")
+local files = require("syscheck.lib.files")
+local paths = require("syscheck.lib.paths")
+local printable = require("syscheck.lib.printable")
+local process = require("syscheck.lib.process")
+local rating = require("syscheck.verdict.site")
+local sorted = require("syscheck.lib.sorted")
+
+json.decode_invalid_numbers(false)
+json.decode_max_depth(16)
+
+local checks_d = {}
+
+--- Where they are.
+checks_d.DIR = paths.sysconf .. "/syscheck/checks.d"
+
+local SECONDS = 2 -- time box, where the policy names none
+local START_S = 0.2 -- nearer to the deadline none is begun
+local STOP_S = 0.8 -- what process.run takes at most to end a program or to leave it behind
+local MOST = 64
+local MAX_OUTPUT = 65536
+local MAX_VALUES = 32
+local STUCK = "checks.json" -- in the state directory: what survived SIGKILL
+local GOOD, BAD, COULD_NOT = 0, 1, 2
+
+local RANK = { passive = 1, quick = 2, full = 3 }
+
+-- What editors and package managers leave behind, and notes.
+local function is_leftover(name)
+   return name:find("^%.") or name:find("[~#]$") or name:find("%.rpm%l+$") or name:find("%.dpkg%-%l+$")
+      or name:find("%.bak$") or name:find("%.swp$") or name == "README"
+end
+
+--- Names of what is in the directory.
+-- @param dir default DIR
+function checks_d.names(dir)
+   local out = {}
+   for _, name in ipairs(files.list(dir or checks_d.DIR)) do
+      out[#out + 1] = not is_leftover(name) and name or nil
+   end
+   return out
+end
+
+local function runs_at(levels, lvl)
+   if type(levels) ~= "table" then
+      return RANK[lvl] >= RANK[levels or "passive"]
+   end
+   for _, one in ipairs(levels) do
+      if one == lvl then
+         return true
+      end
+   end
+   return false
+end
+
+-- Whether root alone decides what a directory has. In one with the sticky bit (/tmp) nobody can take away what is
+-- root's.
+local function is_closed(dir)
+   local stat, err = uv.fs_stat(dir)
+   if not stat then
+      return false, err
+   elseif stat.uid ~= 0 and stat.uid ~= uv.getuid() then
+      return false, dir .. ": not owned by root"
+   elseif stat.mode & 18 ~= 0 and stat.mode & 512 == 0 then -- 0022, 01000
+      return false, dir .. ": writable by group or others (chmod go-w)"
+   end
+   return true
+end
+
+--- Whether root runs one.
+-- @param dir default DIR
+-- @return true; or false and why not
+function checks_d.may_run(dir, name)
+   dir = dir or checks_d.DIR
+   local path = dir .. "/" .. name
+   local stat, err = uv.fs_lstat(path)
+   if not stat then
+      return false, err
+   elseif stat.type ~= "file" then
+      return false, ("%s: is a %s, not a file"):format(path, stat.type)
+   elseif stat.mode & 73 == 0 then -- 0111
+      return false, path .. ": not executable (chmod +x)"
+   end
+   local good, why = files.trusted(path)
+   while good and dir ~= "" do
+      good, why = is_closed(dir)
+      dir = dir:match("^(.*)/[^/]*$") or ""
+   end
+   return good, why
+end
+
+-- What it says, as far as a record keeps it: numbers, booleans and short texts.
+local function values_of(object)
+   local out, n = {}, 0
+   for _, key in ipairs(sorted(object)) do
+      local value = object[key]
+      local kind = type(value)
+      if type(key) == "string" and #key <= 64 and key:find("^[%a_][%w_.-]*$") and n < MAX_VALUES
+         and (kind == "number" or kind == "boolean" or kind == "string") then
+         out[key], n = kind == "string" and printable.plain(value, 200) or value, n + 1
+      end
+   end
+   return out
+end
+
+local function first_line(text)
+   return printable.plain(text:match("^[^\n]*") or "", 120)
+end
+
+-- What it came to.
+-- @return "good", "bad"; or nil and why it is not known. And its object
+local function judge(ended)
+   if ended.given_up then
+      return nil, "ended, as " .. ended.given_up
+   elseif ended.stuck then
+      return nil, ("hangs in the kernel, left behind after %.1f s"):format(ended.seconds)
+   elseif ended.timed_out then
+      return nil, ("killed after %.1f s"):format(ended.seconds)
+   elseif ended.too_long then
+      return nil, "too much output"
+   elseif ended.code == nil or ended.signal ~= 0 then
+      return nil, "ended by signal " .. tostring(ended.signal)
+   elseif ended.code == COULD_NOT then
+      local said = first_line(ended.err)
+      return nil, said:find("%S") and "could not run: " .. said or "could not run"
+   elseif ended.code ~= GOOD and ended.code ~= BAD then
+      return nil, ("exit code %d"):format(ended.code)
+   end
+   local line, rest = ended.out:match("^([^\n]*)\n?(.*)$")
+   if rest ~= "" then
+      return nil, "printed several lines instead of one of JSON: " .. first_line(line)
+   end
+   local object = utf8.len(line) and json.decode(line)
+   if type(object) ~= "table" or line:find("^%s*%[") then
+      return nil, line == "" and "printed nothing" or "printed no JSON object: " .. first_line(line)
+   elseif type(object.ok) ~= "boolean" then
+      return nil, 'its object has no "ok" that is true or false'
+   elseif object.ok ~= (ended.code == GOOD) then
+      -- Two witnesses: a script that dies half-way ends with 1, too.
+      return nil, ("exit code %d, and its object says ok is %s"):format(ended.code, tostring(object.ok))
+   end
+   return object.ok and "good" or "bad", nil, values_of(object)
+end
+
+-- A number of the object beyond what the policy sets.
+-- @return what it is to be rated as, see rating.entry; the limit's own action
+local function beyond(rule, object)
+   for _, key in ipairs(sorted(rule.limits or {})) do
+      local limit, value = rule.limits[key], object[key]
+      if limit.action == "off" then -- luacheck: ignore 542
+         -- Not rated.
+      elseif type(value) ~= "number" then
+         return { unknown = ("%s is no number"):format(key) }
+      elseif limit.min and value < limit.min then
+         return { bad = ("%s %.4g < %.4g (policy)"):format(key, value, limit.min), value = value, limit = limit.min,
+            op = "<" }, limit.action
+      elseif limit.max and value > limit.max then
+         return { bad = ("%s %.4g > %.4g (policy)"):format(key, value, limit.max), value = value, limit = limit.max,
+            op = ">" }, limit.action
+      end
+   end
+end
+
+-- An earlier run that could not be killed is not joined by another.
+local function hangs_still(stuck, name)
+   local was = type(stuck[name]) == "table" and stuck[name] or {}
+   local pid = type(was.pid) == "number" and math.tointeger(was.pid)
+   local now = pid and process.stat(pid)
+   return now and now.start == was.start
+end
+
+local Runner = {}
+Runner.__index = Runner
+
+function Runner:left_s()
+   return self.until_s - uv.hrtime() / 1e9
+end
+
+-- Runs it.
+-- @return see rating.entry, a limit's own action
+function Runner:attempt(name, rule, attempt)
+   local box = rule.seconds or SECONDS
+   local run = { name = name, attempt = attempt, seconds = 0, box_s = box }
+   self.runs[#self.runs + 1] = run
+   local function unknown(why)
+      run.state, run.reason = "unknown", ("check %s: %s"):format(printable.safe(name), why)
+      return { unknown = run.reason }
+   end
+   local good, why = checks_d.may_run(self.dir, name)
+   if not good then
+      return unknown(why)
+   elseif hangs_still(self.stuck, name) then
+      return unknown("an earlier run still hangs, not started")
+   elseif self:left_s() < START_S + STOP_S then
+      return unknown("not started, the deadline is too near")
+   end
+   local ended, err = process.run(self.dir .. "/" .. name, {}, { timeout_ms = 1000 * math.min(box,
+      self:left_s() - STOP_S), max_output = MAX_OUTPUT, give_up = self.node.give_up,
+      env = { "SYSCHECK_LEVEL=" .. self.lvl, "SYSCHECK_NODE=" .. self.node.name } })
+   if not ended then
+      return unknown(err)
+   end
+   run.seconds = ended.seconds
+   if ended.stuck then
+      self:remember(name, ended.pid)
+   end
+   local verdict, reason, object = judge(ended)
+   if not verdict then
+      return unknown(reason)
+   end
+   run.state, run.result = verdict == "good" and "ok" or "bad", object
+   local said = type(object.text) == "string" and object.text:find("%S") and object.text
+   if verdict == "bad" then
+      return { bad = ("%s: %s"):format(name, said or "bad") }
+   end
+   local found, action = beyond(rule, object)
+   if found then
+      found.bad = found.bad and ("%s: %s"):format(name, found.bad)
+      return found.unknown and unknown(found.unknown) or found, action
+   end
+   return { good = ("%s: %s"):format(name, said or "good") }
+end
+
+function Runner:remember(name, pid)
+   local now = process.stat(pid)
+   self.stuck[name] = now and { pid = pid, start = now.start } or nil
+   self.node:save_state(STUCK, self.stuck)
+end
+
+function Runner:entry(name, rule, attempt)
+   local found, action = self:attempt(name, rule, attempt)
+   return rating.entry("checks", name, { action = action or rule.action, mode = rule.mode }, found)
+end
+
+-- What is to run now, with its rule: what is there, and what the policy names and is not.
+local function plan(node, lvl, dir)
+   local rules, names, seen = node.policy.checks, {}, {}
+   for _, list in ipairs({ checks_d.names(dir), sorted(rules) }) do
+      for _, name in ipairs(list) do
+         local rule = rules[name] or {}
+         if not seen[name] and rule.action ~= "off" and runs_at(rule.levels, lvl)
+            and rating.is_for(rule.nodes, node.name) and #names < MOST then
+            names[#names + 1] = name
+         end
+         seen[name] = true
+      end
+   end
+   return names
+end
+
+--- Runs those of a level, one after the other; a bad one once more.
+-- @param node from node.open
+-- @param until_s when all of them have ended (uv.hrtime)
+-- @param dir default DIR
+-- @return list of entries (verdict/site.lua), { [name of an entry] = its first rating } of those that ran twice,
+--   list of { name, attempt, state = ok|bad|unknown, reason, result, seconds, box_s }
+function checks_d.run(node, lvl, until_s, dir)
+   local self = setmetatable({ node = node, lvl = lvl, until_s = until_s, dir = dir or checks_d.DIR, runs = {},
+      stuck = node:read_state(STUCK) or {} }, Runner)
+   local entries, first = {}, {}
+   for _, name in ipairs(plan(node, lvl, self.dir)) do
+      local rule = node.policy.checks[name] or {}
+      local entry = self:entry(name, rule, 1)
+      if entry.status == "fail" then
+         first[entry.name] = entry
+         entry = self:entry(name, rule, 2)
+      end
+      entries[#entries + 1] = entry
+   end
+   return entries, first, self.runs
+end
+
+return checks_d

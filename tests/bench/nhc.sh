@@ -1,0 +1,86 @@
+#!/bin/bash
+# Six passive checks of LBNL's NHC and our six, on this machine, in paired rounds: wall and CPU time (user and system, of
+# all processes). NHC=DIR is its source tree (github.com/mej/nhc); nothing is fetched. Ours is the whole health program
+# and prolog: counters, inventory, record on disk, too. One line of JSON; nothing is asserted.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+ROUNDS=${ROUNDS:-21}
+
+# times NAME COMMAND...: appends "wall cpu" in ms to $dir/NAME
+times() {
+	local name=$1
+	shift
+	python3 tests/bench/times.py "$@" 2>>"$dir/out.$name" | tail -n 1 >>"$dir/$name"
+	[ "${PIPESTATUS[0]}" -eq 0 ] || echo "$name: failed" >>"$dir/trouble"
+}
+
+# median NAME COLUMN
+median() {
+	sort -n -k "$2,$2" "$dir/$1" | awk -v c="$2" '{ v[NR] = $c } END { print v[int((NR + 1) / 2)] }'
+}
+
+# What NHC's and our six look at: the root file system, written to and with room; sockets, cores, threads; memory; a
+# service's process; the load; a network device.
+nhc_conf() {
+	cat <<-EOF
+		* || check_fs_mount_rw -f /
+		* || check_fs_free / 1%
+		* || check_hw_cpuinfo $sockets $cores $threads
+		* || check_hw_physmem 1k 1000tb
+		* || check_ps_service -u root -d bash bash
+		* || check_hw_eth lo
+	EOF
+}
+
+our_policy() {
+	cat <<-EOF
+		return {
+		   filesystems = { { path = "/", writable = true, free_pct = 1 } },
+		   expect = { ["*"] = { packages = $sockets, cores = $cores, threads = $threads, memory_gib = { $gib, 1 } } },
+		   processes = { { name = "bash", user = "root" } },
+		   links = { "lo" },
+		   health = { level = "passive" },
+		}
+	EOF
+}
+
+nhc() {
+	times nhc env -i PATH="$PATH" "$NHC/nhc" -c "$dir/nhc.conf" -l "$dir/nhc.log" INCDIR="$NHC/scripts" \
+		HELPERDIR="$NHC/helpers" CONFDIR="$dir" MARK_OFFLINE=0 DETACHED_MODE=0 NHC_RM=slurm TIMEOUT=0
+}
+
+# ours STAGE
+ours() {
+	times "$1" env -i SLURM_JOB_ID="$RANDOM" SLURM_JOB_USER=root SLURM_JOB_UID=0 SLURM_JOB_PARTITION=main \
+		SLURM_NODELIST=t1 SLURMD_NODENAME=t1 SLURM_CLUSTER_NAME=test SPANK_SYSCHECK=passive "$dir/p/libexec/syscheck/$1"
+}
+
+main() {
+	[ -x "${NHC:-}/nhc" ] || { echo "NHC=DIR: NHC's source tree is wanted (github.com/mej/nhc)" >&2; exit 2; }
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	sockets=$(lscpu -p=socket | grep -v '^#' | sort -u | wc -l)
+	cores=$(lscpu -p=core,socket | grep -v '^#' | sort -u | wc -l)
+	threads=$(nproc --all)
+	gib=$(awk '/^MemTotal/ { print int($2 / 1048576 + 0.999) }' /proc/meminfo)
+	nhc_conf >"$dir/nhc.conf"
+	make -s install PREFIX="$dir/p" SYSCONFDIR="$dir/p/etc" LOCALSTATEDIR="$dir/p/var" RUNDIR="$dir/p/run" DESTDIR= >/dev/null || exit 1
+	our_policy >"$dir/p/etc/syscheck/policy.lua"
+	for _ in $(seq "$ROUNDS"); do
+		nhc
+		ours health
+		ours prolog
+	done
+	if [ -s "$dir/trouble" ]; then
+		sort "$dir/trouble" | uniq -c >&2
+		tail -n 3 "$dir/p/var/log/syscheck.log" "$dir/nhc.log" >&2
+		exit 1
+	fi
+	awk -v nw="$(median nhc 1)" -v nc="$(median nhc 2)" -v hw="$(median health 1)" -v hc="$(median health 2)" \
+		-v pw="$(median prolog 1)" -v pc="$(median prolog 2)" -v r="$ROUNDS" -v load="$(cut -d' ' -f1 /proc/loadavg)" 'BEGIN {
+		printf "{\"nhc_wall_ms\":%d,\"nhc_cpu_ms\":%d,\"health_wall_ms\":%d,\"health_cpu_ms\":%d,", nw, nc, hw, hc
+		printf "\"prolog_wall_ms\":%d,\"prolog_cpu_ms\":%d,\"health_wall_ratio\":%.3f,\"health_cpu_ratio\":%.3f,", pw, pc, hw / nw, hc / nc
+		printf "\"prolog_wall_ratio\":%.3f,\"prolog_cpu_ratio\":%.3f,\"rounds\":%d,\"load\":%.2f}\n", pw / nw, pc / nc, r, load }'
+}
+
+main
