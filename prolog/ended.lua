@@ -53,7 +53,7 @@ end
 -- The job's record is lost. It is over all the same: its begin would be another job's for a day.
 local function of_epilog(node, job, why)
    local record = records.new("loss", node, { config = {} }, counters.snapshot(node.root))
-   record.class, record.problems = nil, nil
+   record.class, record.problems, record.policy, record.baseline = nil, nil, nil, nil
    record.lost_records, record.lost_bytes, record.reason = 1, 0, why
    jobs.append_kept(node, jobs.read_begin(node, job.id))
    node:append(record)

@@ -260,7 +260,7 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 
 @test "hostile SPANK_SYSCHECK: not a level, not a command; the partition's default holds" {
 	local value
-	for value in "\$(touch $P/pwned)" "; touch $P/pwned" "\`touch $P/pwned\`" $'quick\nfull' QUICK '../../x' '%n%s' \
+	for value in "\$(touch $P/pwned)" "; touch $P/pwned" "\`touch $P/pwned\`" $'quick\nfull' QUICKLY '../../x' '%n%s' \
 		"$(head -c 100000 /dev/zero | tr '\0' a)"; do
 		rm -rf "$P/var/spool" "$LOG"
 		run prolog "SPANK_SYSCHECK=$value"

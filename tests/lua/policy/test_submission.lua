@@ -38,12 +38,19 @@ function TestSubmit:test_floor_and_ceiling_refuse_in_words()
 end
 
 function TestSubmit:test_forged_values_are_refused_and_shown_harmless()
-   for _, forged in ipairs({ "$(reboot)", "quick\nfull", "%s%s%n", "", "(null)", "QUICK", ("x"):rep(1e6), "\27[2J" }) do
+   for _, forged in ipairs({ "$(reboot)", "quick\nfull", "%s%s%n", "", "(null)", "QUICKLY", ("x"):rep(1e6), "\27[2J" }) do
       local ok, why = submit.check(self.policy, { asked = forged, partitions = { "main" } })
       lu.assertNil(ok)
       lu.assertNil(why:find("[^ -~]"), why)
       lu.assertTrue(#why < 200)
    end
+end
+
+function TestSubmit:test_bounds_hold_in_either_case()
+   lu.assertTrue(submit.check(self.policy, { asked = "QUICK", partitions = { "main" } }))
+   local ok, why = submit.check(self.policy, { asked = "FULL", partitions = { "main" } })
+   lu.assertNil(ok)
+   lu.assertEquals(why, "syscheck: --syscheck=full is more than partition main allows: use quick or less")
 end
 
 function TestSubmit:test_asked_finds_the_variable()
