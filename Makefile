@@ -116,7 +116,7 @@ INSTALL_ARGS = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' LIBEXE
 
 install: kernels plugin ## Install; DESTDIR=, PREFIX= (default /usr/local), SYSCONFDIR=, LOCALSTATEDIR=, RUNDIR=
 	$(Q)$(INSTALL_ARGS) tests/install.sh
-	@echo 'installed in $(DESTDIR)$(PREFIX); how a site connects it: docs/install.md'
+	@echo 'installed in $(DESTDIR)$(PREFIX); now: syscheck setup (docs/install.md)'
 
 stage: $(B)/prefix/.staged
 
