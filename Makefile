@@ -142,7 +142,7 @@ INSTALL_ARGS = DESTDIR='$(DESTDIR)' BINDIR='$(BINDIR)' LIBDIR='$(LIBDIR)' LIBEXE
 install: ## Install; DESTDIR=, PREFIX= (default /usr/local), SYSCONFDIR=, LOCALSTATEDIR=, RUNDIR=
 	$(Q)etc/packages/built.sh check '$(VERSION)' || $(MAKE) --no-print-directory setup-check $(B)/built
 	$(Q)$(INSTALL_ARGS) etc/packages/install.sh
-	@echo 'installed in $(DESTDIR)$(PREFIX); how a site connects it: $(DOCDIR)/install.md'
+	@echo 'installed in $(DESTDIR)$(PREFIX); now: syscheck setup ($(DOCDIR)/install.md)'
 
 uninstall: ## Remove what install put there, with the same DESTDIR=, PREFIX= ...; first Slurm's lines: syscheck setup --undo
 	$(Q)$(INSTALL_ARGS) etc/packages/uninstall.sh

@@ -17,7 +17,7 @@ site_scripts() {
 	mkdir -p "$DIR/etc/site" "$DIR/log/site"
 	chown "$SLURM_USER:" "$DIR/log/site"
 	for name in prolog epilog; do
-		# shellcheck disable=SC2016 # Slurm's variables, in the script
+		# shellcheck disable=SC2016 # for the script to expand
 		printf '#!/bin/bash\necho "%s job $SLURM_JOB_ID $SLURMD_NODENAME" >>%q\n' "$name" "$DIR/log/site/$name" \
 			>"$DIR/etc/site/$name"
 		chmod 755 "$DIR/etc/site/$name"
