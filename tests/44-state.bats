@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The kernel `state`: what file systems, processes and the clock are in. One that hangs holds one process, and nobody up.
-# shellcheck disable=SC2154
+# shellcheck disable=SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
 load eventually

@@ -42,7 +42,8 @@ passive_prolog() {
 	[ ! -s "$LOG" ]
 	# A user's line is of what is not as it should be.
 	grep -q '^line=syscheck: t1 passive pass' "$P/run/4711"
-	! grep -q lustre "$P/run/4711"
+	run grep -q lustre "$P/run/4711"
+	[ "$status" -eq 1 ]
 }
 
 @test "own check: bad twice drains with its own words; the user is told" {

@@ -20,7 +20,7 @@
 #include "procs.h"
 
 #define MOUNTS "/proc/self/mountinfo"
-#define MOUNTS_MOST (8 * 1048576)
+#define MOUNTS_MOST 8388608U
 
 static struct {
 	double seconds;

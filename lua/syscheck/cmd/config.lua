@@ -37,7 +37,7 @@ function config.add_to(parser)
    show:option("--account", "For a job of this account."):argname("NAME")
    show:option("--qos", "For a job of this QOS."):argname("NAME")
    show:option("--policy", "Policy file to show."):argname("FILE")
-   local import = group:command("import", "Print NHC's configuration as a policy and programs; evaluates nothing of it.")
+   local import = group:command("import", "Print NHC's configuration as a policy and programs; nothing of it is run.")
    import:argument("file", "LBNL NHC's nhc.conf."):argname("NHC.CONF")
    import:option("--output", "Write them into this new directory."):argname("DIR")
 end

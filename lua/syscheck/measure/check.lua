@@ -227,9 +227,9 @@ end
 --   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,
 --   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
 --   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end,
---   checks = runs of own checks (measure/checks_d.lua), or nil, interrupted = why kernels could not begin or end, of no fault of theirs or the node's, orphan =
---   nobody waits for the result, watched = it is known who else used the node, busy = state of
---   busy.follow where they did through all of the check }
+--   checks = runs of own checks (measure/checks_d.lua), or nil, interrupted = why kernels could not begin or end,
+--   of no fault of theirs or the node's, orphan = nobody waits for the result, watched = it is known who else used
+--   the node, busy = state of busy.follow where they did through all of the check }
 function check.run(lvl, node, inventory, from)
    local started = now_s()
    local p = node.policy

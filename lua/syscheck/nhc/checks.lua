@@ -9,8 +9,8 @@ local scripts = require("syscheck.nhc.scripts")
 
 local checks = {}
 
--- Options of a check: letters that take a value, those that take none. @return { letter = value or true, ... }, rest; or
--- nil and the one that is not known
+-- Options of a check: letters that take a value, those that take none.
+-- @return { letter = value or true, ... }, rest; or nil and the one that is not known
 local function options(words, with, without)
    local given, rest, at = {}, {}, 2
    while at <= #words do
@@ -239,7 +239,8 @@ function checks.check_ps_service(words, out)
    elseif not name or o.m or o.f or (user and not plain(user)) then
       return "a pattern, a whole command line or a negated user has no equal"
    end
-   add(out, "processes", { name = name, user = user, max = (o.s or o.k) and 0 or nil, action = o["0"] and "warn" or nil })
+   add(out, "processes", { name = name, user = user, max = (o.s or o.k) and 0 or nil,
+      action = o["0"] and "warn" or nil })
    if o.S or o.r or o.c or o.s or o.k or o.e or o.E then
       note(out, "nothing is started or ended by a check: systemd's Restart= does that")
    end

@@ -43,7 +43,7 @@ end
 -- @return list of alternatives, where the rest begins; or nil
 local function part(text, at)
    local group, body = text:match("^%(([%w_|-]+)%)", at), text:match("^%[([^%]]+)%]", at)
-   local list, after = {}, nil
+   local list, after = {}, at + 1
    if group then
       for one in group:gmatch("[^|]+") do
          list[#list + 1] = one
@@ -54,7 +54,7 @@ local function part(text, at)
    elseif text:find("^\\%.", at) then
       list[1], after = ".", at + 2
    else
-      list[1], after = text:match("^[%w_-]", at), at + 1
+      list[1] = text:match("^[%w_-]", at)
    end
    return #list > 0 and not text:find("^[*+?{]", after) and list or nil, after
 end
@@ -65,8 +65,9 @@ local function regexp(text)
    local names, at = { starts and "" or "*" }, starts and 2 or 1
    text = ends and text:sub(1, -2) or text
    while at <= #text do
-      local list, more = nil, {}
-      list, at = part(text, at)
+      local list, after = part(text, at)
+      local more = {}
+      at = after
       for _, name in ipairs(list and names or {}) do
          for _, one in ipairs(list) do
             more[#more + 1] = name .. one

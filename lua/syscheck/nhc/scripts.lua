@@ -81,7 +81,8 @@ end
 function scripts.contents(from, file, wanted)
    local name = file:gsub('[^%w_./-]', "?")
    return head(from) .. ('text=$(cat -- %s) || exit 2\n'):format(scripts.quote(file))
-      .. ("wanted=(%s)\n"):format(quoted(wanted)) .. WANTED:format(name, name) .. ('good "%s: as expected"\n'):format(name)
+      .. ("wanted=(%s)\n"):format(quoted(wanted)) .. WANTED:format(name, name)
+      .. ('good "%s: as expected"\n'):format(name)
 end
 
 --- A host that has to answer.

@@ -9,13 +9,15 @@ TestLine = {}
 
 function TestLine:test_whom_a_line_is_for()
    for mask, want in pairs({
-      ["*"] = "", ["n1"] = "n1", ["gpu*"] = "gpu*", ["n?"] = "n?", ["n[1-4]"] = "n[1-4]", ["n[0-9][01]"] = "n[0-9][0,1]",
+      ["*"] = "", ["n1"] = "n1", ["gpu*"] = "gpu*", ["n?"] = "n?", ["n[1-4]"] = "n[1-4]",
+      ["n[0-9][01]"] = "n[0-9][0,1]",
       ["!ln*"] = "!ln*", ["{n[1-20],m5}"] = "n[1-20],m5", ["!{n03}"] = "!n03", ["/^n00/"] = "n00*", ["/^n00$/"] = "n00",
       ["/gpu/"] = "*gpu*", ["/^s(has|sky)/"] = "shas*,ssky*", ["/^n00[0-5][0-9]\\.cc2$/"] = "n00[0-5][0-9].cc2",
    }) do
       lu.assertEquals(line.nodes(mask), want, mask)
    end
-   for _, mask in ipairs({ "s[0-300]", "n[a-c]", "n[5-1]", "/n+/", "/^n.*x/", "/^n(1|2)+/", "/^n[0-9]{2}/", "!*", "n$x", "{n;x}",
+   for _, mask in ipairs({ "s[0-300]", "n[a-c]", "n[5-1]", "/n+/", "/^n.*x/", "/^n(1|2)+/", "/^n[0-9]{2}/", "!*", "n$x",
+      "{n;x}",
       "/(a|b)(c|d)(e|f)(g|h)(i|j)(k|l)(m|n)/" }) do
       lu.assertNil(line.nodes(mask), mask)
    end
@@ -109,7 +111,8 @@ function TestImport:test_whom_it_is_for_is_in_the_item()
    lu.assertStrContains(text, '-- { name = "eno1" }, -- line 1: which nodes /^n+/ are, the policy cannot say')
    entry, text = of("check_hw_cpuinfo 2 4 8", "gpu*")
    lu.assertEquals(entry.kind, "hand")
-   lu.assertStrContains(text, '-- ["model"] = { cores = 4, packages = 2, threads = 8 }, -- line 1: expect is by hardware')
+   lu.assertStrContains(text,
+      '-- ["model"] = { cores = 4, packages = 2, threads = 8 }, -- line 1: expect is by hardware')
 end
 
 function TestImport:test_what_is_not_needed_or_not_ours()
@@ -125,8 +128,10 @@ end
 
 -- What a shell would run stays text, in a comment of a program that nobody runs.
 function TestImport:test_shell_is_never_evaluated()
-   for _, command in ipairs({ "check_ps_loadavg $((2*HW_CORES))", "check_fs_free `df` 3%", "check_x; reboot", "$(reboot)",
-      "check_cmd_status -r 0 echo $(touch /tmp/x)", "check_file_contents $HOME/x y", "reboot", "check_net_socket -p tcp",
+   for _, command in ipairs({ "check_ps_loadavg $((2*HW_CORES))", "check_fs_free `df` 3%", "check_x; reboot",
+      "$(reboot)",
+      "check_cmd_status -r 0 echo $(touch /tmp/x)", "check_file_contents $HOME/x y", "reboot",
+      "check_net_socket -p tcp",
       "check_fs_free /dev/sda1 3%", "check_fs_size / 1 2", "check_ps_blacklist sshd '!root'", "check_hw_gm myri0",
       "check_hw_physmem 928858388kB 928858388kB 3%", "check_ps_service -m '*x' y", "check_fs_mount_rw -z x",
       "check_fs_mount_rw -f relative", "check_hw_eth \"a b\"" }) do
@@ -161,7 +166,8 @@ function TestImport:test_garbage()
    lu.assertNil(import.read("\0", "x"))
    lu.assertNil(import.read(("x\n"):rep(10001), "x"))
    math.randomseed(7)
-   local parts = { "check_fs_mount_rw", "check_ps_service", "check_file_stat", "check_cmd_output", "-f", "-t", "-m", "-u",
+   local parts = { "check_fs_mount_rw", "check_ps_service", "check_file_stat", "check_cmd_output", "-f", "-t", "-m",
+      "-u",
       "/", "'", '"', "\\", "]]", "--[[", "\27[1m", "%d", "$x", "1e309", "nan", "-1", "5%", "\255", "{", "}", ",", "=" }
    for _ = 1, 300 do
       local words = {}
