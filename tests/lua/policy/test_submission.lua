@@ -38,7 +38,8 @@ function TestSubmit:test_floor_and_ceiling_refuse_in_words()
 end
 
 function TestSubmit:test_forged_values_are_refused_and_shown_harmless()
-   for _, forged in ipairs({ "$(reboot)", "quick\nfull", "%s%s%n", "", "(null)", "QUICKLY", ("x"):rep(1e6), "\27[2J" }) do
+   for _, forged in ipairs({ "$(reboot)", "quick\nfull", "%s%s%n", "", "(null)", "QUICKLY", ("x"):rep(1e6),
+      "\27[2J" }) do
       local ok, why = submit.check(self.policy, { asked = forged, partitions = { "main" } })
       lu.assertNil(ok)
       lu.assertNil(why:find("[^ -~]"), why)
