@@ -98,7 +98,7 @@ $(patsubst %,$(B)/kernels/%,$(filter-out state,$(KERNELS))): $(B)/kernels/%: $(c
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(ALL_LDFLAGS) -o $@ $^ $(HWLOC_LIBS) $(LIBS_$*) -lnuma -lm
 
 # It runs before each job and measures nothing: no topology, so no library to load.
-$(B)/kernels/state: $(patsubst %,$(B)/obj/kernels/common/%.o,opts result)
+$(B)/kernels/state: $(patsubst %,$(B)/obj/kernels/common/%.o,opts result version)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^
 
@@ -115,7 +115,7 @@ $(B)/spank/spank_syscheck.so: $(SPANK_OBJ) spank/plugin.map
 
 $(B)/tests/c/%: tests/c/%.c $(UNITS) $(SPANK_PURE)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(SPANK_PURE) $(UNITS) $(HWLOC_LIBS) -lnuma -lcmocka -lm
+	$(Q)$(CC) $(ALL_CFLAGS) -DSYSCHECK_VERSION='"$(VERSION)"' -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(SPANK_PURE) $(UNITS) $(HWLOC_LIBS) -lnuma -lcmocka -lm
 
 # A parser under libFuzzer, see FUZZ_MAKE.
 FUZZ_KERNELS := $(patsubst %,$(B)/obj/kernels/%.o,common/opts common/topo common/memory common/read common/result common/version noise/proc)

@@ -16,6 +16,7 @@
 #include "common/clock.h"
 #include "common/opts.h"
 #include "common/result.h"
+#include "common/version.h"
 #include "path.h"
 #include "procs.h"
 
@@ -194,7 +195,7 @@ int main(int argc, char **argv)
 			if (option == 'h')
 				usage();
 			else
-				printf("syscheck state %s\n", SYSCHECK_VERSION);
+				printf("syscheck state %s\n", syscheck_version);
 			return fflush(stdout) == 0 ? EXIT_MEASURED : EXIT_COULD_NOT;
 		}
 		if (!take(option, optarg)) {
