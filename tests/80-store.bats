@@ -77,6 +77,15 @@ lines() {
 	lua5.4 "$FIXTURES/lines.lua" "$@"
 }
 
+# for_all: prints a directory of which everybody may run p/bin/syscheck; what is below $P only root reaches
+for_all() {
+	local dir
+	dir=$(mktemp -d /tmp/store.XXXXXX)
+	chmod 755 "$dir"
+	make -s -C "$ROOT" install PREFIX="$dir/p" DESTDIR= >/dev/null
+	echo "$dir"
+}
+
 # two_nodes FILE: a job of two nodes, checks and job records; n1 slow
 two_nodes() {
 	lines 'for n = 1, 2 do
@@ -841,10 +850,8 @@ where() {
 @test "SQLite: the group reads, others do not; a reader needs to write nothing" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	local dir
-	dir=$(mktemp -d /tmp/store.XXXXXX)
-	chmod 755 "$dir"
-	make -s -C "$ROOT" install PREFIX="$dir/p" SYSCONFDIR="$dir/etc" LOCALSTATEDIR="$dir/var" RUNDIR="$dir/run" DESTDIR=
-	printf 'return { store = "%s/s/s.db", store_group = "games" }\n' "$dir" >"$dir/etc/syscheck/policy.lua"
+	dir=$(for_all)
+	printf 'return { store = "%s/s/s.db", store_group = "games" }\n' "$dir" >"$dir/p/etc/syscheck/policy.lua"
 	two_nodes "$D/records.jsonl"
 	run --separate-stderr "$dir/p/bin/syscheck" ingest "$D"
 	echo "$stderr"
@@ -917,11 +924,9 @@ where() {
 @test "MariaDB: by the grants that docs/store.md gives who runs ask reads, and writes nothing; others are kept out" {
 	[ "$(id -u)" = 0 ] || skip "not root"
 	fresh mariadb
-	# Below a directory that only root may enter nobody else runs what is installed.
 	local dir
-	dir=$(mktemp -d /tmp/grants.XXXXXX)
-	chmod 755 "$MY" "$dir"
-	make -s -C "$ROOT" install PREFIX="$dir/p" DESTDIR=
+	dir=$(for_all)
+	chmod 755 "$MY"
 	local PATH=$dir/p/bin:$PATH
 	# The user whom the page names is made by the page about sudo.
 	local grants reader=(setpriv --reuid=games --regid=games --clear-groups)

@@ -6,18 +6,20 @@ local function anchor(heading)
    return (heading:lower():gsub("[^%w _-]", ""):gsub(" ", "-"))
 end
 
-local anchors = {} -- by page: set, or false where there is no such file
+local anchors = {} -- by page: set
 
+-- nil where there is no such page.
 local function anchors_of(page)
-   if anchors[page] == nil then
-      local file, set = io.open(page), {}
-      for line in file and file:lines() or function() end do
+   local file = not anchors[page] and io.open(page)
+   if file then
+      anchors[page] = {}
+      for line in file:lines() do
          local heading = line:match("^#+ (.*)$")
          if heading then
-            set[anchor(heading)] = true
+            anchors[page][anchor(heading)] = true
          end
       end
-      anchors[page] = file and file:close() and set or false
+      file:close()
    end
    return anchors[page]
 end
