@@ -99,4 +99,4 @@ function TestCompiled:test_a_module_that_cannot_be_compiled_leaves_the_old_file(
    lu.assertEquals(get(self.file), before)
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run("-o", "TAP"))

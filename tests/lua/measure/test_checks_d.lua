@@ -207,4 +207,4 @@ function TestChecksD:test_one_that_hangs_still_is_not_started_again()
    lu.assertEquals(self:run()[1].status, "pass")
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run("-o", "TAP"))

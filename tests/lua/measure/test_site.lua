@@ -117,4 +117,4 @@ function TestSite:test_leftovers_are_not_looked_for_where_jobs_may_run()
    lu.assertStrContains(look("leftovers = { {} }", { lock = "/run/lock/x" })["leftovers:node"], "unrated|")
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -181,4 +181,4 @@ function TestImport:test_garbage()
    end
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -204,4 +204,4 @@ function TestSite:test_in_the_verdict()
       "service a: is fail; not confirmed: service a: is unknown")
 end
 
-os.exit(lu.LuaUnit.run())
+os.exit(lu.LuaUnit.run("-o", "TAP"))
