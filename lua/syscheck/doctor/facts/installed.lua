@@ -14,7 +14,7 @@ function installed.kernels()
       local k = { name = kernel.name, path = paths.libexec .. "/" .. kernel.name }
       local stat = uv.fs_stat(k.path)
       if not stat then
-         k.err, k.fix = "is not there", "make install on this host"
+         k.err, k.fix = "is not there", "install syscheck on this host (package or make install)"
       elseif stat.type ~= "file" or stat.mode & 73 == 0 then
          k.err, k.fix = "is not executable", "chmod 755 " .. k.path
       else
@@ -22,7 +22,7 @@ function installed.kernels()
          said, k.err = probe.ask(k.path, { "--version" }, 10000, { "OPENBLAS_NUM_THREADS=1" })
          k.version = said and (said:match("(%d+%.%d[%w.]*)") or "?")
          k.fix = k.err and (k.err:find("shared libr") and "install the library (hwloc, libnuma, OpenBLAS)"
-            or "make install on this host")
+            or "install syscheck on this host (package or make install)")
       end
       out[i] = k
    end

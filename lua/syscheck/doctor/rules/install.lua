@@ -65,7 +65,7 @@ local function plugin_version(facts, say)
             say("error", { file = p.file, line = p.line, text = ("%s: %s"):format(p.path, p.err),
                why = p.kind == "required" and "every sbatch, srun and job step fails"
                   or "users have no --syscheck option",
-               fix = "make install on this host, or correct the path" })
+               fix = "install syscheck on this host (package or make install), or correct the path" })
          else
             unknown = ("%s: %s"):format(p.path, p.err)
          end
@@ -76,7 +76,8 @@ local function plugin_version(facts, say)
                text = ("%s is built for Slurm %s, %s is %s"):format(p.path, p.version, program.name, program.version),
                why = p.kind == "required" and "it does not load: every sbatch, srun and job step fails"
                   or "it does not load: users have no --syscheck option",
-               fix = ("build it on a host with Slurm %s, make install"):format(branch(program.version)) })
+               fix = ("install the syscheck-slurm package for Slurm %s, or build there and make install"):format(
+                  branch(program.version)) })
          end
       end
    end
@@ -93,7 +94,8 @@ local function kernels(facts, say)
             why = "checks end as unknown: nothing is measured, no bad node is found", fix = k.fix })
       elseif k.version ~= facts.paths.version then
          say("warn", { file = k.path, text = ("kernel %s is version %s, syscheck is %s"):format(k.name, k.version,
-            facts.paths.version), why = "what it prints may not be understood", fix = "make install on this host" })
+            facts.paths.version), why = "what it prints may not be understood",
+            fix = "install syscheck on this host (package or make install)" })
       end
    end
 end
