@@ -9,10 +9,10 @@ local compiled = {}
 local FORMAT = "syscheck modules 1"
 local MAX_INDEX = 1048576
 
--- What a file is known again by.
+-- What a file is known again by. Whole seconds: of a node's image (squashfs, cpio, tar) no more comes back.
 local function stamp(path)
    local stat = uv.fs_stat(path)
-   return stat and ("%d.%d.%d"):format(stat.size, stat.mtime.sec, stat.mtime.nsec)
+   return stat and ("%d.%d"):format(stat.size, stat.mtime.sec)
 end
 
 -- Bytecode of another patch release may be read as something else: Lua's own header does not say.
