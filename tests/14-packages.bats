@@ -378,9 +378,12 @@ of_rpms() {
 	[ "$(dpkg-query -W -f '${db:Status-Status}' syscheck)" = installed ]
 	# An upgrade is none.
 	apt-get -qq install "$OUT/$NEXT"/syscheck{,-slurm}_*.deb
-	# A purge would take the file that slurm.conf includes.
-	! apt-get -qq purge syscheck-slurm
-	[ -e /etc/slurm/syscheck.conf ]
+	# What slurm.conf includes stays, also where it is purged; as long as it does.
+	cp /etc/slurm/syscheck.conf /tmp/was
+	apt-get -qq purge syscheck-slurm
+	cmp /tmp/was /etc/slurm/syscheck.conf
+	! apt-get -qq purge syscheck
+	apt-get -qq -o Dpkg::Options::=--force-confold install "$OUT/$NEXT"/syscheck-slurm_*.deb
 	# The plugin alone: no node is drained for it, and plugstack.conf says optional.
 	apt-get -qq remove syscheck-slurm
 	[ -e /usr/libexec/syscheck/prolog ]
