@@ -146,6 +146,42 @@ bare() {
 	[ "$(find "$P" -name '*.[0-9]*' ! -name 'syscheck*' | wc -l)" = 0 ]
 }
 
+@test "install: over another version what has another mode or package stays, what is no more goes" {
+	export DATA=/data # an environment's, not ours
+	make -s -C "$T" install PREFIX="$P" DESTDIR= >/dev/null
+	[ -d "$P/var/spool/syscheck" ]
+	sed -i -E 's,^f 755 syscheck (- .*/examples/checks.d/raid)$,f 644 syscheck-other \1,' "$P/share/syscheck/installed"
+	grep -q '^f 644 syscheck-other - ' "$P/share/syscheck/installed"
+	echo "f 644 syscheck - $P/share/syscheck/old" >>"$P/share/syscheck/installed"
+	touch "$P/share/syscheck/old"
+	rm "$P/etc/syscheck/policy.lua"
+	ln -s /not/mounted "$P/etc/syscheck/policy.lua"
+	make -s -C "$T" install PREFIX="$P" DESTDIR= >/dev/null
+	[ -x "$P/share/syscheck/examples/checks.d/raid" ]
+	[ ! -e "$P/share/syscheck/old" ]
+	[ "$(readlink "$P/etc/syscheck/policy.lua")" = /not/mounted ]
+}
+
+@test "uninstall: configuration and data of packages that were installed over it stay" {
+	make -s -C "$T" install PREFIX="$P" DESTDIR= >/dev/null
+	mkdir "$BATS_TEST_TMPDIR/bin"
+	# What the packages have of it; no rpm.
+	printf '#!/bin/sh\ncase $2 in */policy.lua | */checks.d) ;; *) exit 1 ;; esac\n' >"$BATS_TEST_TMPDIR/bin/dpkg-query"
+	printf '#!/bin/sh\nexit 1\n' >"$BATS_TEST_TMPDIR/bin/rpm"
+	chmod 755 "$BATS_TEST_TMPDIR/bin"/*
+	PATH=$BATS_TEST_TMPDIR/bin:$PATH make -s -C "$T" uninstall PREFIX="$P" DESTDIR=
+	diff <(cd "$P" && find . -path ./etc/logrotate.d -prune -o -path './etc/*' -print -o -path './var/*/*' -print | sort) - <<-'LIST'
+	./etc/slurm
+	./etc/syscheck
+	./etc/syscheck/checks.d
+	./etc/syscheck/policy.lua
+	./var/lib/syscheck
+	./var/lib/syscheck-store
+	./var/lib/syscheck-submit
+	./var/spool/syscheck
+	LIST
+}
+
 @test "uninstall: not as long as Slurm would drain every node for it" {
 	local conf=$BATS_TEST_TMPDIR/etc name
 	make -s -C "$T" install PREFIX="$P" DESTDIR= >/dev/null
@@ -177,6 +213,8 @@ bare() {
 	run "$P/bin/syscheck" doctor --removal syscheck-slurm
 	[ "$status" -eq 4 ]
 	# What goes on without ours does not hold it up; nor what Slurm could not read.
+	printf 'local ok, err = pcall(dofile, "%s/share/syscheck/job_submit.lua")\n' "$P" >"$conf/job_submit.lua"
+	"$P/bin/syscheck" doctor --removal syscheck-slurm
 	printf '#!/bin/sh\n%s/libexec/syscheck/prolog || [ $? -ne 1 ] || exit 1\n' "$P" >"$conf/own.sh"
 	printf 'Prolog=%s/own.sh\nJobSubmitPlugins=lua\n\1=\n' "$conf" >"$conf/sub.conf"
 	cp "$P/share/syscheck/job_submit.lua" "$conf/job_submit.lua"
@@ -340,6 +378,12 @@ of_rpms() {
 	[ "$(dpkg-query -W -f '${db:Status-Status}' syscheck)" = installed ]
 	# An upgrade is none.
 	apt-get -qq install "$OUT/$NEXT"/syscheck{,-slurm}_*.deb
+	# What slurm.conf includes stays, also where it is purged; as long as it does.
+	cp /etc/slurm/syscheck.conf /tmp/was
+	apt-get -qq purge syscheck-slurm
+	cmp /tmp/was /etc/slurm/syscheck.conf
+	! apt-get -qq purge syscheck
+	apt-get -qq -o Dpkg::Options::=--force-confold install "$OUT/$NEXT"/syscheck-slurm_*.deb
 	# The plugin alone: no node is drained for it, and plugstack.conf says optional.
 	apt-get -qq remove syscheck-slurm
 	[ -e /usr/libexec/syscheck/prolog ]
@@ -348,6 +392,10 @@ of_rpms() {
 	! apt-get -qq remove syscheck
 	SYSCHECK_FORCE_REMOVE=1 apt-get -qq remove syscheck
 	[ ! -e /usr/libexec/syscheck ]
+	# The site's own files as they were before setup are no state of ours.
+	mkdir /var/lib/syscheck/setup
+	dpkg -P syscheck
+	[ "$(ls /var/lib/syscheck)" = setup ]
 	echo all of it
 	SCRIPT
 	[ "$status" -eq 0 ]

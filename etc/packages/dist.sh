@@ -1,15 +1,15 @@
 #!/bin/bash
 # make dist: the last commit as build/dist/syscheck-VERSION.tar.gz. Two clones give the same bytes:
 # order, times, owners and modes are the commit's or fixed.
-set -eu
+set -euo pipefail
 
 main() {
 	local version time name dir
-	time=$(git log -1 --format=%ct 2>/dev/null) || {
+	time=$(git log -1 --format=%ct) || { # git says why: a clone of another user's, too
 		echo "dist: this is no clone: the tarball is made of a commit" >&2
 		return 1
 	}
-	version=$(git show HEAD:Makefile | sed -n 's/^VERSION *:= *//p')
+	version=$(git show HEAD:./Makefile | sed -n 's/^VERSION *:= *//p')
 	name=syscheck-$version
 	mkdir -p build/dist
 	dir=$(mktemp -d build/dist/new.XXXXXX)

@@ -78,7 +78,7 @@ config() {
 	local sum target
 	target=$(dest "$2")
 	file 644 "$1" "$DATADIR/examples/${1#etc/}"
-	if [ ! -e "$target" ]; then
+	if [ ! -e "$target" ] && [ ! -L "$target" ]; then
 		printf '%s\n' "$TEXT" >"$target.$$"
 		in_place 644 "$target"
 	fi
@@ -254,7 +254,7 @@ store() {
 # owners are the site's to change, and rpm would set them back.
 data() {
 	local d
-	[ "${DATA-1}" = 1 ] || return 0
+	[ "${DATA-}" != 0 ] || return 0 # many sites' environment has a DATA
 	for d in spool/syscheck lib/syscheck lib/syscheck-store; do
 		[ -d "$(dest "$LOCALSTATEDIR/$d")" ] || install -d -m 750 "$(dest "$LOCALSTATEDIR/$d")"
 	done
@@ -263,13 +263,18 @@ data() {
 	[ -d "$d" ] || install -d -m 700 "$d"
 }
 
-# Files of the version before that this one does not have.
+# paths LIST [KIND]: of all in it, or of those of a kind
+paths() {
+	sed -nE "s/^${2-.}( [^ ]+){3} //p" "$1" | LC_ALL=C sort
+}
+
+# Files of the version before that this one does not have, whatever mode, kind and package they have now.
 obsolete() {
-	local kind path
+	local path
 	[ -f "$LIST" ] || return 0
-	while read -r kind _ _ _ path; do
-		[ "$kind" != f ] || rm -f "$(dest "$path")"
-	done < <(LC_ALL=C comm -23 <(grep '^f' "$LIST" | LC_ALL=C sort) <(LC_ALL=C sort "$LIST.new"))
+	while read -r path; do
+		rm -f "$(dest "$path")"
+	done < <(LC_ALL=C comm -23 <(paths "$LIST" f) <(paths "$LIST.new"))
 }
 
 main() {

@@ -53,7 +53,8 @@ libraries() {
 	mkdir "$work/debian"
 	printf 'Source: syscheck\n\nPackage: %s\nArchitecture: any\n' "$1" >"$work/debian/control"
 	# The plugin's symbols are those of the process that loads it.
-	(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info --warnings=0 "${files[@]/#/-e}" 2>/dev/null) | sed -n 's/^shlibs:Depends=//p'
+	(cd "$work" && dpkg-shlibdeps -O --ignore-missing-info --warnings=0 "${files[@]/#/-e}" 2>errors ||
+		echo "packages: $1 does not say what libraries it needs: $(tail -n 1 errors)" >&2) | sed -n 's/^shlibs:Depends=//p'
 	rm -rf "$work"
 }
 
@@ -154,6 +155,12 @@ main() {
 	umask 022
 	# Files are as old as the last change of the history, so that the same tree gives the same bytes.
 	export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
+	# Hosts have the one that the packages depend on.
+	case $LUA in /usr/bin/* | /bin/*) ;; *)
+		echo "packages: $LUA is no distribution's: make packages LUA=/usr/bin/lua5.4" >&2
+		return 1
+		;;
+	esac
 	SLURM=$(slurm_version)
 	DEB_SLURM=slurm-wlm-basic-plugins # has its version in Debian: slurmd and slurm-client are held to it
 	SLURM_PACKAGE=${SLURM_PACKAGE:-$DEB_SLURM}

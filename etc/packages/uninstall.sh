@@ -14,6 +14,11 @@ in_use() {
 	[ "$?" = 4 ]
 }
 
+# packaged PATH: a package has it, too, which was installed over this: it is that one's now
+packaged() {
+	[ -z "${DESTDIR-}" ] && { dpkg-query -S "$1" || rpm -qf "$1"; } >/dev/null 2>&1
+}
+
 # left PATH...: those that are there
 left() {
 	local f
@@ -38,7 +43,9 @@ main() {
 		c)
 			[ -f "$(dest "$path")" ] || continue
 			read -r now _ < <(sha256sum <"$(dest "$path")")
-			if [ "$now" = "$sum" ]; then
+			if packaged "$path"; then
+				continue
+			elif [ "$now" = "$sum" ]; then
 				rm -f "$(dest "$path")"
 			else
 				changed+=("$path")
@@ -47,15 +54,17 @@ main() {
 		d) dirs=("$path" "${dirs[@]}") ;; # those above come first in the list
 		esac
 	done <"$list"
-	rm -f "$list"
+	rm -f "$list" "$(dest "$LIBDIR/modules.luac")" # compiled since, where Lua was another
 	for path in "${dirs[@]}"; do
-		rmdir "$(dest "$path")" 2>/dev/null || true
+		[[ $path == "$SYSCONFDIR/"* ]] && packaged "$path" || rmdir "$(dest "$path")" 2>/dev/null || true
 	done
 	rmdir "$(dest "$LIBDIR")" "$(dest "$LIBEXECDIR")" "$(dest "$DATADIR")" 2>/dev/null || true
-	# Empty ones go, too.
-	for path in spool/syscheck lib/syscheck lib/syscheck-store lib/syscheck-submit; do
-		rmdir "$(dest "$LOCALSTATEDIR/$path")" 2>/dev/null || true
-	done
+	# Empty ones go, too; packages share them.
+	if ! packaged "$SYSCONFDIR/syscheck/policy.lua"; then
+		for path in spool/syscheck lib/syscheck lib/syscheck-store lib/syscheck-submit; do
+			rmdir "$(dest "$LOCALSTATEDIR/$path")" 2>/dev/null || true
+		done
+	fi
 	left "${changed[@]}" "$SYSCONFDIR/syscheck/"* "$LOCALSTATEDIR"/{spool/syscheck,lib/syscheck,lib/syscheck-store,lib/syscheck-submit,log/syscheck.log} \
 		"$LIBDIR" "$LIBEXECDIR" "$DATADIR" | sort -u
 }

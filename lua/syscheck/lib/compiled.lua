@@ -9,10 +9,10 @@ local compiled = {}
 local FORMAT = "syscheck modules 1"
 local MAX_INDEX = 1048576
 
--- What a file is known again by.
+-- What a file is known again by. Whole seconds: of a node's image (squashfs, cpio, tar) no more comes back.
 local function stamp(path)
    local stat = uv.fs_stat(path)
-   return stat and ("%d.%d.%d"):format(stat.size, stat.mtime.sec, stat.mtime.nsec)
+   return stat and ("%d.%d"):format(stat.size, stat.mtime.sec)
 end
 
 -- Bytecode of another patch release may be read as something else: Lua's own header does not say.
@@ -47,8 +47,9 @@ function compiled.use(file)
       if not from or stamp(path) ~= was then
          return nil
       end
-      local text = uv.fs_read(fd, tonumber(length), at - 1 + size + tonumber(from))
-      local run = text and load(text, "@" .. path, "b")
+      -- A length that is none, of a damaged file, is an error.
+      local ok, text = pcall(uv.fs_read, fd, tonumber(length), at - 1 + size + tonumber(from))
+      local run = ok and text and load(text, "@" .. path, "b")
       if run then
          return run, path
       end
@@ -69,7 +70,7 @@ local function modules(dir, prefix, out)
    return out
 end
 
---- Writes the file, beside its place and moved.
+--- Writes the file, as a whole or not at all.
 -- @param output its path
 -- @param dir has syscheck/
 function compiled.write(output, dir)
@@ -87,11 +88,9 @@ function compiled.write(output, dir)
       from = from + #code[i]
    end
    index = table.concat(index)
-   local temporary = ("%s.%d"):format(output, uv.os_getpid())
-   local file = assert(io.open(temporary, "wb"))
-   assert(file:write(first_line(), "\n", #index, "\n", index, table.concat(code)))
-   assert(file:close())
-   assert(os.rename(temporary, output))
+   -- On disk before it has the name: nothing looks into bytecode of which a crash has left a part.
+   local text = ("%s\n%d\n%s%s"):format(first_line(), #index, index, table.concat(code))
+   assert(require("syscheck.lib.files").write(output, text, 420, true)) -- 0644
 end
 
 return compiled

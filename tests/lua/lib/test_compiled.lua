@@ -92,6 +92,21 @@ function TestCompiled:test_every_cut_of_it_is_the_source()
    end
 end
 
+function TestCompiled:test_a_damaged_index_is_the_source()
+   local text = get(self.file)
+   local length = text:match("syscheck%.one\t0\t(%d+)\t")
+   for _, wrong in ipairs({ "9", "99999999999999999", "9999999999999999999999", "0" }) do
+      local index = text:match("^[^\n]*\n(%d+)\n")
+      local damaged = text:gsub("(syscheck%.one\t0\t)%d+", "%1" .. wrong, 1)
+         :gsub("\n" .. index .. "\n", ("\n%d\n"):format(index + #wrong - #length), 1)
+      put(self.file, damaged)
+      lu.assertTrue(compiled.use(self.file))
+      package.loaded["syscheck.one"] = nil
+      lu.assertEquals(require("syscheck.one").from, "one", wrong)
+      table.remove(package.searchers, 2)
+   end
+end
+
 function TestCompiled:test_a_module_that_cannot_be_compiled_leaves_the_old_file()
    local before = get(self.file)
    put(self.dir .. "/syscheck/bad.lua", "return return\n")

@@ -46,6 +46,17 @@ local function scripts(conf, out)
    end
 end
 
+-- Whether it fails without ours: a line that names it and no pcall, as setup's and the documents' have. Comments do
+-- not count.
+local function loads(text, ours)
+   for line in text:gsub("%-%-[^\n]*", ""):gmatch("[^\n]+") do
+      if line:find(ours, 1, true) and not line:find("%f[%w_]pcall%s*%(") then
+         return true
+      end
+   end
+   return false
+end
+
 -- A copy of ours goes on without its modules, and says so in slurmctld's log.
 local function submit(conf, out)
    local s = installed.submit(conf)
@@ -53,7 +64,7 @@ local function submit(conf, out)
    if s.exists and slurmconf.has(conf, "JobSubmitPlugins", "lua") then
       local real = uv.fs_realpath(s.file)
       local text = probe.text(s.file) or ""
-      if real and real == uv.fs_realpath(ours) or text:gsub("%-%-[^\n]*", ""):find(ours, 1, true) then
+      if real and real == uv.fs_realpath(ours) or loads(text, ours) then
          out[#out + 1] = ("%s loads %s"):format(s.file, ours)
       end
    end
