@@ -107,6 +107,19 @@ dead_server() {
 	[ "$(get 'r.paths[1].state .. " " .. r.paths[1].error')" = "answered Transport endpoint is not connected" ]
 }
 
+@test "state: a server that is away, looked at twice in one call or by two that overlap, has not hung before" {
+	dead_server
+	mkdir "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b"
+	run "$K" --path "$D" --path "$D" --path "$D" --seconds 0.3 --locks "$BATS_TEST_TMPDIR/a"
+	[ "$(get 'r.paths[1].state .. r.paths[2].state .. r.paths[3].state')" = hangshangshangs ]
+	"$K" --path "$D" --seconds 0.6 --locks "$BATS_TEST_TMPDIR/b" 3>&- >/dev/null &
+	local first=$!
+	eventually 20 compgen -G "$BATS_TEST_TMPDIR/b/path-*"
+	run "$K" --path "$D" --seconds 0.6 --locks "$BATS_TEST_TMPDIR/b"
+	[ "$(get 'r.paths[1].state')" = hangs ]
+	wait "$first"
+}
+
 @test "state: without locks what hangs is ended" {
 	dead_server
 	run "$K" --path "$D" --seconds 0.3

@@ -40,15 +40,17 @@ static int open_lock(const char *locks, const char *path)
 }
 
 /*
- * Takes the lock, which is given back when this process ends. Another check that looks at the same moment has it for
- * a moment; one that has it for longer than the box hangs. False: `a` says which.
+ * Takes the lock, which is given back when this process ends. Another one that looks at the same moment has it for a
+ * moment; one that has it for longer than the box already hangs. One that comes to hang beside this one, be it of the
+ * same call, does not: that is for the next to say. Looked at a moment later, as who has just taken the lock may not
+ * have said so. False: `a` says which.
  */
 static bool take_lock(struct path_answer *a, const char *locks, const char *path, double seconds)
 {
 	const double end = clock_now() + seconds;
 	int fd = open_lock(locks, path);
 
-	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+	for (int tries = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
 		struct timespec now, moment = { .tv_nsec = 5000000 };
 		struct stat st;
 
@@ -56,9 +58,11 @@ static bool take_lock(struct path_answer *a, const char *locks, const char *path
 			break;
 		clock_gettime(CLOCK_REALTIME, &now);
 		a->held_s = (double)(now.tv_sec - st.st_mtim.tv_sec) + 1e-9 * (double)(now.tv_nsec - st.st_mtim.tv_nsec);
-		a->held = a->held_s > seconds || clock_now() > end;
+		a->held = tries == 1 && a->held_s > seconds;
 		if (a->held)
 			return false;
+		if (clock_now() > end)
+			_exit(0); /* nobody waits for it any more */
 		nanosleep(&moment, NULL);
 	}
 	/* Since when it is held. */

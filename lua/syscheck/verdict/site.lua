@@ -160,7 +160,9 @@ end
 
 function RATERS.services(item, facts)
    local state = facts.services[item.name]
-   return state == "active" and { good = "active" } or not state and { unknown = "systemd does not say" }
+   -- "unknown" of older ones is that they could not be asked.
+   return (state == "active" or state == "reloading") and { good = state }
+      or (not state or state == "unknown") and { unknown = "systemd does not say" }
       or { bad = "is " .. state }
 end
 

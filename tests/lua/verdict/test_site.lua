@@ -84,7 +84,9 @@ function TestSite:test_files()
 end
 
 function TestSite:test_services_and_processes()
-   local services = { services = { sshd = "active", munge = "failed" } }
+   local services = { services = { sshd = "active", munge = "failed", nscd = "reloading", old = "unknown" } }
+   lu.assertEquals((rate("services", { name = "nscd" }, services)), "pass|service nscd: reloading")
+   lu.assertEquals((rate("services", { name = "old" }, services)), "unknown|service old: systemd does not say")
    lu.assertEquals((rate("services", { name = "sshd" }, services)), "pass|service sshd: active")
    lu.assertEquals((rate("services", { name = "munge" }, services)), "fail|service munge: is failed")
    lu.assertEquals((rate("services", { name = "x" }, services)), "unknown|service x: systemd does not say")
