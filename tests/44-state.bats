@@ -156,6 +156,9 @@ dead_server() {
 	[[ $output == "usage: state"* ]]
 	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$BATS_TEST_TMPDIR/locks/path-%2f"
 	run "$K" --path / --locks "$BATS_TEST_TMPDIR/locks"
-	[ "$(get 'r.paths[1].error')" = "Too many levels of symbolic links" ]
+	[ "$(get 'r.paths[1].state .. ": " .. r.paths[1].error')" = "failed: Too many levels of symbolic links" ]
 	[ ! -e "$BATS_TEST_TMPDIR/elsewhere" ]
+	# Our own trouble with a lock is none of the path's.
+	run "$K" --path / --locks "$BATS_TEST_TMPDIR/none"
+	[ "$(get 'r.paths[1].state .. tostring(r.paths[1].absent)')" = failednil ]
 }

@@ -68,7 +68,7 @@ static bool take_lock(struct path_answer *a, const char *locks, const char *path
 	/* Since when it is held. */
 	if (fd >= 0 && futimens(fd, NULL) == 0)
 		return true;
-	a->error = errno;
+	a->lock_error = errno;
 	return false;
 }
 
@@ -159,7 +159,9 @@ static void take_answer(struct path *p)
 	/* Less than PIPE_BUF: it comes whole or not at all. */
 	ssize_t n = read(p->fd, &p->answer, sizeof(p->answer));
 
-	p->state = n != (ssize_t)sizeof(p->answer) ? PATH_FAILED : p->answer.held ? PATH_HUNG_BEFORE : PATH_ANSWERED;
+	p->state = PATH_FAILED;
+	if (n == (ssize_t)sizeof(p->answer) && p->answer.lock_error == 0)
+		p->state = p->answer.held ? PATH_HUNG_BEFORE : PATH_ANSWERED;
 	close(p->fd);
 	p->fd = -1;
 	waitpid(p->pid, NULL, 0);
@@ -252,6 +254,8 @@ void path_report(struct result *r, const struct path *list, int n, const char *m
 		}
 		if (p->state == PATH_HUNG_BEFORE)
 			result_number(r, "hung_s", p->answer.held_s);
+		if (p->state == PATH_FAILED && p->answer.lock_error)
+			result_string(r, "error", strerror(p->answer.lock_error));
 		if (p->state == PATH_ANSWERED)
 			report_answer(r, p);
 		result_object_end(r);

@@ -89,7 +89,8 @@ end
 -- @param fact of the kernel `state`
 local function no_answer(fact)
    if not fact or fact.state == "failed" then
-      return { unknown = "could not be looked at" }
+      local why = fact and fact.error and (", its lock: %s"):format(tostring(fact.error)) or ""
+      return { unknown = "could not be looked at" .. why }
    elseif fact.state == "hangs" then
       -- Slow, or gone: what waits there tells the next check.
       return { unknown = "does not answer" }

@@ -45,6 +45,8 @@ function TestSite:test_file_systems()
       { of({}, { state = "hangs" }), "unknown|/home: does not answer" },
       { of({}, { state = "hung before", hung_s = 300.4 }), "fail|/home: does not answer, for 300 s" },
       { of({}, { state = "failed" }), "unknown|/home: could not be looked at" },
+      { of({}, { state = "failed", error = "No space left on device" }),
+         "unknown|/home: could not be looked at, its lock: No space left on device" },
       { of({ writable = true }, { read_only = true }), "fail|/home: read-only" },
       { of({ writable = true }, { writable = false, write_error = "Input/output error" }),
          "fail|/home: cannot be written to: Input/output error" },
