@@ -72,6 +72,12 @@ static bool take_lock(struct path_answer *a, const char *locks, const char *path
 	return false;
 }
 
+/* 0: it may be this user's trouble. */
+static int of_everybody(int error)
+{
+	return error == EROFS || error == EIO || error == ENOSPC ? error : 0;
+}
+
 /*
  * A file without a name, so that nothing is left there whatever happens; one block of it, as a full file system lets
  * files be made. Only what says that nobody can write counts: many file systems have no such files (NFS, Lustre), and
@@ -80,12 +86,13 @@ static bool take_lock(struct path_answer *a, const char *locks, const char *path
 static int try_to_write(const char *path)
 {
 	static const char block[4096];
-	int error = 0, fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int error, fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	ssize_t n;
 
 	if (fd < 0)
-		return errno == EROFS || errno == EIO || errno == ENOSPC ? errno : 0;
-	if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block))
-		error = errno ? errno : ENOSPC;
+		return of_everybody(errno);
+	n = write(fd, block, sizeof(block));
+	error = n < 0 ? of_everybody(errno) : n < (ssize_t)sizeof(block) ? ENOSPC : 0;
 	close(fd);
 	return error;
 }
