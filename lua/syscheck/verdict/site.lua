@@ -8,7 +8,7 @@ local site = {}
 -- What is no fault of the node for sure is only told, unless the policy wants more.
 local WARNS = { clock = true, leftovers = true, load = true, memory = true }
 
-local MAX_HOSTS = 10000
+local MAX_HOSTS = 65536 -- as Slurm takes of one list
 
 --- Whether an item is for this node.
 -- @param list of the policy: a hostlist in which * stands for any characters, ? for one; after ! those that it is not

@@ -85,6 +85,11 @@ function TestSite:test_files()
    end
 end
 
+function TestSite:test_a_list_of_more_nodes_than_most_sites_have()
+   lu.assertTrue(site.is_for("n[1-12000]", "n11999"))
+   lu.assertFalse(site.is_for("!n[1-12000]", "n11999"))
+end
+
 function TestSite:test_services_and_processes()
    local services = { services = { sshd = "active", munge = "failed", nscd = "reloading", old = "unknown" } }
    lu.assertEquals((rate("services", { name = "nscd" }, services)), "pass|service nscd: reloading")
