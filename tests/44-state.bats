@@ -107,6 +107,19 @@ dead_server() {
 	[ "$(get 'r.paths[1].state .. " " .. r.paths[1].error')" = "answered Transport endpoint is not connected" ]
 }
 
+@test "state: a server that is away, looked at twice in one call or by two that overlap, has not hung before" {
+	dead_server
+	mkdir "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b"
+	run "$K" --path "$D" --path "$D" --path "$D" --seconds 0.3 --locks "$BATS_TEST_TMPDIR/a"
+	[ "$(get 'r.paths[1].state .. r.paths[2].state .. r.paths[3].state')" = hangshangshangs ]
+	"$K" --path "$D" --seconds 0.6 --locks "$BATS_TEST_TMPDIR/b" 3>&- >/dev/null &
+	local first=$!
+	eventually 20 compgen -G "$BATS_TEST_TMPDIR/b/path-*"
+	run "$K" --path "$D" --seconds 0.6 --locks "$BATS_TEST_TMPDIR/b"
+	[ "$(get 'r.paths[1].state')" = hangs ]
+	wait "$first"
+}
+
 @test "state: without locks what hangs is ended" {
 	dead_server
 	run "$K" --path "$D" --seconds 0.3
@@ -143,6 +156,9 @@ dead_server() {
 	[[ $output == "usage: state"* ]]
 	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$BATS_TEST_TMPDIR/locks/path-%2f"
 	run "$K" --path / --locks "$BATS_TEST_TMPDIR/locks"
-	[ "$(get 'r.paths[1].error')" = "Too many levels of symbolic links" ]
+	[ "$(get 'r.paths[1].state .. ": " .. r.paths[1].error')" = "failed: Too many levels of symbolic links" ]
 	[ ! -e "$BATS_TEST_TMPDIR/elsewhere" ]
+	# Our own trouble with a lock is none of the path's.
+	run "$K" --path / --locks "$BATS_TEST_TMPDIR/none"
+	[ "$(get 'r.paths[1].state .. tostring(r.paths[1].absent)')" = failednil ]
 }

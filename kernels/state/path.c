@@ -40,15 +40,17 @@ static int open_lock(const char *locks, const char *path)
 }
 
 /*
- * Takes the lock, which is given back when this process ends. Another check that looks at the same moment has it for
- * a moment; one that has it for longer than the box hangs. False: `a` says which.
+ * Takes the lock, which is given back when this process ends. Another one that looks at the same moment has it for a
+ * moment; one that has it for longer than the box already hangs. One that comes to hang beside this one, be it of the
+ * same call, does not: that is for the next to say. Looked at a moment later, as who has just taken the lock may not
+ * have said so. False: `a` says which.
  */
 static bool take_lock(struct path_answer *a, const char *locks, const char *path, double seconds)
 {
 	const double end = clock_now() + seconds;
 	int fd = open_lock(locks, path);
 
-	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+	for (int tries = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
 		struct timespec now, moment = { .tv_nsec = 5000000 };
 		struct stat st;
 
@@ -56,16 +58,24 @@ static bool take_lock(struct path_answer *a, const char *locks, const char *path
 			break;
 		clock_gettime(CLOCK_REALTIME, &now);
 		a->held_s = (double)(now.tv_sec - st.st_mtim.tv_sec) + 1e-9 * (double)(now.tv_nsec - st.st_mtim.tv_nsec);
-		a->held = a->held_s > seconds || clock_now() > end;
+		a->held = tries == 1 && a->held_s > seconds;
 		if (a->held)
 			return false;
+		if (clock_now() > end)
+			_exit(0); /* nobody waits for it any more */
 		nanosleep(&moment, NULL);
 	}
 	/* Since when it is held. */
 	if (fd >= 0 && futimens(fd, NULL) == 0)
 		return true;
-	a->error = errno;
+	a->lock_error = errno;
 	return false;
+}
+
+/* 0: it may be this user's trouble. */
+static int of_everybody(int error)
+{
+	return error == EROFS || error == EIO || error == ENOSPC ? error : 0;
 }
 
 /*
@@ -76,12 +86,13 @@ static bool take_lock(struct path_answer *a, const char *locks, const char *path
 static int try_to_write(const char *path)
 {
 	static const char block[4096];
-	int error = 0, fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int error, fd = open(path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	ssize_t n;
 
 	if (fd < 0)
-		return errno == EROFS || errno == EIO || errno == ENOSPC ? errno : 0;
-	if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block))
-		error = errno ? errno : ENOSPC;
+		return of_everybody(errno);
+	n = write(fd, block, sizeof(block));
+	error = n < 0 ? of_everybody(errno) : n < (ssize_t)sizeof(block) ? ENOSPC : 0;
 	close(fd);
 	return error;
 }
@@ -155,7 +166,9 @@ static void take_answer(struct path *p)
 	/* Less than PIPE_BUF: it comes whole or not at all. */
 	ssize_t n = read(p->fd, &p->answer, sizeof(p->answer));
 
-	p->state = n != (ssize_t)sizeof(p->answer) ? PATH_FAILED : p->answer.held ? PATH_HUNG_BEFORE : PATH_ANSWERED;
+	p->state = PATH_FAILED;
+	if (n == (ssize_t)sizeof(p->answer) && p->answer.lock_error == 0)
+		p->state = p->answer.held ? PATH_HUNG_BEFORE : PATH_ANSWERED;
 	close(p->fd);
 	p->fd = -1;
 	waitpid(p->pid, NULL, 0);
@@ -248,6 +261,8 @@ void path_report(struct result *r, const struct path *list, int n, const char *m
 		}
 		if (p->state == PATH_HUNG_BEFORE)
 			result_number(r, "hung_s", p->answer.held_s);
+		if (p->state == PATH_FAILED && p->answer.lock_error)
+			result_string(r, "error", strerror(p->answer.lock_error));
 		if (p->state == PATH_ANSWERED)
 			report_answer(r, p);
 		result_object_end(r);

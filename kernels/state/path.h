@@ -19,6 +19,7 @@ struct path {
 	enum { PATH_WAITS, PATH_ANSWERED, PATH_HANGS, PATH_HUNG_BEFORE, PATH_FAILED } state;
 	struct path_answer {
 		int error;       /* errno of stat, 0 */
+		int lock_error;  /* of its lock, 0: our own trouble, which says nothing of the path */
 		int write_error; /* of making a file, 0 */
 		bool held;       /* an earlier one still hangs there */
 		double held_s;   /* for so long */

@@ -116,6 +116,14 @@ static long user_of(int dir, const char *pid)
 	return strtol(at + 5, NULL, 10);
 }
 
+/* systemd's own for a user, which is there from his first login until some time after his last. */
+bool procs_is_manager(const char *text)
+{
+	const char *user = strstr(text, "/user@");
+
+	return user && strstr(user, ".service/init.scope");
+}
+
 /* Numbers that systemd gives to services for a while (61184 to 65519), Debian to Slurm (64030), nobody's. */
 static bool is_of_service(unsigned uid)
 {
@@ -130,7 +138,7 @@ static void look(struct procs *p, int dir, const char *pid)
 	int of;
 
 	if (p->users && fstatat(dir, pid, &st, 0) == 0 && st.st_uid >= p->min_uid && !is_of_service(st.st_uid) &&
-	    read_text(dir, pid, "cgroup", groups, sizeof(groups)) >= 0 && !procs_in_job(groups) &&
+	    read_text(dir, pid, "cgroup", groups, sizeof(groups)) >= 0 && !procs_in_job(groups) && !procs_is_manager(groups) &&
 	    read_name(dir, pid, name) && is_alive(dir, pid))
 		count(p, -1, st.st_uid, name, strtol(pid, NULL, 10));
 	/* `stat` of each takes three times as long as its name. */

@@ -35,5 +35,7 @@ void procs_report(struct result *r, const struct procs *p);
 bool procs_alive(const char *text);
 /* Whether a text of /proc/PID/cgroup has a job's group. */
 bool procs_in_job(const char *text);
+/* Whether it has the group of a user's systemd itself, not of what that has started. */
+bool procs_is_manager(const char *text);
 
 #endif

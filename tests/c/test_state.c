@@ -84,6 +84,10 @@ static void test_names(void **state)
 	assert_true(procs_in_job("4:memory:/slurm/uid_1000/job_7\n"));
 	assert_false(procs_in_job("0::/user.slice/job_x\n1:cpu:/job_\n"));
 	assert_false(procs_in_job(""));
+	assert_true(procs_is_manager("0::/user.slice/user-1000.slice/user@1000.service/init.scope\n"));
+	assert_false(procs_is_manager("0::/user.slice/user-1000.slice/user@1000.service/app.slice/run-1.service\n"));
+	assert_false(procs_is_manager("0::/init.scope\n1:x:/user@1000.service/a\n"));
+	assert_false(procs_is_manager("0::/init.scope\n"));
 }
 
 static void put(const char *root, const char *pid, const char *name, char status, const char *command, int uid)

@@ -24,6 +24,7 @@ local MOST = 64
 local MAX_OUTPUT = 65536
 local MAX_VALUES = 32
 local STUCK = "checks.json" -- in the state directory: what survived SIGKILL
+local MOST_LINKS = 8 -- of a directory
 local GOOD, BAD, COULD_NOT = 0, 1, 2
 
 local RANK = { passive = 1, quick = 2, full = 3 }
@@ -56,18 +57,44 @@ local function runs_at(levels, lvl)
    return false
 end
 
--- Whether root alone decides what a directory has. In one with the sticky bit (/tmp) nobody can take away what is
--- root's.
+-- Whether root alone decides what a directory has, or where a link leads. In a directory with the sticky bit (/tmp)
+-- nobody can take away what is root's.
+-- @return true; or false and why not. What a link says
 local function is_closed(dir)
-   local stat, err = uv.fs_stat(dir)
+   local stat, err = uv.fs_lstat(dir)
    if not stat then
       return false, err
    elseif stat.uid ~= 0 and stat.uid ~= uv.getuid() then
       return false, dir .. ": not owned by root"
+   elseif stat.type == "link" then
+      return true, nil, uv.fs_readlink(dir)
    elseif stat.mode & 18 ~= 0 and stat.mode & 512 == 0 then -- 0022, 01000
       return false, dir .. ": writable by group or others (chmod go-w)"
    end
    return true
+end
+
+-- The same of each directory of a path, and of those that its links lead through: whoever may rename one of them says
+-- what root runs.
+local function is_closed_path(path)
+   for _ = 1, MOST_LINKS do
+      local at, target = path, nil
+      while at ~= "" do
+         local good, why, link = is_closed(at)
+         local above = at:match("^(.*)/[^/]*$") or ""
+         if not good then
+            return false, why
+         elseif link then -- of several, the one nearest to / stays, as the kernel follows it first
+            target = (link:find("^/") and link or above .. "/" .. link) .. path:sub(#at + 1)
+         end
+         at = above
+      end
+      if not target then
+         return true
+      end
+      path = target
+   end
+   return false, path .. ": too many links"
 end
 
 --- Whether root runs one.
@@ -85,11 +112,16 @@ function checks_d.may_run(dir, name)
       return false, path .. ": not executable (chmod +x)"
    end
    local good, why = files.trusted(path)
-   while good and dir ~= "" do
-      good, why = is_closed(dir)
-      dir = dir:match("^(.*)/[^/]*$") or ""
+   if good then
+      good, why = is_closed_path(dir)
    end
    return good, why
+end
+
+-- JSON has 1e999, which is infinite here and nothing in a record.
+local function is_kept(value)
+   local kind = type(value)
+   return kind == "boolean" or kind == "string" or kind == "number" and value - value == 0
 end
 
 -- What it says, as far as a record keeps it: numbers, booleans and short texts.
@@ -97,10 +129,8 @@ local function values_of(object)
    local out, n = {}, 0
    for _, key in ipairs(sorted(object)) do
       local value = object[key]
-      local kind = type(value)
-      if type(key) == "string" and #key <= 64 and key:find("^[%a_][%w_.-]*$") and n < MAX_VALUES
-         and (kind == "number" or kind == "boolean" or kind == "string") then
-         out[key], n = kind == "string" and printable.plain(value, 200) or value, n + 1
+      if type(key) == "string" and #key <= 64 and key:find("^[%a_][%w_.-]*$") and n < MAX_VALUES and is_kept(value) then
+         out[key], n = type(value) == "string" and printable.plain(value, 200) or value, n + 1
       end
    end
    return out
@@ -133,7 +163,8 @@ local function judge(ended)
    if rest ~= "" then
       return nil, "printed several lines instead of one of JSON: " .. first_line(line)
    end
-   local object = utf8.len(line) and json.decode(line)
+   -- The decoder takes a NUL byte for the end.
+   local object = utf8.len(line) and not line:find("\0", 1, true) and json.decode(line)
    if type(object) ~= "table" or line:find("^%s*%[") then
       return nil, line == "" and "printed nothing" or "printed no JSON object: " .. first_line(line)
    elseif type(object.ok) ~= "boolean" then
@@ -242,13 +273,16 @@ local function plan(node, lvl, dir)
       for _, name in ipairs(list) do
          local rule = rules[name] or {}
          if not seen[name] and rule.action ~= "off" and runs_at(rule.levels, lvl)
-            and rating.is_for(rule.nodes, node.name) and #names < MOST then
+            and rating.is_for(rule.nodes, node.name) then
             names[#names + 1] = name
          end
          seen[name] = true
       end
    end
-   return names
+   if #names > MOST then
+      node:notice(("%s: %d checks, the last %d of them are not run"):format(dir, #names, #names - MOST))
+   end
+   return table.move(names, 1, math.min(#names, MOST), 1, {})
 end
 
 --- Runs those of a level, one after the other; a bad one once more.

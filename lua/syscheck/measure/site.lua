@@ -92,7 +92,8 @@ local function is_alive(root, unit)
    return false
 end
 
-local function services(node, items, left_s)
+-- @param until_s when the check has to be over (uv.hrtime)
+local function services(node, items, until_s)
    local states, ask = {}, {}
    for _, item in ipairs(items) do
       local unit = item.name:find("%.%l+$") and item.name or item.name .. ".service"
@@ -102,7 +103,7 @@ local function services(node, items, left_s)
          ask[#ask + 1] = { item.name, unit }
       end
    end
-   if #ask == 0 or left_s < SYSTEMCTL_S then
+   if #ask == 0 or until_s - uv.hrtime() / 1e9 < SYSTEMCTL_S then
       return states
    end
    local args = { "is-active", "--" }
@@ -209,6 +210,7 @@ local function tables(list)
 end
 
 local function look(node, items, left_s)
+   local until_s = uv.hrtime() / 1e9 + left_s
    local from, state, why = machine.at(node.root), ask_state(node, items, left_s)
    local facts = { now = os.time(), uid = uids(node.root), filesystems = {}, files = {}, why = why }
    local paths = tables(state.paths) or {}
@@ -217,7 +219,7 @@ local function look(node, items, left_s)
    table.move(paths, n + 1, n + #items.files, 1, facts.files)
    facts.processes, facts.users = tables(state.processes), tables(state.users)
    facts.clock = state.synchronised ~= nil and state or nil
-   facts.services = services(node, items.services, left_s)
+   facts.services = services(node, items.services, until_s)
    facts.links = #items.links > 0 and links(from, items.links)
    facts.pcie = #items.pcie > 0 and pcie(from)
    facts.load = #items.load > 0 and load_of(from)

@@ -339,8 +339,9 @@ local function command(words, out)
    while words[at] and words[at]:find("^%-[trme]$") do
       local letter, value = words[at]:sub(2), words[at + 1] or ""
       if letter == "t" or letter == "r" then
-         if not tonumber(value) then
-            return ("%s %s is no number"):format(words[at], value)
+         local n = tonumber(value)
+         if not n or n < 0 or n > 1e6 then
+            return ("%s %s is no number of use"):format(words[at], value)
          end
          c[letter == "t" and "seconds" or "status"] = tonumber(value)
       elseif letter == "m" then

@@ -5,6 +5,7 @@ local policy = require("syscheck.policy.policy")
 local printable = require("syscheck.lib.printable")
 local schema = require("syscheck.policy.schema")
 local scripts = require("syscheck.nhc.scripts")
+local site = require("syscheck.policy.site")
 local sorted = require("syscheck.lib.sorted")
 
 local import = {}
@@ -16,7 +17,7 @@ local function literal(value)
    if type(value) == "string" then
       return '"' .. value:gsub('[\\"]', "\\%0"):gsub("%c", "?") .. '"'
    elseif type(value) == "number" then
-      return ("%.6g"):format(value)
+      return ("%.14g"):format(value)
    elseif type(value) ~= "table" then
       return tostring(value)
    end
@@ -35,9 +36,9 @@ local function literal(value)
    return #parts == 0 and "{}" or "{ " .. table.concat(parts, ", ") .. " }"
 end
 
--- What the policy says of an item; nil: it is good.
-local function wrong_item(key, item)
-   local good, err = policy.parse(("return { %s = { %s } }"):format(key, literal(item)), "item")
+-- What the policy says of an item, as it stands there; nil: it is good.
+local function wrong(key, text)
+   local good, err = policy.parse(("return { %s = { %s } }"):format(key, text), "item")
    return not good and err:gsub("^item:%d+: ", "") or nil
 end
 
@@ -78,16 +79,19 @@ local function place(out, entry, nodes, got)
    for _, pair in ipairs(got.items) do
       local key, item = pair[1], pair[2]
       item.nodes = nodes ~= "" and nodes or nil
-      local wrong = no_nodes or wrong_item(key, item)
+      local text, list, most = literal(item), out.items[key], site.KEYS[key]["*most"]
+      local off = no_nodes or wrong(key, text) or list.good == most and ("%d are as many as it takes"):format(most)
       at(key)
-      table.insert(out.items[key], { number = entry.number, text = literal(item), off = wrong })
-      if wrong then
-         hand(wrong)
+      list[#list + 1] = { number = entry.number, text = text, off = off or nil }
+      list.good = (list.good or 0) + (off and 0 or 1)
+      if off then
+         hand(off)
       end
    end
    if got.expect then
       at('expect["*"]')
       local off = (no_nodes or nodes ~= "") and "expect is by hardware class, not by node"
+         or wrong("expect", '["*"] = ' .. literal(got.expect))
       for _, key in ipairs(sorted(got.expect)) do
          off = off or out.expect[key] and ("line %d says it already"):format(out.expect[key].number)
       end

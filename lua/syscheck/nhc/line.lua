@@ -1,6 +1,10 @@
 --- Lines of LBNL NHC's nhc.conf: whom a line is for, and its words. It is a shell's text there; here nothing of it is
 -- ever evaluated: what only a shell could make sense of is said to be so. Pure.
+local printable = require("syscheck.lib.printable")
+
 local line = {}
+
+local MOST_NODES = 4096 -- characters, as the policy takes them
 
 -- A class of digits, "0-37", as a hostlist has it: [0-3,7]. nil: it has something else.
 local function class_of(body)
@@ -92,6 +96,8 @@ function line.nodes(mask)
    local out
    if text == "*" then
       return negated == "" and "" or nil
+   elseif #text > MOST_NODES then
+      return nil
    elseif text:find("^/.*/$") then
       out = regexp(text:sub(2, -2))
    elseif text:find("^{.*}$") then
@@ -100,7 +106,8 @@ function line.nodes(mask)
    else
       out = glob(text)
    end
-   return out and negated .. out
+   out = out and negated .. out
+   return out and #out <= MOST_NODES and out or nil
 end
 
 -- What has a meaning to a shell, outside of quotes; between double quotes less.
@@ -156,8 +163,9 @@ function line.parse(text)
    if not text:find("%S") or text:find("^%s*#") then
       return nil
    end
-   local mask, command = text:match("^%s*(%S+)%s*||%s*(.-)%s*$")
-   return mask and command ~= "" and { mask = mask, command = command } or {}
+   local mask, command = text:match("^%s*(%S+)%s*||%s*(.*)$")
+   command = printable.trimmed(command or "")
+   return command ~= "" and { mask = mask, command = command } or {}
 end
 
 --- "5%" -> 5, "%"; "3gb" -> GiB, "GiB"; "1k" -> 1000, "" (a count). NHC takes a size without a unit for kB.

@@ -8,7 +8,7 @@ local site = {}
 -- What is no fault of the node for sure is only told, unless the policy wants more.
 local WARNS = { clock = true, leftovers = true, load = true, memory = true }
 
-local MAX_HOSTS = 10000
+local MAX_HOSTS = 65536 -- as Slurm takes of one list
 
 --- Whether an item is for this node.
 -- @param list of the policy: a hostlist in which * stands for any characters, ? for one; after ! those that it is not
@@ -89,7 +89,8 @@ end
 -- @param fact of the kernel `state`
 local function no_answer(fact)
    if not fact or fact.state == "failed" then
-      return { unknown = "could not be looked at" }
+      local why = fact and fact.error and (", its lock: %s"):format(tostring(fact.error)) or ""
+      return { unknown = "could not be looked at" .. why }
    elseif fact.state == "hangs" then
       -- Slow, or gone: what waits there tells the next check.
       return { unknown = "does not answer" }
@@ -160,7 +161,9 @@ end
 
 function RATERS.services(item, facts)
    local state = facts.services[item.name]
-   return state == "active" and { good = "active" } or not state and { unknown = "systemd does not say" }
+   -- "unknown" of older ones is that they could not be asked.
+   return (state == "active" or state == "reloading") and { good = state }
+      or (not state or state == "unknown") and { unknown = "systemd does not say" }
       or { bad = "is " .. state }
 end
 

@@ -73,6 +73,15 @@ function TestChecksD:test_numbers_are_rated()
    lu.assertEquals({ entries[1].status, entries[1].text }, { "unknown", "check disk: hours is no number" })
 end
 
+-- JSON's 1e999 is infinite: beyond any limit, and in no record.
+function TestChecksD:test_an_infinite_number_is_none()
+   self:put("it", [[echo '{"ok":true,"x":1e999,"y":-1e999}']])
+   local entries, _, runs = self:run()
+   lu.assertEquals({ entries[1].status, runs[1].result }, { "pass", { ok = true } })
+   entries = self:run("it = { limits = { x = { max = 5 } } }")
+   lu.assertEquals({ entries[1].status, entries[1].text }, { "unknown", "check it: x is no number" })
+end
+
 function TestChecksD:test_levels_and_nodes()
    self:put("one", [[echo '{"ok":true}']])
    local function runs(rule, lvl)
@@ -98,6 +107,7 @@ function TestChecksD:test_what_misbehaves_is_unknown_and_never_bad()
       { "two on a line", [[echo '{"ok":true}{"ok":true}']], "no JSON object" },
       { "garbage", "echo segmentation fault", "no JSON object: segmentation fault" },
       { "binary", "printf '\\x00\\xff\\xfe{}\\n'", "no JSON object" },
+      { "a NUL byte between two", [[printf '{"ok":true}\0{"ok":false}\n']], "no JSON object" },
       { "no UTF-8", [[printf '{"ok":true,"text":"\xff"}\n']], "no JSON object" },
       { "an array", "echo '[true]'", "no JSON object" },
       { "ok is no boolean", [[echo '{"ok":"yes"}']], 'no "ok"' },
@@ -154,6 +164,32 @@ function TestChecksD:test_what_root_does_not_run()
    uv.fs_chmod(self.dir, 511) -- 0777
    lu.assertStrContains(why("f"), self.dir .. ": writable by group or others")
    uv.fs_chmod(self.dir, 493)
+end
+
+-- A directory that is root's, by a link; and by one that others can put another in the place of.
+function TestChecksD:test_links_to_the_directory()
+   local real = self.dir
+   self.dir = real .. "/link"
+   for _, target in ipairs({ "there/checks", real .. "/there/checks" }) do
+      uv.fs_unlink(self.dir)
+      uv.fs_symlink(target, self.dir)
+      uv.fs_mkdir(real .. "/there", 493)
+      uv.fs_mkdir(real .. "/there/checks", 493)
+      uv.fs_chmod(real .. "/there", 493)
+      self:put("it", [[echo '{"ok":true}']])
+      lu.assertEquals(self:run()[1].status, "pass")
+      uv.fs_chmod(real .. "/there", 511) -- 0777
+      lu.assertStrContains(self:run()[1].text, "/there: writable by group or others")
+   end
+   if uv.getuid() == 0 then
+      uv.fs_chmod(real .. "/there", 493)
+      uv.fs_lchown(self.dir, 65534, 65534)
+      lu.assertStrContains(self:run()[1].text, "/link: not owned by root")
+   end
+   uv.fs_unlink(self.dir)
+   uv.fs_symlink("link", self.dir)
+   lu.assertEquals(self:run(), {})
+   self.dir = real
 end
 
 function TestChecksD:test_somebody_elses()

@@ -161,6 +161,38 @@ function TestImport:test_each_line_is_accounted_for()
    lu.assertEquals(lines[2], 'line 4: no line -> needs a hand: no line of NHC\'s: "nodes || check"')
 end
 
+function TestImport:test_numbers_are_whole_or_need_a_hand()
+   local _, text = of("check_file_stat -u 10012345 -g 4294967293 /x")
+   lu.assertStrContains(text, '{ path = "/x", group = 4294967293, owner = 10012345 }')
+   for _, command in ipairs({ "check_hw_cpuinfo 1e999 1 2", "check_cmd_status -r 1e999 true",
+      "check_cmd_status -t -5 true", "check_cmd_output -r -1 true", "check_ps_loadavg 1e999" }) do
+      lu.assertEquals(of(command).kind, "hand", command)
+   end
+end
+
+function TestImport:test_more_than_a_list_takes_needs_a_hand()
+   local lines = {}
+   for i = 1, 66 do
+      lines[i] = "* || check_file_test -f /f" .. i
+   end
+   local out = import.read(table.concat(lines, "\n"), "x")
+   lu.assertNotNil(policy.parse(import.policy(out), "p"))
+   local _, counts = import.report(out)
+   lu.assertEquals({ counts.policy, counts.hand }, { 64, 2 })
+end
+
+-- What takes the square of a line's length is not done to a long one.
+function TestImport:test_long_lines()
+   local from = os.clock()
+   for _, text in ipairs({ "* || x" .. (" "):rep(60000) .. "y", "/^" .. ("a"):rep(60000) .. "$/ || check_hw_eth e",
+      "/^(" .. ("a"):rep(100) .. ("|" .. ("b"):rep(100)):rep(60) .. ")$/ || check_cmd_status true" }) do
+      local out = import.read(text, "x")
+      lu.assertEquals(out.lines[1].kind, "hand")
+      lu.assertNotNil(policy.parse(import.policy(out), "p"))
+   end
+   lu.assertTrue(os.clock() - from < 3)
+end
+
 -- Garbage of any kind gives a policy that can be read.
 function TestImport:test_garbage()
    lu.assertNil(import.read("\0", "x"))

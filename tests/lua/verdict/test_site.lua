@@ -45,6 +45,8 @@ function TestSite:test_file_systems()
       { of({}, { state = "hangs" }), "unknown|/home: does not answer" },
       { of({}, { state = "hung before", hung_s = 300.4 }), "fail|/home: does not answer, for 300 s" },
       { of({}, { state = "failed" }), "unknown|/home: could not be looked at" },
+      { of({}, { state = "failed", error = "No space left on device" }),
+         "unknown|/home: could not be looked at, its lock: No space left on device" },
       { of({ writable = true }, { read_only = true }), "fail|/home: read-only" },
       { of({ writable = true }, { writable = false, write_error = "Input/output error" }),
          "fail|/home: cannot be written to: Input/output error" },
@@ -83,8 +85,15 @@ function TestSite:test_files()
    end
 end
 
+function TestSite:test_a_list_of_more_nodes_than_most_sites_have()
+   lu.assertTrue(site.is_for("n[1-12000]", "n11999"))
+   lu.assertFalse(site.is_for("!n[1-12000]", "n11999"))
+end
+
 function TestSite:test_services_and_processes()
-   local services = { services = { sshd = "active", munge = "failed" } }
+   local services = { services = { sshd = "active", munge = "failed", nscd = "reloading", old = "unknown" } }
+   lu.assertEquals((rate("services", { name = "nscd" }, services)), "pass|service nscd: reloading")
+   lu.assertEquals((rate("services", { name = "old" }, services)), "unknown|service old: systemd does not say")
    lu.assertEquals((rate("services", { name = "sshd" }, services)), "pass|service sshd: active")
    lu.assertEquals((rate("services", { name = "munge" }, services)), "fail|service munge: is failed")
    lu.assertEquals((rate("services", { name = "x" }, services)), "unknown|service x: systemd does not say")
