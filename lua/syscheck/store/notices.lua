@@ -59,11 +59,12 @@ function notices.open(store, wanted, now)
       return forget(store)
    end
    local from = meta(store, FROM)
-   if not from then
+   -- One that is to come is of a clock that was ahead: nobody would be told until then.
+   if not from or from > now then
       schema.add_table(store, TABLE)
       store:transaction(function()
          store:lock()
-         from = meta(store, FROM) or now
+         from = math.min(meta(store, FROM) or now, now)
          set_meta(store, FROM, from)
       end)
    end
@@ -79,6 +80,12 @@ local function rows_of(self)
       end
    end
    return self.rows
+end
+
+--- What is new by this clock: an ingest may take longer than a record may be ahead of it.
+-- @param now epoch seconds
+function notices:at(now)
+   self.now = now
 end
 
 --- Forgets what is in memory: the transaction failed, or another process may have written.
@@ -196,7 +203,8 @@ function notices:record(row)
    local words, more = actions.words(row)
    local subject = ("%s %s"):format(event, where(row))
    if event ~= "drain" and event ~= "resume" then
-      subject = ("%s %s"):format(subject, actions.kind_of(row.text))
+      -- Cut by bytes: half a character is what a database refuses, and with it all records.
+      subject = ("%s %s"):format(subject, printable.plain(actions.kind_of(row.text)))
    end
    if is_known(self, subject, row, event) then
       touch(self, subject, row.time_s)

@@ -110,6 +110,13 @@ function TestAlike:test_the_class()
       "n2: triad 31 % below 5 other nodes of its class" })
    lu.assertEquals(said(rows, class({ 400, 401 })), {})
    lu.assertEquals(said(rows, class({})), {})
+   -- Which of two is right their class says; where it does not, they are told.
+   rows = { row("n1", 400), row("n2", 276) }
+   lu.assertEquals(said(rows, class({ 400, 401, 402 })), { "n2: triad 31 % below 3 other nodes of its class" })
+   for _, values in ipairs({ { 400, 401 }, { 200, 300, 400, 500 } }) do
+      lu.assertEquals(said(rows, class(values)),
+         { "n2: triad 31 % below the other node of this job: two do not say which is right" })
+   end
    -- What its own job said already is not said again.
    rows = job(8)
    rows[1].metrics.triad_gbs = 200

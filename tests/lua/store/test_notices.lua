@@ -3,6 +3,7 @@ package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local notices = require("syscheck.store.notices")
 local own_store = require("own_store")
+local proposed = require("syscheck.cmd.common.proposed")
 
 local T = 1795161600 -- 2026-11-20T08:00:00Z
 local LIMITS = { unknown_nodes = 3, unknown_share = 0.02 }
@@ -114,6 +115,36 @@ function TestNotices:test_named_later_and_anew()
    lu.assertEquals(told(400, { check("n3", 350, "drain") }), { "drain n3 350" })
 end
 
+-- The clock of the store's host was a month ahead when the program was named.
+function TestNotices:test_named_by_a_clock_that_was_ahead()
+   lu.assertNil(notices.open(own_store.db, false, T))
+   notices.open(own_store.db, true, T + 30 * 86400)
+   lu.assertEquals(told(60, {}), {})
+   lu.assertEquals(told(120, { check("n1", 100, "drain") }), { "drain n1 100" })
+end
+
+-- What is written while an ingest runs for long.
+function TestNotices:test_a_long_ingest()
+   local open = notices.open(own_store.db, true, T)
+   open:at(T + 900)
+   own_store.write({ check("n1", 890, "drain") }, open)
+   lu.assertEquals(#open:waiting(), 1)
+end
+
+-- PostgreSQL takes valid UTF-8 only: a row that it refuses would stop each ingest from then on.
+function TestNotices:test_what_users_write_is_cut_anywhere()
+   for pad = 0, 3 do
+      told(60 + pad, { check("n" .. pad, 10, "observed", { text = ("x"):rep(pad) .. ("\u{20AC}"):rep(400) }) })
+   end
+   local n = 0
+   for t in own_store.db:rows("SELECT subject FROM notice") do
+      lu.assertNotNil(utf8.len(t[1]))
+      lu.assertTrue(#t[1] <= 1024)
+      n = n + 1
+   end
+   lu.assertEquals(n, 4)
+end
+
 function TestNotices:test_many_unknown()
    local function unknown(node, time)
       return check(node, time, "none", { status = "unknown", text = "stream: no such file" })
@@ -159,6 +190,30 @@ function TestNotices:test_others_events()
    open:add("class a", { event = "proposal", time = T + 20, text = "once more" })
    local list = open:waiting()
    lu.assertEquals({ #list, list[1].event.event, list[1].event.text }, { 1, "proposal", "a baseline?[2J for class a" })
+end
+
+-- A baseline that ingest proposes: of the same classes once, by however many checks.
+function TestNotices:test_a_proposal()
+   local function propose(time, checks, ...)
+      local proposal = { file = "/s/baseline.proposed.json", classes = {}, text = ("%d checks: apply"):format(checks) }
+      for i, class in ipairs({ ... }) do
+         proposal.classes[i] = { class = class, nodes = 3, checks = checks }
+      end
+      local open = notices.open(own_store.db, true, T + time)
+      open:add(proposed.event(proposal, T + time))
+      local list = open:waiting()
+      open:settle(list)
+      return list
+   end
+   lu.assertEquals(propose(10, 30, "a", "b")[1].event, { event = "proposal", time = T + 10, text = "30 checks: apply",
+      file = "/s/baseline.proposed.json" })
+   lu.assertEquals(propose(20, 40, "a", "b"), {})
+   lu.assertEquals(#propose(30, 40, "a", "b", "c"), 1)
+   local many = {}
+   for i = 1, 200 do
+      many[i] = ("class-%d-"):format(i) .. ("x"):rep(100)
+   end
+   lu.assertEquals(#propose(40, 40, table.unpack(many)), 1)
 end
 
 -- A batch that fails leaves nothing, and is told when it is written.

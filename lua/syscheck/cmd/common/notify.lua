@@ -99,6 +99,7 @@ function notify.call(policy, message)
 end
 
 local function tell(open, policy, complain)
+   open:at(os.time())
    open:look(policy)
    local lost = open:sweep()
    if lost > 0 then
@@ -123,6 +124,16 @@ function notify.open(db, policy, complain)
       return nil
    end
    return open
+end
+
+--- Enters an event that is of no record; see notices:add. What fails is no trouble of ingest's.
+-- @param open of notify.open
+-- @param complain function(format, ...)
+function notify.add(open, complain, subject, event)
+   local done, err = pcall(open.add, open, subject, event)
+   if not done then
+      complain("%s", tostring(err))
+   end
 end
 
 --- Tells what waits.
