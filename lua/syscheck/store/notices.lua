@@ -68,15 +68,27 @@ function notices.open(store, wanted, now)
          set_meta(store, FROM, from)
       end)
    end
-   return setmetatable({ store = store, from = from, now = now, rows = nil }, notices)
+   return setmetatable({ store = store, from = from, now = now, rows = nil, places = nil }, notices)
+end
+
+-- Event and node of a subject: "observed c/n1".
+local function place_of(subject)
+   return subject:match("^%S+ %S+") or subject
+end
+
+local function enter(self, subject, row)
+   local place = place_of(subject)
+   self.rows[subject] = row
+   self.places[place] = self.places[place] or {}
+   self.places[place][subject] = row
 end
 
 -- The rows, by subject; read anew after a transaction that failed.
 local function rows_of(self)
    if not self.rows then
-      self.rows = {}
+      self.rows, self.places = {}, {}
       for t in self.store:rows("SELECT n.subject, n.time_s, n.told_s, n.text FROM notice n ORDER BY n.time_s") do
-         self.rows[t[1]] = { time_s = t[2], told_s = t[3], text = t[4] }
+         enter(self, t[1], { time_s = t[2], told_s = t[3], text = t[4] })
       end
    end
    return self.rows
@@ -95,13 +107,14 @@ end
 
 local function drop(self, subject)
    if rows_of(self)[subject] then
-      self.rows[subject] = nil
+      self.rows[subject], self.places[place_of(subject)][subject] = nil, nil
       self.store:exec("DELETE FROM notice WHERE subject = ?", subject)
    end
 end
 
 local function put(self, id, subject, time_s, told_s, text)
-   rows_of(self)[subject] = { time_s = time_s, told_s = told_s, text = text }
+   rows_of(self)
+   enter(self, subject, { time_s = time_s, told_s = told_s, text = text })
    local driver = self.store.driver
    self.store:exec(("INSERT INTO notice (id, subject, time_s, told_s, text) VALUES (%s, ?, ?, ?, ?)"):format(
       driver.ID_IN), driver.id(id), subject, time_s, told_s, text)
@@ -162,13 +175,12 @@ local ENDED = { drain = { "observed", "storm", "undecided", "resume" },
 
 -- What was told of a node and is over; an event that still waits is told all the same.
 local function end_others(self, row, event)
-   local over = {}
+   rows_of(self)
    for _, name in ipairs(ENDED[event] or {}) do
-      over[("%s %s"):format(name, where(row))] = true
-   end
-   for subject, known in pairs(next(over) and rows_of(self) or {}) do
-      if known.told_s > 0 and over[subject:match("^%S+ %S+")] then
-         drop(self, subject)
+      for subject, known in pairs(self.places[("%s %s"):format(name, where(row))] or {}) do
+         if known.told_s > 0 then
+            drop(self, subject)
+         end
       end
    end
 end

@@ -82,6 +82,17 @@ function TestAlike:test_a_group()
    lu.assertStrContains(out[1], "others of this job, as are 3 of its 9 nodes (n[1-3]): other hardware, or one fault?")
 end
 
+-- Half of them, of few and of many.
+function TestAlike:test_two_halves()
+   for _, n in ipairs({ 4, 16, 18, 64 }) do
+      local values = {}
+      for i = 1, n do
+         values[i] = i <= n / 2 and 280 or 400 + i % 3
+      end
+      lu.assertEquals(#alike.out("triad_gbs", values), n / 2)
+   end
+end
+
 -- Another class, other CPUs, another time box, no word on them: another quantity.
 function TestAlike:test_only_what_is_alike()
    local rows = job(12)

@@ -21,7 +21,7 @@ local USUAL = { triad_gbs = { prior = 3, least = 5 }, gflops = { prior = 3, leas
    latency_ns = { prior = 6, least = 10 }, best_gbs = { prior = 6, least = 10 } }
 -- More than this share of them is no matter of single nodes.
 local MOST = 0.25
--- Without one node of so many median and deviation are the same.
+-- Of more, median and deviation are the same without whichever of the worse ones.
 local MANY = 16
 -- A class says something from so many other nodes on.
 local LEAST_OF_CLASS = 3
@@ -54,6 +54,14 @@ local function without(values, i)
    return others
 end
 
+local function worst(name, values)
+   local at = 1
+   for i, value in ipairs(values) do
+      at = worse_by(name, value, values[at]) > 0 and i or at
+   end
+   return at
+end
+
 --- Which of some values are out against the others.
 -- @param name of a metric
 -- @param values list of numbers > 0, from two on
@@ -61,7 +69,7 @@ end
 function alike.out(name, values)
    local n, found, median, scaled = #values, {}, nil, nil
    if n > MANY then
-      median, scaled = statistics.robust(values)
+      median, scaled = statistics.robust(without(values, worst(name, values)))
    end
    for i, value in ipairs(values) do
       if n <= MANY then
