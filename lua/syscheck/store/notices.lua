@@ -24,7 +24,9 @@ local TABLE = { "CREATE TABLE IF NOT EXISTS notice (id $id PRIMARY KEY, subject 
    .. "time_s $number NOT NULL, told_s $number NOT NULL, text $text NOT NULL)",
    "CREATE INDEX IF NOT EXISTS notice_subject ON notice (subject)" }
 
-local FROM, LAST = "notify_from", "notify_last" -- in table meta
+-- In table meta; BUSY: until when the one who took the turn may be telling.
+local FROM, LAST, BUSY = "notify_from", "notify_last", "notify_busy"
+local GRACE_S = 5 -- and what it takes to end a program and to note that
 
 local function meta(store, name)
    local row = store:row("SELECT m.value FROM meta m WHERE m.name = ?", name)
@@ -44,7 +46,7 @@ local function forget(store)
       store:transaction(function()
          store:lock()
          store:exec("DELETE FROM notice")
-         store:exec("DELETE FROM meta WHERE name IN (?, ?)", FROM, LAST)
+         store:exec("DELETE FROM meta WHERE name IN (?, ?, ?)", FROM, LAST, BUSY)
       end)
    end
 end
@@ -301,15 +303,17 @@ function notices:waiting()
 end
 
 --- Takes the turn to tell, unless one was taken less than `every` seconds ago, perhaps by another ingest right now.
+-- @param most seconds that telling takes at most
 -- @return whether it is ours
-function notices:claim(every)
+function notices:claim(every, most)
    return self.store:transaction(function()
       self.store:lock()
-      local last = meta(self.store, LAST) or 0
-      if last <= self.now and self.now - last < every then
+      local last, busy = meta(self.store, LAST) or 0, (meta(self.store, BUSY) or 0) - self.now
+      if (last <= self.now and self.now - last < every) or (busy > 0 and busy <= most + GRACE_S) then
          return false
       end
       set_meta(self.store, LAST, self.now)
+      set_meta(self.store, BUSY, self.now + most + GRACE_S)
       return true
    end)
 end
@@ -323,6 +327,7 @@ function notices:settle(list)
          self.store:exec(("UPDATE notice SET told_s = ? WHERE id = %s"):format(driver.ID_IN), self.now,
             driver.id(one.id))
       end
+      set_meta(self.store, BUSY, 0)
       if not list then
          set_meta(self.store, LAST, 0)
       end

@@ -174,14 +174,25 @@ end
 
 function TestNotices:test_turns()
    local open = notices.open(own_store.db, true, T + 1000)
-   lu.assertTrue(open:claim(60))
-   lu.assertFalse(open:claim(60)) -- another ingest right now
+   lu.assertTrue(open:claim(60, 30))
+   lu.assertFalse(open:claim(60, 30)) -- another ingest right now
    open:settle(nil) -- it did not work
-   lu.assertTrue(open:claim(60))
-   lu.assertFalse(notices.open(own_store.db, true, T + 1059):claim(60))
-   lu.assertTrue(notices.open(own_store.db, true, T + 1060):claim(60))
+   lu.assertTrue(open:claim(60, 30))
+   lu.assertFalse(notices.open(own_store.db, true, T + 1059):claim(60, 30))
+   lu.assertTrue(notices.open(own_store.db, true, T + 1060):claim(60, 30))
    -- A clock that was set back does not silence it.
-   lu.assertTrue(notices.open(own_store.db, true, T + 10):claim(60))
+   lu.assertTrue(notices.open(own_store.db, true, T + 10):claim(60, 30))
+end
+
+-- A program may take longer than what is to be between two calls.
+function TestNotices:test_nobody_tells_meanwhile()
+   local open = notices.open(own_store.db, true, T)
+   lu.assertTrue(open:claim(0, 300))
+   lu.assertFalse(notices.open(own_store.db, true, T + 299):claim(0, 300))
+   open:settle({})
+   lu.assertTrue(notices.open(own_store.db, true, T + 299):claim(0, 300))
+   -- Killed while it told: not for ever.
+   lu.assertTrue(notices.open(own_store.db, true, T + 700):claim(0, 300))
 end
 
 function TestNotices:test_others_events()
