@@ -96,15 +96,15 @@ function proposed.after_ingest(db, host, classes)
 end
 
 --- A proposal as an event: of the same classes it is the same one, by however many checks.
--- @param proposal of after_ingest
+-- @param news of after_ingest
 -- @return subject, event for notices:add
-function proposed.event(proposal, now)
+function proposed.event(news, now)
    local names = {}
-   for i, count in ipairs(proposal.classes) do
+   for i, count in ipairs(news.classes) do
       names[i] = count.class
    end
-   return table.concat(names, ","):sub(1, SUBJECT), { event = "proposal", time = now, file = proposal.file,
-      text = proposal.text }
+   return table.concat(names, ","):sub(1, SUBJECT), { event = "proposal", time = now, file = news.file,
+      text = news.text }
 end
 
 return proposed
