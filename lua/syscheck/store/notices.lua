@@ -114,12 +114,13 @@ local function drop(self, subject)
    end
 end
 
-local function put(self, id, subject, time_s, told_s, text)
+-- With an id of its own: one record may be a node's state and an event, and two kinds of records may have one.
+local function put(self, subject, time_s, told_s, text)
    rows_of(self)
    enter(self, subject, { time_s = time_s, told_s = told_s, text = text })
    local driver = self.store.driver
    self.store:exec(("INSERT INTO notice (id, subject, time_s, told_s, text) VALUES (%s, ?, ?, ?, ?)"):format(
-      driver.ID_IN), driver.id(id), subject, time_s, told_s, text)
+      driver.ID_IN), driver.id(files.random_id(16)), subject, time_s, told_s, text)
 end
 
 -- Found once more: still so.
@@ -149,7 +150,7 @@ function notices:add(subject, event)
       if rows_of(self)[key] then
          touch(self, key, event.time)
       else
-         put(self, files.random_id(16), key, event.time, 0, encode(event))
+         put(self, key, event.time, 0, encode(event))
       end
    end)
 end
@@ -193,7 +194,7 @@ local function note_unknown(self, row)
    if row.status == "unknown" and known then
       touch(self, subject, row.time_s)
    elseif row.status == "unknown" then
-      put(self, row.id, subject, row.time_s, -1, printable.plain(row.text or "", MOST_TEXT))
+      put(self, subject, row.time_s, -1, printable.plain(row.text or "", MOST_TEXT))
    elseif known and row.time_s >= known.time_s then
       drop(self, subject)
    end
@@ -231,7 +232,7 @@ function notices:record(row)
    else
       drop(self, subject)
    end
-   put(self, row.id, subject, row.time_s, 0, encode({ event = event, time = row.time_s, cluster = row.cluster ~= ""
+   put(self, subject, row.time_s, 0, encode({ event = event, time = row.time_s, cluster = row.cluster ~= ""
       and row.cluster or nil, node = row.node, text = more and ("%s (%s)"):format(words, more) or words,
       job = row.job and row.job.id, fabric = row.kind == "fabric" or nil }))
 end

@@ -145,6 +145,14 @@ function TestNotices:test_what_users_write_is_cut_anywhere()
    lu.assertEquals(n, 4)
 end
 
+-- What says two things at once stops no ingest, nor do two kinds of records of one id.
+function TestNotices:test_one_record_twice()
+   local odd, other = check("n1", 10, "observed", { status = "unknown" }), check("n2", 11, "drain")
+   other.id = odd.id
+   lu.assertEquals(told(60, { odd }), { "observed n1 10" })
+   lu.assertEquals(told(120, { other }), { "drain n2 11" })
+end
+
 function TestNotices:test_many_unknown()
    local function unknown(node, time)
       return check(node, time, "none", { status = "unknown", text = "stream: no such file" })
