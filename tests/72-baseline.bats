@@ -158,7 +158,10 @@ ingest() {
 }
 
 @test "the store teaches what its records do, and proposes a class that has enough, once" {
-	local store=$BATS_TEST_TMPDIR/s.db proposed=$BATS_TEST_TMPDIR/baseline.proposed.json
+	local store=$BATS_TEST_TMPDIR/s.db proposed=$BATS_TEST_TMPDIR/baseline.proposed.json told=$BATS_TEST_TMPDIR/told
+	printf '#!/bin/sh\ncat >>"$1"\n' >"$BATS_TEST_TMPDIR/hook"
+	chmod 755 "$BATS_TEST_TMPDIR/hook"
+	policy "mode = 'enforce', notify = { program = { '$BATS_TEST_TMPDIR/hook', '$told' }, every = 0 }"
 	run --separate-stderr syscheck baseline learn --store "$store"
 	[ "$status" -eq 3 ]
 	fleet 1 epyc-9654-2s192c-768g 3 5 ',"parts":{"dimms":24}'
@@ -176,6 +179,8 @@ ingest() {
 	ingest
 	[ "$(wc -l <<<"$output")" -eq 1 ]
 	[ ! -e "$USED" ]
+	[ "$(wc -l <"$told")" -eq 1 ]
+	grep -q '"event":"proposal","file":"'"$proposed"'","text":"enough for a baseline of epyc' "$told"
 	run syscheck baseline apply "$proposed"
 	[ "$status" -eq 0 ]
 	# Learned of both, it is the same.

@@ -155,7 +155,7 @@ tells_once() {
 	[ "$status" -eq 0 ]
 	[ ! -e "$TOLD" ]
 	# At once three programs that are no use, with more than a pipe holds: ingest is as ever, and nothing is lost.
-	lines 'local text = ("x"):rep(500)
+	lines 'local text = "x" .. ("\u{20AC}"):rep(160)
 	for n = 1, 400 do check { node = "n" .. n, time = ago(0), action = "observed", status = "fail", text = text } end
 	check { node = "n401", time = ago(0), action = "drain", status = "fail", text = "triad 1 < 2",
 	   drain = { done = true, reason = "syscheck: triad 1 < 2" } }' >>"$D/records.jsonl"
@@ -173,7 +173,7 @@ tells_once() {
 	[ "$(wc -l <"$TOLD")" -eq 1 ]
 	[ "$(lua5.4 -e 'local o = require("cjson").decode(io.read("a")); print(#o.events, o.more // 1 | 0, o.cluster)' <"$TOLD")" = $'200\t201\tc' ]
 	# The same state once more is no news, what is new is.
-	lines 'check { node = "n2", time = ago(0), action = "observed", status = "fail", text = ("x"):rep(500) }
+	lines 'check { node = "n2", time = ago(0), action = "observed", status = "fail", text = "x" .. ("\u{20AC}"):rep(160) }
 	check { node = "n401", time = ago(-1 / 1440), action = "resume", status = "pass" }' >>"$D/records.jsonl"
 	ingest "$D"
 	[ "$(tail -n 1 "$TOLD" | lua5.4 -e 'local o = require("cjson").decode(io.read("a")); print(#o.events, o.events[1].event, o.events[1].node)')" = \

@@ -128,6 +128,9 @@ local function run_all(db, list, args, host)
    collectgarbage("incremental", 1000, 400)
    for _, path in ipairs(list) do
       local size = size_of(path) -- before it may be removed
+      if open then
+         open:at(os.time())
+      end
       local ok, err = work:file(path)
       read = read + size
       meter.to(read, total)
@@ -152,10 +155,16 @@ local function run_all(db, list, args, host)
    if open then
       notify.tell(open, host.policy, complain)
    end
+   -- Behind the drains: looking for one may take longer than these should wait.
+   local proposal = propose(db, host, work)
+   if open and proposal then
+      notify.add(open, complain, proposed.event(proposal, os.time()))
+      notify.tell(open, host.policy, complain)
+   end
    if shown > SHOWN_BAD then
       report.error(report.FAILED, "%d more bad lines, see %s", shown - SHOWN_BAD, bad)
    end
-   summary(work.count, args, (uv.hrtime() - started) / 1e9, propose(db, host, work))
+   summary(work.count, args, (uv.hrtime() - started) / 1e9, proposal)
    return trouble and report.FAILED or 0
 end
 

@@ -24,7 +24,9 @@ local TABLE = { "CREATE TABLE IF NOT EXISTS notice (id $id PRIMARY KEY, subject 
    .. "time_s $number NOT NULL, told_s $number NOT NULL, text $text NOT NULL)",
    "CREATE INDEX IF NOT EXISTS notice_subject ON notice (subject)" }
 
-local FROM, LAST = "notify_from", "notify_last" -- in table meta
+-- In table meta; BUSY: until when the one who took the turn may be telling.
+local FROM, LAST, BUSY = "notify_from", "notify_last", "notify_busy"
+local GRACE_S = 5 -- and what it takes to end a program and to note that
 
 local function meta(store, name)
    local row = store:row("SELECT m.value FROM meta m WHERE m.name = ?", name)
@@ -44,7 +46,7 @@ local function forget(store)
       store:transaction(function()
          store:lock()
          store:exec("DELETE FROM notice")
-         store:exec("DELETE FROM meta WHERE name IN (?, ?)", FROM, LAST)
+         store:exec("DELETE FROM meta WHERE name IN (?, ?, ?)", FROM, LAST, BUSY)
       end)
    end
 end
@@ -59,26 +61,45 @@ function notices.open(store, wanted, now)
       return forget(store)
    end
    local from = meta(store, FROM)
-   if not from then
+   -- One that is to come is of a clock that was ahead: nobody would be told until then.
+   if not from or from > now then
       schema.add_table(store, TABLE)
       store:transaction(function()
          store:lock()
-         from = meta(store, FROM) or now
+         from = math.min(meta(store, FROM) or now, now)
          set_meta(store, FROM, from)
       end)
    end
-   return setmetatable({ store = store, from = from, now = now, rows = nil }, notices)
+   return setmetatable({ store = store, from = from, now = now, rows = nil, places = nil }, notices)
+end
+
+-- Event and node of a subject: "observed c/n1".
+local function place_of(subject)
+   return subject:match("^%S+ %S+") or subject
+end
+
+local function enter(self, subject, row)
+   local place = place_of(subject)
+   self.rows[subject] = row
+   self.places[place] = self.places[place] or {}
+   self.places[place][subject] = row
 end
 
 -- The rows, by subject; read anew after a transaction that failed.
 local function rows_of(self)
    if not self.rows then
-      self.rows = {}
+      self.rows, self.places = {}, {}
       for t in self.store:rows("SELECT n.subject, n.time_s, n.told_s, n.text FROM notice n ORDER BY n.time_s") do
-         self.rows[t[1]] = { time_s = t[2], told_s = t[3], text = t[4] }
+         enter(self, t[1], { time_s = t[2], told_s = t[3], text = t[4] })
       end
    end
    return self.rows
+end
+
+--- What is new by this clock: an ingest may take longer than a record may be ahead of it.
+-- @param now epoch seconds
+function notices:at(now)
+   self.now = now
 end
 
 --- Forgets what is in memory: the transaction failed, or another process may have written.
@@ -88,16 +109,18 @@ end
 
 local function drop(self, subject)
    if rows_of(self)[subject] then
-      self.rows[subject] = nil
+      self.rows[subject], self.places[place_of(subject)][subject] = nil, nil
       self.store:exec("DELETE FROM notice WHERE subject = ?", subject)
    end
 end
 
-local function put(self, id, subject, time_s, told_s, text)
-   rows_of(self)[subject] = { time_s = time_s, told_s = told_s, text = text }
+-- With an id of its own: one record may be a node's state and an event, and two kinds of records may have one.
+local function put(self, subject, time_s, told_s, text)
+   rows_of(self)
+   enter(self, subject, { time_s = time_s, told_s = told_s, text = text })
    local driver = self.store.driver
    self.store:exec(("INSERT INTO notice (id, subject, time_s, told_s, text) VALUES (%s, ?, ?, ?, ?)"):format(
-      driver.ID_IN), driver.id(id), subject, time_s, told_s, text)
+      driver.ID_IN), driver.id(files.random_id(16)), subject, time_s, told_s, text)
 end
 
 -- Found once more: still so.
@@ -127,7 +150,7 @@ function notices:add(subject, event)
       if rows_of(self)[key] then
          touch(self, key, event.time)
       else
-         put(self, files.random_id(16), key, event.time, 0, encode(event))
+         put(self, key, event.time, 0, encode(event))
       end
    end)
 end
@@ -155,13 +178,12 @@ local ENDED = { drain = { "observed", "storm", "undecided", "resume" },
 
 -- What was told of a node and is over; an event that still waits is told all the same.
 local function end_others(self, row, event)
-   local over = {}
+   rows_of(self)
    for _, name in ipairs(ENDED[event] or {}) do
-      over[("%s %s"):format(name, where(row))] = true
-   end
-   for subject, known in pairs(next(over) and rows_of(self) or {}) do
-      if known.told_s > 0 and over[subject:match("^%S+ %S+")] then
-         drop(self, subject)
+      for subject, known in pairs(self.places[("%s %s"):format(name, where(row))] or {}) do
+         if known.told_s > 0 then
+            drop(self, subject)
+         end
       end
    end
 end
@@ -172,7 +194,7 @@ local function note_unknown(self, row)
    if row.status == "unknown" and known then
       touch(self, subject, row.time_s)
    elseif row.status == "unknown" then
-      put(self, row.id, subject, row.time_s, -1, printable.plain(row.text or "", MOST_TEXT))
+      put(self, subject, row.time_s, -1, printable.plain(row.text or "", MOST_TEXT))
    elseif known and row.time_s >= known.time_s then
       drop(self, subject)
    end
@@ -196,7 +218,8 @@ function notices:record(row)
    local words, more = actions.words(row)
    local subject = ("%s %s"):format(event, where(row))
    if event ~= "drain" and event ~= "resume" then
-      subject = ("%s %s"):format(subject, actions.kind_of(row.text))
+      -- Cut by bytes: half a character is what a database refuses, and with it all records.
+      subject = ("%s %s"):format(subject, printable.plain(actions.kind_of(row.text)))
    end
    if is_known(self, subject, row, event) then
       touch(self, subject, row.time_s)
@@ -209,7 +232,7 @@ function notices:record(row)
    else
       drop(self, subject)
    end
-   put(self, row.id, subject, row.time_s, 0, encode({ event = event, time = row.time_s, cluster = row.cluster ~= ""
+   put(self, subject, row.time_s, 0, encode({ event = event, time = row.time_s, cluster = row.cluster ~= ""
       and row.cluster or nil, node = row.node, text = more and ("%s (%s)"):format(words, more) or words,
       job = row.job and row.job.id, fabric = row.kind == "fabric" or nil }))
 end
@@ -281,15 +304,17 @@ function notices:waiting()
 end
 
 --- Takes the turn to tell, unless one was taken less than `every` seconds ago, perhaps by another ingest right now.
+-- @param most seconds that telling takes at most
 -- @return whether it is ours
-function notices:claim(every)
+function notices:claim(every, most)
    return self.store:transaction(function()
       self.store:lock()
-      local last = meta(self.store, LAST) or 0
-      if last <= self.now and self.now - last < every then
+      local last, busy = meta(self.store, LAST) or 0, (meta(self.store, BUSY) or 0) - self.now
+      if (last <= self.now and self.now - last < every) or (busy > 0 and busy <= most + GRACE_S) then
          return false
       end
       set_meta(self.store, LAST, self.now)
+      set_meta(self.store, BUSY, self.now + most + GRACE_S)
       return true
    end)
 end
@@ -303,6 +328,7 @@ function notices:settle(list)
          self.store:exec(("UPDATE notice SET told_s = ? WHERE id = %s"):format(driver.ID_IN), self.now,
             driver.id(one.id))
       end
+      set_meta(self.store, BUSY, 0)
       if not list then
          set_meta(self.store, LAST, 0)
       end

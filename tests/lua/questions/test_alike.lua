@@ -82,6 +82,17 @@ function TestAlike:test_a_group()
    lu.assertStrContains(out[1], "others of this job, as are 3 of its 9 nodes (n[1-3]): other hardware, or one fault?")
 end
 
+-- Half of them, of few and of many.
+function TestAlike:test_two_halves()
+   for _, n in ipairs({ 4, 16, 18, 64 }) do
+      local values = {}
+      for i = 1, n do
+         values[i] = i <= n / 2 and 280 or 400 + i % 3
+      end
+      lu.assertEquals(#alike.out("triad_gbs", values), n / 2)
+   end
+end
+
 -- Another class, other CPUs, another time box, no word on them: another quantity.
 function TestAlike:test_only_what_is_alike()
    local rows = job(12)
@@ -110,6 +121,13 @@ function TestAlike:test_the_class()
       "n2: triad 31 % below 5 other nodes of its class" })
    lu.assertEquals(said(rows, class({ 400, 401 })), {})
    lu.assertEquals(said(rows, class({})), {})
+   -- Which of two is right their class says; where it does not, they are told.
+   rows = { row("n1", 400), row("n2", 276) }
+   lu.assertEquals(said(rows, class({ 400, 401, 402 })), { "n2: triad 31 % below 3 other nodes of its class" })
+   for _, values in ipairs({ { 400, 401 }, { 200, 300, 400, 500 } }) do
+      lu.assertEquals(said(rows, class(values)),
+         { "n2: triad 31 % below the other node of this job: two do not say which is right" })
+   end
    -- What its own job said already is not said again.
    rows = job(8)
    rows[1].metrics.triad_gbs = 200

@@ -60,6 +60,17 @@ function TestDrains:test_what_a_drain_was_not()
    lu.assertEquals(told({ { time = T, node = "n1", action = "drain" } }), { "undecided 0 x1" })
 end
 
+-- Somebody puts his reason in the place of ours: the node is out still, and not back as of then.
+function TestDrains:test_anothers_reason_instead_of_ours()
+   local events = { done(0), done(900, { trigger = "health", drain = { kept = "fan, Bob", reason = REASON } }),
+      { time = T + 1800, node = "n1", action = "resume" } }
+   lu.assertEquals(told(events), { "drain 0 x2 resume 1800" })
+   events[3] = nil
+   local list = drains.entries(events)
+   lu.assertEquals({ list[1].more, list[1].to }, { "out of service already: fan, Bob" })
+   lu.assertEquals(drains.count(list).out, 1)
+end
+
 function TestDrains:test_withheld()
    local function bad(time, action, text)
       return { time = T + time, node = "n1", action = action, text = text or "triad 60 < 94 GB/s", level = "quick" }

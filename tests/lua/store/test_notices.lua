@@ -3,6 +3,7 @@ package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local notices = require("syscheck.store.notices")
 local own_store = require("own_store")
+local proposed = require("syscheck.cmd.common.proposed")
 
 local T = 1795161600 -- 2026-11-20T08:00:00Z
 local LIMITS = { unknown_nodes = 3, unknown_share = 0.02 }
@@ -114,6 +115,44 @@ function TestNotices:test_named_later_and_anew()
    lu.assertEquals(told(400, { check("n3", 350, "drain") }), { "drain n3 350" })
 end
 
+-- The clock of the store's host was a month ahead when the program was named.
+function TestNotices:test_named_by_a_clock_that_was_ahead()
+   lu.assertNil(notices.open(own_store.db, false, T))
+   notices.open(own_store.db, true, T + 30 * 86400)
+   lu.assertEquals(told(60, {}), {})
+   lu.assertEquals(told(120, { check("n1", 100, "drain") }), { "drain n1 100" })
+end
+
+-- What is written while an ingest runs for long.
+function TestNotices:test_a_long_ingest()
+   local open = notices.open(own_store.db, true, T)
+   open:at(T + 900)
+   own_store.write({ check("n1", 890, "drain") }, open)
+   lu.assertEquals(#open:waiting(), 1)
+end
+
+-- PostgreSQL takes valid UTF-8 only: a row that it refuses would stop each ingest from then on.
+function TestNotices:test_what_users_write_is_cut_anywhere()
+   for pad = 0, 3 do
+      told(60 + pad, { check("n" .. pad, 10, "observed", { text = ("x"):rep(pad) .. ("\u{20AC}"):rep(400) }) })
+   end
+   local n = 0
+   for t in own_store.db:rows("SELECT subject FROM notice") do
+      lu.assertNotNil(utf8.len(t[1]))
+      lu.assertTrue(#t[1] <= 1024)
+      n = n + 1
+   end
+   lu.assertEquals(n, 4)
+end
+
+-- What says two things at once stops no ingest, nor do two kinds of records of one id.
+function TestNotices:test_one_record_twice()
+   local odd, other = check("n1", 10, "observed", { status = "unknown" }), check("n2", 11, "drain")
+   other.id = odd.id
+   lu.assertEquals(told(60, { odd }), { "observed n1 10" })
+   lu.assertEquals(told(120, { other }), { "drain n2 11" })
+end
+
 function TestNotices:test_many_unknown()
    local function unknown(node, time)
       return check(node, time, "none", { status = "unknown", text = "stream: no such file" })
@@ -143,14 +182,25 @@ end
 
 function TestNotices:test_turns()
    local open = notices.open(own_store.db, true, T + 1000)
-   lu.assertTrue(open:claim(60))
-   lu.assertFalse(open:claim(60)) -- another ingest right now
+   lu.assertTrue(open:claim(60, 30))
+   lu.assertFalse(open:claim(60, 30)) -- another ingest right now
    open:settle(nil) -- it did not work
-   lu.assertTrue(open:claim(60))
-   lu.assertFalse(notices.open(own_store.db, true, T + 1059):claim(60))
-   lu.assertTrue(notices.open(own_store.db, true, T + 1060):claim(60))
+   lu.assertTrue(open:claim(60, 30))
+   lu.assertFalse(notices.open(own_store.db, true, T + 1059):claim(60, 30))
+   lu.assertTrue(notices.open(own_store.db, true, T + 1060):claim(60, 30))
    -- A clock that was set back does not silence it.
-   lu.assertTrue(notices.open(own_store.db, true, T + 10):claim(60))
+   lu.assertTrue(notices.open(own_store.db, true, T + 10):claim(60, 30))
+end
+
+-- A program may take longer than what is to be between two calls.
+function TestNotices:test_nobody_tells_meanwhile()
+   local open = notices.open(own_store.db, true, T)
+   lu.assertTrue(open:claim(0, 300))
+   lu.assertFalse(notices.open(own_store.db, true, T + 299):claim(0, 300))
+   open:settle({})
+   lu.assertTrue(notices.open(own_store.db, true, T + 299):claim(0, 300))
+   -- Killed while it told: not for ever.
+   lu.assertTrue(notices.open(own_store.db, true, T + 700):claim(0, 300))
 end
 
 function TestNotices:test_others_events()
@@ -159,6 +209,30 @@ function TestNotices:test_others_events()
    open:add("class a", { event = "proposal", time = T + 20, text = "once more" })
    local list = open:waiting()
    lu.assertEquals({ #list, list[1].event.event, list[1].event.text }, { 1, "proposal", "a baseline?[2J for class a" })
+end
+
+-- A baseline that ingest proposes: of the same classes once, by however many checks.
+function TestNotices:test_a_proposal()
+   local function propose(time, checks, ...)
+      local proposal = { file = "/s/baseline.proposed.json", classes = {}, text = ("%d checks: apply"):format(checks) }
+      for i, class in ipairs({ ... }) do
+         proposal.classes[i] = { class = class, nodes = 3, checks = checks }
+      end
+      local open = notices.open(own_store.db, true, T + time)
+      open:add(proposed.event(proposal, T + time))
+      local list = open:waiting()
+      open:settle(list)
+      return list
+   end
+   lu.assertEquals(propose(10, 30, "a", "b")[1].event, { event = "proposal", time = T + 10, text = "30 checks: apply",
+      file = "/s/baseline.proposed.json" })
+   lu.assertEquals(propose(20, 40, "a", "b"), {})
+   lu.assertEquals(#propose(30, 40, "a", "b", "c"), 1)
+   local many = {}
+   for i = 1, 200 do
+      many[i] = ("class-%d-"):format(i) .. ("x"):rep(100)
+   end
+   lu.assertEquals(#propose(40, 40, table.unpack(many)), 1)
 end
 
 -- A batch that fails leaves nothing, and is told when it is written.

@@ -99,16 +99,20 @@ function notify.call(policy, message)
 end
 
 local function tell(open, policy, complain)
+   open:at(os.time())
    open:look(policy)
    local lost = open:sweep()
    if lost > 0 then
       complain("%d events could not be told for two days, and are dropped", lost)
    end
-   local list = open:waiting()
-   if #list == 0 or not open:claim(policy.every) then
+   if #open:waiting() == 0 or not open:claim(policy.every, policy.timeout) then
       return
    end
-   local told, err = notify.call(policy, notify.message(list, open.now))
+   local list = open:waiting() -- another ingest may have told them just now
+   local told, err = #list == 0, nil
+   if #list > 0 then
+      told, err = notify.call(policy, notify.message(list, open.now))
+   end
    open:settle(told and list or nil)
    if not told then
       complain("%s; %d event%s waiting for the next ingest", err, #list, #list == 1 and " is" or "s are")
@@ -123,6 +127,16 @@ function notify.open(db, policy, complain)
       return nil
    end
    return open
+end
+
+--- Enters an event that is of no record; see notices:add. What fails is no trouble of ingest's.
+-- @param open of notify.open
+-- @param complain function(format, ...)
+function notify.add(open, complain, subject, event)
+   local done, err = pcall(open.add, open, subject, event)
+   if not done then
+      complain("%s", tostring(err))
+   end
 end
 
 --- Tells what waits.

@@ -18,6 +18,7 @@ proposed.FILE = "baseline.proposed.json"
 -- All of a class is read for it, so not at each ingest while its nodes are in doubt.
 local EACH_S = 3600
 local NAMES = 5 -- of classes in the line
+local SUBJECT = 200 -- bytes of it; names of classes are ASCII
 local LAST = "proposal" -- in table meta: when that was last
 
 --- Beside another file.
@@ -92,6 +93,18 @@ function proposed.after_ingest(db, host, classes)
    local more = #told > NAMES and (" and %d more"):format(#told - NAMES) or ""
    return { file = file, classes = told, text = ("enough for a baseline of %s%s: syscheck baseline apply %s"):format(
       table.concat(names, ", "), more, file) }
+end
+
+--- A proposal as an event: of the same classes it is the same one, by however many checks.
+-- @param news of after_ingest
+-- @return subject, event for notices:add
+function proposed.event(news, now)
+   local names = {}
+   for i, count in ipairs(news.classes) do
+      names[i] = count.class
+   end
+   return table.concat(names, ","):sub(1, SUBJECT), { event = "proposal", time = now, file = news.file,
+      text = news.text }
 end
 
 return proposed

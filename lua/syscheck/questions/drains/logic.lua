@@ -11,7 +11,9 @@ function drains.is_withheld(entry)
 end
 
 local function is_same(entry, e, what)
-   if entry.what ~= what then
+   if entry.what == "drain" and what == "kept" then
+      return e.trigger ~= "prolog" -- out of service still, by another's reason now
+   elseif entry.what ~= what then
       return false
    elseif what == "drain" then
       return actions.is_same_drain({ text = entry.text, time = entry.last }, e)

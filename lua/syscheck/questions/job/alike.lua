@@ -21,7 +21,7 @@ local USUAL = { triad_gbs = { prior = 3, least = 5 }, gflops = { prior = 3, leas
    latency_ns = { prior = 6, least = 10 }, best_gbs = { prior = 6, least = 10 } }
 -- More than this share of them is no matter of single nodes.
 local MOST = 0.25
--- Without one node of so many median and deviation are the same.
+-- Of more, median and deviation are the same without whichever of the worse ones.
 local MANY = 16
 -- A class says something from so many other nodes on.
 local LEAST_OF_CLASS = 3
@@ -54,6 +54,14 @@ local function without(values, i)
    return others
 end
 
+local function worst(name, values)
+   local at = 1
+   for i, value in ipairs(values) do
+      at = worse_by(name, value, values[at]) > 0 and i or at
+   end
+   return at
+end
+
 --- Which of some values are out against the others.
 -- @param name of a metric
 -- @param values list of numbers > 0, from two on
@@ -61,7 +69,7 @@ end
 function alike.out(name, values)
    local n, found, median, scaled = #values, {}, nil, nil
    if n > MANY then
-      median, scaled = statistics.robust(values)
+      median, scaled = statistics.robust(without(values, worst(name, values)))
    end
    for i, value in ipairs(values) do
       if n <= MANY then
@@ -143,17 +151,18 @@ local function add_group(list, rows, name, out, n)
    end
 end
 
--- @return { index of a row = true } of those that are out
-local function judge(list, rows, name, group)
+-- Against the others of the job.
+-- @param told { index of a row = true }: of those nothing more is said; those that are out are added
+local function by_job(list, rows, name, group, told)
    local values = {}
    for k, i in ipairs(group) do
       values[k] = rows[i].metrics[name]
    end
-   local n, out, told = #group, {}, {}
+   local n, out = #group, {}
    for _, found in ipairs(n >= 2 and alike.out(name, values) or {}) do
       found.row = group[found.index]
+      out[#out + 1] = rows[found.row].unrated and not told[found.row] and found or nil
       told[found.row] = true
-      out[#out + 1] = rows[found.row].unrated and found or nil
    end
    if n == 2 then
       for _, found in ipairs(out) do
@@ -168,7 +177,24 @@ local function judge(list, rows, name, group)
             found.others))
       end
    end
-   return told
+end
+
+-- Against the others of the class.
+-- @param told as of by_job
+-- @param others function() -> values
+local function by_class(list, rows, name, group, told, others)
+   local values
+   for _, i in ipairs(group) do
+      if rows[i].unrated and not told[i] then
+         values = values or others()
+         local found = alike.below_class(name, rows[i].metrics[name], values, #group)
+         if found then
+            found.row, told[i] = i, true
+            add(list, rows, name, found, "class", ("%s %d other nodes of its class"):format(way(name, found.pct),
+               found.others))
+         end
+      end
+   end
 end
 
 --- Warnings on a run's nodes that no baseline rated.
@@ -184,18 +210,13 @@ function alike.of_run(rows, class)
          groups, keys = groups_of(rows, m.name)
       end
       for _, key in ipairs(keys) do
-         local told = judge(list, rows, m.name, groups[key])
-         local others
-         for _, i in ipairs(class and groups[key] or {}) do
-            if rows[i].unrated and not told[i] then
-               others = others or class(key, m.name)
-               local found = alike.below_class(m.name, rows[i].metrics[m.name], others, #groups[key])
-               if found then
-                  found.row = i
-                  add(list, rows, m.name, found, "class", ("%s %d other nodes of its class"):format(
-                     way(m.name, found.pct), found.others))
-               end
-            end
+         local group, told = groups[key], {}
+         local function others()
+            return class and class(key, m.name) or {}
+         end
+         -- Of two the class is asked first, as they do not say which is right.
+         for _, by in ipairs(#group == 2 and { by_class, by_job } or { by_job, by_class }) do
+            by(list, rows, m.name, group, told, others)
          end
       end
    end
