@@ -119,34 +119,33 @@ local function tell(open, policy, complain)
    end
 end
 
---- Opens what ingest writes events to. @return notices, or nil: nobody is to be told, or it does not work
-function notify.open(db, policy, complain)
-   local done, open = pcall(notices.open, db, policy.notify.program ~= nil, os.time())
+-- What fails here is no trouble of ingest's. @return what f returns; nil: it failed
+local function guarded(complain, f, ...)
+   local done, result = pcall(f, ...)
    if not done then
-      complain("%s", tostring(open))
+      complain("%s", tostring(result))
       return nil
    end
-   return open
+   return result
 end
 
---- Enters an event that is of no record; see notices:add. What fails is no trouble of ingest's.
+--- Opens what ingest writes events to. @return notices, or nil: nobody is to be told, or it does not work
+function notify.open(db, policy, complain)
+   return guarded(complain, notices.open, db, policy.notify.program ~= nil, os.time())
+end
+
+--- Enters an event that is of no record; see notices:add.
 -- @param open of notify.open
 -- @param complain function(format, ...)
 function notify.add(open, complain, subject, event)
-   local done, err = pcall(open.add, open, subject, event)
-   if not done then
-      complain("%s", tostring(err))
-   end
+   guarded(complain, open.add, open, subject, event)
 end
 
 --- Tells what waits.
 -- @param open of notify.open
 -- @param complain function(format, ...)
 function notify.tell(open, policy, complain)
-   local done, err = pcall(tell, open, policy.notify, complain)
-   if not done then
-      complain("%s", tostring(err))
-   end
+   guarded(complain, tell, open, policy.notify, complain)
 end
 
 return notify
