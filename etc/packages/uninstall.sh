@@ -41,11 +41,11 @@ main() {
 		case $kind in
 		f) rm -f "$(dest "$path")" ;;
 		c)
-			[ -f "$(dest "$path")" ] || continue
-			read -r now _ < <(sha256sum <"$(dest "$path")")
-			if packaged "$path"; then
+			if [ ! -f "$(dest "$path")" ] || packaged "$path"; then
 				continue
-			elif [ "$now" = "$sum" ]; then
+			fi
+			read -r now _ < <(sha256sum <"$(dest "$path")")
+			if [ "$now" = "$sum" ]; then
 				rm -f "$(dest "$path")"
 			else
 				changed+=("$path")
