@@ -152,6 +152,17 @@ local function environment()
    end })
 end
 
+-- 5.4 names no place where it gives up a text that is nested too deeply, and lets an xpcall's handler make what it
+-- likes of the message. Given line by line it is the last one it took.
+local function too_deep(text, name)
+   local line, rest = 0, string.gmatch(text, "[^\n]*\n?")
+   load(function()
+      line = line + 1
+      return rest()
+   end, "=" .. name, "t")
+   return ("%s:%d: nested too deeply"):format(name, line)
+end
+
 -- 5.1 has loadstring and setfenv, later ones load with a mode and a table. Bytecode is
 -- refused, as it can crash Lua.
 local function load_chunk(text, name)
@@ -162,7 +173,11 @@ local function load_chunk(text, name)
       local chunk, err = loadstring(text, "=" .. name) -- luacheck: ignore 113
       return chunk and setfenv(chunk, environment()), err -- luacheck: ignore 113
    end
-   return load(text, "=" .. name, "t", environment())
+   local chunk, err = load(text, "=" .. name, "t", environment())
+   if chunk or type(err) == "string" and err:find("^[^\n]*:%d+: ") then
+      return chunk, err
+   end
+   return nil, too_deep(text, name)
 end
 
 -- What Lua's own message about a table mostly means. It names the place where it noticed,

@@ -40,6 +40,9 @@ function TestPolicy:test_bad_files_are_named_with_file_and_line()
       { "return { mode = os.getenv('HOME') }", "p.lua:1: " },
       { "return { mode = 1, tolerance = 2 }", "(and 1 more)" },
       { "\27Lua", "bytecode" },
+      -- Each Lua has words of its own for it.
+      { "return {\n\n mode = " .. ("("):rep(250), "p.lua:3: " },
+      { "return {\n mode = " .. ("{\n"):rep(250), "p.lua:" },
       { "return { kernels = { io = { quick = 1 } } }", "unknown key kernels.io.quick" },
       { "return {\n io_paths = '/tmp' }", "p.lua:2: io_paths must be a list of at most 8 absolute paths" },
       { "return { io_paths = { 'tmp' } }", "io_paths must be a list" },
