@@ -3,6 +3,7 @@
 -- the caller goes on without it.
 local json = require("cjson.safe").new()
 local uv = require("luv")
+local blame = require("syscheck.fabric.blame")
 local fields = require("syscheck.catalogue.fields")
 local hostlist = require("syscheck.lib.hostlist")
 local loop = require("syscheck.fabric.loop")
@@ -138,7 +139,8 @@ function step:round(rank, got)
    if not at then
       return
    end
-   local result = self.results[(math.tointeger(got.round)) + 1][at.k]
+   self.at[rank] = math.tointeger(got.round) + 1
+   local result = self.results[self.at[rank]][at.k]
    -- Somebody was waited for meanwhile, in the library's own calls.
    result.lat_us = not got.late and positive(got.lat_us) or result.lat_us
    if at.first then
@@ -285,7 +287,8 @@ end
 --   or nil, why, and the nodes that were lost
 function step:measure(rounds, settings)
    self.plan = self.plan + 1
-   self.results, self.pair_of, self.has_groups, self.done, self.through, self.failed = {}, {}, {}, {}, {}, nil
+   self.results, self.pair_of, self.has_groups, self.done, self.through, self.at = {}, {}, {}, {}, {}, {}
+   self.failed = nil
    local text = { "plan " .. self.plan }
    for name, value in pairs(settings or {}) do
       text[#text + 1] = ("set %s %s"):format(name, value)
@@ -321,7 +324,7 @@ function step:measure(rounds, settings)
    end
    local why
    if #lost == 0 then
-      lost, why = self:killed()
+      lost[1], why = blame.find(self.errors, self.rank_of, function(node) return self:partner(rounds, node) end)
    end
    if #lost == 0 then
       lost = self:without(function(rank) return self.done[rank] end)
@@ -330,19 +333,16 @@ function step:measure(rounds, settings)
    return nil, self:words(OF_KERNEL) or why or self:words(OF_ANY) or "not all nodes came to the end of the rounds", lost
 end
 
--- Tasks that Slurm says ended: "srun: error: n5: task 4: Killed". The first one is who took the others along, but who
--- ended by itself before those that were killed for it.
--- @return list of that node's name and what Slurm says of it; an empty list where it says nothing
-function step:killed()
-   for _, how in ipairs({ "Exited with exit code", "" }) do
-      for _, line in ipairs(self.errors) do
-         local node, text = line:match("^srun: error: ([%w._-]+): task %d+: (.*)")
-         if node and self.rank_of[node] and text:find(how, 1, true) == 1 then
-            return { node }, line:match("^srun: error: (.*)")
-         end
+-- With whom a node was in the first round that it did not come to the end of; nil: with nobody, or that one did.
+function step:partner(rounds, node)
+   local rank = self.rank_of[node]
+   for r = (self.at[rank] or 0) + 1, #rounds do
+      local at = self.pair_of[r - 1][rank]
+      if at then
+         local other = rounds[r].pairs[at.k][at.first and 2 or 1]
+         return (self.at[self.rank_of[other]] or 0) < r and other or nil
       end
    end
-   return {}
 end
 
 -- Who was silent with two partners, or more, and answered nobody.

@@ -1,0 +1,70 @@
+-- Who took a step along, by what real ones said: n2's rank was killed in each.
+package.path = "lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local blame = require("syscheck.fabric.blame")
+
+local RANKS = {}
+for k = 1, 9 do
+   RANKS["n" .. k] = k - 1
+end
+
+local function reset(node)
+   return ("[%s][[13986,19801],0][btl_tcp_frag.c:135:mca_btl_tcp_frag_send] mca_btl_tcp_frag_send: writev failed: "
+      .. "Connection reset by peer (104)"):format(node), ("[%s:15610] ../ompi/mca/pml/ob1/pml_ob1_sendreq.c:190 FATAL")
+      :format(node)
+end
+
+local function ended(node, how)
+   return ("srun: error: n%d: task %d: %s"):format(node, node - 1, how)
+end
+
+-- with: { node = with whom it was }
+local function find(lines, with)
+   return { blame.find(lines, RANKS, function(node)
+      return (with or {})[node]
+   end) }
+end
+
+TestBlame = {}
+
+function TestBlame:test_slurm_ends_the_others()
+   lu.assertEquals(find({ ended(2, "Killed"), "srun: launch/slurm: _step_signal: Terminating StepId=1.0",
+      ended(8, "Terminated"), ended(6, "Terminated") }), { "n2", "n2: task 1: Killed" })
+end
+
+function TestBlame:test_who_could_not_send_is_told_first()
+   local one, two = reset("n1")
+   local lines = { one, two, "srun: Job step aborted: Waiting up to 4 seconds for job step to finish.",
+      ended(1, "Exited with exit code 255"), ended(2, "Killed"), ended(7, "Killed"), ended(3, "Killed") }
+   lu.assertEquals(find(lines, { n1 = "n2" }), { "n2", "n2: task 1: Killed" })
+   -- Who is with whom nobody knows: of the others the first.
+   lu.assertEquals(find(lines), { "n2", "n2: task 1: Killed" })
+end
+
+function TestBlame:test_mpi_kills_all_in_any_order()
+   local one, two = reset("n3")
+   local three, four = reset("n9")
+   lu.assertEquals(find({ one, two, ended(3, "Killed"), ended(8, "Killed"), ended(1, "Killed"), ended(2, "Killed"),
+      ended(6, "Killed"), three, four, ended(4, "Killed"), ended(9, "Killed") }, { n3 = "n2", n9 = "n3" }),
+      { "n2", "n2: task 1: Killed" })
+end
+
+function TestBlame:test_who_ended_by_itself_and_whom_it_took_along()
+   local one, two = reset("n8")
+   lu.assertEquals(find({ one, two, ended(4, "Killed"), ended(5, "Exited with exit code 1"),
+      ended(8, "Exited with exit code 255") }), { "n5", "n5: task 4: Exited with exit code 1" })
+end
+
+-- Better one of them than all nodes once more.
+function TestBlame:test_all_lost_somebody()
+   local one, two = reset("n1")
+   lu.assertEquals(find({ one, two, ended(1, "Exited with exit code 255") }, { n1 = "n2" }),
+      { "n1", "n1: task 0: Exited with exit code 255" })
+end
+
+function TestBlame:test_others_are_not_named()
+   local one, two = reset("login")
+   lu.assertEquals(find({ one, two, "srun: error: login: task 0: Killed", "srun: error: n1 task 0: Killed" }), {})
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
