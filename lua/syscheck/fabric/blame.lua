@@ -1,8 +1,8 @@
 --- Who took all others of a step along, by what Slurm and MPI said. Pure.
 --
 -- Slurm names each task that ended, "srun: error: n5: task 4: Killed", the first one first; but where MPI itself ends
--- the step, as it could not send to somebody who is gone, it kills all of them, in any order, and who could not send may
--- be told first: it lost somebody, and is not to blame.
+-- the step, as it could not send to somebody who is gone, it kills all of them, in any order, and who could not send
+-- may be told first: it lost somebody, and is not to blame.
 local blame = {}
 
 local BY_ITSELF = "Exited with exit code"
