@@ -47,7 +47,8 @@ static int open_lock(const char *locks, const char *path)
  */
 static bool take_lock(struct path_answer *a, const char *locks, const char *path, double seconds)
 {
-	const double end = clock_now() + seconds;
+	/* Longer than anybody waits for it, or it would be taken for one that failed. */
+	const double end = clock_now() + 2 * seconds;
 	int fd = open_lock(locks, path);
 
 	for (int tries = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
