@@ -6,6 +6,7 @@
 -- and served to configless nodes, since 23.11; before, it fails.
 local document = require("syscheck.setup.document")
 local scripts = require("syscheck.setup.scripts")
+local slurmconf = require("syscheck.slurm.conf")
 
 local stages = {}
 
@@ -23,9 +24,12 @@ local function switched_off(docs, files, paths, s)
    local found
    for _, file in ipairs(files) do
       for _, text in ipairs(docs[file]:switched_off()) do
-         local name, value = text:match('^([%w_.]+)%s*=%s*"?([^%s"#]+)')
-         if name and name:lower() == s.stage and value ~= stages.guard(paths, s.stage)
-            and value ~= paths.libexec .. "/" .. s.stage then
+         -- As Slurm read it, quotes and all.
+         local was = slurmconf.parse("", function(path)
+            return path == "" and text or nil, "no file"
+         end)
+         local value = was and slurmconf.value(was, s.key)
+         if value and value ~= stages.guard(paths, s.stage) and value ~= paths.libexec .. "/" .. s.stage then
             found = value
          end
       end
@@ -83,10 +87,22 @@ local function calls_ours(facts, s)
    end
 end
 
+-- The name of what setup has put there before: a second one beside it would check each node twice.
+local function written(facts, dir, glob)
+   local pattern = scripts.pattern(glob)
+   for _, name in ipairs(facts.names[dir] or {}) do
+      local text = pattern and name:sub(1, 1) ~= "." and name:match(pattern) and facts.guards[dir .. "/" .. name]
+      if text and scripts.is_ours(text) then
+         return name
+      end
+   end
+end
+
 -- The directory that a pattern names gets a script of ours.
 local function into_directory(facts, s, entry, plan)
    local dir, glob = entry.value:match("^(.*)/([^/]*)$")
-   local name = dir and not dir:find("[*?%[]") and scripts.name_in(glob, facts.names[dir] or {})
+   local name = dir and not dir:find("[*?%[]") and (written(facts, dir, glob)
+      or scripts.name_in(glob, facts.names[dir] or {}))
    if not name then
       return plan.stop("%s:%d: %s=%s: no name for a script of ours that this pattern matches and that runs last; "
          .. "add one that runs %s/%s", entry.file, entry.line, entry.key, entry.value, facts.paths.libexec, s.stage)
