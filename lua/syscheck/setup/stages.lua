@@ -38,7 +38,7 @@ local function switched_off(docs, files, paths, s)
 end
 
 -- How the stage is configured: kind, and the entry that it is about.
-local function look(facts, s)
+local function look(facts, s, plan)
    local entries = facts.conf.all[s.stage] or {}
    local ours, guard = facts.paths.libexec .. "/" .. s.stage, stages.guard(facts.paths, s.stage)
    local function is_ours(entry)
@@ -48,8 +48,14 @@ local function look(facts, s)
    local last = entries[#entries]
    if not last then
       return "none"
-   elseif is_ours(last) and entries[#entries - 1] and not adds_up then
-      return is_ours(entries[#entries - 1]) and "ours" or "replaced", last, entries[#entries - 1]
+   elseif is_ours(last) and not adds_up then
+      local at = #entries
+      while at > 0 and is_ours(entries[at]) do
+         at = at - 1
+      end
+      -- Where setup has put it in a line's place, those above did not run before either.
+      local wrote = last.value == guard and switched_off(plan.docs, facts.conf.files, facts.paths, s)
+      return (at == 0 or wrote) and "ours" or "replaced", last, entries[at]
    end
    for _, entry in ipairs(adds_up and entries or { last }) do
       if is_ours(entry) then
@@ -129,7 +135,7 @@ end
 
 -- @param plan { docs = by path, stop(text, ...), note(text, ...), script(path, text), add(key, value) }
 local function one(facts, s, plan)
-   local kind, entry, before = look(facts, s)
+   local kind, entry, before = look(facts, s, plan)
    local file, ours = stages.guard(facts.paths, s.stage), facts.paths.libexec .. "/" .. s.stage
    local line = ("%s=%s"):format(s.key, file)
    if kind == "none" then
@@ -144,7 +150,15 @@ local function one(facts, s, plan)
       end
    elseif kind == "replaced" then
       -- As `include syscheck.conf` behind a site's own line did it.
-      plan.docs[entry.file]:switch_off(entry, {})
+      local entries, seen = facts.conf.all[s.stage], {}
+      local at = #entries
+      while entries[at] ~= before do
+         local place = entries[at].file .. ":" .. entries[at].line
+         if not seen[place] then
+            plan.docs[entries[at].file]:switch_off(entries[at], {})
+         end
+         seen[place], at = true, at - 1
+      end
       plan.docs[before.file]:switch_off(before, { line })
       plan.note("%s=%s (%s:%d) did not run: of two lines the last one held; it runs again now, first", before.key,
          before.value, before.file, before.line)

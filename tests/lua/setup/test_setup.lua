@@ -195,7 +195,7 @@ function TestSetup:test_several_lines()
    -- Before 24.05 the last one holds.
    host.new("Prolog=/opt/site/prolog\nProlog=/opt/site/epilog\n")
    own_scripts()
-   host.write(NODE)
+   round_trip(NODE) -- a second one does not wake the first line
    lu.assertEquals(conf_lines("Prolog"), { "Prolog=/opt/site/prolog", "# syscheck setup: was Prolog=/opt/site/epilog",
       "Prolog=/etc/syscheck/slurm-prolog" })
    lu.assertStrContains(host.text("/etc/syscheck/slurm-prolog"), "'/opt/site/epilog'")
@@ -210,6 +210,17 @@ function TestSetup:test_what_an_include_of_ours_has_replaced()
    lu.assertEquals(conf_lines("Prolog"), { "# syscheck setup: was Prolog=/opt/site/prolog",
       "Prolog=/etc/syscheck/slurm-prolog" })
    lu.assertStrContains(host.text("/etc/slurm/syscheck.conf"), "# syscheck setup: was Prolog=/opt/sc/libexec/prolog\n")
+   lu.assertStrContains(host.text("/etc/syscheck/slurm-prolog"), "'/opt/site/prolog'")
+end
+
+function TestSetup:test_what_several_lines_of_ours_have_replaced()
+   host.new("Prolog=/opt/site/prolog\ninclude ours.conf\ninclude ours.conf\nPROLOG=/opt/sc/libexec/prolog\n")
+   host.put("/etc/slurm/ours.conf", "Prolog=/opt/sc/libexec/prolog\n")
+   own_scripts()
+   round_trip(NODE)
+   lu.assertEquals(conf_lines("Prolog"), { "# syscheck setup: was Prolog=/opt/site/prolog",
+      "Prolog=/etc/syscheck/slurm-prolog" })
+   lu.assertEquals(host.text("/etc/slurm/ours.conf"), "# syscheck setup: was Prolog=/opt/sc/libexec/prolog\n")
    lu.assertStrContains(host.text("/etc/syscheck/slurm-prolog"), "'/opt/site/prolog'")
 end
 
