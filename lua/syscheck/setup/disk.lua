@@ -18,7 +18,7 @@ end
 function disk:text(path)
    local _, _, code = uv.fs_stat(self.root .. path)
    if code == "ENOENT" or code == "ENOTDIR" then
-      return nil
+      return nil, uv.fs_lstat(self.root .. path) and path .. ": a link that leads nowhere" or nil
    end
    return probe.text(self.root .. path)
 end
@@ -110,7 +110,9 @@ function disk:replace(path, text, like)
    self.step("write", path)
    local ok
    ok, err = files.write_all(fd, text)
-   if ok and like.uid and (like.uid ~= uv.getuid() or like.gid ~= uv.getgid()) then
+   -- In a directory with the set-group-ID bit a new file has its group.
+   local stat = ok and uv.fs_fstat(fd)
+   if stat and (like.uid ~= stat.uid or like.gid ~= stat.gid) then
       ok, err = uv.fs_fchown(fd, like.uid, like.gid)
    end
    if ok then

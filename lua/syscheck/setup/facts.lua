@@ -72,6 +72,9 @@ end
 
 local function stack(f, disk)
    local file = slurmconf.value(f.conf, "PlugStackConfig") or probe.parent(f.conf.file) .. "/plugstack.conf"
+   if file:sub(1, 1) ~= "/" then
+      return { file = file, plugins = {}, err = ("PlugStackConfig=%s: no whole path"):format(file) }
+   end
    local text, err = disk:text(file)
    local s = slurmconf.plugstack(file, function(path)
       return probe.text(disk.root .. path)

@@ -95,12 +95,30 @@ local function prune(self)
    self.entries = kept
 end
 
+-- A script of setup's own that somebody has edited since.
+local function edited(self, changes)
+   local last = {}
+   for _, entry in ipairs(self.entries) do
+      last[entry.path] = entry.after
+   end
+   for _, change in ipairs(changes) do
+      local text = change.whole and change.before and last[change.path]
+      if text and text ~= change.before then
+         return change.path .. ": was edited since setup wrote it: take that out again, into the site's own script"
+      end
+   end
+end
+
 --- Makes changes, in their order.
 -- @param changes from setup/plan.lua
 -- @param conf slurm.conf's path, for the undoing
 -- @return true; or nil and why: what is done until then is in the journal
 function journal:write(changes, conf)
    prune(self)
+   local why_not = edited(self, changes)
+   if why_not then
+      return nil, why_not
+   end
    self.conf = conf
    for _, change in ipairs(changes) do
       self.disk:sweep(change.path)
@@ -168,6 +186,9 @@ local function take_back(self, entry, needed)
    if is_undone(self, entry) then
       return true
    elseif entry.owner then
+      if self.disk:owner(entry.path).uid ~= entry.owner.uid then
+         return nil, { entry.path .. ": has another owner since, and is left as it is" }
+      end
       local ok, err = self.disk:chown(entry.path, entry.was.uid, entry.was.gid)
       return ok, { err }
    end

@@ -73,7 +73,11 @@ local function controller(facts, out)
       or slurmconf.has(facts.conf, "JobSubmitPlugins", "job_submit/lua")
    if s.err then
       out.stop("%s", s.err)
-   elseif not s.text or (submit.is_copy(s.text) and s.text ~= s.installed) then
+   elseif s.text and submit.is_copy(s.text) and s.text ~= s.installed then
+      -- Of an older version, or with the site's own lines in it: nobody can tell.
+      out.note("%s is a copy of ours that differs: left as it is; where nothing of yours is in it, move it away, and "
+         .. "syscheck setup --write again", s.file)
+   elseif not s.text then
       out.change({ path = s.file, before = s.text, after = submit.new(file), mode = 420 }) -- 0644
    elseif s.text ~= s.installed and not submit.is_chained(s.text, file) then
       if not listed then
@@ -154,8 +158,9 @@ end
 --   system; scripts = { prolog, epilog } as doctor/facts/installed.lua has them; names = of directories that Prolog=
 --   names; guards = texts by path; submit = { file, text, installed, err }; submit_dir = { path, uid, gid };
 --   slurm_user; stack = { file, text, plugins, fixed }; store_group = its name where it is missing }
--- @return { changes = list, in the order to make them: { path, before = text or nil, after, mode = of a new file } or
---   { path, owner, was = { uid, gid }, name }; notes, stops = lists of texts: with a stop nothing is to be changed }
+-- @return { changes = list, in the order to make them: { path, before = text or nil, after, mode = of a new file,
+--   whole = nothing of the site's is in it } or { path, owner, was = { uid, gid }, name }; notes, stops = lists of
+--   texts: with a stop nothing is to be changed }
 function plan.make(facts)
    local out = { docs = {}, changes = {}, notes = {}, stops = {} }
    function out.note(text, ...)
@@ -175,12 +180,17 @@ function plan.make(facts)
          out.changes[#out.changes + 1] = change
       end
    end
+   local texts = {}
    function out.script(path, text)
       local old = facts.guards[path]
+      if texts[path] and texts[path] ~= text then
+         return out.stop("%s: Prolog and Epilog name the same scripts, and ours are two: let each name its own", path)
+      end
+      texts[path] = text
       if old and old ~= text and not scripts.is_ours(old) then
          return out.stop("%s: is there, and not written by setup: move it away", path)
       end
-      out.change({ path = path, before = old, after = text, mode = 493 }) -- 0755
+      out.change({ path = path, before = old, after = text, mode = 493, whole = true }) -- 0755
    end
    local problem = facts.conf.problems[1]
    if problem then
@@ -195,10 +205,13 @@ function plan.make(facts)
    if not facts.stack.fixed then
       plugstack(facts, out)
    end
-   local changed = false
+   local changed, seen = false, {}
    for _, file in ipairs(facts.conf.files) do
       local doc = out.docs[file]
-      if doc:text() ~= doc.before then
+      -- One that is included twice is changed once.
+      local again = seen[file]
+      seen[file] = true
+      if not again and doc:text() ~= doc.before then
          changed = true
          if not facts.fixed then
             out.change({ path = file, before = doc.before, after = doc:text() })

@@ -6,6 +6,7 @@
 -- and served to configless nodes, since 23.11; before, it fails.
 local document = require("syscheck.setup.document")
 local scripts = require("syscheck.setup.scripts")
+local slurmconf = require("syscheck.slurm.conf")
 
 local stages = {}
 
@@ -23,9 +24,12 @@ local function switched_off(docs, files, paths, s)
    local found
    for _, file in ipairs(files) do
       for _, text in ipairs(docs[file]:switched_off()) do
-         local name, value = text:match('^([%w_.]+)%s*=%s*"?([^%s"#]+)')
-         if name and name:lower() == s.stage and value ~= stages.guard(paths, s.stage)
-            and value ~= paths.libexec .. "/" .. s.stage then
+         -- As Slurm read it, quotes and all.
+         local was = slurmconf.parse("", function(path)
+            return path == "" and text or nil, "no file"
+         end)
+         local value = was and slurmconf.value(was, s.key)
+         if value and value ~= stages.guard(paths, s.stage) and value ~= paths.libexec .. "/" .. s.stage then
             found = value
          end
       end
@@ -34,7 +38,7 @@ local function switched_off(docs, files, paths, s)
 end
 
 -- How the stage is configured: kind, and the entry that it is about.
-local function look(facts, s)
+local function look(facts, s, plan)
    local entries = facts.conf.all[s.stage] or {}
    local ours, guard = facts.paths.libexec .. "/" .. s.stage, stages.guard(facts.paths, s.stage)
    local function is_ours(entry)
@@ -44,8 +48,14 @@ local function look(facts, s)
    local last = entries[#entries]
    if not last then
       return "none"
-   elseif is_ours(last) and entries[#entries - 1] and not adds_up then
-      return is_ours(entries[#entries - 1]) and "ours" or "replaced", last, entries[#entries - 1]
+   elseif is_ours(last) and not adds_up then
+      local at = #entries
+      while at > 0 and is_ours(entries[at]) do
+         at = at - 1
+      end
+      -- Where setup has put it in a line's place, those above did not run before either.
+      local wrote = last.value == guard and switched_off(plan.docs, facts.conf.files, facts.paths, s)
+      return (at == 0 or wrote) and "ours" or "replaced", last, entries[at]
    end
    for _, entry in ipairs(adds_up and entries or { last }) do
       if is_ours(entry) then
@@ -83,10 +93,22 @@ local function calls_ours(facts, s)
    end
 end
 
+-- The name of what setup has put there before: a second one beside it would check each node twice.
+local function written(facts, dir, glob)
+   local pattern = scripts.pattern(glob)
+   for _, name in ipairs(facts.names[dir] or {}) do
+      local text = pattern and name:sub(1, 1) ~= "." and name:match(pattern) and facts.guards[dir .. "/" .. name]
+      if text and scripts.is_ours(text) then
+         return name
+      end
+   end
+end
+
 -- The directory that a pattern names gets a script of ours.
 local function into_directory(facts, s, entry, plan)
    local dir, glob = entry.value:match("^(.*)/([^/]*)$")
-   local name = dir and not dir:find("[*?%[]") and scripts.name_in(glob, facts.names[dir] or {})
+   local name = dir and not dir:find("[*?%[]") and (written(facts, dir, glob)
+      or scripts.name_in(glob, facts.names[dir] or {}))
    if not name then
       return plan.stop("%s:%d: %s=%s: no name for a script of ours that this pattern matches and that runs last; "
          .. "add one that runs %s/%s", entry.file, entry.line, entry.key, entry.value, facts.paths.libexec, s.stage)
@@ -113,7 +135,7 @@ end
 
 -- @param plan { docs = by path, stop(text, ...), note(text, ...), script(path, text), add(key, value) }
 local function one(facts, s, plan)
-   local kind, entry, before = look(facts, s)
+   local kind, entry, before = look(facts, s, plan)
    local file, ours = stages.guard(facts.paths, s.stage), facts.paths.libexec .. "/" .. s.stage
    local line = ("%s=%s"):format(s.key, file)
    if kind == "none" then
@@ -128,7 +150,15 @@ local function one(facts, s, plan)
       end
    elseif kind == "replaced" then
       -- As `include syscheck.conf` behind a site's own line did it.
-      plan.docs[entry.file]:switch_off(entry, {})
+      local entries, seen = facts.conf.all[s.stage], {}
+      local at = #entries
+      while entries[at] ~= before do
+         local place = entries[at].file .. ":" .. entries[at].line
+         if not seen[place] then
+            plan.docs[entries[at].file]:switch_off(entries[at], {})
+         end
+         seen[place], at = true, at - 1
+      end
       plan.docs[before.file]:switch_off(before, { line })
       plan.note("%s=%s (%s:%d) did not run: of two lines the last one held; it runs again now, first", before.key,
          before.value, before.file, before.line)

@@ -40,7 +40,10 @@ function still.needed(path, disk, file, running)
          end
       end
    end
-   if conf and path == probe.parent(file) .. "/job_submit.lua" and (slurmconf.has(conf, "JobSubmitPlugins", "lua")
+   -- What it says again when its file system is back, nobody knows.
+   if not conf and is_script and running.slurmd then
+      return ("as %s cannot be read, and may name it"):format(file)
+   elseif conf and path == probe.parent(file) .. "/job_submit.lua" and (slurmconf.has(conf, "JobSubmitPlugins", "lua")
       or slurmconf.has(conf, "JobSubmitPlugins", "job_submit/lua")) then
       return "as JobSubmitPlugins still has lua, and slurmctld would not start without it"
    elseif is_script and running.slurmd and not running.configless

@@ -24,7 +24,7 @@ end
 
 -- Without comments at the beginning of a line.
 local function code_of(text)
-   return ("\n" .. text):gsub("\n%s*%-%-[^\n]*", "\n")
+   return (("\n" .. text):gsub("\n%s*%-%-%[(=*)%[.-%]%1%]", "\n"):gsub("\n%s*%-%-[^\n]*", "\n"))
 end
 
 --- Whether it calls ours already: by these lines, or by hand.
@@ -48,10 +48,11 @@ function submit.chain(text, file, compiles)
    if compiles(behind) then
       return behind
    end
-   -- Nothing may stand behind the last `return`.
+   -- Nothing may stand behind the last `return`: that of the file, and of no function or comment, where what is before
+   -- it is whole.
    local at
    for place in ("\n" .. text):gmatch("\n()[ \t]*return%f[^%w_]") do
-      at = place - 1
+      at = compiles(text:sub(1, place - 2)) and place - 1 or at
    end
    local before = at and text:sub(1, at - 1) .. added .. text:sub(at)
    if before and compiles(before) then

@@ -195,7 +195,7 @@ function TestSetup:test_several_lines()
    -- Before 24.05 the last one holds.
    host.new("Prolog=/opt/site/prolog\nProlog=/opt/site/epilog\n")
    own_scripts()
-   host.write(NODE)
+   round_trip(NODE) -- a second one does not wake the first line
    lu.assertEquals(conf_lines("Prolog"), { "Prolog=/opt/site/prolog", "# syscheck setup: was Prolog=/opt/site/epilog",
       "Prolog=/etc/syscheck/slurm-prolog" })
    lu.assertStrContains(host.text("/etc/syscheck/slurm-prolog"), "'/opt/site/epilog'")
@@ -210,6 +210,17 @@ function TestSetup:test_what_an_include_of_ours_has_replaced()
    lu.assertEquals(conf_lines("Prolog"), { "# syscheck setup: was Prolog=/opt/site/prolog",
       "Prolog=/etc/syscheck/slurm-prolog" })
    lu.assertStrContains(host.text("/etc/slurm/syscheck.conf"), "# syscheck setup: was Prolog=/opt/sc/libexec/prolog\n")
+   lu.assertStrContains(host.text("/etc/syscheck/slurm-prolog"), "'/opt/site/prolog'")
+end
+
+function TestSetup:test_what_several_lines_of_ours_have_replaced()
+   host.new("Prolog=/opt/site/prolog\ninclude ours.conf\ninclude ours.conf\nPROLOG=/opt/sc/libexec/prolog\n")
+   host.put("/etc/slurm/ours.conf", "Prolog=/opt/sc/libexec/prolog\n")
+   own_scripts()
+   round_trip(NODE)
+   lu.assertEquals(conf_lines("Prolog"), { "# syscheck setup: was Prolog=/opt/site/prolog",
+      "Prolog=/etc/syscheck/slurm-prolog" })
+   lu.assertEquals(host.text("/etc/slurm/ours.conf"), "# syscheck setup: was Prolog=/opt/sc/libexec/prolog\n")
    lu.assertStrContains(host.text("/etc/syscheck/slurm-prolog"), "'/opt/site/prolog'")
 end
 
@@ -312,6 +323,69 @@ function TestSetup:test_owner_of_the_policys_copy()
    lu.assertEquals(uv.fs_stat(host.root .. "/var/lib/syscheck-submit").uid, 64030)
    host.undo()
    lu.assertEquals(uv.fs_stat(host.root .. "/var/lib/syscheck-submit").uid, 0)
+end
+
+-- A group that the directory gives to new files is not the old file's.
+function TestSetup:test_the_group_in_a_setgid_directory()
+   if uv.getuid() ~= 0 then
+      lu.skip("needs root")
+   end
+   host.new("")
+   assert(uv.fs_chown(host.root .. "/etc/slurm", 0, 64030))
+   assert(uv.fs_chmod(host.root .. "/etc/slurm", 1517)) -- 02755
+   round_trip(CONTROLLER)
+   lu.assertEquals(uv.fs_stat(host.root .. host.CONF).gid, 0)
+   lu.assertEquals(uv.fs_stat(host.root .. "/etc/slurm/job_submit.lua").gid, 0)
+end
+
+function TestSetup:test_a_file_that_is_included_twice()
+   host.new("include common.conf\ninclude common.conf\n")
+   host.put("/etc/slurm/common.conf", "MessageTimeout=10\n")
+   round_trip(CONTROLLER)
+   lu.assertEquals(host.text("/etc/slurm/common.conf"), "MessageTimeout=100\n")
+end
+
+function TestSetup:test_a_quoted_path()
+   host.new('Prolog="/opt/our site/it\'s"   # old\n')
+   host.put("/opt/our site/it's", "#!/bin/sh\n", 493)
+   round_trip(NODE)
+   lu.assertStrContains(host.text("/etc/syscheck/slurm-prolog"), "\n'/opt/our site/it'\\''s'\n")
+end
+
+function TestSetup:test_one_directory_for_both()
+   host.new("Prolog=/opt/site/d/*\nEpilog=/opt/site/d/*\n")
+   host.put("/opt/site/d/50-x", "#!/bin/sh\n", 493)
+   local before = host.all()
+   local _, err = host.write(NODE)
+   lu.assertStrContains(err, "/opt/site/d/00-syscheck: Prolog and Epilog name the same scripts")
+   lu.assertEquals(host.all(), before)
+end
+
+-- Whatever the site adds and takes away there later.
+function TestSetup:test_a_directory_gets_one_script()
+   host.new("Prolog=/etc/slurm/prolog.d/*\n")
+   host.put("/etc/slurm/prolog.d/00-first", "#!/bin/sh\n", 493)
+   assert(host.write(NODE))
+   lu.assertNotNil(host.text("/etc/slurm/prolog.d/0-syscheck"))
+   os.remove(host.root .. "/etc/slurm/prolog.d/00-first")
+   lu.assertEquals(host.plan(NODE).changes, {})
+   host.put("/etc/slurm/prolog.d/0-a", "#!/bin/sh\n", 493)
+   lu.assertEquals(host.plan(NODE).changes, {})
+end
+
+function TestSetup:test_links_that_lead_nowhere_and_names_without_a_directory()
+   host.new("")
+   assert(uv.fs_symlink("gone", host.root .. "/etc/slurm/job_submit.lua"))
+   local before = host.all()
+   local _, err = host.write(CONTROLLER)
+   lu.assertStrContains(err, "/etc/slurm/job_submit.lua: a link that leads nowhere")
+   lu.assertEquals(host.all(), before)
+   host.remove()
+   host.new("PlugStackConfig=plugstack.conf\n")
+   before = host.all()
+   _, err = host.write(CONTROLLER)
+   lu.assertStrContains(err, "PlugStackConfig=plugstack.conf")
+   lu.assertEquals(host.all(), before)
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -53,6 +53,21 @@ function TestChain:test_what_cannot_be_chained()
    lu.assertNotNil(err)
 end
 
+-- Not in a function, where each job would load it, nor in a comment.
+function TestChain:test_which_return_it_is()
+   local tail = "--[[\n   return nothing\n]]\n"
+   local chained = assert(submit.chain(SITE .. "return slurm.SUCCESS\n" .. tail, OURS, compiles))
+   lu.assertStrContains(chained, "end end\nreturn slurm.SUCCESS\n" .. tail)
+   local text, err = submit.chain(SITE .. "slurm.log_info('up'); return slurm.SUCCESS\n", OURS, compiles)
+   lu.assertNil(text)
+   lu.assertStrContains(err, "no place for a line")
+end
+
+function TestChain:test_a_call_in_a_comment_is_none()
+   lu.assertFalse(submit.is_chained(("--[==[\ndofile(%q)\n]==]\n"):format(OURS), OURS))
+   lu.assertTrue(submit.is_chained(("--[[ old ]] dofile(%q)\n"):format(OURS), OURS))
+end
+
 TestHost = { tearDown = host.remove }
 
 function TestHost:test_the_sites_own()
@@ -91,9 +106,12 @@ function TestHost:test_a_copy_of_ours()
    host.put(FILE, host.text(OURS))
    assert(host.write(CONTROLLER))
    lu.assertEquals(host.text(FILE), host.text(OURS))
-   host.put(FILE, "-- job_submit.lua: refuses --syscheck levels, of an older version\n")
-   assert(host.write(CONTROLLER))
-   lu.assertEquals(host.text(FILE), submit.new(OURS))
+   -- Older, or the site's lines are in it: they would be gone.
+   local theirs = "-- job_submit.lua: refuses --syscheck levels\n" .. SITE
+   host.put(FILE, theirs)
+   local made = assert(host.write(CONTROLLER))
+   lu.assertEquals(host.text(FILE), theirs)
+   lu.assertStrContains(table.concat(made.notes, "\n"), "is a copy of ours that differs: left as it is")
 end
 
 function TestHost:test_marked_lines_by_hand()

@@ -141,6 +141,48 @@ function TestUndo:test_a_script_that_a_slurmd_may_still_run()
    lu.assertEquals(left, {})
 end
 
+function TestUndo:test_a_script_that_he_edited_is_not_written_again()
+   site()
+   assert(host.write(BOTH))
+   edit("/etc/syscheck/slurm-prolog", "exit 0\n", "exit 0 # his\n")
+   local after = host.all()
+   local _, err = host.write(BOTH)
+   lu.assertStrContains(err, "/etc/syscheck/slurm-prolog: was edited since setup wrote it")
+   lu.assertEquals(host.all(), after)
+end
+
+function TestUndo:test_an_owner_that_he_changed()
+   if uv.getuid() ~= 0 then
+      lu.skip("needs root")
+   end
+   site()
+   host.put("/var/lib/syscheck-submit/x", "")
+   local dir = host.root .. "/var/lib/syscheck-submit"
+   assert(host.write({ name = "head", slurm_uid = 64030 }))
+   assert(uv.fs_chown(dir, 64031, 64031))
+   local _, left = host.undo()
+   lu.assertEquals(left, { "/var/lib/syscheck-submit: has another owner since, and is left as it is" })
+   lu.assertEquals(uv.fs_stat(dir).uid, 64031)
+   assert(uv.fs_chown(dir, 0, 0))
+   _, left = host.undo()
+   lu.assertEquals(left, {})
+end
+
+-- A file system that is away: what it will say again, nobody knows.
+function TestUndo:test_a_slurm_conf_that_is_not_there_now()
+   site()
+   assert(host.write({ name = "n1", role = { "node" } }))
+   os.remove(host.root .. host.CONF)
+   local _, left = host.undo({ running = { slurmd = 1 } })
+   lu.assertEquals(left,
+      { "/etc/syscheck/slurm-prolog: kept, as /etc/slurm/slurm.conf cannot be read, and may name it" })
+   lu.assertNotNil(host.text("/etc/syscheck/slurm-prolog"))
+   -- Slurm is gone from this host.
+   _, left = host.undo({ running = {} })
+   lu.assertEquals(left, {})
+   lu.assertNil(host.text("/etc/syscheck/slurm-prolog"))
+end
+
 -- It has read the names of a directory's scripts, and runs one after the other.
 function TestUndo:test_a_directory_whose_scripts_run_just_now()
    site()
