@@ -173,6 +173,12 @@ passive_prolog() {
 	run passive_prolog
 	assert_unknown
 	[ "$(record check 'r.text')" = "$d: does not answer" ]
+	# For some seconds only: a server's hiccup.
+	touch -d '2 seconds ago' "$(find "$P" -name 'path-*')"
+	run passive_prolog
+	assert_unknown
+	[[ $(record check 'r.text') == "$d: does not answer, for "* ]]
+	touch -d '20 seconds ago' "$(find "$P" -name 'path-*')"
 	run passive_prolog
 	[ "$status" -eq 1 ]
 	grep -q "reason=syscheck: $d: does not answer, for [0-9]* s" "$P/calls"

@@ -85,6 +85,9 @@ local function list_text(right)
    return type(right) == "table" and table.concat(right, " or ") or right
 end
 
+-- Shorter is a server's hiccup, which both looks of one check would see.
+local HUNG_S = 10
+
 -- What keeps a path from being looked at; nil: it was.
 -- @param fact of the kernel `state`
 local function no_answer(fact)
@@ -95,7 +98,9 @@ local function no_answer(fact)
       -- Slow, or gone: what waits there tells the next check.
       return { unknown = "does not answer" }
    elseif fact.state == "hung before" then
-      return { bad = ("does not answer, for %.0f s"):format(type(fact.hung_s) == "number" and fact.hung_s or 0) }
+      local hung_s = type(fact.hung_s) == "number" and fact.hung_s or 0
+      local text = ("does not answer, for %.0f s"):format(hung_s)
+      return hung_s < HUNG_S and { unknown = text } or { bad = text }
    end
 end
 

@@ -44,6 +44,7 @@ function TestSite:test_file_systems()
       { of({}, { error = "Stale file handle" }), "fail|/home: Stale file handle" },
       { of({}, { state = "hangs" }), "unknown|/home: does not answer" },
       { of({}, { state = "hung before", hung_s = 300.4 }), "fail|/home: does not answer, for 300 s" },
+      { of({}, { state = "hung before", hung_s = 3 }), "unknown|/home: does not answer, for 3 s" },
       { of({}, { state = "failed" }), "unknown|/home: could not be looked at" },
       { of({}, { state = "failed", error = "No space left on device" }),
          "unknown|/home: could not be looked at, its lock: No space left on device" },
