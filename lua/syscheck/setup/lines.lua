@@ -1,6 +1,7 @@
 --- The other lines of slurm.conf: lists are added to, time-outs raised and never lowered, what is the site's own stays,
 -- and what is a matter of taste is only said. Pure.
 local slurmconf = require("syscheck.slurm.conf")
+local submit = require("syscheck.doctor.facts.submit")
 local times = require("syscheck.doctor.rules.times")
 
 local lines = {}
@@ -110,7 +111,7 @@ function lines.plan(facts, plan)
    flags(facts, plan)
    requeue(facts, plan)
    time_outs(facts, plan)
-   if not has(facts, "JobSubmitPlugins", "lua", "job_submit/lua") then
+   if not submit.is_listed(facts.conf) then
       include(facts, plan, "JobSubmitPlugins", "lua")
    end
    health(facts, plan)

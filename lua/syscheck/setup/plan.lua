@@ -7,6 +7,7 @@ local scripts = require("syscheck.setup.scripts")
 local slurmconf = require("syscheck.slurm.conf")
 local stages = require("syscheck.setup.stages")
 local submit = require("syscheck.setup.submit")
+local theirs = require("syscheck.doctor.facts.submit")
 
 local plan = {}
 
@@ -69,18 +70,16 @@ end
 -- What every prolog, epilog and policy copy needs on the controller.
 local function controller(facts, out)
    local s, file = facts.submit, facts.paths.data .. "/job_submit.lua"
-   local listed = slurmconf.has(facts.conf, "JobSubmitPlugins", "lua")
-      or slurmconf.has(facts.conf, "JobSubmitPlugins", "job_submit/lua")
    if s.err then
       out.stop("%s", s.err)
-   elseif s.text and submit.is_copy(s.text) and s.text ~= s.installed then
+   elseif s.text and theirs.is_copy(s.text) and s.text ~= s.installed then
       -- Of an older version, or with the site's own lines in it: nobody can tell.
       out.note("%s is a copy of ours that differs: left as it is; where nothing of yours is in it, move it away, and "
          .. "syscheck setup --write again", s.file)
    elseif not s.text then
       out.change({ path = s.file, before = s.text, after = submit.new(file), mode = 420 }) -- 0644
-   elseif s.text ~= s.installed and not submit.is_chained(s.text, file) then
-      if not listed then
+   elseif s.text ~= s.installed and not theirs.is_chained(s.text, file) then
+      if not theirs.is_listed(facts.conf) then
          return out.stop("%s: is there, and JobSubmitPlugins lacks lua: with it that file would come to life; move it "
             .. "away, or add lua to JobSubmitPlugins yourself", s.file)
       end

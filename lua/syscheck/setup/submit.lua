@@ -17,22 +17,6 @@ function submit.new(file)
       .. block(file) .. "\nreturn slurm.SUCCESS\n"
 end
 
---- Whether it is ours, copied, of any version.
-function submit.is_copy(text)
-   return text:find("-- job_submit.lua: refuses --syscheck levels", 1, true) == 1
-end
-
--- Without comments at the beginning of a line.
-local function code_of(text)
-   return (("\n" .. text):gsub("\n%s*%-%-%[(=*)%[.-%]%1%]", "\n"):gsub("\n%s*%-%-[^\n]*", "\n"))
-end
-
---- Whether it calls ours already: by these lines, or by hand.
-function submit.is_chained(text, file)
-   local code = code_of(text)
-   return code:find("syscheck.policy.submission", 1, true) ~= nil or code:find(file, 1, true) ~= nil
-end
-
 --- Adds the lines.
 -- @param text the site's own
 -- @param compiles function(text) -> true; or nil and why

@@ -3,6 +3,7 @@ package.path = "lua/?.lua;tests/lua/?.lua;tests/lua/setup/?.lua;" .. package.pat
 local lu = require("luaunit")
 local host = require("host")
 local submit = require("syscheck.setup.submit")
+local theirs = require("syscheck.doctor.facts.submit")
 
 local OURS = "/opt/sc/share/job_submit.lua"
 local FILE = "/etc/slurm/job_submit.lua"
@@ -36,8 +37,8 @@ function TestChain:test_where_the_line_stands()
       SITE:gsub("\n", "\r\n") .. "return slurm.SUCCESS\r\n", SITE .. "  return\n\t slurm.SUCCESS\n", SITE:sub(1, -2),
       SITE .. "if x then return slurm.SUCCESS end\n" }) do
       local chained = assert(submit.chain(text, OURS, compiles))
-      lu.assertTrue(submit.is_chained(chained, OURS))
-      lu.assertFalse(submit.is_chained(text, OURS))
+      lu.assertTrue(theirs.is_chained(chained, OURS))
+      lu.assertFalse(theirs.is_chained(text, OURS))
       -- No byte of it is lost.
       local from, to = chained:find("%-%- syscheck setup: .-end end\r?\n")
       lu.assertEquals((chained:sub(1, from - 1) .. chained:sub(to + 1)):gsub("%s+$", ""), (text:gsub("%s+$", "")))
@@ -64,8 +65,18 @@ function TestChain:test_which_return_it_is()
 end
 
 function TestChain:test_a_call_in_a_comment_is_none()
-   lu.assertFalse(submit.is_chained(("--[==[\ndofile(%q)\n]==]\n"):format(OURS), OURS))
-   lu.assertTrue(submit.is_chained(("--[[ old ]] dofile(%q)\n"):format(OURS), OURS))
+   lu.assertFalse(theirs.is_chained(("--[==[\ndofile(%q)\n]==]\n"):format(OURS), OURS))
+   lu.assertTrue(theirs.is_chained(("--[[ old ]] dofile(%q)\n"):format(OURS), OURS))
+end
+
+function TestChain:test_what_slurmctld_could_not_load_without_ours()
+   local copy = "-- job_submit.lua: refuses --syscheck levels\nreturn require(\"syscheck.policy.submission\")\n"
+   for text, needs in pairs({ [("dofile(%q)\n"):format(OURS)] = true, [SITE .. submit.new(OURS)] = false,
+      ['local s = require("syscheck.policy.submission")\n'] = true, [copy] = false, [SITE] = false,
+      [copy .. ("dofile(%q)\n"):format(OURS)] = true, [("--[[\ndofile(%q)\n]]\n"):format(OURS)] = false,
+      [("x = 1 -- dofile(%q)\n"):format(OURS)] = false, [("local ok = pcall (dofile, %q)\n"):format(OURS)] = false }) do
+      lu.assertEquals(theirs.needs(text, OURS), needs, text)
+   end
 end
 
 TestHost = { tearDown = host.remove }

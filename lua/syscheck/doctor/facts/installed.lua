@@ -3,6 +3,7 @@ local uv = require("luv")
 local metrics = require("syscheck.catalogue.metrics")
 local paths = require("syscheck.lib.paths")
 local probe = require("syscheck.doctor.facts.probe")
+local submit = require("syscheck.doctor.facts.submit")
 local wrapper = require("syscheck.doctor.facts.wrapper")
 
 local installed = {}
@@ -68,9 +69,9 @@ function installed.tools(p, conf)
    return out
 end
 
--- Code, without the comments of shell or Lua.
+-- A script, without its comments.
 local function mentions(text, what)
-   text = ("\n" .. text):gsub("\n%s*#[^\n]*", "\n"):gsub("\n%s*%-%-[^\n]*", "\n")
+   text = ("\n" .. text):gsub("\n%s*#[^\n]*", "\n")
    return text:find(what, 1, true) ~= nil
 end
 
@@ -123,12 +124,12 @@ function installed.submit(conf)
    local s = { file = file, exists = stat ~= nil or code ~= "ENOENT" }
    if s.exists then
       local text, err = probe.text(file)
-      local theirs = probe.text(paths.data .. "/job_submit.lua")
+      local ours = paths.data .. "/job_submit.lua"
       s.err = err
-      s.same = text ~= nil and text == theirs
-      s.ours = text ~= nil and text:find("-- job_submit.lua: refuses --syscheck levels", 1, true) == 1
-      s.calls = text ~= nil and mentions(text, "syscheck")
-      s.chained = text ~= nil and mentions(text, paths.data .. "/job_submit.lua")
+      s.same = text ~= nil and text == probe.text(ours)
+      s.ours = text ~= nil and submit.is_copy(text)
+      s.calls = text ~= nil and submit.names_us(text)
+      s.chained = text ~= nil and submit.is_chained(text, ours)
    end
    return s
 end

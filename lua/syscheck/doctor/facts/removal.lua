@@ -5,6 +5,7 @@ local installed = require("syscheck.doctor.facts.installed")
 local paths = require("syscheck.lib.paths")
 local probe = require("syscheck.doctor.facts.probe")
 local slurmconf = require("syscheck.slurm.conf")
+local submit = require("syscheck.doctor.facts.submit")
 
 local removal = {}
 
@@ -46,27 +47,11 @@ local function scripts(conf, out)
    end
 end
 
--- Whether it fails without ours: a line that names it and no pcall, as setup's and the documents' have. Comments do
--- not count.
-local function loads(text, ours)
-   for line in text:gsub("%-%-[^\n]*", ""):gmatch("[^\n]+") do
-      if line:find(ours, 1, true) and not line:find("%f[%w_]pcall%s*%(") then
-         return true
-      end
-   end
-   return false
-end
-
--- A copy of ours goes on without its modules, and says so in slurmctld's log.
-local function submit(conf, out)
-   local s = installed.submit(conf)
-   local ours = paths.data .. "/job_submit.lua"
-   if s.exists and slurmconf.has(conf, "JobSubmitPlugins", "lua") then
-      local real = uv.fs_realpath(s.file)
-      local text = probe.text(s.file) or ""
-      if real and real == uv.fs_realpath(ours) or loads(text, ours) then
-         out[#out + 1] = ("%s loads %s"):format(s.file, ours)
-      end
+local function job_submit(conf, out)
+   local file, ours = probe.parent(conf.file) .. "/job_submit.lua", paths.data .. "/job_submit.lua"
+   local real = submit.is_listed(conf) and uv.fs_realpath(file)
+   if real and (real == uv.fs_realpath(ours) or submit.needs(probe.text(file) or "", ours)) then
+      out[#out + 1] = ("%s loads %s"):format(file, ours)
    end
 end
 
@@ -89,7 +74,7 @@ function removal.uses(part)
          scripts(conf, out)
       end
       if part == "all" or part == "syscheck-slurm" then
-         submit(conf, out)
+         job_submit(conf, out)
       end
       if part == "all" or part == "config" then
          included(conf, out)

@@ -1,7 +1,7 @@
 --- Rules on how Slurm calls this installation, beside what the site has: Prolog, Epilog, job_submit.lua. See
 -- doctor/rules.lua for their form.
 local lines = require("syscheck.doctor.rules.lines")
-local slurmconf = require("syscheck.slurm.conf")
+local submit = require("syscheck.doctor.facts.submit")
 
 local ADDS_UP = 24 -- the major version from which Prolog lines add up: 24.05
 
@@ -70,10 +70,8 @@ local function script(key, bites)
 end
 
 local function job_submit(facts, say)
-   local listed = slurmconf.has(facts.conf, "JobSubmitPlugins", "lua")
-      or slurmconf.has(facts.conf, "JobSubmitPlugins", "job_submit/lua")
    local s = facts.submit
-   if not listed then
+   if not submit.is_listed(facts.conf) then
       return say("warn", lines.at(facts, "JobSubmitPlugins", { text = "JobSubmitPlugins lacks lua"
          .. (s.exists and ", though job_submit.lua is there" or ""),
          why = "a level that the policy does not allow is not refused with a message, but silently lowered",
