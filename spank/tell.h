@@ -15,6 +15,6 @@
  */
 int tell(const char *agent, const char *node, uint32_t job, int out);
 
-#define TELL_MS 500
+#define TELL_MS 1000
 
 #endif
