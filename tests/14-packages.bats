@@ -3,18 +3,16 @@
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
+load packages
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 umask 022
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 NEXT=99.0.0 # the version that packages are upgraded to
 
-# A copy of the tree with what is built of it: packages of another version are built here, too.
 setup_file() {
 	export T=$BATS_FILE_TMPDIR/tree OUT=$BATS_FILE_TMPDIR/packages
-	mkdir "$T" "$T/build"
-	(cd "$ROOT" && find . -mindepth 1 -maxdepth 1 ! -name build ! -name .git -exec cp -a {} "$T" \; &&
-		cp -a build/obj build/kernels build/spank build/version build/built "$T/build/") || return 1
+	tree_copy "$T"
 }
 
 setup() {

@@ -1,15 +1,59 @@
 #!/bin/bash
 # A site as its admin made it by hand, without syscheck: a controller whose SlurmUser is not root, slurmdbd on MariaDB,
-# three nodes with files of their own, Prolog, Epilog and job_submit.lua of its own, which log, partitions for whole and
-# for shared nodes. Built of minicluster's parts.
-#   site.sh up         in $MINICLUSTER_DIR; minicluster env, run, status and down work there
-#   site.sh restart    slurmctld and all slurmd, as after systemctl restart
-#   site.sh log        what the site's own scripts have logged
+# three nodes, Prolog, Epilog and job_submit.lua of its own, which log, partitions for whole and for shared nodes. Each
+# host has this machine's system on a disk of its own, that is gone with it: packages are installed there as on any other.
+# Built of minicluster's parts.
+#   site.sh up                 in $MINICLUSTER_DIR; minicluster run, status and down work there
+#   site.sh run HOST COMMAND   on a host: head, n1, n2, n3
+#   site.sh restart            slurmctld and all slurmd, as after systemctl restart
+#   site.sh log                what the site's own scripts have logged
 set -u
+SELF=$(readlink -f "${BASH_SOURCE[0]}")
 # shellcheck source=cluster/minicluster
-. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/cluster/minicluster"
+. "$(dirname "$SELF")/cluster/minicluster"
 
 SLURM_USER=slurm
+CONF=/etc/slurm # on its hosts; made in $DIR/etc
+
+# The directories of a host that are its own.
+DISK=(usr etc var/lib var/spool var/log)
+
+# disks_make HOST...: what each host has, this machine's and what is written to it
+disks_make() {
+	local host dir disk=$DIR/disks
+	mkdir "$disk" && mount -t tmpfs -o mode=755 site "$disk" || return 1
+	for host in "$@"; do
+		for dir in "${DISK[@]}"; do
+			mkdir -p "$disk/$host/$dir" "$disk/.$host/$dir"/{up,work}
+			chmod --reference="/$dir" "$disk/.$host/$dir/up"
+			mount -t overlay -o "lowerdir=/$dir,upperdir=$disk/.$host/$dir/up,workdir=$disk/.$host/$dir/work" overlay \
+				"$disk/$host/$dir" || return 1
+		done
+		mkdir -p "$disk/$host/etc/slurm"
+		cp -a "$DIR/etc/." "$disk/$host/etc/slurm/"
+		cat "$DIR/nodes/hosts" >"$disk/$host/etc/hosts"
+	done
+}
+
+# disks_mount HOST: here
+disks_mount() {
+	local dir
+	for dir in "${DISK[@]}"; do
+		mount --bind "$DIR/disks/$1/$dir" "/$dir" || return 1
+	done
+	# Outside, too, as there is no other way to have it inside.
+	[ -d /run/syscheck ] || { mkdir -m 755 /run/syscheck && : >"$DIR/run/made"; }
+	mount -t tmpfs -o mode=755 run /run/syscheck
+}
+
+# on HOST COMMAND...
+on() {
+	local host=$1
+	shift
+	[ "$host" != head ] || { holder_of switch && exec nsenter -t "$HOLDER" --mount --wd=/ -- "$@"; }
+	is_node "$host" || die "no host \"$host\""
+	node_exec "$host" "$@"
+}
 
 # The site's own, each with a line in the log.
 site_scripts() {
@@ -73,8 +117,8 @@ site_conf() {
 	SlurmdLogFile=$DIR/log/slurmd.%n.log
 
 	# Our scripts
-	  Prolog=$DIR/etc/site/prolog   # mounts the scratch
-	Epilog=$DIR/etc/site/epilog
+	  Prolog=$CONF/site/prolog   # mounts the scratch
+	Epilog=$CONF/site/epilog
 	JobSubmitPlugins=all_partitions,lua
 
 	ProctrackType=proctrack/linuxproc
@@ -145,6 +189,8 @@ start_database() {
 
 start_slurm() {
 	local node
+	# They are there.
+	namespaces_create() { :; }
 	start slurmctld daemons slurmctld -D
 	for node in $(node_names); do
 		node_start "$node" || return 1
@@ -174,12 +220,13 @@ site_up() {
 	site_hosts >"$DIR/nodes/hosts"
 	site_scripts
 	site_conf
+	# shellcheck disable=SC2046 # a word a node
+	disks_make head $(node_names) && disks_mount head || fail_up "no disks"
 	start_munge || fail_up "munged did not start"
 	network_create || fail_up "no network"
 	start_database || fail_up "slurmdbd did not start"
 	for node in $(node_names); do
-		mkdir -p "$DIR/nodes/$node/var"
-		cp -a "$DIR/etc" "$DIR/nodes/$node/etc"
+		namespaces_create "$node" && nsenter -t "$HOLDER" --mount -- "$BASH" "$SELF" --disk "$node" || fail_up "$node has no disk"
 	done
 	start_slurm || fail_up "a node did not start"
 	site_idle || fail_up "the nodes are not idle"
@@ -197,17 +244,20 @@ site_restart() {
 	done <"$DIR/pids"
 	printf '%s\n' "${keep[@]}" >"$DIR/pids.new"
 	mv "$DIR/pids.new" "$DIR/pids"
-	# The namespaces are there.
-	namespaces_create() { :; }
 	start_slurm || die "a node did not start"
 	site_idle || die "the nodes are not idle"
 }
 
 DIR=${MINICLUSTER_DIR:?} SLOT=''
-export SLURM_CONF=$DIR/etc/slurm.conf
+export SLURM_CONF=$CONF/slurm.conf
 case ${1-} in
-up) site_up ;;
-restart) site_restart ;;
+# What is mounted in there ends with the last process of it.
+up) exec unshare --mount "$BASH" "$SELF" --up ;;
+--up) site_up ;;
+--disk) disks_mount "$2" ;;
+run) load_settings && unset SLURM_CONF && on "${@:2}" ;;
+restart) load_settings && on head "$BASH" "$SELF" --restart ;;
+--restart) site_restart ;;
 log) cat "$DIR"/log/site/* ;;
-*) die "usage: site.sh up|restart|log" ;;
+*) die "usage: site.sh up|run|restart|log" ;;
 esac
