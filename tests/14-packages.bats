@@ -205,6 +205,16 @@ bare() {
 	printf 'JobSubmitPlugins=lua\n' >"$conf/sub.conf"
 	printf 'dofile("%s/share/syscheck/job_submit.lua")\n' "$P" >"$conf/job_submit.lua"
 	refused "$conf/job_submit.lua loads $P/share/syscheck/job_submit.lua"
+	printf 'include %s\n' "$conf/plugs.d/*" >"$conf/plugstack.conf"
+	mkdir "$conf/plugs.d"
+	printf '# ours\nrequired %s\n' "$P/lib/syscheck/spank_syscheck.so" >"$conf/plugs.d/one"
+	printf 'ClusterName=x\n' >"$conf/sub.conf"
+	refused "$conf/plugs.d/one:2 requires $P/lib/syscheck/spank_syscheck.so"
+	[[ $output == *"no step of any job starts"* ]]
+	printf 'optional %s\n' "$P/lib/syscheck/spank_syscheck.so" >"$conf/plugs.d/one"
+	printf 'JobSubmitPlugins=job_submit/lua\n' >"$conf/sub.conf"
+	printf 'local s = require("syscheck.policy.submission")\n' >"$conf/job_submit.lua"
+	refused "$conf/job_submit.lua loads $P/share/syscheck/job_submit.lua"
 	# A package takes only what is its own.
 	run "$P/bin/syscheck" doctor --removal syscheck
 	[ "$status" -eq 0 ]

@@ -38,8 +38,7 @@ local function before_removal(part)
    end
    return report.error(IN_USE, "not removed: %s, and without it %s; first `syscheck setup --undo` or take the line "
       .. "out, and scontrol reconfigure (SYSCHECK_FORCE_REMOVE=1 removes it all the same)",
-      printable.plain(table.concat(uses, "; "), MAX_LINE), uses[1]:find("^%a+ in ")
-      and "Slurm drains each node at its next job" or "slurmctld does not start")
+      printable.plain(table.concat(uses, "; "), MAX_LINE), uses.bite)
 end
 
 local function plural(n, word)

@@ -1,5 +1,5 @@
---- What of Slurm's configuration needs a file of this installation: once that is removed Slurm drains every
--- node at its next job, or slurmctld does not start. For packages' scripts and `make uninstall`.
+--- What of Slurm's configuration needs a file of this installation: once that is removed Slurm drains every node at
+-- its next job, slurmctld does not start, or no step does. For packages' scripts and `make uninstall`.
 local uv = require("luv")
 local installed = require("syscheck.doctor.facts.installed")
 local paths = require("syscheck.lib.paths")
@@ -8,6 +8,8 @@ local slurmconf = require("syscheck.slurm.conf")
 local submit = require("syscheck.doctor.facts.submit")
 
 local removal = {}
+
+local NO_START = "slurmctld does not start"
 
 --- Packages of which something may be in use, and the whole of an installation.
 -- config: files of ours beside slurm.conf, which rpm and `make uninstall` take away, and dpkg on purge only.
@@ -26,6 +28,12 @@ local function confs()
    return out
 end
 
+-- @param bite what happens without it; the first one's is told
+local function add(out, bite, text, ...)
+   out.bite = out.bite or bite
+   out[#out + 1] = text:format(...)
+end
+
 -- Of an entry of slurm.conf: the first script that fails without ours, or nil.
 local function script(conf, name, entry)
    for _, s in ipairs(installed.scripts({ file = conf.file, all = { [name] = { entry } } }, name)) do
@@ -40,8 +48,8 @@ local function scripts(conf, out)
       for _, entry in ipairs(conf.all[name] or {}) do
          local s = script(conf, name, entry)
          if s then
-            out[#out + 1] = ("%s in %s:%d is %s%s"):format(entry.key, entry.file, entry.line, s.path,
-               s.closed and (", which fails without %s/%s"):format(paths.libexec, name) or "")
+            add(out, "Slurm drains each node at its next job", "%s in %s:%d is %s%s", entry.key, entry.file, entry.line,
+               s.path, s.closed and (", which fails without %s/%s"):format(paths.libexec, name) or "")
          end
       end
    end
@@ -51,7 +59,7 @@ local function job_submit(conf, out)
    local file, ours = probe.parent(conf.file) .. "/job_submit.lua", paths.data .. "/job_submit.lua"
    local real = submit.is_listed(conf) and uv.fs_realpath(file)
    if real and (real == uv.fs_realpath(ours) or submit.needs(probe.text(file) or "", ours)) then
-      out[#out + 1] = ("%s loads %s"):format(file, ours)
+      add(out, NO_START, "%s loads %s", file, ours)
    end
 end
 
@@ -59,14 +67,25 @@ end
 local function included(conf, out)
    for _, file in ipairs(conf.files) do
       if file ~= conf.file and uv.fs_realpath(file) == uv.fs_realpath(paths.sysconf .. "/slurm/syscheck.conf") then
-         out[#out + 1] = ("%s includes %s"):format(conf.file, file)
+         add(out, NO_START, "%s includes %s", conf.file, file)
+      end
+   end
+end
+
+-- An optional plugin that is not there is left out.
+local function plugged(conf, out)
+   local file = slurmconf.value(conf, "PlugStackConfig") or probe.parent(conf.file) .. "/plugstack.conf"
+   for _, p in ipairs(slurmconf.plugstack(file, probe.text, probe.glob).plugins) do
+      if p.kind == "required" and (p.path == paths.plugin or p.path == paths.plugin:match("[^/]*$")
+         or uv.fs_realpath(p.path) and uv.fs_realpath(p.path) == uv.fs_realpath(paths.plugin)) then
+         add(out, "no step of any job starts", "%s:%d requires %s", p.file, p.line, p.path)
       end
    end
 end
 
 --- What would be missing.
 -- @param part one of PARTS
--- @return list of texts
+-- @return list of texts, bite = what happens without the first of them
 function removal.uses(part)
    local out = {}
    for _, conf in ipairs(confs()) do
@@ -75,6 +94,7 @@ function removal.uses(part)
       end
       if part == "all" or part == "syscheck-slurm" then
          job_submit(conf, out)
+         plugged(conf, out)
       end
       if part == "all" or part == "config" then
          included(conf, out)
