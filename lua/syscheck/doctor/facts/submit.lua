@@ -40,7 +40,8 @@ end
 function submit.needs(text, file)
    local copy = submit.is_copy(text)
    for line in code_of(text):gsub("%-%-[^\n]*", ""):gmatch("[^\n]+") do
-      if (line:find(file, 1, true) or not copy and line:find(MODULE, 1, true)) and not line:find("%f[%w_]pcall%s*%(") then
+      local named = line:find(file, 1, true) or not copy and line:find(MODULE, 1, true)
+      if named and not line:find("%f[%w_]pcall%s*%(") then
          return true
       end
    end
