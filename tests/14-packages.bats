@@ -72,7 +72,7 @@ bare() {
 	suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 	# shellcheck disable=SC2046 # a word a package
 	run --separate-stderr "$ROOT/tests/root.sh" make "$suite" "$DIR" $(depends) rpm man-db
-	[ "$status" -ne 3 ] || skip "$stderr"
+	[ "$status" -ne 3 ] || skip "${stderr_lines[-1]}"
 	[ "$status" -eq 0 ]
 	cat "$@" >"$BATS_TEST_TMPDIR/script"
 	run --separate-stderr "$ROOT/tests/root.sh" run "$DIR" --bind "$OUT" --bind "$BATS_TEST_TMPDIR" -- \
