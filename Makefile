@@ -150,7 +150,7 @@ uninstall: ## Remove what install put there, with the same DESTDIR=, PREFIX= ...
 dist: ## The sources of the last commit as build/dist/syscheck-VERSION.tar.gz, the same bytes in every clone
 	$(Q)etc/packages/dist.sh
 
-packages: ## .deb and .rpm of what is built, in build/packages (SLURM_PACKAGE=, see docs/install.md)
+packages: ## .deb and .rpm of what is built, in build/packages (SLURM_PACKAGE=, see docs/packages.md)
 	$(Q)etc/packages/built.sh check '$(VERSION)' || $(MAKE) --no-print-directory setup-check $(B)/built
 	$(Q)SLURM_PACKAGE='$(SLURM_PACKAGE)' etc/packages/packages.sh '$(VERSION)' '$(MAKE)' '$(LUA)'
 
@@ -203,7 +203,7 @@ fuzz-build: # what `make fuzz` and its short form in the tests run
 fuzz: setup fuzz-build ## Fuzz every parser of text that others write (75 min on 2 CPUs; FUZZ=1000000 inputs each, PARSERS="place conf")
 	$(Q)tests/fuzz/fuzz.sh $(or $(FUZZ),1000000) $(PARSERS)
 
-faults: setup ## Do 170 faults to a real Slurm; count wrong drains, missed nodes, held jobs, lost records (75 min; FAULTS="clock scancel")
+faults: setup ## Do 172 faults to a real Slurm; count wrong drains, missed nodes, held jobs, lost records (75 min; FAULTS="clock scancel")
 	$(Q)tests/setup.sh install faults
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/faults/faults.py --json $(B)/bench/faults.json --table $(B)/bench/faults.md $(FAULTS)

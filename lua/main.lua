@@ -41,7 +41,11 @@ local function main()
    function parser.error(at, message)
       -- argparse puts its suggestion on a second line.
       message = message:gsub("\nDid you mean", ", did you mean")
-      os.exit(report.error(report.USAGE, "%s (see syscheck %s--help)", message, at == parser and "" or at._name .. " "))
+      local words = ""
+      while at ~= parser do
+         words, at = at._name .. " " .. words, at._parent
+      end
+      os.exit(report.error(report.USAGE, "%s (see syscheck %s--help)", message, words))
    end
    local args = parser:parse()
    return commands[args.command].run(args)

@@ -93,6 +93,7 @@ bare() {
 	[ -z "$output" ]
 	[ "$("$P/bin/syscheck" --version)" = "syscheck $VERSION" ]
 	[ -x "$P/libexec/syscheck/fabric" ] # built, though mpicc is not here
+	lua5.4 "$ROOT/tests/links.lua" "$P"/share/doc/syscheck/*.md
 	# What is no longer as it was built is built first.
 	echo '/* changed */' >>"$BATS_TEST_TMPDIR/t/kernels/common/version.c"
 	run make -C "$BATS_TEST_TMPDIR/t" install PREFIX="$P" DESTDIR=

@@ -793,7 +793,7 @@ where() {
 		wait "$writer"
 	}
 	run --separate-stderr syscheck store info --store "$STORE"
-	trouble "no such file or directory; syscheck ingest makes it"
+	trouble "no such file or directory; syscheck ingest makes it, on the host that collects records"
 	ingest "$D"
 	[ "$status" -eq 0 ]
 	[ "$(stat -c %a "$STORE")" = 640 ]

@@ -58,6 +58,13 @@ file() {
 	local target
 	target=$(dest "$3")
 	fill "$2"
+	# Pages lie beside each other there.
+	case $3 in
+	*.md)
+		TEXT=${TEXT//'](docs/'/](}
+		TEXT=${TEXT//'](../'/](}
+		;;
+	esac
 	printf '%s\n' "$TEXT" >"$target.$$"
 	in_place "$1" "$target"
 	list f "$1" "$3"

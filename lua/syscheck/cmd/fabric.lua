@@ -246,8 +246,8 @@ end
 function command.run(args)
    local kernel = paths.libexec .. "/fabric"
    if not uv.fs_stat(kernel) then
-      return report.error(report.UNKNOWN, "%s is not there: syscheck was built without OpenMPI. Install "
-         .. "libopenmpi-dev (or name a site's own: make MPICC=/opt/openmpi/bin/mpicc), and build again", kernel)
+      return report.error(report.UNKNOWN, "%s is not there: it is in the package syscheck-fabric. Built by make: "
+         .. "install libopenmpi-dev (or name a site's own: make MPICC=/opt/openmpi/bin/mpicc), and build again", kernel)
    end
    local host = spool.node(args)
    local policy = host.policy

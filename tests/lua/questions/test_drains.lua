@@ -143,6 +143,9 @@ function TestDrainsStored:test_fabric()
 end
 
 function TestDrainsStored:test_shown()
+   lu.assertStrContains(drains_show.table(answer(), false, false), "the store has no check")
+   lu.assertFalse(json.decode(drains_show.json(answer())).checked)
+   own_store.write({ check("n3", 60, {}) })
    lu.assertStrContains(drains_show.table(answer(), false, false), "no node left service")
    own_store.write({ failed("n1", 0, 7, "drain", { done = true, reason = REASON .. "\27[2J" }),
       failed("n2", 5, 7, "storm", { done = false, reason = REASON, error = "=1+1" }) })

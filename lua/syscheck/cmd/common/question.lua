@@ -72,8 +72,10 @@ local function explain(err, policy, args, refused)
       return err .. ": who runs ask may not read it, see Who may ask in docs/operate.md"
    elseif last and uv.getuid() ~= 0 then
       local who = policy.store_group and "group " .. policy.store_group or "who may read it"
+      local asked = through_ask.asks(args)
       local own = refused and ("; ask, for jobs of your own: %s (for your admin: Who may ask in docs/operate.md)")
-         :format(refused) or "; about your own: syscheck job ID, syscheck why ID"
+         :format(refused) or asked and "; nobody else here (for your admin: Who may ask in docs/operate.md)"
+         or "; about your own: syscheck job ID, syscheck why ID"
       return ("%s: root and %s may ask about every job%s"):format(err:sub(1, last), who, own)
    end
    return err

@@ -14,10 +14,15 @@ local COMMANDS = { job = true, why = true }
 -- What ask does not take, as it is typed: it runs with more rights than its user.
 local REFUSED = { html = "--html", explain = "--explain", policy = "--policy" }
 
+--- Whether a command's questions are ones that users have asked for them.
+function through_ask.asks(args)
+   return COMMANDS[args.command] == true
+end
+
 --- Whether a question is one that ask can answer: not ask's own, not root's, of the store that the policy names.
 function through_ask.is_for(args, policy)
    local named = os.getenv("SYSCHECK_STORE") or ""
-   if not COMMANDS[args.command] or args.only_user or uv.getuid() == 0 or args.store
+   if not through_ask.asks(args) or args.only_user or uv.getuid() == 0 or args.store
       or (named ~= "" and named ~= policy.store) then
       return false
    end

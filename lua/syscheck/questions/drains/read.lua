@@ -120,6 +120,8 @@ function drains_store.read(store, since)
       e.node = nodes[e.node] or { key = e.node, name = "?" }
    end
    local list = drains.entries(events)
+   list.checked = #events > 0 or store:row("SELECT c.node FROM check_node c WHERE c.key >= ? LIMIT 1",
+      schema.key(since)) ~= nil
    for _, entry in ipairs(list) do
       entry.job = run_of(store, entry.run)
       if not entry.back and entry.what == "drain" then

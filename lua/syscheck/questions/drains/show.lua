@@ -39,7 +39,9 @@ end
 
 --- Text for a terminal.
 function show.table(answer, color, _, width)
-   if #answer == 0 then
+   if not answer.checked then
+      return ("since %s the store has no check: nothing is known of that time"):format(time.show(answer.since))
+   elseif #answer == 0 then
       return ("since %s no node left service, and none would have"):format(time.show(answer.since))
    end
    local rows = { { "SINCE", "NODE", "WHAT", "JOB", "UNTIL", "BY", "TIMES", "REASON" } }
@@ -53,11 +55,11 @@ function show.table(answer, color, _, width)
       (output.fitted(rows, color, width, { prose = true })), "", terminal.flow(LEGEND, width) }, "\n")
 end
 
---- One object: { v, kind = "drains", since, until, drained, out, withheld, drains }.
+--- One object: { v, kind = "drains", since, until, checked, drained, out, withheld, drains }.
 function show.json(answer)
    local count = drains.count(answer)
    return output.json({ v = 1, kind = "drains", since = time.show(answer.since), ["until"] = time.show(answer.to),
-      drained = count.drained, out = count.out, withheld = count.withheld,
+      checked = answer.checked, drained = count.drained, out = count.out, withheld = count.withheld,
       drains = output.each(answer, function(one)
          return { node = one.node.name, cluster = one.node.cluster, what = one.what, fabric = one.fabric,
             time = time.show(one.time), last = time.show(one.last), times = one.times, reason = one.text,
