@@ -70,6 +70,14 @@ state() {
 }
 
 @test "the site as it is: its own scripts run, setup only shows what it would do" {
+	local host
+	for host in "${HOSTS[@]}"; do
+		on "$host" tee /etc/whose <<<"$host" >/dev/null
+	done
+	for host in "${HOSTS[@]}"; do
+		[ "$(on "$host" cat /etc/whose)" = "$host" ]
+		on "$host" rm /etc/whose
+	done
 	srun -p shared -n1 --immediate=30 true
 	eventually 20 grep -q epilog "$D/log/site/epilog"
 	[ "$("$SITE" log | cut -d' ' -f1 | sort | uniq -c | awk '{ print $2 $1 }' | tr '\n' ' ')" = "epilog1 prolog1 submit1 " ]

@@ -226,7 +226,7 @@ site_up() {
 	network_create || fail_up "no network"
 	start_database || fail_up "slurmdbd did not start"
 	for node in $(node_names); do
-		namespaces_create "$node" && nsenter -t "$HOLDER" --mount -- "$BASH" "$SELF" --disk "$node" || fail_up "$node has no disk"
+		namespaces_create "$node" && holder_of "$node" && nsenter -t "$HOLDER" --mount -- "$BASH" "$SELF" --disk "$node" || fail_up "$node has no disk"
 	done
 	start_slurm || fail_up "a node did not start"
 	site_idle || fail_up "the nodes are not idle"
