@@ -56,7 +56,13 @@ local function health(facts, plan)
    local ours = facts.paths.libexec .. "/health"
    local program = slurmconf.value(facts.conf, "HealthCheckProgram")
    if program and program ~= ours then
-      return plan.advise("idle nodes: HealthCheckProgram stays %s; add to it: %s", program, ours)
+      for _, found in ipairs(facts.health or {}) do
+         if found.ours or (found.calls and not found.missing) then
+            return
+         end
+      end
+      return plan.advise("idle nodes: HealthCheckProgram stays %s; for ours let it name a script that runs %s, then %s",
+         program, program, ours)
    end
    if not program then
       plan.add("HealthCheckProgram", ours)

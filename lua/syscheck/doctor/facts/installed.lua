@@ -75,8 +75,8 @@ local function mentions(text, what)
    return text:find(what, 1, true) ~= nil
 end
 
---- What a Prolog or Epilog line names, by a path or a pattern: { path, ours, guard = written by setup, or meant to be,
--- calls, closed = line that fails where ours is not there, unread, err } each.
+--- What a Prolog, Epilog or HealthCheckProgram line names, by a path or a pattern: { path, ours, guard = written by setup, or meant to be,
+-- calls, missing = what it calls and is not there, closed = line that fails where ours is not there, unread, err } each.
 -- @param values the lines' values
 -- @param dir slurm.conf's directory
 -- @param root of the files, for tests; default ""
@@ -100,6 +100,10 @@ function installed.named(values, name, dir, root)
          local text = stat and stat.type == "file" and not s.ours and probe.text(found)
          s.unread = s.unread or (stat and stat.type == "file" and not s.ours and not text)
          s.guard = text and text:find(wrapper.MARK, 1, true) ~= nil or not stat and found == root .. guard
+         s.missing = text and wrapper.missing(text, name, ours, function(called)
+            local _, _, absent = uv.fs_stat(root .. called)
+            return absent ~= "ENOENT" and absent ~= "ENOTDIR"
+         end) or nil
          s.calls = text and (mentions(text, ours) or mentions(text, "syscheck/" .. name)) or false
          s.closed = s.calls and wrapper.fails_closed(text, mentions(text, ours) and ours or "syscheck/" .. name) or nil
          out[#out + 1] = s
@@ -109,9 +113,10 @@ function installed.named(values, name, dir, root)
 end
 
 --- The same of slurm.conf's lines.
-function installed.scripts(conf, name)
+-- @param key of the lines, default name
+function installed.scripts(conf, name, key)
    local values = {}
-   for i, entry in ipairs(conf.all[name] or {}) do
+   for i, entry in ipairs(conf.all[key or name] or {}) do
       values[i] = entry.value
    end
    return installed.named(values, name, probe.parent(conf.file))
