@@ -9,32 +9,7 @@ local scripts = require("syscheck.nhc.scripts")
 
 local checks = {}
 
--- Options of a check: letters that take a value, those that take none.
--- @return { letter = value or true, ... }, rest; or nil and the one that is not known
-local function options(words, with, without)
-   local given, rest, at = {}, {}, 2
-   while at <= #words do
-      local word = words[at]
-      local letter = word:match("^%-(.)$")
-      if letter and with:find(letter, 1, true) then
-         at = at + 1
-         given[letter] = given[letter] or {}
-         table.insert(given[letter], words[at] or "")
-      elseif letter and without:find(letter, 1, true) then
-         given[letter] = true
-      elseif word:find("^%-.") and #rest == 0 then
-         return nil, word
-      else
-         rest[#rest + 1] = word
-      end
-      at = at + 1
-   end
-   return given, rest
-end
-
-local function not_known(option)
-   return ("option %s has no equal"):format(option)
-end
+local options, not_known = line.options, line.not_known
 
 -- A match string that is a plain text; nil: it is a pattern.
 local function plain(text)
@@ -143,15 +118,15 @@ function checks.check_hw_cpuinfo(words, out)
    return not next(out.expect) and "no number" or nil
 end
 
--- Of memory and swap: at least, at most.
-local function amounts(words)
-   local low, high = line.size(words[2]), line.size(words[3])
-   return low, high
+-- A size in GiB; nil: none, or a share, which NHC has none of.
+local function gib(text)
+   local n, unit = line.size(text)
+   return unit == "GiB" and n or nil
 end
 
 function checks.check_hw_physmem(words, out)
-   local low, high = amounts(words)
-   if not low then
+   local low, high = gib(words[2]), gib(words[3])
+   if not low or words[3] and not high then
       return "no size"
    elseif low < 1 then
       return "any size is good; the class's majority is what a node is compared with", true
@@ -166,8 +141,10 @@ end
 
 local function memory(field, of)
    return function(words, out)
-      local low = line.size(words[2])
-      if not low or low == 0 then
+      local low = gib(words[2])
+      if not low then
+         return ("%s is no size: give GiB"):format(tostring(words[2]))
+      elseif low == 0 then
          return "any size is good", true
       end
       add(out, "memory", { [field] = low, action = "fail" })
@@ -288,9 +265,9 @@ checks.check_ps_unauth_users, checks.check_ps_userproc_lineage = leftovers, left
 local KINDS = { f = "file", d = "directory", c = "character", b = "block", p = "fifo", S = "socket" }
 
 function checks.check_file_test(words, out)
-   local o, rest = options(words, "", "abcdefghkprstuwxOGLSN")
-   if not o or #rest == 0 then
-      return not_known(rest and rest[1] or rest)
+   local o, rest = line.paths(words, "", "abcdefghkprstuwxOGLSN")
+   if not o then
+      return rest
    end
    for _, path in ipairs(rest) do
       local item = { path = path, min_size = o.s and 1 or nil, owner = o.O and "root" or nil, group = o.G and 0 or nil }
@@ -310,9 +287,9 @@ function checks.check_file_test(words, out)
 end
 
 function checks.check_file_stat(words, out)
-   local o, rest = options(words, "DGMNOTUdgmnotu", "")
-   if not o or #rest == 0 then
-      return not_known(rest and rest[1] or rest)
+   local o, rest = line.paths(words, "DGMNOTUdgmnotu", "")
+   if not o then
+      return rest
    end
    local user = o.U and o.U[1] or o.u and tonumber(o.u[1])
    for _, path in ipairs(rest) do
@@ -364,11 +341,13 @@ end
 checks.check_cmd_status, checks.check_cmd_output = command, command
 
 function checks.check_net_ping(words, out)
-   local o, rest = options(words, "iIWtcw", "0")
-   if not o or #rest == 0 then
-      return not_known(rest and rest[1] or rest)
+   local o, rest = options(words, "iIWstcw", "")
+   if not o or #rest == 0 or o.s or o.i or (o.I and not o.I[1]:find("^[%w_.:@-]+$")) then
+      return o and "a host, and -I with a device: the rest has no equal" or not_known(rest)
+   elseif o.W or o.t or o.c or o.w then
+      note(out, "-W, -t, -c, -w are not taken: one packet, 1 s, and once more")
    end
-   out.script, out.seconds = scripts.ping(out.from, rest), math.min(2 + 2 * #rest, 30)
+   out.script, out.seconds = scripts.ping(out.from, rest, o.I and o.I[1]), math.min(2 + 2 * #rest, 30)
 end
 
 local DMI = { ["BIOS Information: Version"] = "bios_version", ["BIOS Information: Vendor"] = "bios_vendor",

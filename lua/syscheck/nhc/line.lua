@@ -189,4 +189,47 @@ function line.count(text)
    return times and tonumber(n) and tonumber(n) * times
 end
 
+--- Options of a check: letters that take a value, those that take none.
+-- @return { letter = value or true, ... }, rest; or nil and the one that is not known
+function line.options(words, with, without)
+   local given, rest, at = {}, {}, 2
+   while at <= #words do
+      local word = words[at]
+      local letter = word:match("^%-(.)$")
+      if letter and with:find(letter, 1, true) then
+         at = at + 1
+         given[letter] = given[letter] or {}
+         table.insert(given[letter], words[at] or "")
+      elseif letter and without:find(letter, 1, true) then
+         given[letter] = true
+      elseif word:find("^%-.") and #rest == 0 then
+         return nil, word
+      else
+         rest[#rest + 1] = word
+      end
+      at = at + 1
+   end
+   return given, rest
+end
+
+--- Of such an option.
+function line.not_known(option)
+   return ("option %s has no equal"):format(option)
+end
+
+--- The same of paths: a shell's operator among them may turn a test into its opposite.
+-- @return given, paths; or nil and why
+function line.paths(words, with, without)
+   local given, rest = line.options(words, with, without)
+   for _, word in ipairs(given and rest or {}) do
+      if word:sub(1, 1) ~= "/" then
+         return nil, ("%s is no path"):format(word)
+      end
+   end
+   if not given or #rest == 0 then
+      return nil, given and "no path" or line.not_known(rest)
+   end
+   return given, rest
+end
+
 return line

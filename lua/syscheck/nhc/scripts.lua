@@ -70,7 +70,9 @@ function scripts.command(from, c)
    local name = c.words[1]:gsub('[^%w_./-]', "?")
    return head(from) .. ("text=$(timeout %g %s 2>&1 </dev/null)\ncode=$?\n"):format(c.seconds, quoted(c.words))
       .. '[ "$code" -ne 124 ] || { echo "' .. name .. ': timed out" >&2; exit 2; }\n'
-      .. '[ "$code" -ne 127 ] || { echo "' .. name .. ': not found" >&2; exit 2; }\n'
+      -- Those of a shell for what it cannot run, unless the line means them.
+      .. (c.status ~= 126 and c.status ~= 127 and '[[ $code -ne 126 && $code -ne 127 ]] || { echo "' .. name
+         .. ': cannot be run" >&2; exit 2; }\n' or "")
       .. (c.status and ('[ "$code" -eq %d ] || bad "%s: exit status $code, expected %d"\n'):format(c.status, name,
          c.status) or "")
       .. (#c.matches > 0 and ("wanted=(%s)\n"):format(quoted(c.matches)) .. WANTED:format(name, name) or "")
@@ -85,11 +87,14 @@ function scripts.contents(from, file, wanted)
       .. ('good "%s: as expected"\n'):format(name)
 end
 
---- A host that has to answer.
-function scripts.ping(from, hosts)
-   return head(from) .. ("for host in %s; do\n"):format(quoted(hosts))
-      .. '\tping -n -c 1 -W 1 -- "$host" >/dev/null 2>&1 || ping -n -c 1 -W 1 -- "$host" >/dev/null 2>&1 ||\n'
-      .. '\t\tbad "$host does not answer"\ndone\ngood "all answer"\n'
+--- Hosts that have to answer; to one that ping itself cannot ask (no name, no right) exit code 2 is no answer.
+-- @param device to ask from, or nil
+function scripts.ping(from, hosts, device)
+   local from_device = device and "-I " .. scripts.quote(device) .. " " or ""
+   local ping = ("ping -n -c 1 -W 1 %s-- \"$host\" >/dev/null 2>&1"):format(from_device)
+   return head(from) .. ("for host in %s; do\n\t%s || %s\n\tcode=$?\n"):format(quoted(hosts), ping, ping)
+      .. '\t[ "$code" -le 1 ] || { echo "ping of $host: exit status $code" >&2; exit 2; }\n'
+      .. '\t[ "$code" -eq 0 ] || bad "$host does not answer"\ndone\ngood "all answer"\n'
 end
 
 --- A place to begin, for what has to be written by hand: it ends as "could not run".

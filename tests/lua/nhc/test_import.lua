@@ -135,7 +135,9 @@ function TestImport:test_shell_is_never_evaluated()
       "check_net_socket -p tcp",
       "check_fs_free /dev/sda1 3%", "check_fs_size / 1 2", "check_ps_blacklist sshd '!root'", "check_hw_gm myri0",
       "check_hw_physmem 928858388kB 928858388kB 3%", "check_ps_service -m '*x' y", "check_fs_mount_rw -z x",
-      "check_fs_mount_rw -f relative", "check_hw_eth \"a b\"" }) do
+      "check_hw_physmem_free 10%", "check_hw_swap_free 5%", "check_hw_physmem 5% 10%",
+      "check_file_test ! -e /etc/nologin", "check_file_test -! -e /a", "check_file_stat -m 0600 x", "check_net_ping -i 2 h",
+      "check_net_ping -I '$(x)' h", "check_fs_mount_rw -f relative", "check_hw_eth \"a b\"" }) do
       local entry, _, out = of(command)
       lu.assertEquals(entry.kind, "hand", command)
       lu.assertEquals(#out.scripts, 0, command)
@@ -152,6 +154,36 @@ function TestImport:test_programs_quote_every_word()
    lu.assertStrContains(out.scripts[1].text, [[timeout 2 'a b' 'it'\''s' '$(reboot)' 2>&1]])
    lu.assertStrContains(out.scripts[1].text, [[wanted=('/a"b/' '!/$(x)/')]])
    lu.assertStrContains(text, '["nhc-1-check_cmd_output"] = { seconds = 3 }')
+end
+
+-- What cannot be run is no fault of the node's.
+function TestImport:test_a_program_that_cannot_run_is_unknown()
+   local dir = require("tree").new()
+   local function code_of(command, ping)
+      local _, _, out = of(command)
+      local f = assert(io.open(dir .. "/check", "w"))
+      f:write(out.scripts[1].text)
+      f:close()
+      if ping then
+         f = assert(io.open(dir .. "/ping", "w"))
+         f:write("#!/bin/sh\necho \"$*\" >>" .. dir .. "/asked\nexit " .. ping .. "\n")
+         f:close()
+         os.execute(("chmod 755 '%s/ping'"):format(dir))
+      end
+      local _, _, code = os.execute(("PATH='%s:/usr/bin:/bin' bash '%s/check' >/dev/null 2>&1"):format(dir, dir))
+      return code
+   end
+   for ping, want in pairs({ [0] = 0, [1] = 1, [2] = 2, [127] = 2 }) do
+      lu.assertEquals(code_of("check_net_ping -I eth0 -c 3 a b", ping), want)
+   end
+   local f = assert(io.open(dir .. "/asked"))
+   lu.assertStrContains(f:read("a"), "-n -c 1 -W 1 -I eth0 -- a\n")
+   f:close()
+   for command, want in pairs({ ["-r 0 /nonexistent"] = 2, ["-r 0 /etc"] = 2, ["-r 126 /etc"] = 0, ["-r 0 true"] = 0,
+      ["-r 0 false"] = 1 }) do
+      lu.assertEquals(code_of("check_cmd_status " .. command), want, command)
+   end
+   os.execute(("rm -rf '%s'"):format(dir))
 end
 
 function TestImport:test_each_line_is_accounted_for()
