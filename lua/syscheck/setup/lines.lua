@@ -56,6 +56,10 @@ local function health(facts, plan)
    local ours = facts.paths.libexec .. "/health"
    local program = slurmconf.value(facts.conf, "HealthCheckProgram")
    if program and program ~= ours then
+      if program:find("/libexec/syscheck/health$") then
+         return plan.advise("HealthCheckProgram=%s is of another installation: left as it is; let it be %s once all "
+            .. "nodes have that", program, ours)
+      end
       for _, found in ipairs(facts.health or {}) do
          if found.ours or (found.calls and not found.missing) then
             return

@@ -183,6 +183,9 @@ local function one(facts, s, plan)
       local calls = calls_ours(facts, s)
       if err then
          return plan.stop("%s", err)
+      elseif entry.value:find("/libexec/syscheck/" .. s.stage .. "$") then
+         return plan.note("%s=%s is of another installation: left as it is; let it be %s once all nodes have that",
+            entry.key, entry.value, ours)
       elseif calls then
          return plan.note("%s runs ours already: left as it is", calls)
       elseif kind == "directory" then

@@ -205,6 +205,15 @@ function TestSetup:test_scripts_of_setup_that_call_what_is_gone()
    end
 end
 
+function TestSetup:test_lines_that_name_another_installation()
+   host.new(("Prolog=%sprolog\nHealthCheckProgram=%shealth\n"):format(OLD, OLD))
+   host.put(OLD .. "prolog", "#!/bin/sh\n", 493)
+   local notes = table.concat(assert(host.write(CONTROLLER)).notes, "\n")
+   lu.assertEquals(conf_lines("Prolog"), { ("Prolog=%sprolog"):format(OLD) })
+   lu.assertStrContains(notes, "let it be /opt/sc/libexec/prolog once all nodes have that")
+   lu.assertStrContains(notes, "let it be /opt/sc/libexec/health once all nodes have that")
+end
+
 function TestSetup:test_the_sites_own_that_calls_what_is_gone()
    host.new("Prolog=/etc/slurm/prolog.d/*\nEpilog=/opt/site/epilog\n")
    host.put("/etc/slurm/prolog.d/50-syscheck", ("#!/bin/sh\n%sprolog || [ $? -ne 1 ] || exit 1\n"):format(OLD), 493)
