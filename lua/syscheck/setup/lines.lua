@@ -65,8 +65,8 @@ local function health(facts, plan)
             return
          end
       end
-      return plan.advise("idle nodes: HealthCheckProgram stays %s; for ours let it name a script that runs %s, then %s",
-         program, program, ours)
+      return plan.advise("idle nodes: HealthCheckProgram stays %s; for ours, too, let it name a script that runs "
+         .. "%s, then %s, unless it does already", program, program, ours)
    end
    if not program then
       plan.add("HealthCheckProgram", ours)

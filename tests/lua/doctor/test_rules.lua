@@ -184,7 +184,11 @@ local CASES = {
    { function(f)
       f.conf, f.health = parse(GOOD .. "HealthCheckProgram=/e/health\nHealthCheckInterval=300\n"), "/l/health"
       f.scripts.health = { { path = "/e/health", calls = true, missing = "/o/health" } }
-   end, "health", "error", "HealthCheckProgram calls /o/health, which is not there [/e/health]: a node that idles" },
+   end, "health", "warn", "HealthCheckProgram calls /o/health, which is not there [/e/health]: a node that idles" },
+   { function(f)
+      f.conf, f.health = parse(GOOD .. "HealthCheckProgram=/o/health\nHealthCheckInterval=300\n"), "/l/health"
+      f.scripts.health = { { path = "/o/health", err = "is not there" } }
+   end, "health", "warn", "HealthCheckProgram is not there [/o/health]: a node that idles is not checked, nor" },
    { function(f)
       f.conf, f.health = parse(GOOD .. "HealthCheckProgram=/e/health\n"), "/l/health"
       f.scripts.health = { { path = "/e/health", calls = true } }
@@ -295,6 +299,10 @@ function TestRules:test_what_is_right_is_not_told()
       set("controller.config", { schedulerparameters = "NOHOLD_ON_PROLOG_FAIL",
          prologflags = "Alloc,Contain,DeferBatch", jobsubmitplugins = "lua", messagetimeout = "100 sec" }),
       set("controller.skew_s", 6),
+      function(f)
+         f.conf, f.health, f.is_node = parse(GOOD .. "HealthCheckProgram=/e/health\n"), "/l/health", false
+         f.scripts.health = { { path = "/e/health", err = "is not there" } }
+      end,
       health("IDLE,CYCLE"), health("ANY"), health("CYCLE"), health("MIXED,IDLE"),
       set("scripts.prolog.1", { path = "/etc/syscheck/slurm-prolog", guard = true, calls = true }),
       set("submit", { file = "/f", exists = true, calls = true, chained = true }),

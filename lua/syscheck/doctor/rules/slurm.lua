@@ -127,12 +127,15 @@ end
 
 local function health(facts, say)
    local program = slurmconf.value(facts.conf, "HealthCheckProgram")
-   local ours, calls = facts.health, nil
+   local ours, calls, seen = facts.health, nil, nil
    for _, s in ipairs(facts.scripts.health or {}) do
       calls = s.ours or s.missing or s.calls or s.unread
-      if s.missing and facts.is_node ~= false then
-         say("error", { file = s.path, text = ("HealthCheckProgram calls %s, which is not there"):format(s.missing),
-            why = "a node that idles is not checked, nor resumed after a repair", fix = "let it call " .. ours })
+      seen = not s.err -- on slurmctld's host it need not be
+      local gone = s.missing and ("calls %s, which is not there"):format(s.missing) or s.err
+      if gone and facts.is_node ~= false then
+         say("warn", { file = s.path, text = "HealthCheckProgram " .. gone,
+            why = "a node that idles is not checked, nor resumed after a repair",
+            fix = ("let it %s %s/health"):format(s.missing and "call" or "be", facts.paths.libexec) })
       end
    end
    calls = calls or program and program == ours
@@ -141,7 +144,7 @@ local function health(facts, say)
          why = "a node that idles is not checked, nor resumed after a repair, until a job gets it",
          add = ("HealthCheckProgram=%s and, each on its own line, HealthCheckInterval=300 and "
             .. "HealthCheckNodeState=IDLE,CYCLE"):format(ours) }))
-   elseif program and ours and not calls and #(facts.scripts.health or {}) > 0 then
+   elseif program and ours and seen and not calls then
       say("info", lines.at(facts, "HealthCheckProgram", {
          text = ("HealthCheckProgram=%s does not name ours"):format(program),
          why = "a node that idles is not checked, nor resumed after a repair, unless it calls ours some other way",
