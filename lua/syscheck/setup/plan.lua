@@ -122,8 +122,8 @@ local function moved(facts, out, p)
       return "agent=" .. agent
    end)
    if not facts.stack.installed then
-      out.note("%s:%d: %s is not there, nor %s: users have no --syscheck option (package syscheck-slurm)", p.file, p.line,
-         p.path, plugin)
+      out.note("%s:%d: %s is not there, nor %s: users have no --syscheck option (package syscheck-slurm)", p.file,
+         p.line, p.path, plugin)
    elseif facts.stack.fixed or not after then
       out.note("%s:%d: %s is not there: users have no --syscheck option; let it be %s", p.file, p.line, p.path, plugin)
    else
@@ -185,8 +185,9 @@ end
 --   nil; roles = { controller, node, login }; version = 2205 or nil; paths, policy; shared = libexec is on such a file
 --   system; scripts = { prolog, epilog } as doctor/facts/installed.lua has them; names = of directories that Prolog=
 --   names; guards = texts by path; submit = { file, text, installed, err }; submit_dir = { path, uid, gid };
---   slurm_user; stack = { file, text, plugins, each
---   with its file's text where it is not there, installed = ours is, fixed }; astray = why this host may be another; store_group = its name where it is missing }
+--   slurm_user; stack = { file, text, plugins, each with its file's text where it is not there, installed = ours is,
+--   fixed }; health = HealthCheckProgram, as scripts; astray = why this host may be another; store_group = its name
+--   where it is missing }
 -- @return { changes = list, in the order to make them: { path, before = text or nil, after, mode = of a new file,
 --   whole = nothing of the site's is in it } or { path, owner, was = { uid, gid }, name }; notes, stops = lists of
 --   texts: with a stop nothing is to be changed }

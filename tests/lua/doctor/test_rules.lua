@@ -131,7 +131,7 @@ local CASES = {
       "let it run: /l/prolog || [ $? -ne 1 ] || exit 1" },
    { set("scripts.prolog.1", { path = "/x", calls = true, closed = 3 }), "prolog", "error",
       "[/x:3]: where that file system is not mounted, every job's start drains its node" },
-   { set("scripts.prolog.1", { path = "/etc/syscheck/slurm-prolog", guard = true, calls = true, missing = "/o/prolog" }),
+   { set("scripts.prolog.1", { path = "/etc/syscheck/slurm-prolog", guard = true, missing = "/o/prolog" }),
       "prolog", "error", "Prolog calls /o/prolog, which is not there [/etc/syscheck/slurm-prolog]: no job's nodes are "
          .. "checked; syscheck setup --write on this node" },
    { set("scripts.epilog.1", { path = "/x", calls = true, missing = "/o/epilog" }), "epilog", "error",
@@ -140,7 +140,7 @@ local CASES = {
       "which is not there [/x]: every job's start drains its node" },
    { function(f)
       f.conf, f.is_node = parse((GOOD:gsub("/l/prolog", "/e/prolog.d/*"))), false
-      f.scripts.prolog, f.controller.config = { { path = "/e/prolog.d/50-x" } }, nil
+      f.scripts.prolog = { { path = "/e/prolog.d/50-x" } }
       f.controller.config = {}
    end, "prolog", "info", "Prolog=/e/prolog.d/* runs none of ours here" },
    { set("scripts.epilog.1", { path = "/x", calls = true, closed = 3 }), "epilog", "error", "/l/epilog || true" },

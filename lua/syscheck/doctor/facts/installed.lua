@@ -75,8 +75,9 @@ local function mentions(text, what)
    return text:find(what, 1, true) ~= nil
 end
 
---- What a Prolog, Epilog or HealthCheckProgram line names, by a path or a pattern: { path, ours, guard = written by setup, or meant to be,
--- calls, missing = what it calls and is not there, closed = line that fails where ours is not there, unread, err } each.
+--- What a Prolog, Epilog or HealthCheckProgram line names, by a path or a pattern, each: { path, ours, guard = written
+-- by setup, or meant to be, calls, missing = what it calls and is not there, closed = line that fails where ours is not
+-- there, unread, err }.
 -- @param values the lines' values
 -- @param dir slurm.conf's directory
 -- @param root of the files, for tests; default ""
