@@ -145,8 +145,16 @@ function journal:write(changes, conf)
    return ok, err
 end
 
+-- Lines in a message.
+local function shown(lines)
+   for i, line in ipairs(lines) do
+      lines[i] = line:gsub("\r?\n$", "")
+   end
+   return #lines > 0 and table.concat(lines, " | ") or "nothing"
+end
+
 -- Takes a file's change back.
--- @return true; or nil and lines for the admin
+-- @return whether it is done; lines for the admin, or nil
 local function restore(self, entry, needed)
    local text, err = self.disk:text(entry.path)
    if err then
@@ -163,24 +171,19 @@ local function restore(self, entry, needed)
       return self.disk:remove(entry.path)
    end
    local back, lost = diff.undo(entry.before, entry.after, text)
-   if back then
-      return back == text or self.disk:replace(entry.path, back, self.disk:owner(entry.path))
+   local ok = back == text
+   if not ok then
+      ok, err = self.disk:replace(entry.path, back, self.disk:owner(entry.path))
    end
-   local lines = { entry.path .. ": was edited since where setup had changed it, and is left as it is; by hand:" }
-   for _, hunk in ipairs(lost) do
-      for mark, list in pairs({ ["take out"] = hunk.added, ["put back"] = hunk.removed }) do
-         for _, line in ipairs(list) do
-            lines[#lines + 1] = ("   %s: %s"):format(mark, (line:gsub("\r?\n$", "")))
-         end
-      end
+   local lines = { not ok and err or nil }
+   for _, hunk in ipairs(ok and lost or {}) do
+      lines[#lines + 1] = ("%s: yours now, as it was edited since: %s; before setup: %s"):format(entry.path,
+         shown(hunk.now), shown(hunk.removed))
    end
-   table.sort(lines, function(a, b)
-      return a:sub(1, 3) ~= "   " and b:sub(1, 3) == "   "
-   end)
-   return nil, lines
+   return ok, lines
 end
 
--- Takes one back. @return true; or nil and lines for the admin
+-- Takes one back. @return whether it is done; lines for the admin, or nil
 local function take_back(self, entry, needed)
    self.disk:sweep(entry.path)
    if is_undone(self, entry) then
@@ -206,14 +209,14 @@ function journal:undo(needed)
          local entry = self.entries[i]
          if (not entry.owner and not entry.before) == made and not stays[entry.path] then
             local ok, lines = take_back(self, entry, needed)
+            lines = lines or {}
             if ok then
                done[#done + 1] = entry.path
                table.remove(self.entries, i)
-               ok, lines = save(self)
-               lines = { lines }
+               ok, lines[#lines + 1] = save(self)
             end
             stays[entry.path] = not ok
-            table.move(not ok and lines or {}, 1, ok and 0 or #lines, #left + 1, left)
+            table.move(lines, 1, #lines, #left + 1, left)
          end
       end
    end

@@ -78,21 +78,39 @@ function TestUndo:test_hand_edits_stay()
       ["new\na\nb\nC\nd\ne\nf\n# ours\nours=1\n"] = "new\na\nb\nc\nd\ne\nf\n",
       ["a\nB\nC\nD\ne\nf\n# ours\nours=1\n"] = "a\nB\nc\nD\ne\nf\n",
       ["a\nb\nC\nd\ne\nf\n# ours\nours=1\nlast\n"] = "a\nb\nc\nd\ne\nf\nlast\n",
-      ["C\n# ours\nours=1"] = false, -- its last line is another one now
+      ["C\n# ours\nours=1"] = "c\n",
       ["C\nf\n# ours\nours=1\n"] = "c\nf\n",
       ["a\nb\nc\nd\ne\nf\n# ours\nours=1\n"] = BEFORE, -- one change taken out by hand
       ["a\nb\nC\nd\ne\nf\n"] = BEFORE,
-      ["a\nb\nC\nd\ne\nf\n# ours\nhis\nours=1\n"] = false, -- within ours
-      ["a\nb\nC2\nd\ne\nf\n# ours\nours=1\n"] = false,
+      ["a\nb\nC\nd\ne\nf\n# ours\nhis\nours=1\n"] = "a\nb\nc\nd\ne\nf\nhis\n",
    }) do
-      lu.assertEquals(diff.undo(BEFORE, AFTER, current) or false, want, current)
+      local text, lost = diff.undo(BEFORE, AFTER, current)
+      lu.assertEquals({ text, #lost }, { want, 0 }, current)
    end
 end
 
 function TestUndo:test_says_what_it_cannot_find()
    local text, lost = diff.undo(BEFORE, AFTER, "a\nb\nC2\nd\ne\nf\n# ours\nours=1\n")
-   lu.assertNil(text)
-   lu.assertEquals(lost, { { added = { "C\n" }, removed = { "c\n" } } })
+   lu.assertEquals(text, "a\nb\nC2\nd\ne\nf\n")
+   lu.assertEquals(lost, { { now = { "C2\n" }, removed = { "c\n" } } })
+   text, lost = diff.undo(BEFORE, AFTER, "a\nb\nC\nd\ne\nf\n# ours\nours=2\n")
+   lu.assertEquals(text, "a\nb\nc\nd\ne\nf\nours=2\n")
+   lu.assertEquals(lost, { { now = { "ours=2\n" }, removed = {} } })
+   -- All in the order of the text.
+   text, lost = diff.undo("a\nb\nc\nd\n", "A\nb\nC\nd\n", "A1\nb\nC1\nd\n")
+   lu.assertEquals({ text, lost[1].now, lost[2].now, #lost }, { "A1\nb\nC1\nd\n", { "A1\n" }, { "C1\n" }, 2 })
+   -- Neighbours of it edited, too.
+   text, lost = diff.undo("a\nb\nc\n", "a\nB\nc\n", "A\nB2\nC\n")
+   lu.assertEquals({ text, #lost }, { "A\nB2\nC\n", 1 })
+end
+
+function TestUndo:test_what_was_added_to_a_list_stays()
+   for current, want in pairs({ ["S=a,o,z\n"] = "S=a,z\n", ["S=z,a,o\r\n"] = "S=z,a\r\n", ["S=b,o\n"] = "S=b\n",
+      ["S=a,z,o"] = "S=a,z\n" }) do
+      local ending = current:match("\r?\n") or "\n"
+      local text, lost = diff.undo("S=a" .. ending, "S=a,o" .. ending, current)
+      lu.assertEquals({ text, #lost }, { want, 0 }, current)
+   end
 end
 
 function TestUndo:test_no_last_newline_and_a_line_behind_it()

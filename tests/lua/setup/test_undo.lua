@@ -32,20 +32,29 @@ function TestUndo:test_hand_edits_stay()
    edit(host.CONF, "PrologFlags=Alloc\n", "PrologFlags=Alloc\n# his\nDebugFlags=Steps\n")
    edit(FILE, "return 0\n", "return 1 -- his\n")
    local _, left = host.undo()
-   -- Of the block that setup appended a line of his is in the middle.
-   lu.assertEquals(left[1],
-      host.CONF .. ": was edited since where setup had changed it, and is left as it is; by hand:")
-   lu.assertStrContains(table.concat(left, "\n"), "take out: HealthCheckInterval=300")
-   lu.assertStrContains(host.text(host.CONF), "# his\nDebugFlags=Steps\n")
-   lu.assertStrContains(table.concat(left, "\n"),
-      "/etc/syscheck/slurm-prolog: kept, as /etc/slurm/slurm.conf:2 still names it")
-   lu.assertEquals(host.text(FILE), "function slurm_job_submit()\nreturn 1 -- his\nend\nreturn slurm.SUCCESS\n")
-   -- He does that by hand, and the rest goes.
-   edit(host.CONF, "# his\nDebugFlags=Steps\n", "")
-   _, left = host.undo()
    lu.assertEquals(left, {})
+   -- In the middle of the block that setup appended.
+   edit(host.CONF, "# his\nDebugFlags=Steps\n", "")
    edit(host.CONF, "ClusterName=mine\n", "ClusterName=c\n")
    edit(FILE, "return 1 %-%- his\n", "return 0\n")
+   lu.assertEquals(host.all(), before)
+end
+
+-- What he has changed of ours is his; the rest goes, and nothing asks for it again.
+function TestUndo:test_a_line_of_ours_that_he_edited()
+   site()
+   local before = host.all()
+   assert(host.write(BOTH))
+   edit(host.CONF, "MessageTimeout=100", "MessageTimeout=120")
+   edit(host.CONF, "HealthCheckInterval=300", "HealthCheckInterval=600")
+   local _, left = host.undo()
+   lu.assertEquals(left, {
+      host.CONF .. ": yours now, as it was edited since: MessageTimeout=120; before setup: MessageTimeout=10",
+      host.CONF .. ": yours now, as it was edited since: HealthCheckInterval=600; before setup: nothing" })
+   lu.assertEquals({ host.undo() }, { {}, {} })
+   lu.assertNil(uv.fs_stat(host.root .. "/var/lib/syscheck/setup"))
+   edit(host.CONF, "MessageTimeout=120", "MessageTimeout=10")
+   edit(host.CONF, "HealthCheckInterval=600\n", "")
    lu.assertEquals(host.all(), before)
 end
 
@@ -98,10 +107,9 @@ function TestUndo:test_more_than_one_setup()
    assert(host.write(BOTH))
    lu.assertStrContains(host.text(host.CONF), "MessageTimeout=100")
    local _, left = host.undo()
-   lu.assertStrContains(left[1], "was edited since")
-   edit(host.CONF, "MessageTimeout=20", "MessageTimeout=100")
-   _, left = host.undo()
-   lu.assertEquals(left, {})
+   lu.assertEquals(left, { host.CONF
+      .. ": yours now, as it was edited since: MessageTimeout=20; before setup: MessageTimeout=10" })
+   edit(host.CONF, "MessageTimeout=20", "MessageTimeout=10")
    lu.assertEquals(host.all(), before)
 end
 

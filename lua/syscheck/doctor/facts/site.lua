@@ -21,6 +21,13 @@ function site.conf_file(named, root)
    return file:sub(1, 1) == "/" and file or uv.cwd() .. "/" .. file
 end
 
+--- What Slurm's own words say of a slurm.conf that it refuses; nil where it takes it, or is not here. Nobody is asked
+-- over the network, and no daemon is started.
+function site.refused(file)
+   local _, err = probe.ask("scontrol", { "show", "hostnames", "localhost" }, nil, { "SLURM_CONF=" .. file })
+   return err and err:match("Parsing error.*") or err and err:match("Unable to process configuration file.*")
+end
+
 local function short(name)
    return name:match("^[^.]*")
 end
