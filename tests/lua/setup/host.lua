@@ -78,7 +78,8 @@ function host.plan(o)
    o = o or {}
    local d = disk.at(host.root, o.step)
    local options = { conf = o.conf or host.CONF, role = o.role, node = o.node }
-   local facts, err = gather.gather(options, d, { hostname = o.name or "head", node = o.name or "head", version = o.version or 2205, configless = o.configless,
+   local facts, err = gather.gather(options, d, { hostname = o.name or "head",
+      node = o.name or "head", version = o.version or 2205, configless = o.configless,
       user = function()
          return { name = "slurm", uid = o.slurm_uid or uv.getuid(), gid = o.slurm_uid or uv.getgid() }
       end,
