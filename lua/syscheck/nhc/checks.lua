@@ -147,6 +147,13 @@ local function memory(field, of)
       elseif low == 0 then
          return "any size is good", true
       end
+      if words[4] then -- its fudge: a share, or a size
+         local fudge, unit = line.size(words[4])
+         if not fudge then
+            return ("%s is no size"):format(words[4])
+         end
+         low = math.max(0, (unit == "%" and low / (1 + fudge / 100) or low - fudge) * 100 // 1 / 100)
+      end
       add(out, "memory", { [field] = low, action = "fail" })
       if of then
          note(out, of)

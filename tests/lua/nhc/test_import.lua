@@ -79,7 +79,7 @@ function TestImport:test_what_has_an_equal()
       ["check_hw_cpuinfo 2 12 24"] = '["*"] = { cores = 12, packages = 2, threads = 24, action = "fail" }',
       ["check_hw_physmem 32gb 32gb 5%"] = '["*"] = { memory_gib = 32, action = "fail" }',
       ["check_hw_physmem_free 1gb"] = '{ action = "fail", free_gib = 1 }',
-      ["check_hw_swap 8g 8g 3%"] = '{ action = "fail", swap_gib = 8 }',
+      ["check_hw_swap 8g 8g 3%"] = '{ action = "fail", swap_gib = 7.76 }',
       ["check_hw_ib 40"] = '{ name = "infiniband", rate = 40 }',
       ["check_hw_ib 200 mlx5_0:1"] = '{ name = "mlx5_0/1", rate = 200 }',
       ["check_hw_eth eth1"] = '{ name = "eth1" }',
