@@ -73,7 +73,7 @@ local function undo(d, node)
    for _, path in ipairs(done) do
       line("restored " .. path)
    end
-   if #done > 0 and #left == 0 then
+   if #done > 0 then
       line("now, when all hosts are done: restart slurmctld and all slurmd")
    elseif #done == 0 and #left == 0 then
       line("nothing to take back")

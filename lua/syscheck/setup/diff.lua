@@ -1,5 +1,4 @@
---- Two texts compared by lines: what changed, as a unified diff shows it, and taken back out of a third text that
--- others have edited since. Pure.
+--- Two texts compared by lines: what changed, and as a unified diff shows it. Pure.
 local diff = {}
 
 local MAX_DIFFERENCES = 1000 -- beyond it all between the common ends counts as one change
@@ -59,8 +58,8 @@ local function matches(a, from_a, to_a, b, from_b, to_b)
    end
 end
 
--- Map of a's lines to the equal lines of b, in order.
-local function map_of(a, b)
+--- Map of a's lines to the equal lines of b, in order.
+function diff.map(a, b)
    local map, first = {}, 1
    while a[first] and a[first] == b[first] do
       map[first] = first
@@ -81,7 +80,7 @@ end
 
 --- What differs: list of { a1, a2, b1, b2 }, lines a1 to a2 of a are b1 to b2 of b (a2 = a1 - 1: none).
 function diff.hunks(a, b)
-   local map, out, i, j = map_of(a, b), {}, 1, 1
+   local map, out, i, j = diff.map(a, b), {}, 1, 1
    while i <= #a or j <= #b do
       if map[i] == j then
          i, j = i + 1, j + 1
@@ -143,71 +142,6 @@ function diff.unified(path, before, after)
       at = stop + 1
    end
    return out
-end
-
--- Whether lines from..to of c are all of b[b1..b2].
-local function is_already(c, from, to, b, hunk)
-   if to - from ~= hunk.b2 - hunk.b1 then
-      return false
-   end
-   for i = from, to do
-      if c[i] ~= b[hunk.b1 + i - from] then
-         return false
-      end
-   end
-   return true
-end
-
---- Takes a change back out of a text that others may have edited since.
--- @param before, after the change, as texts
--- @param current the text as it is
--- @return the text without the change, all other edits kept; or nil and the list of hunks that
---   cannot be found any more, each { added = list of lines that were written, removed = of lines that stood there }
-function diff.undo(before, after, current)
-   if current == after or current == before then
-      return before
-   end
-   local a, b, c = diff.lines(after), diff.lines(before), diff.lines(current)
-   local map = map_of(a, c)
-   map[0], map[#a + 1] = 0, #c + 1
-   local out, lost, at = {}, {}, 1
-   local function copy(to)
-      table.move(c, at, to, #out + 1, out)
-      at = to + 1
-   end
-   for _, hunk in ipairs(diff.hunks(a, b)) do
-      local from, to = map[hunk.a1], map[hunk.a2]
-      if hunk.a2 < hunk.a1 then
-         from, to = map[hunk.a1 - 1] and map[hunk.a1 - 1] + 1, map[hunk.a1] and map[hunk.a1] - 1
-      end
-      local whole = from and to and to - from == hunk.a2 - hunk.a1
-      for i = hunk.a1, hunk.a2 do
-         whole = whole and map[i] == from + i - hunk.a1
-      end
-      if whole then
-         copy(from - 1)
-         for i = hunk.b1, hunk.b2 do
-            out[#out + 1] = b[i]
-         end
-         at = to + 1
-      else
-         -- Taken out by hand, it may be.
-         local left, right = map[hunk.a1 - 1], map[hunk.a2 + 1]
-         if not (left and right and is_already(c, left + 1, right - 1, b, hunk)) then
-            lost[#lost + 1] = { added = { table.unpack(a, hunk.a1, hunk.a2) },
-               removed = { table.unpack(b, hunk.b1, hunk.b2) } }
-         end
-      end
-   end
-   if #lost > 0 then
-      return nil, lost
-   end
-   copy(#c)
-   -- What was the last line need not be it now.
-   for i = 1, #out - 1 do
-      out[i] = out[i]:sub(-1) == "\n" and out[i] or out[i] .. "\n"
-   end
-   return table.concat(out)
 end
 
 return diff

@@ -1,9 +1,9 @@
 --- What setup has changed on this host: each file as it was and as it was made, on disk before the file is changed, so
 -- that whatever stops setup, the next one goes on or takes back.
 local uv = require("luv")
-local diff = require("syscheck.setup.diff")
 local files = require("syscheck.lib.files")
 local json = require("cjson").new()
+local merge = require("syscheck.setup.merge")
 local process = require("syscheck.lib.process")
 
 local journal = {}
@@ -145,8 +145,20 @@ function journal:write(changes, conf)
    return ok, err
 end
 
+-- What the admin has edited since, as lines for him.
+local function named(path, lost)
+   local lines = {}
+   for _, l in ipairs(lost) do
+      lines[#lines + 1] = ("%s: %s; before setup: %s"):format(path,
+         l.now and ("%s: was edited since setup wrote %s, and stays as it is"):format(l.now, l.added)
+            or l.added and ("setup's %s was removed since, and that stays"):format(l.added) or "has no place now",
+         #l.removed > 0 and table.concat(l.removed, " | ") or "no such line")
+   end
+   return lines
+end
+
 -- Takes a file's change back.
--- @return true; or nil and lines for the admin
+-- @return true, and lines on what is the admin's now; or nil and lines on what is still to be taken back
 local function restore(self, entry, needed)
    local text, err = self.disk:text(entry.path)
    if err then
@@ -158,45 +170,40 @@ local function restore(self, entry, needed)
    if why then
       return nil, { ("%s: kept, %s"):format(entry.path, why) }
    elseif not entry.before and text ~= entry.after then
-      return nil, { entry.path .. ": was edited since; it is yours now: remove it, or keep it" }
+      return true, { entry.path .. ": was edited since; it is yours now: remove it, or keep it" }
    elseif not entry.before then
-      return self.disk:remove(entry.path)
+      local ok
+      ok, err = self.disk:remove(entry.path)
+      return ok, { err }
    end
-   local back, lost = diff.undo(entry.before, entry.after, text)
-   if back then
-      return back == text or self.disk:replace(entry.path, back, self.disk:owner(entry.path))
-   end
-   local lines = { entry.path .. ": was edited since where setup had changed it, and is left as it is; by hand:" }
-   for _, hunk in ipairs(lost) do
-      for mark, list in pairs({ ["take out"] = hunk.added, ["put back"] = hunk.removed }) do
-         for _, line in ipairs(list) do
-            lines[#lines + 1] = ("   %s: %s"):format(mark, (line:gsub("\r?\n$", "")))
-         end
+   local back, lost = merge.undo(entry.before, entry.after, text)
+   if back ~= text then
+      local ok
+      ok, err = self.disk:replace(entry.path, back, self.disk:owner(entry.path))
+      if not ok then
+         return nil, { err }
       end
    end
-   table.sort(lines, function(a, b)
-      return a:sub(1, 3) ~= "   " and b:sub(1, 3) == "   "
-   end)
-   return nil, lines
+   return true, named(entry.path, lost)
 end
 
--- Takes one back. @return true; or nil and lines for the admin
+-- Takes one back. @return as restore()
 local function take_back(self, entry, needed)
    self.disk:sweep(entry.path)
    if is_undone(self, entry) then
       return true
    elseif entry.owner then
       if self.disk:owner(entry.path).uid ~= entry.owner.uid then
-         return nil, { entry.path .. ": has another owner since, and is left as it is" }
+         return true, { entry.path .. ": has another owner since, and is left as it is" }
       end
       local ok, err = self.disk:chown(entry.path, entry.was.uid, entry.was.gid)
       return ok, { err }
    end
-   local ok, lines = restore(self, entry, needed)
-   return ok, type(lines) == "string" and { lines } or lines
+   return restore(self, entry, needed)
 end
 
---- Takes all changes back, the last first; what setup made itself when nothing names it any more.
+--- Takes all changes back, the last first; what setup made itself when nothing names it any more. What the admin has
+-- edited since is his: it is said once, and forgotten.
 -- @param needed function(path of a file that setup made) -> why it must stay; or nil
 -- @return list of paths that were restored; list of lines on what was not
 function journal:undo(needed)
@@ -206,14 +213,13 @@ function journal:undo(needed)
          local entry = self.entries[i]
          if (not entry.owner and not entry.before) == made and not stays[entry.path] then
             local ok, lines = take_back(self, entry, needed)
+            table.move(lines or {}, 1, #(lines or {}), #left + 1, left)
             if ok then
                done[#done + 1] = entry.path
                table.remove(self.entries, i)
-               ok, lines = save(self)
-               lines = { lines }
+               ok, left[#left + 1] = save(self)
             end
             stays[entry.path] = not ok
-            table.move(not ok and lines or {}, 1, ok and 0 or #lines, #left + 1, left)
          end
       end
    end
