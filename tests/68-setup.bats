@@ -141,6 +141,11 @@ state() {
 	[[ $output == *" 0 errors,"* ]]
 	run --separate-stderr syscheck doctor
 	[[ $output == *" 0 errors,"* ]]
+	# A script that everybody may change is one behind ours, too.
+	on n2 chown 1000 /etc/slurm/site/prolog
+	run --separate-stderr on n2 syscheck doctor
+	[[ $output == *"error owned by uid 1000 [/etc/slurm/site/prolog]"* ]]
+	on n2 chown 0 /etc/slurm/site/prolog
 	on n3 rm /etc/syscheck/slurm-prolog
 	run --separate-stderr on n3 syscheck doctor
 	[[ $output == *"Prolog /etc/syscheck/slurm-prolog: is not there"*"syscheck setup --write on this node"* ]]
@@ -202,6 +207,17 @@ state() {
 	[ "$status" -eq 1 ]
 	[[ $stderr == "syscheck: setup: $BASE/bad.conf:1: Slurm refuses what follows Prolog"* ]]
 	[ "$(wc -l <<<"$stderr")" = 1 ]
+	printf 'ClusterName=x\nSlurmctldHost=head\nNodeName=head\nPartitionName=p Nodes=head\nProllog=/x\n' >"$BASE/bad.conf"
+	run --separate-stderr syscheck setup --write --conf "$BASE/bad.conf"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"$BASE/bad.conf: Slurm refuses it: Parsing error at unrecognized key: Prollog"* ]]
+	# What --write would refuse the preview says.
+	on head chmod 777 /etc/slurm
+	run --separate-stderr syscheck setup
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"/etc/slurm: writable by everybody"* ]]
+	[[ $output != *"nothing is changed yet"* ]]
+	on head chmod 755 /etc/slurm
 	run --separate-stderr on head setpriv --reuid=nobody --clear-groups syscheck setup --write
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"only root can"* ]]

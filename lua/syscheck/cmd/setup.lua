@@ -8,6 +8,7 @@ local paths = require("syscheck.lib.paths")
 local plan = require("syscheck.setup.plan")
 local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
+local site = require("syscheck.doctor.facts.site")
 local slurmd = require("syscheck.doctor.facts.slurmd")
 local still = require("syscheck.setup.still")
 
@@ -81,26 +82,26 @@ local function undo(d, node)
    return #left > 0 and complain(left) or 0
 end
 
--- @return whether all of them may be changed
-local function trusted(d, facts, changes)
+-- @return whether all of them may be changed, and Slurm itself takes slurm.conf; or nil and why not
+local function may_change(d, facts, changes)
+   local owner = facts.slurm_user and facts.slurm_user.uid
    for _, change in ipairs(changes) do
-      local ok, err = d:trusted(change.path, facts.slurm_user and facts.slurm_user.uid)
+      local ok, err = d:trusted(change.path, owner)
       if not ok then
          return nil, err
       end
    end
-   return true
+   -- Root loads no plugins that a slurm.conf of somebody else's names.
+   local why = d:trusted(facts.conf.file, owner) and site.refused(facts.conf.file, "scontrol")
+   return not why, why and ("%s: Slurm refuses it: %s"):format(facts.conf.file, why)
 end
 
 local function write(d, facts, made)
-   local ok, err = trusted(d, facts, made.changes)
-   local j
-   if ok then
-      j, err = open(d)
-   end
+   local j, err = open(d)
    if not j then
       return complain({ err })
    end
+   local ok
    ok, err = j:write(made.changes, facts.conf.file)
    j:close()
    return ok and 0 or complain({ err, "what was done until then: --write goes on, --undo takes it back" })
@@ -123,7 +124,11 @@ function setup.run(args)
    for _, change in ipairs(made.changes) do
       say(plan.shown(change), "")
    end
-   if #made.changes == 0 then
+   local ok
+   ok, err = may_change(d, facts, made.changes)
+   if not ok then
+      return complain({ err })
+   elseif #made.changes == 0 then
       line("nothing to change")
    elseif args.write then
       local code = write(d, facts, made)

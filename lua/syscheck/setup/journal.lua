@@ -145,14 +145,14 @@ function journal:write(changes, conf)
    return ok, err
 end
 
--- What the admin has edited since, as lines for him.
+-- What is the admin's now, as lines for him.
 local function named(path, lost)
    local lines = {}
-   for _, l in ipairs(lost) do
-      lines[#lines + 1] = ("%s: %s; before setup: %s"):format(path,
-         l.now and ("%s: was edited since setup wrote %s, and stays as it is"):format(l.now, l.added)
-            or l.added and ("setup's %s was removed since, and that stays"):format(l.added) or "has no place now",
-         #l.removed > 0 and table.concat(l.removed, " | ") or "no such line")
+   for i, l in ipairs(lost) do
+      local text = l.now and "yours now, as it was edited since: " .. l.now
+         or ("left, as setup's line was edited or removed since: %s"):format(l.added or "none")
+      lines[i] = ("%s: %s; before setup: %s"):format(path, text,
+         #l.removed > 0 and table.concat(l.removed, " | ") or "nothing")
    end
    return lines
 end

@@ -47,18 +47,24 @@ local function pieces(hunk, a, b)
    return out
 end
 
--- "Key=a,b # why" -> "Key=", "a,b", " # why"
-local function list_in(line)
-   return line:match('^(%s*[%w_.]+%s*=%s*"?)([^%s"#]+)(.*)$')
+-- "Key=a,b # why" -> "Key=", "a,b", " # why"; nil for what is no value of one word
+local function value_in(line)
+   local head, value, tail = line:match('^(%s*[%w_.]+%s*=%s*"?)([^%s"#]+)(.*)$')
+   if head and (tail:find('^"?%s*$') or tail:find('^"?%s*#')) then
+      return head, value, tail
+   end
 end
 
--- Our items of a list taken out of it. @return line, "" where none is left; nil where it is no list, or has none of ours
+-- A line that was edited, our value or our items of a list taken out of it.
+-- @return line, "" where nothing of it is left; nil where it has nothing of ours
 local function without_ours(ours, before, line)
-   local _, value = list_in(ours)
-   local head, now, tail = list_in(line)
-   local _, was = list_in(before or "")
+   local _, value = value_in(ours)
+   local head, now, tail = value_in(line)
+   local _, was = value_in(before or "")
    if not value or not now or (before and not was) then
       return nil
+   elseif before and now == value then
+      return head .. was .. tail -- a comment is his
    end
    local added = {}
    for item in value:gmatch("[^,]+") do
@@ -75,7 +81,10 @@ local function without_ours(ours, before, line)
       found = found or added[item:lower()]
       kept[#kept + 1] = not added[item:lower()] and item or nil
    end
-   return found and (#kept > 0 and head .. table.concat(kept, ",") .. tail or "") or nil
+   if not found then
+      return nil
+   end
+   return #kept > 0 and head .. table.concat(kept, ",") .. tail or tail:match("#.*$") or ""
 end
 
 local Merge = {}
@@ -121,7 +130,7 @@ function Merge:take(piece)
    if piece.a2 < piece.a1 then
       return self:put_between(piece)
    end
-   local place, ours, edited
+   local place, ours, edited -- where ours stands, a line of it, one that he edited
    for k = piece.a1, piece.a2 do
       local at = self.map[k] or self:find(self.a[k], true)
       if at then

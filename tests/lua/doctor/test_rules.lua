@@ -224,6 +224,8 @@ local CASES = {
    { set("log.rotated", false), "log", "info", "logrotate" },
    { set("log.err", "is a fifo"), "log", "warn", "is a fifo" },
    { set("controller.skew_s", -30), "clock", "warn", "30 s behind slurmctld" },
+   { set("controller", { err = "x", refused = "Parsing error at unrecognized key: Prollog" }), "syntax", "error",
+      "Slurm refuses it: Parsing error at unrecognized key: Prollog" },
    { set("controller.skew_s", 200), "clock", "error", "200 s ahead of slurmctld" },
    { set("controller.config.prolog", "/other"), "running", "warn", "slurmctld runs with /other" },
 }

@@ -1,4 +1,4 @@
--- Lines compared as diff(1) does, and a change taken back out of what others edited.
+-- Lines compared as diff(1) does.
 package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local diff = require("syscheck.setup.diff")
@@ -60,65 +60,6 @@ function TestUnified:test_as_diff_u()
    lu.assertEquals(shown(nil, "1\n"), "--- /dev/null\n+++ /f\n@@ -0,0 +1 @@\n+1")
    lu.assertEquals(shown("1", "1\n2\n"),
       "--- /f\n+++ /f\n@@ -1 +1,2 @@\n-1\n\\ No newline at end of file\n+1\n+2")
-end
-
-TestUndo = {}
-
-local BEFORE = "a\nb\nc\nd\ne\nf\n"
-local AFTER = "a\nb\nC\nd\ne\nf\n# ours\nours=1\n"
-
-function TestUndo:test_nobody_edited()
-   lu.assertEquals(diff.undo(BEFORE, AFTER, AFTER), BEFORE)
-   lu.assertEquals(diff.undo(BEFORE, AFTER, BEFORE), BEFORE)
-   lu.assertEquals(diff.undo("x", "x\n# ours\n", "x\n# ours\n"), "x")
-end
-
-function TestUndo:test_hand_edits_stay()
-   for current, want in pairs({
-      ["new\na\nb\nC\nd\ne\nf\n# ours\nours=1\n"] = "new\na\nb\nc\nd\ne\nf\n",
-      ["a\nB\nC\nD\ne\nf\n# ours\nours=1\n"] = "a\nB\nc\nD\ne\nf\n",
-      ["a\nb\nC\nd\ne\nf\n# ours\nours=1\nlast\n"] = "a\nb\nc\nd\ne\nf\nlast\n",
-      ["C\n# ours\nours=1"] = false, -- its last line is another one now
-      ["C\nf\n# ours\nours=1\n"] = "c\nf\n",
-      ["a\nb\nc\nd\ne\nf\n# ours\nours=1\n"] = BEFORE, -- one change taken out by hand
-      ["a\nb\nC\nd\ne\nf\n"] = BEFORE,
-      ["a\nb\nC\nd\ne\nf\n# ours\nhis\nours=1\n"] = false, -- within ours
-      ["a\nb\nC2\nd\ne\nf\n# ours\nours=1\n"] = false,
-   }) do
-      lu.assertEquals(diff.undo(BEFORE, AFTER, current) or false, want, current)
-   end
-end
-
-function TestUndo:test_says_what_it_cannot_find()
-   local text, lost = diff.undo(BEFORE, AFTER, "a\nb\nC2\nd\ne\nf\n# ours\nours=1\n")
-   lu.assertNil(text)
-   lu.assertEquals(lost, { { added = { "C\n" }, removed = { "c\n" } } })
-end
-
-function TestUndo:test_no_last_newline_and_a_line_behind_it()
-   lu.assertEquals(diff.undo("x", "x\n# ours\n", "x\n# ours\ny\n"), "x\ny\n")
-end
-
-function TestUndo:test_random_hand_edits_elsewhere()
-   math.randomseed(9)
-   for _ = 1, 500 do
-      local before, after, current, want = {}, {}, {}, {}
-      for i = 1, 30 do
-         local line = i .. "\n"
-         before[i] = line
-         local ours = i % 7 == 3
-         local mine = ours and "ours" .. line or line
-         after[i] = mine
-         local his = not ours and math.random(4)
-         if his == 1 then
-            current[#current + 1], want[#want + 1] = "his" .. line, "his" .. line
-         elseif his ~= 2 then
-            current[#current + 1], want[#want + 1] = mine, line
-         end
-      end
-      lu.assertEquals(diff.undo(table.concat(before), table.concat(after), table.concat(current)),
-         table.concat(want))
-   end
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -76,6 +76,14 @@ function TestScripts:test_epilog()
    end
 end
 
+function TestScripts:test_what_it_keeps()
+   for _, stage in ipairs({ "prolog", "epilog" }) do
+      lu.assertEquals(wrapper.keeps(scripts.text(stage, "/ours", "/it's/x y")), "/it's/x y")
+      lu.assertNil(wrapper.keeps(scripts.text(stage, "/ours")))
+   end
+   lu.assertNil(wrapper.keeps("#!/bin/sh\n# The site's own prolog first\n'/x'\n"))
+end
+
 function TestScripts:test_names_in_a_directory()
    for _, c in ipairs({
       { "*", {}, "00-syscheck" },

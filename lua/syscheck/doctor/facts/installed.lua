@@ -76,7 +76,7 @@ local function mentions(text, what)
 end
 
 --- What a Prolog or Epilog line names, by a path or a pattern: { path, ours, guard = written by setup, or meant to be,
--- calls, closed = line that fails where ours is not there, unread, err } each.
+-- calls, keeps = the site's own that setup's runs, closed = line that fails where ours is not there, unread, err } each.
 -- @param values the lines' values
 -- @param dir slurm.conf's directory
 -- @param root of the files, for tests; default ""
@@ -100,6 +100,7 @@ function installed.named(values, name, dir, root)
          local text = stat and stat.type == "file" and not s.ours and probe.text(found)
          s.unread = s.unread or (stat and stat.type == "file" and not s.ours and not text)
          s.guard = text and text:find(wrapper.MARK, 1, true) ~= nil or not stat and found == root .. guard
+         s.keeps = text and wrapper.keeps(text) or nil
          s.calls = text and (mentions(text, ours) or mentions(text, "syscheck/" .. name)) or false
          s.closed = s.calls and wrapper.fails_closed(text, mentions(text, ours) and ours or "syscheck/" .. name) or nil
          out[#out + 1] = s

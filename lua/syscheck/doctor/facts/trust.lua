@@ -101,6 +101,7 @@ function trust.findings(facts, owner)
    for _, stage in ipairs({ "prolog", "epilog" }) do
       for _, s in ipairs(facts.scripts[stage]) do
          ours[#ours + 1] = s.path
+         ours[#ours + 1] = s.keeps
       end
    end
    for _, p in ipairs(facts.stack.ours) do

@@ -12,6 +12,12 @@ function wrapper.guard(paths, stage)
    return ("%s/syscheck/slurm-%s"):format(paths.sysconf, stage)
 end
 
+--- The site's own script that one of setup's runs first, or nil.
+function wrapper.keeps(text)
+   local path = text:find(wrapper.MARK, 1, true) and text:match("\n# The site's own [^\n]*\n'([^\n]*)'\n")
+   return path and path:gsub("'\\''", "'") or nil
+end
+
 local function quoted(text)
    return (text:gsub("%p", "%%%0"))
 end

@@ -19,10 +19,17 @@ local function has_flag(facts, flag)
    return false
 end
 
+local STOPS = "Slurm's daemons and commands stop at it when they start"
+
 local function syntax(facts, say)
    for _, p in ipairs(facts.conf.problems) do
       say("error", { text = p.text, file = p.file, line = p.line,
-         why = "Slurm's daemons and commands stop at it when they start", fix = "correct that line" })
+         why = STOPS, fix = "correct that line" })
+   end
+   local refused = facts.controller.refused
+   if refused and #facts.conf.problems == 0 then
+      say("error", { text = "Slurm refuses it: " .. refused, file = facts.conf.file, why = STOPS,
+         fix = "correct that line, there or in a file that it includes" })
    end
 end
 
