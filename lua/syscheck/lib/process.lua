@@ -22,7 +22,8 @@ local stop_running -- function(why) of the program that runs now
 --   ends that ends it, too; give_up = function() -> why it is no longer wanted, or nil:
 --   asked every second }
 -- @return { pid, code, signal, out, err, timed_out, too_long, given_up = why, seconds, stuck =
---   it survived SIGKILL and was left behind }, or nil and why it could not be started
+--   it survived SIGKILL and was left behind, held = it ended, and what it started held its output until the deadline },
+--   or nil and why it could not be started
 function process.run(file, args, options)
    local limit = options.max_output or 1048576
    local result = { out = {}, err = {} }
@@ -105,7 +106,7 @@ function process.run(file, args, options)
    timer:start(math.max(1, math.floor(options.timeout_ms)), 0, function()
       -- Exited, but a grandchild holds the pipe: what it has written is enough.
       if exited then
-         abandoned = true
+         abandoned, result.held = true, true
          if not options.in_group then
             uv.kill(-pid, "sigkill")
          end

@@ -23,7 +23,8 @@ local STOP_S = 0.8 -- what process.run takes at most to end a program or to leav
 local MOST = 64
 local MAX_OUTPUT = 65536
 local MAX_VALUES = 32
-local STUCK = "checks.json" -- in the state directory: what survived SIGKILL
+-- In the state directory, by name: the process of what survived SIGKILL; slow = did not end within its time box.
+local STATE = "checks.json"
 local MOST_LINKS = 8 -- of a directory
 local GOOD, BAD, COULD_NOT = 0, 1, 2
 
@@ -168,7 +169,7 @@ local function judge(ended)
    if type(object) ~= "table" or line:find("^%s*%[") then
       return nil, line == "" and "printed nothing" or "printed no JSON object: " .. first_line(line)
    elseif type(object.ok) ~= "boolean" then
-      return nil, 'its object has no "ok" that is true or false'
+      return nil, "its object has no field ok that is true or false"
    elseif object.ok ~= (ended.code == GOOD) then
       -- Two witnesses: a script that dies half-way ends with 1, too.
       return nil, ("exit code %d, and its object says ok is %s"):format(ended.code, tostring(object.ok))
@@ -195,9 +196,20 @@ local function beyond(rule, object)
    end
 end
 
+--- Why the interpreter of one's first line cannot be: execve() says no more of it than that something is not there.
+-- @return text, or nil
+function checks_d.no_interpreter(path)
+   local name, cr = (files.regular(path, MAX_OUTPUT) or ""):match("^#![ \t]*(%S+)(\r?)")
+   if not name or cr == "" and uv.fs_stat(name) then
+      return nil
+   end
+   return ("its interpreter %s is not there%s"):format(printable.safe(name), cr ~= "" and " (its lines end with CR LF)"
+      or "")
+end
+
 -- An earlier run that could not be killed is not joined by another.
-local function hangs_still(stuck, name)
-   local was = type(stuck[name]) == "table" and stuck[name] or {}
+local function hangs_still(known, name)
+   local was = type(known[name]) == "table" and known[name] or {}
    local pid = type(was.pid) == "number" and math.tointeger(was.pid)
    local now = pid and process.stat(pid)
    return now and now.start == was.start
@@ -223,7 +235,7 @@ function Runner:attempt(name, rule, attempt)
    local good, why = checks_d.may_run(self.dir, name)
    if not good then
       return unknown(why)
-   elseif hangs_still(self.stuck, name) then
+   elseif hangs_still(self.known, name) then
       return unknown("an earlier run still hangs, not started")
    elseif self:left_s() < START_S + STOP_S then
       return unknown("not started, the deadline is too near")
@@ -232,11 +244,13 @@ function Runner:attempt(name, rule, attempt)
       self:left_s() - STOP_S), max_output = MAX_OUTPUT, give_up = self.node.give_up,
       env = { "SYSCHECK_LEVEL=" .. self.lvl, "SYSCHECK_NODE=" .. self.node.name } })
    if not ended then
-      return unknown(err)
+      return unknown(checks_d.no_interpreter(self.dir .. "/" .. name) or err)
    end
    run.seconds = ended.seconds
-   if ended.stuck then
-      self:remember(name, ended.pid)
+   self:remember(name, ended)
+   if ended.held and attempt == 1 then
+      self.node:notice(("check %s: what it started holds its output, which costs its time box of %g s each time")
+         :format(printable.safe(name), box))
    end
    local verdict, reason, object = judge(ended)
    if not verdict then
@@ -255,10 +269,14 @@ function Runner:attempt(name, rule, attempt)
    return { good = ("%s: %s"):format(name, said or "good") }
 end
 
-function Runner:remember(name, pid)
-   local now = process.stat(pid)
-   self.stuck[name] = now and { pid = pid, start = now.start } or nil
-   self.node:save_state(STUCK, self.stuck)
+-- What took all of its time takes its turn behind the others from now on, until it does not.
+function Runner:remember(name, ended)
+   local now = ended.stuck and process.stat(ended.pid)
+   local slow = ended.timed_out or ended.held or nil
+   if slow or self.known[name] then
+      self.known[name] = slow and { pid = now and ended.pid, start = now and now.start, slow = slow } or nil
+      self.node:save_state(STATE, self.known)
+   end
 end
 
 function Runner:entry(name, rule, attempt)
@@ -266,8 +284,8 @@ function Runner:entry(name, rule, attempt)
    return rating.entry("checks", name, { action = action or rule.action, mode = rule.mode }, found)
 end
 
--- What is to run now, with its rule: what is there, and what the policy names and is not.
-local function plan(node, lvl, dir)
+-- What is to run now: what is there, and what the policy names and is not; what was slow last time comes last.
+local function plan(node, lvl, dir, known)
    local rules, names, seen = node.policy.checks, {}, {}
    for _, list in ipairs({ checks_d.names(dir), sorted(rules) }) do
       for _, name in ipairs(list) do
@@ -282,7 +300,15 @@ local function plan(node, lvl, dir)
    if #names > MOST then
       node:notice(("%s: %d checks, the last %d of them are not run"):format(dir, #names, #names - MOST))
    end
-   return table.move(names, 1, math.min(#names, MOST), 1, {})
+   local out = {}
+   for _, slow in ipairs({ false, true }) do
+      for i = 1, math.min(#names, MOST) do
+         if slow == (type(known[names[i]]) == "table") then
+            out[#out + 1] = names[i]
+         end
+      end
+   end
+   return out
 end
 
 --- Runs those of a level, one after the other; a bad one once more.
@@ -293,9 +319,17 @@ end
 --   list of { name, attempt, state = ok|bad|unknown, reason, result, seconds, box_s }
 function checks_d.run(node, lvl, until_s, dir)
    local self = setmetatable({ node = node, lvl = lvl, until_s = until_s, dir = dir or checks_d.DIR, runs = {},
-      stuck = node:read_state(STUCK) or {} }, Runner)
+      known = node:read_state(STATE) or {} }, Runner)
    local entries, first = {}, {}
-   for _, name in ipairs(plan(node, lvl, self.dir)) do
+   local good, why = true, nil
+   if checks_d.names(self.dir)[1] then
+      good, why = is_closed_path(self.dir)
+   end
+   if not good then -- said once, and not of each of them
+      return { rating.entry("checks", "checks.d", {}, { unknown = why }) }, first,
+         { { name = "checks.d", attempt = 1, seconds = 0, box_s = 0, state = "unknown", reason = why } }
+   end
+   for _, name in ipairs(plan(node, lvl, self.dir, self.known)) do
       local rule = node.policy.checks[name] or {}
       local entry = self:entry(name, rule, 1)
       if entry.status == "fail" then

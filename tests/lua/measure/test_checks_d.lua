@@ -11,7 +11,7 @@ TestChecksD = {}
 function TestChecksD:setUp()
    self.dir = assert(uv.fs_mkdtemp("/tmp/checks.XXXXXX"))
    uv.fs_chmod(self.dir, 493) -- 0755
-   self.state = {}
+   self.state, self.notices = {}, {}
 end
 
 function TestChecksD:tearDown()
@@ -27,7 +27,11 @@ function TestChecksD:run(text, lvl, left_s)
    local node = { policy = assert(policy.parse(("return { checks = { %s } }"):format(text or ""), "p")), name = "n1",
       root = "", read_state = function()
          return self.state
-      end, save_state = function() end }
+      end, save_state = function(_, _, value)
+         self.state = value
+      end, notice = function(_, text)
+         self.notices[#self.notices + 1] = text
+      end }
    local from = uv.hrtime() / 1e9
    local entries, first, runs = checks_d.run(node, lvl or "passive", from + (left_s or 5), self.dir)
    return entries, first, runs, uv.hrtime() / 1e9 - from
@@ -110,8 +114,8 @@ function TestChecksD:test_what_misbehaves_is_unknown_and_never_bad()
       { "a NUL byte between two", [[printf '{"ok":true}\0{"ok":false}\n']], "no JSON object" },
       { "no UTF-8", [[printf '{"ok":true,"text":"\xff"}\n']], "no JSON object" },
       { "an array", "echo '[true]'", "no JSON object" },
-      { "ok is no boolean", [[echo '{"ok":"yes"}']], 'no "ok"' },
-      { "no ok", "echo '{}'", 'no "ok"' },
+      { "ok is no boolean", [[echo '{"ok":"yes"}']], 'no field ok' },
+      { "no ok", "echo '{}'", 'no field ok' },
       { "two minds", [[echo '{"ok":true}'; exit 1]], "exit code 1, and its object says ok is true" },
       { "the other two", [[echo '{"ok":false}']], "exit code 0, and its object says ok is false" },
       { "a signal", "kill -SEGV $$", "ended by signal 11" },
@@ -134,6 +138,8 @@ function TestChecksD:test_what_it_leaves_behind_is_ended()
    local entries, _, _, seconds = self:run("it = { seconds = 0.3 }")
    lu.assertEquals(entries[1].status, "pass")
    lu.assertTrue(seconds < 3)
+   lu.assertEquals(self.notices,
+      { "check it: what it started holds its output, which costs its time box of 0.3 s each time" })
    local pid = files.number(self.dir .. "/pid")
    for _ = 1, 100 do
       if (uv.fs_stat("/proc/" .. pid) == nil) or files.read("/proc/" .. pid .. "/stat"):find(") Z ") then
@@ -145,9 +151,9 @@ function TestChecksD:test_what_it_leaves_behind_is_ended()
 end
 
 function TestChecksD:test_what_root_does_not_run()
-   local function why(name)
+   local function why(name, called)
       local entries = self:run()
-      lu.assertEquals({ #entries, entries[1].status, entries[1].name }, { 1, "unknown", "checks:" .. name })
+      lu.assertEquals({ #entries, entries[1].status, entries[1].name }, { 1, "unknown", "checks:" .. (called or name) })
       os.remove(self.dir .. "/" .. name)
       return entries[1].text
    end
@@ -161,8 +167,9 @@ function TestChecksD:test_what_root_does_not_run()
    uv.fs_mkdir(self.dir .. "/d", 493)
    lu.assertStrContains(why("d"), "is a directory, not a file")
    self:put("f", "echo '{}'")
+   self:put("g", "echo '{}'")
    uv.fs_chmod(self.dir, 511) -- 0777
-   lu.assertStrContains(why("f"), self.dir .. ": writable by group or others")
+   lu.assertStrContains(why("f", "checks.d"), self.dir .. ": writable by group or others")
    uv.fs_chmod(self.dir, 493)
 end
 
@@ -224,6 +231,30 @@ function TestChecksD:test_the_deadline_holds_all()
    lu.assertEquals(#entries, 5)
    lu.assertStrContains(entries[5].text, "not started, the deadline is too near")
    lu.assertTrue(seconds < 2.2, seconds)
+end
+
+-- One that hangs does not keep those behind it from their turn for good.
+function TestChecksD:test_what_took_all_of_its_time_comes_last()
+   self:put("a", "exec sleep 60")
+   self:put("b", [[echo '{"ok":true}']])
+   local function order()
+      local names = {}
+      for i, run in ipairs((select(3, self:run("a = { seconds = 0.2 }")))) do
+         names[i] = run.name
+      end
+      return table.concat(names, " ")
+   end
+   lu.assertEquals({ order(), order() }, { "a b", "b a" })
+   self:put("a", [[echo '{"ok":true}']])
+   lu.assertEquals({ order(), order() }, { "b a", "a b" })
+end
+
+function TestChecksD:test_an_interpreter_that_is_not_there()
+   assert(files.write(self.dir .. "/it", "#!/nonexistent/sh -u\n", 493))
+   lu.assertEquals(self:run()[1].text, "check it: its interpreter /nonexistent/sh is not there")
+   assert(files.write(self.dir .. "/it", "#!/bin/bash\r\necho\r\n", 493))
+   lu.assertEquals(self:run()[1].text,
+      "check it: its interpreter /bin/bash is not there (its lines end with CR LF)")
 end
 
 function TestChecksD:test_its_environment_is_what_we_give()

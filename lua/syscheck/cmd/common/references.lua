@@ -91,6 +91,10 @@ function references.check(p, line_of)
    for _, name in ipairs(checks_d.names()) do
       local good, why = checks_d.may_run(nil, name)
       there[name] = true
+      local none = good and checks_d.no_interpreter(checks_d.DIR .. "/" .. name)
+      if none then
+         good, why = false, ("%s/%s: %s"):format(checks_d.DIR, name, none)
+      end
       if not good then
          say("warn", "checks", "%s: it is not run", printable.plain(why, 300))
       end
