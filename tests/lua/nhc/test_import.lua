@@ -136,7 +136,8 @@ function TestImport:test_shell_is_never_evaluated()
       "check_fs_free /dev/sda1 3%", "check_fs_size / 1 2", "check_ps_blacklist sshd '!root'", "check_hw_gm myri0",
       "check_hw_physmem 928858388kB 928858388kB 3%", "check_ps_service -m '*x' y", "check_fs_mount_rw -z x",
       "check_hw_physmem_free 10%", "check_hw_swap_free 5%", "check_hw_physmem 5% 10%",
-      "check_file_test ! -e /etc/nologin", "check_file_test -! -e /a", "check_file_stat -m 0600 x", "check_net_ping -i 2 h",
+      "check_file_test ! -e /etc/nologin", "check_file_test -! -e /a", "check_file_stat -m 0600 x",
+      "check_net_ping -i 2 h",
       "check_net_ping -I '$(x)' h", "check_fs_mount_rw -f relative", "check_hw_eth \"a b\"" }) do
       local entry, _, out = of(command)
       lu.assertEquals(entry.kind, "hand", command)

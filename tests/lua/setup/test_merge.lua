@@ -83,7 +83,8 @@ end
 -- What setup makes of a slurm.conf whose lists and time-outs stand next to each other, at the end.
 local SITE = "ClusterName=c\nProlog=/site\nSchedulerParameters=defer\nMessageTimeout=30\n"
 local MADE = "ClusterName=c\n# syscheck setup: was Prolog=/site\nProlog=/ours\n"
-   .. "SchedulerParameters=defer,nohold_on_prolog_fail\nMessageTimeout=100\n# syscheck\nEpilog=/ours\nPrologFlags=Alloc\n"
+   .. "SchedulerParameters=defer,nohold_on_prolog_fail\nMessageTimeout=100\n"
+   .. "# syscheck\nEpilog=/ours\nPrologFlags=Alloc\n"
 
 function TestUndo:test_each_line_for_itself()
    for _, case in ipairs({

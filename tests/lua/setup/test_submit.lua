@@ -118,10 +118,10 @@ function TestHost:test_a_copy_of_ours()
    assert(host.write(CONTROLLER))
    lu.assertEquals(host.text(FILE), host.text(OURS))
    -- Older, or the site's lines are in it: they would be gone.
-   local theirs = "-- job_submit.lua: refuses --syscheck levels\n" .. SITE
-   host.put(FILE, theirs)
+   local mixed = "-- job_submit.lua: refuses --syscheck levels\n" .. SITE
+   host.put(FILE, mixed)
    local made = assert(host.write(CONTROLLER))
-   lu.assertEquals(host.text(FILE), theirs)
+   lu.assertEquals(host.text(FILE), mixed)
    lu.assertStrContains(table.concat(made.notes, "\n"), "is a copy of ours that differs: left as it is")
 end
 

@@ -76,7 +76,8 @@ local function mentions(text, what)
 end
 
 --- What a Prolog or Epilog line names, by a path or a pattern: { path, ours, guard = written by setup, or meant to be,
--- calls, keeps = the site's own that setup's runs, closed = line that fails where ours is not there, unread, err } each.
+-- calls, keeps = the site's own that setup's runs, closed = line that fails where ours is not there, unread, err }
+-- each.
 -- @param values the lines' values
 -- @param dir slurm.conf's directory
 -- @param root of the files, for tests; default ""

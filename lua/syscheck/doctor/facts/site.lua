@@ -29,7 +29,8 @@ function site.refusal(said)
    for line in said:gmatch("error: ([^\n]*)") do
       words[#words + 1] = line:gsub("^_[%w_]+: ", "")
    end
-   return fatal and (words[1] and table.concat(words, "; "):sub(1, 400) or "Unable to process configuration file") or nil
+   words[1] = words[1] or "Unable to process configuration file"
+   return fatal and table.concat(words, "; "):sub(1, 400) or nil
 end
 
 --- What Slurm's own words say of a slurm.conf that it refuses; nil where it takes it, or is not here. Nobody is asked

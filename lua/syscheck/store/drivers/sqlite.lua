@@ -60,7 +60,8 @@ function sqlite.connect(dbi, at, options)
    end
    if not stat then
       err = tostring(err):gsub("^E%u+: ", ""):gsub(": /.*$", "")
-      return nil, err .. ((options.write or code ~= "ENOENT") and "" or "; syscheck ingest makes it, on the host that collects records")
+      return nil, err .. ((options.write or code ~= "ENOENT") and ""
+         or "; syscheck ingest makes it, on the host that collects records")
    elseif stat ~= true and stat.type ~= "file" then
       return nil, "not a file"
    end
