@@ -397,6 +397,10 @@ of_rpms() {
 	apt-get -qq remove syscheck-slurm
 	[ -e /usr/libexec/syscheck/prolog ]
 	echo 'ClusterName=x' >/etc/slurm/slurm.conf
+	# What setup has changed nothing could take back: no line of slurm.conf says that.
+	mkdir /var/lib/syscheck/setup
+	! apt-get -qq remove syscheck
+	rmdir /var/lib/syscheck/setup
 	cp /etc/slurm/syscheck.conf /run/slurm/conf/slurm.conf
 	! apt-get -qq remove syscheck
 	SYSCHECK_FORCE_REMOVE=1 apt-get -qq remove syscheck
@@ -410,6 +414,7 @@ of_rpms() {
 	[ "$status" -eq 0 ]
 	[[ $output == *"all of it" ]]
 	[[ $output$stderr == *"not removed: Prolog in /etc/slurm/syscheck.conf:"*" is /usr/libexec/syscheck/prolog; Epilog in "* ]]
+	[[ $output$stderr == *"not removed: /var/lib/syscheck/setup says what "* ]]
 	[[ $output$stderr == *"not removed: Prolog in /run/slurm/conf/slurm.conf:"* ]]
 }
 

@@ -222,6 +222,9 @@ finds() {
 	run syscheck doctor
 	finds info 'mode = "observe"'
 	finds warn "level quick: kernels take 14.5 s, 29 s with the second run, the deadline is 15 s"
+	finds info "no baseline"
+	policy 'mode = "enforce", kernels = { dgemm = { quick = 12 } }'
+	run syscheck doctor
 	finds warn "no baseline"
 	chmod o+w "$P/etc/syscheck/policy.lua"
 	run syscheck doctor

@@ -162,7 +162,8 @@ function gather.facts(options)
    facts.class = facts.topology.class
    facts.baseline = read_baseline(expand(p.baseline or paths.baseline))
    facts.slurmd = slurmd.cpus(facts.node, p.node_cpus)
-   facts.scripts = { prolog = installed.scripts(conf, "prolog"), epilog = installed.scripts(conf, "epilog") }
+   facts.scripts = { prolog = installed.scripts(conf, "prolog"), epilog = installed.scripts(conf, "epilog"),
+      health = installed.scripts(conf, "health", "healthcheckprogram") }
    facts.slurm_user = site.slurm_user(conf)
    local owner = facts.slurm_user and facts.slurm_user.uid
    local unsafe = is_root and trust.conf_is_open(conf, owner)

@@ -58,6 +58,18 @@ local function roles_of(f, named, host)
    return { controller = controller or nil, node = node or nil, login = not (controller or node) or nil }
 end
 
+-- A name that slurm.conf lacks, which may be a wrong one.
+local function astray(f, options, host)
+   local named = options.node
+   if named and not site.is_node(f.conf, named, named)
+      or f.roles.node and not site.is_node(f.conf, host.node, host.hostname) then
+      return ("%s is in no NodeName line of %s"):format(named or host.node, f.conf.file)
+   elseif #(options.role or {}) == 0 and f.roles.login then
+      return ("%s is in no NodeName or SlurmctldHost line of %s: taken for a login host (--role, --node)"):format(
+         host.node, f.conf.file)
+   end
+end
+
 -- Why slurm.conf is not edited here.
 local function fixed(f, disk, host)
    local real = disk:real(f.conf.file) or f.conf.file
@@ -85,7 +97,10 @@ local function stack(f, disk)
       end
       return out
    end)
-   return { file = file, text = text, plugins = s.plugins, err = err }
+   for _, p in ipairs(s.plugins) do
+      p.text = p.path:sub(1, 1) == "/" and not disk:owner(p.path) and disk:text(p.file) or nil
+   end
+   return { file = file, text = text, plugins = s.plugins, err = err, installed = disk:owner(paths.plugin) ~= nil }
 end
 
 -- The scripts of each stage, and what is in the directories that a pattern names.
@@ -134,6 +149,9 @@ function facts.gather(options, disk, host)
    f.policy = text and policy.parse(text, paths.policy) or policy.default()
    f.shared = probe.directory("libexec", disk.root .. paths.libexec, false).shared
    add_scripts(f, disk)
+   local health = slurmconf.value(f.conf, "HealthCheckProgram")
+   f.health = health and installed.named({ health }, "health", probe.parent(f.conf.file), disk.root) or {}
+   f.astray = astray(f, options, host)
    f.stack = stack(f, disk)
    f.stack.fixed = f.fixed and not f.roles.login and f.fixed or nil
    f.submit = { file = probe.parent(file) .. "/job_submit.lua",

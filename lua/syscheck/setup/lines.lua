@@ -56,7 +56,17 @@ local function health(facts, plan)
    local ours = facts.paths.libexec .. "/health"
    local program = slurmconf.value(facts.conf, "HealthCheckProgram")
    if program and program ~= ours then
-      return plan.advise("idle nodes: HealthCheckProgram stays %s; add to it: %s", program, ours)
+      if program:find("/libexec/syscheck/health$") then
+         return plan.advise("HealthCheckProgram=%s is of another installation: left as it is; let it be %s once all "
+            .. "nodes have that", program, ours)
+      end
+      for _, found in ipairs(facts.health or {}) do
+         if found.ours or (found.calls and not found.missing) then
+            return
+         end
+      end
+      return plan.advise("idle nodes: HealthCheckProgram stays %s; for ours, too, let it name a script that runs "
+         .. "%s, then %s, unless it does already", program, program, ours)
    end
    if not program then
       plan.add("HealthCheckProgram", ours)

@@ -78,6 +78,8 @@ local function controller(facts, out)
          .. "syscheck setup --write again", s.file)
    elseif not s.text then
       out.change({ path = s.file, before = s.text, after = submit.new(file), mode = 420 }) -- 0644
+   elseif submit.moved(s.text, file) then
+      out.change({ path = s.file, before = s.text, after = submit.moved(s.text, file) })
    elseif s.text ~= s.installed and not theirs.is_chained(s.text, file) then
       if not theirs.is_listed(facts.conf) then
          return out.stop("%s: is there, and JobSubmitPlugins lacks lua: with it that file would come to life; move it "
@@ -105,12 +107,39 @@ local function controller(facts, out)
    end
 end
 
+-- A line of ours for a plugin that is not there: where this installation's is, it names that, and this agent.
+local function moved(facts, out, p)
+   local plugin, agent, text = facts.paths.plugin, facts.paths.libexec .. "/agent.lua", p.text
+   local at, number = 1, 1
+   while number < p.line and at do
+      at, number = text:find("\n", at, true), number + 1
+      at = at and at + 1
+   end
+   local stop = at and (text:find("\n", at, true) or #text + 1)
+   local line = at and text:sub(at, stop - 1) or ""
+   local from, to = line:find(p.path, 1, true)
+   local after = from and (line:sub(1, from - 1) .. plugin .. line:sub(to + 1)):gsub("agent=/[^%s\"]*", function()
+      return "agent=" .. agent
+   end)
+   if not facts.stack.installed then
+      out.note("%s:%d: %s is not there, nor %s: users have no --syscheck option (package syscheck-slurm)", p.file,
+         p.line, p.path, plugin)
+   elseif facts.stack.fixed or not after then
+      out.note("%s:%d: %s is not there: users have no --syscheck option; let it be %s", p.file, p.line, p.path, plugin)
+   else
+      out.change({ path = p.file, before = text, after = text:sub(1, at - 1) .. after .. text:sub(stop) })
+   end
+end
+
 local function plugstack(facts, out)
    local s = facts.stack
    for _, p in ipairs(s.plugins) do
       if p.path:match("[^/]*$") == OURS then
-         return
+         return p.text and moved(facts, out, p)
       end
+   end
+   if s.fixed then
+      return
    end
    if s.err then
       return out.stop("%s", s.err)
@@ -156,7 +185,9 @@ end
 --   nil; roles = { controller, node, login }; version = 2205 or nil; paths, policy; shared = libexec is on such a file
 --   system; scripts = { prolog, epilog } as doctor/facts/installed.lua has them; names = of directories that Prolog=
 --   names; guards = texts by path; submit = { file, text, installed, err }; submit_dir = { path, uid, gid };
---   slurm_user; stack = { file, text, plugins, fixed }; store_group = its name where it is missing }
+--   slurm_user; stack = { file, text, plugins, each with its file's text where it is not there, installed = ours is,
+--   fixed }; health = HealthCheckProgram, as scripts; astray = why this host may be another; store_group = its name
+--   where it is missing }
 -- @return { changes = list, in the order to make them: { path, before = text or nil, after, mode = of a new file,
 --   whole = nothing of the site's is in it } or { path, owner, was = { uid, gid }, name }; notes, stops = lists of
 --   texts: with a stop nothing is to be changed }
@@ -201,8 +232,9 @@ function plan.make(facts)
    if facts.roles.controller then
       controller(facts, out)
    end
-   if not facts.stack.fixed then
-      plugstack(facts, out)
+   plugstack(facts, out)
+   if facts.astray then
+      out.note("%s", facts.astray)
    end
    local changed, seen = false, {}
    for _, file in ipairs(facts.conf.files) do

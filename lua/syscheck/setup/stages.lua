@@ -83,6 +83,17 @@ local function broken(facts, s, entry)
    end
 end
 
+-- The site's own that calls ours where it no longer is: nothing is checked, and a second call beside it would check
+-- twice once it is there again.
+local function astray(facts, s)
+   for _, found in ipairs(facts.roles.node and facts.scripts[s.stage] or {}) do
+      if found.missing and not found.guard then
+         return ("%s calls %s, which is not there: let it call %s/%s"):format(found.path, found.missing,
+            facts.paths.libexec, s.stage)
+      end
+   end
+end
+
 -- Whether the site's own runs ours already, by hand.
 local function calls_ours(facts, s)
    for _, found in ipairs(facts.scripts[s.stage] or {}) do
@@ -124,7 +135,7 @@ end
 -- The script between, on the node.
 -- @param entry the line that names the site's own, or took its place
 local function guard(facts, s, site, plan, entry)
-   local err = site and facts.roles.node and broken(facts, s, entry)
+   local err = site and facts.roles.node and (broken(facts, s, entry) or astray(facts, s))
    if err then
       plan.stop("%s", err)
    elseif facts.roles.node then
@@ -168,10 +179,13 @@ local function one(facts, s, plan)
          facts.version and facts.version < RELATIVE and "this Slurm wants a whole path, and every job drains its node"
             or "no second line can stand beside a relative name before Slurm 24.05: let that script run " .. ours)
    else
-      local err = facts.roles.node and broken(facts, s, entry)
+      local err = facts.roles.node and broken(facts, s, entry) or astray(facts, s)
       local calls = calls_ours(facts, s)
       if err then
          return plan.stop("%s", err)
+      elseif entry.value:find("/libexec/syscheck/" .. s.stage .. "$") then
+         return plan.note("%s=%s is of another installation: left as it is; let it be %s once all nodes have that",
+            entry.key, entry.value, ours)
       elseif calls then
          return plan.note("%s runs ours already: left as it is", calls)
       elseif kind == "directory" then

@@ -9,6 +9,23 @@ local function block(file)
       .. '   if not ok then slurm.log_error("%%s", "syscheck: not loaded: " .. tostring(err)) end end\n'):format(file)
 end
 
+-- What block() has made, for any path, up to the path and behind it.
+local BLOCK = MARK:gsub("%p", "%%%0") .. "\r?\ndo local ok, err = pcall%(dofile, \"[^\"\n]*\"%)\r?\n"
+   .. "   if not ok then slurm[^\n]*end end\r?\n"
+
+--- The same text with the lines for this installation in place of those for another, once.
+-- @return text; or nil where it has no such lines
+function submit.moved(text, file)
+   local ending = text:find("\r\n", 1, true) and "\r\n" or "\n"
+   local new, done = block(file):gsub("\n", ending), false
+   local after, n = text:gsub(BLOCK, function()
+      local first = not done
+      done = true
+      return first and new or ""
+   end)
+   return n > 0 and after or nil
+end
+
 --- Where the site has none.
 function submit.new(file)
    return "-- Written by `syscheck setup`: a site's own functions can take the place of these two.\n"

@@ -79,4 +79,23 @@ function TestWrapper:test_the_line()
    lu.assertNil(wrapper.fails_closed("", OURS))
 end
 
+function TestWrapper:test_what_is_called_and_not_there()
+   local gone = "/usr/local/libexec/syscheck/prolog"
+   local function missing(text)
+      return wrapper.missing(text, "prolog", OURS, function(path)
+         return path ~= gone and path ~= OURS
+      end)
+   end
+   for _, text in ipairs({ gone, "'" .. gone .. "' || exit 1", "P=" .. gone .. "\n$P", "[ -x " .. gone .. " ] && x",
+      "exec " .. gone .. ";", "if ! " .. gone .. "; then" }) do
+      lu.assertEquals(missing("#!/bin/sh\n" .. text .. "\n"), gone, text)
+   end
+   lu.assertEquals(missing(OURS .. " || true"), OURS)
+   -- The name of another file, a directory in a variable, a comment, one of two that is there.
+   for _, text in ipairs({ "", "# " .. gone, "true # " .. gone, gone .. ".log", gone .. "/x", "$D" .. gone,
+      "'/a b" .. gone .. "'", "/usr/libexec/syscheck/prolog", gone .. " || /opt/syscheck/prolog" }) do
+      lu.assertNil(missing(text), text)
+   end
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -77,7 +77,8 @@ end
 function host.plan(o)
    o = o or {}
    local d = disk.at(host.root, o.step)
-   local facts, err = gather.gather({ conf = o.conf or host.CONF, role = o.role }, d, { hostname = o.name or "head",
+   local options = { conf = o.conf or host.CONF, role = o.role, node = o.node }
+   local facts, err = gather.gather(options, d, { hostname = o.name or "head",
       node = o.name or "head", version = o.version or 2205, configless = o.configless,
       user = function()
          return { name = "slurm", uid = o.slurm_uid or uv.getuid(), gid = o.slurm_uid or uv.getgid() }

@@ -79,7 +79,8 @@ end
 function TestSetup:test_the_sites_own_lines()
    host.new(OWN)
    own_scripts()
-   lu.assertStrContains(table.concat(host.plan(CONTROLLER).notes, "\n"), "add to it: /opt/sc/libexec/health")
+   lu.assertStrContains(table.concat(host.plan(CONTROLLER).notes, "\n"), "let it name a script that runs "
+      .. "/usr/sbin/nhc, then /opt/sc/libexec/health")
    round_trip(NODE)
    local text = host.text(host.CONF)
    lu.assertEquals(conf_lines("Prolog"), { "# syscheck setup: was Prolog = /opt/site/prolog   # since 2019",
@@ -184,6 +185,48 @@ function TestSetup:test_a_script_that_calls_ours_already()
    lu.assertNil(host.text("/etc/syscheck/slurm-prolog"):find("/opt/sc/libexec/prolog", 1, true))
 end
 
+-- As after packages over an earlier `make install` that has gone.
+local OLD = "/usr/local/libexec/syscheck/"
+
+function TestSetup:test_scripts_of_setup_that_call_what_is_gone()
+   for value, path in pairs({ ["/opt/site/prolog"] = "/etc/syscheck/slurm-prolog",
+      ["/etc/slurm/prolog.d/*"] = "/etc/slurm/prolog.d/00-syscheck" }) do
+      host.new(("Prolog=%s\n"):format(value))
+      own_scripts()
+      host.put("/etc/slurm/prolog.d/50-x", "#!/bin/sh\n", 493)
+      assert(host.write(NODE))
+      local good = host.text(path)
+      host.put(path, (good:gsub("/opt/sc/libexec/", OLD)), 493)
+      uv.fs_unlink(host.root .. "/var/lib/syscheck/setup/journal.json") -- the other one's said so
+      lu.assertEquals(#host.plan(NODE).changes, 1)
+      assert(host.write(NODE))
+      lu.assertEquals(host.text(path), good)
+      host.remove()
+   end
+end
+
+function TestSetup:test_lines_that_name_another_installation()
+   host.new(("Prolog=%sprolog\nHealthCheckProgram=%shealth\n"):format(OLD, OLD))
+   host.put(OLD .. "prolog", "#!/bin/sh\n", 493)
+   local notes = table.concat(assert(host.write(CONTROLLER)).notes, "\n")
+   lu.assertEquals(conf_lines("Prolog"), { ("Prolog=%sprolog"):format(OLD) })
+   lu.assertStrContains(notes, "let it be /opt/sc/libexec/prolog once all nodes have that")
+   lu.assertStrContains(notes, "let it be /opt/sc/libexec/health once all nodes have that")
+end
+
+function TestSetup:test_the_sites_own_that_calls_what_is_gone()
+   host.new("Prolog=/etc/slurm/prolog.d/*\nEpilog=/opt/site/epilog\n")
+   host.put("/etc/slurm/prolog.d/50-syscheck", ("#!/bin/sh\n%sprolog || [ $? -ne 1 ] || exit 1\n"):format(OLD), 493)
+   host.put("/opt/site/epilog", ("#!/bin/sh\n# %sepilog\n"):format(OLD), 493)
+   local before = host.all()
+   local _, err = host.write(NODE)
+   lu.assertEquals(err, "/etc/slurm/prolog.d/50-syscheck calls /usr/local/libexec/syscheck/prolog, which is not there: "
+      .. "let it call /opt/sc/libexec/prolog")
+   lu.assertEquals(host.all(), before)
+   host.put(OLD .. "prolog", "#!/bin/sh\n", 493)
+   lu.assertStrContains(table.concat(assert(host.write(NODE)).notes, "\n"), "50-syscheck runs ours already")
+end
+
 function TestSetup:test_several_lines()
    host.new("Prolog=/opt/site/prolog\nProlog=/opt/site/epilog\n")
    own_scripts()
@@ -270,6 +313,50 @@ function TestSetup:test_plugstack()
    host.put("/etc/slurm/plugstack.conf", "required pyxis.so")
    host.write(CONTROLLER)
    lu.assertStrContains(host.text("/etc/slurm/plugstack.conf"), "required pyxis.so\n# syscheck")
+end
+
+function TestSetup:test_a_line_for_a_plugin_that_is_gone()
+   local file, line = "/etc/slurm/plugstack.conf.d/syscheck.conf",
+      "# ours\noptional /usr/local/lib/syscheck/spank_syscheck.so status_dir=/run/x agent=/usr/local/libexec/syscheck/"
+         .. "agent.lua\n# end"
+   host.new("")
+   host.put("/etc/slurm/plugstack.conf", "include plugstack.conf.d/*.conf\n")
+   host.put(file, line)
+   lu.assertStrContains(table.concat(host.plan(NODE).notes, "\n"), file .. ":2: /usr/local/lib/syscheck/"
+      .. "spank_syscheck.so is not there, nor /opt/sc/lib/spank_syscheck.so: users have no --syscheck option")
+   host.put("/opt/sc/lib/spank_syscheck.so", "")
+   round_trip(NODE)
+   lu.assertEquals(host.text(file), "# ours\noptional /opt/sc/lib/spank_syscheck.so status_dir=/run/x "
+      .. "agent=/opt/sc/libexec/agent.lua\n# end")
+   -- One that is there is the site's choice.
+   host.undo()
+   host.put("/usr/local/lib/syscheck/spank_syscheck.so", "")
+   assert(host.write(NODE))
+   lu.assertEquals(host.text(file), line)
+end
+
+function TestSetup:test_a_health_program_that_runs_both()
+   for text, said in pairs({ ["/usr/sbin/nhc\n/opt/sc/libexec/health"] = false, ["/usr/sbin/nhc"] = true,
+      ["/usr/local/libexec/syscheck/health"] = true }) do
+      host.new("HealthCheckProgram=/etc/slurm/health\n")
+      host.put("/etc/slurm/health", "#!/bin/sh\n" .. text .. "\n", 493)
+      lu.assertEquals(table.concat(host.plan(CONTROLLER).notes):find("idle nodes:", 1, true) ~= nil, said, text)
+      host.remove()
+   end
+end
+
+function TestSetup:test_a_host_that_slurm_conf_lacks()
+   local LOGIN = "foo is in no NodeName or SlurmctldHost line of /etc/slurm/slurm.conf: taken for a login host "
+      .. "(--role, --node)"
+   local NONE = "%s is in no NodeName line of /etc/slurm/slurm.conf"
+   for _, c in ipairs({ { { name = "foo" }, LOGIN }, { { name = "foo", role = { "login" } } },
+      { { name = "foo", role = { "node" } }, NONE:format("foo") }, { { name = "n1", node = "n9" }, NONE:format("n9") },
+      { { name = "n1", node = "n2" } }, { NODE }, { CONTROLLER } }) do
+      host.new("")
+      local notes = "\n" .. table.concat(host.plan(c[1]).notes, "\n") .. "\n"
+      lu.assertEquals(notes:match("\n([^\n]* is in no [^\n]*)\n"), c[2])
+      host.remove()
+   end
 end
 
 function TestSetup:test_a_linked_slurm_conf()

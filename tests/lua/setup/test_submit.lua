@@ -92,6 +92,43 @@ function TestHost:test_the_sites_own()
    lu.assertEquals(host.all(), before)
 end
 
+-- As after packages over an earlier `make install`: its lines name what is no longer.
+function TestHost:test_lines_for_another_installation()
+   for _, ending in ipairs({ "\n", "\r\n" }) do
+      local own = (SITE .. "return slurm.SUCCESS\n"):gsub("\n", ending)
+      local old = assert(submit.chain(own, "/usr/local/share/syscheck/job_submit.lua", compiles))
+      host.new("JobSubmitPlugins=lua\n")
+      host.put(FILE, own)
+      assert(host.write(CONTROLLER))
+      local new = host.text(FILE)
+      host.undo()
+      -- Doubled, too, as by a setup that did not see it.
+      for _, text in ipairs({ old, (assert(submit.chain(old, OURS, compiles))) }) do
+         host.put(FILE, text)
+         local before = host.all()
+         assert(host.write(CONTROLLER))
+         lu.assertEquals(host.text(FILE), new)
+         lu.assertEquals(host.plan(CONTROLLER).changes, {})
+         host.undo()
+         lu.assertEquals(host.all(), before)
+      end
+      -- From the first setup's to the second's, and back to the site's own.
+      host.put(FILE, own)
+      assert(host.write(CONTROLLER))
+      host.put(OURS:gsub("share", "new"), host.text(OURS))
+      local paths = require("syscheck.lib.paths")
+      paths.data = "/opt/sc/new"
+      assert(host.write(CONTROLLER))
+      paths.data = "/opt/sc/share"
+      lu.assertStrContains(host.text(FILE), "/opt/sc/new/job_submit.lua")
+      lu.assertNil(host.text(FILE):find(OURS, 1, true))
+      host.undo()
+      lu.assertEquals(host.text(FILE), own)
+      host.remove()
+   end
+   host.new("")
+end
+
 function TestHost:test_a_syntax_error()
    host.new("JobSubmitPlugins=lua\n")
    host.put(FILE, "function slurm_job_submit(\n")
@@ -118,10 +155,10 @@ function TestHost:test_a_copy_of_ours()
    assert(host.write(CONTROLLER))
    lu.assertEquals(host.text(FILE), host.text(OURS))
    -- Older, or the site's lines are in it: they would be gone.
-   local mixed = "-- job_submit.lua: refuses --syscheck levels\n" .. SITE
-   host.put(FILE, mixed)
+   local old = "-- job_submit.lua: refuses --syscheck levels\n" .. SITE
+   host.put(FILE, old)
    local made = assert(host.write(CONTROLLER))
-   lu.assertEquals(host.text(FILE), mixed)
+   lu.assertEquals(host.text(FILE), old)
    lu.assertStrContains(table.concat(made.notes, "\n"), "is a copy of ours that differs: left as it is")
 end
 

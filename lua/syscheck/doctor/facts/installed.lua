@@ -75,9 +75,17 @@ local function mentions(text, what)
    return text:find(what, 1, true) ~= nil
 end
 
---- What a Prolog or Epilog line names, by a path or a pattern: { path, ours, guard = written by setup, or meant to be,
--- calls, keeps = the site's own that setup's runs, closed = line that fails where ours is not there, unread, err }
--- each.
+-- A path that a script calls and that is not there, or nil.
+local function missing(text, name, ours, root)
+   return text and wrapper.missing(text, name, ours, function(called)
+      local _, _, code = uv.fs_stat(root .. called)
+      return code ~= "ENOENT" and code ~= "ENOTDIR"
+   end) or nil
+end
+
+--- What a Prolog, Epilog or HealthCheckProgram line names, by a path or a pattern, each: { path, ours, guard = written
+-- by setup, or meant to be, keeps = the site's own that setup's runs, calls, missing = what it calls and is not there,
+-- closed = line that fails where ours is not there, unread, err }.
 -- @param values the lines' values
 -- @param dir slurm.conf's directory
 -- @param root of the files, for tests; default ""
@@ -103,6 +111,7 @@ function installed.named(values, name, dir, root)
          s.guard = text and text:find(wrapper.MARK, 1, true) ~= nil or not stat and found == root .. guard
          s.keeps = text and wrapper.keeps(text) or nil
          s.calls = text and (mentions(text, ours) or mentions(text, "syscheck/" .. name)) or false
+         s.missing = missing(not s.calls and s.keeps and probe.text(root .. s.keeps) or text, name, ours, root)
          s.closed = s.calls and wrapper.fails_closed(text, mentions(text, ours) and ours or "syscheck/" .. name) or nil
          out[#out + 1] = s
       end
@@ -111,9 +120,10 @@ function installed.named(values, name, dir, root)
 end
 
 --- The same of slurm.conf's lines.
-function installed.scripts(conf, name)
+-- @param key of the lines, default name
+function installed.scripts(conf, name, key)
    local values = {}
-   for i, entry in ipairs(conf.all[name] or {}) do
+   for i, entry in ipairs(conf.all[key or name] or {}) do
       values[i] = entry.value
    end
    return installed.named(values, name, probe.parent(conf.file))

@@ -2,6 +2,7 @@
 -- its next job, slurmctld does not start, or no step does. For packages' scripts and `make uninstall`.
 local uv = require("luv")
 local installed = require("syscheck.doctor.facts.installed")
+local others = require("syscheck.doctor.facts.others")
 local paths = require("syscheck.lib.paths")
 local probe = require("syscheck.doctor.facts.probe")
 local slurmconf = require("syscheck.slurm.conf")
@@ -83,6 +84,14 @@ local function plugged(conf, out)
    end
 end
 
+-- What setup has changed here only setup takes back. Another installation has it, too, and may have taken over.
+local function set_up(out)
+   if uv.fs_stat(paths.state .. "/setup") and #others({ all = {} }) == 0 then
+      add(out, "nothing here can take that back", "%s/setup says what `syscheck setup` has changed on this host",
+         paths.state)
+   end
+end
+
 --- What would be missing.
 -- @param part one of PARTS
 -- @return list of texts, bite = what happens without the first of them
@@ -99,6 +108,9 @@ function removal.uses(part)
       if part == "all" or part == "config" then
          included(conf, out)
       end
+   end
+   if part == "all" or part == "syscheck" then
+      set_up(out)
    end
    return out
 end

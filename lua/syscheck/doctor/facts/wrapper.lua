@@ -22,6 +22,29 @@ local function quoted(text)
    return (text:gsub("%p", "%%%0"))
 end
 
+--- A path of the stage's script that a text calls and that is not there, as after the program directories were moved.
+-- @param name "prolog", "epilog" or "health"
+-- @param ours path of this installation's
+-- @param is_there function(path) -> whether it is, or may be
+-- @return path; nil where one of those that it names is there, or none is seen: a path in a variable's directory
+function wrapper.missing(text, name, ours, is_there)
+   local found
+   for line in text:gmatch("[^\n]+") do
+      line = " " .. line:gsub("^%s*#.*$", ""):gsub("%s#.*$", "")
+      for _, pattern in ipairs({ "/[%w%._+/-]*/syscheck/" .. name, quoted(ours) }) do
+         for before, path in line:gmatch("(.)(" .. pattern .. ")%f[^%w%._/+-]") do
+            if before:find("[%s\"'=;&|({!]") then
+               if is_there(path) then
+                  return nil
+               end
+               found = found or path
+            end
+         end
+      end
+   end
+   return found
+end
+
 -- Names of the file in the script: its path, and variables that hold it.
 local function names_of(lines, path)
    local names = { quoted(path) }

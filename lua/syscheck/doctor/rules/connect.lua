@@ -34,7 +34,12 @@ local function script(key, bites)
             why = "slurmd cannot run it; a prolog or epilog that fails drains the node",
             fix = found.guard and "syscheck setup --write on this node" or "make it a file that root can execute" }))
       end
-      if found.closed then
+      if found.missing and facts.is_node ~= false then
+         say("error", { file = found.path, text = ("%s calls %s, which is not there"):format(key, found.missing),
+            why = found.closed and ("every job's %s drains its node"):format(name == "prolog" and "start" or "end")
+               or bites,
+            fix = found.guard and "syscheck setup --write on this node" or "let it call " .. ours })
+      elseif found.closed then
          say("error", { file = found.path, line = found.closed,
             text = ("%s fails where %s is not there"):format(key, ours),
             why = ("where that file system is not mounted, every job's %s drains its node"):format(
@@ -51,7 +56,8 @@ local function script(key, bites)
       replaced(facts, say, key, entries, bites)
       local called, unread
       for _, found in ipairs(facts.scripts[name]) do
-         called = called or (found.ours and "ours") or (found.guard and "setup") or (found.calls and "wrapped")
+         called = called or (found.ours and "ours") or (found.guard and "setup")
+            or (found.missing and "gone") or (found.calls and "wrapped")
          unread = unread or (found.unread and found.path)
          broken(facts, say, found, ours)
       end
@@ -59,6 +65,11 @@ local function script(key, bites)
          say("info", lines.at(facts, key, { text = ("%s is a script that names ours"):format(key),
             why = name == "prolog" and "it must exit non-zero if ours does" or "it must exit 0 whatever ours does",
             fix = "make sure that it does" }))
+      elseif not called and facts.is_node == false and entries[#entries].value:find("[*?%[]") then
+         -- The directory is the nodes'.
+         say("info", lines.at(facts, key, { text = ("%s=%s runs none of ours here"):format(key,
+            entries[#entries].value), why = "no slurmd runs here: what counts is that directory on the nodes",
+            fix = "syscheck doctor on a node" }))
       elseif not called then
          local path = entries[#entries].value
          say("warn", lines.at(facts, key, {

@@ -62,8 +62,10 @@ local function baseline(facts, say)
    local b = facts.baseline
    local learn = "syscheck baseline learn --spool DIR..., then distribute " .. b.file
    if b.absent then
-      local floor = has_floor(facts.policy.value)
-      return say(floor and "info" or "warn", { file = b.file, text = "no baseline",
+      local p = facts.policy.value
+      local floor = has_floor(p)
+      -- Who only observes is still on the way to one.
+      return say((floor or p.mode == "observe") and "info" or "warn", { file = b.file, text = "no baseline",
          why = floor and "nodes are rated by the policy's limits only"
             or "what kernels measure is rated by nothing: no slow node is found", fix = learn })
    elseif b.unread then

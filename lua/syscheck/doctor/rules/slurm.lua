@@ -134,13 +134,40 @@ end
 
 local function health(facts, say)
    local program = slurmconf.value(facts.conf, "HealthCheckProgram")
-   local ours = facts.health
+   local ours, calls, seen = facts.health, nil, nil
+   for _, s in ipairs(facts.scripts.health or {}) do
+      calls = s.ours or s.missing or s.calls or s.unread
+      seen = not s.err -- on slurmctld's host it need not be
+      local gone = s.missing and ("calls %s, which is not there"):format(s.missing) or s.err
+      if gone and facts.is_node ~= false then
+         say("warn", { file = s.path, text = "HealthCheckProgram " .. gone,
+            why = "a node that idles is not checked, nor resumed after a repair",
+            fix = ("let it %s %s/health"):format(s.missing and "call" or "be", facts.paths.libexec) })
+      end
+   end
+   calls = calls or program and program == ours
    if not program and ours then
       say("info", lines.at(facts, "HealthCheckProgram", { text = "no HealthCheckProgram",
          why = "a node that idles is not checked, nor resumed after a repair, until a job gets it",
          add = ("HealthCheckProgram=%s and, each on its own line, HealthCheckInterval=300 and "
             .. "HealthCheckNodeState=IDLE,CYCLE"):format(ours) }))
-   elseif program and program == ours and (slurmconf.seconds(facts.conf, "HealthCheckInterval", 0) or 0) == 0 then
+   elseif program and ours and seen and not calls then
+      say("info", lines.at(facts, "HealthCheckProgram", {
+         text = ("HealthCheckProgram=%s does not name ours"):format(program),
+         why = "a node that idles is not checked, nor resumed after a repair, unless it calls ours some other way",
+         fix = ("let it name a script that runs both: %s, then %s"):format(program, ours) }))
+   end
+   local function has(state)
+      return slurmconf.has(facts.conf, "HealthCheckNodeState", state)
+   end
+   if calls and not has("IDLE") and not has("ANY") and (has("ALLOC") or has("MIXED") or has("NONDRAINED_IDLE")) then
+      local drained = has("NONDRAINED_IDLE")
+      say("warn", lines.at(facts, "HealthCheckNodeState", {
+         text = ("HealthCheckNodeState leaves out %s nodes"):format(drained and "drained" or "idle"),
+         why = (drained and "none is" or "they are not checked, nor") .. " resumed after a repair",
+         add = "HealthCheckNodeState=IDLE,CYCLE" }))
+   end
+   if calls and (slurmconf.seconds(facts.conf, "HealthCheckInterval", 0) or 0) == 0 then
       say("warn", lines.at(facts, "HealthCheckProgram", { text = "HealthCheckInterval is not set",
          why = "Slurm never runs HealthCheckProgram", add = "HealthCheckInterval=300" }))
    end
