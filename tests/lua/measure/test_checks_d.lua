@@ -29,8 +29,8 @@ function TestChecksD:run(text, lvl, left_s)
          return self.state
       end, save_state = function(_, _, value)
          self.state = value
-      end, notice = function(_, text)
-         self.notices[#self.notices + 1] = text
+      end, notice = function(_, said)
+         self.notices[#self.notices + 1] = said
       end }
    local from = uv.hrtime() / 1e9
    local entries, first, runs = checks_d.run(node, lvl or "passive", from + (left_s or 5), self.dir)
