@@ -92,7 +92,7 @@ local function may_change(d, facts, changes)
       end
    end
    -- Root loads no plugins that a slurm.conf of somebody else's names.
-   local why = d:trusted(facts.conf.file, owner) and site.refused(facts.conf.file)
+   local why = d:trusted(facts.conf.file, owner) and site.refused(facts.conf.file, "scontrol")
    return not why, why and ("%s: Slurm refuses it: %s"):format(facts.conf.file, why)
 end
 

@@ -118,7 +118,7 @@ local function controller(program, file)
    local said, err = command.run(program, { "show", "config" }, 8, { conf = file })
    local after = now()
    if not said then
-      return { err = "slurmctld does not answer: " .. err, refused = err:match("Parsing error.*") }
+      return { err = "slurmctld does not answer: " .. err, refused = site.refused(file, program) }
    end
    local c = { config = {} }
    for line in said:gmatch("[^\n]+") do

@@ -1,5 +1,4 @@
---- Two texts compared by lines: what changed, as a unified diff shows it, and taken back out of a third text that
--- others have edited since. Pure.
+--- Two texts compared by lines: what changed, and as a unified diff shows it. Pure.
 local diff = {}
 
 local MAX_DIFFERENCES = 1000 -- beyond it all between the common ends counts as one change
@@ -59,8 +58,8 @@ local function matches(a, from_a, to_a, b, from_b, to_b)
    end
 end
 
--- Map of a's lines to the equal lines of b, in order.
-local function map_of(a, b)
+--- Map of a's lines to the equal lines of b, in order.
+function diff.map(a, b)
    local map, first = {}, 1
    while a[first] and a[first] == b[first] do
       map[first] = first
@@ -81,7 +80,7 @@ end
 
 --- What differs: list of { a1, a2, b1, b2 }, lines a1 to a2 of a are b1 to b2 of b (a2 = a1 - 1: none).
 function diff.hunks(a, b)
-   local map, out, i, j = map_of(a, b), {}, 1, 1
+   local map, out, i, j = diff.map(a, b), {}, 1, 1
    while i <= #a or j <= #b do
       if map[i] == j then
          i, j = i + 1, j + 1
@@ -143,121 +142,6 @@ function diff.unified(path, before, after)
       at = stop + 1
    end
    return out
-end
-
--- Where an unchanged neighbour of lines from..to of a stands in c: the lines of c between are what became of these.
-local function gap(map, hunk)
-   local left, right = hunk.a1 - 1, hunk.a2 + 1
-   while not map[left] do
-      left = left - 1
-   end
-   while not map[right] do
-      right = right + 1
-   end
-   return map[left] + 1, map[right] - 1
-end
-
-local undo
-
--- One line of three texts, its parts between commas like lines: what others have added to a list stays.
-local function undo_list(before, after, current)
-   local function parts(line)
-      return line:gsub("\r?\n$", ""):gsub(",", "\n") .. "\n"
-   end
-   if not after:find(",", 1, true) then
-      return nil
-   end
-   local out, lost = undo(parts(before), parts(after), parts(current))
-   return #lost == 0 and out:gsub("\n$", ""):gsub("\n", ",") .. current:match("\r?\n?$") or nil
-end
-
--- Of a hunk whose lines are not all as they were written: what is to stand in place of lines from..to of c.
--- @return list of lines; whether something of it is somebody's own now
-local function merged(a, b, c, map, hunk, from, to)
-   local own, mine = {}, {}
-   for i = hunk.a1, hunk.a2 do
-      if map[i] then
-         mine[map[i]] = true
-      end
-   end
-   for j = from, to do
-      own[#own + 1] = not mine[j] and c[j] or nil
-   end
-   if hunk.b2 < hunk.b1 then
-      local missing = false
-      for i = hunk.a1, hunk.a2 do
-         missing = missing or not map[i]
-      end
-      return own, missing and #own > 0
-   end
-   local is_back = to - from == hunk.b2 - hunk.b1
-   for j = from, to do
-      is_back = is_back and c[j] == b[hunk.b1 + j - from]
-   end
-   if not is_back and from == to and hunk.a1 == hunk.a2 and hunk.b1 == hunk.b2 then
-      local line = undo_list(b[hunk.b1], a[hunk.a1], c[from])
-      if line then
-         return { line }, false
-      end
-   end
-   return { table.unpack(c, from, to) }, not is_back
-end
-
--- See diff.undo; texts whose last lines have an end.
-function undo(before, after, current)
-   local a, b, c = diff.lines(after), diff.lines(before), diff.lines(current)
-   local map = map_of(a, c)
-   map[0], map[#a + 1] = 0, #c + 1
-   local out, lost, at = {}, {}, 1
-   for _, hunk in ipairs(diff.hunks(a, b)) do
-      local from, to = map[hunk.a1], map[hunk.a2]
-      if hunk.a2 < hunk.a1 then
-         from, to = map[hunk.a1 - 1] and map[hunk.a1 - 1] + 1, map[hunk.a1] and map[hunk.a1] - 1
-      end
-      local whole = from and to and to - from == hunk.a2 - hunk.a1
-      for i = hunk.a1, hunk.a2 do
-         whole = whole and map[i] == from + i - hunk.a1
-      end
-      local lines, is_own = { table.unpack(b, hunk.b1, hunk.b2) }, false
-      if not whole then
-         from, to = gap(map, hunk)
-         lines, is_own = merged(a, b, c, map, hunk, from, to)
-      end
-      -- What two hunks lie next to is looked at once.
-      if from >= at then
-         table.move(c, at, from - 1, #out + 1, out)
-         table.move(lines, 1, #lines, #out + 1, out)
-         at = to + 1
-      end
-      if is_own then
-         lost[#lost + 1] = { now = lines, removed = { table.unpack(b, hunk.b1, hunk.b2) } }
-      end
-   end
-   table.move(c, at, #c, #out + 1, out)
-   return table.concat(out), lost
-end
-
---- Takes a change back out of a text that others may have edited since. Their edits stay: lines of theirs, items that
--- they added to a list, and a changed line that they have changed again.
--- @param before, after the change, as texts
--- @param current the text as it is
--- @return the text without the change; list of what stays as theirs, in the text's order, each { now = list of lines as
---   they are, removed = of lines that stood there before the change }
-function diff.undo(before, after, current)
-   if current == after or current == before then
-      return before, {}
-   end
-   local ending = current:match("\r?\n") or "\n"
-   local function ended(text)
-      return (text == "" or text:sub(-1) == "\n") and text or text .. ending
-   end
-   local out, lost = undo(ended(before), ended(after), ended(current))
-   -- What was the last line, without an end, and is it again.
-   local last = before:match("[^\n]*$")
-   if last ~= "" and ("\n" .. out):sub(-#last - #ending - 1) == "\n" .. last .. ending then
-      out = out:sub(1, -#ending - 1)
-   end
-   return out, lost
 end
 
 return diff

@@ -1,9 +1,9 @@
 --- What setup has changed on this host: each file as it was and as it was made, on disk before the file is changed, so
 -- that whatever stops setup, the next one goes on or takes back.
 local uv = require("luv")
-local diff = require("syscheck.setup.diff")
 local files = require("syscheck.lib.files")
 local json = require("cjson").new()
+local merge = require("syscheck.setup.merge")
 local process = require("syscheck.lib.process")
 
 local journal = {}
@@ -145,16 +145,20 @@ function journal:write(changes, conf)
    return ok, err
 end
 
--- Lines in a message.
-local function shown(lines)
-   for i, line in ipairs(lines) do
-      lines[i] = line:gsub("\r?\n$", "")
+-- What is the admin's now, as lines for him.
+local function named(path, lost)
+   local lines = {}
+   for i, l in ipairs(lost) do
+      local text = l.now and "yours now, as it was edited since: " .. l.now
+         or ("left, as setup's line was edited or removed since: %s"):format(l.added or "none")
+      lines[i] = ("%s: %s; before setup: %s"):format(path, text,
+         #l.removed > 0 and table.concat(l.removed, " | ") or "nothing")
    end
-   return #lines > 0 and table.concat(lines, " | ") or "nothing"
+   return lines
 end
 
 -- Takes a file's change back.
--- @return whether it is done; lines for the admin, or nil
+-- @return true, and lines on what is the admin's now; or nil and lines on what is still to be taken back
 local function restore(self, entry, needed)
    local text, err = self.disk:text(entry.path)
    if err then
@@ -166,40 +170,40 @@ local function restore(self, entry, needed)
    if why then
       return nil, { ("%s: kept, %s"):format(entry.path, why) }
    elseif not entry.before and text ~= entry.after then
-      return nil, { entry.path .. ": was edited since; it is yours now: remove it, or keep it" }
+      return true, { entry.path .. ": was edited since; it is yours now: remove it, or keep it" }
    elseif not entry.before then
-      return self.disk:remove(entry.path)
+      local ok
+      ok, err = self.disk:remove(entry.path)
+      return ok, { err }
    end
-   local back, lost = diff.undo(entry.before, entry.after, text)
-   local ok = back == text
-   if not ok then
+   local back, lost = merge.undo(entry.before, entry.after, text)
+   if back ~= text then
+      local ok
       ok, err = self.disk:replace(entry.path, back, self.disk:owner(entry.path))
+      if not ok then
+         return nil, { err }
+      end
    end
-   local lines = { not ok and err or nil }
-   for _, hunk in ipairs(ok and lost or {}) do
-      lines[#lines + 1] = ("%s: yours now, as it was edited since: %s; before setup: %s"):format(entry.path,
-         shown(hunk.now), shown(hunk.removed))
-   end
-   return ok, lines
+   return true, named(entry.path, lost)
 end
 
--- Takes one back. @return whether it is done; lines for the admin, or nil
+-- Takes one back. @return as restore()
 local function take_back(self, entry, needed)
    self.disk:sweep(entry.path)
    if is_undone(self, entry) then
       return true
    elseif entry.owner then
       if self.disk:owner(entry.path).uid ~= entry.owner.uid then
-         return nil, { entry.path .. ": has another owner since, and is left as it is" }
+         return true, { entry.path .. ": has another owner since, and is left as it is" }
       end
       local ok, err = self.disk:chown(entry.path, entry.was.uid, entry.was.gid)
       return ok, { err }
    end
-   local ok, lines = restore(self, entry, needed)
-   return ok, type(lines) == "string" and { lines } or lines
+   return restore(self, entry, needed)
 end
 
---- Takes all changes back, the last first; what setup made itself when nothing names it any more.
+--- Takes all changes back, the last first; what setup made itself when nothing names it any more. What the admin has
+-- edited since is his: it is said once, and forgotten.
 -- @param needed function(path of a file that setup made) -> why it must stay; or nil
 -- @return list of paths that were restored; list of lines on what was not
 function journal:undo(needed)
@@ -209,14 +213,13 @@ function journal:undo(needed)
          local entry = self.entries[i]
          if (not entry.owner and not entry.before) == made and not stays[entry.path] then
             local ok, lines = take_back(self, entry, needed)
-            lines = lines or {}
+            table.move(lines or {}, 1, #(lines or {}), #left + 1, left)
             if ok then
                done[#done + 1] = entry.path
                table.remove(self.entries, i)
-               ok, lines[#lines + 1] = save(self)
+               ok, left[#left + 1] = save(self)
             end
             stays[entry.path] = not ok
-            table.move(lines, 1, #lines, #left + 1, left)
          end
       end
    end

@@ -4,6 +4,8 @@ local lu = require("luaunit")
 local cost = require("cost")
 local elf = require("syscheck.doctor.facts.elf")
 local probe = require("syscheck.doctor.facts.probe")
+local site = require("syscheck.doctor.facts.site")
+local tree = require("tree")
 
 TestElf = {}
 
@@ -56,6 +58,43 @@ function TestLook:test_text_is_bounded()
    lu.assertEquals(probe.glob("/nonexistent/*.conf"), {})
    lu.assertEquals(probe.glob("/a/b.conf"), { "/a/b.conf" })
    lu.assertEquals(probe.glob("lua/syscheck/doctor/rules/t*.lua"), { "lua/syscheck/doctor/rules/times.lua" })
+end
+
+TestRefused = {}
+
+function TestRefused:test_in_slurms_own_words()
+   local fatal = "scontrol: fatal: Unable to process configuration file\n"
+   lu.assertEquals(site.refusal("scontrol: error: _parse_next_key: Parsing error at unrecognized key: Prollog\n"
+      .. "scontrol: error: \"Include\" failed in file /etc/slurm/slurm.conf line 5\n" .. fatal),
+      "Parsing error at unrecognized key: Prollog; \"Include\" failed in file /etc/slurm/slurm.conf line 5")
+   lu.assertEquals(site.refusal("scontrol: error: MessageTimeout value \"abc\" is not a valid number\n" .. fatal),
+      "MessageTimeout value \"abc\" is not a valid number")
+   lu.assertEquals(site.refusal(fatal), "Unable to process configuration file")
+   lu.assertNil(site.refusal("slurm_load_ctl_conf error: Unable to contact slurm controller (connect failure)\n"))
+   lu.assertNil(site.refusal(""))
+end
+
+-- Slurm itself, without a daemon.
+function TestRefused:test_by_scontrol()
+   local dir = tree.new()
+   local conf = "ClusterName=x\nSlurmctldHost=localhost\nNodeName=localhost\nPartitionName=p Nodes=localhost\n"
+   tree.put(dir, "/good.conf", conf)
+   tree.put(dir, "/bad.conf", conf .. "MessageTimeout=abc\n")
+   tree.put(dir, "/more.conf", conf .. "include typo.conf\n")
+   tree.put(dir, "/typo.conf", "Prollog=/x\n")
+   local function refused(name)
+      return site.refused(dir .. "/" .. name, "scontrol")
+   end
+   local has_slurm = probe.ask("scontrol", { "show", "hostnames", "a" }, nil, { "SLURM_CONF=" .. dir .. "/good.conf" })
+   local said = { good = refused("good.conf"), bad = refused("bad.conf"), more = refused("more.conf") }
+   tree.remove(dir)
+   lu.assertNil(site.refused("/nonexistent", "/nonexistent/scontrol"))
+   if not has_slurm then
+      lu.skip("no scontrol")
+   end
+   lu.assertNil(said.good)
+   lu.assertStrContains(said.bad, "MessageTimeout")
+   lu.assertStrContains(said.more, "Prollog")
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

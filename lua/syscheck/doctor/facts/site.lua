@@ -2,6 +2,7 @@
 local uv = require("luv")
 local hostlist = require("syscheck.lib.hostlist")
 local probe = require("syscheck.doctor.facts.probe")
+local process = require("syscheck.lib.process")
 local slurmconf = require("syscheck.slurm.conf")
 
 local site = {}
@@ -21,11 +22,24 @@ function site.conf_file(named, root)
    return file:sub(1, 1) == "/" and file or uv.cwd() .. "/" .. file
 end
 
+--- Slurm's own words in what a command of it printed, where these say that it refuses its slurm.conf; nil where
+-- nothing does: a slurmctld that does not answer is no such thing.
+function site.refusal(said)
+   local words, fatal = {}, said:find("fatal: Unable to process configuration file", 1, true)
+   for line in said:gmatch("error: ([^\n]*)") do
+      words[#words + 1] = line:gsub("^_[%w_]+: ", "")
+   end
+   words[1] = words[1] or "Unable to process configuration file"
+   return fatal and table.concat(words, "; "):sub(1, 400) or nil
+end
+
 --- What Slurm's own words say of a slurm.conf that it refuses; nil where it takes it, or is not here. Nobody is asked
 -- over the network, and no daemon is started.
-function site.refused(file)
-   local _, err = probe.ask("scontrol", { "show", "hostnames", "localhost" }, nil, { "SLURM_CONF=" .. file })
-   return err and err:match("Parsing error.*") or err and err:match("Unable to process configuration file.*")
+-- @param scontrol its program
+function site.refused(file, scontrol)
+   local answer = process.run(scontrol, { "show", "hostnames", "localhost" }, { timeout_ms = 5000, max_output = 65536,
+      env = { "SLURM_CONF=" .. file } })
+   return answer and site.refusal(answer.err)
 end
 
 local function short(name)
