@@ -239,13 +239,22 @@ at() {
 	[ "$(record job '("%s %d"):format(r.delta, r.cgroup.steps)')" = "nil 1" ]
 }
 
+# up_for SECONDS STAGE VARIABLE...: as if the machine had been up for so long
+up_for() {
+	[ -e /proc/self/ns/time ] || skip "this kernel has no time namespaces"
+	local UNDER=(unshare --time --monotonic "$(($1 - $(cut -d. -f1 /proc/uptime)))" --fork)
+	slurmd_runs "${@:2}"
+}
+
 @test "the node reboots under a job: its late epilog is that of the run that began, not of the next one" {
 	run prolog SLURM_JOB_RESTART_COUNT=0
 	sed -i -E 's/"boot_id":"[^"]*"/"boot_id":"before"/' "$STATE/begin/4711.json"
 	sed -i -E '1s/^(run [0-9a-f]+) [^ ]+/\1 before/' "$STATE/begin/4711.run"
-	run prolog SLURM_JOB_ID=4799
-	run epilog SLURM_JOB_ID=4799
+	run up_for 3600 prolog SLURM_JOB_ID=4799
+	[ "$status" -eq 0 ]
+	run up_for 3600 epilog SLURM_JOB_ID=4799
 	[ ! -e "$STATE/begin/4711.json" ]
+	[ -e "$STATE/begin/4711.run" ]
 	# Slurm counts a restart before it sends the epilog of what it ends.
 	run epilog SLURM_JOB_RESTART_COUNT=1
 	[ "$(record job 'r.job.restart')" = 0 ]
@@ -262,6 +271,11 @@ at() {
 	rm "$STATE/begin/99999999999999999999.json"
 	[ "$(grep -c '"kind":"job"' "$SPOOL")" = 5 ]
 	[ -z "$(ls "$STATE/begin")" ]
+	# An epilog that has not come within a day of the boot does not come any more.
+	echo "run $(printf '%032d' 0) before 5 0" >"$STATE/begin/4711.run"
+	run up_for 90000 prolog SLURM_JOB_ID=4799
+	[ "$status" -eq 0 ]
+	[ ! -e "$STATE/begin/4711.run" ]
 }
 
 @test "a file of steps that root did not write, or that is damaged: logged, the record is written" {
