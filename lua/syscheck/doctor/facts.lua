@@ -64,7 +64,7 @@ end
 
 -- plugstack.conf and our lines in it, each with the Slurm that its plugin is built for.
 local function plugstack(conf, plugin_dirs)
-   local file = slurmconf.value(conf, "PlugStackConfig") or probe.parent(conf.file) .. "/plugstack.conf"
+   local file = slurmconf.plugstack_file(conf)
    local _, _, code = uv.fs_stat(file)
    if code == "ENOENT" then
       return { file = file, exists = false, problems = {}, ours = {}, seen = {}, files = {} }

@@ -83,7 +83,7 @@ local function fixed(f, disk, host)
 end
 
 local function stack(f, disk)
-   local file = slurmconf.value(f.conf, "PlugStackConfig") or probe.parent(f.conf.file) .. "/plugstack.conf"
+   local file = slurmconf.plugstack_file(f.conf)
    if file:sub(1, 1) ~= "/" then
       return { file = file, plugins = {}, err = ("PlugStackConfig=%s: no whole path"):format(file) }
    end
@@ -154,7 +154,7 @@ function facts.gather(options, disk, host)
    f.astray = astray(f, options, host)
    f.stack = stack(f, disk)
    f.stack.fixed = f.fixed and not f.roles.login and f.fixed or nil
-   f.submit = { file = probe.parent(file) .. "/job_submit.lua",
+   f.submit = { file = slurmconf.beside(f.conf, "job_submit.lua"),
       installed = disk:text(paths.data .. "/job_submit.lua") }
    f.submit.text, f.submit.err = disk:text(f.submit.file)
    f.slurm_user = host.user(f.conf)

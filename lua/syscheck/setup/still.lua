@@ -44,7 +44,7 @@ function still.needed(path, disk, file, running)
    -- What it says again when its file system is back, nobody knows.
    if not conf and is_script and running.slurmd then
       return ("as %s cannot be read, and may name it"):format(file)
-   elseif conf and path == probe.parent(file) .. "/job_submit.lua" and submit.is_listed(conf) then
+   elseif conf and path == slurmconf.beside(conf, "job_submit.lua") and submit.is_listed(conf) then
       return "as JobSubmitPlugins still has lua, and slurmctld would not start without it"
    elseif is_script and running.slurmd and not running.configless
       and running.slurmd >= age_of(disk, conf and conf.files or {}) then

@@ -214,6 +214,17 @@ function slurmconf.value(conf, key)
    return entry and entry.value
 end
 
+--- The file that Slurm looks for beside slurm.conf.
+-- @param name such as job_submit.lua
+function slurmconf.beside(conf, name)
+   return beside(conf.file, name)
+end
+
+--- Where plugstack.conf is.
+function slurmconf.plugstack_file(conf)
+   return slurmconf.value(conf, "PlugStackConfig") or slurmconf.beside(conf, "plugstack.conf")
+end
+
 --- Whether a comma separated list (PrologFlags=Alloc,Contain) holds an item, case ignored.
 -- @return true or false, and the item's value where it has one (cred_expire=30)
 function slurmconf.has(conf, key, item)

@@ -3,6 +3,7 @@ local uv = require("luv")
 local metrics = require("syscheck.catalogue.metrics")
 local paths = require("syscheck.lib.paths")
 local probe = require("syscheck.doctor.facts.probe")
+local slurmconf = require("syscheck.slurm.conf")
 local submit = require("syscheck.doctor.facts.submit")
 local wrapper = require("syscheck.doctor.facts.wrapper")
 
@@ -131,7 +132,7 @@ end
 
 --- job_submit.lua beside slurm.conf: { file, exists, same, ours, calls, chained = loads ours, err }.
 function installed.submit(conf)
-   local file = probe.parent(conf.file) .. "/job_submit.lua"
+   local file = slurmconf.beside(conf, "job_submit.lua")
    local stat, _, code = uv.fs_stat(file)
    local s = { file = file, exists = stat ~= nil or code ~= "ENOENT" }
    if s.exists then

@@ -29,6 +29,12 @@ local function confs()
    return out
 end
 
+-- Whether two paths lead to one file.
+local function is_same(a, b)
+   local real = uv.fs_realpath(a)
+   return real ~= nil and real == uv.fs_realpath(b)
+end
+
 -- @param bite what happens without it; the first one's is told
 local function add(out, bite, text, ...)
    out.bite = out.bite or bite
@@ -57,9 +63,8 @@ local function scripts(conf, out)
 end
 
 local function job_submit(conf, out)
-   local file, ours = probe.parent(conf.file) .. "/job_submit.lua", paths.data .. "/job_submit.lua"
-   local real = submit.is_listed(conf) and uv.fs_realpath(file)
-   if real and (real == uv.fs_realpath(ours) or submit.needs(probe.text(file) or "", ours)) then
+   local file, ours = slurmconf.beside(conf, "job_submit.lua"), paths.data .. "/job_submit.lua"
+   if submit.is_listed(conf) and (is_same(file, ours) or submit.needs(probe.text(file) or "", ours)) then
       add(out, NO_START, "%s loads %s", file, ours)
    end
 end
@@ -67,7 +72,7 @@ end
 -- Without an included file Slurm refuses its configuration.
 local function included(conf, out)
    for _, file in ipairs(conf.files) do
-      if file ~= conf.file and uv.fs_realpath(file) == uv.fs_realpath(paths.sysconf .. "/slurm/syscheck.conf") then
+      if file ~= conf.file and is_same(file, paths.sysconf .. "/slurm/syscheck.conf") then
          add(out, NO_START, "%s includes %s", conf.file, file)
       end
    end
@@ -75,10 +80,10 @@ end
 
 -- An optional plugin that is not there is left out.
 local function plugged(conf, out)
-   local file = slurmconf.value(conf, "PlugStackConfig") or probe.parent(conf.file) .. "/plugstack.conf"
+   local file = slurmconf.plugstack_file(conf)
    for _, p in ipairs(slurmconf.plugstack(file, probe.text, probe.glob).plugins) do
       if p.kind == "required" and (p.path == paths.plugin or p.path == paths.plugin:match("[^/]*$")
-         or uv.fs_realpath(p.path) and uv.fs_realpath(p.path) == uv.fs_realpath(paths.plugin)) then
+         or is_same(p.path, paths.plugin)) then
          add(out, "no step of any job starts", "%s:%d requires %s", p.file, p.line, p.path)
       end
    end
