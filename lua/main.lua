@@ -41,11 +41,7 @@ local function main()
    function parser.error(at, message)
       -- argparse puts its suggestion on a second line.
       message = message:gsub("\nDid you mean", ", did you mean")
-      local words = ""
-      while at ~= parser do
-         words, at = at._name .. " " .. words, at._parent
-      end
-      os.exit(report.error(report.USAGE, "%s (see syscheck %s--help)", message, words))
+      os.exit(report.error(report.USAGE, "%s (see %s --help)", message, at:_get_fullname()))
    end
    local args = parser:parse()
    return commands[args.command].run(args)

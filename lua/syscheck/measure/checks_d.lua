@@ -284,10 +284,11 @@ function Runner:entry(name, rule, attempt)
    return rating.entry("checks", name, { action = action or rule.action, mode = rule.mode }, found)
 end
 
--- What is to run now: what is there, and what the policy names and is not; what was slow last time comes last.
-local function plan(node, lvl, dir, known)
+-- What is to run now: of what is there, and what the policy names and is not; what was slow last time comes last.
+-- @param there list of names
+local function plan(node, lvl, dir, there, known)
    local rules, names, seen = node.policy.checks, {}, {}
-   for _, list in ipairs({ checks_d.names(dir), sorted(rules) }) do
+   for _, list in ipairs({ there, sorted(rules) }) do
       for _, name in ipairs(list) do
          local rule = rules[name] or {}
          if not seen[name] and rule.action ~= "off" and runs_at(rule.levels, lvl)
@@ -320,16 +321,16 @@ end
 function checks_d.run(node, lvl, until_s, dir)
    local self = setmetatable({ node = node, lvl = lvl, until_s = until_s, dir = dir or checks_d.DIR, runs = {},
       known = node:read_state(STATE) or {} }, Runner)
-   local entries, first = {}, {}
+   local entries, first, there = {}, {}, checks_d.names(self.dir)
    local good, why = true, nil
-   if checks_d.names(self.dir)[1] then
+   if there[1] then
       good, why = is_closed_path(self.dir)
    end
    if not good then -- said once, and not of each of them
       return { rating.entry("checks", "checks.d", {}, { unknown = why }) }, first,
          { { name = "checks.d", attempt = 1, seconds = 0, box_s = 0, state = "unknown", reason = why } }
    end
-   for _, name in ipairs(plan(node, lvl, self.dir, self.known)) do
+   for _, name in ipairs(plan(node, lvl, self.dir, there, self.known)) do
       local rule = node.policy.checks[name] or {}
       local entry = self:entry(name, rule, 1)
       if entry.status == "fail" then

@@ -132,6 +132,8 @@ local function time_outs(facts, say)
    end
 end
 
+local IDLES = "a node that idles is not checked, nor resumed after a repair"
+
 local function health(facts, say)
    local program = slurmconf.value(facts.conf, "HealthCheckProgram")
    local ours, calls, seen = facts.health, nil, nil
@@ -141,20 +143,19 @@ local function health(facts, say)
       local gone = s.missing and ("calls %s, which is not there"):format(s.missing) or s.err
       if gone and facts.is_node ~= false then
          say("warn", { file = s.path, text = "HealthCheckProgram " .. gone,
-            why = "a node that idles is not checked, nor resumed after a repair",
-            fix = ("let it %s %s/health"):format(s.missing and "call" or "be", facts.paths.libexec) })
+            why = IDLES, fix = ("let it %s %s/health"):format(s.missing and "call" or "be", facts.paths.libexec) })
       end
    end
    calls = calls or program and program == ours
    if not program and ours then
       say("info", lines.at(facts, "HealthCheckProgram", { text = "no HealthCheckProgram",
-         why = "a node that idles is not checked, nor resumed after a repair, until a job gets it",
+         why = IDLES .. ", until a job gets it",
          add = ("HealthCheckProgram=%s and, each on its own line, HealthCheckInterval=300 and "
             .. "HealthCheckNodeState=IDLE,CYCLE"):format(ours) }))
    elseif program and ours and seen and not calls then
       say("info", lines.at(facts, "HealthCheckProgram", {
          text = ("HealthCheckProgram=%s does not name ours"):format(program),
-         why = "a node that idles is not checked, nor resumed after a repair, unless it calls ours some other way",
+         why = IDLES .. ", unless it calls ours some other way",
          fix = ("let it name a script that runs both: %s, then %s"):format(program, ours) }))
    end
    local function has(state)
