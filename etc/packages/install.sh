@@ -53,21 +53,27 @@ fill() {
 	done
 }
 
-# file MODE SOURCE PATH
-file() {
+# text MODE PATH: $TEXT
+text() {
 	local target
-	target=$(dest "$3")
-	fill "$2"
-	# Pages lie beside each other there.
-	case $3 in
-	*.md)
-		TEXT=${TEXT//'](docs/'/](}
-		TEXT=${TEXT//'](../'/](}
-		;;
-	esac
+	target=$(dest "$2")
 	printf '%s\n' "$TEXT" >"$target.$$"
 	in_place "$1" "$target"
-	list f "$1" "$3"
+	list f "$1" "$2"
+}
+
+# file MODE SOURCE PATH
+file() {
+	fill "$2"
+	text "$1" "$3"
+}
+
+# page SOURCE: of the documents, which lie beside each other there
+page() {
+	fill "$1"
+	TEXT=${TEXT//'](docs/'/](}
+	TEXT=${TEXT//'](../'/](}
+	text 644 "$DOCDIR/${1##*/}"
 }
 
 # copy MODE SOURCE PATH: not a text; slurmd may have it loaded
@@ -212,7 +218,7 @@ node() {
 		man "$f"
 	done
 	for f in README.md CHANGELOG.md LICENSE docs/*.md docs/*.json; do
-		file 644 "$f" "$DOCDIR/${f##*/}"
+		page "$f"
 	done
 	for f in etc/checks.d/*; do
 		file 755 "$f" "$DATADIR/examples/${f#etc/}"
