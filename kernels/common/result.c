@@ -142,6 +142,18 @@ void result_list_integer(struct result *r, long long value)
 	r->comma = true;
 }
 
+void result_list_number(struct result *r, double value, int digits)
+{
+	char text[40];
+
+	if (isfinite(value))
+		snprintf(text, sizeof(text), "%s%.*g", r->comma ? "," : "", digits, value);
+	else
+		snprintf(text, sizeof(text), "%snull", r->comma ? "," : "");
+	put(r, text);
+	r->comma = true;
+}
+
 void result_list_end(struct result *r)
 {
 	put(r, "]");

@@ -30,6 +30,7 @@ void result_list_begin(struct result *r, const char *key);
 void result_object_begin(struct result *r);
 void result_object_end(struct result *r);
 void result_list_integer(struct result *r, long long value);
+void result_list_number(struct result *r, double value, int digits); /* so many that count; NaN, inf: null */
 void result_list_end(struct result *r);
 
 /* Closes the object and its line, writes it to fd; frees. False if that failed (errno). */

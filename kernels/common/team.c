@@ -249,6 +249,16 @@ bool team_run(const struct topo *topo, void (*work)(struct team *, int, void *),
 	return team_run_until(topo, work, shared, INFINITY);
 }
 
+bool team_run_after(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared)
+{
+	const struct team_lost kept = lost, kept_in_all = lost_in_all;
+	bool good = team_run(topo, work, shared);
+
+	lost = kept;
+	lost_in_all = kept_in_all;
+	return good;
+}
+
 void team_meet(struct team *team)
 {
 	come(me);

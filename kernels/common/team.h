@@ -20,6 +20,9 @@ struct team {
  */
 bool team_run(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared);
 
+/* The same for what comes after a measurement: team_lost goes on to say what that one lost. */
+bool team_run_after(const struct topo *topo, void (*work)(struct team *, int, void *), void *shared);
+
 /*
  * The same, but waits until `until` (clock_now) at the latest. False and ETIME: members are
  * still at work, on all that they were given; nothing is left to do but to report and _exit.

@@ -5,6 +5,7 @@
 #include "activity.h"
 #include "common/team.h"
 #include "common/topo.h"
+#include "delays.h"
 #include "detours.h"
 #include "periodic.h"
 #include "ticks.h"
@@ -32,7 +33,8 @@ struct noise {
 	double search_end;   /* of the search for each core's trains */
 	double activity_end; /* of reading what ran meanwhile */
 	double trace_end;    /* of writing the trace */
-	double box_end;      /* of all, the search for components, too */
+	double components_end; /* of the search for components */
+	double box_end;      /* of all, the delays, too */
 	double ticks_per_s;
 	double quantum_us;   /* wanted */
 	uint64_t work;       /* FWQ: steps that take a quantum; FTQ: steps of a unit */
@@ -44,6 +46,12 @@ struct noise {
 	size_t traced;       /* detours written to the file of --trace */
 	bool trace;
 	double from, to;     /* when all cores were sampled, clock_now */
+	/* Of NOISE_DETOUR. */
+	struct periodic_component components[PERIODIC_MAX];
+	size_t n_components;
+	bool complete;       /* nothing kept one from being found */
+	struct delays_of_work delays[DELAYS_WORKS];
+	size_t delay_samples; /* begins that were tried; 0: the delays are not known */
 };
 
 /* Samples all cores and finds each core's trains. False (errno): a thread cannot be started. */

@@ -104,6 +104,7 @@ static void claim(struct periodic_place *p, struct fit_class *c, const struct fi
 	train->duration = median_length(p, id, c->t, &train->duration_p90);
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->owner[i] == id) {
+			train->beat = train->count == 0 ? p->events[i].start : train->beat;
 			train->count++;
 			train->lost += p->events[i].length;
 		}

@@ -26,6 +26,7 @@
 #include <stddef.h>
 
 #define PERIODIC_MAX 8 /* trains of a core, components of a node */
+#define PERIODIC_NONE (-2) /* no event's owner */
 
 /* When to stop: `over` is asked every few ms at most. NULL instead of one: never. */
 struct periodic_limit {
@@ -43,6 +44,7 @@ struct periodic_train {
 	double jitter;       /* standard deviation of the interval between beats, in periods */
 	double duration, duration_p90; /* s: median, 90th percentile */
 	double lost;         /* s, all beats together */
+	double beat;         /* when its first began; of several places: of one of them */
 	size_t count;        /* beats that were seen */
 };
 
@@ -50,7 +52,7 @@ struct periodic_train {
 struct periodic_place {
 	const struct periodic_event *events; /* ascending by start, not overlapping */
 	size_t n;
-	signed char *owner;                  /* out, of each event: its train, or -1 */
+	signed char *owner;                  /* out, of each event: its train, or -1; PERIODIC_MAX + k: one that moves */
 	struct periodic_train trains[PERIODIC_MAX];
 	size_t n_trains;
 	bool failed;                         /* out of memory: nothing found */
@@ -60,6 +62,7 @@ struct periodic_place {
 struct periodic_component {
 	struct periodic_train all; /* its numbers over all places: sums, or means by count */
 	bool *on;                  /* of each place: it is there (the caller's, `places` long) */
+	signed char *owner;        /* and who its events belong to there (the same) */
 };
 
 /* Finds the trains of one core, in a window [from, to] s; `places`: how many cores are asked. */

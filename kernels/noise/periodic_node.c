@@ -14,7 +14,7 @@
 /* An event, and where it was. */
 struct moved {
 	struct periodic_event event;
-	size_t place;
+	size_t place, at;
 };
 
 static bool same(const struct periodic_train *a, const struct periodic_train *b)
@@ -37,9 +37,9 @@ static void add(struct periodic_train *all, const struct periodic_train *one)
 	all->count += one->count;
 }
 
-/* Into the list, the largest loss first; the smallest falls off its end. Swaps, because `on` is the caller's. */
+/* Into the list, the largest loss first; the smallest falls off its end. Swaps, because its lists are the caller's. */
 static size_t insert(struct periodic_component out[PERIODIC_MAX], size_t n, const struct periodic_train *all,
-		     const bool *on, size_t places)
+		     const bool *on, const signed char *owner, size_t places)
 {
 	struct periodic_component t;
 
@@ -48,6 +48,7 @@ static size_t insert(struct periodic_component out[PERIODIC_MAX], size_t n, cons
 	n = n == PERIODIC_MAX ? n : n + 1;
 	out[n - 1].all = *all;
 	memcpy(out[n - 1].on, on, places * sizeof(*on));
+	memcpy(out[n - 1].owner, owner, places * sizeof(*owner));
 	for (size_t i = n - 1; i > 0 && out[i - 1].all.lost < out[i].all.lost; i--) {
 		t = out[i];
 		out[i] = out[i - 1];
@@ -58,7 +59,7 @@ static size_t insert(struct periodic_component out[PERIODIC_MAX], size_t n, cons
 
 /* Trains of the same period and length, one a core at most. */
 static size_t join(const struct periodic_place *p, size_t places, const struct periodic_limit *limit,
-		   struct periodic_component out[PERIODIC_MAX], bool *on, bool *taken, bool *complete)
+		   struct periodic_component out[PERIODIC_MAX], bool *on, signed char *owner, bool *taken, bool *complete)
 {
 	size_t n = 0;
 
@@ -76,15 +77,17 @@ static size_t join(const struct periodic_place *p, size_t places, const struct p
 		all = *first;
 		memset(on, 0, places * sizeof(*on));
 		on[leader / PERIODIC_MAX] = true;
+		owner[leader / PERIODIC_MAX] = (signed char)(leader % PERIODIC_MAX);
 		for (size_t i = leader / PERIODIC_MAX + 1; i < places; i++) {
 			for (size_t k = 0; k < p[i].n_trains && !on[i]; k++) {
 				if (taken[i * PERIODIC_MAX + k] || !same(first, &p[i].trains[k]))
 					continue;
 				taken[i * PERIODIC_MAX + k] = on[i] = true;
+				owner[i] = (signed char)k;
 				add(&all, &p[i].trains[k]);
 			}
 		}
-		n = insert(out, n, &all, on, places);
+		n = insert(out, n, &all, on, owner, places);
 	}
 	return n;
 }
@@ -137,7 +140,7 @@ static bool rest(const struct periodic_place *p, size_t places, const struct per
 			return false;
 		for (size_t k = 0; k < p[i].n && !p[i].failed; k++)
 			if (p[i].owner[k] < 0 && loghist_bucket(ns(&p[i].events[k])) >= from)
-				m[n++] = (struct moved){ .event = p[i].events[k], .place = i };
+				m[n++] = (struct moved){ .event = p[i].events[k], .place = i, .at = k };
 	}
 	qsort(m, n, sizeof(*m), by_start);
 	*kept = 0;
@@ -150,7 +153,7 @@ static bool rest(const struct periodic_place *p, size_t places, const struct per
 /* Sources that are now on this core, now on that. */
 static size_t moving(const struct periodic_place *p, size_t places, double from, double to,
 		     const struct periodic_limit *limit, size_t n, struct periodic_component out[PERIODIC_MAX],
-		     bool *on, bool *complete)
+		     bool *on, signed char *mine, bool *complete)
 {
 	struct moved *m = malloc(MOVING_MOST * sizeof(*m));
 	struct periodic_event *events = malloc(MOVING_MOST * sizeof(*events));
@@ -169,10 +172,14 @@ static size_t moving(const struct periodic_place *p, size_t places, double from,
 	*complete = *complete && !all.cut && !all.failed;
 	for (size_t k = 0; k < all.n_trains; k++) {
 		memset(on, 0, places * sizeof(*on));
-		for (size_t i = 0; i < all.n; i++)
-			if (owner[i] == (signed char)k)
-				on[m[i].place] = true;
-		n = insert(out, n, &all.trains[k], on, places);
+		memset(mine, (int)(PERIODIC_MAX + k), places);
+		for (size_t i = 0; i < all.n; i++) {
+			if (owner[i] != (signed char)k)
+				continue;
+			on[m[i].place] = true;
+			p[m[i].place].owner[m[i].at] = (signed char)(PERIODIC_MAX + k);
+		}
+		n = insert(out, n, &all.trains[k], on, mine, places);
 	}
 	free(m);
 	free(events);
@@ -186,17 +193,23 @@ size_t periodic_components(const struct periodic_place *p, size_t places, double
 			   bool *complete)
 {
 	bool *on = calloc(places, sizeof(*on)), *taken = calloc(places * PERIODIC_MAX, sizeof(*taken));
+	signed char *owner = calloc(places, sizeof(*owner));
 	size_t n = 0;
 
-	*complete = on && taken;
+	*complete = on && owner && taken;
+	/* What an earlier call found to move. */
+	for (size_t i = 0; i < places; i++)
+		for (size_t k = 0; k < p[i].n && !p[i].failed; k++)
+			p[i].owner[k] = p[i].owner[k] >= PERIODIC_MAX ? -1 : p[i].owner[k];
 	for (size_t i = 0; i < places; i++)
 		*complete = *complete && !p[i].failed && !p[i].cut;
-	if (on && taken) {
-		n = join(p, places, limit, out, on, taken, complete);
+	if (on && owner && taken) {
+		n = join(p, places, limit, out, on, owner, taken, complete);
 		if (places > 1)
-			n = moving(p, places, from, to, limit, n, out, on, complete);
+			n = moving(p, places, from, to, limit, n, out, on, owner, complete);
 	}
 	free(on);
+	free(owner);
 	free(taken);
 	return n;
 }

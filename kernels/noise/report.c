@@ -3,9 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/stats.h"
 #include "noise.h"
+
+/* Of all that the node lost: what a component takes at least where it is worth asking what would be without it. */
+#define WITHOUT_LEAST 0.05
 
 /* Time in detours, in % of the time sampled. */
 static double percent(const struct noise_core *core)
@@ -100,15 +104,81 @@ static void human(double seconds, char *text, size_t size)
 		snprintf(text, size, "%.2f s", seconds);
 }
 
-static void report_component(const struct noise *s, const struct periodic_component *c, struct result *r)
+/* A quantile function: parts of the begins, and the delay that so many of them have more of. */
+static void report_knots(const struct delays *d, struct result *r)
 {
+	result_list_begin(r, "above");
+	for (size_t i = 0; i < d->n_knots; i++)
+		result_list_number(r, d->knots[i].above, 4);
+	result_list_end(r);
+	result_list_begin(r, "us");
+	for (size_t i = 0; i < d->n_knots; i++)
+		result_list_number(r, d->knots[i].delay * 1e6, 4);
+	result_list_end(r);
+}
+
+/* One of each quantum's, as far as it is known: `set` gives it. */
+static void report_delays(const struct noise *s, const char *key, const struct delays *(*set)(const struct delays_of_work *, size_t),
+			  size_t which, struct result *r)
+{
+	bool begun = false;
+
+	for (int g = 0; g < DELAYS_WORKS && s->delay_samples > 0; g++) {
+		const struct delays_of_work *w = &s->delays[g];
+		const struct delays *d = set(w, which);
+
+		if (d->n_knots == 0)
+			continue;
+		if (!begun)
+			result_list_begin(r, key);
+		begun = true;
+		result_object_begin(r);
+		result_number(r, "work_us", delays_works[g] * 1e6);
+		if (d == &w->all)
+			result_number(r, "window_s", w->window);
+		report_knots(d, r);
+		if (d == &w->all) {
+			result_list_begin(r, "largest_us");
+			for (size_t i = 0; i < d->n_largest; i++)
+				result_list_number(r, d->largest[i] * 1e6, 4);
+			result_list_end(r);
+		}
+		result_object_end(r);
+	}
+	if (begun)
+		result_list_end(r);
+}
+
+static const struct delays *all_of(const struct delays_of_work *w, size_t which)
+{
+	(void)which;
+	return &w->all;
+}
+
+static const struct delays *spared_of(const struct delays_of_work *w, size_t which)
+{
+	(void)which;
+	return &w->spared;
+}
+
+static const struct delays *without_of(const struct delays_of_work *w, size_t which)
+{
+	return &w->without[which];
+}
+
+static void report_component(const struct noise *s, size_t which, double ahead, struct result *r)
+{
+	const struct periodic_component *c = &s->components[which];
 	char cpus[2048], where[64], text[192], duration[24], period[24];
 	struct activity_source source = { .pid = 0 };
+	double lost = 0;
 	bool known = s->activity && activity_match(s->activity, c, s->to - s->from, &source);
 	int n = 0;
 
-	for (int i = 0; i < s->topo->n; i++)
+	for (int i = 0; i < s->topo->n; i++) {
 		n += c->on[i];
+		lost += (double)s->cores[i].detours.lost / s->cores[i].rate;
+	}
 	cpulist(s->topo, c->on, cpus, sizeof(cpus));
 	human(c->all.duration, duration, sizeof(duration));
 	human(c->all.period, period, sizeof(period));
@@ -137,30 +207,27 @@ static void report_component(const struct noise *s, const struct periodic_compon
 			result_integer(r, "source_pid", source.pid);
 		result_string(r, "source_why", source.why);
 	}
+	/* Digits enough for its phase. */
+	snprintf(text, sizeof(text), "%.6f", ahead + c->all.beat);
+	result_string(r, "beat", text);
+	if (which < DELAYS_WITHOUT && c->all.lost >= WITHOUT_LEAST * lost)
+		report_delays(s, "without", without_of, which, r);
 	result_object_end(r);
 }
 
-static void report_components(struct noise *s, struct result *r)
+static void report_components(const struct noise *s, struct result *r)
 {
-	size_t places = (size_t)s->topo->n, n = 0;
-	struct periodic_component found[PERIODIC_MAX];
-	struct periodic_place *p = calloc(places, sizeof(*p));
-	const struct periodic_limit limit = { .over = noise_over, .data = &s->box_end };
-	bool *on = calloc(PERIODIC_MAX * places, sizeof(*on)), complete = false;
+	struct timespec raw, wall;
+	double ahead; /* of the wall clock before the events' */
 
-	for (size_t i = 0; p && i < places; i++)
-		p[i] = s->cores[i].place;
-	for (size_t i = 0; i < PERIODIC_MAX && on; i++)
-		found[i].on = on + i * places;
-	if (p && on)
-		n = periodic_components(p, places, s->from, s->to, &limit, found, &complete);
-	result_bool(r, "components_complete", complete);
+	clock_gettime(CLOCK_MONOTONIC_RAW, &raw);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	ahead = (double)(wall.tv_sec - raw.tv_sec) + 1e-9 * (double)(wall.tv_nsec - raw.tv_nsec);
+	result_bool(r, "components_complete", s->complete);
 	result_list_begin(r, "components");
-	for (size_t i = 0; i < n; i++)
-		report_component(s, &found[i], r);
+	for (size_t i = 0; i < s->n_components; i++)
+		report_component(s, i, ahead, r);
 	result_list_end(r);
-	free(p);
-	free(on);
 }
 
 void noise_report(struct noise *s, struct result *r)
@@ -207,8 +274,14 @@ void noise_report(struct noise *s, struct result *r)
 		result_integer(r, "trace_detours", (long long)s->traced);
 		result_bool(r, "trace_complete", (long long)s->traced == detours - not_kept);
 	}
-	if (s->mode == NOISE_DETOUR)
+	if (s->mode == NOISE_DETOUR) {
 		report_components(s, r);
+		report_delays(s, "delays", all_of, 0, r);
+		if (delays_spared(s->topo->n) > 0) {
+			result_integer(r, "spared_cores", delays_spared(s->topo->n));
+			report_delays(s, "delays_spared", spared_of, 0, r);
+		}
+	}
 	if (s->activity)
 		activity_report(s->activity, r);
 	report_cores(s, r);

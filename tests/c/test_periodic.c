@@ -33,6 +33,7 @@ static struct bench {
 	signed char owner[PLACES][ROOM];
 	struct periodic_place places[PLACES];
 	bool on[PERIODIC_MAX][PLACES];
+	signed char owners[PERIODIC_MAX][PLACES];
 	struct periodic_component found[PERIODIC_MAX];
 	size_t n_found;
 	bool complete;
@@ -47,8 +48,10 @@ static int setup(void **state)
 		b.places[i].events = b.events[i];
 		b.places[i].owner = b.owner[i];
 	}
-	for (int i = 0; i < PERIODIC_MAX; i++)
+	for (int i = 0; i < PERIODIC_MAX; i++) {
 		b.found[i].on = b.on[i];
+		b.found[i].owner = b.owners[i];
+	}
 	return 0;
 }
 
