@@ -38,11 +38,11 @@ rooms.USES = {
 -- What reaches no file, process, clock or C module, nor does what it uses: a folder, or a file.
 rooms.PURE = {
    "fabric/explain", "fabric/inventory", "fabric/judge", "fabric/latency", "fabric/leaves", "fabric/loss",
-   "fabric/merge", "fabric/net", "fabric/nodes", "fabric/patterns", "fabric/random", "fabric/rates", "fabric/rating",
+   "fabric/merge", "fabric/net", "fabric/nodes", "fabric/patterns", "fabric/rates", "fabric/rating",
    "fabric/said", "fabric/samples", "fabric/schedule", "fabric/session", "fabric/shards", "fabric/storage",
    "fabric/suspects", "fabric/trials", "fabric/words", "policy", "counters",
    "catalogue", "verdict", "doctor/rules", "doctor/facts/submit", "doctor/facts/wrapper", "lib/digest", "lib/fnv",
-   "lib/hostlist", "lib/parts", "lib/plot", "lib/printable", "lib/prometheus", "lib/sorted", "lib/spelling",
+   "lib/hostlist", "lib/parts", "lib/plot", "lib/printable", "lib/prometheus", "lib/random", "lib/sorted", "lib/spelling",
    "lib/statistics", "lib/time", "lib/unicode", "lib/units", "node/budget", "node/series",
    "setup/diff", "setup/document", "setup/lines", "setup/plan", "setup/scripts", "setup/stages", "setup/submit",
    "slurm/environment", "slurm/storm", "slurm/conf", "slurm/switches",

@@ -3,7 +3,7 @@
 --
 -- First within leaves, where nothing but two nodes and their switch is in the way; then across, where a leaf's
 -- nodes all talk with those of one other leaf, so that its uplink is as loaded as it can be.
-local random = require("syscheck.fabric.random")
+local random = require("syscheck.lib.random")
 
 local schedule = {}
 

@@ -1,5 +1,5 @@
 --- Measures suspects again: alone, with partners that were good; then loaded, all at once. Pure.
-local random = require("syscheck.fabric.random")
+local random = require("syscheck.lib.random")
 local schedule = require("syscheck.fabric.schedule")
 
 local trials = {}

@@ -1,7 +1,7 @@
 -- Who talks with whom in which round.
 package.path = "lua/?.lua;tests/lua/fabric/?.lua;" .. package.path
 local lu = require("luaunit")
-local random = require("syscheck.fabric.random")
+local random = require("syscheck.lib.random")
 local schedule = require("syscheck.fabric.schedule")
 local simulated = require("simulated")
 
