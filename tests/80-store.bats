@@ -520,7 +520,7 @@ took() {
 			'job { time = ago(3), job = { id = 2, name = "kept" }, elapsed_s = 60 }' 'fabric { time = ago(500) } fabric { time = ago(3) }' >"$D/records.jsonl"
 		ingest "$D"
 		run --separate-stderr syscheck store info --json --store "$STORE"
-		[[ $output == *'"jobs":2'* && $output == *'"fabric":2'* && $output == *'"version":2'* && $output == *"\"kind\":\"$KIND\""* ]]
+		[[ $output == *'"jobs":2'* && $output == *'"fabric":2'* && $output == *'"version":3'* && $output == *"\"kind\":\"$KIND\""* ]]
 		# Longer ago than there is a time for: nothing is that old.
 		run --separate-stderr syscheck store prune --older 900y --store "$STORE"
 		[[ $output == *": 0 job records, 0 checks, 0 fabric records, 0 runs removed" ]]
@@ -562,17 +562,17 @@ took() {
 		run --separate-stderr syscheck store info --store "$STORE"
 		echo "$output$stderr"
 		[ "$status" -eq 3 ]
-		[[ $stderr == *"version 0, this syscheck reads 2; syscheck ingest brings it up to date" ]]
+		[[ $stderr == *"version 0, this syscheck reads 3; syscheck ingest brings it up to date" ]]
 		two_nodes "$D/records.jsonl"
 		ingest "$D"
 		[ "$status" -eq 0 ]
-		[ "$(q "SELECT value FROM meta WHERE name = 'schema_version'")" = 2 ]
+		[ "$(q "SELECT value FROM meta WHERE name = 'schema_version'")" = 3 ]
 		# One from before syscheck knew what lies between nodes.
 		q 'DROP TABLE fabric_node'
 		q "UPDATE meta SET value = '1' WHERE name = 'schema_version'"
 		run --separate-stderr syscheck node n1 --store "$STORE"
 		[ "$status" -eq 3 ]
-		[[ $stderr == *"version 1, this syscheck reads 2; syscheck ingest brings it up to date" ]]
+		[[ $stderr == *"version 1, this syscheck reads 3; syscheck ingest brings it up to date" ]]
 		lines 'fabric { metrics = { { name = "fabric_in_ratio", status = "warn", value = 0.62 } } }' >>"$D/records.jsonl"
 		ingest "$D"
 		[ "$status" -eq 0 ]
@@ -584,7 +584,7 @@ took() {
 			run --separate-stderr syscheck $command --store "$STORE"
 			echo "$output$stderr"
 			[ "$status" -eq 3 ]
-			[[ $stderr == "syscheck: store "*"version 9, made by a newer syscheck; this one reads 2" ]]
+			[[ $stderr == "syscheck: store "*"version 9, made by a newer syscheck; this one reads 3" ]]
 		done
 	}
 	mkdir -p "$BATS_TEST_TMPDIR/store"

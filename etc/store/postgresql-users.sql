@@ -18,7 +18,7 @@ CREATE OR REPLACE FUNCTION syscheck_me() RETURNS integer LANGUAGE sql STABLE SEC
 REVOKE ALL ON FUNCTION syscheck_me() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION syscheck_me() TO syscheck_user, syscheck_admin;
 
-REVOKE ALL ON meta, word, node, run, job_node, check_node, fabric_node, config, loss, file FROM PUBLIC;
+REVOKE ALL ON meta, word, node, run, job_node, check_node, noise_node, fabric_node, config, loss, file FROM PUBLIC;
 GRANT SELECT ON meta, word, node, run, job_node, check_node, fabric_node, config, loss TO syscheck_user, syscheck_admin;
 GRANT SELECT ON file TO syscheck_admin;
 REVOKE ALL ON syscheck_node, syscheck_check, syscheck_job, syscheck_run FROM PUBLIC;

@@ -1,5 +1,7 @@
 --- What the kernels of a check say beside its metrics, and the store keeps: the clock under load, what noise
 -- was made of, how fast directories were. Nothing rates it. Pure.
+local delays = require("syscheck.catalogue.delays")
+
 local beside = {}
 
 --- Columns of the store's table check_node, as fields.CHECK has them; `kernel` and `result`: where the value
@@ -58,7 +60,7 @@ end
 --- @param record a check's, decoded; anybody may have written it
 -- @param is_busy { kernel = true }, where others had the CPUs: their clock says nothing of the node
 -- @return { name of FIELDS = number }; { noise = { text, lost_pct, source, by, by_kind, by_cpus }, io = list of { path,
---   filesystem, write_gbs, read_gbs, fsync_us, creates_per_s } }, each nil where there is none
+--   filesystem, write_gbs, read_gbs, fsync_us, creates_per_s }, delays = of delays.of }, each nil where there is none
 function beside.of(record, is_busy)
    local values, more = {}, {}
    for _, run in ipairs(table_of(record.runs)) do
@@ -70,7 +72,7 @@ function beside.of(record, is_busy)
             values[field.name] = value and (before and math.min(before, value) or value) or values[field.name]
          end
          if run.kernel == "noise" then
-            more.noise = noise_of(run)
+            more.noise, more.delays = noise_of(run), delays.of(run.result)
          elseif run.kernel == "io" and #(more.io or {}) < MOST_DIRECTORIES then
             more.io = more.io or {}
             table.insert(more.io, directory_of(run))

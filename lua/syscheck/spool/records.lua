@@ -113,6 +113,8 @@ function records.fabric(by, rated, answer, action, drain)
    local record = { v = records.VERSION, kind = "fabric", id = files.random_id(), cluster = by.cluster,
       time = time.show(os.time()), by = by.node, seed = answer.seed, share = answer.share, nodes = answer.nodes,
       rail = answer.rail,
+      allreduce_us = answer.patterns and answer.patterns.allreduce_us,
+      allreduce_steps = answer.patterns and answer.patterns.allreduce_steps,
       job = answer.job and { id = math.tointeger(tonumber(answer.job)) }, action = action, drain = drain }
    for _, field in ipairs({ "node", "leaf", "class", "boot_id", "status", "text", "reason", "metrics", "runs",
       "findings", "partners", "uplinks", "switch", "alltoall", "shard", "between", "io" }) do

@@ -4,7 +4,7 @@ local files = require("syscheck.lib.files")
 
 local clusters = {}
 
-local TABLES = { "job_node", "check_node", "fabric_node", "loss" }
+local TABLES = { "job_node", "check_node", "noise_node", "fabric_node", "loss" }
 
 -- Which rows are meant: a node's, of one boot or of all. @return end of a statement, its values
 local function rows_of(node, boot)

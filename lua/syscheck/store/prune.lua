@@ -118,7 +118,7 @@ end
 -- are there: they must not be read again.
 -- @param before_s epoch seconds
 -- @param say function(what, done, total) is told how far it is, or nil
--- @return { jobs, checks, fabric, losses, runs, words, files }: how many rows went
+-- @return { jobs, checks, noise, fabric, losses, runs, words, files }: how many rows went
 function prune.before(store, before_s, say)
    local function of(what)
       return say and function(done, total)
@@ -129,6 +129,7 @@ function prune.before(store, before_s, say)
    local count = {
       jobs = by_key(store, "job_node", limit, of("job records")),
       checks = by_key(store, "check_node", limit, of("checks")),
+      noise = by_key(store, "noise_node", limit),
       fabric = by_key(store, "fabric_node", limit, of("fabric records")),
       losses = by_key(store, "loss", limit),
    }

@@ -3,6 +3,7 @@
 local json = require("cjson.safe").new()
 local beside = require("syscheck.catalogue.beside")
 local cache = require("syscheck.store.cache")
+local delays = require("syscheck.catalogue.delays")
 local fields = require("syscheck.catalogue.fields")
 local fnv = require("syscheck.lib.fnv")
 local lessons = require("syscheck.store.lessons")
@@ -293,7 +294,11 @@ function READERS.check(r, row)
    local drain, problems, note = nonempty(r.drain), nonempty(r.problems), name_of(r.note, "note")
    row.drain = drain
    local taught = taught_of(r, row)
-   if others[1] or drain or problems or r.corrupt or note or taught or next(more) then
+   if more.delays then
+      local kept, without = delays.split(more.delays)
+      row.delays, row.without = text_of(kept), text_of(without)
+   end
+   if others[1] or drain or problems or r.corrupt or note or taught or more.noise or more.io then
       row.detail = detail_of({ metrics = nonempty(others), drain = drain, problems = problems,
          corrupt = r.corrupt or nil, note = note, noise = more.noise, io = more.io, taught = taught })
    end
@@ -308,7 +313,8 @@ function READERS.fabric(r, row)
    row.detail = detail_of({ metrics = nonempty(others), drain = row.drain, findings = nonempty(r.findings),
       partners = nonempty(r.partners), uplinks = r.uplinks == true or nil, alltoall = r.alltoall == true or nil,
       switch = r.switch == true or nil, between = r.between == true or nil, shard = number(r.shard, "shard", 1),
-      rail = number(r.rail, "rail", 1), taught = taught_of(r, row),
+      rail = number(r.rail, "rail", 1), allreduce_us = number(r.allreduce_us, "allreduce_us", 0),
+      allreduce_steps = number(r.allreduce_steps, "allreduce_steps", 1), taught = taught_of(r, row),
       io = type(r.io) == "string" and r.io or nil })
 end
 
@@ -354,7 +360,7 @@ local function take(r)
       settings = type(r.config) == "table" and r.config or nil,
       -- Room for what follows, so that the table grows once.
       job = nil, values = nil, begin_s = nil, elapsed_s = nil, check_id = nil, drain = nil, detail = nil,
-      key = nil, lesson = nil, measured = nil,
+      key = nil, lesson = nil, measured = nil, delays = nil, without = nil,
    }
    row.key = row.time_s << 30 | tonumber(row.id:sub(1, 8), 16) >> 2
    reader(r, row)
@@ -366,7 +372,8 @@ end
 --   policy, baseline, lesson = text of lessons.of, measured = 1 where it has values,
 --   settings = table or nil, job = nil or { id, restart, ..., begin_s, end_s }, and by kind:
 --   begin_s, elapsed_s, check_id, values (of fields.JOB, from JOB_BASE + 1), detail;
---   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, drain, detail;
+--   trigger, level, asked, status, action, values (of fields.CHECK, from CHECK_BASE + 1), text, drain, detail, delays
+--   and without = texts of delays.split;
 --   records, bytes, reason }; or nil and why the line is bad
 function record.read(line)
    local done, result = pcall(take, (json.decode(line)))

@@ -5,7 +5,7 @@ local views = require("syscheck.store.views")
 
 local schema = {}
 
-schema.VERSION = 2
+schema.VERSION = 3
 
 local function columns(list)
    local out = {}
@@ -57,10 +57,18 @@ local FABRIC = {
    "CREATE INDEX IF NOT EXISTS fabric_node_node ON fabric_node (node, key)",
 }
 
+-- The newest of each node's checks in each of `slot`s, see writer.lua.
+local NOISE = {
+   "CREATE TABLE IF NOT EXISTS noise_node (key $key, id $id NOT NULL, node $int NOT NULL, boot $int, class $int, "
+      .. "slot $int NOT NULL, detail $text, without $text)",
+   "CREATE INDEX IF NOT EXISTS noise_node_node ON noise_node (node, slot)",
+}
+
 -- [n]: from version n to n + 1, in one transaction (MariaDB commits each statement).
 local MIGRATIONS = {
    [0] = FIRST,
    [1] = FABRIC,
+   [2] = NOISE,
 }
 
 local META = "CREATE TABLE IF NOT EXISTS meta (name $word PRIMARY KEY, value $word)"
@@ -191,7 +199,7 @@ local function add_columns(store)
    until done
 end
 
---- The smallest key of a record from a time on: keys of job_node, check_node, fabric_node and loss are the
+--- The smallest key of a record from a time on: keys of job_node, check_node, noise_node, fabric_node and loss are the
 -- record's time, and 30 bits of its id.
 -- @param epoch seconds, whole
 function schema.key(epoch)

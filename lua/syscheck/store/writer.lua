@@ -36,7 +36,10 @@ assert(#JOB_FIRST == record.JOB_BASE and #CHECK_FIRST == record.CHECK_BASE and #
 local JOB_COLUMNS = names(fields.JOB, JOB_FIRST, { "detail" })
 local CHECK_COLUMNS = names(fields.CHECK, CHECK_FIRST, { "text", "detail" })
 local FABRIC_COLUMNS = names(fields.FABRIC, FABRIC_FIRST, { "text", "detail" })
-local TABLES = { "check", "job", "fabric", "loss" }
+local NOISE_COLUMNS = { "key", "id", "node", "boot", "class", "slot", "detail", "without" }
+local TABLES = { "check", "noise", "job", "fabric", "loss" }
+-- Of what noise does to quanta a node keeps its newest check of each slot, 3 h of the day: some 30 kB.
+local SLOT_S, SLOTS = 10800, 8
 
 --- @param store opened for writing
 -- @param notices of notices.open, which look at what is new; or nil
@@ -53,8 +56,10 @@ function writer.new(store, notices)
       configs = cache.new(CONFIGS),
       job = job,
       check = rows.new(store, "check_node", CHECK_COLUMNS),
+      noise = rows.new(store, "noise_node", NOISE_COLUMNS),
       fabric = rows.new(store, "fabric_node", FABRIC_COLUMNS),
       loss = rows.new(store, "loss", { "key", "id", "node", "boot", "records", "bytes", "reason" }),
+      older_noise = ("DELETE FROM noise_node WHERE node = ? AND slot = ? AND key < %s"):format(driver.KEY_IN),
       find_check = ("SELECT %s FROM check_node WHERE node = ? AND key >= %s AND key < %s AND id = %s"):format(
          driver.KEY_OUT:format("key"), driver.KEY_IN, driver.KEY_IN, driver.ID_IN),
    }, writer)
@@ -81,6 +86,7 @@ local function lock(self)
    if self.notices then
       self.notices:clear()
    end
+   self.newest_noise = {}
    for _, name in ipairs(TABLES) do
       self[name]:clear()
    end
@@ -176,7 +182,23 @@ function PUT.check(self, row, node, class, config, cluster)
    v[#CHECK_COLUMNS - 1], v[#CHECK_COLUMNS] = row.text, row.detail
    local key, known = self.check:put(row, v)
    self.checks:put(row.id, key or known)
+   if key and row.delays then
+      local slot = row.time_s // SLOT_S % SLOTS
+      local newest = self.noise:put(row, { 0, 0, node, self.ids:word(row.boot), class, slot, row.delays, row.without })
+      local of = ("%d %d"):format(node, slot)
+      local before = self.newest_noise[of]
+      if newest and (not before or before.key < newest) then
+         self.newest_noise[of] = { node = node, slot = slot, key = newest }
+      end
+   end
    return key
+end
+
+-- What this batch has newer ones of.
+local function drop_older_noise(self)
+   for _, one in pairs(self.newest_noise) do
+      self.store:exec(self.older_noise, one.node, one.slot, ("%d"):format(one.key))
+   end
 end
 
 function PUT.fabric(self, row, node, class)
@@ -230,6 +252,7 @@ function writer:write(batch)
       for _, name in ipairs(TABLES) do
          self[name]:flush()
       end
+      drop_older_noise(self)
       self.runs:write()
       write_files(self, batch.files)
       self.store:exec("UPDATE meta SET value = ? WHERE name = 'batches'", self.batches)
