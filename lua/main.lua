@@ -14,7 +14,7 @@ local argparse = require("argparse")
 local paths = require("syscheck.lib.paths")
 local report = require("syscheck.cmd.common.report")
 
-local COMMANDS = { "run", "compare", "fabric", "job", "node", "why", "suspects", "fleet", "drains", "baseline",
+local COMMANDS = { "run", "compare", "fabric", "job", "node", "why", "suspects", "noise", "fleet", "drains", "baseline",
    "config", "doctor", "setup", "ship", "ingest", "export", "store" }
 
 local function main()

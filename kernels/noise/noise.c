@@ -63,30 +63,8 @@ static void set_up(struct noise *s, double started, double end)
 	s->end = s->search_end - ANALYSIS_CORES * analysis;
 }
 
-/* What is periodic on the node, and what its quanta wait for. `lists`: room for components' lists, two each. */
-static void analyse(struct noise *s, struct periodic_place *p, void *lists)
-{
-	size_t cores = (size_t)s->topo->n;
-	const struct periodic_limit limit = { .over = noise_over, .data = &s->components_end };
-	struct delays_node node = { .topo = s->topo, .places = p, .components = s->components,
-				    .from = s->from, .to = s->to, .end = s->box_end };
-
-	for (size_t i = 0; i < cores; i++)
-		p[i] = s->cores[i].place;
-	for (size_t i = 0; i < PERIODIC_MAX; i++) {
-		s->components[i].on = (bool *)lists + i * cores;
-		s->components[i].owner = (signed char *)lists + (PERIODIC_MAX + i) * cores;
-	}
-	s->n_components = periodic_components(p, cores, s->from, s->to, &limit, s->components, &s->complete);
-	node.n_components = s->n_components;
-	if (!delays_of_node(&node, s->delays, &s->delay_samples))
-		s->delay_samples = 0;
-}
-
 static int report(struct noise *s, double started)
 {
-	struct periodic_place *places = NULL;
-	void *lists = NULL;
 	struct result r;
 
 	for (int i = 0; i < s->topo->n; i++) {
@@ -100,16 +78,11 @@ static int report(struct noise *s, double started)
 		if ((double)c->span / c->rate < KERNEL_LEFT_LEAST * (s->box_end - started))
 			return kernel_fail(KERNEL_HARDLY_ANY);
 	}
-	if (s->mode == NOISE_DETOUR) {
-		places = calloc((size_t)s->topo->n, sizeof(*places));
-		lists = calloc(2 * PERIODIC_MAX, (size_t)s->topo->n);
-		if (places && lists)
-			analyse(s, places, lists);
-	}
+	if (s->mode == NOISE_DETOUR)
+		noise_analyse(s);
 	kernel_begin(&r, NULL);
 	noise_report(s, &r);
-	free(places);
-	free(lists);
+	noise_forget(s);
 	return kernel_finish(&r, s->topo, started);
 }
 

@@ -49,6 +49,7 @@ struct noise {
 	/* Of NOISE_DETOUR. */
 	struct periodic_component components[PERIODIC_MAX];
 	size_t n_components;
+	void *lists;         /* the components' */
 	bool complete;       /* nothing kept one from being found */
 	struct delays_of_work delays[DELAYS_WORKS];
 	size_t delay_samples; /* begins that were tried; 0: the delays are not known */
@@ -59,6 +60,12 @@ bool noise_sample(struct noise *s);
 
 /* periodic_limit's: whether the time in *end (double, clock_now) has come. */
 bool noise_over(void *end);
+
+/* What is periodic on the node, and what its quanta wait for: components, delays. Nothing of it where memory fails. */
+void noise_analyse(struct noise *s);
+
+/* Frees what noise_analyse took. */
+void noise_forget(struct noise *s);
 
 /* All of the JSON object between its begin and its end. */
 void noise_report(struct noise *s, struct result *r);

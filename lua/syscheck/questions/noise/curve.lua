@@ -136,12 +136,14 @@ end
 
 --- Expected delay of the slowest of n nodes: the integral of 1 - F^n.
 -- @param f from mean()
+-- @param factor of F^n at each x of the grid, or nil: of what all n nodes have at the same time
 -- @return us
-function curve.slowest(f, n)
+function curve.slowest(f, n, factor)
    local sum, grid = 0, f.grid
    for i = 1, #grid - 1 do
       local width = grid[i + 1] - grid[i]
-      sum = sum + width - integral(f.at[i], f.before[i + 1], n, width)
+      local part = integral(f.at[i], f.before[i + 1], n, width)
+      sum = sum + width - (factor and part * (factor[i] + (factor[i + 1] or 1)) / 2 or part)
    end
    return sum
 end

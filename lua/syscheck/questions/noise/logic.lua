@@ -1,0 +1,215 @@
+--- Noise of a class or of certain nodes: what jobs lose, by whom, what would be without. Pure, but for what `with` reads.
+local catalogue = require("syscheck.catalogue.delays")
+local curve = require("syscheck.questions.noise.curve")
+local predict = require("syscheck.questions.noise.predict")
+local random = require("syscheck.lib.random")
+local simulate = require("syscheck.questions.noise.simulate")
+local sources = require("syscheck.questions.noise.sources")
+local without = require("syscheck.questions.noise.without")
+
+local noise = {}
+
+--- Sizes of jobs where none is asked for.
+noise.SIZES = { 1, 4, 16, 64, 256, 1024, 4096, 16384, 65536 }
+--- What is said in the first line: of jobs that synchronise as often.
+noise.HEAD_US = 1000
+local HEAD_MOST = 1024
+local ASKED = 6 -- sources that are left out one after the other: those that take most
+local WORST = 3 -- nodes
+local SPARED_NODES = 1000 -- enough to say what setting cores apart gains
+
+-- Part of a quantum and what follows it that is lost.
+local function percent(answer, us, work, n)
+   return us and 100 * us / (work + noise.communication_us(answer, n))
+end
+
+--- Time of an allreduce among n nodes: as measured, by its steps.
+-- @return us; 0 where none was measured
+function noise.communication_us(answer, n)
+   local a = answer.allreduce
+   return a and n > 1 and a.us / a.steps * math.ceil(math.log(n, 2) - 1e-9) or 0
+end
+
+local function add_percents(answer, row, work)
+   row.pct, row.low_pct = percent(answer, row.us, work, row.nodes), percent(answer, row.low, work, row.nodes)
+   row.high_pct, row.most_pct = percent(answer, row.high, work, row.nodes), percent(answer, row.most_us, work, row.nodes)
+end
+
+local function head_of(answer, sizes)
+   local best
+   for _, n in ipairs(sizes) do
+      if not best or n <= math.min(answer.nodes, HEAD_MOST) then
+         best = n
+      end
+   end
+   return answer.asked_sizes and sizes[#sizes] or best
+end
+
+-- Slowest of the job of the first line, from another F of its nodes.
+local function head_us(f, n)
+   return curve.slowest(f, n)
+end
+
+local function name_set(list)
+   local set = {}
+   for _, one in ipairs(list) do
+      set[one.name] = true
+   end
+   return set
+end
+
+-- What each source costs a job of the first line, and what would be left without it.
+local function ask_sources(answer, sample, with, phases)
+   local n = answer.head.nodes
+   for i, source in ipairs(answer.sources) do
+      if i > ASKED then
+         break
+      end
+      for _, member in ipairs(source.nodes) do
+         with.add_without(member.node)
+         local component = member.node.checks[1].of.components[member.index]
+         member.without = component and component.without
+      end
+      local f, had = without.source(sample, source)
+      if had then
+         local phase = source == phases.source and phases.of
+         local left = head_us(f, n)
+         source.costs_us = (phase and answer.head.us or head_us(sample.f, n)) - left
+         source.without_pct = percent(answer, left, sample.work, n)
+         source.costs_pct = percent(answer, math.max(0, source.costs_us), sample.work, n)
+      end
+   end
+end
+
+local function ask_nodes(answer, sample)
+   local n = answer.head.nodes
+   if #sample.nodes < 2 then
+      return
+   end
+   local worst = without.worst(sample, n, math.min(WORST, (#sample.nodes - 1) // 2))
+   local f = worst[1] and without.nodes(sample, name_set(worst))
+   for _, one in ipairs(worst) do
+      local left = without.nodes(sample, { [one.name] = true })
+      one.costs_pct = percent(answer, math.max(0, head_us(sample.f, n) - head_us(left, n)), sample.work, n)
+   end
+   answer.worst = worst
+   answer.without_worst_pct = f and percent(answer, head_us(f, n), sample.work, n)
+end
+
+-- Without the noisiest cores of each node: of as many nodes as that takes.
+local function ask_cores(answer, sample, nodes, with)
+   local some = {}
+   local order = random.shuffle(table.move(nodes, 1, #nodes, 1, {}), random.new(#nodes))
+   for i = 1, math.min(SPARED_NODES, #order) do
+      with.add_without(order[i])
+      local of = order[i].checks[1].of
+      if predict.of_work(of.spared, sample.work) and predict.of_work(of.delays, sample.work) then
+         some[#some + 1] = { name = order[i].name, of = of }
+      end
+   end
+   if #some == 0 then
+      return
+   end
+   local all, spared, list = nil, nil, {}
+   for i, one in ipairs(some) do
+      list[2 * i - 1] = predict.of_work(one.of.delays, sample.work)
+      list[2 * i] = predict.of_work(one.of.spared, sample.work)
+   end
+   local grid = curve.grid(list)
+   all, spared = curve.new(grid), curve.new(grid)
+   for i = 1, #some do
+      curve.add(all, list[2 * i - 1])
+      curve.add(spared, list[2 * i])
+   end
+   local n = answer.head.nodes
+   local before, after = curve.slowest(curve.mean({ all }), n), curve.slowest(curve.mean({ spared }), n)
+   answer.spared = { cores = some[1].of.spared_cores, of = some[1].of.cores,
+      pct = before > 0 and answer.head.pct * after / before or 0 }
+end
+
+-- The source that takes most of those in phase: one is counted once, others as if they were not.
+local function phase_of(answer, samples, with)
+   for i, source in ipairs(answer.sources) do
+      if source.in_phase and i <= ASKED then
+         for _, member in ipairs(source.nodes) do
+            with.add_without(member.node)
+            local component = member.node.checks[1].of.components[member.index]
+            member.without = component and component.without
+         end
+         local out = { source = source, by_work = {} }
+         for _, sample in ipairs(samples) do
+            out.by_work[sample.work] = without.phase(sample, source)
+         end
+         out.of = next(out.by_work) ~= nil
+         return out
+      end
+   end
+   return { by_work = {} }
+end
+
+local function simulated(sample, row, kind, answer)
+   local latency = answer.allreduce and answer.allreduce.us / answer.allreduce.steps or 0
+   local us = row.nodes <= simulate.MOST and simulate.delay(sample, row.nodes, kind, latency, answer.own)
+   if us then
+      local rounds = kind == "halo" and latency or noise.communication_us(answer, row.nodes)
+      return 100 * us / (sample.work + rounds)
+   end
+end
+
+--- The answer.
+-- @param nodes of read.nodes
+-- @param options { own = true: a job on these nodes, not one whose nodes are drawn; sizes, simulate = kind, allreduce }
+-- @param with { add_without = function(node) }
+-- @return { nodes, checks, sampled_s, own, works = list of { work_us, rows = of predict.drawn with pct, low_pct,
+--   high_pct, most_pct, simulated_pct; samples, absorbed_pct }, head = { nodes, work_us, ... }, sources, complete, worst,
+--   without_worst_pct, spared, allreduce }; nil where no node has any delays
+function noise.of(nodes, options, with)
+   local answer = { nodes = #nodes, checks = 0, sampled_s = 0, own = options.own, allreduce = options.allreduce,
+      works = {}, asked_sizes = options.sizes, simulated = options.simulate }
+   local samples, oldest, newest = {}, math.huge, 0
+   for _, node in ipairs(nodes) do
+      for _, check in ipairs(node.checks) do
+         answer.checks = answer.checks + 1
+         answer.sampled_s = answer.sampled_s + check.of.delays[1].window_s
+         oldest, newest = math.min(oldest, check.time), math.max(newest, check.time)
+      end
+   end
+   answer.from_s, answer.to_s = oldest, newest
+   for _, work in ipairs(catalogue.WORKS) do
+      samples[#samples + 1] = predict.sample(nodes, work)
+   end
+   if #samples == 0 then
+      return nil
+   end
+   answer.sources, answer.complete = sources.of(nodes)
+   local sizes = options.sizes or noise.SIZES
+   local phases = options.own and { by_work = {} } or phase_of(answer, samples, with)
+   answer.phase = phases.of and phases.source or nil
+   local head
+   for _, sample in ipairs(samples) do
+      local rows = options.own and { predict.own(sample) }
+         or predict.drawn(sample, sizes, phases.by_work[sample.work])
+      for _, row in ipairs(rows) do
+         add_percents(answer, row, sample.work)
+         row.simulated_pct = options.simulate and simulated(sample, row, options.simulate, answer) or nil
+      end
+      answer.works[#answer.works + 1] = { work_us = sample.work, rows = rows, samples = sample.samples,
+         absorbed_pct = 100 * sample.mean_us / sample.work, nodes = #sample.nodes }
+      if sample.work == noise.HEAD_US or not head then
+         head = { sample = sample, rows = rows }
+      end
+   end
+   local n = options.own and #head.sample.nodes or head_of(answer, sizes)
+   for _, row in ipairs(head.rows) do
+      if row.nodes == n then
+         answer.head = { nodes = n, work_us = head.sample.work, us = row.us, pct = row.pct, low_pct = row.low_pct,
+            high_pct = row.high_pct, at_least = row.at_least, most_pct = row.most_pct }
+      end
+   end
+   ask_sources(answer, head.sample, with, phases)
+   ask_nodes(answer, head.sample)
+   ask_cores(answer, head.sample, nodes, with)
+   return answer
+end
+
+return noise

@@ -1,0 +1,188 @@
+--- What jobs of N nodes lose to noise, from what was sampled on single nodes. Pure.
+--
+-- All nodes do a quantum of work g, then wait for the slowest. Drawn from a class, each node's delay has the mean F of
+-- the class, so the slowest has F^N and loses the integral of 1 - F^N; certain nodes have the product of theirs. All
+-- noise counts, as a barrier has it; what is absorbed where nodes wait for some others only is between that and the
+-- mean.
+local curve = require("syscheck.questions.noise.curve")
+local random = require("syscheck.lib.random")
+local tail = require("syscheck.questions.noise.tail")
+
+local predict = {}
+
+local GROUPS, DRAWS = 40, 60 -- of the bootstrap
+local LOW, HIGH = 0.05, 0.95
+local SUPPORT = 10 -- samples in the store for each node of a job
+
+-- What one of a node's checks says of a quantum.
+local function of_work(list, work)
+   for _, one in ipairs(list or {}) do
+      if one.work_us == work then
+         return one
+      end
+   end
+end
+predict.of_work = of_work
+
+--- Delays of a node at one quantum, of all its checks: each as long as it sampled.
+-- @param node { name, checks = list of { delays = of delays.of } }
+-- @return list of { above, us, weight (1 in all), window_s }; empty where there is none
+function predict.parts(node, work)
+   local list, total = {}, 0
+   for _, check in ipairs(node.checks) do
+      local one = of_work(check.of.delays, work)
+      if one then
+         list[#list + 1] = { above = one.above, us = one.us, largest_us = one.largest_us, window_s = one.window_s }
+         total = total + one.window_s
+      end
+   end
+   for _, one in ipairs(list) do
+      one.weight = one.window_s / total
+   end
+   return list
+end
+
+local function add_node(sum, parts)
+   for _, one in ipairs(parts) do
+      curve.add(sum, one, one.weight)
+   end
+end
+
+--- All that a table's column is made of.
+-- @param nodes as predict.parts takes them
+-- @param work us
+-- @return { work, nodes = list of { name, parts }, grid, groups = curves of parts of the nodes, f = F of the class,
+--   samples = independent quanta that were seen, tail = of tail.fit or nil, mean_us }; nil where no node has any
+function predict.sample(nodes, work)
+   local out, all, events = { work = work, nodes = {}, samples = 0, groups = {} }, {}, {}
+   for _, node in ipairs(nodes) do
+      local parts = predict.parts(node, work)
+      if #parts > 0 then
+         out.nodes[#out.nodes + 1] = { name = node.name, parts = parts, node = node }
+      end
+      for _, one in ipairs(parts) do
+         all[#all + 1] = one
+         out.samples = out.samples + one.window_s * 1e6 / work
+         table.move(one.largest_us or {}, 1, #(one.largest_us or {}), #events + 1, events)
+      end
+   end
+   if #all == 0 then
+      return nil
+   end
+   out.grid = curve.grid(all)
+   local order = random.shuffle(table.move(out.nodes, 1, #out.nodes, 1, {}), random.new(#out.nodes))
+   for i, node in ipairs(order) do
+      local g = (i - 1) % GROUPS + 1
+      out.groups[g] = out.groups[g] or curve.new(out.grid)
+      add_node(out.groups[g], node.parts)
+   end
+   out.f = curve.mean(out.groups)
+   out.mean_us = curve.slowest(out.f, 1)
+   out.tail = tail.fit(events)
+   return out
+end
+
+--- F of one node of a sample.
+function predict.node(sample, node)
+   local sum = curve.new(sample.grid)
+   add_node(sum, node.parts)
+   return curve.mean({ sum })
+end
+
+local function interval(values)
+   table.sort(values)
+   local function at(p)
+      return values[math.max(1, math.min(#values, math.floor(p * #values + 0.5)))]
+   end
+   return at(LOW), at(HIGH)
+end
+
+-- With the tail instead of what was seen beyond its threshold.
+local function with_tail(sample, f, n, factor)
+   local fit = sample.tail
+   local cut = { grid = {}, at = {}, before = {} }
+   for i, x in ipairs(sample.grid) do
+      if x >= fit.from then
+         break
+      end
+      cut.grid[i], cut.at[i], cut.before[i] = x, f.at[i], f.before[i]
+   end
+   local above = curve.above(f, fit.from)
+   local last = #cut.grid + 1
+   cut.grid[last], cut.at[last], cut.before[last] = fit.from, 1 - above, 1 - above
+   return curve.slowest(cut, n, factor) + tail.beyond(fit, above, n)
+end
+
+--- Jobs whose nodes are drawn from the class.
+-- @param sample of predict.sample
+-- @param sizes list of numbers of nodes
+-- @param phase nil, or function(n) -> F without what is in phase, factor of each x of the grid: see sources.phase
+-- @return list of { nodes, us = expected delay of a quantum, low, high = 90 % of the bootstrap over nodes, at_least =
+--   true: more than the samples support, most_us = with a Pareto tail, nil where there are too few events for one }
+function predict.drawn(sample, sizes, phase)
+   local rows, draws = {}, {}
+   for i, n in ipairs(sizes) do
+      local f, factor = sample.f, nil
+      if phase then
+         f, factor = phase(n)
+      end
+      rows[i] = { nodes = n, us = curve.slowest(f, n, factor), at_least = n * SUPPORT > sample.samples or nil }
+      if rows[i].at_least and sample.tail then
+         rows[i].most_us = math.max(rows[i].us, with_tail(sample, f, n, factor))
+      end
+      draws[i] = {}
+   end
+   local draw, groups = random.new(4711), sample.groups
+   for d = 1, #groups > 1 and DRAWS or 0 do
+      local picked = {}
+      for i = 1, #groups do
+         picked[i] = groups[draw(#groups)]
+      end
+      local f = curve.mean(picked)
+      for i, n in ipairs(sizes) do
+         draws[i][d] = curve.slowest(f, n)
+      end
+   end
+   for i, row in ipairs(rows) do
+      if draws[i][1] then
+         row.low, row.high = interval(draws[i])
+         -- The draws know nothing of phases: as much more or less.
+         local plain = phase and curve.slowest(sample.f, row.nodes)
+         if plain and plain > 0 then
+            row.low, row.high = row.low * row.us / plain, row.high * row.us / plain
+         end
+         row.low, row.high = math.min(row.low, row.us), math.max(row.high, row.us)
+      end
+   end
+   return rows
+end
+
+--- A job on all nodes of a sample.
+-- @return a row as of predict.drawn
+function predict.own(sample)
+   local list, draws = {}, {}
+   for i, node in ipairs(sample.nodes) do
+      list[i] = predict.node(sample, node)
+   end
+   local n = #list
+   local product = curve.product(list)
+   local row = { nodes = n, us = curve.slowest(product, 1), at_least = n * SUPPORT > sample.samples or nil }
+   if row.at_least and sample.tail then
+      row.most_us = math.max(row.us, with_tail(sample, product, 1))
+   end
+   local draw = random.new(4711)
+   for d = 1, n > 1 and DRAWS or 0 do
+      local picked = {}
+      for i = 1, n do
+         picked[i] = list[draw(n)]
+      end
+      draws[d] = curve.slowest(curve.product(picked), 1)
+   end
+   if draws[1] then
+      row.low, row.high = interval(draws)
+      row.low, row.high = math.min(row.low, row.us), math.max(row.high, row.us)
+   end
+   return row
+end
+
+return predict

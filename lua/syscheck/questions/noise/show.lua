@@ -1,0 +1,145 @@
+--- What noise costs, for people, programs and spreadsheets. An answer is a list of those of noise.of, each with `of`
+-- (whose jobs), `class` or nil, `silent` = names of nodes without samples; with `since`.
+local output = require("syscheck.lib.output")
+local printable = require("syscheck.lib.printable")
+local terminal = require("syscheck.lib.terminal")
+local time = require("syscheck.lib.time")
+local values = require("syscheck.verdict.detail.values")
+local words = require("syscheck.questions.noise.words")
+
+local show = {}
+
+local LEGEND = "Loss in % of the time, by how long a node works between two barriers: expected, 90 % interval. >=: more "
+   .. "than the samples support; what a Pareto tail makes of it in brackets. absorbed: if no node waited for another."
+local MOST_SOURCES = 12
+
+local function losses(one)
+   local head = { "NODES" }
+   for i, work in ipairs(one.works) do
+      head[i + 1] = words.span(work.work_us):gsub(" ", "_")
+   end
+   local rows, last = { head }, { "absorbed" }
+   for r, row in ipairs(one.works[1].rows) do
+      local cells = { ("%d"):format(row.nodes) }
+      for i, work in ipairs(one.works) do
+         local of = work.rows[r]
+         local text = of and of.nodes == row.nodes and words.cell(of) or "-"
+         if of and of.simulated_pct then
+            text = ("%s %s"):format(text, words.percent(of.simulated_pct))
+         end
+         cells[i + 1] = of == nil and "-" or text
+      end
+      rows[#rows + 1] = cells
+   end
+   for i, work in ipairs(one.works) do
+      last[i + 1] = words.percent(work.absorbed_pct)
+   end
+   rows[#rows + 1] = last
+   return rows
+end
+
+local function source_rows(one)
+   local rows = { { "SOURCE", "LASTS", "EVERY", "NODES", "WHERE", "IN_PHASE", "COSTS_%", "WITHOUT_%" } }
+   for i, source in ipairs(one.sources) do
+      if i > MOST_SOURCES then
+         break
+      end
+      rows[#rows + 1] = { source.name and printable.safe(source.name, 32) or "not known",
+         values.time(source.duration_us), values.time(1000 * source.period_ms), ("%d"):format(#source.names),
+         #source.names == one.nodes and "all" or source.regular and words.regular(source.regular)
+         or words.nodes(source.names, 40), source.in_phase and "yes" or source.phase_p and "no" or "-",
+         source.costs_pct and words.percent(source.costs_pct) or "-",
+         source.without_pct and words.percent(source.without_pct) or "-" }
+   end
+   return #rows > 1 and rows or nil
+end
+
+local function node_rows(one)
+   local rows = { { "NODE", "COSTS_%" } }
+   for _, node in ipairs(one.worst or {}) do
+      rows[#rows + 1] = { printable.safe(node.name), words.percent(node.costs_pct) }
+   end
+   return #rows > 1 and rows or nil
+end
+
+local function block(one, color, width)
+   local head = words.head(one)
+   local parts = { terminal.wrap(head:sub(1, 1):upper() .. head:sub(2) .. ".", width), "",
+      (output.fitted(losses(one), color, width, {})) }
+   local found = source_rows(one)
+   if found then
+      parts[#parts + 1] = "\n" .. output.fitted(found, color, width, { lead = 1 })
+   end
+   local nodes = node_rows(one)
+   if nodes then
+      parts[#parts + 1] = "\n" .. output.fitted(nodes, color, width, {})
+   end
+   parts[#parts + 1] = "\n" .. terminal.wrap(table.concat(words.notes(one), "\n"), width, 2)
+   return table.concat(parts, "\n")
+end
+
+--- Text for a terminal.
+function show.table(answer, color, _, width)
+   local parts = {}
+   for i, one in ipairs(answer) do
+      parts[i] = block(one, color, width)
+   end
+   local kind = answer[1].simulated
+   parts[#parts + 1] = terminal.flow(LEGEND .. (kind and (" The last number: simulated, %s."):format(kind == "halo"
+      and "a halo exchange with six neighbours" or "a dissemination barrier") or ""), width)
+   return table.concat(parts, "\n\n")
+end
+
+local function row_of(row)
+   return { nodes = row.nodes, delay_us = row.us, slowdown_pct = row.pct, low_pct = row.low_pct,
+      high_pct = row.high_pct, at_least = row.at_least == true, tail_pct = row.most_pct,
+      simulated_pct = row.simulated_pct }
+end
+
+local function source_of(source)
+   return { text = words.source(source), source = source.name, period_ms = source.period_ms,
+      duration_us = source.duration_us, nodes = output.list(source.names), lost_pct = source.lost_pct,
+      every = source.regular and source.regular.every, first = source.regular and output.list(source.regular.first),
+      phase_p = source.phase_p, in_phase = source.in_phase, costs_pct = source.costs_pct,
+      without_pct = source.without_pct }
+end
+
+--- One object: { v, since, answers }.
+function show.json(answer)
+   return output.json({ v = 1, since = time.show(answer.since), answers = output.each(answer, function(one)
+      local h = one.head
+      return { class = one.class, job = one.job, text = words.head(one), nodes = one.nodes, checks = one.checks,
+         sampled_s = one.sampled_s, own = one.own == true, complete = one.complete, silent = output.list(one.silent or {}),
+         notes = output.list(words.notes(one)), simulated = one.simulated,
+         allreduce_us = one.allreduce and one.allreduce.us, allreduce_steps = one.allreduce and one.allreduce.steps,
+         head = { nodes = h.nodes, work_us = h.work_us, slowdown_pct = h.pct, low_pct = h.low_pct, high_pct = h.high_pct,
+            at_least = h.at_least == true },
+         works = output.each(one.works, function(work)
+            return { work_us = work.work_us, samples = work.samples, absorbed_pct = work.absorbed_pct,
+               rows = output.each(work.rows, row_of) }
+         end),
+         sources = output.each(one.sources, source_of),
+         worst = output.each(one.worst or {}, function(node)
+            return { node = node.name, costs_pct = node.costs_pct }
+         end),
+         without_worst_pct = one.without_worst_pct,
+         spared = one.spared and { cores = one.spared.cores, of = one.spared.of, slowdown_pct = one.spared.pct } }
+   end) })
+end
+
+--- A line for each size and quantum.
+function show.csv(answer)
+   local rows = {}
+   for _, one in ipairs(answer) do
+      for _, work in ipairs(one.works) do
+         for _, row in ipairs(work.rows) do
+            rows[#rows + 1] = { one.class, one.job, row.nodes, work.work_us, row.us, row.pct, row.low_pct, row.high_pct,
+               row.at_least and 1 or 0, row.most_pct, row.simulated_pct, work.absorbed_pct }
+         end
+      end
+   end
+   return output.csv({ "class", "job", "nodes", "work_us", "delay_us", "slowdown_pct", "low_pct", "high_pct", "at_least",
+      "tail_pct", "simulated_pct", "absorbed_pct" }, rows)
+end
+
+return show

@@ -1,0 +1,137 @@
+--- Jobs whose nodes wait for some others only, step by step. Pure.
+--
+-- Max-plus recursion: a node goes on when all that it waits for have come. `barrier`: dissemination (Hensgen, Finkel and
+-- Manber 1988), in round r node i waits for i - 2^r, ceil(log2 N) rounds. `halo`: for its six neighbours in a torus of
+-- three dimensions, as near to a cube as N allows. Delays are drawn at each step anew: that one long detour is in
+-- several short quanta in a row is not in it.
+local random = require("syscheck.lib.random")
+
+local simulate = {}
+
+simulate.MOST = 65536 -- nodes
+simulate.KINDS = { "barrier", "halo" }
+
+local STEPS = 24 -- the first half is for delays to spread
+local FINE = 1 << 30
+
+-- N as a product of three, near each other.
+local function torus(n)
+   local best
+   for a = 1, math.floor(n ^ (1 / 3) + 1e-9) do
+      if n % a == 0 then
+         for b = a, math.floor((n / a) ^ 0.5 + 1e-9) do
+            if n // a % b == 0 then
+               local c = n // a // b
+               if not best or c - a < best[3] - best[1] then
+                  best = { a, b, c }
+               end
+            end
+         end
+      end
+   end
+   return best
+end
+
+-- The six whom each node waits for: list of lists of indices.
+local function neighbours(n)
+   local d, lists = torus(n), {}
+   for axis = 1, 6 do
+      lists[axis] = {}
+   end
+   for i = 0, n - 1 do
+      local at = { i % d[1], i // d[1] % d[2], i // (d[1] * d[2]) }
+      local stride = 1
+      for axis = 1, 3 do
+         local up, down = (at[axis] + 1) % d[axis], (at[axis] - 1) % d[axis]
+         lists[2 * axis - 1][i + 1] = i + (up - at[axis]) * stride + 1
+         lists[2 * axis][i + 1] = i + (down - at[axis]) * stride + 1
+         stride = stride * d[axis]
+      end
+   end
+   return lists
+end
+
+local function barrier(t, n, latency)
+   local distance = 1
+   while distance < n do
+      local new = {}
+      for i = 1, n do
+         local other = t[(i - 1 - distance) % n + 1] + latency
+         new[i] = t[i] > other and t[i] or other
+      end
+      t, distance = new, distance * 2
+   end
+   return t
+end
+
+local function halo(t, n, latency, lists)
+   local new = {}
+   for i = 1, n do
+      local most = t[i] + latency
+      for axis = 1, 6 do
+         local other = t[lists[axis][i]] + latency
+         most = most > other and most or other
+      end
+      new[i] = most
+   end
+   return new
+end
+
+-- A delay of one node, at a random begin.
+local function draw_delay(parts, draw)
+   local pick, part = draw(FINE) / FINE, nil
+   for _, one in ipairs(parts) do
+      part = one
+      pick = pick - one.weight
+      if pick <= 0 then
+         break
+      end
+   end
+   local s, above, us = (draw(FINE) - 0.5) / FINE, part.above, part.us
+   local low, high = 1, #above -- above[low] >= s > above[high]
+   while high - low > 1 do
+      local middle = (low + high) // 2
+      if above[middle] >= s then
+         low = middle
+      else
+         high = middle
+      end
+   end
+   if above[low] == above[high] then
+      return us[low]
+   end
+   return us[low] + (us[high] - us[low]) * (above[low] - s) / (above[low] - above[high])
+end
+simulate.draw_delay = draw_delay
+
+--- @param sample of predict.sample
+-- @param n nodes: drawn from the sample's, or, with `own`, these
+-- @param kind barrier or halo
+-- @param latency_us of one message
+-- @return us that a step takes longer than without noise
+function simulate.delay(sample, n, kind, latency_us, own)
+   local draw, who, t = random.new(n), {}, {}
+   for i = 1, n do
+      who[i], t[i] = sample.nodes[own and i or draw(#sample.nodes)].parts, 0
+   end
+   local lists = kind == "halo" and neighbours(n)
+   local middle
+   local function mean()
+      local sum = 0
+      for i = 1, n do
+         sum = sum + t[i] / n
+      end
+      return sum
+   end
+   for step = 1, STEPS do
+      for i = 1, n do
+         t[i] = t[i] + sample.work + draw_delay(who[i], draw)
+      end
+      t = lists and halo(t, n, latency_us, lists) or barrier(t, n, latency_us)
+      middle = step == STEPS // 2 and mean() or middle
+   end
+   local rounds = lists and 1 or math.ceil(math.log(n, 2) - 1e-9)
+   return (mean() - middle) / (STEPS - STEPS // 2) - sample.work - rounds * latency_us
+end
+
+return simulate

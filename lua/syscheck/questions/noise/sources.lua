@@ -1,0 +1,210 @@
+--- Which periodic sources a class has, on which of its nodes, and whether they are in phase. Pure.
+--
+-- A source is <frequency, length, jitter, which cores> (Ferreira, Bridges and Brightwell 2008): components of equal
+-- period and length on several nodes are one.
+local hostlist = require("syscheck.lib.hostlist")
+local statistics = require("syscheck.lib.statistics")
+
+local sources = {}
+
+local SAME_PERIOD, SAME_LENGTH = 0.01, 0.25
+local LEAST_PCT = 0.001 -- of the cores' time: below is nobody's trouble
+local PHASE_LEAST = 5 -- nodes
+local PHASE_P = 0.001 -- of all that is tried of one source
+local ROUND = 2e-3 -- as near is a period that is a round number, as wall-clock timers have
+local DRIFT = 0.05 -- of a period: as much phases may be off between the first and the last beat
+local MOST_EVERY, REGULAR, RARE = 512, 0.8, 0.25
+
+local function close(a, b, part)
+   return math.abs(a - b) <= part * math.max(a, b)
+end
+
+local function by(name)
+   return function(a, b)
+      if a[name] ~= b[name] then
+         return a[name] < b[name]
+      end
+      return hostlist.order(a.node.name) < hostlist.order(b.node.name)
+   end
+end
+
+-- Parts of a list, each of values as near to its first; the list is sorted by it.
+local function runs(list, name, part)
+   table.sort(list, by(name))
+   local out = {}
+   for _, one in ipairs(list) do
+      local last = out[#out]
+      if last and close(last[1][name], one[name], part) then
+         last[#last + 1] = one
+      else
+         out[#out + 1] = { one }
+      end
+   end
+   return out
+end
+
+local function median_of(list, name)
+   local values = {}
+   for _, one in ipairs(list) do
+      values[#values + 1] = one[name]
+   end
+   return statistics.median(values)
+end
+
+-- The name that most give it.
+local function name_of(list)
+   local counts, best = {}, nil
+   for _, one in ipairs(list) do
+      local name = one.component.source
+      if name then
+         counts[name] = (counts[name] or 0) + 1
+         best = (not best or counts[name] > counts[best] or counts[name] == counts[best] and name < best) and name or best
+      end
+   end
+   return best
+end
+
+-- The last number in a node's name.
+local function number_of(name)
+   return tonumber(name:match("(%d+)%D*$"))
+end
+
+--- Whether nodes stand at regular positions among others: in each 32 the same few.
+-- @param names of the nodes
+-- @param all names of all
+-- @return { every = 32, first = list of numbers below it }; nil where they do not
+function sources.regular(names, all)
+   local is_one, numbers = {}, {}
+   for _, name in ipairs(names) do
+      is_one[name] = true
+   end
+   for _, name in ipairs(all) do
+      numbers[#numbers + 1] = { at = number_of(name), has = is_one[name] }
+      if not numbers[#numbers].at then
+         return nil
+      end
+   end
+   for every = 2, math.min(MOST_EVERY, #all // 2) do
+      local has, of = {}, {}
+      for _, one in ipairs(numbers) do
+         local r = one.at % every
+         of[r], has[r] = (of[r] or 0) + 1, (has[r] or 0) + (one.has and 1 or 0)
+      end
+      local first, covered, complete = {}, 0, true
+      for r, count in pairs(has) do
+         if count > 0 and of[r] >= 2 then
+            first[#first + 1] = r
+            covered = covered + count
+            complete = complete and count >= REGULAR * of[r]
+         end
+      end
+      -- Three in a row of all are an accident of few.
+      if complete and covered == #names and #names >= 3 and #first <= RARE * every then
+         table.sort(first)
+         return { every = every, first = first }
+      end
+   end
+end
+
+-- P that n uniform phases are as near to each other, by the Rayleigh test; Zar 1999's form for any n.
+local function rayleigh(phases)
+   local n, c, s = #phases, 0, 0
+   for _, phase in ipairs(phases) do
+      c, s = c + math.cos(2 * math.pi * phase), s + math.sin(2 * math.pi * phase)
+   end
+   local r2 = c * c + s * s
+   return math.min(1, math.exp(math.sqrt(math.max(0, 1 + 4 * n + 4 * (n * n - r2))) - (1 + 2 * n)))
+end
+sources.rayleigh = rayleigh
+
+-- The nearest number with one or two digits that count, or nil.
+local function round_near(ms)
+   local unit = 10 ^ (math.floor(math.log(ms, 10)) - 1)
+   local near = math.floor(ms / unit + 0.5) * unit
+   return close(ms, near, ROUND) and near or nil
+end
+
+--- Whether a source beats on all of its nodes at the same time of the wall clock. Nodes are checked at different times
+-- and no clock of theirs is the same: where the period is not a round number, only beats near each other tell.
+-- @param list of { component = { beat = text of epoch seconds, jitter_pct } , period_ms }
+-- @return P of the test; nil where it cannot be asked
+function sources.in_phase(list)
+   local beats, first, last = {}, math.huge, 0
+   for _, one in ipairs(list) do
+      local whole, part = (one.component.beat or ""):match("^(%d+)(%.%d+)$")
+      if whole and #whole <= 12 then
+         beats[#beats + 1] = { tonumber(whole), tonumber(part) }
+         first, last = math.min(first, beats[#beats][1]), math.max(last, beats[#beats][1])
+      end
+   end
+   if #beats < PHASE_LEAST then
+      return nil
+   end
+   local tried, least = 0, 1
+   local function try(period_s)
+      local phases = {}
+      for i, beat in ipairs(beats) do
+         phases[i] = ((beat[1] - first) / period_s + beat[2] / period_s) % 1
+      end
+      tried, least = tried + 1, math.min(least, rayleigh(phases))
+   end
+   local ms = median_of(list, "period_ms")
+   local spread = 0
+   for _, one in ipairs(list) do
+      spread = spread + math.abs(one.period_ms - ms) / #list
+   end
+   local near = round_near(ms)
+   if near then
+      try(near / 1000)
+   end
+   -- The median's error, and what comes of it over so many beats.
+   if (last - first + 1) / (ms / 1000) * (spread / math.sqrt(#list) / ms) < DRIFT then
+      try(ms / 1000)
+   end
+   return tried > 0 and math.min(1, tried * least) or nil
+end
+
+--- Sources of a class.
+-- @param nodes list of { name, checks = list of { of = of delays.of }, newest first }
+-- @return list of { period_ms, duration_us, name = process or interrupt, nil: not known, nodes = list of { node,
+--   component, index = among its components }, lost_pct = mean over all nodes, regular = of sources.regular, phase_p, in_phase }, that which
+--   takes most first; whether all nodes' traces were searched to their end
+function sources.of(nodes)
+   local list, names, complete = {}, {}, true
+   for i, node in ipairs(nodes) do
+      names[i] = node.name
+      local of = node.checks[1].of
+      complete = complete and of.complete
+      for k, component in ipairs(of.components) do
+         if component.lost_pct >= LEAST_PCT then
+            list[#list + 1] = { node = node, component = component, index = k, period_ms = component.period_ms,
+               duration_us = component.duration_us }
+         end
+      end
+   end
+   local out = {}
+   for _, of_period in ipairs(runs(list, "period_ms", SAME_PERIOD)) do
+      for _, one in ipairs(runs(of_period, "duration_us", SAME_LENGTH)) do
+         local members, seen, lost = {}, {}, 0
+         for _, member in ipairs(one) do
+            lost = lost + member.component.lost_pct
+            members[#members + 1] = not seen[member.node] and member.node.name or nil
+            seen[member.node] = true
+         end
+         local p = sources.in_phase(one)
+         out[#out + 1] = { period_ms = median_of(one, "period_ms"), duration_us = median_of(one, "duration_us"),
+            name = name_of(one), nodes = one, names = members, lost_pct = lost / #nodes,
+            regular = #members < #names and sources.regular(members, names) or nil,
+            phase_p = p, in_phase = p ~= nil and p < PHASE_P }
+      end
+   end
+   table.sort(out, function(a, b)
+      if a.lost_pct ~= b.lost_pct then
+         return a.lost_pct > b.lost_pct
+      end
+      return a.period_ms < b.period_ms
+   end)
+   return out, complete
+end
+
+return sources

@@ -1,0 +1,126 @@
+--- Sentences about noise. Pure.
+local hostlist = require("syscheck.lib.hostlist")
+local printable = require("syscheck.lib.printable")
+local values = require("syscheck.verdict.detail.values")
+
+local words = {}
+
+local LIST = 120 -- characters of a hostlist
+
+--- "11", "0.42", "<0.01": percents as far as they are known.
+function words.percent(pct)
+   if pct > 0 and pct < 0.01 then
+      return "<0.01"
+   end
+   return (pct >= 99.95 and "%.0f" or pct >= 9.995 and "%.3g" or "%.2g"):format(pct)
+end
+
+--- "0.1 ms", "1 ms" of microseconds.
+function words.span(us)
+   return ("%.4g ms"):format(us / 1000)
+end
+
+--- "11 (9.0-13)", ">=11 (to 19)"
+function words.cell(row)
+   if row.at_least then
+      return ">=" .. words.percent(row.pct) .. (row.most_pct and (" (to %s)"):format(words.percent(row.most_pct)) or "")
+   elseif row.low_pct then
+      return ("%s (%s-%s)"):format(words.percent(row.pct), words.percent(row.low_pct), words.percent(row.high_pct))
+   end
+   return words.percent(row.pct)
+end
+
+--- "n[0,32,64]", or how many where that is long.
+function words.nodes(names, most)
+   local text = hostlist.fold(names)
+   return printable.safe(#text <= (most or LIST) and text or ("%d nodes, %s, ..."):format(#names, names[1]), 200)
+end
+
+--- "every 32nd node", "nodes 0, 1 and 31 of every 32"
+function words.regular(regular)
+   if #regular.first == 1 then
+      local n = regular.every
+      local ending = n % 100 // 10 == 1 and "th" or ({ "st", "nd", "rd" })[n % 10] or "th"
+      return ("every %d%s node"):format(n, ending)
+   end
+   return ("%s of every %d nodes"):format(table.concat(regular.first, ", "), regular.every)
+end
+
+--- "kipmi0: 998 us every 1 s", or without a name.
+function words.source(source)
+   local beat = ("%s every %s"):format(values.time(source.duration_us), values.time(1000 * source.period_ms))
+   return source.name and printable.safe(source.name, 40) .. ": " .. beat or beat
+end
+
+-- The source that costs most, where it costs something worth a word.
+local function first_of(answer)
+   local best
+   for _, source in ipairs(answer.sources) do
+      if source.costs_pct and source.costs_pct >= 0.05 * answer.head.pct and source.costs_pct >= 0.01
+         and (not best or source.costs_pct > best.costs_pct) then
+         best = source
+      end
+   end
+   return best
+end
+
+--- The answer in a sentence.
+-- @param answer of noise.of, `of` filled in: "jobs of class x", "job 4711"
+function words.head(answer)
+   local h = answer.head
+   local text = ("at %d node%s and %s between barriers %s %s %s%s%s"):format(h.nodes, h.nodes == 1 and "" or "s",
+      words.span(h.work_us), answer.of, answer.own and "loses" or "lose", h.at_least and "at least " or "",
+      words.percent(h.pct) .. " %", h.low_pct and not h.at_least and (" (%s to %s)"):format(words.percent(h.low_pct),
+         words.percent(h.high_pct)) or h.most_pct and (", to %s %% by a Pareto tail"):format(words.percent(h.most_pct))
+         or "")
+   local first, parts = first_of(answer), {}
+   if first then
+      parts[1] = ("%s on %s costs %s of them"):format(words.source(first), #first.names == answer.nodes and "all nodes"
+         or words.nodes(first.names), words.percent(first.costs_pct))
+   end
+   if answer.without_worst_pct and #answer.worst > 0 and answer.without_worst_pct < 0.9 * h.pct then
+      local names = {}
+      for i, one in ipairs(answer.worst) do
+         names[i] = one.name
+      end
+      parts[#parts + 1] = ("without %s it is %s %%"):format(words.nodes(names), words.percent(answer.without_worst_pct))
+   end
+   return text .. (parts[1] and ": " .. table.concat(parts, "; ") or "")
+end
+
+--- What has to be known to believe it.
+-- @return list of texts
+function words.notes(answer)
+   local out = {}
+   out[1] = ("%d node%s, %d check%s, %.3g s sampled: what happens on a node once a minute was seen about %s times")
+      :format(answer.nodes, answer.nodes == 1 and "" or "s", answer.checks, answer.checks == 1 and "" or "s",
+         answer.sampled_s, words.percent(answer.sampled_s / 60))
+   if answer.allreduce then
+      out[#out + 1] = ("the barrier itself: %s a step, as syscheck fabric measured (allreduce of 8 bytes: %s, %d steps)")
+         :format(values.time(answer.allreduce.us / answer.allreduce.steps), values.time(answer.allreduce.us),
+            answer.allreduce.steps)
+   else
+      out[#out + 1] = "the barrier itself is taken to cost nothing: no allreduce was measured here (syscheck fabric)"
+   end
+   if not answer.own and answer.works[1].rows[#answer.works[1].rows].nodes > answer.nodes then
+      out[#out + 1] = ("jobs of more than %d nodes: as if there were more nodes like these"):format(answer.nodes)
+   end
+   if answer.phase then
+      out[#out + 1] = ("%s beats on its nodes at the same time (p %.2g): counted once for a job, not once for a node")
+         :format(words.source(answer.phase), answer.phase.phase_p)
+   end
+   if not answer.complete then
+      out[#out + 1] = "not on all nodes all periodic sources were looked for: the time box was too short for that"
+   end
+   if answer.silent and #answer.silent > 0 then
+      out[#out + 1] = ("%d node%s without noise samples: %s"):format(#answer.silent, #answer.silent == 1 and "" or "s",
+         words.nodes(answer.silent))
+   end
+   if answer.spared and answer.head.pct > 0 then
+      out[#out + 1] = ("with %d of %d cores of each node set apart for the system (the noisiest): %s %%"):format(
+         answer.spared.cores or 0, answer.spared.of or 0, words.percent(answer.spared.pct))
+   end
+   return out
+end
+
+return words
