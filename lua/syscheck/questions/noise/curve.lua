@@ -6,7 +6,7 @@
 local curve = {}
 
 local EXACT = 2048 -- knots
-local A_DECADE = 16 -- cells
+local A_DECADE = 32 -- cells
 local LEAST_US = 0.5 -- below is no detour
 local CLOSE = 1e-12
 
@@ -136,21 +136,22 @@ end
 
 --- Expected delay of the slowest of n nodes: the integral of 1 - F^n.
 -- @param f from mean()
--- @param factor of F^n at each x of the grid, or nil: of what all n nodes have at the same time
+-- @param factor { at, before } of F^n at each x of the grid, or nil: of what all n nodes have at the same time
 -- @return us
 function curve.slowest(f, n, factor)
    local sum, grid = 0, f.grid
    for i = 1, #grid - 1 do
       local width = grid[i + 1] - grid[i]
       local part = integral(f.at[i], f.before[i + 1], n, width)
-      sum = sum + width - (factor and part * (factor[i] + (factor[i + 1] or 1)) / 2 or part)
+      sum = sum + width - (factor and part * (factor.at[i] + factor.before[i + 1]) / 2 or part)
    end
    return sum
 end
 
 --- Of certain nodes: the product of their F.
 -- @param list of F of one grid
--- @return F of the slowest of them, for slowest(f, 1)
+-- @return F of which as many powers are that product, for slowest(f, #list): within a cell it is nearly linear, the
+--   product is not
 function curve.product(list)
    local out = { grid = list[1].grid, at = {}, before = {} }
    for i = 1, #out.grid do
@@ -158,7 +159,7 @@ function curve.product(list)
       for _, f in ipairs(list) do
          at, before = at * f.at[i], before * f.before[i]
       end
-      out.at[i], out.before[i] = at, before
+      out.at[i], out.before[i] = at ^ (1 / #list), before ^ (1 / #list)
    end
    return out
 end

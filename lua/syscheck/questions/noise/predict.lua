@@ -110,13 +110,17 @@ local function with_tail(sample, f, n, factor)
    local above = curve.above(f, fit.from)
    local last = #cut.grid + 1
    cut.grid[last], cut.at[last], cut.before[last] = fit.from, 1 - above, 1 - above
-   return curve.slowest(cut, n, factor) + tail.beyond(fit, above, n)
+   local kept = factor and { at = factor.at, before = table.move(factor.before, 1, last - 1, 1, {}) }
+   if kept then
+      kept.before[last] = factor.before[last] or 1
+   end
+   return curve.slowest(cut, n, kept) + tail.beyond(fit, above, n)
 end
 
 --- Jobs whose nodes are drawn from the class.
 -- @param sample of predict.sample
 -- @param sizes list of numbers of nodes
--- @param phase nil, or function(n) -> F without what is in phase, factor of each x of the grid: see sources.phase
+-- @param phase nil, or function(n) -> F without what is in phase, factor of curve.slowest: see without.phase
 -- @return list of { nodes, us = expected delay of a quantum, low, high = 90 % of the bootstrap over nodes, at_least =
 --   true: more than the samples support, most_us = with a Pareto tail, nil where there are too few events for one }
 function predict.drawn(sample, sizes, phase)
@@ -166,9 +170,9 @@ function predict.own(sample)
    end
    local n = #list
    local product = curve.product(list)
-   local row = { nodes = n, us = curve.slowest(product, 1), at_least = n * SUPPORT > sample.samples or nil }
+   local row = { nodes = n, us = curve.slowest(product, n), at_least = n * SUPPORT > sample.samples or nil }
    if row.at_least and sample.tail then
-      row.most_us = math.max(row.us, with_tail(sample, product, 1))
+      row.most_us = math.max(row.us, with_tail(sample, product, n))
    end
    local draw = random.new(4711)
    for d = 1, n > 1 and DRAWS or 0 do
@@ -176,7 +180,7 @@ function predict.own(sample)
       for i = 1, n do
          picked[i] = list[draw(n)]
       end
-      draws[d] = curve.slowest(curve.product(picked), 1)
+      draws[d] = curve.slowest(curve.product(picked), n)
    end
    if draws[1] then
       row.low, row.high = interval(draws)

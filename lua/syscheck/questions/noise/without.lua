@@ -109,18 +109,18 @@ function without.phase(sample, source)
    if not with then
       return nil
    end
-   local share, ratios = math.min(1, #source.names / #sample.nodes), {}
-   for i = 1, #sample.grid do
-      ratios[i] = rest.at[i] > 0 and math.min(1, with.at[i] / rest.at[i]) or 1
-   end
-   -- Of a distribution: no more at a longer delay than at a shorter one.
-   for i = #ratios - 1, 1, -1 do
-      ratios[i] = math.min(ratios[i], ratios[i + 1])
+   local share, at, before, least = math.min(1, #source.names / #sample.nodes), {}, {}, 1
+   -- From the longest delay on: F of a distribution does not fall.
+   for i = #sample.grid, 1, -1 do
+      least = math.min(least, rest.at[i] > 0 and with.at[i] / rest.at[i] or 1)
+      at[i] = least
+      least = math.min(least, rest.before[i] > 0 and with.before[i] / rest.before[i] or 1)
+      before[i] = least
    end
    return function(n)
-      local there, factor = 1 - (1 - share) ^ n, {}
-      for i, ratio in ipairs(ratios) do
-         factor[i] = 1 - there + there * ratio
+      local there, factor = 1 - (1 - share) ^ n, { at = {}, before = {} }
+      for i = 1, #at do
+         factor.at[i], factor.before[i] = 1 - there + there * at[i], 1 - there + there * before[i]
       end
       return f, factor
    end
