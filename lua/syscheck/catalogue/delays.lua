@@ -27,14 +27,16 @@ local function ordered(list, way, most, most_n)
    if type(list) ~= "table" or #list > most_n then
       return nil
    end
-   local out = {}
+   local last = nil
    for i = 1, #list do
-      out[i] = number(list[i], most)
-      if not out[i] or i > 1 and (out[i] - out[i - 1]) * way < 0 then
+      local value = list[i]
+      -- NaN is neither.
+      if type(value) ~= "number" or not (value >= 0 and value <= most) or last and (value - last) * way < 0 then
          return nil
       end
+      last = value
    end
-   return out
+   return list
 end
 
 -- One quantum's.
@@ -124,21 +126,16 @@ function delays.split(all)
    return kept, without
 end
 
---- Puts them together again.
--- @param kept, without decoded, of split(); anybody may have written them
--- @return as of() does
-function delays.joined(kept, without)
+--- Puts the second into the first again.
+-- @param all of of(), of what split() kept
+-- @param without decoded, of split(); anybody may have written it
+function delays.join(all, without)
    local of = type(without) == "table" and without or {}
    local each = type(of.components) == "table" and of.components or {}
-   for i, component in ipairs(type(kept) == "table" and type(kept.components) == "table" and kept.components or {}) do
-      if type(component) == "table" then
-         component.without = each[i] or nil
-      end
+   all.spared = list_of(of.spared)
+   for i, component in ipairs(all.components) do
+      component.without = list_of(each[i])
    end
-   if type(kept) == "table" then
-      kept.spared = of.spared
-   end
-   return delays.of(kept)
 end
 
 return delays

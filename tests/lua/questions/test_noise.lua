@@ -50,7 +50,7 @@ function TestCurve.test_closed_form()
       local one = beat(table.unpack(case))
       local sum = curve.new(curve.grid({ one }))
       curve.add(sum, one)
-      local f = curve.mean({ sum })
+      local f = curve.mean(sum)
       for n = 1, 65536, 13 do
          lu.assertAlmostEquals(curve.slowest(f, n) / closed(case[1], case[2], case[3], n), 1, 1e-9)
       end
@@ -70,7 +70,7 @@ function TestCurve.test_coarse_grid()
    for i = 1, 1000 do
       curve.add(sum, list[i])
    end
-   local f = curve.mean({ sum })
+   local f = curve.mean(sum)
    for _, n in ipairs({ 1, 16, 256, 4096, 65536 }) do
       lu.assertAlmostEquals(curve.slowest(f, n) / closed(2000, 10000, 1000, n), 1, 0.05)
    end
@@ -107,9 +107,9 @@ function TestCurve.test_mean_and_product()
       curves[j] = curve.new(grid)
       curve.add(curves[j], one)
    end
-   local mean, singles = curve.mean(curves), {}
+   local mean, singles = curve.mean(curve.join(curve.new(grid), curves)), {}
    for j = 1, #curves do
-      singles[j] = curve.mean({ curves[j] })
+      singles[j] = curve.mean(curves[j])
    end
    local product = curve.product(singles)
    for i, x in ipairs(grid) do
@@ -126,7 +126,7 @@ end
 function TestCurve.test_nobody_loses_anything()
    local sum = curve.new(curve.grid({ QUIET }))
    curve.add(sum, QUIET)
-   lu.assertEquals(curve.slowest(curve.mean({ sum }), 65536), 0)
+   lu.assertEquals(curve.slowest(curve.mean(sum), 65536), 0)
 end
 
 TestTail = {}
@@ -521,7 +521,11 @@ function TestDamage.test_anything()
    end)
    lu.assertTrue(tried > 300)
    lu.assertNil(delays.of(nil))
-   lu.assertNil(delays.joined(7, "x"))
+   local of = delays.of(good)
+   delays.join(of, { spared = "x", components = { { { work_us = 1 } } } })
+   lu.assertNil(of.spared)
+   lu.assertNil(of.components[1].without)
+   delays.join(of, "x")
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -8,7 +8,6 @@ local curve = {}
 local EXACT = 2048 -- knots
 local A_DECADE = 32 -- cells
 local LEAST_US = 0.5 -- below is no detour
-local CLOSE = 1e-12
 
 --- A grid for these.
 -- @param list of { above, us }
@@ -32,97 +31,128 @@ function curve.grid(list)
          table.move(one.us, 1, #one.us, #all + 1, all)
       end
       table.sort(all)
+      grid.place = { [0] = 1 }
       for _, us in ipairs(all) do
-         if us > grid[#grid] + CLOSE then
+         if us > grid[#grid] then
             grid[#grid + 1] = us
+            grid.place[us] = #grid
          end
       end
    elseif most > 0 then
       local from = math.max(LEAST_US, least)
-      local cells = math.max(1, math.ceil(math.log(math.max(most, from * 1.1) / from, 10) * A_DECADE))
+      local to = math.max(most, from * 1.1) * 1.000001
+      local cells = math.ceil(math.log(to / from, 10) * A_DECADE)
       for i = 0, cells do
-         grid[#grid + 1] = from * (math.max(most, from * 1.1) / from) ^ (i / cells)
+         grid[#grid + 1] = from * (to / from) ^ (i / cells)
       end
+      grid.from, grid.a_unit = from, cells / math.log(to / from)
    end
    if #grid == 1 then
       grid[2] = 1 -- nobody loses anything
+      grid.place = { [0] = 1, 2 }
+      grid.is_exact = true
    end
    return grid
 end
 
---- Nothing yet: what add() adds to.
--- @return { grid, n = 0, at = sums of P(delay <= x) at each x, before = of P(delay < x) }; ones: from which x on nodes
---   were all below
-function curve.new(grid)
-   local sum = { grid = grid, n = 0, at = {}, at_ones = {} }
-   for i = 1, #grid + 1 do
-      sum.at[i], sum.at_ones[i] = 0, 0
+-- The first place of the grid that is x or more.
+local function place_of(grid, x)
+   if grid.place then
+      return grid.place[x]
+   elseif x <= 0 then
+      return 1
    end
-   sum.before, sum.before_ones = sum.at, sum.at_ones
+   local i = math.max(2, math.floor(math.log(x / grid.from) * grid.a_unit) + 2)
+   while grid[i] and grid[i] < x do
+      i = i + 1
+   end
+   while i > 2 and grid[i - 1] >= x do
+      i = i - 1
+   end
+   return i
+end
+curve.place_of = place_of
+
+--- Nothing yet: what add() adds to. A node's F is linear between its knots: only where its line changes something is
+-- written, a line's value at 0 and its slope.
+-- @return { grid, n = 0, value, slope = changes of the sums of all F at each x of the grid; before, before_slope = of
+--   P(delay < x), where the grid is exact: else it is the same }
+function curve.new(grid)
+   local function zeros()
+      local out = {}
+      for i = 1, #grid + 2 do
+         out[i] = 0
+      end
+      return out
+   end
+   local sum = { grid = grid, n = 0, value = zeros(), slope = zeros() }
    if grid.is_exact then
-      sum.before, sum.before_ones = table.move(sum.at, 1, #sum.at, 1, {}), table.move(sum.at, 1, #sum.at, 1, {})
+      sum.before, sum.before_slope = zeros(), zeros()
    end
    return sum
 end
 
--- Adds P(delay <= x) of each x of the grid, or P(delay < x).
-local function add_to(values, ones, grid, one, weight, is_before)
+-- @param later 1: of P(delay < x), whose lines hold from beyond their begin to their end
+local function add_to(value, slope, grid, one, weight, later)
    local above, us = one.above, one.us
-   local i = 1
-   while grid[i] and (grid[i] < us[1] or is_before and grid[i] == us[1]) do
-      i = i + 1
-   end
+   local from, at = us[1], place_of(grid, us[1]) + later
    for k = 1, #us - 1 do
-      local from, to = us[k], us[k + 1]
+      local to = us[k + 1]
       if to > from then
-         local x, p = grid[i], 1 - above[k]
-         local slope = (above[k] - above[k + 1]) / (to - from)
-         while x and (x < to or is_before and x == to) do
-            values[i] = values[i] + weight * (p + slope * (x - from))
-            i = i + 1
-            x = grid[i]
+         local til = place_of(grid, to) + later
+         if til > at then
+            local rise = weight * (above[k] - above[k + 1]) / (to - from)
+            local start = weight * (1 - above[k]) - rise * from
+            value[at], slope[at] = value[at] + start, slope[at] + rise
+            value[til], slope[til] = value[til] - start, slope[til] - rise
+            at = til
          end
+         from = to
       end
    end
-   ones[i] = ones[i] + weight
+   value[at] = value[at] + weight
 end
 
 --- Adds a node's.
--- @param weight of it (1)
+-- @param weight of it (1); less than 0 takes it away
 function curve.add(sum, one, weight)
    weight = weight or 1
-   add_to(sum.at, sum.at_ones, sum.grid, one, weight, false)
-   if sum.before ~= sum.at then
-      add_to(sum.before, sum.before_ones, sum.grid, one, weight, true)
+   add_to(sum.value, sum.slope, sum.grid, one, weight, 0)
+   if sum.before then
+      add_to(sum.before, sum.before_slope, sum.grid, one, weight, 1)
    end
    sum.n = sum.n + weight
 end
 
--- Means of sums' values.
-local function means(sums, name, n)
-   local out, ones = {}, 0
-   for i = 1, #sums[1].grid do
-      local total = 0
-      for j = 1, #sums do
-         local sum = sums[j]
-         ones = ones + sum[name .. "_ones"][i]
-         total = total + sum[name][i]
+--- Adds what was added to others.
+function curve.join(sum, others)
+   for _, other in ipairs(others) do
+      for _, name in ipairs({ "value", "slope", "before", "before_slope" }) do
+         local to, from = sum[name], other[name]
+         for i = 1, to and #to or 0 do
+            to[i] = to[i] + from[i]
+         end
       end
-      out[i] = (total + ones) / n
+      sum.n = sum.n + other.n
+   end
+   return sum
+end
+
+local function means(grid, value, slope, n)
+   local out, v, s = {}, 0, 0
+   for i = 1, #grid do
+      v, s = v + value[i], s + slope[i]
+      -- Of what was estimated from some nodes it may be a little beyond.
+      out[i] = math.min(1, math.max(0, (v + s * grid[i]) / n))
    end
    return out
 end
 
 --- Of a node drawn from those that were added.
--- @param sums list of curves of one grid; parts of a whole, each may be there more than once
 -- @return F: { grid, at, before }
-function curve.mean(sums)
-   local n = 0
-   for _, sum in ipairs(sums) do
-      n = n + sum.n
-   end
-   local f = { grid = sums[1].grid, at = means(sums, "at", n) }
-   f.before = sums[1].before == sums[1].at and f.at or means(sums, "before", n)
+function curve.mean(sum)
+   local f = { grid = sum.grid, at = means(sum.grid, sum.value, sum.slope, sum.n) }
+   f.before = sum.before and means(sum.grid, sum.before, sum.before_slope, sum.n) or f.at
    return f
 end
 

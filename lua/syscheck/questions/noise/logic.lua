@@ -58,6 +58,15 @@ local function name_set(list)
    return set
 end
 
+-- What its nodes would be without a source.
+local function fill(source, with)
+   for _, member in ipairs((without.asked(source))) do
+      with.add_without(member.node)
+      local component = member.node.checks[1].of.components[member.index]
+      member.without = component and component.without
+   end
+end
+
 -- What each source costs a job of the first line, and what would be left without it.
 local function ask_sources(answer, sample, with, phases)
    local n = answer.head.nodes
@@ -65,11 +74,7 @@ local function ask_sources(answer, sample, with, phases)
       if i > ASKED then
          break
       end
-      for _, member in ipairs(source.nodes) do
-         with.add_without(member.node)
-         local component = member.node.checks[1].of.components[member.index]
-         member.without = component and component.without
-      end
+      fill(source, with)
       local f, had = without.source(sample, source)
       if had then
          local phase = source == phases.source and phases.of
@@ -122,7 +127,7 @@ local function ask_cores(answer, sample, nodes, with)
       curve.add(spared, list[2 * i])
    end
    local n = answer.head.nodes
-   local before, after = curve.slowest(curve.mean({ all }), n), curve.slowest(curve.mean({ spared }), n)
+   local before, after = curve.slowest(curve.mean(all), n), curve.slowest(curve.mean(spared), n)
    answer.spared = { cores = some[1].of.spared_cores, of = some[1].of.cores,
       pct = before > 0 and answer.head.pct * after / before or 0 }
 end
@@ -131,11 +136,7 @@ end
 local function phase_of(answer, samples, with)
    for i, source in ipairs(answer.sources) do
       if source.in_phase and i <= ASKED then
-         for _, member in ipairs(source.nodes) do
-            with.add_without(member.node)
-            local component = member.node.checks[1].of.components[member.index]
-            member.without = component and component.without
-         end
+         fill(source, with)
          local out = { source = source, by_work = {} }
          for _, sample in ipairs(samples) do
             out.by_work[sample.work] = without.phase(sample, source)

@@ -52,9 +52,9 @@ end
 -- @param nodes as predict.parts takes them
 -- @param work us
 -- @return { work, nodes = list of { name, parts }, grid, groups = curves of parts of the nodes, f = F of the class,
---   samples = independent quanta that were seen, tail = of tail.fit or nil, mean_us }; nil where no node has any
+--   all = their sums, samples = independent quanta that were seen, tail = function() -> of tail.fit or nil, mean_us }; nil where no node has any
 function predict.sample(nodes, work)
-   local out, all, events = { work = work, nodes = {}, samples = 0, groups = {} }, {}, {}
+   local out, all = { work = work, nodes = {}, samples = 0, groups = {} }, {}
    for _, node in ipairs(nodes) do
       local parts = predict.parts(node, work)
       if #parts > 0 then
@@ -63,7 +63,6 @@ function predict.sample(nodes, work)
       for _, one in ipairs(parts) do
          all[#all + 1] = one
          out.samples = out.samples + one.window_s * 1e6 / work
-         table.move(one.largest_us or {}, 1, #(one.largest_us or {}), #events + 1, events)
       end
    end
    if #all == 0 then
@@ -76,9 +75,20 @@ function predict.sample(nodes, work)
       out.groups[g] = out.groups[g] or curve.new(out.grid)
       add_node(out.groups[g], node.parts)
    end
-   out.f = curve.mean(out.groups)
+   out.all = curve.join(curve.new(out.grid), out.groups)
+   out.f = curve.mean(out.all)
    out.mean_us = curve.slowest(out.f, 1)
-   out.tail = tail.fit(events)
+   -- Asked only of jobs of more nodes than the samples support.
+   function out.tail()
+      if out.fit == nil then
+         local events = {}
+         for _, one in ipairs(all) do
+            table.move(one.largest_us or {}, 1, #(one.largest_us or {}), #events + 1, events)
+         end
+         out.fit = tail.fit(events) or false
+      end
+      return out.fit or nil
+   end
    return out
 end
 
@@ -86,7 +96,7 @@ end
 function predict.node(sample, node)
    local sum = curve.new(sample.grid)
    add_node(sum, node.parts)
-   return curve.mean({ sum })
+   return curve.mean(sum)
 end
 
 local function interval(values)
@@ -99,7 +109,7 @@ end
 
 -- With the tail instead of what was seen beyond its threshold.
 local function with_tail(sample, f, n, factor)
-   local fit = sample.tail
+   local fit = sample.tail()
    local cut = { grid = {}, at = {}, before = {} }
    for i, x in ipairs(sample.grid) do
       if x >= fit.from then
@@ -131,7 +141,7 @@ function predict.drawn(sample, sizes, phase)
          f, factor = phase(n)
       end
       rows[i] = { nodes = n, us = curve.slowest(f, n, factor), at_least = n * SUPPORT > sample.samples or nil }
-      if rows[i].at_least and sample.tail then
+      if rows[i].at_least and sample.tail() then
          rows[i].most_us = math.max(rows[i].us, with_tail(sample, f, n, factor))
       end
       draws[i] = {}
@@ -142,7 +152,7 @@ function predict.drawn(sample, sizes, phase)
       for i = 1, #groups do
          picked[i] = groups[draw(#groups)]
       end
-      local f = curve.mean(picked)
+      local f = curve.mean(curve.join(curve.new(sample.grid), picked))
       for i, n in ipairs(sizes) do
          draws[i][d] = curve.slowest(f, n)
       end
@@ -171,7 +181,7 @@ function predict.own(sample)
    local n = #list
    local product = curve.product(list)
    local row = { nodes = n, us = curve.slowest(product, n), at_least = n * SUPPORT > sample.samples or nil }
-   if row.at_least and sample.tail then
+   if row.at_least and sample.tail() then
       row.most_us = math.max(row.us, with_tail(sample, product, n))
    end
    local draw = random.new(4711)

@@ -54,10 +54,8 @@ function read.add_without(store, from, node)
    end
    node.has_without = true
    local t = store:row(clusters.asked(WITHOUT, node.at, schema.key(from)))
-   local of = node.checks[1].of
-   local found = t and delays.joined(of, job_store.detail(t[1]))
-   if found then
-      node.checks[1].of = found
+   if t then
+      delays.join(node.checks[1].of, job_store.detail(t[1]))
    end
 end
 

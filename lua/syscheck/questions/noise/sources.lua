@@ -13,7 +13,7 @@ local PHASE_LEAST = 5 -- nodes
 local PHASE_P = 0.001 -- of all that is tried of one source
 local ROUND = 2e-3 -- as near is a period that is a round number, as wall-clock timers have
 local DRIFT = 0.05 -- of a period: as much phases may be off between the first and the last beat
-local MOST_EVERY, REGULAR, RARE = 512, 0.8, 0.25
+local MOST_EVERY, REGULAR, RARE, MOST_FIRST = 512, 0.8, 0.25, 4
 
 local function close(a, b, part)
    return math.abs(a - b) <= part * math.max(a, b)
@@ -84,9 +84,26 @@ function sources.regular(names, all)
          return nil
       end
    end
-   for every = 2, math.min(MOST_EVERY, #all // 2) do
+   local own = {}
+   for i, name in ipairs(names) do
+      own[i] = number_of(name)
+   end
+   -- Too many residues already: it is not that.
+   local function may_be(every)
+      local seen, count = {}, 0
+      for _, at in ipairs(own) do
+         if not seen[at % every] then
+            seen[at % every], count = true, count + 1
+            if count > math.min(MOST_FIRST, RARE * every) then
+               return false
+            end
+         end
+      end
+      return true
+   end
+   for every = 2, #names >= 3 and math.min(MOST_EVERY, #all // 2) or 1 do
       local has, of = {}, {}
-      for _, one in ipairs(numbers) do
+      for _, one in ipairs(may_be(every) and numbers or {}) do
          local r = one.at % every
          of[r], has[r] = (of[r] or 0) + 1, (has[r] or 0) + (one.has and 1 or 0)
       end
@@ -99,7 +116,7 @@ function sources.regular(names, all)
          end
       end
       -- Three in a row of all are an accident of few.
-      if complete and covered == #names and #names >= 3 and #first <= RARE * every then
+      if complete and covered == #names and #first <= math.min(MOST_FIRST, RARE * every) then
          table.sort(first)
          return { every = every, first = first }
       end

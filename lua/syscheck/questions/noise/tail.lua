@@ -7,16 +7,36 @@ local tail = {}
 tail.LEAST = 100
 local PART = 0.02 -- of the events: the largest
 local MOST_SHAPE = 0.9 -- at 1 the mean is infinite
+local BUCKETS = 20 -- for e
 local DECADES, STEPS = 12, 240 -- of the integral: how far beyond what was seen
+
+-- At least the n largest, descending: whole buckets of a logarithmic histogram.
+local function largest(events, n)
+   local counts, bucket_of, most = {}, {}, -math.huge
+   for i, us in ipairs(events) do
+      local b = us > 0 and math.floor(math.log(us) * BUCKETS) or -1000
+      bucket_of[i], counts[b], most = b, (counts[b] or 0) + 1, math.max(most, b)
+   end
+   local from, found = most, counts[most] or 0
+   while found < n and from > -1000 do
+      from = from - 1
+      found = found + (counts[from] or 0)
+   end
+   local out = {}
+   for i, us in ipairs(events) do
+      out[#out + 1] = bucket_of[i] >= from and us or nil
+   end
+   table.sort(out, function(a, b)
+      return a > b
+   end)
+   return out
+end
 
 --- @param events delays in us, any order: independent ones
 -- @return { from = threshold in us, shape, scale = us, n = exceedances }; nil where there are too few
 function tail.fit(events)
-   local sorted = table.move(events, 1, #events, 1, {})
-   table.sort(sorted, function(a, b)
-      return a > b
-   end)
-   local n = math.max(tail.LEAST, math.floor(PART * #sorted))
+   local n = math.max(tail.LEAST, math.floor(PART * #events))
+   local sorted = largest(events, n + 1)
    local from = sorted[n + 1]
    if not from or sorted[1] <= from then
       return nil

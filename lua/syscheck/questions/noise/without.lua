@@ -1,78 +1,102 @@
 --- What would be without a source, without some nodes; what nodes have at the same time. Pure.
 local curve = require("syscheck.questions.noise.curve")
 local predict = require("syscheck.questions.noise.predict")
+local random = require("syscheck.lib.random")
 
 local without = {}
 
--- A copy of a class's sums, to take from.
-local function whole(sample)
-   local sum = curve.new(sample.grid)
-   for _, group in ipairs(sample.groups) do
-      sum.n = sum.n + group.n
-      for i = 1, #sum.at do
-         sum.at[i], sum.at_ones[i] = sum.at[i] + group.at[i], sum.at_ones[i] + group.at_ones[i]
-      end
-      for i = 1, sum.before ~= sum.at and #sum.at or 0 do
-         sum.before[i], sum.before_ones[i] = sum.before[i] + group.before[i], sum.before_ones[i] + group.before_ones[i]
-      end
-   end
-   return sum
-end
+local MOST_ASKED = 500 -- nodes of a source: enough to say what it costs
 
-local function add(sum, parts, sign)
+local function add(sum, parts, weight)
    for _, one in ipairs(parts) do
-      curve.add(sum, one, sign * one.weight)
+      curve.add(sum, one, weight * one.weight)
    end
 end
 
--- Nodes of a source -> what each would have without it at that quantum. Only where its newest check says so: what was
--- not asked for there is small.
-local function replaced(sample, source)
-   local of = {}
+local function copy(sample)
+   return curve.join(curve.new(sample.grid), { sample.all })
+end
+
+--- Nodes of a source that are asked what they would be without it: some, at random, of many.
+-- @return list of members of source.nodes, how many nodes each stands for
+function without.asked(source)
+   local list, seen = {}, {}
    for _, member in ipairs(source.nodes) do
-      local one = member.without and predict.of_work(member.without, sample.work)
-      -- Its other checks had it, too: they are not known without it.
-      of[member.node] = one and { { above = one.above, us = one.us, weight = 1 } } or of[member.node]
+      list[#list + 1] = not seen[member.node] and member or nil
+      seen[member.node] = true
    end
-   return of
+   local n = #list
+   random.shuffle(list, random.new(n))
+   list = table.move(list, 1, math.min(MOST_ASKED, n), 1, {})
+   return list, n / math.max(1, #list)
 end
 
 --- F of the class without a source.
--- @param source of sources.of whose nodes have `without` filled in where it is known
+-- @param source of sources.of whose nodes have `without` filled in where it is known: of others it is small
 -- @return F; F of those nodes with it, and without it (nil where none is known)
 function without.source(sample, source)
-   local of, sum = replaced(sample, source), whole(sample)
-   local with, rest = curve.new(sample.grid), curve.new(sample.grid)
-   for _, node in ipairs(sample.nodes) do
-      local parts = of[node.node]
-      if parts then
-         -- As its newest check had it: what is compared is of one time.
-         local had = predict.parts({ name = node.name, checks = { node.node.checks[1] } }, sample.work)
-         add(with, had, 1)
-         add(rest, parts, 1)
-         add(sum, node.parts, -1)
-         add(sum, parts, 1)
+   local sum, with, rest = copy(sample), curve.new(sample.grid), curve.new(sample.grid)
+   local list, each = without.asked(source)
+   for _, member in ipairs(list) do
+      local one = member.without and predict.of_work(member.without, sample.work)
+      -- As its newest check had it: what is compared is of one time.
+      local had = one and predict.of_work(member.node.checks[1].of.delays, sample.work)
+      if had then
+         curve.add(with, had)
+         curve.add(rest, one)
+         curve.add(sum, had, -each)
+         curve.add(sum, one, each)
       end
    end
    if with.n == 0 then
-      return curve.mean({ sum })
+      return sample.f
    end
-   return curve.mean({ sum }), curve.mean({ with }), curve.mean({ rest })
+   return curve.mean(sum), curve.mean(with), curve.mean(rest)
 end
 
 --- F of the class without some of its nodes.
 -- @param names set
 -- @return F; nil where none is left
 function without.nodes(sample, names)
-   local sum, left = whole(sample), 0
+   local sum = copy(sample)
    for _, node in ipairs(sample.nodes) do
       if names[node.name] then
          add(sum, node.parts, -1)
-      else
-         left = left + 1
       end
    end
-   return left > 0 and curve.mean({ sum }) or nil
+   return sum.n > 0.5 and curve.mean(sum) or nil
+end
+
+-- Integrals from 0 to each x of the grid of w and of w x, w = n F^(n - 1), in a cell its mean.
+local function weights(f, n)
+   local grid, w, sums, moments = f.grid, {}, { 0 }, { 0 }
+   for i = 1, #grid - 1 do
+      w[i] = n * ((f.at[i] + f.before[i + 1]) / 2) ^ (n - 1)
+      sums[i + 1] = sums[i] + w[i] * (grid[i + 1] - grid[i])
+      moments[i + 1] = moments[i] + w[i] * (grid[i + 1] ^ 2 - grid[i] ^ 2) / 2
+   end
+   return function(x)
+      local i = math.max(1, curve.place_of(grid, x) - 1)
+      i = math.min(i, #grid - 1)
+      local from = grid[i]
+      return sums[i] + w[i] * (x - from), moments[i] + w[i] * (x * x - from * from) / 2
+   end, sums[#grid]
+end
+
+-- The integral of w times a node's F.
+local function weighed(integrals, whole, one)
+   local total, from = 0, one.us[1]
+   local sum, moment = integrals(from)
+   for k = 1, #one.us - 1 do
+      local to = one.us[k + 1]
+      if to > from then
+         local sum_to, moment_to = integrals(to)
+         local rise = (one.above[k] - one.above[k + 1]) / (to - from)
+         total = total + (1 - one.above[k] - rise * from) * (sum_to - sum) + rise * (moment_to - moment)
+         from, sum, moment = to, sum_to, moment_to
+      end
+   end
+   return total + whole - sum
 end
 
 --- The nodes that cost most, by how the slowest of n reacts to each one's part in the class: the derivative of the
@@ -80,16 +104,18 @@ end
 -- @param most of them
 -- @return list of { name, us }, the worst first
 function without.worst(sample, n, most)
-   local f, grid, weights, list = sample.f, sample.grid, {}, {}
-   for i = 1, #grid - 1 do
-      weights[i] = n * ((f.at[i] + f.before[i + 1]) / 2) ^ (n - 1) * (grid[i + 1] - grid[i])
-   end
-   for _, node in ipairs(sample.nodes) do
-      local own, sum = predict.node(sample, node), 0
-      for i = 1, #weights do
-         sum = sum + weights[i] * ((f.at[i] - own.at[i]) + (f.before[i + 1] - own.before[i + 1])) / 2
+   local integrals, whole = weights(sample.f, n)
+   local list, mean = {}, 0
+   for i, node in ipairs(sample.nodes) do
+      local own = 0
+      for _, one in ipairs(node.parts) do
+         own = own + one.weight * weighed(integrals, whole, one)
       end
-      list[#list + 1] = { name = node.name, us = sum / #sample.nodes }
+      list[i] = { name = node.name, us = own }
+      mean = mean + own / #sample.nodes
+   end
+   for _, one in ipairs(list) do
+      one.us = (mean - one.us) / #sample.nodes
    end
    table.sort(list, function(a, b)
       if a.us ~= b.us then
