@@ -55,18 +55,31 @@ function curve.grid(list)
    return grid
 end
 
--- The first place of the grid that is x or more.
+-- The first place of the grid that is x or more; beyond its end where none is.
 local function place_of(grid, x)
-   if grid.place then
-      return grid.place[x]
-   elseif x <= 0 then
+   if x <= 0 then
       return 1
+   elseif grid.place then
+      local low, high = grid.place[x], #grid + 1
+      if low then
+         return low
+      end
+      low = 1
+      while high - low > 1 do
+         local middle = (low + high) // 2
+         if grid[middle] < x then
+            low = middle
+         else
+            high = middle
+         end
+      end
+      return high
    end
    local i = math.max(2, math.floor(math.log(x / grid.from) * grid.a_unit) + 2)
    while grid[i] and grid[i] < x do
       i = i + 1
    end
-   while i > 2 and grid[i - 1] >= x do
+   while i > 2 and (not grid[i - 1] or grid[i - 1] >= x) do
       i = i - 1
    end
    return i
@@ -92,14 +105,18 @@ function curve.new(grid)
    return sum
 end
 
--- @param later 1: of P(delay < x), whose lines hold from beyond their begin to their end
-local function add_to(value, slope, grid, one, weight, later)
+-- @param is_before of P(delay < x): lines hold from beyond their begin to their end
+local function add_to(value, slope, grid, one, weight, is_before)
+   local function place(x)
+      local i = place_of(grid, x)
+      return is_before and grid[i] == x and i + 1 or i
+   end
    local above, us = one.above, one.us
-   local from, at = us[1], place_of(grid, us[1]) + later
+   local from, at = us[1], place(us[1])
    for k = 1, #us - 1 do
       local to = us[k + 1]
       if to > from then
-         local til = place_of(grid, to) + later
+         local til = place(to)
          if til > at then
             local rise = weight * (above[k] - above[k + 1]) / (to - from)
             local start = weight * (1 - above[k]) - rise * from
@@ -117,9 +134,9 @@ end
 -- @param weight of it (1); less than 0 takes it away
 function curve.add(sum, one, weight)
    weight = weight or 1
-   add_to(sum.value, sum.slope, sum.grid, one, weight, 0)
+   add_to(sum.value, sum.slope, sum.grid, one, weight, false)
    if sum.before then
-      add_to(sum.before, sum.before_slope, sum.grid, one, weight, 1)
+      add_to(sum.before, sum.before_slope, sum.grid, one, weight, true)
    end
    sum.n = sum.n + weight
 end

@@ -15,7 +15,7 @@ noise.SIZES = { 1, 4, 16, 64, 256, 1024, 4096, 16384, 65536 }
 noise.HEAD_US = 1000
 local HEAD_MOST = 1024
 local ASKED = 6 -- sources that are left out one after the other: those that take most
-local WORST = 3 -- nodes
+local WORST, LEAST_PART = 3, 0.02 -- nodes; of the loss: what one has to cost to be worth a line
 local SPARED_NODES = 1000 -- enough to say what setting cores apart gains
 
 -- Part of a quantum and what follows it that is lost.
@@ -67,6 +67,14 @@ local function fill(source, with)
    end
 end
 
+local function by_cost(a, b)
+   local x, y = a.costs_pct or -1, b.costs_pct or -1
+   if x ~= y then
+      return x > y
+   end
+   return a.lost_pct > b.lost_pct or a.lost_pct == b.lost_pct and a.period_ms < b.period_ms
+end
+
 -- What each source costs a job of the first line, and what would be left without it.
 local function ask_sources(answer, sample, with, phases)
    local n = answer.head.nodes
@@ -91,14 +99,15 @@ local function ask_nodes(answer, sample)
    if #sample.nodes < 2 then
       return
    end
-   local worst = without.worst(sample, n, math.min(WORST, (#sample.nodes - 1) // 2))
-   local f = worst[1] and without.nodes(sample, name_set(worst))
-   for _, one in ipairs(worst) do
+   local worst = {}
+   for _, one in ipairs(without.worst(sample, n, math.min(WORST, (#sample.nodes - 1) // 2))) do
       local left = without.nodes(sample, { [one.name] = true })
       one.costs_pct = percent(answer, math.max(0, head_us(sample.f, n) - head_us(left, n)), sample.work, n)
+      worst[#worst + 1] = one.costs_pct >= LEAST_PART * answer.head.pct and one or nil
    end
+   local f = worst[1] and without.nodes(sample, name_set(worst))
    answer.worst = worst
-   answer.without_worst_pct = f and percent(answer, head_us(f, n), sample.work, n)
+   answer.without_worst_pct = f and percent(answer, head_us(f, n), sample.work, n) or nil
 end
 
 -- Without the noisiest cores of each node: of as many nodes as that takes.
@@ -208,6 +217,7 @@ function noise.of(nodes, options, with)
       end
    end
    ask_sources(answer, head.sample, with, phases)
+   table.sort(answer.sources, by_cost)
    ask_nodes(answer, head.sample)
    ask_cores(answer, head.sample, nodes, with)
    return answer

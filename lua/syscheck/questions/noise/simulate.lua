@@ -12,6 +12,7 @@ simulate.MOST = 65536 -- nodes
 simulate.KINDS = { "barrier", "halo" }
 
 local STEPS = 24 -- the first half is for delays to spread
+local DRAWS, MOST_RUNS = 1 << 18, 2048 -- few nodes meet what is rare in many runs only
 local FINE = 1 << 30
 
 -- N as a product of three, near each other.
@@ -53,6 +54,17 @@ end
 
 local function barrier(t, n, latency)
    local distance = 1
+   if latency == 0 then
+      -- All wait for the last, whatever the order.
+      local most = t[1]
+      for i = 2, n do
+         most = t[i] > most and t[i] or most
+      end
+      for i = 1, n do
+         t[i] = most
+      end
+      return t
+   end
    while distance < n do
       local new = {}
       for i = 1, n do
@@ -104,34 +116,43 @@ local function draw_delay(parts, draw)
 end
 simulate.draw_delay = draw_delay
 
---- @param sample of predict.sample
--- @param n nodes: drawn from the sample's, or, with `own`, these
--- @param kind barrier or halo
--- @param latency_us of one message
--- @return us that a step takes longer than without noise
-function simulate.delay(sample, n, kind, latency_us, own)
-   local draw, who, t = random.new(n), {}, {}
+local function mean(t)
+   local sum = 0
+   for i = 1, #t do
+      sum = sum + t[i]
+   end
+   return sum / #t
+end
+
+-- One run: us of a step, with all that is in it.
+local function step_us(sample, n, latency_us, lists, own, draw)
+   local who, t, middle = {}, {}, nil
    for i = 1, n do
       who[i], t[i] = sample.nodes[own and i or draw(#sample.nodes)].parts, 0
-   end
-   local lists = kind == "halo" and neighbours(n)
-   local middle
-   local function mean()
-      local sum = 0
-      for i = 1, n do
-         sum = sum + t[i] / n
-      end
-      return sum
    end
    for step = 1, STEPS do
       for i = 1, n do
          t[i] = t[i] + sample.work + draw_delay(who[i], draw)
       end
       t = lists and halo(t, n, latency_us, lists) or barrier(t, n, latency_us)
-      middle = step == STEPS // 2 and mean() or middle
+      middle = step == STEPS // 2 and mean(t) or middle
    end
-   local rounds = lists and 1 or math.ceil(math.log(n, 2) - 1e-9)
-   return (mean() - middle) / (STEPS - STEPS // 2) - sample.work - rounds * latency_us
+   return (mean(t) - middle) / (STEPS - STEPS // 2)
+end
+
+--- @param sample of predict.sample
+-- @param n nodes: drawn from the sample's, or, with `own`, these
+-- @param kind barrier or halo
+-- @param latency_us of one message
+-- @return us that a step takes longer than without noise
+function simulate.delay(sample, n, kind, latency_us, own)
+   local draw, sum = random.new(n), 0
+   local lists = kind == "halo" and neighbours(n) or nil
+   local runs = math.max(1, math.min(MOST_RUNS, DRAWS // (n * STEPS)))
+   for _ = 1, runs do
+      sum = sum + step_us(sample, n, latency_us, lists, own, draw)
+   end
+   return sum / runs - sample.work - (lists and 1 or math.ceil(math.log(n, 2) - 1e-9)) * latency_us
 end
 
 return simulate

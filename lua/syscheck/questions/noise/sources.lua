@@ -208,6 +208,9 @@ function sources.of(nodes)
             members[#members + 1] = not seen[member.node] and member.node.name or nil
             seen[member.node] = true
          end
+         table.sort(members, function(a, b)
+            return hostlist.order(a) < hostlist.order(b)
+         end)
          local p = sources.in_phase(one)
          out[#out + 1] = { period_ms = median_of(one, "period_ms"), duration_us = median_of(one, "duration_us"),
             name = name_of(one), nodes = one, names = members, lost_pct = lost / #nodes,

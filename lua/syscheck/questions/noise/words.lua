@@ -6,6 +6,7 @@ local values = require("syscheck.verdict.detail.values")
 local words = {}
 
 local LIST = 120 -- characters of a hostlist
+local TIMES_PCT = 100 -- from here on a loss is said as how many times as long it takes
 
 --- "11", "0.42", "<0.01": percents as far as they are known.
 function words.percent(pct)
@@ -64,18 +65,31 @@ local function first_of(answer)
    return best
 end
 
+-- "lose 11 % (9.0 to 13)", "take at least 9.9 times as long"
+local function loss(answer)
+   local h = answer.head
+   local times = h.pct >= TIMES_PCT
+   local function show(pct)
+      return times and ("%.3g"):format(1 + pct / 100) or words.percent(pct)
+   end
+   local range = h.low_pct and not h.at_least and (" (%s to %s)"):format(show(h.low_pct), show(h.high_pct))
+      or h.most_pct and (" (to %s by a Pareto tail)"):format(show(h.most_pct)) or ""
+   local least = h.at_least and "at least " or ""
+   if times then
+      return ("%s %s%s times as long%s"):format(answer.own and "takes" or "take", least, show(h.pct), range)
+   end
+   return ("%s %s%s %%%s"):format(answer.own and "loses" or "lose", least, show(h.pct), range)
+end
+
 --- The answer in a sentence.
 -- @param answer of noise.of, `of` filled in: "jobs of class x", "job 4711"
 function words.head(answer)
    local h = answer.head
-   local text = ("at %d node%s and %s between barriers %s %s %s%s%s"):format(h.nodes, h.nodes == 1 and "" or "s",
-      words.span(h.work_us), answer.of, answer.own and "loses" or "lose", h.at_least and "at least " or "",
-      words.percent(h.pct) .. " %", h.low_pct and not h.at_least and (" (%s to %s)"):format(words.percent(h.low_pct),
-         words.percent(h.high_pct)) or h.most_pct and (", to %s %% by a Pareto tail"):format(words.percent(h.most_pct))
-         or "")
+   local text = ("at %d node%s and %s between barriers %s %s"):format(h.nodes, h.nodes == 1 and "" or "s",
+      words.span(h.work_us), answer.of, loss(answer))
    local first, parts = first_of(answer), {}
    if first then
-      parts[1] = ("%s on %s costs %s of them"):format(words.source(first), #first.names == answer.nodes and "all nodes"
+      parts[1] = ("%s on %s costs %s points"):format(words.source(first), #first.names == answer.nodes and "all nodes"
          or words.nodes(first.names), words.percent(first.costs_pct))
    end
    if answer.without_worst_pct and #answer.worst > 0 and answer.without_worst_pct < 0.9 * h.pct then
