@@ -5,6 +5,7 @@ local noise = require("syscheck.questions.noise.logic")
 local noise_show = require("syscheck.questions.noise.show")
 local noise_store = require("syscheck.questions.noise.read")
 local printable = require("syscheck.lib.printable")
+local progress = require("syscheck.lib.progress")
 local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
 local simulate = require("syscheck.questions.noise.simulate")
@@ -62,11 +63,15 @@ end
 -- Of nodes, as `of` says; nil where none of them has samples.
 local function of_nodes(db, args, wanted, of, own)
    local known, silent = noise_store.nodes(db, args.since, wanted)
+   local meter = args.simulate and progress.amount("noise: simulating")
    local answer = #known > 0 and noise.of(known, { own = own, sizes = not own and args.at or nil,
       simulate = args.simulate, allreduce = noise_store.allreduce(db, args.since, known) }, {
       add_without = function(node)
          noise_store.add_without(db, args.since, node)
-      end })
+      end, say = meter and meter.to })
+   if meter then
+      meter.clear()
+   end
    if answer then
       answer.of, answer.silent = of, silent
    end

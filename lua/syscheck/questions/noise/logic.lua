@@ -169,7 +169,7 @@ end
 --- The answer.
 -- @param nodes of read.nodes
 -- @param options { own = true: a job on these nodes, not one whose nodes are drawn; sizes, simulate = kind, allreduce }
--- @param with { add_without = function(node) }
+-- @param with { add_without = function(node), say = function(done, total) of what is simulated, or nil }
 -- @return { nodes, checks, sampled_s, own, works = list of { work_us, rows = of predict.drawn with pct, low_pct,
 --   high_pct, most_pct, simulated_pct; samples, absorbed_pct }, head = { nodes, work_us, ... }, sources, complete, worst,
 --   without_worst_pct, spared, allreduce }; nil where no node has any delays
@@ -196,10 +196,13 @@ function noise.of(nodes, options, with)
    local phases = options.own and { by_work = {} } or phase_of(answer, samples, with)
    answer.phase = phases.of and phases.source or nil
    local head
-   for _, sample in ipairs(samples) do
+   for i, sample in ipairs(samples) do
       local rows = options.own and { predict.own(sample) }
          or predict.drawn(sample, sizes, phases.by_work[sample.work])
-      for _, row in ipairs(rows) do
+      for k, row in ipairs(rows) do
+         if options.simulate and with.say then
+            with.say((i - 1) * #rows + k - 1, #samples * #rows)
+         end
          add_percents(answer, row, sample.work)
          row.simulated_pct = options.simulate and simulated(sample, row, options.simulate, answer) or nil
       end
