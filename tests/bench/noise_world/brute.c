@@ -4,11 +4,13 @@
  * One line an N: {"g_ms","n","delay_us","se_us","trials","exact_us"}; exact_us: from the distribution, no draw.
  *
  *	brute G_MS N[,N..] DIR [--seconds S] [--begin S] [--without NODE,NODE] [--half 1|2] [--together]
- *	      [--exact] [--se SHARE] [--draws MAX] [--seed N]
+ *	      [--chain K] [--exact] [--se SHARE] [--draws MAX] [--seed N]
  *	brute split G_MS N[,N..] DIR ...      both halves of the window, each for itself, with "half"
  *
  * The window is [0, S); S is the "seconds" of DIR/truth.json unless it is given.
  * --together: all nodes begin at the same moment, none is drawn twice: what sources in phase really cost.
+ * --chain K: K quanta one after the other, each begun when the slowest is done with the one before, as a job does.
+ * Less than the above where detours are as long as quanta: none begins in the midst of what it has just waited for.
  *
  *	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -o brute brute.c traces.c course.c exact.c -lm
  */
@@ -29,7 +31,7 @@
 struct ask {
 	double g_ms, seconds, begin, se, draws;
 	const char *list, *dir, *without;
-	int half;
+	int half, chain;
 	bool split, together, exact;
 	uint64_t seed;
 };
@@ -41,7 +43,8 @@ static bool read_options(struct ask *a, int argc, char **argv)
 		{ "without", required_argument, NULL, 'w' }, { "half", required_argument, NULL, 'h' },
 		{ "together", no_argument, NULL, 't' },      { "exact", no_argument, NULL, 'x' },
 		{ "se", required_argument, NULL, 'e' },      { "draws", required_argument, NULL, 'd' },
-		{ "seed", required_argument, NULL, 'r' },    { NULL, 0, NULL, 0 },
+		{ "seed", required_argument, NULL, 'r' },    { "chain", required_argument, NULL, 'c' },
+		{ NULL, 0, NULL, 0 },
 	};
 	int c;
 
@@ -56,6 +59,7 @@ static bool read_options(struct ask *a, int argc, char **argv)
 		case 'x': a->exact = true; break;
 		case 'e': a->se = atof(optarg); break;
 		case 'd': a->draws = atof(optarg); break;
+		case 'c': a->chain = atoi(optarg); break;
 		case 'r': a->seed = strtoull(optarg, NULL, 10); break;
 		default: return false;
 		}
@@ -64,7 +68,7 @@ static bool read_options(struct ask *a, int argc, char **argv)
 		a->split = true;
 		optind++;
 	}
-	if (argc - optind != 3 || a->half < 0 || a->half > 2 || a->se <= 0)
+	if (argc - optind != 3 || a->half < 0 || a->half > 2 || a->se <= 0 || a->chain < 0)
 		return false;
 	a->g_ms = atof(argv[optind]);
 	a->list = argv[optind + 1];
@@ -104,6 +108,34 @@ static double draw_together(const struct course *courses, size_t nodes, size_t *
 	return most;
 }
 
+/* The mean of `a->chain` quanta in a row; a node's window begins anew at its end. */
+static double draw_chain(const struct ask *a, const struct course *courses, size_t nodes, long n, double *at,
+			 size_t *which, struct rng *r)
+{
+	double sum = 0;
+
+	for (long i = 0; i < n; i++) {
+		which[i] = rng_below(r, (uint32_t)nodes);
+		at[i] = rng_unit(r) * (double)(courses[which[i]].last - courses[which[i]].begin);
+	}
+	for (int k = 0; k < a->chain; k++) {
+		double most = 0;
+
+		for (long i = 0; i < n; i++) {
+			const struct course *c = &courses[which[i]];
+
+			most = fmax(most, course_at(c, (double)c->begin + at[i]));
+		}
+		sum += most;
+		for (long i = 0; i < n; i++) {
+			const struct course *c = &courses[which[i]];
+
+			at[i] = fmod(at[i] + a->g_ms * 1e6 + most, (double)(c->last - c->begin));
+		}
+	}
+	return sum / a->chain;
+}
+
 /* Trials for the standard error asked for, from the true spread: to stop by the drawn one favours few hits. */
 static double trials_of(const struct ask *a, double mean, double sd, long n)
 {
@@ -115,6 +147,8 @@ static double trials_of(const struct ask *a, double mean, double sd, long n)
 static void one_n(const struct ask *a, int half, const struct course *courses, size_t nodes, const struct exact *e,
 		  long n, size_t *order)
 {
+	size_t *which = a->chain ? malloc((size_t)n * sizeof(*which)) : NULL;
+	double *at = a->chain ? malloc((size_t)n * sizeof(*at)) : NULL;
 	struct rng r = rng_make(a->seed, (uint64_t)n, (uint64_t)(a->g_ms * 1e6) + (uint64_t)half);
 	double mean, sd, trials, sum = 0, square = 0;
 
@@ -122,7 +156,7 @@ static void one_n(const struct ask *a, int half, const struct course *courses, s
 	printf("{\"g_ms\":%g,\"n\":%ld,", a->g_ms, n);
 	if (half)
 		printf("\"half\":%d,", half);
-	if (a->exact && !a->together) {
+	if (a->exact && !a->together && !a->chain) {
 		printf("\"delay_us\":%.6g,\"se_us\":0,\"sd_us\":%.6g}\n", mean / 1e3, sd / 1e3);
 		return;
 	}
@@ -130,9 +164,15 @@ static void one_n(const struct ask *a, int half, const struct course *courses, s
 	if (a->together)
 		exact_most(e, 1, &mean, &sd);
 	trials = trials_of(a, mean, sd, n);
+	if (a->chain)
+		trials = ceil(trials / a->chain) + 100;
 	for (double i = 0; i < trials; i++) {
-		double d = a->together ? draw_together(courses, nodes, order, n, &r) : draw(courses, nodes, n, &r);
+		double d;
 
+		if (which && at)
+			d = draw_chain(a, courses, nodes, n, at, which, &r);
+		else
+			d = a->together ? draw_together(courses, nodes, order, n, &r) : draw(courses, nodes, n, &r);
 		sum += d;
 		square += d * d;
 	}
@@ -141,9 +181,13 @@ static void one_n(const struct ask *a, int half, const struct course *courses, s
 	printf("\"delay_us\":%.6g,\"se_us\":%.3g,\"trials\":%.0f,", sum / 1e3, square / 1e3, trials);
 	if (a->together)
 		printf("\"together\":true}\n");
+	else if (a->chain)
+		printf("\"chain\":%d,\"single_us\":%.6g}\n", a->chain, mean / 1e3);
 	else
 		printf("\"exact_us\":%.6g}\n", mean / 1e3);
 	fflush(stdout);
+	free(which);
+	free(at);
 }
 
 static bool one_window(const struct ask *a, const struct pool *p, int half)
@@ -195,7 +239,7 @@ int main(int argc, char **argv)
 
 	if (!read_options(&a, argc, argv)) {
 		fprintf(stderr, "usage: brute [split] G_MS N[,N..] DIR [--seconds S] [--begin S] [--without NODE,NODE] "
-				"[--half 1|2] [--together] [--exact] [--se SHARE] [--draws MAX] [--seed N]\n");
+				"[--half 1|2] [--together] [--chain K] [--exact] [--se SHARE] [--draws MAX] [--seed N]\n");
 		return 2;
 	}
 	if (!pool_read(&p, a.dir, a.without))
