@@ -52,7 +52,7 @@ rooms.PURE = {
    "questions/node/story", "questions/node/spark", "questions/finding", "questions/fleet/fabric",
    "questions/fleet/files", "questions/fleet/logic", "questions/fleet/course", "questions/fleet/drift",
    "questions/fleet/page",
-   "questions/noise/curve", "questions/noise/logic", "questions/noise/page", "questions/noise/predict",
+   "questions/noise/chain", "questions/noise/curve", "questions/noise/logic", "questions/noise/page", "questions/noise/predict",
    "questions/noise/simulate", "questions/noise/sources", "questions/noise/tail", "questions/noise/without",
    "questions/noise/words", "questions/prometheus/logic", "questions/drains/logic", "questions/suspects/logic", "questions/suspects/page",
    "questions/suspects/racks",

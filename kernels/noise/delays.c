@@ -16,12 +16,17 @@
 /* Fewer quanta one after the other say nothing. */
 #define QUANTA_LEAST 2
 #define CORES_A_SPARED 32
+#define LEAST_S 1e-9 /* less is rounding */
+/* Of a quantum: longer detours are long. Of the begins: as many at least are outside of such, or all are taken. */
+#define LONG_PART 0.1
+#define OUTSIDE_LEAST 0.25
 
 /* What the threads share. A float that is not negative and its bits are in the same order. */
 struct board {
 	const struct delays_node *node;
 	struct delays_of_work *works;
 	_Atomic uint32_t *most; /* [set][work][sample] */
+	_Atomic bool *within;   /* the same: it begins within a long detour */
 	double (*last)[DELAYS_WORKS]; /* of each core: the latest begin */
 	bool *is_spared;              /* of each core */
 	size_t sets, samples;
@@ -31,6 +36,8 @@ struct board {
 /* What one core gives to several sets. */
 struct giving {
 	_Atomic uint32_t *to[DELAYS_SETS];
+	_Atomic bool *within[DELAYS_SETS];
+	double is_long; /* s */
 	size_t n;
 };
 
@@ -55,7 +62,7 @@ double delays_last_begin(const struct periodic_event *events, size_t n, double t
 }
 
 void delays_of_core(const struct periodic_place *p, signed char skip, double from, double step, size_t samples,
-		    double work, void (*each)(void *data, size_t k, double delay), void *data)
+		    double work, void (*each)(void *data, size_t k, double delay, double within), void *data)
 {
 	const struct periodic_event *e = p->events;
 	/* What was lost before event `at`, the first that ends after t, and before `next`, that begins after the end. */
@@ -63,27 +70,31 @@ void delays_of_core(const struct periodic_place *p, signed char skip, double fro
 	size_t at = 0, next = 0;
 
 	for (size_t k = 0; k < samples; k++) {
-		double t = from + (double)k * step, lost;
+		double t = from + (double)k * step, lost, before;
 
 		for (; at < p->n && (p->owner[at] == skip || e[at].start + e[at].length <= t); at++)
 			lost_at += p->owner[at] == skip ? 0 : e[at].length;
-		lost = lost_at + (at < p->n && e[at].start < t ? t - e[at].start : 0);
+		before = at < p->n && e[at].start < t ? e[at].length : 0;
+		lost = lost_at + (before > 0 ? t - e[at].start : 0);
 		/* Until W(t) + work is done: events that begin before. */
 		for (; next < p->n && (p->owner[next] == skip || e[next].start - lost_next < t - lost + work); next++)
 			lost_next += p->owner[next] == skip ? 0 : e[next].length;
-		if (lost_next > lost)
-			each(data, k, lost_next - lost);
+		/* What it was in at its begin is not its own. */
+		if (before > 0 || lost_next > lost_at)
+			each(data, k, fmax(lost_next - lost_at - before, 0), before);
 	}
 }
 
-static void give(void *data, size_t k, double delay)
+static void give(void *data, size_t k, double delay, double within)
 {
 	const struct giving *g = data;
-	float value = (float)delay;
+	float value = delay > LEAST_S ? (float)delay : 0;
 	uint32_t bits, seen;
 
 	memcpy(&bits, &value, sizeof(bits));
 	for (size_t i = 0; i < g->n; i++) {
+		if (within > g->is_long)
+			atomic_store_explicit(&g->within[i][k], true, memory_order_relaxed);
 		seen = atomic_load_explicit(&g->to[i][k], memory_order_relaxed);
 		while (seen < bits && !atomic_compare_exchange_weak_explicit(&g->to[i][k], &seen, bits, memory_order_relaxed,
 									      memory_order_relaxed))
@@ -91,9 +102,15 @@ static void give(void *data, size_t k, double delay)
 	}
 }
 
-static _Atomic uint32_t *row(const struct board *b, size_t set, size_t work)
+static size_t row(const struct board *b, size_t set, size_t work)
 {
-	return b->most + (set * DELAYS_WORKS + work) * b->samples;
+	return (set * DELAYS_WORKS + work) * b->samples;
+}
+
+static void give_to(const struct board *b, size_t set, size_t work, struct giving *g)
+{
+	g->to[g->n] = b->most + row(b, set, work);
+	g->within[g->n++] = b->within + row(b, set, work);
 }
 
 static double step_of(const struct board *b, size_t work)
@@ -106,19 +123,20 @@ static void core_gives(const struct board *b, int core, size_t work)
 {
 	const struct delays_node *n = b->node;
 	const struct periodic_place *p = &n->places[core];
-	struct giving g = { .n = 0 };
+	struct giving g = { .is_long = LONG_PART * delays_works[work] };
 
-	g.to[g.n++] = row(b, 0, work);
+	give_to(b, 0, work, &g);
 	if (!b->is_spared[core])
-		g.to[g.n++] = row(b, 1, work);
+		give_to(b, 1, work, &g);
 	for (size_t k = 0; k + 2 < b->sets; k++)
 		if (!n->components[k].on[core])
-			g.to[g.n++] = row(b, k + 2, work);
+			give_to(b, k + 2, work, &g);
 	delays_of_core(p, PERIODIC_NONE, n->from, step_of(b, work), b->samples, delays_works[work], give, &g);
 	for (size_t k = 0; k + 2 < b->sets; k++) {
 		if (!n->components[k].on[core])
 			continue;
-		g = (struct giving){ .to = { row(b, k + 2, work) }, .n = 1 };
+		g.n = 0;
+		give_to(b, k + 2, work, &g);
 		delays_of_core(p, n->components[k].owner[core], n->from, step_of(b, work), b->samples, delays_works[work],
 			       give, &g);
 	}
@@ -132,16 +150,23 @@ static bool summarise(const struct board *b, size_t set, size_t work)
 	float *delays = malloc(b->samples * sizeof(*delays));
 	unsigned char *scratch = malloc(b->samples);
 	bool good = sorted && delays && scratch;
+	const size_t at = row(b, set, work);
+	size_t n = 0;
 
 	for (size_t k = 0; good && k < b->samples; k++) {
-		uint32_t bits = atomic_load_explicit(&row(b, set, work)[k], memory_order_relaxed);
+		uint32_t bits = atomic_load_explicit(&b->most[at + k], memory_order_relaxed);
 
 		memcpy(&delays[k], &bits, sizeof(bits));
-		sorted[k] = (double)delays[k];
+		if (!atomic_load_explicit(&b->within[at + k], memory_order_relaxed))
+			sorted[n++] = (double)delays[k];
 	}
+	/* One of its cores is nearly always in one. */
+	if (good && n < (size_t)(OUTSIDE_LEAST * (double)b->samples))
+		for (n = 0; n < b->samples; n++)
+			sorted[n] = (double)delays[n];
 	if (good) {
-		stats_sort(sorted, b->samples);
-		d->n_knots = delays_knots(sorted, b->samples, set == 0 ? DELAYS_KNOTS : DELAYS_KNOTS_LESS, d->knots);
+		stats_sort(sorted, n);
+		d->n_knots = delays_knots(sorted, n, set == 0 ? DELAYS_KNOTS : DELAYS_KNOTS_LESS, d->knots);
 		if (set == 0)
 			d->n_largest = delays_largest(delays, b->samples, step_of(b, work), delays_works[work], scratch,
 						      d->largest);
@@ -217,13 +242,15 @@ bool delays_of_node(const struct delays_node *n, struct delays_of_work *works, s
 	b.samples = (size_t)fmin(fmax(BEGINS_A_WORK * (n->to - n->from) / delays_works[0], SAMPLES_LEAST), SAMPLES_MOST);
 	b.sets = 2 + (n->n_components < DELAYS_WITHOUT ? n->n_components : DELAYS_WITHOUT);
 	b.most = calloc(b.sets * DELAYS_WORKS * b.samples, sizeof(*b.most));
+	b.within = calloc(b.sets * DELAYS_WORKS * b.samples, sizeof(*b.within));
 	b.last = calloc(cores, sizeof(*b.last));
 	b.is_spared = calloc(cores, sizeof(*b.is_spared));
-	if (b.most && b.last && b.is_spared) {
+	if (b.most && b.within && b.last && b.is_spared) {
 		spare(n, b.is_spared);
 		good = team_run_after(n->topo, work, &b) && !b.failed;
 	}
 	free((void *)b.most);
+	free((void *)b.within);
 	free(b.last);
 	free(b.is_spared);
 	*samples = b.samples;

@@ -5,6 +5,11 @@
  * On a core W(t) = t - lost(t) is the work done until t. A quantum g begun at t ends at
  * W^-1(W(t) + g), so its delay is d(t; g) = W^-1(W(t) + g) - t - g: what is lost between. The
  * node's delay is the most of its cores' at the same t, as all of them meet before they go on.
+ *
+ * Of a detour that goes on at t nothing counts: a job's next quantum does not begin before the one
+ * is over for which it waited. Within a detour that is long beside the quantum no begin is counted at
+ * all: work goes on outside of it only. What others had begun meanwhile, while they waited, follows from
+ * the rate of detours by length, which is in d: see lua/syscheck/questions/noise/chain.lua.
  */
 #ifndef SYSCHECK_NOISE_DELAYS_H
 #define SYSCHECK_NOISE_DELAYS_H
@@ -71,11 +76,11 @@ bool delays_of_node(const struct delays_node *n, struct delays_of_work *works, s
 double delays_last_begin(const struct periodic_event *events, size_t n, double to, double work);
 
 /*
- * Calls each(data, k, delay) of the begins from + k * step, k < samples, in which there is a delay; without the events
- * whose owner is `skip`. O(n + samples).
+ * Calls each(data, k, delay, within) of the begins from + k * step, k < samples, that have a delay or are within a
+ * detour, of that length; without the events whose owner is `skip`. O(n + samples).
  */
 void delays_of_core(const struct periodic_place *p, signed char skip, double from, double step, size_t samples,
-		    double work, void (*each)(void *data, size_t k, double delay), void *data);
+		    double work, void (*each)(void *data, size_t k, double delay, double within), void *data);
 
 /*
  * At most `most` knots of n > 0 delays in ascending order, where leaving them out would change most of what the

@@ -1,6 +1,7 @@
 -- What noise costs jobs of many nodes: against closed forms, against draws, and through the store.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local chain = require("syscheck.questions.noise.chain")
 local curve = require("syscheck.questions.noise.curve")
 local delays = require("syscheck.catalogue.delays")
 local noise = require("syscheck.questions.noise.logic")
@@ -51,7 +52,7 @@ function TestCurve.test_closed_form()
       local sum = curve.new(curve.grid({ one }))
       curve.add(sum, one)
       local f = curve.mean(sum)
-      for n = 1, 65536, 13 do
+      for n = 1, 65536, 997 do
          lu.assertAlmostEquals(curve.slowest(f, n) / closed(case[1], case[2], case[3], n), 1, 1e-9)
       end
    end
@@ -167,7 +168,10 @@ function TestPredict.test_job_of_the_class_and_of_all_its_nodes()
    end
    local sample = predict.sample(nodes, 1000)
    local rows = predict.drawn(sample, { 1, 64 })
-   lu.assertAlmostEquals(rows[2].us, closed(2000, 10000, 1000, 64), 1e-6)
+   lu.assertAlmostEquals(rows[2].us, chain.slowest(sample.f, 64, 1000), 1e-6)
+   lu.assertTrue(rows[2].us > closed(2000, 10000, 1000, 64))
+   -- Whatever was drawn: without waits before, it is F to the power of how many there are.
+   lu.assertAlmostEquals(curve.slowest(sample.f, 64), closed(2000, 10000, 1000, 64), 1e-6)
    lu.assertAlmostEquals(predict.own(sample).us, rows[2].us, 1e-6)
    -- All nodes are alike: no draw of them differs.
    lu.assertAlmostEquals(rows[2].low, rows[2].high, 1e-6)
@@ -211,6 +215,70 @@ function TestPredict.test_checks_of_a_node()
    local sample = predict.sample({ one, other }, 1000)
    lu.assertAlmostEquals(sample.mean_us, closed(2000, 10000, 1000, 1) / 8, 1e-9)
    lu.assertAlmostEquals(sample.samples, 5000, 1e-9)
+end
+
+TestChain = {}
+
+-- Detours of one length begin at random; n nodes do quantum after quantum, and wait for the slowest.
+local function walked(length, every, work, n, quanta)
+   local draw = random.new(n)
+   local function gap()
+      return -every * math.log(uniform(draw))
+   end
+   local next_at, now = {}, 0
+   for i = 1, n do
+      next_at[i] = gap()
+   end
+   for _ = 1, quanta do
+      local last = now
+      for i = 1, n do
+         local at, left = now, work
+         while next_at[i] < at + left do
+            left = left - math.max(0, next_at[i] - at)
+            -- One that began before, while this node waited, is over at its end.
+            at = math.max(at, next_at[i] + length)
+            next_at[i] = next_at[i] + length + gap()
+         end
+         last = math.max(last, at + left)
+      end
+      now = last
+   end
+   return now / quanta - work
+end
+
+function TestChain.test_quantum_after_quantum()
+   for _, case in ipairs({ { 2000, 50000, 100 }, { 2000, 50000, 1000 }, { 100, 5000, 1000 }, { 30000, 6e5, 1000 } }) do
+      local length, every, work = table.unpack(case)
+      local s = 1 - math.exp(-work / every)
+      local twice = s - work / every * math.exp(-work / every)
+      local one = { above = { 1, s, s, twice, twice, 0 }, us = { 0, 0, length, length, 2 * length, 2 * length } }
+      local sum = curve.new(curve.grid({ one }))
+      curve.add(sum, one)
+      local f = curve.mean(sum)
+      for _, n in ipairs({ 1, 8, 64 }) do
+         local truth = walked(length, every, work, n, 3e6 // n // 4)
+         local at_random = curve.slowest(chain.after(f, work, math.huge), n)
+         lu.assertAlmostEquals(chain.slowest(f, n, work) / truth, 1, 0.15, ("%d of %d us"):format(n, length))
+         lu.assertTrue(chain.slowest(f, n, work) <= at_random * 1.0001)
+      end
+      -- Begins at any time, as of one node that does not wait: (g + L / 2) L / P, what the closed form has for n = 1.
+      lu.assertAlmostEquals(curve.slowest(chain.after(f, work, math.huge), 1) / closed(length, every, work, 1), 1, 0.1)
+   end
+end
+
+function TestChain.test_what_is_left_after_a_wait()
+   local one = { above = { 1, 0.02, 0.02, 0 }, us = { 0, 0, 2000, 2000 } }
+   local sum = curve.new(curve.grid({ one }))
+   curve.add(sum, one)
+   local rest, draw, hits, total = chain.rest(curve.mean(sum), 100), random.new(1), 0, 20000
+   lu.assertEquals(rest(0, 0.5), 0)
+   for _ = 1, total do
+      local us = rest(500, uniform(draw))
+      lu.assertTrue(us >= 0 and us <= 2000)
+      hits = hits + (us > 0 and 1 or 0)
+   end
+   -- 0.02 in 100 us is 0.1 in 500.
+   lu.assertAlmostEquals(hits / total, 1 - math.exp(-0.1), 0.02)
 end
 
 TestWithout = {}
@@ -512,7 +580,7 @@ function TestDamage.test_anything()
          tried = tried + 1
          if of then
             local answer = noise.of({ { name = "n1", checks = { { time = 1, of = of } } },
-               node("n2", beat(10, 10000, 1000)) }, {}, WITH)
+               node("n2", beat(10, 10000, 1000)) }, { sizes = { 1, 64 } }, WITH)
             lu.assertTrue(answer.head.pct == answer.head.pct and answer.head.pct < math.huge)
             answer.of = "x"
             lu.assertIsString(words.head(answer))

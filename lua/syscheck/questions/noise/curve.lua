@@ -7,6 +7,7 @@ local curve = {}
 
 local EXACT = 2048 -- knots
 local A_DECADE = 32 -- cells
+local BETWEEN = 64 -- more values in an exact grid, twice
 local LEAST_US = 0.5 -- below is no detour
 
 --- A grid for these.
@@ -29,6 +30,11 @@ function curve.grid(list)
       local all = {}
       for _, one in ipairs(list) do
          table.move(one.us, 1, #one.us, #all + 1, all)
+      end
+      -- Between them, too: what comes of waits is not linear there.
+      for i = 1, BETWEEN do
+         all[#all + 1] = most * i / BETWEEN
+         all[#all + 1] = most * 10 ^ (-4 * i / BETWEEN)
       end
       table.sort(all)
       grid.place = { [0] = 1 }
@@ -120,6 +126,10 @@ local function add_to(value, slope, grid, one, weight, is_before)
          if til > at then
             local rise = weight * (above[k] - above[k + 1]) / (to - from)
             local start = weight * (1 - above[k]) - rise * from
+            if til == at + 1 then
+               -- At one x: a value does, and the slope of a steep line would drown what others have added.
+               start, rise = weight * (1 - above[k]) + rise * ((grid[at] or from) - from), 0
+            end
             value[at], slope[at] = value[at] + start, slope[at] + rise
             value[til], slope[til] = value[til] - start, slope[til] - rise
             at = til

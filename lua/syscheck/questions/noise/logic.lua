@@ -1,5 +1,6 @@
 --- Noise of a class or of certain nodes: what jobs lose, by whom, what would be without. Pure, but for what `with` reads.
 local catalogue = require("syscheck.catalogue.delays")
+local chain = require("syscheck.questions.noise.chain")
 local curve = require("syscheck.questions.noise.curve")
 local predict = require("syscheck.questions.noise.predict")
 local random = require("syscheck.lib.random")
@@ -46,8 +47,8 @@ local function head_of(answer, sizes)
 end
 
 -- Slowest of the job of the first line, from another F of its nodes.
-local function head_us(f, n)
-   return curve.slowest(f, n)
+local function head_us(answer, f)
+   return (chain.slowest(f, answer.head.nodes, answer.head.work_us))
 end
 
 local function name_set(list)
@@ -86,8 +87,8 @@ local function ask_sources(answer, sample, with, phases)
       local f, had = without.source(sample, source)
       if had then
          local phase = source == phases.source and phases.of
-         local left = head_us(f, n)
-         source.costs_us = (phase and answer.head.us or head_us(sample.f, n)) - left
+         local left = head_us(answer, f)
+         source.costs_us = (phase and answer.head.us or head_us(answer, sample.f)) - left
          source.without_pct = percent(answer, left, sample.work, n)
          source.costs_pct = percent(answer, math.max(0, source.costs_us), sample.work, n)
       end
@@ -102,12 +103,12 @@ local function ask_nodes(answer, sample)
    local worst = {}
    for _, one in ipairs(without.worst(sample, n, math.min(WORST, (#sample.nodes - 1) // 2))) do
       local left = without.nodes(sample, { [one.name] = true })
-      one.costs_pct = percent(answer, math.max(0, head_us(sample.f, n) - head_us(left, n)), sample.work, n)
+      one.costs_pct = percent(answer, math.max(0, head_us(answer, sample.f) - head_us(answer, left)), sample.work, n)
       worst[#worst + 1] = one.costs_pct >= LEAST_PART * answer.head.pct and one or nil
    end
    local f = worst[1] and without.nodes(sample, name_set(worst))
    answer.worst = worst
-   answer.without_worst_pct = f and percent(answer, head_us(f, n), sample.work, n) or nil
+   answer.without_worst_pct = f and percent(answer, head_us(answer, f), sample.work, n) or nil
 end
 
 -- Without the noisiest cores of each node: of as many nodes as that takes.
@@ -135,8 +136,7 @@ local function ask_cores(answer, sample, nodes, with)
       curve.add(all, list[2 * i - 1])
       curve.add(spared, list[2 * i])
    end
-   local n = answer.head.nodes
-   local before, after = curve.slowest(curve.mean(all), n), curve.slowest(curve.mean(spared), n)
+   local before, after = head_us(answer, curve.mean(all)), head_us(answer, curve.mean(spared))
    answer.spared = { cores = some[1].of.spared_cores, of = some[1].of.cores,
       pct = before > 0 and answer.head.pct * after / before or 0 }
 end

@@ -1,9 +1,10 @@
 --- What jobs of N nodes lose to noise, from what was sampled on single nodes. Pure.
 --
 -- All nodes do a quantum of work g, then wait for the slowest. Drawn from a class, each node's delay has the mean F of
--- the class, so the slowest has F^N and loses the integral of 1 - F^N; certain nodes have the product of theirs. All
--- noise counts, as a barrier has it; what is absorbed where nodes wait for some others only is between that and the
--- mean.
+-- the class, so the slowest has F^N and loses the integral of 1 - F^N; certain nodes have the product of theirs. What
+-- began while they waited is in chain.lua. All noise counts, as a barrier has it; what is absorbed where nodes wait for
+-- some others only is between that and the mean.
+local chain = require("syscheck.questions.noise.chain")
 local curve = require("syscheck.questions.noise.curve")
 local random = require("syscheck.lib.random")
 local tail = require("syscheck.questions.noise.tail")
@@ -107,7 +108,15 @@ local function interval(values)
    return at(LOW), at(HIGH)
 end
 
--- With the tail instead of what was seen beyond its threshold.
+-- The draws knew one wait and no phases: as much more or less.
+local function scale(row, plain)
+   if plain > 0 then
+      row.low, row.high = row.low * row.us / plain, row.high * row.us / plain
+   end
+   row.low, row.high = math.min(row.low, row.us), math.max(row.high, row.us)
+end
+
+-- By how much more it is with the tail instead of what was seen beyond its threshold.
 local function with_tail(sample, f, n, factor)
    local fit = sample.tail()
    local cut = { grid = {}, at = {}, before = {} }
@@ -124,7 +133,8 @@ local function with_tail(sample, f, n, factor)
    if kept then
       kept.before[last] = factor.before[last] or 1
    end
-   return curve.slowest(cut, n, kept) + tail.beyond(fit, above, n)
+   local seen = curve.slowest(f, n, factor)
+   return seen > 0 and math.max(1, (curve.slowest(cut, n, kept) + tail.beyond(fit, above, n)) / seen) or 1
 end
 
 --- Jobs whose nodes are drawn from the class.
@@ -140,9 +150,10 @@ function predict.drawn(sample, sizes, phase)
       if phase then
          f, factor = phase(n)
       end
-      rows[i] = { nodes = n, us = curve.slowest(f, n, factor), at_least = n * SUPPORT > sample.samples or nil }
+      rows[i] = { nodes = n, us = chain.slowest(f, n, sample.work, factor),
+         at_least = n * SUPPORT > sample.samples or nil }
       if rows[i].at_least and sample.tail() then
-         rows[i].most_us = math.max(rows[i].us, with_tail(sample, f, n, factor))
+         rows[i].most_us = rows[i].us * with_tail(sample, f, n, factor)
       end
       draws[i] = {}
    end
@@ -154,18 +165,13 @@ function predict.drawn(sample, sizes, phase)
       end
       local f = curve.mean(curve.join(curve.new(sample.grid), picked))
       for i, n in ipairs(sizes) do
-         draws[i][d] = curve.slowest(f, n)
+         draws[i][d] = chain.again(f, n, sample.work, rows[i].us)
       end
    end
    for i, row in ipairs(rows) do
       if draws[i][1] then
          row.low, row.high = interval(draws[i])
-         -- The draws know nothing of phases: as much more or less.
-         local plain = phase and curve.slowest(sample.f, row.nodes)
-         if plain and plain > 0 then
-            row.low, row.high = row.low * row.us / plain, row.high * row.us / plain
-         end
-         row.low, row.high = math.min(row.low, row.us), math.max(row.high, row.us)
+         scale(row, chain.again(sample.f, row.nodes, sample.work, row.us))
       end
    end
    return rows
@@ -180,9 +186,10 @@ function predict.own(sample)
    end
    local n = #list
    local product = curve.product(list)
-   local row = { nodes = n, us = curve.slowest(product, n), at_least = n * SUPPORT > sample.samples or nil }
+   local row = { nodes = n, us = chain.slowest(product, n, sample.work),
+      at_least = n * SUPPORT > sample.samples or nil }
    if row.at_least and sample.tail() then
-      row.most_us = math.max(row.us, with_tail(sample, product, n))
+      row.most_us = row.us * with_tail(sample, product, n)
    end
    local draw = random.new(4711)
    for d = 1, n > 1 and DRAWS or 0 do
@@ -190,11 +197,11 @@ function predict.own(sample)
       for i = 1, n do
          picked[i] = list[draw(n)]
       end
-      draws[d] = curve.slowest(curve.product(picked), n)
+      draws[d] = chain.again(curve.product(picked), n, sample.work, row.us)
    end
    if draws[1] then
       row.low, row.high = interval(draws)
-      row.low, row.high = math.min(row.low, row.us), math.max(row.high, row.us)
+      scale(row, chain.again(product, n, sample.work, row.us))
    end
    return row
 end

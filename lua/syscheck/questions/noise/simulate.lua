@@ -2,8 +2,9 @@
 --
 -- Max-plus recursion: a node goes on when all that it waits for have come. `barrier`: dissemination (Hensgen, Finkel and
 -- Manber 1988), in round r node i waits for i - 2^r, ceil(log2 N) rounds. `halo`: for its six neighbours in a torus of
--- three dimensions, as near to a cube as N allows. Delays are drawn at each step anew: that one long detour is in
--- several short quanta in a row is not in it.
+-- three dimensions, as near to a cube as N allows. While a node waits detours begin there, too: what is left of the
+-- longest when it goes on is drawn as chain.lua has it.
+local chain = require("syscheck.questions.noise.chain")
 local random = require("syscheck.lib.random")
 
 local simulate = {}
@@ -60,10 +61,11 @@ local function barrier(t, n, latency)
       for i = 2, n do
          most = t[i] > most and t[i] or most
       end
+      local new = {}
       for i = 1, n do
-         t[i] = most
+         new[i] = most
       end
-      return t
+      return new
    end
    while distance < n do
       local new = {}
@@ -89,6 +91,10 @@ local function halo(t, n, latency, lists)
    return new
 end
 
+local function uniform(draw)
+   return (draw(FINE) - 0.5) / FINE
+end
+
 -- A delay of one node, at a random begin.
 local function draw_delay(parts, draw)
    local pick, part = draw(FINE) / FINE, nil
@@ -99,7 +105,7 @@ local function draw_delay(parts, draw)
          break
       end
    end
-   local s, above, us = (draw(FINE) - 0.5) / FINE, part.above, part.us
+   local s, above, us = uniform(draw), part.above, part.us
    local low, high = 1, #above -- above[low] >= s > above[high]
    while high - low > 1 do
       local middle = (low + high) // 2
@@ -125,16 +131,20 @@ local function mean(t)
 end
 
 -- One run: us of a step, with all that is in it.
-local function step_us(sample, n, latency_us, lists, own, draw)
-   local who, t, middle = {}, {}, nil
+local function step_us(sample, n, latency_us, lists, own, draw, rest)
+   local who, t, done, left, middle = {}, {}, {}, {}, nil
    for i = 1, n do
-      who[i], t[i] = sample.nodes[own and i or draw(#sample.nodes)].parts, 0
+      who[i], t[i], left[i] = sample.nodes[own and i or draw(#sample.nodes)].parts, 0, 0
    end
    for step = 1, STEPS do
       for i = 1, n do
-         t[i] = t[i] + sample.work + draw_delay(who[i], draw)
+         local delay = math.max(draw_delay(who[i], draw), left[i] > 0 and rest(left[i], draw) or 0)
+         done[i] = t[i] + sample.work + delay
       end
-      t = lists and halo(t, n, latency_us, lists) or barrier(t, n, latency_us)
+      t = lists and halo(done, n, latency_us, lists) or barrier(done, n, latency_us)
+      for i = 1, n do
+         left[i] = t[i] - done[i]
+      end
       middle = step == STEPS // 2 and mean(t) or middle
    end
    return (mean(t) - middle) / (STEPS - STEPS // 2)
@@ -149,8 +159,12 @@ function simulate.delay(sample, n, kind, latency_us, own)
    local draw, sum = random.new(n), 0
    local lists = kind == "halo" and neighbours(n) or nil
    local runs = math.max(1, math.min(MOST_RUNS, DRAWS // (n * STEPS)))
+   local rest_of = chain.rest(sample.f, sample.work)
+   local function rest(wait)
+      return rest_of(wait, uniform(draw))
+   end
    for _ = 1, runs do
-      sum = sum + step_us(sample, n, latency_us, lists, own, draw)
+      sum = sum + step_us(sample, n, latency_us, lists, own, draw, rest)
    end
    return sum / runs - sample.work - (lists and 1 or math.ceil(math.log(n, 2) - 1e-9)) * latency_us
 end

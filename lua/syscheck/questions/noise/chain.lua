@@ -1,0 +1,147 @@
+--- A job that does one quantum of work after the other, and waits for the slowest node each time. Pure.
+--
+-- What was sampled is F0: the delay of a quantum by detours that begin within it. While a node waits for the slowest
+-- others begin there, too, and those that are not over when the next quantum begins delay that. With L(x) = -ln F0(x),
+-- the expected number of detours longer than x in work g, detours longer than x begin at a rate of L(x) / g; those that
+-- began in a wait w and last for more than x longer are the integral from x to x + w of L / g. So a node's delay after
+-- a wait w has F(x; w) = F0(x) exp(-(H(x) - H(x + w)) / g), H(x) the integral of L from x on, and the slowest of n
+-- F(x; w)^n. The next wait is that delay: a Markov chain, of which the mean is sought. At w = 0 nobody was disturbed
+-- before; at w = infinity begins are at any time, as of nodes that do not wait for each other.
+local curve = require("syscheck.questions.noise.curve")
+
+local chain = {}
+
+local MOST_RATE = 60 -- exp(-60) is nothing
+local BINS = { 0, 0.5, 0.8, 0.95, 0.99, 1 } -- of the distribution of waits
+local ROUNDS, CLOSE = 30, 1e-3
+
+local function rate_of(p)
+   return p > 0 and math.min(MOST_RATE, -math.log(p)) or MOST_RATE
+end
+
+-- H at each x of the grid.
+local function integrals(f)
+   local grid, out = f.grid, {}
+   out[#grid] = 0
+   for i = #grid - 1, 1, -1 do
+      out[i] = out[i + 1] + (grid[i + 1] - grid[i]) * (rate_of(f.at[i]) + rate_of(f.before[i + 1])) / 2
+   end
+   return out
+end
+
+-- H at x: linear within a cell, beyond the grid nothing.
+local function integral_at(grid, h, x)
+   if x >= grid[#grid] then
+      return 0
+   end
+   local i = math.max(1, curve.place_of(grid, x) - 1)
+   return h[i] + (h[i + 1] - h[i]) * (x - grid[i]) / (grid[i + 1] - grid[i])
+end
+
+--- F of a node after a wait.
+-- @param f F0, of curve.mean
+-- @param work us
+-- @param wait us; math.huge: begins at any time
+function chain.after(f, work, wait)
+   if wait == 0 then
+      return f
+   end
+   f.h = f.h or integrals(f)
+   local grid, h = f.grid, f.h
+   local out = { grid = grid, at = {}, before = {} }
+   for i = 1, #grid do
+      local more = math.exp(-(h[i] - integral_at(grid, h, grid[i] + wait)) / work)
+      out.at[i], out.before[i] = f.at[i] * more, f.before[i] * more
+   end
+   return out
+end
+
+-- The distribution of the slowest of n: of several waits, each with its weight.
+local function slowest_of(list, n, factor)
+   local grid = list[1].f.grid
+   local out = { grid = grid, at = {}, before = {} }
+   for i = 1, #grid do
+      local at, before = 0, 0
+      for _, one in ipairs(list) do
+         at, before = at + one.weight * one.f.at[i] ^ n, before + one.weight * one.f.before[i] ^ n
+      end
+      out.at[i] = at * (factor and factor.at[i] or 1)
+      out.before[i] = before * (factor and factor.before[i] or 1)
+   end
+   return out
+end
+
+-- Waits as a job meets them: the mean of each part of a distribution.
+local function bins_of(g)
+   local out = {}
+   for b = 1, #BINS - 1 do
+      local sum, parts = 0, 4
+      for k = 1, parts do
+         sum = sum + curve.quantile(g, BINS[b] + (BINS[b + 1] - BINS[b]) * (k - 0.5) / parts) / parts
+      end
+      out[b] = { wait = sum, weight = BINS[b + 1] - BINS[b] }
+   end
+   return out
+end
+
+local function expected(f, n, work, bins, factor)
+   local us = 0
+   for _, bin in ipairs(bins) do
+      bin.f = chain.after(f, work, bin.wait)
+      us = us + bin.weight * curve.slowest(bin.f, n, factor)
+   end
+   return us
+end
+
+--- Expected delay of the slowest of n, quantum after quantum.
+-- @param f F0 of a node, of curve.mean or curve.product
+-- @param work us
+-- @param factor of curve.slowest, or nil
+-- @return us; waits as list of { wait, weight }, for chain.again
+function chain.slowest(f, n, work, factor)
+   local us, bins = curve.slowest(f, n, factor), { { wait = 0, weight = 1, f = f } }
+   for _ = 1, ROUNDS do
+      bins = bins_of(slowest_of(bins, n, factor))
+      local now = expected(f, n, work, bins, factor)
+      local is_close = math.abs(now - us) <= CLOSE * now
+      us = now
+      if is_close then
+         break
+      end
+   end
+   return us, bins
+end
+
+--- The same after a wait that is known, of another F: what differs is F.
+function chain.again(f, n, work, wait, factor)
+   return curve.slowest(chain.after(f, work, wait), n, factor)
+end
+
+--- Draws what is left, after a wait, of the longest detour that began in it.
+-- @param f F0 of a node of the class
+-- @return function(wait, u uniform from 0 to 1) -> us
+function chain.rest(f, work)
+   f.h = f.h or integrals(f)
+   local grid, h = f.grid, f.h
+   local function rate(x, wait)
+      return (integral_at(grid, h, x) - integral_at(grid, h, x + wait)) / work
+   end
+   return function(wait, u)
+      local wanted = -math.log(u)
+      if rate(0, wait) <= wanted then
+         return 0
+      end
+      local low, high = 1, #grid
+      while high - low > 1 do
+         local middle = (low + high) // 2
+         if rate(grid[middle], wait) > wanted then
+            low = middle
+         else
+            high = middle
+         end
+      end
+      return grid[low]
+   end
+end
+
+return chain
