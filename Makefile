@@ -63,7 +63,7 @@ SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level blank status sentence cgroup cg
 Q := $(if $(V),,@)
 
 .DEFAULT_GOAL := all
-.PHONY: all kernels plugin setup setup-check stage install uninstall dist packages check check-slurm check-arch check-asan lint demo bench bench-detect bench-store bench-why bench-fabric demo-fabric faults fuzz fuzz-build clean help
+.PHONY: all kernels plugin setup setup-check stage install uninstall dist packages check check-slurm check-arch check-asan lint demo bench bench-detect bench-store bench-why bench-fabric bench-noise-scale demo-fabric faults fuzz fuzz-build clean help
 
 all: setup-check kernels plugin $(B)/built stage ## Build everything into build/ (build/prefix runs in place)
 
@@ -239,6 +239,15 @@ bench-why: setup ## How often `why` names the planted node and cause first, and 
 bench-fabric: setup ## Who is named of planted network faults: simulated, 16 to 10,000 nodes, and real ones (15 min, SEEDS="1 2")
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/bench/fabric.sh
+
+NOISE_WORLD := $(patsubst %,$(B)/tests/bench/noise_world/%,world brute selftest)
+$(NOISE_WORLD): $(wildcard tests/bench/noise_world/*.[ch])
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ tests/bench/noise_world/$(@F).c $(patsubst %,tests/bench/noise_world/%.c,$(if $(filter world,$(@F)),sources,traces course exact)) -lm
+
+bench-noise-scale: setup ## What `noise` predicts beside brute force, halves of traces, LogGOPSim (15 min, SEEDS="1 2" NODES=64)
+	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench/noise_trace $(NOISE_WORLD)
+	$(Q)tests/bench/noise_scale.sh
 
 clean: ## Remove build/
 	$(Q)rm -rf $(B)

@@ -196,10 +196,9 @@ near_half() {
 }
 
 @test "fabric: a leaf switch that carries less than its ports is named, not its nodes or its uplink" {
-	local run_no
 	"$MC" slow-leaf leaf3 300
 	# The leaf is named each time. How much of a phase the machine took from all nodes shows in the share.
-	for run_no in 1 2 3; do
+	for _ in 1 2 3; do
 		fabric --nodes 'n[1-9]' --seed 3
 		[ "$status" -eq 1 ]
 		[ "$(answer '[(f["kind"], f["leaf"]) for f in a["findings"] if f["kind"] != "collision"]')" = "[('leaf_overloaded', 'leaf3')]" ]

@@ -11,7 +11,7 @@ void noise_analyse(struct noise *s)
 	struct delays_node node = { .topo = s->topo, .places = p, .components = s->components,
 				    .from = s->from, .to = s->to, .end = s->box_end };
 
-	s->lists = calloc(2 * PERIODIC_MAX, cores);
+	s->lists = calloc((size_t)2 * PERIODIC_MAX, cores);
 	if (p && s->lists) {
 		for (size_t i = 0; i < cores; i++)
 			p[i] = s->cores[i].place;

@@ -200,7 +200,8 @@ size_t periodic_components(const struct periodic_place *p, size_t places, double
 	/* What an earlier call found to move. */
 	for (size_t i = 0; i < places; i++)
 		for (size_t k = 0; k < p[i].n && !p[i].failed; k++)
-			p[i].owner[k] = p[i].owner[k] >= PERIODIC_MAX ? -1 : p[i].owner[k];
+			if (p[i].owner[k] >= PERIODIC_MAX)
+				p[i].owner[k] = -1;
 	for (size_t i = 0; i < places; i++)
 		*complete = *complete && !p[i].failed && !p[i].cut;
 	if (on && owner && taken) {

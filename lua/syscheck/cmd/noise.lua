@@ -92,8 +92,8 @@ end
 
 -- Certain nodes: the job's, or those that were named.
 local function own(db, args)
-   local all, of, what = noise_store.wanted(db, args.since, { cluster = args.cluster }), nil, nil
-   local wanted, missing = {}, {}
+   local all = noise_store.wanted(db, args.since, { cluster = args.cluster })
+   local wanted, missing, of, what = {}, {}, "a job on these nodes", " on these nodes"
    if args.job then
       local runs = jobid.runs(db, args.job)
       if #runs == 0 then
@@ -114,7 +114,6 @@ local function own(db, args)
          wanted[#wanted + 1] = by_name[name]
          missing[#missing + 1] = not by_name[name] and name or nil
       end
-      of, what = "a job on these nodes", " on these nodes"
    end
    local answer = of_nodes(db, args, wanted, of, true)
    if not answer then

@@ -356,8 +356,8 @@ end
 function TestWithout.test_a_source_that_was_not_asked()
    local component = kipmi("kipmi0")
    component.without = nil
-   local answer = noise.of({ node("n1", beat(2000, 10000, 1000), { components = { component } }), node("n2", QUIET) }, {},
-      WITH)
+   local answer = noise.of({ node("n1", beat(2000, 10000, 1000), { components = { component } }),
+      node("n2", QUIET) }, {}, WITH)
    lu.assertNil(answer.sources[1].costs_pct)
    lu.assertNil(select(2, without.source(predict.sample({ node("n1", QUIET) }, 1000), { nodes = {} })))
 end
@@ -368,7 +368,8 @@ function TestSources.test_period_and_length()
    local function with(name, period, duration)
       return node(name, QUIET, { components = { { period_ms = period, duration_us = duration, lost_pct = 1 } } })
    end
-   local found = sources.of({ with("n1", 10, 100), with("n2", 10.05, 120), with("n3", 10.05, 180), with("n4", 10.3, 100) })
+   local found = sources.of({ with("n1", 10, 100), with("n2", 10.05, 120), with("n3", 10.05, 180),
+      with("n4", 10.3, 100) })
    lu.assertEquals(#found, 3)
    lu.assertEquals(found[1].names, { "n1", "n2" })
 end
@@ -479,8 +480,8 @@ local function result(length)
    local one = beat(length, 10000, 1000)
    return { noise_pct = 1, threads = 8, components_complete = true, spared_cores = 1, delays = { one },
       delays_spared = { { work_us = 1000, above = { 1, 0 }, us = { 0, 0 } } },
-      components = { { period_ms = 10, duration_us = length, lost_pct = 4, source = "kipmi0", beat = "1764000000.004000",
-         without = { { work_us = 1000, above = { 1, 0 }, us = { 0, 0 } } } } } }
+      components = { { period_ms = 10, duration_us = length, lost_pct = 4, source = "kipmi0",
+         beat = "1764000000.004000", without = { { work_us = 1000, above = { 1, 0 }, us = { 0, 0 } } } } } }
 end
 
 local T0 = 1764000000

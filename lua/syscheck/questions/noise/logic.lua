@@ -1,4 +1,4 @@
---- Noise of a class or of certain nodes: what jobs lose, by whom, what would be without. Pure, but for what `with` reads.
+--- Noise of a class or of certain nodes: what jobs lose, by whom, what would be without. Pure: `with` reads.
 local catalogue = require("syscheck.catalogue.delays")
 local chain = require("syscheck.questions.noise.chain")
 local curve = require("syscheck.questions.noise.curve")
@@ -32,8 +32,9 @@ function noise.communication_us(answer, n)
 end
 
 local function add_percents(answer, row, work)
-   row.pct, row.low_pct = percent(answer, row.us, work, row.nodes), percent(answer, row.low, work, row.nodes)
-   row.high_pct, row.most_pct = percent(answer, row.high, work, row.nodes), percent(answer, row.most_us, work, row.nodes)
+   for name, from in pairs({ pct = "us", low_pct = "low", high_pct = "high", most_pct = "most_us" }) do
+      row[name] = percent(answer, row[from], work, row.nodes)
+   end
 end
 
 local function head_of(answer, sizes)
@@ -125,13 +126,13 @@ local function ask_cores(answer, sample, nodes, with)
    if #some == 0 then
       return
    end
-   local all, spared, list = nil, nil, {}
+   local list = {}
    for i, one in ipairs(some) do
       list[2 * i - 1] = predict.of_work(one.of.delays, sample.work)
       list[2 * i] = predict.of_work(one.of.spared, sample.work)
    end
    local grid = curve.grid(list)
-   all, spared = curve.new(grid), curve.new(grid)
+   local all, spared = curve.new(grid), curve.new(grid)
    for i = 1, #some do
       curve.add(all, list[2 * i - 1])
       curve.add(spared, list[2 * i])
@@ -171,7 +172,8 @@ end
 -- @param options { own = true: a job on these nodes, not one whose nodes are drawn; sizes, simulate = kind, allreduce }
 -- @param with { add_without = function(node), say = function(done, total) of what is simulated, or nil }
 -- @return { nodes, checks, sampled_s, own, works = list of { work_us, rows = of predict.drawn with pct, low_pct,
---   high_pct, most_pct, simulated_pct; samples, absorbed_pct }, head = { nodes, work_us, ... }, sources, complete, worst,
+--   high_pct, most_pct, simulated_pct; samples, absorbed_pct }, head = { nodes, work_us, ... }, sources, complete,
+--   worst,
 --   without_worst_pct, spared, allreduce }; nil where no node has any delays
 function noise.of(nodes, options, with)
    local answer = { nodes = #nodes, checks = 0, sampled_s = 0, own = options.own, allreduce = options.allreduce,

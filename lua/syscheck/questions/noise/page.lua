@@ -72,6 +72,6 @@ return function(answer)
       sections[#sections + 1] = found and page.section({ title = "By whom", table = found,
          say = "Periodic sources; what each costs, and what would be left without it, is of the job of the answer." })
    end
-   return page.build({ title = "Noise", answer = words.head(answer[1]), facts = { { "since", time.show(answer.since) } },
-      sections = sections, made = answer.made })
+   return page.build({ title = "Noise", answer = words.head(answer[1]),
+      facts = { { "since", time.show(answer.since) } }, sections = sections, made = answer.made })
 end

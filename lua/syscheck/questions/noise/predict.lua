@@ -53,7 +53,8 @@ end
 -- @param nodes as predict.parts takes them
 -- @param work us
 -- @return { work, nodes = list of { name, parts }, grid, groups = curves of parts of the nodes, f = F of the class,
---   all = their sums, samples = independent quanta that were seen, tail = function() -> of tail.fit or nil, mean_us }; nil where no node has any
+--   all = their sums, samples = independent quanta that were seen, tail = function() -> of tail.fit or nil,
+--   mean_us }; nil where no node has any
 function predict.sample(nodes, work)
    local out, all = { work = work, nodes = {}, samples = 0, groups = {} }, {}
    for _, node in ipairs(nodes) do

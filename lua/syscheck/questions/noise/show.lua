@@ -9,8 +9,8 @@ local words = require("syscheck.questions.noise.words")
 
 local show = {}
 
-local LEGEND = "Loss in % of the time, by how long a node works between two barriers: expected, 90 % interval. >=: more "
-   .. "than the samples support; what a Pareto tail makes of it in brackets. absorbed: if no node waited for another."
+local LEGEND = "Loss in % of the time, by how long a node works between two barriers: expected, 90 % interval. >=: "
+   .. "more than the samples support; what a Pareto tail makes of it in brackets. absorbed: if no node waited for another."
 local MOST_SOURCES = 12
 
 local function losses(one)
@@ -109,11 +109,12 @@ function show.json(answer)
    return output.json({ v = 1, since = time.show(answer.since), answers = output.each(answer, function(one)
       local h = one.head
       return { class = one.class, job = one.job, text = words.head(one), nodes = one.nodes, checks = one.checks,
-         sampled_s = one.sampled_s, own = one.own == true, complete = one.complete, silent = output.list(one.silent or {}),
+         sampled_s = one.sampled_s, own = one.own == true, complete = one.complete,
+         silent = output.list(one.silent or {}),
          notes = output.list(words.notes(one)), simulated = one.simulated,
          allreduce_us = one.allreduce and one.allreduce.us, allreduce_steps = one.allreduce and one.allreduce.steps,
-         head = { nodes = h.nodes, work_us = h.work_us, slowdown_pct = h.pct, low_pct = h.low_pct, high_pct = h.high_pct,
-            at_least = h.at_least == true },
+         head = { nodes = h.nodes, work_us = h.work_us, slowdown_pct = h.pct, low_pct = h.low_pct,
+            high_pct = h.high_pct, at_least = h.at_least == true },
          works = output.each(one.works, function(work)
             return { work_us = work.work_us, samples = work.samples, absorbed_pct = work.absorbed_pct,
                rows = output.each(work.rows, row_of) }
@@ -138,8 +139,8 @@ function show.csv(answer)
          end
       end
    end
-   return output.csv({ "class", "job", "nodes", "work_us", "delay_us", "slowdown_pct", "low_pct", "high_pct", "at_least",
-      "tail_pct", "simulated_pct", "absorbed_pct" }, rows)
+   return output.csv({ "class", "job", "nodes", "work_us", "delay_us", "slowdown_pct", "low_pct", "high_pct",
+      "at_least", "tail_pct", "simulated_pct", "absorbed_pct" }, rows)
 end
 
 return show

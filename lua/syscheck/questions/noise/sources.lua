@@ -58,7 +58,8 @@ local function name_of(list)
       local name = one.component.source
       if name then
          counts[name] = (counts[name] or 0) + 1
-         best = (not best or counts[name] > counts[best] or counts[name] == counts[best] and name < best) and name or best
+         local is_more = not best or counts[name] > counts[best] or counts[name] == counts[best] and name < best
+         best = is_more and name or best
       end
    end
    return best
@@ -184,8 +185,8 @@ end
 --- Sources of a class.
 -- @param nodes list of { name, checks = list of { of = of delays.of }, newest first }
 -- @return list of { period_ms, duration_us, name = process or interrupt, nil: not known, nodes = list of { node,
---   component, index = among its components }, lost_pct = mean over all nodes, regular = of sources.regular, phase_p, in_phase }, that which
---   takes most first; whether all nodes' traces were searched to their end
+--   component, index = among its components }, names, lost_pct = mean over all nodes, regular = of
+--   sources.regular, phase_p, in_phase }, that which takes most first; whether all nodes' traces were searched to their end
 function sources.of(nodes)
    local list, names, complete = {}, {}, true
    for i, node in ipairs(nodes) do

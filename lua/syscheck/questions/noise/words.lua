@@ -110,7 +110,8 @@ function words.notes(answer)
       :format(answer.nodes, answer.nodes == 1 and "" or "s", answer.checks, answer.checks == 1 and "" or "s",
          answer.sampled_s, words.percent(answer.sampled_s / 60))
    if answer.allreduce then
-      out[#out + 1] = ("the barrier itself: %s a step, as syscheck fabric measured (allreduce of 8 bytes: %s, %d steps)")
+      out[#out + 1] = ("the barrier itself: %s a step, as syscheck fabric measured (allreduce of 8 bytes: %s, %d "
+         .. "steps)")
          :format(values.time(answer.allreduce.us / answer.allreduce.steps), values.time(answer.allreduce.us),
             answer.allreduce.steps)
    else

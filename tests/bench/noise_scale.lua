@@ -1,0 +1,198 @@
+-- How right predictions of noise at scale are (make bench-noise-scale):
+--   noise_scale.lua DIR OUT SEED...: DIR for traces, OUT the JSON; NODES of a world
+-- Truth is a chain of quanta, each begun when the slowest node is done with the one before, walked detour by detour in
+-- whole traces (noise_world/brute); its first quantum begins at any time, and is taken out.
+package.path = "lua/?.lua;" .. package.path
+local json = require("cjson")
+local chain = require("syscheck.questions.noise.chain")
+local curve = require("syscheck.questions.noise.curve")
+local delays = require("syscheck.catalogue.delays")
+local noise = require("syscheck.questions.noise.logic")
+local predict = require("syscheck.questions.noise.predict")
+local statistics = require("syscheck.lib.statistics")
+local uv = require("luv")
+
+local DIR, OUT = arg[1], arg[2]
+local SEEDS = table.move(arg, 3, #arg, 1, {})
+local NODES = tonumber(os.getenv("NODES")) or 64
+local BIN = "build/tests/bench/"
+local SECONDS, CORES, RECORDED = 1, 4, 16
+
+-- Arguments are this file's own words, numbers and the temporary directory.
+local function lines_of(...)
+   local out = {}
+   local pipe = assert(io.popen(string.format(...)))
+   for line in pipe:lines() do
+      out[#out + 1] = line
+   end
+   assert(pipe:close(), string.format(...))
+   return out
+end
+
+local function nodes_of(dir, seconds, cores)
+   local nodes = {}
+   for _, line in ipairs(lines_of("%snoise_trace %g %d %s/*.trace", BIN, seconds, cores, dir)) do
+      local r = json.decode(line)
+      nodes[#nodes + 1] = { name = r.node, checks = { { time = 0, of = assert(delays.of(r), r.node) } } }
+   end
+   return nodes
+end
+
+-- us of a quantum in a long chain, and its standard error.
+local function truth(dir, g_ms, n, more)
+   local quanta = math.max(8, math.min(512, 20000 // n))
+   local r = json.decode(lines_of("%snoise_world/brute %g %d %s --chain %d --se 0.004 --draws 3e8 %s", BIN, g_ms, n,
+      dir, quanta, more or "")[1])
+   return (quanta * r.delay_us - r.single_us) / (quanta - 1), r.se_us * quanta / (quanta - 1)
+end
+
+local function off_pct(predicted, true_us)
+   return 100 * (predicted / true_us - 1)
+end
+
+-- Median and most of absolute values.
+local function summary(list)
+   local values = {}
+   for i, one in ipairs(list) do
+      values[i] = math.abs(one)
+   end
+   table.sort(values)
+   return statistics.median(values) or json.null, values[#values] or json.null
+end
+
+local out = { seeds = SEEDS, cases = {} }
+
+local function compare(what, nodes, dir, sizes, more)
+   local errs = {}
+   for _, work in ipairs(delays.WORKS) do
+      local sample = predict.sample(nodes, work)
+      for _, n in ipairs(sample and sizes or {}) do
+         local true_us, se = truth(dir, work / 1000, n, more)
+         if true_us > 0 and se < 0.1 * true_us and n <= sample.samples / 10 then
+            local us = chain.slowest(sample.f, n, work)
+            local one = { what = what, work_us = work, nodes = n, us = us, true_us = true_us, se_us = se,
+               off_pct = off_pct(us, true_us), at_any_time_us = curve.slowest(chain.after(sample.f, work, math.huge), n) }
+            out.cases[#out.cases + 1] = one
+            errs[#errs + 1] = one.off_pct
+            print(("%-12s %6g ms %5d nodes: %10.1f us, true %10.1f +- %.1f (%+.1f %%; begins at any time: %.1f)"):format(
+               what, work / 1000, n, us, true_us, se, one.off_pct, one.at_any_time_us))
+         end
+      end
+   end
+   return errs
+end
+
+-- 1. One detour of length L every P, begins at any time: F is known, so the integral is.
+local function closed_form()
+   local worst = 0
+   for _, case in ipairs({ { 2000, 10000, 100 }, { 2000, 10000, 1000 }, { 20, 4000, 1000 }, { 50000, 1e6, 10000 } }) do
+      local L, P, g = table.unpack(case)
+      local one = { above = { 1, (g + L) / P, g / P, 0 }, us = { 0, 0, L, L } }
+      local sum = curve.new(curve.grid({ one }))
+      curve.add(sum, one)
+      local f = curve.mean(sum)
+      for n = 1, 65536, 101 do
+         local e = L - P / (n + 1) * ((1 - g / P) ^ (n + 1) - (1 - (g + L) / P) ^ (n + 1))
+         worst = math.max(worst, math.abs(curve.slowest(f, n) / e - 1))
+      end
+   end
+   return worst
+end
+
+-- 2, 3. A world of another hand, and this machine.
+local function half_of(dir, seconds)
+   local half = dir .. "-half"
+   lines_of("mkdir %s", half)
+   for _, path in ipairs(lines_of("ls %s/*.trace", dir)) do
+      lines_of("awk '$2 + $3 < %g' %s > %s/%s", seconds / 2, path, half, path:match("[^/]+$"))
+   end
+   return half
+end
+
+local SIZES, SMALL = { 1, 16, 256, 4096 }, { 1, 4, 16, 64 }
+local brute, split = {}, {}
+
+local function both(what, dir, seconds, cores)
+   table.move(compare(what, nodes_of(dir, seconds, cores), dir, SIZES), 1, 99, #brute + 1, brute)
+   local half = half_of(dir, seconds)
+   table.move(compare(what .. "/2", nodes_of(half, seconds / 2, cores), dir, SMALL,
+      ("--half 2 --seconds %g"):format(seconds)), 1, 99, #split + 1, split)
+end
+
+local function worlds()
+   for _, seed in ipairs(SEEDS) do
+      local dir = ("%s/w%s"):format(DIR, seed)
+      lines_of("%snoise_world/world %s %s %d --seconds %g --cores %d", BIN, seed, dir, NODES, SECONDS, CORES)
+      both("seed " .. seed, dir, SECONDS, CORES)
+   end
+end
+
+local function recorded()
+   local dir = DIR .. "/recorded"
+   lines_of("mkdir %s", dir)
+   local threads
+   for i = 1, RECORDED do
+      local r = json.decode(lines_of("build/prefix/libexec/syscheck/noise --seconds 1.2 --trace %s/raw", dir)[1])
+      threads = r.threads
+      -- From the first detour on; CPUs as cores.
+      lines_of("awk 'NR == FNR { if (f == \"\" || $2 < f) f = $2; next } { if (!($1 in c)) c[$1] = n++; "
+         .. "if ($2 - f + $3 < 1) printf \"%%d %%.9f %%.9f\\n\", c[$1], $2 - f, $3 }' %s/raw %s/raw > %s/n%03d.trace", dir,
+         dir, dir, i)
+      lines_of("rm %s/raw", dir)
+   end
+   both("recorded", dir, 1, threads)
+end
+
+-- 4. What LogGOPSim's chain of dissemination barriers lost with the same traces (L = o = g = G = 0).
+local function loggopsim()
+   local base, errs = "tests/bench/noise_world/loggopsim/", {}
+   local samples = {}
+   for line in io.lines(base .. "chain.jsonl") do
+      local r = json.decode(line)
+      if not samples[r.trace] then
+         local dir = ("%s/%s"):format(DIR, r.trace)
+         lines_of("mkdir %s", dir)
+         lines_of("zcat %s%s.trace.gz > %s/n0.trace", base, r.trace, dir)
+         samples[r.trace] = nodes_of(dir, 20, 1)
+      end
+      local work = r.g_ms * 1000
+      local sample = predict.sample(samples[r.trace], work)
+      local us = sample and chain.slowest(sample.f, r.n, work)
+      -- Slowdowns of 5 % at most: beyond, its noise hits the barriers' messages, too.
+      if us and r.delay_us < 0.05 * work then
+         -- In points of the slowdown, and as a part of it.
+         errs[#errs + 1] = off_pct(1 + us / work, 1 + r.delay_us / work)
+         print(("LogGOPSim %-12s %g ms %5d nodes: %.1f us, it says %.1f +- %.1f (%+.1f %%)"):format(r.trace, r.g_ms, r.n, us,
+            r.delay_us, r.se_us, off_pct(us, r.delay_us)))
+      end
+   end
+   return errs
+end
+
+-- 5. CPU seconds of an answer for 10,000 nodes that are in memory.
+local function fleet(nodes)
+   local many = {}
+   for i = 1, 10000 do
+      local from = nodes[(i - 1) % #nodes + 1]
+      many[i] = { name = ("n%05d"):format(i), checks = from.checks }
+   end
+   local began = uv.getrusage()
+   noise.of(many, {}, { add_without = function() end })
+   local ended = uv.getrusage()
+   return ended.utime.sec - began.utime.sec + (ended.utime.usec - began.utime.usec) / 1e6
+end
+
+out.closed_form_err = closed_form()
+worlds()
+recorded()
+out.brute_err_pct, out.brute_err_max_pct = summary(brute)
+out.split_err_pct, out.split_err_max_pct = summary(split)
+out.loggopsim_err_pct, out.loggopsim_err_max_pct = summary(loggopsim())
+out.fleet_10000_cpu_s = fleet(nodes_of(("%s/w%s"):format(DIR, SEEDS[1]), SECONDS, CORES))
+local file = assert(io.open(OUT, "w"))
+file:write(json.encode(out), "\n")
+file:close()
+for _, name in ipairs({ "closed_form_err", "brute_err_pct", "brute_err_max_pct", "split_err_pct", "split_err_max_pct",
+   "loggopsim_err_pct", "loggopsim_err_max_pct", "fleet_10000_cpu_s" }) do
+   print(("%s %.3g"):format(name, out[name]))
+end
