@@ -243,7 +243,7 @@ bench-fabric: setup ## Who is named of planted network faults: simulated, 16 to 
 NOISE_WORLD := $(patsubst %,$(B)/tests/bench/noise_world/%,world brute selftest)
 $(NOISE_WORLD): $(wildcard tests/bench/noise_world/*.[ch])
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -o $@ tests/bench/noise_world/$(@F).c $(patsubst %,tests/bench/noise_world/%.c,$(if $(filter world,$(@F)),sources,traces course exact)) -lm
+	$(Q)$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -o $@ tests/bench/noise_world/$(@F).c $(patsubst %,tests/bench/noise_world/%.c,$(if $(filter world,$(@F)),sources,traces course exact)) -lm
 
 bench-noise-scale: setup ## What `noise` predicts beside brute force, halves of traces, LogGOPSim (15 min, SEEDS="1 2" NODES=64)
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench/noise_trace $(NOISE_WORLD)

@@ -71,11 +71,12 @@ local function compare(what, nodes, dir, sizes, more)
          if true_us > 0 and se < 0.1 * true_us and n <= sample.samples / 10 then
             local us = chain.slowest(sample.f, n, work)
             local one = { what = what, work_us = work, nodes = n, us = us, true_us = true_us, se_us = se,
-               off_pct = off_pct(us, true_us), at_any_time_us = curve.slowest(chain.after(sample.f, work, math.huge), n) }
+               off_pct = off_pct(us, true_us),
+               at_any_time_us = curve.slowest(chain.after(sample.f, work, math.huge), n) }
             out.cases[#out.cases + 1] = one
             errs[#errs + 1] = one.off_pct
-            print(("%-12s %6g ms %5d nodes: %10.1f us, true %10.1f +- %.1f (%+.1f %%; begins at any time: %.1f)"):format(
-               what, work / 1000, n, us, true_us, se, one.off_pct, one.at_any_time_us))
+            print(("%-12s %6g ms %5d nodes: %10.1f us, true %10.1f +- %.1f (%+.1f %%; begins at any time: %.1f)")
+               :format(what, work / 1000, n, us, true_us, se, one.off_pct, one.at_any_time_us))
          end
       end
    end
@@ -136,8 +137,8 @@ local function recorded()
       threads = r.threads
       -- From the first detour on; CPUs as cores.
       lines_of("awk 'NR == FNR { if (f == \"\" || $2 < f) f = $2; next } { if (!($1 in c)) c[$1] = n++; "
-         .. "if ($2 - f + $3 < 1) printf \"%%d %%.9f %%.9f\\n\", c[$1], $2 - f, $3 }' %s/raw %s/raw > %s/n%03d.trace", dir,
-         dir, dir, i)
+         .. "if ($2 - f + $3 < 1) printf \"%%d %%.9f %%.9f\\n\", c[$1], $2 - f, $3 }' %s/raw %s/raw > "
+         .. "%s/n%03d.trace", dir, dir, dir, i)
       lines_of("rm %s/raw", dir)
    end
    both("recorded", dir, 1, threads)
@@ -162,8 +163,8 @@ local function loggopsim()
       if us and r.delay_us < 0.05 * work then
          -- In points of the slowdown, and as a part of it.
          errs[#errs + 1] = off_pct(1 + us / work, 1 + r.delay_us / work)
-         print(("LogGOPSim %-12s %g ms %5d nodes: %.1f us, it says %.1f +- %.1f (%+.1f %%)"):format(r.trace, r.g_ms, r.n, us,
-            r.delay_us, r.se_us, off_pct(us, r.delay_us)))
+         print(("LogGOPSim %-12s %g ms %5d nodes: %.1f us, it says %.1f +- %.1f (%+.1f %%)"):format(r.trace, r.g_ms, r.n,
+            us, r.delay_us, r.se_us, off_pct(us, r.delay_us)))
       end
    end
    return errs

@@ -10,7 +10,8 @@ local words = require("syscheck.questions.noise.words")
 local show = {}
 
 local LEGEND = "Loss in % of the time, by how long a node works between two barriers: expected, 90 % interval. >=: "
-   .. "more than the samples support; what a Pareto tail makes of it in brackets. absorbed: if no node waited for another."
+   .. "more than the samples support; what a Pareto tail makes of it in brackets. absorbed: if no node waited "
+   .. "for another."
 local MOST_SOURCES = 12
 
 local function losses(one)

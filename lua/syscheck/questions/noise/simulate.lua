@@ -1,8 +1,8 @@
 --- Jobs whose nodes wait for some others only, step by step. Pure.
 --
 -- Max-plus recursion: a node goes on when all that it waits for have come. `barrier`: dissemination (Hensgen, Finkel
--- and Manber 1988), in round r node i waits for i - 2^r, ceil(log2 N) rounds. `halo`: for its six neighbours in a torus of
--- three dimensions, as near to a cube as N allows. While a node waits detours begin there, too: what is left of the
+-- and Manber 1988), in round r node i waits for i - 2^r, ceil(log2 N) rounds. `halo`: for its six neighbours in a torus
+-- of three dimensions, as near to a cube as N allows. While a node waits detours begin there, too: what is left of the
 -- longest when it goes on is drawn as chain.lua has it.
 local chain = require("syscheck.questions.noise.chain")
 local random = require("syscheck.lib.random")

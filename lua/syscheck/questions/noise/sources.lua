@@ -186,7 +186,8 @@ end
 -- @param nodes list of { name, checks = list of { of = of delays.of }, newest first }
 -- @return list of { period_ms, duration_us, name = process or interrupt, nil: not known, nodes = list of { node,
 --   component, index = among its components }, names, lost_pct = mean over all nodes, regular = of
---   sources.regular, phase_p, in_phase }, that which takes most first; whether all nodes' traces were searched to their end
+--   sources.regular, phase_p, in_phase }, that which takes most first; whether all nodes' traces were searched to
+--   their end
 function sources.of(nodes)
    local list, names, complete = {}, {}, true
    for i, node in ipairs(nodes) do
