@@ -84,8 +84,7 @@ of() {
 	noise --html "$BATS_TEST_TMPDIR/page.html" --class big
 	[ "$status" -eq 0 ]
 	[ "$(grep -c '<svg' "$BATS_TEST_TMPDIR/page.html")" -ge 1 ]
-	xmllint --noout --html "$BATS_TEST_TMPDIR/page.html" 2>"$BATS_TEST_TMPDIR/errors" || true
-	! grep -v "Tag .* invalid\|^ *\^\|^<\|HTML parser error : Tag" "$BATS_TEST_TMPDIR/errors" | grep "error"
+	xmllint --noout "$BATS_TEST_TMPDIR/page.html"
 }
 
 @test "noise: what cannot be answered is one line" {

@@ -135,9 +135,9 @@ local function recorded()
    for i = 1, RECORDED do
       local r = json.decode(lines_of("build/prefix/libexec/syscheck/noise --seconds 1.2 --trace %s/raw", dir)[1])
       threads = r.threads
-      -- From the first detour on; CPUs as cores.
+      -- From the first detour on; CPUs as cores; one that begins with another's end is not rounded into it.
       lines_of("awk 'NR == FNR { if (f == \"\" || $2 < f) f = $2; next } { if (!($1 in c)) c[$1] = n++; "
-         .. "if ($2 - f + $3 < 1) printf \"%%d %%.9f %%.9f\\n\", c[$1], $2 - f, $3 }' %s/raw %s/raw > "
+         .. "if ($2 - f + $3 < 1) printf \"%%d %%.9f %%.9f\\n\", c[$1], $2 - f, $3 - 2e-9 }' %s/raw %s/raw > "
          .. "%s/n%03d.trace", dir, dir, dir, i)
       lines_of("rm %s/raw", dir)
    end
@@ -163,8 +163,8 @@ local function loggopsim()
       if us and r.delay_us < 0.05 * work then
          -- In points of the slowdown, and as a part of it.
          errs[#errs + 1] = off_pct(1 + us / work, 1 + r.delay_us / work)
-         print(("LogGOPSim %-12s %g ms %5d nodes: %.1f us, it says %.1f +- %.1f (%+.1f %%)"):format(r.trace, r.g_ms, r.n,
-            us, r.delay_us, r.se_us, off_pct(us, r.delay_us)))
+         print(("LogGOPSim %-12s %g ms %5d nodes: %.1f us, it says %.1f +- %.1f (%+.1f %%)"):format(r.trace, r.g_ms,
+            r.n, us, r.delay_us, r.se_us, off_pct(us, r.delay_us)))
       end
    end
    return errs
