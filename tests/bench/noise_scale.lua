@@ -114,10 +114,12 @@ local SIZES, SMALL = { 1, 16, 256, 4096 }, { 1, 4, 16, 64 }
 local brute, split = {}, {}
 
 local function both(what, dir, seconds, cores)
-   table.move(compare(what, nodes_of(dir, seconds, cores), dir, SIZES), 1, 99, #brute + 1, brute)
+   local whole = compare(what, nodes_of(dir, seconds, cores), dir, SIZES, ("--seconds %g"):format(seconds))
+   table.move(whole, 1, #whole, #brute + 1, brute)
    local half = half_of(dir, seconds)
-   table.move(compare(what .. "/2", nodes_of(half, seconds / 2, cores), dir, SMALL,
-      ("--half 2 --seconds %g"):format(seconds)), 1, 99, #split + 1, split)
+   local other = compare(what .. "/2", nodes_of(half, seconds / 2, cores), dir, SMALL,
+      ("--half 2 --seconds %g"):format(seconds))
+   table.move(other, 1, #other, #split + 1, split)
 end
 
 local function worlds()

@@ -22,21 +22,27 @@ local function text(value)
    return type(value) == "string" and value ~= "" and value:sub(1, TEXT_BYTES) or nil
 end
 
+-- Whether numbers from 0 to `most` go one way. Raises where one is none: it does not compare with a number. NaN is
+-- neither more nor less.
+local function goes(list, way, most)
+   local last = way > 0 and 0 or most
+   for i = 1, #list do
+      local value = list[i]
+      if not (way > 0 and value >= last and value <= most or way < 0 and value <= last and value >= 0) then
+         return false
+      end
+      last = value
+   end
+   return true
+end
+
 -- A list of numbers that go one way; nil where it is none.
 local function ordered(list, way, most, most_n)
    if type(list) ~= "table" or #list > most_n then
       return nil
    end
-   local last = nil
-   for i = 1, #list do
-      local value = list[i]
-      -- NaN is neither.
-      if type(value) ~= "number" or not (value >= 0 and value <= most) or last and (value - last) * way < 0 then
-         return nil
-      end
-      last = value
-   end
-   return list
+   local done, good = pcall(goes, list, way, most)
+   return done and good and list or nil
 end
 
 -- One quantum's.

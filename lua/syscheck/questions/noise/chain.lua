@@ -12,7 +12,7 @@ local curve = require("syscheck.questions.noise.curve")
 local chain = {}
 
 local MOST_RATE = 60 -- exp(-60) is nothing
-local BINS = { 0, 0.5, 0.8, 0.95, 0.99, 1 } -- of the distribution of waits
+local BINS = { 0, 0.25, 0.5, 0.7, 0.85, 0.93, 0.97, 0.99, 0.997, 0.999, 1 } -- of the distribution of waits
 local ROUNDS, CLOSE = 30, 1e-3
 
 local function rate_of(p)

@@ -5,7 +5,7 @@
 -- grid is these and F is exact; else it is even in log x, and F is linear within a cell.
 local curve = {}
 
-local EXACT = 2048 -- knots
+local EXACT = 512 -- knots
 local A_DECADE = 32 -- cells
 local BETWEEN = 64 -- more values in an exact grid, twice
 local LEAST_US = 0.5 -- below is no detour
