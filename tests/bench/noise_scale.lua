@@ -69,7 +69,7 @@ local function compare(what, nodes, dir, sizes, more)
       for _, n in ipairs(sample and sizes or {}) do
          local true_us, se = truth(dir, work / 1000, n, more)
          if true_us > 0 and se < 0.1 * true_us and n <= sample.samples / 10 then
-            local us = chain.slowest(sample.f, n, work)
+            local us = chain.slowest(sample.f, n, sample)
             local one = { what = what, work_us = work, nodes = n, us = us, true_us = true_us, se_us = se,
                off_pct = off_pct(us, true_us),
                at_any_time_us = curve.slowest(chain.after(sample.f, work, math.huge), n) }
@@ -160,7 +160,7 @@ local function loggopsim()
       end
       local work = r.g_ms * 1000
       local sample = predict.sample(samples[r.trace], work)
-      local us = sample and chain.slowest(sample.f, r.n, work)
+      local us = sample and chain.slowest(sample.f, r.n, sample)
       -- Slowdowns of 5 % at most: beyond, its noise hits the barriers' messages, too.
       if us and r.delay_us < 0.05 * work then
          -- In points of the slowdown, and as a part of it.

@@ -61,13 +61,14 @@ function command.add_to(parser)
 end
 
 -- Of nodes, as `of` says; nil where none of them has samples.
-local function of_nodes(db, args, wanted, of, own)
-   local known, silent = noise_store.nodes(db, args.since, wanted)
+local function of_nodes(db, args, wanted, of, own, to)
+   local span = { from = args.since, to = to or os.time() + 1 }
+   local known, silent = noise_store.nodes(db, span, wanted)
    local meter = args.simulate and progress.amount("noise: simulating")
    local answer = #known > 0 and noise.of(known, { own = own, sizes = not own and args.at or nil,
       simulate = args.simulate, allreduce = noise_store.allreduce(db, args.since, known) }, {
       add_without = function(node)
-         noise_store.add_without(db, args.since, node)
+         noise_store.add_without(db, span, node)
       end, say = meter and meter.to })
    if meter then
       meter.clear()
@@ -75,7 +76,7 @@ local function of_nodes(db, args, wanted, of, own)
    if answer then
       answer.of, answer.silent = of, silent
    end
-   return answer
+   return answer, #known
 end
 
 local function no_samples(args, what)
@@ -93,7 +94,7 @@ end
 -- Certain nodes: the job's, or those that were named.
 local function own(db, args)
    local all = noise_store.wanted(db, args.since, { cluster = args.cluster })
-   local wanted, missing, of, what = {}, {}, "a job on these nodes", " on these nodes"
+   local wanted, missing, what, to = {}, {}, "these nodes", nil
    if args.job then
       local runs = jobid.runs(db, args.job)
       if #runs == 0 then
@@ -103,23 +104,30 @@ local function own(db, args)
       for _, node in ipairs(all) do
          wanted[#wanted + 1] = (keys[node.key] or keys[node.also]) and node or nil
       end
-      of = "a job on the nodes of job " .. args.job.text
-      what = " on the nodes of job " .. args.job.text
+      what, to = "the nodes of job " .. args.job.text, runs[#runs].end_s and runs[#runs].end_s + 1
    else
       local by_name = {}
       for _, node in ipairs(all) do
          by_name[node.name_alone] = node
       end
+      local seen = {}
       for _, name in ipairs(args.nodes) do
-         wanted[#wanted + 1] = by_name[name]
-         missing[#missing + 1] = not by_name[name] and name or nil
+         wanted[#wanted + 1] = not seen[name] and by_name[name] or nil
+         missing[#missing + 1] = not seen[name] and not by_name[name] and name or nil
+         seen[name] = true
       end
    end
-   local answer = of_nodes(db, args, wanted, of, true)
+   -- What was sampled until the job ended; else what is known of its nodes now.
+   local answer, known = of_nodes(db, args, wanted, nil, true, to)
+   if not answer and to then
+      answer, known = of_nodes(db, args, wanted, nil, true)
+   end
    if not answer then
-      return no_samples(args, what)
+      return no_samples(args, " on " .. what)
    end
    table.move(missing, 1, #missing, #answer.silent + 1, answer.silent)
+   answer.of = #answer.silent == 0 and "a job on " .. what
+      or ("a job on %d of %s (%d without samples)"):format(known, what, #answer.silent)
    answer.job = args.job and args.job.text
    return print_all(args, { answer })
 end

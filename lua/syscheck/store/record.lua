@@ -294,7 +294,8 @@ function READERS.check(r, row)
    local drain, problems, note = nonempty(r.drain), nonempty(r.problems), name_of(r.note, "note")
    row.drain = drain
    local taught = taught_of(r, row)
-   if more.delays then
+   -- What others took all the time says nothing of the node.
+   if more.delays and not r.busy then
       local kept, without = delays.split(more.delays)
       row.delays, row.without = text_of(kept), text_of(without)
    end

@@ -38,7 +38,8 @@ local CHECK_COLUMNS = names(fields.CHECK, CHECK_FIRST, { "text", "detail" })
 local FABRIC_COLUMNS = names(fields.FABRIC, FABRIC_FIRST, { "text", "detail" })
 local NOISE_COLUMNS = { "key", "id", "node", "boot", "class", "slot", "detail", "without" }
 local TABLES = { "check", "noise", "job", "fabric", "loss" }
--- Of what noise does to quanta a node keeps its newest check of each slot, 3 h of the day: some 30 kB.
+-- Of what noise does to quanta a node keeps its newest check of each slot, 3 h of the day, and its newest of level full,
+-- which samples for longer and knows names: some 30 kB.
 local SLOT_S, SLOTS = 10800, 8
 
 --- @param store opened for writing
@@ -183,7 +184,7 @@ function PUT.check(self, row, node, class, config, cluster)
    local key, known = self.check:put(row, v)
    self.checks:put(row.id, key or known)
    if key and row.delays then
-      local slot = row.time_s // SLOT_S % SLOTS
+      local slot = row.level == "full" and SLOTS or row.time_s // SLOT_S % SLOTS
       local newest = self.noise:put(row, { 0, 0, node, self.ids:word(row.boot), class, slot, row.delays, row.without })
       local of = ("%d %d"):format(node, slot)
       local before = self.newest_noise[of]

@@ -168,11 +168,12 @@ function TestPredict.test_job_of_the_class_and_of_all_its_nodes()
    end
    local sample = predict.sample(nodes, 1000)
    local rows = predict.drawn(sample, { 1, 64 })
-   lu.assertAlmostEquals(rows[2].us, chain.slowest(sample.f, 64, 1000), 1e-6)
+   lu.assertAlmostEquals(rows[2].us, chain.slowest(sample.f, 64, { work = 1000, cores = 4 }), 1e-6)
    lu.assertTrue(rows[2].us > closed(2000, 10000, 1000, 64))
    -- Whatever was drawn: without waits before, it is F to the power of how many there are.
    lu.assertAlmostEquals(curve.slowest(sample.f, 64), closed(2000, 10000, 1000, 64), 1e-6)
    lu.assertAlmostEquals(predict.own(sample).us, rows[2].us, 1e-6)
+   lu.assertNil(predict.own(sample).low)
    -- All nodes are alike: no draw of them differs.
    lu.assertAlmostEquals(rows[2].low, rows[2].high, 1e-6)
    lu.assertNil(rows[2].at_least)
@@ -258,8 +259,8 @@ function TestChain.test_quantum_after_quantum()
       for _, n in ipairs({ 1, 8, 64 }) do
          local truth = walked(length, every, work, n, 3e6 // n // 4)
          local at_random = curve.slowest(chain.after(f, work, math.huge), n)
-         lu.assertAlmostEquals(chain.slowest(f, n, work) / truth, 1, 0.15, ("%d of %d us"):format(n, length))
-         lu.assertTrue(chain.slowest(f, n, work) <= at_random * 1.0001)
+         lu.assertAlmostEquals(chain.slowest(f, n, { work = work }) / truth, 1, 0.15, ("%d of %d us"):format(n, length))
+         lu.assertTrue(chain.slowest(f, n, { work = work }) <= at_random * 1.0001)
       end
       -- Begins at any time, as of one node that does not wait: (g + L / 2) L / P, what the closed form has for n = 1.
       lu.assertAlmostEquals(curve.slowest(chain.after(f, work, math.huge), 1) / closed(length, every, work, 1), 1, 0.1)
@@ -347,7 +348,7 @@ end
 
 function TestWithout.test_one_node()
    local answer = noise.of({ node("n1", beat(2000, 10000, 1000)) }, {}, WITH)
-   lu.assertEquals(answer.head.nodes, 1)
+   lu.assertEquals(answer.head.nodes, 16)
    lu.assertNil(answer.worst)
    lu.assertNil(noise.of({}, {}, WITH))
 end
@@ -489,13 +490,13 @@ local T0 = 1764000000
 function TestStore.test_what_is_stored_is_read()
    own_store.write({ check("n1", T0, result(1000)), check("n2", T0, { noise_pct = 3 }) })
    local wanted = read.wanted(own_store.db, T0 - 1000, { class = "big" })
-   local nodes, silent = read.nodes(own_store.db, T0 - 1000, wanted)
+   local nodes, silent = read.nodes(own_store.db, { from = T0 - 1000, to = T0 + 1 }, wanted)
    lu.assertEquals(silent, { "n2" })
    lu.assertEquals(#nodes, 1)
    local of = nodes[1].checks[1].of
    lu.assertEquals(of.delays[1].us, { 0, 0, 1000, 1000 })
    lu.assertNil(of.spared)
-   read.add_without(own_store.db, T0 - 1000, nodes[1])
+   read.add_without(own_store.db, { from = T0 - 1000, to = T0 + 1 }, nodes[1])
    of = nodes[1].checks[1].of
    lu.assertEquals(of.spared[1].us, { 0, 0 })
    lu.assertEquals(of.components[1].without[1].above, { 1, 0 })
@@ -503,7 +504,7 @@ function TestStore.test_what_is_stored_is_read()
    lu.assertEquals(of.cores, 8)
    lu.assertTrue(of.complete)
    -- Before they were, there is nothing; of another class neither.
-   lu.assertEquals(#read.nodes(own_store.db, T0 + 10, wanted), 0)
+   lu.assertEquals(#read.nodes(own_store.db, { from = T0 + 10, to = T0 + 20 }, wanted), 0)
    lu.assertEquals(#read.wanted(own_store.db, T0 - 1000, { class = "small" }), 0)
 end
 
@@ -516,16 +517,33 @@ function TestStore.test_bounded()
    own_store.write(list)
    own_store.write({ check("n1", T0 + 401 * 600, result(2000)), check("n2", T0, result(1)) })
    lu.assertEquals(own_store.db:row("SELECT COUNT(*) FROM noise_node WHERE node = 1")[1], 8)
-   local nodes = read.nodes(own_store.db, T0, (read.wanted(own_store.db, T0, {})))
+   local nodes = read.nodes(own_store.db, { from = T0, to = T0 + 1000000 }, (read.wanted(own_store.db, T0, {})))
    lu.assertEquals(#nodes[1].checks, 8)
    lu.assertEquals(nodes[1].checks[1].of.delays[1].us[4], 2000)
    lu.assertEquals(own_store.db:row("SELECT COUNT(*) FROM check_node")[1], 402)
 end
 
+-- One of level full stays beside those of quick ones, and its names are read first.
+function TestStore.test_names()
+   local quick = result(1000)
+   quick.components[1].source = nil
+   own_store.write({ check("n1", T0, result(1000), { level = "full" }), check("n1", T0 + 100, quick) })
+   local span = { from = T0, to = T0 + 1000 }
+   local nodes = read.nodes(own_store.db, span, (read.wanted(own_store.db, T0, {})))
+   lu.assertEquals(#nodes[1].checks, 2)
+   lu.assertEquals(nodes[1].checks[1].time, T0)
+   read.add_without(own_store.db, span, nodes[1])
+   lu.assertEquals(nodes[1].checks[1].of.components[1].source, "kipmi0")
+   lu.assertNotNil(nodes[1].checks[1].of.components[1].without)
+   -- Before it there was only one.
+   nodes = read.nodes(own_store.db, { from = T0, to = T0 + 50 }, (read.wanted(own_store.db, T0, {})))
+   lu.assertEquals(#nodes[1].checks, 1)
+end
+
 -- What others disturbed says nothing of the node.
 function TestStore.test_disturbed()
    own_store.write({ check("n1", T0, result(1000), { metrics = { { name = "noise_pct", value = 30, status = "unrated",
-      busy = true } } }) })
+      busy = true } } }), check("n1", T0 + 1, result(1000), { busy = { cpus = 2, checks = 3 } }) })
    lu.assertEquals(own_store.db:row("SELECT COUNT(*) FROM noise_node")[1], 0)
 end
 
@@ -533,7 +551,7 @@ function TestStore.test_allreduce()
    own_store.write({ check("n1", T0, result(1000)), own_store.record({ kind = "fabric", node = "n1",
       class = "fabric-100g-1hop", by = "n1", seed = 1, nodes = 8, status = "pass", action = "none", time = T0,
       allreduce_us = 9, allreduce_steps = 3 }) })
-   local nodes = read.nodes(own_store.db, T0, (read.wanted(own_store.db, T0, {})))
+   local nodes = read.nodes(own_store.db, { from = T0, to = T0 + 1000000 }, (read.wanted(own_store.db, T0, {})))
    lu.assertEquals(read.allreduce(own_store.db, T0, nodes), { us = 9, steps = 3, time = T0 })
    local answer = noise.of(nodes, { allreduce = { us = 9, steps = 3 }, sizes = { 1, 1024 } }, WITH)
    lu.assertAlmostEquals(answer.works[1].rows[2].pct, 100 * answer.works[1].rows[2].us / (1000 + 30), 1e-9)

@@ -5,8 +5,9 @@
 -- the expected number of detours longer than x in work g, detours longer than x begin at a rate of L(x) / g; those that
 -- began in a wait w and last for more than x longer are the integral from x to x + w of L / g. So a node's delay after
 -- a wait w has F(x; w) = F0(x) exp(-(H(x) - H(x + w)) / g), H(x) the integral of L from x on, and the slowest of n
--- F(x; w)^n. The next wait is that delay: a Markov chain, of which the mean is sought. At w = 0 nobody was disturbed
--- before; at w = infinity begins are at any time, as of nodes that do not wait for each other.
+-- F(x; w)^n. The core that all waited for did not wait: of n nodes with c cores each n - 1 / c may have more. The next
+-- wait is that delay: a Markov chain, of which the mean is sought. At w = 0 nobody was disturbed before; at w = infinity
+-- begins are at any time, as of nodes that do not wait for each other.
 local curve = require("syscheck.questions.noise.curve")
 
 local chain = {}
@@ -42,7 +43,8 @@ end
 -- @param f F0, of curve.mean
 -- @param work us
 -- @param wait us; math.huge: begins at any time
-function chain.after(f, work, wait)
+-- @param part of its cores that waited (1)
+function chain.after(f, work, wait, part)
    if wait == 0 then
       return f
    end
@@ -50,7 +52,7 @@ function chain.after(f, work, wait)
    local grid, h = f.grid, f.h
    local out = { grid = grid, at = {}, before = {} }
    for i = 1, #grid do
-      local more = math.exp(-(h[i] - integral_at(grid, h, grid[i] + wait)) / work)
+      local more = math.exp(-(h[i] - integral_at(grid, h, grid[i] + wait)) / work * (part or 1))
       out.at[i], out.before[i] = f.at[i] * more, f.before[i] * more
    end
    return out
@@ -84,10 +86,15 @@ local function bins_of(g)
    return out
 end
 
-local function expected(f, n, work, bins, factor)
+-- Part of a job's cores that waited for one of them.
+local function part_of(n, cores)
+   return 1 - 1 / (n * (cores or 1))
+end
+
+local function expected(f, n, job, bins, factor)
    local us = 0
    for _, bin in ipairs(bins) do
-      bin.f = chain.after(f, work, bin.wait)
+      bin.f = chain.after(f, job.work, bin.wait, part_of(n, job.cores))
       us = us + bin.weight * curve.slowest(bin.f, n, factor)
    end
    return us
@@ -95,14 +102,14 @@ end
 
 --- Expected delay of the slowest of n, quantum after quantum.
 -- @param f F0 of a node, of curve.mean or curve.product
--- @param work us
+-- @param job { work = us, cores = of a node (1) }
 -- @param factor of curve.slowest, or nil
 -- @return us; waits as list of { wait, weight }, for chain.again
-function chain.slowest(f, n, work, factor)
+function chain.slowest(f, n, job, factor)
    local us, bins = curve.slowest(f, n, factor), { { wait = 0, weight = 1, f = f } }
    for _ = 1, ROUNDS do
       bins = bins_of(slowest_of(bins, n, factor))
-      local now = expected(f, n, work, bins, factor)
+      local now = expected(f, n, job, bins, factor)
       local is_close = math.abs(now - us) <= CLOSE * now
       us = now
       if is_close then
@@ -113,8 +120,8 @@ function chain.slowest(f, n, work, factor)
 end
 
 --- The same after a wait that is known, of another F: what differs is F.
-function chain.again(f, n, work, wait, factor)
-   return curve.slowest(chain.after(f, work, wait), n, factor)
+function chain.again(f, n, job, wait, factor)
+   return curve.slowest(chain.after(f, job.work, wait, part_of(n, job.cores)), n, factor)
 end
 
 --- Draws what is left, after a wait, of the longest detour that began in it.

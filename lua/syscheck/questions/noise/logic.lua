@@ -14,7 +14,7 @@ local noise = {}
 noise.SIZES = { 1, 4, 16, 64, 256, 1024, 4096, 16384, 65536 }
 --- What is said in the first line: of jobs that synchronise as often.
 noise.HEAD_US = 1000
-local HEAD_MOST = 1024
+local HEAD_LEAST, HEAD_MOST = 16, 1024 -- nodes: as many as there are, but
 local ASKED = 6 -- sources that are left out one after the other: those that take most
 local WORST, LEAST_PART = 3, 0.02 -- nodes; of the loss: what one has to cost to be worth a line
 local SPARED_NODES = 1000 -- enough to say what setting cores apart gains
@@ -40,7 +40,7 @@ end
 local function head_of(answer, sizes)
    local best
    for _, n in ipairs(sizes) do
-      if not best or n <= math.min(answer.nodes, HEAD_MOST) then
+      if not best or n <= math.min(math.max(HEAD_LEAST, answer.nodes), HEAD_MOST) then
          best = n
       end
    end
@@ -49,7 +49,7 @@ end
 
 -- Slowest of the job of the first line, from another F of its nodes.
 local function head_us(answer, f)
-   return (chain.slowest(f, answer.head.nodes, answer.head.work_us))
+   return (chain.slowest(f, answer.head.nodes, { work = answer.head.work_us, cores = answer.head.cores }))
 end
 
 local function name_set(list)
@@ -138,8 +138,9 @@ local function ask_cores(answer, sample, nodes, with)
       curve.add(spared, list[2 * i])
    end
    local before, after = head_us(answer, curve.mean(all)), head_us(answer, curve.mean(spared))
-   answer.spared = { cores = some[1].of.spared_cores, of = some[1].of.cores,
-      pct = before > 0 and answer.head.pct * after / before or 0 }
+   -- Fewer cores are no noisier: what says so has too few samples.
+   answer.spared = after < before and { cores = some[1].of.spared_cores, of = some[1].of.cores,
+      pct = answer.head.pct * after / before } or nil
 end
 
 -- The source that takes most of those in phase: one is counted once, others as if they were not.
@@ -173,8 +174,7 @@ end
 -- @param with { add_without = function(node), say = function(done, total) of what is simulated, or nil }
 -- @return { nodes, checks, sampled_s, own, works = list of { work_us, rows = of predict.drawn with pct, low_pct,
 --   high_pct, most_pct, simulated_pct; samples, absorbed_pct }, head = { nodes, work_us, ... }, sources, complete,
---   worst,
---   without_worst_pct, spared, allreduce }; nil where no node has any delays
+--   worst, without_worst_pct, spared, allreduce, from_s, to_s = times of the checks }; nil where no node has any delays
 function noise.of(nodes, options, with)
    local answer = { nodes = #nodes, checks = 0, sampled_s = 0, own = options.own, allreduce = options.allreduce,
       works = {}, asked_sizes = options.sizes, simulated = options.simulate }
@@ -217,7 +217,7 @@ function noise.of(nodes, options, with)
    local n = options.own and #head.sample.nodes or head_of(answer, sizes)
    for _, row in ipairs(head.rows) do
       if row.nodes == n then
-         answer.head = { nodes = n, work_us = head.sample.work, us = row.us, pct = row.pct, low_pct = row.low_pct,
+         answer.head = { nodes = n, work_us = head.sample.work, cores = head.sample.cores, us = row.us, pct = row.pct, low_pct = row.low_pct,
             high_pct = row.high_pct, at_least = row.at_least, most_pct = row.most_pct }
       end
    end

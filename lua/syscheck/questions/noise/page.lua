@@ -24,8 +24,8 @@ local function picture(one)
       local points, marks = {}, {}
       for i, row in ipairs(work.rows) do
          points[i] = { row.nodes, math.max(low, row.pct) }
-         marks[i] = { row.nodes, math.max(low, row.pct), ("%d nodes, %s between barriers: %s %%"):format(row.nodes,
-            words.span(work.work_us), words.cell(row)) }
+         marks[i] = { row.nodes, math.max(low, row.pct), ("%d node%s, %s between barriers: %s %%"):format(row.nodes,
+            row.nodes == 1 and "" or "s", words.span(work.work_us), words.cell(row)) }
       end
       c:line(points)
       c:marks(marks, "circle", "f", 3)
@@ -52,7 +52,7 @@ local function sources(one)
    for i, source in ipairs(one.sources) do
       rows[i] = { source.name or "not known", values.time(source.duration_us), values.time(1000 * source.period_ms),
          ("%d"):format(#source.names), source.regular and words.regular(source.regular) or words.nodes(source.names),
-         source.in_phase and "yes" or "no", source.costs_pct and words.percent(source.costs_pct),
+         source.in_phase and "yes" or source.phase_p and "no" or "-", source.costs_pct and words.percent(source.costs_pct),
          source.without_pct and words.percent(source.without_pct) }
    end
    return page.table({ "source", "lasts", "every", "nodes", "where", "in phase", "costs %", "without it %" }, rows, 3,
@@ -66,7 +66,7 @@ return function(answer)
    for _, one in ipairs(answer) do
       local of = one.class or one.of
       sections[#sections + 1] = page.section({ title = ("What %s lose"):format(one.own and one.of or "jobs of " .. of),
-         say = words.head(one) .. ".", pictures = #one.works[1].rows > 1 and { picture(one) } or {},
+         say = #answer > 1 and words.head(one) .. "." or nil, pictures = #one.works[1].rows > 1 and { picture(one) } or {},
          table = losses(one), more = page.list(words.notes(one)) })
       local found = sources(one)
       sections[#sections + 1] = found and page.section({ title = "By whom", table = found,

@@ -7,6 +7,7 @@
 local chain = require("syscheck.questions.noise.chain")
 local curve = require("syscheck.questions.noise.curve")
 local random = require("syscheck.lib.random")
+local statistics = require("syscheck.lib.statistics")
 local tail = require("syscheck.questions.noise.tail")
 
 local predict = {}
@@ -53,14 +54,16 @@ end
 -- @param nodes as predict.parts takes them
 -- @param work us
 -- @return { work, nodes = list of { name, parts }, grid, groups = curves of parts of the nodes, f = F of the class,
---   all = their sums, samples = independent quanta that were seen, tail = function() -> of tail.fit or nil,
+--   cores = of a node, median, all = their sums, samples = independent quanta that were seen, tail = function() -> of tail.fit or nil,
 --   mean_us }; nil where no node has any
 function predict.sample(nodes, work)
    local out, all = { work = work, nodes = {}, samples = 0, groups = {} }, {}
+   local cores = {}
    for _, node in ipairs(nodes) do
       local parts = predict.parts(node, work)
       if #parts > 0 then
          out.nodes[#out.nodes + 1] = { name = node.name, parts = parts, node = node }
+         cores[#cores + 1] = math.max(1, node.checks[1].of.cores or 1)
       end
       for _, one in ipairs(parts) do
          all[#all + 1] = one
@@ -80,6 +83,7 @@ function predict.sample(nodes, work)
    out.all = curve.join(curve.new(out.grid), out.groups)
    out.f = curve.mean(out.all)
    out.mean_us = curve.slowest(out.f, 1)
+   out.cores = statistics.median(cores)
    -- Asked only of jobs of more nodes than the samples support.
    function out.tail()
       if out.fit == nil then
@@ -151,7 +155,7 @@ function predict.drawn(sample, sizes, phase)
       if phase then
          f, factor = phase(n)
       end
-      rows[i] = { nodes = n, us = chain.slowest(f, n, sample.work, factor),
+      rows[i] = { nodes = n, us = chain.slowest(f, n, sample, factor),
          at_least = n * SUPPORT > sample.samples or nil }
       if rows[i].at_least and sample.tail() then
          rows[i].most_us = rows[i].us * with_tail(sample, f, n, factor)
@@ -166,43 +170,31 @@ function predict.drawn(sample, sizes, phase)
       end
       local f = curve.mean(curve.join(curve.new(sample.grid), picked))
       for i, n in ipairs(sizes) do
-         draws[i][d] = chain.again(f, n, sample.work, rows[i].us)
+         draws[i][d] = chain.again(f, n, sample, rows[i].us)
       end
    end
    for i, row in ipairs(rows) do
       if draws[i][1] then
          row.low, row.high = interval(draws[i])
-         scale(row, chain.again(sample.f, row.nodes, sample.work, row.us))
+         scale(row, chain.again(sample.f, row.nodes, sample, row.us))
       end
    end
    return rows
 end
 
 --- A job on all nodes of a sample.
--- @return a row as of predict.drawn
+-- @return a row as of predict.drawn; without an interval: no other nodes are drawn
 function predict.own(sample)
-   local list, draws = {}, {}
+   local list = {}
    for i, node in ipairs(sample.nodes) do
       list[i] = predict.node(sample, node)
    end
    local n = #list
    local product = curve.product(list)
-   local row = { nodes = n, us = chain.slowest(product, n, sample.work),
+   local row = { nodes = n, us = chain.slowest(product, n, sample),
       at_least = n * SUPPORT > sample.samples or nil }
    if row.at_least and sample.tail() then
       row.most_us = row.us * with_tail(sample, product, n)
-   end
-   local draw = random.new(4711)
-   for d = 1, n > 1 and DRAWS or 0 do
-      local picked = {}
-      for i = 1, n do
-         picked[i] = list[draw(n)]
-      end
-      draws[d] = chain.again(curve.product(picked), n, sample.work, row.us)
-   end
-   if draws[1] then
-      row.low, row.high = interval(draws)
-      scale(row, chain.again(product, n, sample.work, row.us))
    end
    return row
 end

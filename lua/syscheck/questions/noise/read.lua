@@ -8,35 +8,51 @@ local schema = require("syscheck.store.schema")
 local read = {}
 
 local CHECKS = 12000 -- of all nodes together, at least one of each
-local MOST_OF_NODE = 8 -- as many slots has the store
+local MOST_OF_NODE = 9 -- as many slots has the store
 
-local NEWEST = [[SELECT c.key >> 30, c.key, c.class, c.detail FROM noise_node c WHERE c.node = ? AND c.key >= ?
+local NEWEST = [[SELECT c.key >> 30, c.class, c.detail FROM noise_node c WHERE c.node = ? AND c.key >= ? AND c.key < ?
    ORDER BY c.key DESC LIMIT %d]]
--- A key as text: LuaDBI reads integers as 32 bits.
-local WITHOUT = "SELECT c.without FROM noise_node c WHERE c.node = ? AND c.key >= ? ORDER BY c.key DESC LIMIT 1"
+local WITHOUT = [[SELECT c.without FROM noise_node c WHERE c.node = ? AND c.key >= ? AND c.key < ?
+   ORDER BY c.key DESC LIMIT 1 OFFSET %d]]
 
 -- Newest runs of fabric in which the time of an allreduce was measured.
 local ALLREDUCE = [[SELECT c.key >> 30, c.node, c.detail FROM fabric_node c WHERE c.key >= ? ORDER BY c.key DESC]]
 local LOOK = 2000
 
-local function checks_of(store, from, node, most)
-   local list = {}
-   for t in store:rows(clusters.asked(NEWEST:format(most), node, schema.key(from))) do
-      local of = node.was(t[3]) and delays.of(job_store.detail(t[4]))
-      list[#list + 1] = of and { time = t[1], of = of } or nil
+local function has_name(of)
+   for _, component in ipairs(of.components) do
+      if component.source then
+         return true
+      end
+   end
+   return false
+end
+
+-- The newest first, but that which knows a name before others that do not: sources are read from the first.
+local function checks_of(store, span, node, most)
+   local list, at, named = {}, 0, nil
+   for t in store:rows(clusters.asked(NEWEST:format(most), node, schema.key(span.from), schema.key(span.to))) do
+      local of = node.was(t[2]) and delays.of(job_store.detail(t[3]))
+      list[#list + 1] = of and { time = t[1], of = of, at = at } or nil
+      named = named or of and has_name(of) and #list or nil
+      at = at + 1
+   end
+   if named then
+      table.insert(list, 1, table.remove(list, named))
    end
    return list
 end
 
 --- Nodes whose noise is known.
+-- @param span { from, to } epoch seconds
 -- @param wanted list of fleet_store.nodes
--- @return list of { name, class, key, checks = list of { time, of = of delays.of }, newest first }; those of the wanted
+-- @return list of { name, class, key, checks = list of { time, of = of delays.of } }; those of the wanted
 --   of which none is known
-function read.nodes(store, from, wanted)
+function read.nodes(store, span, wanted)
    local out, silent = {}, {}
    local most = math.max(1, math.min(MOST_OF_NODE, CHECKS // math.max(1, #wanted)))
    for _, node in ipairs(wanted) do
-      local checks = checks_of(store, from, node, most)
+      local checks = checks_of(store, span, node, most)
       if checks[1] then
          out[#out + 1] = { name = node.name, name_alone = node.name_alone, class = node.class, at = node,
             checks = checks }
@@ -47,13 +63,14 @@ function read.nodes(store, from, wanted)
    return out, silent
 end
 
---- Fills in `spared` and the components' `without` of a node's newest check.
-function read.add_without(store, from, node)
+--- Fills in `spared` and the components' `without` of a node's first check.
+function read.add_without(store, span, node)
    if node.has_without then
       return
    end
    node.has_without = true
-   local t = store:row(clusters.asked(WITHOUT, node.at, schema.key(from)))
+   local t = store:row(clusters.asked(WITHOUT:format(node.checks[1].at), node.at, schema.key(span.from),
+      schema.key(span.to)))
    if t then
       delays.join(node.checks[1].of, job_store.detail(t[1]))
    end

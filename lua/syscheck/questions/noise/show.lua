@@ -11,29 +11,31 @@ local show = {}
 
 local LEGEND = "Loss in % of the time, by how long a node works between two barriers: expected, 90 % interval. >=: "
    .. "more than the samples support; what a Pareto tail makes of it in brackets. absorbed: if no node waited "
-   .. "for another."
+   .. "for another. COSTS_%: points of the first line; WITHOUT_%: what is left; -: not known."
 local MOST_SOURCES = 12
 
 local function losses(one)
-   local head = { "NODES" }
-   for i, work in ipairs(one.works) do
-      head[i + 1] = words.span(work.work_us):gsub(" ", "_")
+   local head, last = { "NODES" }, { "absorbed" }
+   for _, work in ipairs(one.works) do
+      head[#head + 1] = words.span(work.work_us):gsub(" ", "_")
+      last[#last + 1] = words.percent(work.absorbed_pct)
+      if one.simulated then
+         head[#head + 1], last[#last + 1] = "SIMULATED", ""
+      end
    end
-   local rows, last = { head }, { "absorbed" }
+   local rows = { head }
    for r, row in ipairs(one.works[1].rows) do
       local cells = { ("%d"):format(row.nodes) }
-      for i, work in ipairs(one.works) do
+      for _, work in ipairs(one.works) do
          local of = work.rows[r]
-         local text = of and of.nodes == row.nodes and words.cell(of) or "-"
-         if of and of.simulated_pct then
-            text = ("%s %s"):format(text, words.percent(of.simulated_pct))
+         -- Not all nodes of a job have samples that are long enough for the longest quanta.
+         of = of and of.nodes == row.nodes and of or nil
+         cells[#cells + 1] = of and words.cell(of) or "-"
+         if one.simulated then
+            cells[#cells + 1] = of and of.simulated_pct and words.percent(of.simulated_pct) or "-"
          end
-         cells[i + 1] = of == nil and "-" or text
       end
       rows[#rows + 1] = cells
-   end
-   for i, work in ipairs(one.works) do
-      last[i + 1] = words.percent(work.absorbed_pct)
    end
    rows[#rows + 1] = last
    return rows
@@ -86,7 +88,7 @@ function show.table(answer, color, _, width)
       parts[i] = block(one, color, width)
    end
    local kind = answer[1].simulated
-   parts[#parts + 1] = terminal.flow(LEGEND .. (kind and (" The last number: simulated, %s."):format(kind == "halo"
+   parts[#parts + 1] = terminal.flow(LEGEND .. (kind and (" SIMULATED: step after step, %s."):format(kind == "halo"
       and "a halo exchange with six neighbours" or "a dissemination barrier") or ""), width)
    return table.concat(parts, "\n\n")
 end

@@ -217,7 +217,7 @@ function sources.of(nodes)
          out[#out + 1] = { period_ms = median_of(one, "period_ms"), duration_us = median_of(one, "duration_us"),
             name = name_of(one), nodes = one, names = members, lost_pct = lost / #nodes,
             regular = #members < #names and sources.regular(members, names) or nil,
-            phase_p = p, in_phase = p ~= nil and p < PHASE_P }
+            phase_p = p, in_phase = p and p < PHASE_P }
       end
    end
    table.sort(out, function(a, b)

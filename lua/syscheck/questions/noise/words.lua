@@ -1,6 +1,7 @@
 --- Sentences about noise. Pure.
 local hostlist = require("syscheck.lib.hostlist")
 local printable = require("syscheck.lib.printable")
+local time = require("syscheck.lib.time")
 local values = require("syscheck.verdict.detail.values")
 
 local words = {}
@@ -65,6 +66,22 @@ local function first_of(answer)
    return best
 end
 
+-- The source that all of these nodes have, and not all others.
+local function source_of_all(answer, names)
+   for _, source in ipairs(answer.sources) do
+      local has, all = {}, source.costs_pct ~= nil and #source.names < answer.nodes
+      for _, name in ipairs(source.names) do
+         has[name] = true
+      end
+      for _, name in ipairs(names) do
+         all = all and has[name] == true
+      end
+      if all then
+         return source
+      end
+   end
+end
+
 -- "lose 11 % (9.0 to 13)", "take at least 9.9 times as long"
 local function loss(answer)
    local h = answer.head
@@ -87,16 +104,19 @@ function words.head(answer)
    local h = answer.head
    local text = ("at %d node%s and %s between barriers %s %s"):format(h.nodes, h.nodes == 1 and "" or "s",
       words.span(h.work_us), answer.of, loss(answer))
-   local first, parts = first_of(answer), {}
-   if first then
-      parts[1] = ("%s on %s costs %s points"):format(words.source(first), #first.names == answer.nodes and "all nodes"
-         or words.nodes(first.names), words.percent(first.costs_pct))
+   local parts = {}
+   local first, names = first_of(answer), {}
+   for i, one in ipairs(answer.worst or {}) do
+      names[i] = one.name
    end
-   if answer.without_worst_pct and #answer.worst > 0 and answer.without_worst_pct < 0.9 * h.pct then
-      local names = {}
-      for i, one in ipairs(answer.worst) do
-         names[i] = one.name
-      end
+   -- Nodes are worth naming where it is not one source that they have and others have not.
+   local other = names[1] and source_of_all(answer, names)
+   for _, source in ipairs({ first or false, other ~= first and other or nil }) do
+      parts[#parts + 1] = source and ("%s on %s costs %s points, without it %s %% are left"):format(words.source(source),
+         #source.names == answer.nodes and "all nodes" or words.nodes(source.names), words.percent(source.costs_pct),
+         words.percent(source.without_pct)) or nil
+   end
+   if names[1] and not other and answer.without_worst_pct < 0.9 * h.pct then
       parts[#parts + 1] = ("without %s it is %s %%"):format(words.nodes(names), words.percent(answer.without_worst_pct))
    end
    return text .. (parts[1] and ": " .. table.concat(parts, "; ") or "")
@@ -106,9 +126,18 @@ end
 -- @return list of texts
 function words.notes(answer)
    local out = {}
-   out[1] = ("%d node%s, %d check%s, %.3g s sampled: what happens on a node once a minute was seen about %s times")
-      :format(answer.nodes, answer.nodes == 1 and "" or "s", answer.checks, answer.checks == 1 and "" or "s",
-         answer.sampled_s, words.percent(answer.sampled_s / 60))
+   local minutes = answer.sampled_s / 60
+   out[1] = ("%d node%s, %d check%s, %s to %s, %.3g s sampled: what happens on a node once a minute was %s"):format(
+      answer.nodes, answer.nodes == 1 and "" or "s", answer.checks, answer.checks == 1 and "" or "s",
+      time.show(answer.from_s), time.show(answer.to_s), answer.sampled_s,
+      minutes < 1 and "hardly seen" or ("seen about %s times"):format(words.percent(minutes)))
+   local periodic = 0
+   for _, source in ipairs(answer.sources) do
+      periodic = math.max(periodic, source.costs_pct or 0)
+   end
+   if answer.head.pct >= 1 and periodic < answer.head.pct / 3 then
+      out[#out + 1] = "most of it is not periodic, or rarer than the samples can show"
+   end
    if answer.allreduce then
       out[#out + 1] = ("the barrier itself: %s a step, as syscheck fabric measured (allreduce of 8 bytes: %s, %d "
          .. "steps)")
