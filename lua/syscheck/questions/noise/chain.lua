@@ -51,8 +51,15 @@ function chain.after(f, work, wait, part)
    f.h = f.h or integrals(f)
    local grid, h = f.grid, f.h
    local out = { grid = grid, at = {}, before = {} }
-   for i = 1, #grid do
-      local more = math.exp(-(h[i] - integral_at(grid, h, grid[i] + wait)) / work * (part or 1))
+   local scale, k, last = (part or 1) / work, 1, #grid
+   for i = 1, last do
+      -- Both go up: no search for each.
+      local x = grid[i] + wait
+      while k < last and grid[k + 1] < x do
+         k = k + 1
+      end
+      local then_on = k < last and h[k] + (h[k + 1] - h[k]) * (x - grid[k]) / (grid[k + 1] - grid[k]) or 0
+      local more = math.exp((then_on - h[i]) * scale)
       out.at[i], out.before[i] = f.at[i] * more, f.before[i] * more
    end
    return out
