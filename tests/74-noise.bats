@@ -133,3 +133,15 @@ of() {
 	[ "$status" -eq 0 ]
 	[ "$(of '[(c["class"], c["nodes"]) for c in a["answers"]]')" = "[('big', 1), ('small', 1)]" ]
 }
+
+@test "noise: nodes of one name in two clusters are told apart, or not answered" {
+	sed 's/"cluster": "c"/"cluster": "d"/; s/"id": "0000/"id": "1000/' "$DIR/records.jsonl" >"$BATS_TEST_TMPDIR/other.jsonl"
+	cp "$STORE" "$BATS_TEST_TMPDIR/two.db"
+	syscheck ingest --store "$BATS_TEST_TMPDIR/two.db" "$BATS_TEST_TMPDIR/other.jsonl"
+	run --separate-stderr syscheck noise --store "$BATS_TEST_TMPDIR/two.db" --nodes n1
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"n1 is in several clusters"* ]]
+	run --separate-stderr syscheck noise --store "$BATS_TEST_TMPDIR/two.db" --nodes n1,n1 --cluster d --json
+	[ "$status" -eq 0 ]
+	[ "$(of 'a["answers"][0]["nodes"]')" = 1 ]
+}

@@ -12,10 +12,16 @@ end
 
 local MOST_KNOTS, MOST_LARGEST, MOST_COMPONENTS = 64, 64, 16
 local MOST_US = 1e12
+local MOST_S = 86400 -- of a window: a check is seconds long
 local TEXT_BYTES = 120
 
 local function number(value, most)
    return type(value) == "number" and value >= 0 and value <= (most or MOST_US) and value or nil
+end
+
+-- A count; nil where it is none.
+local function count(value)
+   return number(value, 1e6) and math.tointeger(value) or nil
 end
 
 local function text(value)
@@ -54,7 +60,7 @@ local function one_of(value)
    if not above or not us or #above ~= #us or #above < 2 or above[1] ~= 1 or above[#above] ~= 0 then
       return nil
    end
-   return { work_us = value.work_us, window_s = number(value.window_s), above = above, us = us,
+   return { work_us = value.work_us, window_s = number(value.window_s, MOST_S), above = above, us = us,
       largest_us = ordered(value.largest_us, -1, MOST_US, MOST_LARGEST) }
 end
 
@@ -92,7 +98,7 @@ function delays.of(result)
       return nil
    end
    local all = list_of(result.delays)
-   local cores = number(result.threads or result.cores, 1e6)
+   local cores = count(result.threads or result.cores)
    if not all then
       return nil
    end
@@ -103,7 +109,7 @@ function delays.of(result)
    end
    local out = { cores = cores, noise_pct = number(result.noise_pct, 100), delays = all, components = {},
       complete = (result.components_complete == nil and result.complete or result.components_complete) == true,
-      spared_cores = number(result.spared_cores, 1e6), spared = list_of(result.delays_spared or result.spared) }
+      spared_cores = count(result.spared_cores), spared = list_of(result.delays_spared or result.spared) }
    for _, value in ipairs(type(result.components) == "table" and result.components or {}) do
       local one = #out.components < MOST_COMPONENTS and type(value) == "table" and component_of(value)
       out.components[#out.components + 1] = one or nil

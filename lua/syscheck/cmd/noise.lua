@@ -106,12 +106,17 @@ local function own(db, args)
       end
       what, to = "the nodes of job " .. args.job.text, runs[#runs].end_s and runs[#runs].end_s + 1
    else
-      local by_name = {}
+      local by_name, several = {}, {}
       for _, node in ipairs(all) do
-         by_name[node.name_alone] = node
+         several[node.name_alone] = by_name[node.name_alone] ~= nil
+         by_name[node.name_alone], by_name[node.name] = node, node
       end
       local seen = {}
       for _, name in ipairs(args.nodes) do
+         if several[name] then
+            return report.error(report.USAGE, "--nodes: %s is in several clusters: which, says --cluster",
+               printable.safe(name))
+         end
          wanted[#wanted + 1] = not seen[name] and by_name[name] or nil
          missing[#missing + 1] = not seen[name] and not by_name[name] and name or nil
          seen[name] = true

@@ -38,8 +38,8 @@ local CHECK_COLUMNS = names(fields.CHECK, CHECK_FIRST, { "text", "detail" })
 local FABRIC_COLUMNS = names(fields.FABRIC, FABRIC_FIRST, { "text", "detail" })
 local NOISE_COLUMNS = { "key", "id", "node", "boot", "class", "slot", "detail", "without" }
 local TABLES = { "check", "noise", "job", "fabric", "loss" }
--- Of what noise does to quanta a node keeps its newest check of each slot, 3 h of the day, and its newest of level full,
--- which samples for longer and knows names: some 30 kB.
+-- Of what noise does to quanta a node keeps its newest check of each slot, 3 h of the day, and its newest of level
+-- full, which samples for longer and knows names: some 30 kB.
 local SLOT_S, SLOTS = 10800, 8
 
 --- @param store opened for writing

@@ -338,6 +338,11 @@ function TestWithout.test_in_phase_counts_once()
       return noise.of(nodes, { sizes = { 1, 256 } }, WITH)
    end
    local together, apart = class(true), class(false)
+   -- What a source costs and what is left without it are the whole, in phase or not.
+   for _, answer in ipairs({ together, apart }) do
+      local source = answer.sources[1]
+      lu.assertAlmostEquals(source.costs_pct + source.without_pct, answer.head.pct, 1e-9)
+   end
    lu.assertTrue(together.sources[1].in_phase)
    lu.assertFalse(apart.sources[1].in_phase)
    lu.assertAlmostEquals(apart.works[1].rows[2].us, closed(2000, 10000, 1000, 256), 1)
@@ -607,6 +612,14 @@ function TestDamage.test_anything()
       end
    end)
    lu.assertTrue(tried > 300)
+   -- What is counted is whole, and no check is longer than a day.
+   good.threads, good.spared_cores = 4.5, 1.5
+   lu.assertNil(delays.of(good).cores)
+   lu.assertNil(delays.of(good).spared_cores)
+   good.threads = 8
+   good.delays[1].window_s = 1e12
+   lu.assertNil(delays.of(good))
+   good.delays[1].window_s = 1
    lu.assertNil(delays.of(nil))
    local of = delays.of(good)
    delays.join(of, { spared = "x", components = { { { work_us = 1 } } } })

@@ -6,8 +6,8 @@
 -- began in a wait w and last for more than x longer are the integral from x to x + w of L / g. So a node's delay after
 -- a wait w has F(x; w) = F0(x) exp(-(H(x) - H(x + w)) / g), H(x) the integral of L from x on, and the slowest of n
 -- F(x; w)^n. The core that all waited for did not wait: of n nodes with c cores each n - 1 / c may have more. The next
--- wait is that delay: a Markov chain, of which the mean is sought. At w = 0 nobody was disturbed before; at w = infinity
--- begins are at any time, as of nodes that do not wait for each other.
+-- wait is that delay: a Markov chain, of which the mean is sought. At w = 0 nobody was disturbed before; at w =
+-- infinity begins are at any time, as of nodes that do not wait for each other.
 local curve = require("syscheck.questions.noise.curve")
 
 local chain = {}

@@ -47,9 +47,13 @@ local function head_of(answer, sizes)
    return answer.asked_sizes and sizes[#sizes] or best
 end
 
--- Slowest of the job of the first line, from another F of its nodes.
-local function head_us(answer, f)
-   return (chain.slowest(f, answer.head.nodes, { work = answer.head.work_us, cores = answer.head.cores }))
+-- Slowest of the job of the first line, from another F of its nodes: by how much less that is for nodes drawn from
+-- these. The job may be of certain nodes, or have a source in phase.
+local function head_us(answer, f, sample)
+   local h = answer.head
+   h.drawn_us = h.drawn_us or chain.slowest(sample.f, h.nodes, sample)
+   local us = chain.slowest(f, h.nodes, sample)
+   return h.drawn_us > 0 and h.us * us / h.drawn_us or us
 end
 
 local function name_set(list)
@@ -88,8 +92,9 @@ local function ask_sources(answer, sample, with, phases)
       local f, had = without.source(sample, source)
       if had then
          local phase = source == phases.source and phases.of
-         local left = head_us(answer, f)
-         source.costs_us = (phase and answer.head.us or head_us(answer, sample.f)) - left
+         -- The one in phase has an F of its own, and nothing of the others is.
+         local left = phase and chain.slowest(f, n, sample) or head_us(answer, f, sample)
+         source.costs_us = answer.head.us - left
          source.without_pct = percent(answer, left, sample.work, n)
          source.costs_pct = percent(answer, math.max(0, source.costs_us), sample.work, n)
       end
@@ -104,12 +109,12 @@ local function ask_nodes(answer, sample)
    local worst = {}
    for _, one in ipairs(without.worst(sample, n, math.min(WORST, (#sample.nodes - 1) // 2))) do
       local left = without.nodes(sample, { [one.name] = true })
-      one.costs_pct = percent(answer, math.max(0, head_us(answer, sample.f) - head_us(answer, left)), sample.work, n)
+      one.costs_pct = percent(answer, math.max(0, answer.head.us - head_us(answer, left, sample)), sample.work, n)
       worst[#worst + 1] = one.costs_pct >= LEAST_PART * answer.head.pct and one or nil
    end
    local f = worst[1] and without.nodes(sample, name_set(worst))
    answer.worst = worst
-   answer.without_worst_pct = f and percent(answer, head_us(answer, f), sample.work, n) or nil
+   answer.without_worst_pct = f and percent(answer, head_us(answer, f, sample), sample.work, n) or nil
 end
 
 -- Without the noisiest cores of each node: of as many nodes as that takes.
@@ -137,7 +142,7 @@ local function ask_cores(answer, sample, nodes, with)
       curve.add(all, list[2 * i - 1])
       curve.add(spared, list[2 * i])
    end
-   local before, after = head_us(answer, curve.mean(all)), head_us(answer, curve.mean(spared))
+   local before, after = head_us(answer, curve.mean(all), sample), head_us(answer, curve.mean(spared), sample)
    -- Fewer cores are no noisier: what says so has too few samples.
    answer.spared = after < before and { cores = some[1].of.spared_cores, of = some[1].of.cores,
       pct = answer.head.pct * after / before } or nil
@@ -217,7 +222,7 @@ function noise.of(nodes, options, with)
    local n = options.own and #head.sample.nodes or head_of(answer, sizes)
    for _, row in ipairs(head.rows) do
       if row.nodes == n then
-         answer.head = { nodes = n, work_us = head.sample.work, cores = head.sample.cores, us = row.us, pct = row.pct, low_pct = row.low_pct,
+         answer.head = { nodes = n, work_us = head.sample.work, us = row.us, pct = row.pct, low_pct = row.low_pct,
             high_pct = row.high_pct, at_least = row.at_least, most_pct = row.most_pct }
       end
    end

@@ -52,7 +52,8 @@ local function sources(one)
    for i, source in ipairs(one.sources) do
       rows[i] = { source.name or "not known", values.time(source.duration_us), values.time(1000 * source.period_ms),
          ("%d"):format(#source.names), source.regular and words.regular(source.regular) or words.nodes(source.names),
-         source.in_phase and "yes" or source.phase_p and "no" or "-", source.costs_pct and words.percent(source.costs_pct),
+         source.in_phase and "yes" or source.phase_p and "no" or "-",
+         source.costs_pct and words.percent(source.costs_pct),
          source.without_pct and words.percent(source.without_pct) }
    end
    return page.table({ "source", "lasts", "every", "nodes", "where", "in phase", "costs %", "without it %" }, rows, 3,
@@ -66,7 +67,8 @@ return function(answer)
    for _, one in ipairs(answer) do
       local of = one.class or one.of
       sections[#sections + 1] = page.section({ title = ("What %s lose"):format(one.own and one.of or "jobs of " .. of),
-         say = #answer > 1 and words.head(one) .. "." or nil, pictures = #one.works[1].rows > 1 and { picture(one) } or {},
+         say = #answer > 1 and words.head(one) .. "." or nil,
+         pictures = #one.works[1].rows > 1 and { picture(one) } or {},
          table = losses(one), more = page.list(words.notes(one)) })
       local found = sources(one)
       sections[#sections + 1] = found and page.section({ title = "By whom", table = found,

@@ -14,6 +14,7 @@ local predict = {}
 
 local GROUPS, DRAWS = 40, 60 -- of the bootstrap
 local LOW, HIGH = 0.05, 0.95
+local NOTHING_US = 1e-6 -- no factor is made of less
 local SUPPORT = 10 -- samples in the store for each node of a job
 
 -- What one of a node's checks says of a quantum.
@@ -54,7 +55,8 @@ end
 -- @param nodes as predict.parts takes them
 -- @param work us
 -- @return { work, nodes = list of { name, parts }, grid, groups = curves of parts of the nodes, f = F of the class,
---   cores = of a node, median, all = their sums, samples = independent quanta that were seen, tail = function() -> of tail.fit or nil,
+--   cores = of a node, median, all = their sums, samples = independent quanta that were seen,
+--   tail = function() -> of tail.fit or nil,
 --   mean_us }; nil where no node has any
 function predict.sample(nodes, work)
    local out, all = { work = work, nodes = {}, samples = 0, groups = {} }, {}
@@ -115,7 +117,7 @@ end
 
 -- The draws knew one wait and no phases: as much more or less.
 local function scale(row, plain)
-   if plain > 0 then
+   if plain > NOTHING_US then
       row.low, row.high = row.low * row.us / plain, row.high * row.us / plain
    end
    row.low, row.high = math.min(row.low, row.us), math.max(row.high, row.us)
@@ -139,7 +141,7 @@ local function with_tail(sample, f, n, factor)
       kept.before[last] = factor.before[last] or 1
    end
    local seen = curve.slowest(f, n, factor)
-   return seen > 0 and math.max(1, (curve.slowest(cut, n, kept) + tail.beyond(fit, above, n)) / seen) or 1
+   return seen > NOTHING_US and math.max(1, (curve.slowest(cut, n, kept) + tail.beyond(fit, above, n)) / seen) or 1
 end
 
 --- Jobs whose nodes are drawn from the class.

@@ -92,7 +92,7 @@ function read.allreduce(store, from, nodes)
       end
       local of = is_one[t[2]] and job_store.detail(t[3]) or {}
       if type(of.allreduce_us) == "number" and type(of.allreduce_steps) == "number" and of.allreduce_us > 0
-         and of.allreduce_steps >= 1 then
+         and of.allreduce_steps >= 1 and math.tointeger(of.allreduce_steps) then
          return { us = of.allreduce_us, steps = of.allreduce_steps, time = t[1] }
       end
    end

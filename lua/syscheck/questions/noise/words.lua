@@ -112,8 +112,9 @@ function words.head(answer)
    -- Nodes are worth naming where it is not one source that they have and others have not.
    local other = names[1] and source_of_all(answer, names)
    for _, source in ipairs({ first or false, other ~= first and other or nil }) do
-      parts[#parts + 1] = source and ("%s on %s costs %s points, without it %s %% are left"):format(words.source(source),
-         #source.names == answer.nodes and "all nodes" or words.nodes(source.names), words.percent(source.costs_pct),
+      parts[#parts + 1] = source and ("%s on %s costs %s points, without it %s %% are left"):format(
+         words.source(source), #source.names == answer.nodes and "all nodes" or words.nodes(source.names),
+         words.percent(source.costs_pct),
          words.percent(source.without_pct)) or nil
    end
    if names[1] and not other and answer.without_worst_pct < 0.9 * h.pct then
