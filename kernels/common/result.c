@@ -71,15 +71,20 @@ void result_begin(struct result *r, const char *kernel)
 	result_string(r, "version", syscheck_version);
 }
 
-void result_number(struct result *r, const char *key, double value)
+static void number_put(struct result *r, double value, int digits)
 {
 	char text[32] = "null";
 
 	/* Never another locale's decimal comma: no kernel calls setlocale. */
 	if (isfinite(value))
-		snprintf(text, sizeof(text), "%.6g", value);
-	key_put(r, key);
+		snprintf(text, sizeof(text), "%.*g", digits, value);
 	put(r, text);
+}
+
+void result_number(struct result *r, const char *key, double value)
+{
+	key_put(r, key);
+	number_put(r, value, 6);
 }
 
 void result_known(struct result *r, const char *key, double value)
@@ -144,13 +149,9 @@ void result_list_integer(struct result *r, long long value)
 
 void result_list_number(struct result *r, double value, int digits)
 {
-	char text[40];
-
-	if (isfinite(value))
-		snprintf(text, sizeof(text), "%s%.*g", r->comma ? "," : "", digits, value);
-	else
-		snprintf(text, sizeof(text), "%snull", r->comma ? "," : "");
-	put(r, text);
+	if (r->comma)
+		put(r, ",");
+	number_put(r, value, digits);
 	r->comma = true;
 }
 

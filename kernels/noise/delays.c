@@ -145,7 +145,7 @@ static void core_gives(const struct board *b, int core, size_t work)
 static bool summarise(const struct board *b, size_t set, size_t work)
 {
 	struct delays_of_work *w = &b->works[work];
-	struct delays *d = set == 0 ? &w->all : set == 1 ? &w->spared : &w->without[set - 2];
+	struct delays *d = delays_set(w, set);
 	double *sorted = malloc(b->samples * sizeof(*sorted));
 	float *delays = malloc(b->samples * sizeof(*delays));
 	unsigned char *scratch = malloc(b->samples);

@@ -53,6 +53,12 @@ struct delays_of_work {
 	struct delays without[DELAYS_WITHOUT]; /* without a component */
 };
 
+/* All, spared, then without each component. */
+static inline struct delays *delays_set(struct delays_of_work *w, size_t set)
+{
+	return set == 0 ? &w->all : set == 1 ? &w->spared : &w->without[set - 2];
+}
+
 struct delays_node {
 	const struct topo *topo;
 	const struct periodic_place *places;

@@ -117,15 +117,14 @@ static void report_knots(const struct delays *d, struct result *r)
 	result_list_end(r);
 }
 
-/* One of each quantum's, as far as it is known: `set` gives it. */
-static void report_delays(const struct noise *s, const char *key, const struct delays *(*set)(const struct delays_of_work *, size_t),
-			  size_t which, struct result *r)
+/* A set of each quantum's, as far as it is known. */
+static void report_delays(struct noise *s, const char *key, size_t set, struct result *r)
 {
 	bool begun = false;
 
 	for (int g = 0; g < DELAYS_WORKS && s->delay_samples > 0; g++) {
-		const struct delays_of_work *w = &s->delays[g];
-		const struct delays *d = set(w, which);
+		struct delays_of_work *w = &s->delays[g];
+		const struct delays *d = delays_set(w, set);
 
 		if (d->n_knots == 0)
 			continue;
@@ -149,36 +148,16 @@ static void report_delays(const struct noise *s, const char *key, const struct d
 		result_list_end(r);
 }
 
-static const struct delays *all_of(const struct delays_of_work *w, size_t which)
-{
-	(void)which;
-	return &w->all;
-}
-
-static const struct delays *spared_of(const struct delays_of_work *w, size_t which)
-{
-	(void)which;
-	return &w->spared;
-}
-
-static const struct delays *without_of(const struct delays_of_work *w, size_t which)
-{
-	return &w->without[which];
-}
-
-static void report_component(const struct noise *s, size_t which, double ahead, struct result *r)
+static void report_component(struct noise *s, size_t which, double ahead, double lost, struct result *r)
 {
 	const struct periodic_component *c = &s->components[which];
 	char cpus[2048], where[64], text[192], duration[24], period[24];
 	struct activity_source source = { .pid = 0 };
-	double lost = 0;
 	bool known = s->activity && activity_match(s->activity, c, s->to - s->from, &source);
 	int n = 0;
 
-	for (int i = 0; i < s->topo->n; i++) {
+	for (int i = 0; i < s->topo->n; i++)
 		n += c->on[i];
-		lost += (double)s->cores[i].detours.lost / s->cores[i].rate;
-	}
 	cpulist(s->topo, c->on, cpus, sizeof(cpus));
 	human(c->all.duration, duration, sizeof(duration));
 	human(c->all.period, period, sizeof(period));
@@ -211,22 +190,25 @@ static void report_component(const struct noise *s, size_t which, double ahead, 
 	snprintf(text, sizeof(text), "%.6f", ahead + c->all.beat);
 	result_string(r, "beat", text);
 	if (which < DELAYS_WITHOUT && c->all.lost >= WITHOUT_LEAST * lost)
-		report_delays(s, "without", without_of, which, r);
+		report_delays(s, "without", 2 + which, r);
 	result_object_end(r);
 }
 
-static void report_components(const struct noise *s, struct result *r)
+static void report_components(struct noise *s, struct result *r)
 {
 	struct timespec raw, wall;
 	double ahead; /* of the wall clock before the events' */
+	double lost = 0; /* s, of all cores */
 
 	clock_gettime(CLOCK_MONOTONIC_RAW, &raw);
 	clock_gettime(CLOCK_REALTIME, &wall);
 	ahead = (double)(wall.tv_sec - raw.tv_sec) + 1e-9 * (double)(wall.tv_nsec - raw.tv_nsec);
+	for (int i = 0; i < s->topo->n; i++)
+		lost += (double)s->cores[i].detours.lost / s->cores[i].rate;
 	result_bool(r, "components_complete", s->complete);
 	result_list_begin(r, "components");
 	for (size_t i = 0; i < s->n_components; i++)
-		report_component(s, i, ahead, r);
+		report_component(s, i, ahead, lost, r);
 	result_list_end(r);
 }
 
@@ -276,10 +258,10 @@ void noise_report(struct noise *s, struct result *r)
 	}
 	if (s->mode == NOISE_DETOUR) {
 		report_components(s, r);
-		report_delays(s, "delays", all_of, 0, r);
+		report_delays(s, "delays", 0, r);
 		if (delays_spared(s->topo->n) > 0) {
 			result_integer(r, "spared_cores", delays_spared(s->topo->n));
-			report_delays(s, "delays_spared", spared_of, 0, r);
+			report_delays(s, "delays_spared", 1, r);
 		}
 	}
 	if (s->activity)

@@ -1,7 +1,5 @@
 --- What the kernels of a check say beside its metrics, and the store keeps: the clock under load, what noise
 -- was made of, how fast directories were. Nothing rates it. Pure.
-local delays = require("syscheck.catalogue.delays")
-
 local beside = {}
 
 --- Columns of the store's table check_node, as fields.CHECK has them; `kernel` and `result`: where the value
@@ -60,9 +58,10 @@ end
 --- @param record a check's, decoded; anybody may have written it
 -- @param is_busy { kernel = true }, where others had the CPUs: their clock says nothing of the node
 -- @return { name of FIELDS = number }; { noise = { text, lost_pct, source, by, by_kind, by_cpus }, io = list of { path,
---   filesystem, write_gbs, read_gbs, fsync_us, creates_per_s }, delays = of delays.of }, each nil where there is none
+--   filesystem, write_gbs, read_gbs, fsync_us, creates_per_s } }, each nil where there is none; and what the
+--   noise kernel said, nil where it did not
 function beside.of(record, is_busy)
-   local values, more = {}, {}
+   local values, more, noise = {}, {}, nil
    for _, run in ipairs(table_of(record.runs)) do
       run = table_of(run)
       if run.state == "ok" and type(run.result) == "table" and not (is_busy and is_busy[run.kernel]) then
@@ -72,14 +71,14 @@ function beside.of(record, is_busy)
             values[field.name] = value and (before and math.min(before, value) or value) or values[field.name]
          end
          if run.kernel == "noise" then
-            more.noise, more.delays = noise_of(run), delays.of(run.result)
+            more.noise, noise = noise_of(run), run.result
          elseif run.kernel == "io" and #(more.io or {}) < MOST_DIRECTORIES then
             more.io = more.io or {}
             table.insert(more.io, directory_of(run))
          end
       end
    end
-   return values, more
+   return values, more, noise
 end
 
 --- "3.1 ms every 10 ms on all cores (0.4 %); crond (service)"

@@ -87,8 +87,8 @@ local function component_of(value)
       without = list_of(value.without) }
 end
 
---- @param result of the noise kernel, or what of() made of it; anybody may have written it
--- @return { seconds, cores, noise_pct, complete (all components were found), delays = list of { work_us,
+--- @param result of the noise kernel, or what split() kept of it; anybody may have written it
+-- @return { cores, noise_pct, complete (all components were found), delays = list of { work_us,
 --   window_s = of begins that were tried, above = parts of the begins, from 1 to 0, us = what so many of them have more
 --   of, largest_us = independent ones }, spared_cores, spared = the same without the noisiest cores, components = list
 --   of { period_ms, duration_us, duration_p90_us, jitter_pct, lost_pct, count, cpus, source, beat = when, text, without
@@ -109,10 +109,20 @@ function delays.of(result)
    end
    local out = { cores = cores, noise_pct = number(result.noise_pct, 100), delays = all, components = {},
       complete = (result.components_complete == nil and result.complete or result.components_complete) == true,
-      spared_cores = count(result.spared_cores), spared = list_of(result.delays_spared or result.spared) }
+      spared_cores = count(result.spared_cores), spared = list_of(result.delays_spared) }
    for _, value in ipairs(type(result.components) == "table" and result.components or {}) do
       local one = #out.components < MOST_COMPONENTS and type(value) == "table" and component_of(value)
       out.components[#out.components + 1] = one or nil
+   end
+   return out
+end
+
+local function but(t, name)
+   local out = {}
+   for key, value in pairs(t) do
+      if key ~= name then
+         out[key] = value
+      end
    end
    return out
 end
@@ -122,18 +132,10 @@ end
 -- @return the same without `spared` and without components' `without`; { spared = , components = list of those, false
 --   where one has none }
 function delays.split(all)
-   local kept, without = {}, { spared = all.spared, components = {} }
-   for key, value in pairs(all) do
-      kept[key] = value
-   end
-   kept.spared, kept.components = nil, {}
+   local kept, without = but(all, "spared"), { spared = all.spared, components = {} }
+   kept.components = {}
    for i, component in ipairs(all.components) do
-      local short = {}
-      for key, value in pairs(component) do
-         short[key] = value
-      end
-      short.without = nil
-      kept.components[i], without.components[i] = short, component.without or false
+      kept.components[i], without.components[i] = but(component, "without"), component.without or false
    end
    return kept, without
 end

@@ -16,9 +16,7 @@ local ONE_LEAF = "-"
 function net.new(names, topology, rate)
    local self = { names = table.move(names, 1, #names, 1, {}), leaf = {}, leaves = {}, rate = {},
       known = topology ~= nil }
-   table.sort(self.names, function(a, b)
-      return hostlist.order(a) < hostlist.order(b)
-   end)
+   hostlist.sort(self.names)
    local number = {}
    for i, name in ipairs(self.names) do
       -- A node that the topology does not name is at no leaf of the others.

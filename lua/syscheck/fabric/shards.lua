@@ -15,11 +15,7 @@ shards.LEAST = 3
 -- Nodes leaf by leaf, both in the order of their names; without a topology one list of all.
 local function by_leaf(names, tree)
    local lists, at = {}, {}
-   local sorted = table.move(names, 1, #names, 1, {})
-   table.sort(sorted, function(a, b)
-      return hostlist.order(a) < hostlist.order(b)
-   end)
-   for _, name in ipairs(sorted) do
+   for _, name in ipairs(hostlist.sort(table.move(names, 1, #names, 1, {}))) do
       local leaf = tree and (tree.leaf[name] or "of " .. name) or ""
       if not at[leaf] then
          at[leaf] = {}
@@ -89,9 +85,7 @@ function shards.across(answers, most)
    for _, name in pairs(seen) do
       out[#out + 1] = name
    end
-   table.sort(out, function(a, b)
-      return hostlist.order(a) < hostlist.order(b)
-   end)
+   hostlist.sort(out)
    if #out < shards.LEAST then
       return {}
    end

@@ -91,6 +91,19 @@ function hostlist.order(name)
    end))
 end
 
+--- Sorts names in place, as people count.
+-- @return the same list
+function hostlist.sort(names)
+   local key = {}
+   for _, name in ipairs(names) do
+      key[name] = key[name] or hostlist.order(name)
+   end
+   table.sort(names, function(a, b)
+      return key[a] < key[b]
+   end)
+   return names
+end
+
 -- Sorted list of { n, digits } -> "01-03,07"; in brackets if it is more than one name.
 local function ranges(list)
    local out, i = {}, 1

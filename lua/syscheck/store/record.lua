@@ -288,7 +288,7 @@ function READERS.check(r, row)
    row.status, row.action = word(r.status, "status"), word(r.action, "action")
    local others, is_busy
    row.values, others, is_busy = metric_values(r, record.CHECK_BASE + #fields.CHECK + 2)
-   local values, more = beside.of(r, is_busy)
+   local values, more, noise = beside.of(r, is_busy)
    for name, value in pairs(values) do
       row.values[PLACES.check[name]] = value + 0.0
    end
@@ -297,11 +297,12 @@ function READERS.check(r, row)
    row.drain = drain
    local taught = taught_of(r, row)
    -- What others took all the time says nothing of the node.
-   if more.delays and not r.busy then
-      local kept, without = delays.split(more.delays)
+   local sampled = not r.busy and delays.of(noise)
+   if sampled then
+      local kept, without = delays.split(sampled)
       row.delays, row.without = text_of(kept), text_of(without)
    end
-   if others[1] or drain or problems or r.corrupt or note or taught or more.noise or more.io then
+   if others[1] or drain or problems or r.corrupt or note or taught or next(more) then
       row.detail = detail_of({ metrics = nonempty(others), drain = drain, problems = problems,
          corrupt = r.corrupt or nil, note = note, noise = more.noise, io = more.io, taught = taught })
    end

@@ -20,14 +20,17 @@ local function rate_of(p)
    return p > 0 and math.min(MOST_RATE, -math.log(p)) or MOST_RATE
 end
 
--- H at each x of the grid.
+-- H at each x of the grid, found once.
 local function integrals(f)
-   local grid, out = f.grid, {}
-   out[#grid] = 0
-   for i = #grid - 1, 1, -1 do
-      out[i] = out[i + 1] + (grid[i + 1] - grid[i]) * (rate_of(f.at[i]) + rate_of(f.before[i + 1])) / 2
+   if not f.h then
+      local grid, out = f.grid, {}
+      out[#grid] = 0
+      for i = #grid - 1, 1, -1 do
+         out[i] = out[i + 1] + (grid[i + 1] - grid[i]) * (rate_of(f.at[i]) + rate_of(f.before[i + 1])) / 2
+      end
+      f.h = out
    end
-   return out
+   return f.h
 end
 
 -- H at x: linear within a cell, beyond the grid nothing.
@@ -48,8 +51,7 @@ function chain.after(f, work, wait, part)
    if wait == 0 then
       return f
    end
-   f.h = f.h or integrals(f)
-   local grid, h = f.grid, f.h
+   local grid, h = f.grid, integrals(f)
    local out = { grid = grid, at = {}, before = {} }
    local scale, k, last = (part or 1) / work, 1, #grid
    for i = 1, last do
@@ -111,7 +113,7 @@ end
 -- @param f F0 of a node, of curve.mean or curve.product
 -- @param job { work = us, cores = of a node (1) }
 -- @param factor of curve.slowest, or nil
--- @return us; waits as list of { wait, weight }, for chain.again
+-- @return us
 function chain.slowest(f, n, job, factor)
    local us, bins = curve.slowest(f, n, factor), { { wait = 0, weight = 1, f = f } }
    for _ = 1, ROUNDS do
@@ -123,20 +125,19 @@ function chain.slowest(f, n, job, factor)
          break
       end
    end
-   return us, bins
+   return us
 end
 
 --- The same after a wait that is known, of another F: what differs is F.
-function chain.again(f, n, job, wait, factor)
-   return curve.slowest(chain.after(f, job.work, wait, part_of(n, job.cores)), n, factor)
+function chain.again(f, n, job, wait)
+   return curve.slowest(chain.after(f, job.work, wait, part_of(n, job.cores)), n)
 end
 
 --- Draws what is left, after a wait, of the longest detour that began in it.
 -- @param f F0 of a node of the class
 -- @return function(wait, u uniform from 0 to 1) -> us
 function chain.rest(f, work)
-   f.h = f.h or integrals(f)
-   local grid, h = f.grid, f.h
+   local grid, h = f.grid, integrals(f)
    local function rate(x, wait)
       return (integral_at(grid, h, x) - integral_at(grid, h, x + wait)) / work
    end

@@ -12,7 +12,7 @@ local LEAST_US = 0.5 -- below is no detour
 
 --- A grid for these.
 -- @param list of { above, us }
--- @return ascending list of us, the first 0
+-- @return ascending list of us, the first 0; place = { us = its index }, where it is exact
 function curve.grid(list)
    local count, most, least = 0, 0, math.huge
    for _, one in ipairs(list) do
@@ -25,8 +25,8 @@ function curve.grid(list)
          end
       end
    end
-   local grid = { 0, is_exact = count <= EXACT }
-   if grid.is_exact then
+   local grid = { 0 }
+   if count <= EXACT then
       local all = {}
       for _, one in ipairs(list) do
          table.move(one.us, 1, #one.us, #all + 1, all)
@@ -56,7 +56,6 @@ function curve.grid(list)
    if #grid == 1 then
       grid[2] = 1 -- nobody loses anything
       grid.place = { [0] = 1, 2 }
-      grid.is_exact = true
    end
    return grid
 end
@@ -105,7 +104,7 @@ function curve.new(grid)
       return out
    end
    local sum = { grid = grid, n = 0, value = zeros(), slope = zeros() }
-   if grid.is_exact then
+   if grid.place then
       sum.before, sum.before_slope = zeros(), zeros()
    end
    return sum

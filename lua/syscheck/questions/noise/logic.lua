@@ -10,25 +10,22 @@ local without = require("syscheck.questions.noise.without")
 
 local noise = {}
 
---- Sizes of jobs where none is asked for.
-noise.SIZES = { 1, 4, 16, 64, 256, 1024, 4096, 16384, 65536 }
---- What is said in the first line: of jobs that synchronise as often.
-noise.HEAD_US = 1000
+local SIZES = { 1, 4, 16, 64, 256, 1024, 4096, 16384, 65536 } -- of jobs, where none is asked for
+local HEAD_US = 1000 -- of the first line: of jobs that synchronise as often
 local HEAD_LEAST, HEAD_MOST = 16, 1024 -- nodes: as many as there are, but
 local ASKED = 6 -- sources that are left out one after the other: those that take most
 local WORST, LEAST_PART = 3, 0.02 -- nodes; of the loss: what one has to cost to be worth a line
 local SPARED_NODES = 1000 -- enough to say what setting cores apart gains
 
--- Part of a quantum and what follows it that is lost.
-local function percent(answer, us, work, n)
-   return us and 100 * us / (work + noise.communication_us(answer, n))
-end
-
---- Time of an allreduce among n nodes: as measured, by its steps.
--- @return us; 0 where none was measured
-function noise.communication_us(answer, n)
+-- Time of an allreduce among n nodes in us: as measured, by its steps; 0 where none was measured.
+local function communication_us(answer, n)
    local a = answer.allreduce
    return a and n > 1 and a.us / a.steps * math.ceil(math.log(n, 2) - 1e-9) or 0
+end
+
+-- Part of a quantum and what follows it that is lost.
+local function percent(answer, us, work, n)
+   return us and 100 * us / (work + communication_us(answer, n))
 end
 
 local function add_percents(answer, row, work)
@@ -64,15 +61,6 @@ local function name_set(list)
    return set
 end
 
--- What its nodes would be without a source.
-local function fill(source, with)
-   for _, member in ipairs((without.asked(source))) do
-      with.add_without(member.node)
-      local component = member.node.checks[1].of.components[member.index]
-      member.without = component and component.without
-   end
-end
-
 local function by_cost(a, b)
    local x, y = a.costs_pct or -1, b.costs_pct or -1
    if x ~= y then
@@ -82,21 +70,19 @@ local function by_cost(a, b)
 end
 
 -- What each source costs a job of the first line, and what would be left without it.
-local function ask_sources(answer, sample, with, phases)
+local function ask_sources(answer, sample, with)
    local n = answer.head.nodes
    for i, source in ipairs(answer.sources) do
       if i > ASKED then
          break
       end
-      fill(source, with)
+      without.ask(source, with.add_without)
       local f, had = without.source(sample, source)
       if had then
-         local phase = source == phases.source and phases.of
          -- The one in phase has an F of its own, and nothing of the others is.
-         local left = phase and chain.slowest(f, n, sample) or head_us(answer, f, sample)
-         source.costs_us = answer.head.us - left
+         local left = source == answer.phase and chain.slowest(f, n, sample) or head_us(answer, f, sample)
          source.without_pct = percent(answer, left, sample.work, n)
-         source.costs_pct = percent(answer, math.max(0, source.costs_us), sample.work, n)
+         source.costs_pct = percent(answer, math.max(0, answer.head.us - left), sample.work, n)
       end
    end
 end
@@ -149,26 +135,26 @@ local function ask_cores(answer, sample, nodes, with)
 end
 
 -- The source that takes most of those in phase: one is counted once, others as if they were not.
+-- @return it, nil: none, or not known what would be without it; { work = of without.phase }
 local function phase_of(answer, samples, with)
+   local by_work = {}
    for i, source in ipairs(answer.sources) do
       if source.in_phase and i <= ASKED then
-         fill(source, with)
-         local out = { source = source, by_work = {} }
+         without.ask(source, with.add_without)
          for _, sample in ipairs(samples) do
-            out.by_work[sample.work] = without.phase(sample, source)
+            by_work[sample.work] = without.phase(sample, source)
          end
-         out.of = next(out.by_work) ~= nil
-         return out
+         return next(by_work) and source, by_work
       end
    end
-   return { by_work = {} }
+   return nil, by_work
 end
 
 local function simulated(sample, row, kind, answer)
    local latency = answer.allreduce and answer.allreduce.us / answer.allreduce.steps or 0
    local us = row.nodes <= simulate.MOST and simulate.delay(sample, row.nodes, kind, latency, answer.own)
    if us then
-      local rounds = kind == "halo" and latency or noise.communication_us(answer, row.nodes)
+      local rounds = kind == "halo" and latency or communication_us(answer, row.nodes)
       return 100 * us / (sample.work + rounds)
    end
 end
@@ -199,13 +185,14 @@ function noise.of(nodes, options, with)
       return nil
    end
    answer.sources, answer.complete = sources.of(nodes)
-   local sizes = options.sizes or noise.SIZES
-   local phases = options.own and { by_work = {} } or phase_of(answer, samples, with)
-   answer.phase = phases.of and phases.source or nil
-   local head
+   local sizes = options.sizes or SIZES
+   local phases, head = {}, nil
+   if not options.own then
+      answer.phase, phases = phase_of(answer, samples, with)
+   end
    for i, sample in ipairs(samples) do
       local rows = options.own and { predict.own(sample) }
-         or predict.drawn(sample, sizes, phases.by_work[sample.work])
+         or predict.drawn(sample, sizes, phases[sample.work])
       for k, row in ipairs(rows) do
          if options.simulate and with.say then
             with.say((i - 1) * #rows + k - 1, #samples * #rows)
@@ -214,8 +201,8 @@ function noise.of(nodes, options, with)
          row.simulated_pct = options.simulate and simulated(sample, row, options.simulate, answer) or nil
       end
       answer.works[#answer.works + 1] = { work_us = sample.work, rows = rows, samples = sample.samples,
-         absorbed_pct = 100 * sample.mean_us / sample.work, nodes = #sample.nodes }
-      if sample.work == noise.HEAD_US or not head then
+         absorbed_pct = 100 * sample.mean_us / sample.work }
+      if sample.work == HEAD_US or not head then
          head = { sample = sample, rows = rows }
       end
    end
@@ -226,7 +213,7 @@ function noise.of(nodes, options, with)
             high_pct = row.high_pct, at_least = row.at_least, most_pct = row.most_pct }
       end
    end
-   ask_sources(answer, head.sample, with, phases)
+   ask_sources(answer, head.sample, with)
    table.sort(answer.sources, by_cost)
    ask_nodes(answer, head.sample)
    ask_cores(answer, head.sample, nodes, with)

@@ -2,7 +2,6 @@
 local chart = require("syscheck.html.chart")
 local page = require("syscheck.html.page")
 local time = require("syscheck.lib.time")
-local values = require("syscheck.verdict.detail.values")
 local words = require("syscheck.questions.noise.words")
 
 local ROWS = 200
@@ -50,11 +49,8 @@ end
 local function sources(one)
    local rows = {}
    for i, source in ipairs(one.sources) do
-      rows[i] = { source.name or "not known", values.time(source.duration_us), values.time(1000 * source.period_ms),
-         ("%d"):format(#source.names), source.regular and words.regular(source.regular) or words.nodes(source.names),
-         source.in_phase and "yes" or source.phase_p and "no" or "-",
-         source.costs_pct and words.percent(source.costs_pct),
-         source.without_pct and words.percent(source.without_pct) }
+      rows[i] = { source.name or "not known", words.cells(source, source.regular and words.regular(source.regular)
+         or words.nodes(source.names)) }
    end
    return page.table({ "source", "lasts", "every", "nodes", "where", "in phase", "costs %", "without it %" }, rows, 3,
       ROWS)

@@ -17,15 +17,15 @@ local LOW, HIGH = 0.05, 0.95
 local NOTHING_US = 1e-6 -- no factor is made of less
 local SUPPORT = 10 -- samples in the store for each node of a job
 
--- What one of a node's checks says of a quantum.
-local function of_work(list, work)
+--- What one of a node's checks says of a quantum.
+-- @param list of delays.of, or nil
+function predict.of_work(list, work)
    for _, one in ipairs(list or {}) do
       if one.work_us == work then
          return one
       end
    end
 end
-predict.of_work = of_work
 
 --- Delays of a node at one quantum, of all its checks: each as long as it sampled.
 -- @param node { name, checks = list of { delays = of delays.of } }
@@ -33,7 +33,7 @@ predict.of_work = of_work
 function predict.parts(node, work)
    local list, total = {}, 0
    for _, check in ipairs(node.checks) do
-      local one = of_work(check.of.delays, work)
+      local one = predict.of_work(check.of.delays, work)
       if one then
          list[#list + 1] = { above = one.above, us = one.us, largest_us = one.largest_us, window_s = one.window_s }
          total = total + one.window_s
@@ -144,6 +144,15 @@ local function with_tail(sample, f, n, factor)
    return seen > NOTHING_US and math.max(1, (curve.slowest(cut, n, kept) + tail.beyond(fit, above, n)) / seen) or 1
 end
 
+-- Of the slowest of n with this F.
+local function row_of(sample, f, n, factor)
+   local row = { nodes = n, us = chain.slowest(f, n, sample, factor), at_least = n * SUPPORT > sample.samples or nil }
+   if row.at_least and sample.tail() then
+      row.most_us = row.us * with_tail(sample, f, n, factor)
+   end
+   return row
+end
+
 --- Jobs whose nodes are drawn from the class.
 -- @param sample of predict.sample
 -- @param sizes list of numbers of nodes
@@ -157,12 +166,7 @@ function predict.drawn(sample, sizes, phase)
       if phase then
          f, factor = phase(n)
       end
-      rows[i] = { nodes = n, us = chain.slowest(f, n, sample, factor),
-         at_least = n * SUPPORT > sample.samples or nil }
-      if rows[i].at_least and sample.tail() then
-         rows[i].most_us = rows[i].us * with_tail(sample, f, n, factor)
-      end
-      draws[i] = {}
+      rows[i], draws[i] = row_of(sample, f, n, factor), {}
    end
    local draw, groups = random.new(4711), sample.groups
    for d = 1, #groups > 1 and DRAWS or 0 do
@@ -191,14 +195,7 @@ function predict.own(sample)
    for i, node in ipairs(sample.nodes) do
       list[i] = predict.node(sample, node)
    end
-   local n = #list
-   local product = curve.product(list)
-   local row = { nodes = n, us = chain.slowest(product, n, sample),
-      at_least = n * SUPPORT > sample.samples or nil }
-   if row.at_least and sample.tail() then
-      row.most_us = row.us * with_tail(sample, product, n)
-   end
-   return row
+   return row_of(sample, curve.product(list), #list)
 end
 
 return predict

@@ -90,7 +90,9 @@ function read.allreduce(store, from, nodes)
       if looked > LOOK then
          break
       end
-      local of = is_one[t[2]] and job_store.detail(t[3]) or {}
+      -- Most runs of a fleet measure none.
+      local telling = is_one[t[2]] and t[3] and t[3]:find('"allreduce_us"', 1, true)
+      local of = telling and job_store.detail(t[3]) or {}
       if type(of.allreduce_us) == "number" and type(of.allreduce_steps) == "number" and of.allreduce_us > 0
          and of.allreduce_steps >= 1 and math.tointeger(of.allreduce_steps) then
          return { us = of.allreduce_us, steps = of.allreduce_steps, time = t[1] }
@@ -115,7 +117,7 @@ end
 
 --- Nodes of the fleet.
 -- @param want { class, cluster }
--- @return list of those wanted; the name that was probably meant; list of all classes' names
+-- @return list of those wanted; the name that was probably meant
 function read.wanted(store, from, want)
    local all, near = fleet_store.nodes(store, from, want)
    local out = {}

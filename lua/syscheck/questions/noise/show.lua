@@ -4,7 +4,6 @@ local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
 local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
-local values = require("syscheck.verdict.detail.values")
 local words = require("syscheck.questions.noise.words")
 
 local show = {}
@@ -48,11 +47,8 @@ local function source_rows(one)
          break
       end
       rows[#rows + 1] = { source.name and printable.safe(source.name, 32) or "not known",
-         values.time(source.duration_us), values.time(1000 * source.period_ms), ("%d"):format(#source.names),
-         #source.names == one.nodes and "all" or source.regular and words.regular(source.regular)
-         or words.nodes(source.names, 40), source.in_phase and "yes" or source.phase_p and "no" or "-",
-         source.costs_pct and words.percent(source.costs_pct) or "-",
-         source.without_pct and words.percent(source.without_pct) or "-" }
+         words.cells(source, #source.names == one.nodes and "all" or source.regular and words.regular(source.regular)
+         or words.nodes(source.names, 40)) }
    end
    return #rows > 1 and rows or nil
 end

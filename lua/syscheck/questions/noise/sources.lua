@@ -133,7 +133,6 @@ local function rayleigh(phases)
    local r2 = c * c + s * s
    return math.min(1, math.exp(math.sqrt(math.max(0, 1 + 4 * n + 4 * (n * n - r2))) - (1 + 2 * n)))
 end
-sources.rayleigh = rayleigh
 
 -- The nearest number with one or two digits that count, or nil.
 local function round_near(ms)
@@ -210,12 +209,9 @@ function sources.of(nodes)
             members[#members + 1] = not seen[member.node] and member.node.name or nil
             seen[member.node] = true
          end
-         table.sort(members, function(a, b)
-            return hostlist.order(a) < hostlist.order(b)
-         end)
          local p = sources.in_phase(one)
          out[#out + 1] = { period_ms = median_of(one, "period_ms"), duration_us = median_of(one, "duration_us"),
-            name = name_of(one), nodes = one, names = members, lost_pct = lost / #nodes,
+            name = name_of(one), nodes = one, names = hostlist.sort(members), lost_pct = lost / #nodes,
             regular = #members < #names and sources.regular(members, names) or nil,
             phase_p = p, in_phase = p and p < PHASE_P }
       end

@@ -17,27 +17,33 @@ local function copy(sample)
    return curve.join(curve.new(sample.grid), { sample.all })
 end
 
---- Nodes of a source that are asked what they would be without it: some, at random, of many.
--- @return list of members of source.nodes, how many nodes each stands for
-function without.asked(source)
+--- Has nodes of a source say what they would be without it: some, at random, of many. Once.
+-- @param add_without function(node): its first check has its components' `without` from now on
+function without.ask(source, add_without)
+   if source.asked then
+      return
+   end
    local list, seen = {}, {}
    for _, member in ipairs(source.nodes) do
       list[#list + 1] = not seen[member.node] and member or nil
       seen[member.node] = true
    end
-   local n = #list
-   random.shuffle(list, random.new(n))
-   list = table.move(list, 1, math.min(MOST_ASKED, n), 1, {})
-   return list, n / math.max(1, #list)
+   random.shuffle(list, random.new(#list))
+   source.asked = table.move(list, 1, math.min(MOST_ASKED, #list), 1, {})
+   source.each = #list / #source.asked -- nodes that each stands for
+   for _, member in ipairs(source.asked) do
+      add_without(member.node)
+      member.without = member.node.checks[1].of.components[member.index].without
+   end
 end
 
 --- F of the class without a source.
--- @param source of sources.of whose nodes have `without` filled in where it is known: of others it is small
+-- @param source of sources.of, after without.ask; of nodes that do not know it is small
 -- @return F; F of those nodes with it, and without it (nil where none is known)
 function without.source(sample, source)
    local sum, with, rest = copy(sample), curve.new(sample.grid), curve.new(sample.grid)
-   local list, each = without.asked(source)
-   for _, member in ipairs(list) do
+   local each = source.each
+   for _, member in ipairs(source.asked or {}) do
       local one = member.without and predict.of_work(member.without, sample.work)
       -- As its newest check had it: what is compared is of one time.
       local had = one and predict.of_work(member.node.checks[1].of.delays, sample.work)

@@ -54,6 +54,15 @@ function words.source(source)
    return source.name and printable.safe(source.name, 40) .. ": " .. beat or beat
 end
 
+--- What a table says of a source after its name: lasts, every, nodes, where, in phase, costs, without.
+-- @param where which nodes
+function words.cells(source, where)
+   return values.time(source.duration_us), values.time(1000 * source.period_ms), ("%d"):format(#source.names), where,
+      source.in_phase and "yes" or source.phase_p and "no" or "-",
+      source.costs_pct and words.percent(source.costs_pct) or "-",
+      source.without_pct and words.percent(source.without_pct) or "-"
+end
+
 -- The source that costs most, where it costs something worth a word.
 local function first_of(answer)
    local best
@@ -111,11 +120,12 @@ function words.head(answer)
    end
    -- Nodes are worth naming where it is not one source that they have and others have not.
    local other = names[1] and source_of_all(answer, names)
-   for _, source in ipairs({ first or false, other ~= first and other or nil }) do
-      parts[#parts + 1] = source and ("%s on %s costs %s points, without it %s %% are left"):format(
-         words.source(source), #source.names == answer.nodes and "all nodes" or words.nodes(source.names),
-         words.percent(source.costs_pct),
-         words.percent(source.without_pct)) or nil
+   local said = { first }
+   said[#said + 1] = other ~= first and other or nil
+   for i, source in ipairs(said) do
+      parts[i] = ("%s on %s costs %s points, without it %s %% are left"):format(words.source(source),
+         #source.names == answer.nodes and "all nodes" or words.nodes(source.names), words.percent(source.costs_pct),
+         words.percent(source.without_pct))
    end
    if names[1] and not other and answer.without_worst_pct < 0.9 * h.pct then
       parts[#parts + 1] = ("without %s it is %s %%"):format(words.nodes(names), words.percent(answer.without_worst_pct))
