@@ -1,11 +1,13 @@
 --- syscheck job ID: what each node measured before a job and went through in it, against
 -- its peers.
 local json = require("cjson").new()
+local detail = require("syscheck.verdict.detail")
 local job_export = require("syscheck.questions.job.export")
 local job_records = require("syscheck.questions.job.records")
 local job_show = require("syscheck.questions.job.show")
 local job_store = require("syscheck.questions.job.read")
 local jobid = require("syscheck.questions.jobid")
+local page = require("syscheck.cmd.common.page")
 local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
 local spool = require("syscheck.cmd.common.spool")
@@ -24,7 +26,14 @@ function job.add_to(parser)
    spool.add_options(command)
 end
 
-local SHOW = { table = job_show.table, json = job_export.json, csv = job_export.csv }
+-- Of one node its curve and matrix; of several they are in its JSON, and in `syscheck node`.
+local function as_table(answer, ...)
+   local rows = #answer == 1 and answer[1].rows or {}
+   local sections = #rows == 1 and detail.of_kept(rows[1].check or {}) or {}
+   return job_show.table(answer, ...) .. (sections[1] and "\n\n" .. page.sections(sections, page.form()) or "")
+end
+
+local SHOW = { table = as_table, json = job_export.json, csv = job_export.csv }
 
 local function print_answer(args, answer)
    answer.id = args.id.text

@@ -1,5 +1,7 @@
 --- syscheck node NAME: a node's story. Its checks over time, drains and resumes, throttle and
 -- error events, jobs.
+local detail = require("syscheck.verdict.detail")
+local page = require("syscheck.cmd.common.page")
 local printable = require("syscheck.lib.printable")
 local fleet_store = require("syscheck.questions.fleet.read")
 local node_show = require("syscheck.questions.node.show")
@@ -30,6 +32,12 @@ function node.add_to(parser)
    command:option("--policy", "Policy file to use."):argname("FILE")
 end
 
+-- The newest curve and matrix stand last: they are long.
+local SHOW = { json = node_show.json, csv = node_show.csv, table = function(tale, ...)
+   local sections = detail.of_kept(tale.memory or {})
+   return node_show.table(tale, ...) .. (sections[1] and "\n\n" .. page.sections(sections, page.form()) or "")
+end }
+
 local function answer(db, args)
    local found = node_store.find(db, args.node, args.cluster)
    if #found == 0 then
@@ -47,7 +55,7 @@ local function answer(db, args)
    end
    local tale = node_store.story(db, found[1], args.since, args.limit)
    tale.peers = args.html and fleet_store.newest(db, args.since, found[1].class, found[1].cluster) or nil
-   return question.print(args, node_show, tale, function(of)
+   return question.print(args, SHOW, tale, function(of)
       return require("syscheck.questions.node.page")(of)
    end)
 end

@@ -304,7 +304,8 @@ function READERS.check(r, row)
    end
    if others[1] or drain or problems or r.corrupt or note or taught or next(more) then
       row.detail = detail_of({ metrics = nonempty(others), drain = drain, problems = problems,
-         corrupt = r.corrupt or nil, note = note, noise = more.noise, io = more.io, taught = taught })
+         corrupt = r.corrupt or nil, note = note, noise = more.noise, io = more.io, scaling = more.scaling,
+         numa = more.numa, taught = taught })
    end
 end
 

@@ -91,4 +91,14 @@ function detail.sections(runs)
    return out
 end
 
+--- The same of what the store keeps of a check: see beside.of.
+-- @param kept { scaling, numa }, each may be nil; anybody may have written it
+function detail.of_kept(kept)
+   local out = {}
+   for _, name in ipairs({ "scaling", "numa" }) do
+      out[#out + 1] = type(kept[name]) == "table" and memory[name](kept[name]) or nil
+   end
+   return out
+end
+
 return detail

@@ -1,6 +1,7 @@
 -- A job from its records: runs, table, JSON, CSV.
 package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local detail = require("syscheck.verdict.detail")
 local job_export = require("syscheck.questions.job.export")
 local job_records = require("syscheck.questions.job.records")
 local job_show = require("syscheck.questions.job.show")
@@ -65,6 +66,25 @@ function TestJob:test_a_table_shows_what_was_measured()
    lu.assertEquals(row.check.metrics.clock_mhz, 3001)
    lu.assertEquals(row.check.io[1].write_gbs, 1.5)
    lu.assertEquals(row.check.noise.lost_pct, 2.5)
+end
+
+function TestJob:test_a_full_check_has_its_knee_and_the_curve_in_json()
+   local list = records_of(1, {})
+   list[1].runs = { { kernel = "scaling", state = "ok", result = { knee_threads = 12, best_gbs = 90, compact = {
+      { threads = 1, triad_gbs = 12 }, { threads = 48, triad_gbs = 90 } } } }, { kernel = "numa", state = "ok",
+      result = { numa_factor = 1.77, latency = { { from = 0, to = 0, ns = 69.7 },
+         { from = 0, to = 1, ns = 123.7 } } } } }
+   local answer = job_records.answer(list)
+   local text = job_show.table(answer, false)
+   lu.assertNotNil(text:find("KNEE  NUMA_FACTOR", 1, true), text)
+   lu.assertNotNil(text:find("12 +1%.77 +3600"), text)
+   local check = json.decode(job_export.json(answer)).runs[1].rows[1].check
+   lu.assertEquals(check.scaling.compact[2], { threads = 48, triad_gbs = 90 })
+   lu.assertEquals(check.numa.latency[2], { from = 0, to = 1, ns = 123.7 })
+   lu.assertEquals(check.metrics.knee_threads, 12)
+   local sections = detail.of_kept(answer[1].rows[1].check)
+   lu.assertEquals({ sections[1].title, sections[2].title }, { "Memory bandwidth over threads (scaling)",
+      "NUMA (cores of the row's node, memory of the column's)" })
 end
 
 function TestJob:test_a_narrow_terminal_loses_nothing_that_says_something()

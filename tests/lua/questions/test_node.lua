@@ -3,6 +3,7 @@ package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local deltas = require("syscheck.counters.deltas")
 local json = require("cjson")
+local node_page = require("syscheck.questions.node.page")
 local node_show = require("syscheck.questions.node.show")
 local spark = require("syscheck.questions.node.spark")
 local story = require("syscheck.questions.node.story")
@@ -122,6 +123,22 @@ function TestNode:test_shown()
       local _, lines = node_show.csv(told):gsub("\r\n", "")
       lu.assertEquals(lines, 1 + #told.events + #told.jobs + told.checks)
    end
+end
+
+function TestNode:test_the_newest_curve_and_matrix()
+   local told = story.new(5):answer()
+   told.node, told.since, told.to = { name = "n1" }, NOW, NOW + 100
+   told.memory = { scaling = { knee_threads = 8, compact = { { threads = 1, triad_gbs = 20 },
+      { threads = 16, triad_gbs = 90 } } }, scaling_time = NOW }
+   local memory = json.decode(node_show.json(told)).memory
+   lu.assertEquals(memory.scaling.time, "2026-11-18T11:06:40Z")
+   lu.assertEquals(memory.scaling.compact[2].triad_gbs, 90)
+   lu.assertNil(memory.numa)
+   told.made = { version = "1", time = "now" }
+   lu.assertStrContains(node_page(told), "Bandwidth against threads")
+   told.memory = {}
+   lu.assertNil(json.decode(node_show.json(told)).memory)
+   lu.assertNil(node_page(told):find("Bandwidth against threads", 1, true))
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

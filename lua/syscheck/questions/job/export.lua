@@ -19,7 +19,8 @@ local function json_of_row(row, found)
       node = row.node, class = row.class, time = row.time, elapsed_s = row.elapsed_s, values = row.values,
       check = check.status and { level = check.level, asked = check.asked, status = check.status,
          action = check.action, text = check.text, reason = check.reason, note = check.note, drain = check.drain,
-         metrics = row.metrics, noise = check.noise, io = check.io and output.list(check.io) } or nil,
+         metrics = row.metrics, noise = check.noise, io = check.io and output.list(check.io),
+         scaling = check.scaling, numa = check.numa } or nil,
       out = output.each(found, function(one)
          return { name = one.name, value = one.value, median = one.median, worst = one.worst, peers = one.peers }
       end),

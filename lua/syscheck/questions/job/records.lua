@@ -49,6 +49,8 @@ function job_records.part(record)
    more = next(more) and more or record
    out.noise = type(more.noise) == "table" and more.noise or nil
    out.io = type(more.io) == "table" and more.io or nil
+   local memory = beside.memory(more)
+   out.scaling, out.numa = memory.scaling, memory.numa
    out.check = type(record.check) == "table" and job_records.part(record.check) or nil
    return out
 end

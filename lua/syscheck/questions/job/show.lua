@@ -34,6 +34,8 @@ local COLUMNS = {
    measured("CLOCK_MHz", "clock_mhz", true),
    measured("LATENCY_ns", "latency_ns", true),
    measured("SCALING_GB/s", "best_gbs", true),
+   measured("KNEE", "knee_threads", true),
+   measured("NUMA_FACTOR", "numa_factor", true),
    { head = "ELAPSED_s", mark = {}, of = function(row) return row.elapsed_s end, divisor = 1, digits = 0 },
    field("THROTTLE", "throttle_events", 1, 0),
    { head = "THROTTLE_ms", mark = { "throttle_package_ms", "throttle_core_ms" }, of = function(row)

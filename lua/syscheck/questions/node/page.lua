@@ -5,6 +5,7 @@ local element = require("syscheck.html.element")
 local fleet = require("syscheck.questions.fleet.logic")
 local history = require("syscheck.html.history")
 local jobid = require("syscheck.questions.jobid")
+local memory = require("syscheck.questions.run.memory")
 local metrics = require("syscheck.catalogue.metrics")
 local page = require("syscheck.html.page")
 local time = require("syscheck.lib.time")
@@ -159,8 +160,10 @@ end
 return function(tale)
    local node = tale.node
    local events, jobs = lists(tale)
+   local kept = tale.memory or {}
    return page.build({ title = "Node " .. element.name(node.name), made = tale.made, answer = sentence(tale),
       facts = { { "cluster", node.cluster and element.name(node.cluster) }, { "class", element.name(node.class) },
          { "since", time.show(tale.since) }, table.unpack(warned(tale)) },
-      sections = { history_section(tale), class_section(tale), events, jobs } })
+      sections = { history_section(tale), class_section(tale), memory.scaling(kept.scaling),
+         memory.numa(kept.numa), events, jobs } })
 end

@@ -94,15 +94,22 @@ end
 --- @param node from find
 -- @param from epoch seconds
 -- @param limit jobs and events that are kept
--- @return what story:answer returns, with `node`, `since`, `to` (now), and `warnings` (of alike.of_run)
+-- @return what story:answer returns, with `node`, `since`, `to` (now), `warnings` (of alike.of_run), and `memory`:
+--   { scaling, numa }, each the newest there is (see beside.of), and scaling_time,
+--   numa_time, epoch seconds
 function node_store.story(store, node, from, limit)
    local word, tale, about, newest = job_store.words(store), story.new(limit), lessons.reader(store), nil
+   local memory = {}
    for t in store:rows(clusters.asked(CHECKS, node, schema.key(from))) do
       local detail = job_records.part(job_store.detail(t[9]))
       tale:check({ time = t[1], trigger = word(t[2]), level = word(t[3]), status = word(t[4]), action = word(t[5]),
          class = word(t[6]), config = word(t[7]), text = detail.reason or t[8], drain = detail.drain, run = t[10],
          metrics = job_store.numbers(fields.CHECK, t, 13) })
       newest = about(t[11]).cpus and t or newest
+      for _, name in ipairs({ "scaling", "numa" }) do
+         memory[name] = detail[name] or memory[name]
+         memory[name .. "_time"] = detail[name] and t[1] or memory[name .. "_time"]
+      end
    end
    for t in store:rows(clusters.asked(JOBS, node, schema.key(from))) do
       tale:job({ time = t[1], begin_s = t[2], elapsed_s = t[3], class = word(t[4]), config = word(t[5]),
@@ -129,7 +136,7 @@ function node_store.story(store, node, from, limit)
       end
    end
    answer.warnings = newest and warnings_of(store, node, newest, word, about) or {}
-   answer.node, answer.since, answer.to = node, from, os.time()
+   answer.memory, answer.node, answer.since, answer.to = memory, node, from, os.time()
    return answer
 end
 

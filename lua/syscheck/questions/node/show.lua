@@ -102,6 +102,23 @@ local function run_of(run)
       name = run.name, nodes = run.nodes } or nil
 end
 
+-- Of JSON: lists of numbers, each with its time.
+local function memory_of(memory)
+   local function with_time(name)
+      local one = memory[name]
+      if not one then
+         return nil
+      end
+      local out = { time = time.show(memory[name .. "_time"]) }
+      for key, value in pairs(one) do
+         out[key] = value
+      end
+      return out
+   end
+   local out = { scaling = with_time("scaling"), numa = with_time("numa") }
+   return next(out) and out or nil
+end
+
 --- One object: { v, kind = "node", node, cluster, class, since, checks, metrics, events, jobs }.
 function show.json(tale)
    local node = tale.node
@@ -113,6 +130,7 @@ function show.json(tale)
             max = m.max, series = output.list(over_time(tale, m)) }
       end),
       warnings = output.each(tale.warnings or {}, alike.object),
+      memory = memory_of(tale.memory or {}),
       events = output.each(tale.events, function(e)
          return { time = time.show(e.time), event = e.event, text = e.text, job = run_of(e.run) }
       end),
