@@ -167,6 +167,66 @@ ended() {
 	[ "$(get '(function() local n = 0 for _, x in ipairs(r.numa) do n = n + x.cores assert(x.triad_gbs > 0 and x.copy_best_gbs > 0) end return n == r.threads end)()')" = true ]
 }
 
+# counters CACHE=GBS...: a prepared tree of resctrl's in $R whose counters advance until the test ends
+counters() {
+	local one
+	R=$BATS_TEST_TMPDIR/resctrl
+	for one in "$@"; do
+		mkdir -p "$R/mon_data/${one%%=*}"
+	done
+	gcc -O2 -o "$BATS_TEST_TMPDIR/traffic" "$FIXTURES/traffic.c"
+	"$BATS_TEST_TMPDIR/traffic" --seconds 60 "$R/mon_data" "$@" &
+	COUNTERS=$!
+	until [ -e "$R/mon_data/${1%%=*}/mbm_total_bytes" ]; do sleep 0.05; done
+}
+
+teardown() {
+	[ -z "${COUNTERS:-}" ] || kill "$COUNTERS" 2>/dev/null || true
+}
+
+near() {
+	[ "$(get 'r.traffic_gbs ~= nil and math.abs(r.traffic_gbs / 30 - 1) < 0.02')" = true ]
+}
+
+@test "stream: the counters of memory traffic are read around triads, of each cache and group" {
+	counters mon_L3_00=20 mon_L3_12=10
+	# Of a control group; what is no L3 cache's is left out.
+	mkdir -p "$R/batch/mon_data/mon_L3_00" "$R/mon_groups/x/mon_data/mon_L3_00" "$R/mon_data/mon_sub_L3_00" "$R/info/mon_data/mon_L3_00"
+	echo 5 >"$R/batch/mon_data/mon_L3_00/mbm_total_bytes"
+	# The helper that counts has to get a CPU now and then.
+	run_until near "$K/stream" --seconds 2 --traffic "$R"
+	[ "$status" -eq 0 ]
+	[ "$(get 'r.traffic_source')" = resctrl ]
+	[ "$(get '#r.traffic')" = 2 ]
+	[ "$(get 'r.traffic_triad_gbs > 0 and math.abs(r.traffic_ratio * r.traffic_triad_gbs / r.traffic_gbs - 1) < 0.001')" = true ]
+	[ "$(get '(function() for _, x in ipairs(r.traffic) do if x.cache == 12 then return math.abs(x.gbs / 10 - 1) < 0.1 end end end)()')" = true ]
+	[ "$(get 'r.verified and r.passes >= 1')" = true ]
+}
+
+@test "stream: counters that cannot be read are named, and the bandwidth is measured all the same" {
+	local text
+	R=$BATS_TEST_TMPDIR/resctrl
+	mkdir -p "$R/mon_data/mon_L3_03"
+	for text in Unavailable Unassigned Error "" -1 1x 99999999999999999999; do
+		echo "$text" >"$R/mon_data/mon_L3_03/mbm_total_bytes"
+		run_in_time "$K/stream" --seconds 0.5 --traffic "$R"
+		[ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
+		[[ "$(get 'r.traffic_error')" == "L3 cache 3: "*"$text" ]] || { get 'r.traffic_error'; return 1; }
+		[ "$(get 'r.triad_gbs > 0 and r.traffic_gbs == nil')" = true ]
+	done
+	rm "$R/mon_data/mon_L3_03/mbm_total_bytes" # mounted, without monitoring of memory bandwidth
+	run_in_time "$K/stream" --seconds 0.5 --traffic "$R"
+	[[ "$(get 'r.traffic_error')" == "L3 cache 3: No such file"* ]]
+	rmdir "$R/mon_data/mon_L3_03"
+	run_in_time "$K/stream" --seconds 0.5 --traffic "$R"
+	[[ "$(get 'r.traffic_error')" == "resctrl: no monitoring"* ]]
+	run_in_time "$K/stream" --seconds 0.5 --traffic "$R/nowhere"
+	[[ "$(get 'r.traffic_error')" == "resctrl: No such file"* ]]
+	mkdir -p "$R"/mon_data/mon_L3_{000..299}
+	run_in_time "$K/stream" --seconds 0.5 --traffic "$R"
+	[[ "$(get 'r.traffic_error')" == "resctrl: more groups"* ]]
+}
+
 @test "noise: a busy neighbour on the same CPU is seen" {
 	local busy quiet cpu
 	cpu=$(allowed_cpu)

@@ -22,6 +22,7 @@
 #include "common/pools.h"
 #include "common/tally.h"
 #include "common/team.h"
+#include "ruler.h"
 #include "windows.h"
 
 static const char *const op_names[STREAM_OPS] = { "copy", "scale", "add", "triad" };
@@ -59,10 +60,13 @@ static struct {
 	struct pool_work *all;    /* of each member: all that it touched and moved, since it began to touch */
 	struct pool_work *sums;   /* for rates_of: of each member, in all windows and in one */
 	double rates[WINDOWS_MOST];
-	double end;
+	double box, end;
 	const struct ops *ops;
 	double huge_pct;
+	struct ruler ruler;
 } s;
+
+static const char *traffic_dir;
 
 /* A member on its way through its part. */
 struct walk {
@@ -135,7 +139,9 @@ static double part_bytes(const struct pool *pool)
 /* Only the verification fits the box, at the pace so far. */
 static bool is_over(const struct walk *w)
 {
-	return w->now + VERIFY_COST * part_bytes(w->pool) * (w->now - w->began) / w->bytes >= s.end;
+	const double ruler = s.ruler.on ? RULER_SHARE * s.box : 0;
+
+	return w->now + ruler + VERIFY_COST * part_bytes(w->pool) * (w->now - w->began) / w->bytes >= s.end;
 }
 
 static void add(struct pool_work *sum, struct pool_work one)
@@ -166,6 +172,32 @@ static void measure(const struct topo *topo, int member, struct walk *w)
 			add(&work[(size_t)window * (size_t)topo->n], step(w, windows_op(window)));
 			done[windows_op(window)] = true;
 		}
+}
+
+/* All members together. */
+static void measure_traffic(struct team *team, int member, struct walk *w)
+{
+	const int n = team->topo->n;
+	double from;
+
+	/* Before: whether it is on is said by member 0, which may find that a counter has gone. */
+	team_meet(team);
+	if (member == 0)
+		ruler_begin(&s.ruler);
+	team_meet(team);
+	w->now = clock_now();
+	do {
+		struct pool_work work;
+
+		from = w->now;
+		work = step(w, STREAM_TRIAD);
+		ruler_add(&s.ruler, n, member, from, work);
+		if (member == 0)
+			w->now = clock_now(); /* reading them took a moment */
+	} while (w->now < ruler_end(&s.ruler));
+	/* The last reading. */
+	if (member == 0)
+		ruler_add(&s.ruler, n, member, w->now, (struct pool_work){ 0 });
 }
 
 /* In the pools of the nodes before. */
@@ -200,6 +232,7 @@ static void work(struct team *team, int member, void *shared)
 {
 	const double from = clock_now();
 	const int node = team->topo->node_of[member];
+	const bool traffic = s.ruler.on;
 
 	(void)shared;
 	if (pools_touch(&s.pools, team, member)) {
@@ -210,6 +243,8 @@ static void work(struct team *team, int member, void *shared)
 			divide(from);
 		team_start(team);
 		measure(team->topo, member, &w);
+		if (traffic)
+			measure_traffic(team, member, &w);
 		team_end();
 		s.all[member] = (struct pool_work){ (double)pool_bytes(w.pool) / team->topo->cores[node] + w.bytes, w.now - from };
 		team_meet(team);
@@ -358,6 +393,8 @@ static int report(const struct topo *topo, double started, double box)
 	result_string(&r, "stores", s.ops->stores);
 	result_number(&r, "huge_pages_pct", s.huge_pct);
 	result_number(&r, "misplaced_pct", pools_misplaced(&s.pools, topo));
+	if (traffic_dir && !most)
+		ruler_report(&s.ruler, &r, topo->n);
 	report_nodes(&r, topo, most);
 	return kernel_finish(&r, topo, started);
 }
@@ -382,8 +419,9 @@ static int run(const struct topo *topo, double started, double end)
 		return kernel_fail("--isa: this CPU has no %s", isa);
 	if (!pools_map(&s.pools, topo, STREAM_BLOCK, error))
 		return kernel_fail("%s", error);
-	if (!allocate(topo))
+	if (!allocate(topo) || (traffic_dir && !ruler_open(&s.ruler, traffic_dir, topo->n, box)))
 		return kernel_fail("out of memory");
+	s.box = box;
 	s.end = end;
 	s.pools.until = started + TOUCH_SHARE * box;
 	s.pools.latest = started + TOUCH_MOST * box;
@@ -398,6 +436,8 @@ static const struct opts_extra extra[] = {
 	MEMORY_OPTION,
 	{ .name = "--isa", .help = "instruction set (default auto: the widest that there is)",
 	  .choices = ops_isas, .text = &isa },
+	{ .name = "--traffic", .help = "resctrl's directory: read its counters of memory traffic around triads, too",
+	  .text = &traffic_dir },
 	{ 0 },
 };
 

@@ -19,6 +19,9 @@ beside.FIELDS = {
       result = "numa_factor" },
    { name = "remote_gbs", label = "memory of another NUMA node", unit = "GB/s", better = "higher", kernel = "numa",
       result = "remote_gbs_min" },
+   -- What the kernel's counter of memory traffic makes of stream's triads: see verdict/ruler.lua.
+   { name = "traffic_peak_gbs", label = "counted memory bandwidth", unit = "GB/s", better = "higher",
+      kernel = "stream", result = "traffic_gbs" },
 }
 
 local LEAST_NOISE_PCT = 0.1 -- what takes less of the cores' time is not worth a word

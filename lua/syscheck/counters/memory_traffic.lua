@@ -5,13 +5,20 @@ local memory_traffic = {}
 
 memory_traffic.fields = {
    { "bytes", name = "traffic_bytes", unit = "bytes", label = "memory traffic" },
+   -- Of the caches that tell it apart; the rest of theirs went to another NUMA node.
+   { "local_bytes", name = "traffic_local_bytes", unit = "bytes", label = "memory traffic to the own NUMA node" },
 }
 
-local DIR = "/sys/fs/resctrl"
+--- Where the kernel has it.
+memory_traffic.DIR = "/sys/fs/resctrl"
+
+local DIR = memory_traffic.DIR
 local NO_GROUP = { info = true, mon_data = true, mon_groups = true }
 
 -- Each read asks a CPU of that cache. With more groups than this the sum is not known.
 local MAX_READS = 256
+-- So many are read twice: what went to the own NUMA node, too.
+local MAX_LOCAL = 128
 
 -- A control group's numbers hold those of its monitoring groups.
 local function groups(machine)
@@ -24,19 +31,28 @@ local function groups(machine)
    return list
 end
 
---- @return { bytes:GROUP/L3 }
+--- Caches of a group, as the kernel names them; empty without such counters.
+-- @param group "" or a name and a slash
+function memory_traffic.caches(machine, group)
+   return machine:list(("%s/%smon_data"):format(DIR, group), "^mon_L3_%d+$")
+end
+
+--- @return { bytes:GROUP/L3, local_bytes:GROUP/L3 }
 function memory_traffic.read(machine)
-   local out, reads = {}, 0
+   local places = {}
    for _, group in ipairs(groups(machine)) do
-      local dir = ("%s/%smon_data"):format(DIR, group)
-      for _, cache in ipairs(machine:list(dir, "^mon_L3_%d+$")) do
-         reads = reads + 1
-         if reads > MAX_READS then
+      for _, cache in ipairs(memory_traffic.caches(machine, group)) do
+         places[#places + 1] = { group .. cache, ("%s/%smon_data/%s/"):format(DIR, group, cache) }
+         if #places > MAX_READS then
             return nil
          end
-         -- "Unavailable", "Unassigned" or "Error" are no number.
-         out[("bytes:%s%s"):format(group, cache)] = machine:number(("%s/%s/mbm_total_bytes"):format(dir, cache))
       end
+   end
+   local out = {}
+   for _, place in ipairs(places) do
+      -- "Unavailable", "Unassigned" or "Error" are no number.
+      out["bytes:" .. place[1]] = machine:number(place[2] .. "mbm_total_bytes")
+      out["local_bytes:" .. place[1]] = #places <= MAX_LOCAL and machine:number(place[2] .. "mbm_local_bytes") or nil
    end
    return out
 end
@@ -48,6 +64,64 @@ local ROUNDED = 1e-13
 function memory_traffic.growth(before, now)
    local step = now - before
    return step >= 0 and step or -step <= before * ROUNDED and 0 or nil
+end
+
+-- "bytes:batch/mon_L3_07" -> "bytes", "7"
+local function parts_of(key)
+   local what, cache = key:match("^([%l_]+):.*mon_L3_(%d+)$")
+   return what, cache and ("%d"):format(tonumber(cache))
+end
+
+-- How many numbers of its kind each cache has, of all groups.
+local function counts_of(values, what)
+   local out = {}
+   for key in pairs(values) do
+      local kind, cache = parts_of(key)
+      if kind == what then
+         out[cache] = (out[cache] or 0) + 1
+      end
+   end
+   return out
+end
+
+-- Adds up what caches grew by; nil and a key whose growth is not known.
+local function grown(before, now, wanted)
+   local out = {}
+   for key, value in pairs(now) do
+      local what, cache = parts_of(key)
+      if what == wanted then
+         local step = type(before[key]) == "number" and memory_traffic.growth(before[key], value)
+         if not step then
+            return nil, key
+         end
+         out[cache] = (out[cache] or 0) + step
+      end
+   end
+   return out
+end
+
+--- What each L3 cache moved from one reading to a later one, of all groups together.
+-- @param before, now of read(), as a snapshot keeps them
+-- @return { [number as text] = { bytes, local_bytes (nil: not known) } }; nil and why not all of it is known
+function memory_traffic.by_cache(before, now)
+   for key in pairs(before) do
+      if parts_of(key) == "bytes" and now[key] == nil then
+         return nil, "a group or cache of resctrl went meanwhile, or could not be read at the end"
+      end
+   end
+   local total, wrong = grown(before, now, "bytes")
+   if not total then
+      return nil, before[wrong] == nil and "a group or cache of resctrl came meanwhile, or could not be read at first"
+         or "a counter of resctrl went back: its group is another one"
+   elseif not next(total) then
+      return nil, "no counter of memory traffic could be read"
+   end
+   local own = grown(before, now, "local_bytes") or {}
+   local of_total, of_own, out = counts_of(now, "bytes"), counts_of(now, "local_bytes"), {}
+   for cache, bytes in pairs(total) do
+      out[cache] = { bytes = bytes, local_bytes = of_total[cache] == of_own[cache] and own[cache] or nil }
+   end
+   return out
 end
 
 return memory_traffic

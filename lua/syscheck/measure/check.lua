@@ -9,10 +9,13 @@ local directories = require("syscheck.measure.directories")
 local inventories = require("syscheck.hardware.inventory")
 local kernels = require("syscheck.measure.kernels")
 local level = require("syscheck.policy.level")
+local machine = require("syscheck.hardware.machine")
+local memory_traffic = require("syscheck.counters.memory_traffic")
 local metrics = require("syscheck.catalogue.metrics")
 local others = require("syscheck.measure.others")
 local parts = require("syscheck.verdict.parts")
 local paths = require("syscheck.lib.paths")
+local ruler = require("syscheck.verdict.ruler")
 local schema = require("syscheck.policy.schema")
 local throttle = require("syscheck.counters.throttle")
 local time = require("syscheck.lib.time")
@@ -83,6 +86,12 @@ local function args_of(list, more)
    return more and table.move(more, 1, #more, #list + 1, table.move(list, 1, #list, 1, {})) or list
 end
 
+-- Where the machine counts memory traffic, stream reads that around its triads: see verdict/ruler.lua.
+local function traffic_args(name, root)
+   return name == "stream" and #memory_traffic.caches(machine.at(root), "") > 0
+      and { "--traffic", root .. memory_traffic.DIR } or nil
+end
+
 local function measure_kernels(out, names, lvl, node, deadline, attempt)
    -- Before the directories.
    table.move(out.planned, 1, #out.planned, #names + 1)
@@ -92,7 +101,8 @@ local function measure_kernels(out, names, lvl, node, deadline, attempt)
       -- Who disturbs is looked for where it has to be explained.
       local before = others.begin(node.root, attempt > 1 or out.disturbed)
       local measurement = kernels.measure(name, node.policy.kernels[name][lvl], deadline - now_s(),
-         { args = args_of(out.set.args, node.more_args and node.more_args(name, attempt)), give_up = node.give_up })
+         { args = args_of(args_of(out.set.args, traffic_args(name, node.root)),
+            node.more_args and node.more_args(name, attempt)), give_up = node.give_up })
       measurement.attempt = attempt
       measurement.loss, measurement.others = others.finish(before, measurement.result, out.busy_before, out.from)
       out.disturbed = out.disturbed or measurement.others ~= nil
@@ -227,6 +237,7 @@ end
 --   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,
 --   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
 --   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end,
+--   traffic = ruler.recorded or nil,
 --   checks = runs of own checks (measure/checks_d.lua), or nil, interrupted = why kernels could not begin or end,
 --   of no fault of theirs or the node's, orphan = nobody waits for the result, watched = it is known who else used
 --   the node, busy = state of busy.follow where they did through all of the check }
@@ -270,6 +281,7 @@ function check.run(lvl, node, inventory, from)
    -- Bad configuration must not drain: what the limits would have been is not known. A
    -- wrong result needs no limit.
    out.confirmed = rated.status == "fail" and (not node.inconclusive or rated.corrupt == true) and not out.orphan
+   out.traffic = ruler.recorded(out.runs)
    out.kernel_s, out.box_s = 0, 0
    for _, measurement in ipairs(out.runs) do
       out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s

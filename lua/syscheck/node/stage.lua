@@ -15,8 +15,10 @@ local nodes = require("syscheck.node.node")
 local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
 local resume = require("syscheck.slurm.resume")
+local ruler = require("syscheck.verdict.ruler")
 local show = require("syscheck.verdict.show")
 local storm = require("syscheck.slurm.storm")
+local time = require("syscheck.lib.time")
 
 local stage = {}
 
@@ -253,6 +255,13 @@ function stage.remember(node, l, result, begin_s, asked)
       node:save_state(busy.FILE, result.busy)
    elseif result.watched then
       node:forget_state(busy.FILE)
+   end
+   if level.is_active(result.level) then
+      local kept = ruler.keep(node:read_state(ruler.FILE), result.runs, { class = result.after.class,
+         boot_id = result.after.boot_id, time = time.show(result.after.time) })
+      if kept then
+         node:save_state(ruler.FILE, kept)
+      end
    end
    local saved = node:save_state("last.json", result.after)
    if saved and level.is_active(result.level) then

@@ -93,7 +93,7 @@ end
 function records.check(trigger, node, inventory, result)
    local record = records.new("check", node, inventory, result.after)
    record.trigger = trigger
-   for _, field in ipairs({ "level", "status", "reason", "corrupt", "text", "kernel_s", "box_s", "cpus" }) do
+   for _, field in ipairs({ "level", "status", "reason", "corrupt", "text", "kernel_s", "box_s", "cpus", "traffic" }) do
       record[field] = result[field]
    end
    record.metrics = #result.metrics > 0 and result.metrics or nil

@@ -1,6 +1,7 @@
 -- What changed from one snapshot to another.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local memory_traffic = require("syscheck.counters.memory_traffic")
 local deltas = require("syscheck.counters.deltas")
 local sources = require("syscheck.counters.sources")
 
@@ -183,6 +184,37 @@ function TestDelta:test_large_counts_have_differences()
    lu.assertEquals(deltas.total({ ["bytes:a"] = 2.0 ^ 62, ["bytes:b"] = 2.0 ^ 62 }), { bytes = 2.0 ^ 63 })
    -- What no store takes makes its record no bad line.
    lu.assertEquals(delta({ ["n:a"] = 0, ["n:b"] = 0, m = 1 }, { ["n:a"] = 6e17, ["n:b"] = 6e17, m = 2 }), { m = 1 })
+end
+
+-- What each L3 cache moved, for verdict/saturation.lua.
+function TestDelta:test_memory_traffic_by_cache()
+   local before = { ["bytes:mon_L3_00"] = 100, ["local_bytes:mon_L3_00"] = 80, ["bytes:batch/mon_L3_00"] = 5,
+      ["bytes:mon_L3_01"] = 2 ^ 60 }
+   local function after(changes)
+      local out = { ["bytes:mon_L3_00"] = 1100, ["local_bytes:mon_L3_00"] = 780, ["bytes:batch/mon_L3_00"] = 25,
+         ["bytes:mon_L3_01"] = 2 ^ 60 + 4096 }
+      for key, value in pairs(changes or {}) do
+         out[key] = value or nil
+      end
+      return out
+   end
+   -- Not of all groups: how much was local is not known.
+   lu.assertEquals(memory_traffic.by_cache(before, after()), { ["0"] = { bytes = 1020 }, ["1"] = { bytes = 4096 } })
+   before["local_bytes:batch/mon_L3_00"] = 5
+   lu.assertEquals(memory_traffic.by_cache(before, after({ ["local_bytes:batch/mon_L3_00"] = 15 }))["0"],
+      { bytes = 1020, local_bytes = 710 })
+   local function why(changes, from)
+      local found, reason = memory_traffic.by_cache(from or before, after(changes))
+      lu.assertNil(found)
+      return reason
+   end
+   lu.assertStrContains(why({ ["bytes:new/mon_L3_00"] = 1 }), "came meanwhile")
+   lu.assertStrContains(why({ ["bytes:mon_L3_01"] = false }), "went meanwhile")
+   lu.assertStrContains(why({ ["bytes:mon_L3_01"] = 5 }), "went back")
+   lu.assertStrContains(why(nil, {}), "could not be read at first")
+   local found, reason = memory_traffic.by_cache({}, {})
+   lu.assertNil(found)
+   lu.assertStrContains(reason, "no counter")
 end
 
 function TestDelta:test_a_damaged_snapshot_has_none()
