@@ -14,6 +14,7 @@ local runs = require("syscheck.node.runs")
 local stage = require("syscheck.node.stage")
 local steps = require("syscheck.node.steps")
 local records = require("syscheck.spool.records")
+local waits = require("syscheck.node.waits")
 
 local epilog = {}
 
@@ -92,6 +93,9 @@ function epilog.main(get, options, again)
    record.check = begin and (begin.check or jobs.check_of(begin.record))
    runs.join(record, run)
    steps.join(record, steps.read(node, job.id))
+   record.saturation = delta and waits.of(node, { from = from, to = to, seconds = record.elapsed_s,
+      own = begin.whole == true and not record.others, class = hardware.class,
+      cores = waits.cores(node, get, job, hardware, (record.cgroup or {}).cpu_us, record.elapsed_s) })
    record.duration_s = (uv.hrtime() - started) / 1e9
    if stage.record(node, record, to, hardware) then
       runs.recorded(node, job.id, record.id, to.boot_id)

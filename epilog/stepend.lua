@@ -9,6 +9,7 @@ local jobs = require("syscheck.node.jobs")
 local nodes = require("syscheck.node.node")
 local outofline = require("syscheck.verdict.outofline")
 local throttle = require("syscheck.counters.throttle")
+local waits = require("syscheck.node.waits")
 
 local stepend = {}
 
@@ -50,7 +51,10 @@ function stepend.line(get, options)
    end
    local path = node:status_path(job.id) .. ".told"
    local phrases, told = outofline.find({ delta = delta, elapsed_s = elapsed, whole = begin.whole == true,
-      throttle_events = throttle.events(delta.throttle) }, read_told(path))
+      throttle_events = throttle.events(delta.throttle),
+      -- All nodes of a job wait alike: the first says it.
+      memory = begin.first == true and waits.of(node, { from = from, to = to, seconds = elapsed,
+         own = begin.whole == true }) or nil }, read_told(path))
    if #phrases == 0 then
       return nil
    end

@@ -211,7 +211,7 @@ function prolog.main(get, options)
       return prolog.GO
    end
    ok, err = jobs.write_begin(node, job.id, { snapshot = result.after, check = jobs.check_of(record),
-      whole = whole })
+      whole = whole, first = stage.is_first(node, job) })
    if not ok then
       log.error("begin snapshot: %s", err)
    end

@@ -37,6 +37,34 @@ local CGROUP = {
       cause = "shortage", each_s = 60, rare = true },
 }
 
+-- Whether it waited for memory: verdict/saturation.lua.
+local SATURATION = {
+   { name = "mem_gbs_mean", unit = "GB/s", label = "memory traffic, mean" },
+   { name = "mem_gbs_p95", unit = "GB/s", label = "memory traffic, 95th percentile" },
+   { name = "mem_peak_gbs", from = "saturation.peak_gbs", unit = "GB/s", label = "what memory moves" },
+   { name = "mem_used_pct", unit = "%", label = "memory bandwidth used" },
+   { name = "mem_saturated_pct", unit = "%", label = "time at 80 % of memory bandwidth or more" },
+   { name = "mem_saturated_at_pct", unit = "%", label = "memory bandwidth used in that time" },
+   { name = "mem_worst_domain_pct", unit = "%", label = "busiest memory domain" },
+   { name = "mem_domain_imbalance", unit = "share", label = "of that more than the others" },
+   { name = "mem_remote_pct", unit = "%", label = "memory traffic with another NUMA node" },
+   { name = "mem_cores", unit = "cores", label = "cores of the job" },
+   { name = "mem_cores_needed", unit = "cores", label = "cores that move as much, at least" },
+   { name = "mem_gain_pct", unit = "%", label = "all cores of the node move more by" },
+   { name = "mem_covered_pct", unit = "%", label = "time that was counted" },
+}
+for _, field in ipairs(SATURATION) do
+   field.late = true
+   local own = field.name:match("^mem_gbs") and field.name or field.name:match("^mem_(.+)")
+   field.from = field.from or "saturation." .. own
+end
+
+--- The same by the names of verdict/saturation.lua: { [name there] = column }.
+fields.SATURATION = {}
+for _, field in ipairs(SATURATION) do
+   fields.SATURATION[field.from:match("%.(.+)$")] = field.name
+end
+
 --- Columns of the table job_node: those of each counter source, of the gauges, of the cgroups. The
 -- store adds what a table lacks when it is next written to.
 --   name   column of the store's table job_node
@@ -51,6 +79,7 @@ local CGROUP = {
 --   kind   gauge: a state, not a sum; cause, a condition of the node that slows its jobs (filled in where
 --          `cause` is); else load, what the job itself did there (it differs between ranks of a healthy job)
 --   better "lower" or "higher", of gauges; filled in where `cause` is: lower. Without it nodes are not compared
+--   late   true: scripts count columns of the CSV, so that what came later stands last there
 --   none   true: of a rate, that 0 is none of it, and not that it is not known
 --   rare   true: zero on a healthy node, so any count is an event
 fields.JOB = {}
@@ -83,6 +112,7 @@ for _, source in ipairs(sources) do
 end
 add(gauges.fields)
 add(CGROUP)
+add(SATURATION)
 for _, m in ipairs(metrics.LIST) do
    if not m.expected then
       local field = { name = m.name, label = m.long or m.label, unit = (m.unit == "" or m.count) and "count" or m.unit,

@@ -6,7 +6,8 @@ local memory_traffic = {}
 memory_traffic.fields = {
    { "bytes", name = "traffic_bytes", unit = "bytes", label = "memory traffic" },
    -- Of the caches that tell it apart; the rest of theirs went to another NUMA node.
-   { "local_bytes", name = "traffic_local_bytes", unit = "bytes", label = "memory traffic to the own NUMA node" },
+   { "local_bytes", name = "traffic_local_bytes", unit = "bytes", label = "memory traffic to the own NUMA node",
+      late = true },
 }
 
 --- Where the kernel has it.

@@ -43,8 +43,8 @@ local function write_over(node, list)
 end
 
 --- Keeps what the epilog needs of a job's begin.
--- @param value { snapshot = counters, check = of this job, whole = it has the node for itself, record = see
---   keep_record }
+-- @param value { snapshot = counters, check = of this job, whole = it has the node for itself, first = this is
+--   its first node, record = see keep_record }
 -- @return true, or nil and why
 function jobs.write_begin(node, job_id, value)
    local list, of = over(node)

@@ -47,13 +47,19 @@ function stage.open_job(name, get, options)
    return node, job
 end
 
+--- Whether this node is its job's first: it speaks for all where they are alike.
+function stage.is_first(node, job)
+   local names = hostlist.expand(job.nodelist or "") or {}
+   return #names < 2 or names[1] == node.name
+end
+
 -- Of a job's nodes, for the sentence to its user: how many, whether this is the first, and who they are, where
 -- the plugin can hold that.
 local MAX_LIST = 2000
 
 local function nodes_of(node, job)
    local names = hostlist.expand(job.nodelist or "") or {}
-   return ("nodes=%d\nfirst=%d\n%s"):format(math.max(1, #names), (#names < 2 or names[1] == node.name) and 1 or 0,
+   return ("nodes=%d\nfirst=%d\n%s"):format(math.max(1, #names), stage.is_first(node, job) and 1 or 0,
       #names > 1 and #job.nodelist <= MAX_LIST and ("list=%s\n"):format(job.nodelist) or "")
 end
 

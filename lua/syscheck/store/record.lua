@@ -233,8 +233,11 @@ function READERS.job(r, row)
    local check = object(r.check, "check")
    row.check_id = check and type(check.id) == "string" and check.id:match("^%x+$") and check.id:lower() or nil
    local problems, errors, others = nonempty(r.problems), nonempty(r.errors), nonempty(r.others)
-   if problems or errors or others then
-      row.detail = detail_of({ problems = problems, errors = errors, others = others, others_more = r.others_more })
+   local waits = object(r.saturation, "saturation") or {}
+   local unknown, source = name_of(waits.unknown, "saturation.unknown"), word(waits.source, "saturation.source")
+   if problems or errors or others or unknown or source then
+      row.detail = detail_of({ problems = problems, errors = errors, others = others, others_more = r.others_more,
+         saturation = (unknown or source) and { unknown = unknown, source = source } or nil })
    end
 end
 

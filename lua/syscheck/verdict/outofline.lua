@@ -2,6 +2,9 @@
 --
 -- Not every event: who reads this has a job that ended, and wants to know whether the node
 -- cost it anything. All events are in the job's record.
+local saturation = require("syscheck.verdict.saturation")
+local waits = require("syscheck.verdict.waits")
+
 local outofline = {}
 
 -- Of the job's time: less is within what like runs differ by anyway.
@@ -101,11 +104,20 @@ function FINDERS.network_files(add, delta, run)
    end
 end
 
-local ORDER = { "throttle", "memory", "link", "killed", "files", "network_files" }
+-- Told once a run has lasted twice as long: nothing that grows is behind it.
+function FINDERS.bandwidth(add, _, run)
+   local state = run.memory and saturation.state(run.memory)
+   if state == "saturated" or state == "first touch" or state == "one domain" then
+      add("bandwidth", run.elapsed_s, waits.phrase(run.memory, state))
+   end
+end
+
+local ORDER = { "throttle", "memory", "link", "killed", "files", "network_files", "bandwidth" }
 
 --- What was out of line.
 -- @param run { delta = from deltas.delta, since the job's begin, elapsed_s = since then, throttle_events = in the
---   delta or nil, whole = the job has the node for itself: what its processes did is told then only }
+--   delta or nil, memory = of saturation.of or nil, whole = the job has the node for
+--   itself: what its processes did is told then only }
 -- @param told { key = amount }: what was said before is said again only when it has doubled
 -- @return list of phrases; { key = amount } of all that was told by now
 function outofline.find(run, told)

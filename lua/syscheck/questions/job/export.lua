@@ -7,6 +7,7 @@ local output = require("syscheck.lib.output")
 local peers = require("syscheck.questions.job.peers")
 local sorted = require("syscheck.lib.sorted")
 local time = require("syscheck.lib.time")
+local waits = require("syscheck.questions.job.waits")
 
 local export = {}
 
@@ -38,7 +39,8 @@ function export.json(answer)
          rows[i] = json_of_row(row, found_of[i])
       end
       local warnings = output.each(run.warnings or {}, alike.object)
-      local out = { rows = rows, warnings = warnings, begin = run.begin_s and time.show(run.begin_s),
+      local out = { rows = rows, warnings = warnings, memory = waits.object(waits.of_rows(run.rows)),
+         begin = run.begin_s and time.show(run.begin_s),
          ["end"] = run.end_s and time.show(run.end_s) }
       for _, name in ipairs(IDENTITY) do
          out[name] = run[name]
@@ -65,11 +67,20 @@ local function is_last(field)
    return not is_first(field)
 end
 
+local function is_early(field)
+   return not field.late
+end
+
+local function is_late(field)
+   return field.late
+end
+
 -- Columns of the CSV, by what has their values (see export.csv): names, and what a title has
 -- before them.
 local COLUMNS = { { { "run" } }, { IDENTITY }, { { "node", "class", "time", "elapsed_s" } },
-   { { "level", "asked", "status", "action" } }, { names(fields.CHECK, is_first), "check." }, { names(fields.JOB) },
-   { { "out", "others" } }, { names(fields.CHECK, is_last), "check." } }
+   { { "level", "asked", "status", "action" } }, { names(fields.CHECK, is_first), "check." },
+   { names(fields.JOB, is_early) },
+   { { "out", "others" } }, { names(fields.CHECK, is_last), "check." }, { names(fields.JOB, is_late) } }
 
 --- One line for each node and run; every field has its column, in the store's units.
 function export.csv(answer)
@@ -84,7 +95,7 @@ function export.csv(answer)
       for i, row in ipairs(run.rows) do
          local values = { { run = r }, run, row, job_records.brief(row), row.metrics, row.values or {},
             { out = table.concat(sorted(marks[i]), " "), others = table.concat(job_records.others(row), " ") },
-            row.metrics }
+            row.metrics, row.values or {} }
          local cells, n = {}, 0
          for k, part in ipairs(COLUMNS) do
             for _, name in ipairs(part[1]) do

@@ -6,6 +6,7 @@ local peers = require("syscheck.questions.job.peers")
 local pictures = require("syscheck.questions.job.pictures")
 local remarks = require("syscheck.questions.job.remarks")
 local time = require("syscheck.lib.time")
+local waits = require("syscheck.questions.job.waits")
 
 local NAMES = 6 -- of nodes that are out, in the answer
 local REMARKS = 200
@@ -39,6 +40,7 @@ local function facts_of(run)
       { "cluster", run.cluster and element.name(run.cluster) },
       { "nodes", nodes and element.name(math.type(nodes) == "float" and math.tointeger(nodes) or nodes, 200)
          .. (run.seen and run.nodes and run.seen < run.nodes and (" (records of %d)"):format(run.seen) or "") },
+      { "memory", waits.sentence(waits.of_rows(run.rows)) },
       { "began", run.begin_s and time.show(run.begin_s) }, { "ended", run.end_s and time.show(run.end_s) } }
 end
 

@@ -51,6 +51,9 @@ function job_records.part(record)
    out.io = type(more.io) == "table" and more.io or nil
    local memory = beside.memory(more)
    out.scaling, out.numa = memory.scaling, memory.numa
+   local waits = type(record.saturation) == "table" and record.saturation or {}
+   out.saturation = { unknown = type(waits.unknown) == "string" and waits.unknown or nil,
+      source = type(waits.source) == "string" and waits.source or nil }
    out.check = type(record.check) == "table" and job_records.part(record.check) or nil
    return out
 end

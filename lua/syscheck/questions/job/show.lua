@@ -8,14 +8,15 @@ local peers = require("syscheck.questions.job.peers")
 local remarks = require("syscheck.questions.job.remarks")
 local terminal = require("syscheck.lib.terminal")
 local units = require("syscheck.lib.units")
+local waits = require("syscheck.questions.job.waits")
 
 local show = {}
 
 -- The table's columns; `mark` names the fields whose being out marks the cell.
-local function field(head, name, divisor, digits)
+local function field(head, name, divisor, digits, seldom)
    return { head = head, mark = { name }, of = function(row)
       return row.values and row.values[name]
-   end, divisor = divisor, digits = digits }
+   end, divisor = divisor, digits = digits, seldom = seldom }
 end
 
 -- `seldom`: only where a check of the job measured it.
@@ -42,6 +43,9 @@ local COLUMNS = {
       local v = row.values or {}
       return v.throttle_package_ms and math.max(v.throttle_package_ms, v.throttle_core_ms or 0) or v.throttle_core_ms
    end, divisor = 1, digits = 0 },
+   field("MEM_GB/s", "mem_gbs_mean", 1, 1, true),
+   field("MEM_%", "mem_used_pct", 1, 0, true),
+   field("MEM_FULL_%", "mem_saturated_pct", 1, 0, true),
    field("IO_STALL_s", "io_some_us", 1e6, 2),
    field("IOWAIT_s", "iowait_ms", 1e3, 2),
    field("DISK_BUSY_s", "disk_busy_ms", 1e3, 2),
@@ -181,6 +185,9 @@ function show.table(answer, color, _, width)
    for r, run in ipairs(answer) do
       local out, marks = peers.of_run(run.rows)
       found[r] = { out = out, marks = marks }
+      local memory = waits.sentence(waits.of_rows(run.rows))
+      notes[#notes + 1] = memory and ("%smemory: %s"):format(#answer > 1 and ("run %d, "):format(r) or "",
+         printable.safe(memory, 400)) or nil
       for _, note in ipairs(remarks.of(run, out)) do
          notes[#notes + 1] = ("%s%s: %s"):format(#answer > 1 and ("run %d, "):format(r) or "", printable.safe(note[1]),
             printable.safe(note[2], 400))

@@ -1,6 +1,7 @@
 --- What `why` answers about a job, for `why` and for `job`.
 local data = require("syscheck.questions.why.read")
 local jobid = require("syscheck.questions.jobid")
+local stored_waits = require("syscheck.questions.why.waits")
 local times = require("syscheck.questions.why.times")
 local why = require("syscheck.questions.why.logic")
 local why_show = require("syscheck.questions.why.show")
@@ -33,6 +34,7 @@ function answer.of(store, runs, private)
    local out = why.analyse(input)
    out.run, out.runs, out.name, out.comparable, out.more = run, #runs, name, comparable, more
    out.checks = data.found(store, run, CHECKS)
+   out.waits, out.waits_like = stored_waits.of(store, run.key)
    for _, h in ipairs(out.explanations) do
       h.jobs = h.others and not private and neighbours(store, run, h.others) or nil
    end

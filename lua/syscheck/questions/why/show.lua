@@ -2,13 +2,14 @@
 -- has `run` (of jobid.runs), `runs` (how many the job has), `name` (function(node) -> its name),
 -- `nodes` (of the job), `recorded` (how many of them), `comparable` (whether user, name and node count
 -- are known), `checks` (of the job itself that found something, see read.found), `more` (nodes that were left out) and
--- `explain` (true: the whole reasoning is wanted).
+-- `explain` (true: the whole reasoning is wanted), `waits` and `waits_like` (of waits.of; nil: not counted).
 local causes = require("syscheck.questions.why.causes")
 local jobid = require("syscheck.questions.jobid")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
 local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
+local waits = require("syscheck.questions.job.waits")
 local words = require("syscheck.questions.why.words")
 
 local show = {}
@@ -86,7 +87,8 @@ function show.json(answer)
       sure = answer.named and words.sure(answer.named.together),
       checks = output.each(answer.checks, function(c)
          return { node = answer.name(c.node), status = c.status, time = time.show(c.time_s), text = c.text }
-      end), work = output.list(answer.work), conclusion = show.conclusion(answer) })
+      end), work = output.list(answer.work), memory = waits.object(answer.waits, answer.waits_like),
+      conclusion = show.conclusion(answer) })
 end
 
 local CSV = { "job", "where", "node", "cause", "probability", "name", "unit", "value", "peers", "like", "class",
@@ -170,6 +172,8 @@ function show.table(answer, color, _, width)
       parts[#parts + 1] = ("its check on %s, %s: %s: %s"):format(namer(answer)(c.node), time.show(c.time_s), c.status,
          printable.safe(c.text or "-", CHECK_CHARS))
    end
+   local memory = waits.sentence(answer.waits, answer.waits_like)
+   parts[#parts + 1] = memory and "memory: " .. printable.safe(memory, 400) or nil
    for i, text in ipairs(parts) do
       parts[i] = terminal.wrap(text, width, i > 1 and 2 or 0)
    end

@@ -1,0 +1,183 @@
+-- Prolog and epilog on a prepared node whose counters a job moves: what its record says, and its line.
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local environment = require("syscheck.slurm.environment")
+local json = require("cjson")
+local nodes = require("syscheck.node.node")
+local prepared = require("prepared")
+local tree = require("tree")
+local uv = require("luv")
+
+TestWaits = { setUp = prepared.setUp, tearDown = prepared.tearDown }
+
+local BOOT = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
+local TOTAL = "/sys/fs/resctrl/mon_data/mon_L3_%02d/mbm_total_bytes"
+local LOCAL = "/sys/fs/resctrl/mon_data/mon_L3_%02d/mbm_local_bytes"
+local START = 9007199254740000 -- beyond 2^53 after a moment
+
+local function counter(cache, gb, own_gb)
+   prepared.put(TOTAL:format(cache), ("%d\n"):format(START + math.floor(gb * 1e9)))
+   if own_gb then
+      prepared.put(LOCAL:format(cache), ("%d\n"):format(START + math.floor(own_gb * 1e9)))
+   end
+end
+
+-- A job that takes `seconds` by the kernel's clock, which the test moves.
+-- @param during function() what happens meanwhile
+-- @param o { cpus, seconds, ruler = false: none, cgroup = CPU seconds of the job }
+-- @return its record, the line at its last step's end
+local function job(during, o)
+   local dir = tree.new()
+   tree.put(dir, "/policy.lua", ('return { spool = "%s/spool", state = "%s/state", run = "%s/run" }\n'):format(dir, dir,
+      dir))
+   tree.cpus(prepared.root, { kind = "intel", packages = 2, cores = 4, smt = 1 })
+   tree.system(prepared.root, 768 * 1048576)
+   counter(0, 0, 0)
+   counter(1, 0, 0)
+   local env = { SLURM_JOB_ID = "1", SLURM_JOB_PARTITION = "main", SLURM_NODELIST = "b", SLURMD_NODENAME = "b",
+      SPANK_SYSCHECK = "passive", SLURM_JOB_CPUS_PER_NODE = o.cpus or "8" }
+   local function get(name)
+      return env[name]
+   end
+   local options = { root = prepared.root, policy = dir .. "/policy.lua", copy = dir .. "/policy.good" }
+   local node = nodes.open("b", options)
+   local class = require("syscheck.hardware.inventory").read(prepared.root).class
+   if o.ruler ~= false then
+      local points = {}
+      for threads, gbs in pairs({ 50, 90, 115, 140, 145, 148, 149, 150 }) do
+         points[threads] = { threads = threads, triad_gbs = gbs }
+      end
+      assert(node:write_state("ruler.json", { ruler = { source = "resctrl", class = class, boot_id = o.boot or BOOT,
+         peak_gbs = 200, ratio = 4 / 3, spread_pct = 1, cores = 8, caches = { ["0"] = 100, ["1"] = 100 } },
+         curve = { class = class, compact = points } }))
+   end
+   local real, past = uv.hrtime, 0
+   uv.hrtime = function() -- luacheck: ignore
+      return real() + past
+   end
+   lu.assertEquals(dofile("prolog/prolog.lua").main(get, options), 0)
+   past = (o.seconds or 100) * 1000000000
+   during(dir)
+   local line = dofile("epilog/stepend.lua").line(get, options)
+   dofile("epilog/epilog.lua").main(get, options)
+   uv.hrtime = real -- luacheck: ignore
+   local record
+   for text in io.lines(dir .. "/spool/records.jsonl") do
+      local one = json.decode(text)
+      record = one.kind == "job" and one or record
+   end
+   tree.remove(dir)
+   return record, line
+end
+
+local function both(gbs)
+   return function()
+      counter(0, 100 * gbs, 90 * gbs)
+      counter(1, 100 * gbs, 90 * gbs)
+   end
+end
+
+function TestWaits:test_a_job_that_waits_for_memory()
+   local record, line = job(both(92), {})
+   local one = record.saturation
+   -- A moment more than 100 s passed.
+   lu.assertAlmostEquals(one.mem_gbs_mean, 184, 1)
+   lu.assertAlmostEquals(one.used_pct, 92, 1)
+   lu.assertEquals({ one.cores, one.cores_needed, one.remote_pct, one.peak_gbs, one.source, one.covered_pct },
+      { 8, 4, 10, 200, "resctrl", 100 })
+   lu.assertEquals(one.domain_imbalance, 0)
+   lu.assertStrContains(line, "syscheck: b used 92 % of its memory bandwidth, 4 of 8 cores move as much during")
+end
+
+function TestWaits:test_a_job_that_does_not()
+   local record, line = job(both(10), {})
+   lu.assertAlmostEquals(record.saturation.used_pct, 10, 1)
+   lu.assertNil(line)
+end
+
+-- Each of these has a reason, and no number.
+function TestWaits:test_what_is_not_known()
+   local function text_of(word)
+      return function()
+         both(92)()
+         prepared.put(TOTAL:format(1), word .. "\n")
+      end
+   end
+   local cases = {
+      { both(92), { seconds = 2 }, "less than 10 s" },
+      { both(92), { cpus = "4" }, "other jobs may have run" },
+      { both(92), { ruler = false }, "no check in this boot" },
+      { both(92), { boot = "another" }, "no check in this boot" },
+      { both(192), {}, "memory moves 200" },
+      { text_of("Unavailable"), {}, "could not be read at the end" },
+      { text_of("Unassigned"), {}, "could not be read at the end" },
+      { text_of("Error"), {}, "could not be read at the end" },
+      { text_of(""), {}, "could not be read at the end" },
+      { text_of(("%d"):format(5)), {}, "went back" },
+      -- Unmounted meanwhile; another's group; a CPU's cache that went; one that came.
+      { function() tree.remove(prepared.root .. "/sys/fs/resctrl") end, {}, "could not be read at the end" },
+      { function()
+         both(92)()
+         prepared.put("/sys/fs/resctrl/theirs/mon_data/mon_L3_00/mbm_total_bytes", "5\n")
+      end, {}, "came meanwhile" },
+      { function()
+         both(92)()
+         tree.remove(prepared.root .. "/sys/fs/resctrl/mon_data/mon_L3_01")
+      end, {}, "went meanwhile" },
+      { function()
+         both(92)()
+         counter(2, 1)
+      end, {}, "came meanwhile" },
+   }
+   for i, case in ipairs(cases) do
+      tree.remove(prepared.root)
+      prepared.setUp()
+      local one = job(case[1], case[2]).saturation
+      lu.assertStrContains(one.unknown or "none", case[3], nil, nil, tostring(i))
+      lu.assertNil(one.used_pct)
+   end
+end
+
+-- Without such a counter nothing is said at all: absent.
+function TestWaits:test_a_machine_without_counters()
+   local record, line = job(function() end, {})
+   lu.assertEquals(record.saturation.used_pct, 0)
+   lu.assertNil(line)
+   tree.remove(prepared.root)
+   prepared.setUp()
+   local put = prepared.put
+   prepared.put = function(path, text)
+      if not path:find("resctrl", 1, true) then
+         put(path, text)
+      end
+   end
+   record = job(function() end, {})
+   prepared.put = put
+   lu.assertNil(record.saturation)
+   lu.assertNil(record.delta.memory_traffic)
+end
+
+function TestWaits:test_cores_of_a_job()
+   local waits = require("syscheck.node.waits")
+   local node = nodes.open("b", { root = prepared.root, without_policy = true })
+   local hardware = { threads = 96, cores = 48 }
+   local function cores(cpus, cpu_s, seconds)
+      return waits.cores(node, function(name)
+         return name == "SLURM_JOB_CPUS_PER_NODE" and cpus or nil
+      end, assert(environment.job(function(name)
+         return name == "SLURM_JOB_ID" and "1" or nil
+      end)), hardware, cpu_s and cpu_s * 1e6, seconds)
+   end
+   lu.assertNil(cores("96"))
+   lu.assertEquals(cores("24"), 12)
+   lu.assertEquals(cores("1"), 1)
+   lu.assertNil(cores(nil))
+   -- Fewer than it was given were at work.
+   lu.assertEquals(cores("96", 1000, 100), 10)
+   lu.assertNil(cores("96", 4600, 100))
+   lu.assertEquals(cores("24", 10, 100), 1)
+   hardware.cores = 0
+   lu.assertNil(cores("24"))
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
