@@ -4,6 +4,7 @@ local deltas = require("syscheck.counters.deltas")
 local counters = require("syscheck.hardware.snapshot")
 local gauges = require("syscheck.counters.gauges")
 local inventory = require("syscheck.hardware.inventory")
+local groups = require("syscheck.node.groups")
 local jobs = require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
 local log = require("syscheck.lib.log")
@@ -44,6 +45,7 @@ local function forget(node, job)
    uv.fs_unlink(node:status_path(job.id) .. ".shown")
    uv.fs_unlink(node:status_path(job.id) .. ".told")
    steps.forget(node, job.id)
+   groups.forget(node, job.id)
 end
 
 --- Runs the epilog's work. Never fails: its trouble is logged.
@@ -94,7 +96,7 @@ function epilog.main(get, options, again)
    runs.join(record, run)
    steps.join(record, steps.read(node, job.id))
    record.saturation = delta and waits.of(node, { from = from, to = to, seconds = record.elapsed_s,
-      own = begin.whole == true and not record.others, class = hardware.class,
+      own = begin.whole == true and not record.others, class = hardware.class, job_id = job.id,
       cores = waits.cores(node, get, job, hardware, (record.cgroup or {}).cpu_us, record.elapsed_s) })
    record.duration_s = (uv.hrtime() - started) / 1e9
    if stage.record(node, record, to, hardware) then

@@ -8,6 +8,7 @@ local check = require("syscheck.measure.check")
 local counters = require("syscheck.hardware.snapshot")
 local claim = require("syscheck.node.claim")
 local environment = require("syscheck.slurm.environment")
+local groups = require("syscheck.node.groups")
 local inventory = require("syscheck.hardware.inventory")
 local jobs = require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
@@ -209,6 +210,11 @@ function prolog.main(get, options)
    if gone then
       log.error("ended: %s", gone)
       return prolog.GO
+   end
+   if not whole and not gone then
+      groups.begin(node, job.id, function(id)
+         return id ~= job.id and jobs.read_begin(node, id) ~= nil
+      end)
    end
    ok, err = jobs.write_begin(node, job.id, { snapshot = result.after, check = jobs.check_of(record),
       whole = whole, first = stage.is_first(node, job) })

@@ -2,7 +2,7 @@
  * The SPANK plugin: which of Slurm's processes is this, and whose turn is it.
  *
  *	sbatch, salloc, srun   submit.c   --syscheck=LEVEL, to the prolog's environment
- *	slurmstepd             stepd.c    the prolog's findings, to the job
+ *	slurmstepd             stepd.c    the prolog's findings, to the job; its tasks, to its group
  *	                       stepend.c  what a step used, to the epilog
  *
  * slurm_spank_job_prolog stays undefined: the prolog script does that work, and
@@ -60,6 +60,12 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	default:
 		return 0;
 	}
+}
+
+/* In the task, still as root. */
+int slurm_spank_task_init_privileged(spank_t sp, int ac, char **av)
+{
+	return stepd_task_privileged(sp, args_parse(ac, av));
 }
 
 /* Called in slurmstepd's tasks only. */

@@ -14,6 +14,7 @@
 
 #include <slurm/slurm.h>
 
+#include "group.h"
 #include "sentence.h"
 #include "status.h"
 #include "submit.h"
@@ -255,6 +256,35 @@ static void print(int fd, const char *text, size_t len)
 	if (write(fd, text, len) < 0)
 		slurm_debug("syscheck: line not shown: %s", strerror(errno));
 	sigaction(SIGPIPE, &saved, NULL);
+}
+
+/*
+ * A task that cannot join leaves its mark: the others' traffic alone would say that the job moves less than
+ * it does. Nothing here holds up the task.
+ */
+int stepd_task_privileged(spank_t sp, struct args args)
+{
+	const char *node = getenv("SLURMD_NODENAME");
+	char path[PATH_MAX], group[PATH_MAX];
+	uint32_t job, step;
+	int rc;
+
+	if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS || step == SLURM_EXTERN_CONT ||
+	    status_path(path, sizeof(path), args.status_dir, node, job, ".group") < 0)
+		return 0;
+	rc = group_path(group, sizeof(group), path, 0);
+	if (rc == -ENOENT)
+		return 0;
+	if (rc == 0)
+		rc = group_join(group, getpid());
+	if (rc < 0)
+		slurm_debug("syscheck: memory traffic of job %u is not counted for itself: %s", job, strerror(-rc));
+	if (status_path(path, sizeof(path), args.status_dir, node, job, rc == 0 ? ".counted" : ".uncounted") == 0)
+		rc = group_mark(path);
+	if (rc < 0)
+		slurm_debug("syscheck: %s: %s", path, strerror(-rc));
+	return 0;
 }
 
 /* In the task as its user, after its stdin, stdout and stderr are in place. */

@@ -11,6 +11,7 @@
 
 int stepd_init(spank_t sp);
 int stepd_post_opt(spank_t sp, struct args args);
+int stepd_task_privileged(spank_t sp, struct args args);
 int stepd_task_init(spank_t sp);
 
 #endif

@@ -461,6 +461,32 @@ no_result() {
 	[ "$output" = none ]
 }
 
+@test "each task of a job joins the group of resctrl that its prolog made, before it is its user's; without one it runs" {
+	local group=$DIR/groups/syscheck_1 mark=$DIR/status/$N1
+	mkdir -p "$group"
+	: >"$group/tasks"
+	use_prolog "echo $group >\"\$file.group\"; rm -f \"\$file\".*counted"
+	# The kernel's file takes one number a write, and appends nothing; this one keeps the last.
+	step -w "$N1" --syscheck=none bash -c 'echo $$'
+	[ "$(<"$group/tasks")" = "$output" ]
+	[ -e "$mark/$job.counted" ] && [ ! -e "$mark/$job.uncounted" ]
+	rm "$group/tasks" # out of counters, another control group's task: a write that fails
+	step -w "$N1" --syscheck=none echo ran
+	[ "$output" = ran ]
+	[ -e "$mark/$job.uncounted" ] && [ ! -e "$mark/$job.counted" ]
+	# Nobody wants it: nothing is left.
+	use_prolog
+	step -w "$N1" --syscheck=none echo ran
+	[ "$output" = ran ]
+	[ ! -e "$mark/$job.counted" ] && [ ! -e "$mark/$job.uncounted" ]
+	# A file that others may write names nothing.
+	: >"$group/tasks"
+	use_prolog "echo $group >\"\$file.group\"; chmod 666 \"\$file.group\""
+	step -w "$N1" --syscheck=none echo ran
+	[ "$output" = ran ]
+	[ -e "$mark/$job.uncounted" ] && [ ! -s "$group/tasks" ]
+}
+
 @test "a line's control characters do not reach the terminal" {
 	use_prolog 'printf "level=full\nstatus=warn\nasked=1\nline=a\033[31mb\0c\n" >"$file"'
 	step --syscheck=full true

@@ -50,6 +50,7 @@ return {
       io = { full = 3 }, -- for each directory
    },
    io_paths = {}, -- directories measured at level full: { "/scratch", "/tmp" }
+   traffic = { groups = false }, -- true: count the memory traffic of jobs that share a node (resctrl), each for itself
    deadline = { passive = 5, quick = 15, full = 60 }, -- seconds; MessageTimeout, BatchStartTimeout: 100
 
    -- Programs of the site's own in @SYSCONFDIR@/syscheck/checks.d, by name: syscheck-checks(5).

@@ -38,6 +38,25 @@ function memory_traffic.caches(machine, group)
    return machine:list(("%s/%smon_data"):format(DIR, group), "^mon_L3_%d+$")
 end
 
+-- Adds what one place counts. "Unavailable", "Unassigned" or "Error" are no number.
+local function add(out, machine, key, dir, has_local)
+   out["bytes:" .. key] = machine:number(dir .. "mbm_total_bytes")
+   out["local_bytes:" .. key] = has_local and machine:number(dir .. "mbm_local_bytes") or nil
+end
+
+--- One group alone. @param group "mon_groups/NAME/"
+-- @return { bytes:L3, local_bytes:L3 }; nil where not all of its caches can be read
+function memory_traffic.read_group(machine, group)
+   local out = {}
+   for _, cache in ipairs(memory_traffic.caches(machine, group)) do
+      add(out, machine, cache, ("%s/%smon_data/%s/"):format(DIR, group, cache), true)
+      if not out["bytes:" .. cache] then
+         return nil
+      end
+   end
+   return out
+end
+
 --- @return { bytes:GROUP/L3, local_bytes:GROUP/L3 }
 function memory_traffic.read(machine)
    local places = {}
@@ -51,9 +70,7 @@ function memory_traffic.read(machine)
    end
    local out = {}
    for _, place in ipairs(places) do
-      -- "Unavailable", "Unassigned" or "Error" are no number.
-      out["bytes:" .. place[1]] = machine:number(place[2] .. "mbm_total_bytes")
-      out["local_bytes:" .. place[1]] = #places <= MAX_LOCAL and machine:number(place[2] .. "mbm_local_bytes") or nil
+      add(out, machine, place[1], place[2], #places <= MAX_LOCAL)
    end
    return out
 end

@@ -1,5 +1,6 @@
 --- A job's memory traffic on this node, by the ruler that the last check left: see verdict/saturation.lua.
 local environment = require("syscheck.slurm.environment")
+local groups = require("syscheck.node.groups")
 local memory_traffic = require("syscheck.counters.memory_traffic")
 local ruler = require("syscheck.verdict.ruler")
 local saturation = require("syscheck.verdict.saturation")
@@ -33,7 +34,8 @@ function waits.cores(node, get, job, hardware, cpu_us, seconds)
    return given < cores and given or nil
 end
 
---- @param o { from, to = snapshots, seconds = between them, own = nobody else's traffic is in it, cores, class or nil }
+--- @param o { from, to = snapshots, seconds = between them, own = nobody else's traffic is in it, cores, class or nil,
+--   job_id = of one that has not the node for itself, or nil: its group is asked (node/groups.lua) }
 -- @return of saturation.of; nil where the machine does not count it
 function waits.of(node, o)
    local before, now = traffic_of(o.from), traffic_of(o.to)
@@ -41,10 +43,17 @@ function waits.of(node, o)
       return nil
    end
    local caches, why = memory_traffic.by_cache(before or {}, now or {})
+   local all, own = caches, o.own
+   if not own and o.job_id then
+      local of_group, group_why = groups.read(node, o.job_id)
+      if of_group or group_why then
+         caches, why, own = of_group, group_why, true
+      end
+   end
    local kept = node:read_state(ruler.FILE)
    kept = type(kept) == "table" and kept or {}
    local one = type(kept.ruler) == "table" and kept.ruler or nil
-   return saturation.of({ caches = caches, why = why, seconds = o.seconds, elapsed_s = o.seconds, own = o.own,
+   return saturation.of({ caches = caches, all = all, why = why, seconds = o.seconds, elapsed_s = o.seconds, own = own,
       cores = o.cores, ruler = one, curve = kept.curve, no_ruler = type(kept.why) == "string" and kept.why or nil,
       class = o.class or one and one.class, boot_id = o.to.boot_id })
 end

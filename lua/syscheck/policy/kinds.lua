@@ -26,6 +26,10 @@ function kinds.one_of(...)
    end
 end
 
+function kinds.boolean(v)
+   return type(v) ~= "boolean" and "true or false" or nil
+end
+
 function kinds.path(v)
    if type(v) ~= "string" or not v:match("^/[^%c]*$") or #v > 1000 then
       return "an absolute path"

@@ -34,6 +34,7 @@ schema.DEFAULTS = {
    io_paths = {},
    deadline = { passive = 5, quick = 15, full = 60 },
    checks = {},
+   traffic = { groups = false },
    node_cpus = "threads",
    scontrol = "scontrol",
    spool_segment_mb = 8,
@@ -181,6 +182,7 @@ schema.KEYS = {
    resume_after = number(0, 1000),
    health = { level = one_of("none", "passive", "quick"), every = number(60, 31536000),
       recheck = number(1, 86400) },
+   traffic = { groups = kinds.boolean },
    kernels = kernels,
    io_paths = list_of(path, 8, "absolute paths"),
    -- The prolog entry's own bound is 74 s; what a deadline leaves is for scontrol.

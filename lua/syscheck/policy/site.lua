@@ -50,10 +50,6 @@ local function level(v)
       or nil
 end
 
-local function boolean(v)
-   return type(v) ~= "boolean" and "true or false" or nil
-end
-
 local COMMON = { action = one_of("fail", "warn", "off"), mode = one_of("observe", "enforce"), nodes = nodes }
 
 -- A list of tables.
@@ -70,8 +66,8 @@ local limit = { min = number(-1e15, 1e15), max = number(-1e15, 1e15), action = C
 site.KEYS = {
    checks = { ["*any"] = { levels = level, seconds = number(0.1, 30), limits = { ["*any"] = limit },
       action = COMMON.action, mode = COMMON.mode, nodes = nodes } },
-   filesystems = list({ "path" }, { path = path, type = texts, source = text, option = texts, writable = boolean,
-      free_pct = share, free_gib = amount, inodes_pct = share, inodes = amount, mount = boolean }),
+   filesystems = list({ "path" }, { path = path, type = texts, source = text, option = texts, writable = kinds.boolean,
+      free_pct = share, free_gib = amount, inodes_pct = share, inodes = amount, mount = kinds.boolean }),
    files = list({ "path" }, { path = path, type = one_of("file", "directory", "character", "block", "fifo", "socket",
       "absent"), mode = mode_bits, owner = user, group = number(0, 4294967294), min_size = amount, newer_s = amount }),
    services = list({ "name" }, { name = name }, true),

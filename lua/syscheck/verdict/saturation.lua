@@ -134,11 +134,13 @@ local function round(value, digits)
    return value and math.floor(value * scale + 0.5) / scale
 end
 
--- Each domain's share of its own peak, ascending; the remote share of the traffic in %, nil where not all tell.
+-- Each domain's share of its own peak, ascending, whosever traffic that is: who waits for it waits for all; the remote
+-- share of the job's own in %, nil where not all tell.
 local function domains_of(o, ruler)
    local shares, bytes, own = {}, 0, 0
    for cache, one in pairs(o.caches) do
-      shares[#shares + 1] = one.bytes / o.seconds * 1e-9 / math.max(ruler.caches[cache], 1e-9)
+      local all = o.all and o.all[cache] or one
+      shares[#shares + 1] = all.bytes / o.seconds * 1e-9 / math.max(ruler.caches[cache], 1e-9)
       bytes, own = bytes + one.bytes, own and one.local_bytes and own + one.local_bytes
    end
    table.sort(shares)
@@ -176,7 +178,8 @@ end
 
 --- Of one node of a job.
 -- @param o { caches = { [number as text] = { bytes, local_bytes } } of memory_traffic.by_cache, or nil and `why`;
---   seconds = that it took; own = true: nobody else's traffic is in it; cores = of the job here, nil: all; ruler,
+--   all = the same with other jobs', where these have a part of the node, too; seconds = that it took; own = true:
+--   nobody else's traffic is in it; cores = of the job here, nil: all; ruler,
 --   curve, no_ruler = of ruler.keep (`why`); class, boot_id; samples = { bins = shares of the peak, seconds } or nil;
 --   elapsed_s = of the job; source }
 -- @return { mem_gbs_mean, mem_gbs_p95, peak_gbs, used_pct, saturated_pct, saturated_at_pct, worst_domain_pct,

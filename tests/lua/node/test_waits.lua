@@ -28,8 +28,8 @@ end
 -- @return its record, the line at its last step's end
 local function job(during, o)
    local dir = tree.new()
-   tree.put(dir, "/policy.lua", ('return { spool = "%s/spool", state = "%s/state", run = "%s/run" }\n'):format(dir, dir,
-      dir))
+   tree.put(dir, "/policy.lua", ('return { spool = "%s/spool", state = "%s/state", run = "%s/run", %s }\n'):format(dir,
+      dir, dir, o.policy or ""))
    tree.cpus(prepared.root, { kind = "intel", packages = 2, cores = 4, smt = 1 })
    tree.system(prepared.root, 768 * 1048576)
    counter(0, 0, 0)
@@ -136,6 +136,88 @@ function TestWaits:test_what_is_not_known()
       lu.assertStrContains(one.unknown or "none", case[3], nil, nil, tostring(i))
       lu.assertNil(one.used_pct)
    end
+end
+
+-- On a shared node a job's own traffic is its group's. Directories of resctrl go whole.
+local GROUP = "/sys/fs/resctrl/mon_groups/syscheck_1"
+
+local function shared(during, o)
+   local rmdir = uv.fs_rmdir
+   local function whole(path)
+      if path:find("/mon_groups/syscheck_%d+$") and uv.fs_stat(path) then
+         assert(os.execute("rm -r " .. path))
+         return true
+      end
+      return rmdir(path)
+   end
+   uv.fs_rmdir = whole -- luacheck: ignore
+   prepared.put("/sys/fs/resctrl/mon_groups/theirs/mon_data/mon_L3_00/mbm_total_bytes", "9\n")
+   prepared.put("/sys/fs/resctrl/mon_groups/syscheck_77/mon_data/mon_L3_00/mbm_total_bytes", "9\n")
+   local record, line = job(function(dir)
+      if not o.none then
+         lu.assertEquals(assert(io.open(dir .. "/run/1.group")):read("a"), prepared.root .. GROUP .. "\n")
+         lu.assertNotNil(uv.fs_stat(prepared.root .. GROUP))
+         for cache = 0, 1 do
+            prepared.put((GROUP .. "/mon_data/mon_L3_%02d/mbm_total_bytes"):format(cache), o[cache + 1] .. "\n")
+            prepared.put((GROUP .. "/mon_data/mon_L3_%02d/mbm_local_bytes"):format(cache), "0\n")
+         end
+         for _, mark in ipairs(o.marks or { "counted" }) do
+            tree.put(dir, "/run/1." .. mark, "")
+         end
+      end
+      during()
+   end, { cpus = o.cpus or "4", policy = o.policy or "traffic = { groups = true }" })
+   uv.fs_rmdir = rmdir -- luacheck: ignore
+   return record.saturation, line
+end
+
+function TestWaits:test_a_job_on_a_shared_node()
+   local one = shared(both(50), { ("%d"):format(4.6e12), ("%d"):format(4.6e12) })
+   -- 92 of the 187 GB/s that 4 of 8 cores move.
+   lu.assertAlmostEquals(one.mem_gbs_mean, 92, 1)
+   lu.assertEquals({ one.cores, one.remote_pct }, { 4, 100 })
+   lu.assertAlmostEquals(one.used_pct, 49.3, 1)
+   -- Whose that is does not matter to who waits for it.
+   lu.assertAlmostEquals(one.worst_domain_pct, 50, 1)
+   -- The group is gone, and those of jobs that are over; others' are not ours.
+   lu.assertNil(uv.fs_stat(prepared.root .. GROUP))
+   lu.assertNil(uv.fs_stat(prepared.root .. "/sys/fs/resctrl/mon_groups/syscheck_77"))
+   lu.assertNotNil(uv.fs_stat(prepared.root .. "/sys/fs/resctrl/mon_groups/theirs"))
+end
+
+function TestWaits:test_groups_that_say_nothing()
+   local good = ("%d"):format(4.6e12)
+   for i, case in ipairs({
+      { { good, good, marks = {} }, "no task of the job joined" },
+      { { good, good, marks = { "counted", "uncounted" } }, "could not join" },
+      { { good, "Unavailable" }, "could not be read" },
+      { { "Unassigned", good }, "could not be read" },
+      { { "Error", good }, "could not be read" },
+      { { none = true, policy = "traffic = { groups = false }" }, "other jobs may have run" },
+      { { none = true, policy = "traffic = {}" }, "other jobs may have run" },
+   }) do
+      tree.remove(prepared.root)
+      prepared.setUp()
+      local one = shared(both(50), case[1])
+      lu.assertStrContains(one.unknown, case[2], nil, nil, tostring(i))
+      lu.assertNil(one.mem_gbs_mean)
+      lu.assertNil(uv.fs_stat(prepared.root .. GROUP))
+   end
+end
+
+-- Other programs use them, too.
+function TestWaits:test_no_counter_is_free()
+   local mkdir = uv.fs_mkdir
+   uv.fs_mkdir = function(path, ...) -- luacheck: ignore
+      if path:find("/mon_groups/syscheck_", 1, true) then
+         return nil, "ENOSPC: no space left on device", "ENOSPC"
+      end
+      return mkdir(path, ...)
+   end
+   prepared.put("/sys/fs/resctrl/mon_groups/theirs/tasks", "")
+   local one = job(both(50), { cpus = "4", policy = "traffic = { groups = true }" }).saturation
+   uv.fs_mkdir = mkdir -- luacheck: ignore
+   lu.assertStrContains(one.unknown, "other jobs may have run")
 end
 
 -- Without such a counter nothing is said at all: absent.
