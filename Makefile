@@ -58,7 +58,7 @@ BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/be
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
 FUZZ_C      := $(patsubst tests/fuzz/c/%.c,build/fuzz/tests/fuzz/%,$(wildcard tests/fuzz/c/*.c))
 # Read by the tests: what the plugin parses, without a Slurm include.
-SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level blank status sentence cgroup cgroup_file energy group place stopped tell totals totals_file)
+SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level blank status sentence cgroup cgroup_file energy group place sampler stopped tell totals totals_file)
 
 Q := $(if $(V),,@)
 

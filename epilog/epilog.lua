@@ -15,6 +15,7 @@ local runs = require("syscheck.node.runs")
 local stage = require("syscheck.node.stage")
 local steps = require("syscheck.node.steps")
 local records = require("syscheck.spool.records")
+local samples = require("syscheck.node.samples")
 local waits = require("syscheck.node.waits")
 
 local epilog = {}
@@ -46,6 +47,7 @@ local function forget(node, job)
    uv.fs_unlink(node:status_path(job.id) .. ".told")
    steps.forget(node, job.id)
    groups.forget(node, job.id)
+   samples.forget(node, job.id)
 end
 
 --- Runs the epilog's work. Never fails: its trouble is logged.

@@ -5,6 +5,7 @@
 --   agent.lua ended STAGE WHY   records that a stage's agent ended otherwise than it should
 --   agent.lua compile           once, at installation: modules are then read as bytecode
 --   agent.lua stepend           what was out of line so far, for the job's output; run by the plugin
+--   agent.lua sample            a job's memory traffic every so many seconds; likewise, as long as the job runs
 -- Exit code 99 of `prolog` means: node bad, confirmed. Any other, a crash too,
 -- lets the job start.
 package.path = "@DATADIR@/lua/?.lua"
@@ -25,6 +26,9 @@ local function main(stage, ...)
    elseif stage == "stepend" then
       require("syscheck.stepend").main(os.getenv)
       return 0
+   elseif stage == "sample" then
+      require("syscheck.sample").main(os.getenv)
+      return 0
    elseif stage == "compile" then
       require("syscheck.lib.compiled").write("@LIBDIR@/modules.luac", "@DATADIR@/lua")
       return 0
@@ -39,7 +43,7 @@ local function main(stage, ...)
       end
       return 0
    end
-   error("usage: agent.lua prolog | epilog | health | stepend | compile | ended STAGE WHY", 0)
+   error("usage: agent.lua prolog | epilog | health | stepend | sample | compile | ended STAGE WHY", 0)
 end
 
 local ok, result = xpcall(main, debug.traceback, table.unpack(arg))

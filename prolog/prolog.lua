@@ -21,6 +21,7 @@ local records = require("syscheck.spool.records")
 local requeue = require("syscheck.slurm.requeue")
 local resume = require("syscheck.slurm.resume")
 local runs = require("syscheck.node.runs")
+local samples = require("syscheck.node.samples")
 local slurmconf = require("syscheck.slurm.conf")
 local stage = require("syscheck.node.stage")
 
@@ -215,6 +216,9 @@ function prolog.main(get, options)
       groups.begin(node, job.id, function(id)
          return id ~= job.id and jobs.read_begin(node, id) ~= nil
       end)
+   end
+   if not gone then
+      samples.begin(node, job.id, from.boot_id)
    end
    ok, err = jobs.write_begin(node, job.id, { snapshot = result.after, check = jobs.check_of(record),
       whole = whole, first = stage.is_first(node, job) })

@@ -18,6 +18,7 @@
 #include "cgroup.h"
 #include "energy.h"
 #include "place.h"
+#include "sampler.h"
 #include "status.h"
 #include "stopped.h"
 #include "tell.h"
@@ -54,6 +55,7 @@ static struct {
 	uint64_t read, written; /* slurmstepd's own, before its tasks */
 	struct cg_places places;
 	struct energy energy; /* of the extern step */
+	pid_t sampler;	      /* likewise; 0: none */
 	struct totals totals;
 } ctx;
 
@@ -292,6 +294,19 @@ static void tell_user(void)
 		slurm_debug("syscheck: what was out of line during the job is not told: %s", strerror(-rc));
 }
 
+static void begin_samples(struct args args)
+{
+	const char *node = getenv("SLURMD_NODENAME");
+	char path[PATH_MAX];
+
+	if (args.agent == NULL || node == NULL ||
+	    status_path(path, sizeof(path), args.status_dir, node, ctx.job, ".sample") < 0 || !sampler_wanted(path, 0))
+		return;
+	ctx.sampler = sampler_start(args.agent, node, ctx.job);
+	if (ctx.sampler < 0)
+		slurm_debug("syscheck: job %u is not sampled: %s", ctx.job, strerror(-ctx.sampler));
+}
+
 /* ---- the hooks ---- */
 
 int stepend_begin(spank_t sp, struct args args)
@@ -312,6 +327,7 @@ int stepend_begin(spank_t sp, struct args args)
 	 * the job. */
 	if (ctx.step == SLURM_EXTERN_CONT) {
 		ctx.on = energy_open(&ctx.energy, ENERGY_DIR) == 0;
+		begin_samples(args);
 		return 0;
 	}
 	if (spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &ctx.tasks) != ESPANK_SUCCESS)
@@ -380,6 +396,7 @@ int stepend_exit(spank_t sp)
 {
 	int rc;
 
+	sampler_stop(ctx.sampler);
 	if (!ctx.on)
 		return 0;
 	if (ctx.step == SLURM_EXTERN_CONT)

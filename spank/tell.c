@@ -17,9 +17,9 @@
 #define FD_MAX 1024
 
 /* Between fork and exec, with other threads in the parent: only what is safe in a signal handler. */
-static void run(const char *agent, char *const *env, int out)
+void tell_exec(const char *agent, const char *stage, char *const *env, int out)
 {
-	char *argv[] = { (char *)agent, (char *)"stepend", NULL };
+	char *argv[] = { (char *)agent, (char *)stage, NULL };
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR);
 
@@ -82,7 +82,7 @@ int tell(const char *agent, const char *node, uint32_t job, int out)
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		run(agent, env, out);
+		tell_exec(agent, "stepend", env, out);
 
 	rc = wait_until(pid, until, &status);
 	if (rc == 0) {

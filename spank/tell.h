@@ -17,4 +17,7 @@ int tell(const char *agent, const char *node, uint32_t job, int out);
 
 #define TELL_MS 1000
 
+/* In a child: becomes "agent stage" with `out` as its output, in a process group of its own. Never returns. */
+void tell_exec(const char *agent, const char *stage, char *const *env, int out) __attribute__((noreturn));
+
 #endif

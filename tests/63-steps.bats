@@ -342,3 +342,82 @@ describe_energy() {
 perf_is_allowed() {
 	make -s -C "$ROOT" build/tests/c/test_energy && "$ROOT/build/tests/c/test_energy" 2>&1 | grep -q 'OK.*counts_while'
 }
+
+# prepare_resctrl NODE: a tree of resctrl's over its own, with groups as the kernel makes them: their files are there at once
+prepare_resctrl() {
+	local fs=$BASE/fs
+	mkdir -p "$fs"/{cgroup,resctrl/mon_data/mon_L3_00,resctrl/mon_groups}
+	"$MC" run "$1" -- bash -c "mount --rbind /sys/fs/cgroup $fs/cgroup && mount --rbind $fs /sys/fs"
+	gcc -O2 -o "$BASE/traffic" "$BATS_TEST_DIRNAME/fixtures/traffic.c"
+	"$BASE/traffic" --seconds 180 "$fs/resctrl/mon_data" mon_L3_00=19:0.9 3>&- &
+	COUNTS=$!
+}
+
+# ruler NODE CLASS: that of a check whose triad was counted with 20 GB/s
+ruler() {
+	cat >"$MINICLUSTER_DIR/var/lib/syscheck/$1/ruler.json" <<-JSON
+		{"ruler":{"source":"resctrl","class":"$2","boot_id":"$(</proc/sys/kernel/random/boot_id)","peak_gbs":20,"ratio":1.33,
+		"spread_pct":1,"caches":{"0":20}},"curve":{"class":"$2","compact":[{"threads":1,"triad_gbs":14},{"threads":2,"triad_gbs":15}]}}
+	JSON
+}
+
+@test "a job that waits for memory: sampled beside its extern step, said at its end, in its record" {
+	local job policy=$MINICLUSTER_DIR/etc/syscheck/policy.lua
+	grep -q '^PrologFlags=.*Contain' "$MINICLUSTER_DIR/etc/slurm/syscheck.conf" || {
+		sed -i 's/^PrologFlags=Alloc/&,Contain/' "$MINICLUSTER_DIR/etc/slurm/syscheck.conf"
+		scontrol reconfigure
+	}
+	prepare_resctrl n1
+	job=$(submit -w n1 <<<true)
+	ended "$job"
+	ruler n1 "$(record "$job" r.class)"
+	sed -i.keep 's/^   mode = .*/&\n   traffic = { sample_s = 1, groups = true },/' "$policy"
+	job=$(submit -w n1 --exclusive <<<'srun sleep 13')
+	eventually 20 pgrep -f "^/usr/bin/lua5.4.* sample$"
+	ended "$job"
+	kill "$COUNTS"
+	mv "$policy.keep" "$policy"
+	record "$job" 'require("cjson").encode(r.saturation)'
+	[ "$(record "$job" 'r.saturation.unknown')" = nil ]
+	# The helper that counts is one process among others' here.
+	[ "$(record "$job" 'math.abs(r.saturation.mem_gbs_mean - 19) < 1')" = true ]
+	[ "$(record "$job" 'r.saturation.saturated_pct > 80 and r.saturation.covered_pct > 60')" = true ]
+	[ "$(record "$job" 'math.abs(r.saturation.remote_pct - 10) < 1')" = true ]
+	grep -q "^syscheck: n1 used 9[0-9] % of its memory bandwidth.* during this job; ask: syscheck why $job$" "$BASE/out/$job"
+	# Nothing of it stays.
+	run ! pgrep -f "^/usr/bin/lua5.4.* sample$"
+	[ -z "$(ls "$MINICLUSTER_DIR"/run/syscheck/n1/*.sample* 2>/dev/null)" ]
+}
+
+# as_kernel_makes DIR: what a new group there has: the file that tasks are written to, its counters
+as_kernel_makes() {
+	local group
+	until group=$(compgen -G "$1/syscheck_*"); do sleep 0.01; done
+	mkdir -p "$group/mon_data/mon_L3_00"
+	: >"$group/tasks"
+	exec "$BASE/traffic" --seconds 60 "$group/mon_data" mon_L3_00=5:1
+}
+
+@test "a job that shares its node: its tasks join a group of its own, whose traffic is in its record" {
+	local job policy=$MINICLUSTER_DIR/etc/syscheck/policy.lua groups=$BASE/fs/resctrl/mon_groups
+	[ "$(nproc)" -gt 1 ] || skip "one CPU is a whole node"
+	[ -d "$groups" ] || skip "the test before has not prepared it"
+	"$BASE/traffic" --seconds 60 "$BASE/fs/resctrl/mon_data" mon_L3_00=10:0.9 3>&- &
+	COUNTS=$!
+	as_kernel_makes "$groups" 3>&- &
+	sed -i.keep 's/^   mode = .*/&\n   traffic = { groups = true },/' "$policy"
+	job=$(submit -w n1 -n1 --mem=10 <<<'echo $$; sleep 13')
+	ended "$job"
+	kill "$COUNTS" $!
+	mv "$policy.keep" "$policy"
+	record "$job" 'require("cjson").encode(r.saturation)'
+	# Both the script's shell, as the last that joined.
+	[ "$(<"$groups/syscheck_$job/tasks")" = "$(head -n 1 "$BASE/out/$job")" ]
+	[ "$(record "$job" 'r.saturation.unknown')" = nil ]
+	[ "$(record "$job" 'r.saturation.cores == 1 and r.saturation.mem_gbs_mean > 4 and r.saturation.mem_gbs_mean < 6')" = true ]
+	# What its domain has of all jobs.
+	[ "$(record "$job" 'math.abs(r.saturation.worst_domain_pct - 50) < 5')" = true ]
+	[ -z "$(ls "$MINICLUSTER_DIR"/run/syscheck/n1/*.{group,counted} 2>/dev/null)" ]
+	# The kernel lets it go with what is in it; here that stays, and is logged.
+	grep -q "epilog: job $job: error: group of resctrl: " "$MINICLUSTER_DIR/var/log/syscheck.log"
+}

@@ -96,7 +96,8 @@ end
 -- "syscheck.policy.level" -> policy/level; what prolog/ and epilog/ are installed as
 local function target_of(module)
    local name = module:match("^syscheck%.(.+)$"):gsub("%.", "/")
-   local of = { health = "prolog", ended = "prolog", stepend = "epilog" }
+   local of = { health = "prolog", ended = "prolog", stepend = "epilog",
+      sample = "epilog" }
    return of[name] or name
 end
 

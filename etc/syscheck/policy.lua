@@ -50,7 +50,10 @@ return {
       io = { full = 3 }, -- for each directory
    },
    io_paths = {}, -- directories measured at level full: { "/scratch", "/tmp" }
-   traffic = { groups = false }, -- true: count the memory traffic of jobs that share a node (resctrl), each for itself
+   traffic = { -- memory traffic of jobs, where resctrl is mounted
+      groups = false, -- true: of jobs that share a node, too, each for itself
+      -- sample_s = 10, -- for how long a job waited, not only its mean; needs PrologFlags=Contain
+   },
    deadline = { passive = 5, quick = 15, full = 60 }, -- seconds; MessageTimeout, BatchStartTimeout: 100
 
    -- Programs of the site's own in @SYSCONFDIR@/syscheck/checks.d, by name: syscheck-checks(5).

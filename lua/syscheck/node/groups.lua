@@ -72,13 +72,19 @@ local function why_not(node, job_id, values)
    return nil
 end
 
+--- A job's group, as memory_traffic.read_group takes it; nil where it has none.
+function groups.of(node, job_id)
+   return uv.fs_lstat(node:status_path(job_id) .. ".group") and ("mon_groups/%s/"):format(name_of(job_id)) or nil
+end
+
 --- What a job's group counted, from its begin.
 -- @return of memory_traffic.by_cache; nil, nil where it has no group; nil and why it is not known
 function groups.read(node, job_id)
-   if not uv.fs_lstat(node:status_path(job_id) .. ".group") then
+   local group = groups.of(node, job_id)
+   if not group then
       return nil
    end
-   local now = memory_traffic.read_group(machine.at(node.root), ("mon_groups/%s/"):format(name_of(job_id)))
+   local now = memory_traffic.read_group(machine.at(node.root), group)
    local why = why_not(node, job_id, now)
    if why then
       return nil, why
@@ -93,7 +99,7 @@ end
 
 --- Removes it, in the epilog.
 function groups.forget(node, job_id)
-   if uv.fs_lstat(node:status_path(job_id) .. ".group") then
+   if groups.of(node, job_id) then
       local ok, err, code = uv.fs_rmdir(("%s%s/%s"):format(node.root, DIR, name_of(job_id)))
       if not ok and code ~= "ENOENT" then
          log.error("group of resctrl: %s", err)

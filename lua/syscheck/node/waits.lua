@@ -3,6 +3,7 @@ local environment = require("syscheck.slurm.environment")
 local groups = require("syscheck.node.groups")
 local memory_traffic = require("syscheck.counters.memory_traffic")
 local ruler = require("syscheck.verdict.ruler")
+local samples = require("syscheck.node.samples")
 local saturation = require("syscheck.verdict.saturation")
 
 local waits = {}
@@ -35,7 +36,7 @@ function waits.cores(node, get, job, hardware, cpu_us, seconds)
 end
 
 --- @param o { from, to = snapshots, seconds = between them, own = nobody else's traffic is in it, cores, class or nil,
---   job_id = of one that has not the node for itself, or nil: its group is asked (node/groups.lua) }
+--   job_id = its group (node/groups.lua) is asked where it has not the node for itself, and its samples; or nil }
 -- @return of saturation.of; nil where the machine does not count it
 function waits.of(node, o)
    local before, now = traffic_of(o.from), traffic_of(o.to)
@@ -53,8 +54,9 @@ function waits.of(node, o)
    local kept = node:read_state(ruler.FILE)
    kept = type(kept) == "table" and kept or {}
    local one = type(kept.ruler) == "table" and kept.ruler or nil
-   return saturation.of({ caches = caches, all = all, why = why, seconds = o.seconds, elapsed_s = o.seconds, own = own,
-      cores = o.cores, ruler = one, curve = kept.curve, no_ruler = type(kept.why) == "string" and kept.why or nil,
+   local left = own and o.job_id and samples.left(node, o.job_id) or nil
+   return saturation.of({ samples = left, caches = caches, all = all, why = why, seconds = o.seconds,
+      elapsed_s = o.seconds, own = own, cores = o.cores, ruler = one, curve = kept.curve, no_ruler = type(kept.why) == "string" and kept.why or nil,
       class = o.class or one and one.class, boot_id = o.to.boot_id })
 end
 

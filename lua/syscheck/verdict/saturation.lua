@@ -77,6 +77,11 @@ function saturation.cores_for(shape, share)
    return last.threads
 end
 
+--- The bin of a share of the peak.
+function saturation.bin(share)
+   return math.max(1, math.min(saturation.BINS, math.floor(share * saturation.BINS) + 1))
+end
+
 -- Time of a histogram from a share on: its bin's part counts.
 local function time_from(bins, from)
    local sum, all = 0, 0

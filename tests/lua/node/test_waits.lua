@@ -220,6 +220,83 @@ function TestWaits:test_no_counter_is_free()
    lu.assertStrContains(one.unknown, "other jobs may have run")
 end
 
+-- The sampler as the extern step runs it: 10 s of the test's clock each.
+-- @param shares of the node's peak, one for each sample
+-- @return of sample.main's job: its record
+local function sampled(shares, o)
+   return job(function(dir)
+      local moved, at, real = 0, 0, uv.hrtime
+      uv.hrtime = function() -- luacheck: ignore
+         return real() + math.floor(at * 1e9)
+      end
+      local env = { SLURM_JOB_ID = "1", SLURMD_NODENAME = "b" }
+      dofile("epilog/sample.lua").main(function(name)
+         return env[name]
+      end, { root = prepared.root, policy = dir .. "/policy.lua", copy = dir .. "/policy.good", sleep = function(s)
+         at = at + s
+         local share = table.remove(shares, 1)
+         if not share then
+            uv.fs_unlink(dir .. "/run/1.sample")
+            return
+         end
+         moved = moved + share * 100 * s
+         counter(0, moved, moved)
+         counter(1, moved, moved)
+         if o.damage then
+            o.damage(dir, #shares)
+         end
+      end })
+      uv.hrtime = real -- luacheck: ignore
+      if o.after then
+         o.after(dir)
+      end
+   end, { policy = o.policy or "traffic = { sample_s = 10 }", seconds = o.seconds or 101, ruler = o.ruler })
+end
+
+function TestWaits:test_samples_say_for_how_long()
+   local shares = {}
+   for i = 1, 10 do
+      shares[i] = i <= 7 and 0.92 or 0.02
+   end
+   local one = sampled(shares, {}).saturation
+   lu.assertEquals({ one.saturated_pct, one.saturated_at_pct }, { 70, 92.5 })
+   lu.assertAlmostEquals(one.covered_pct, 99, 1)
+   lu.assertAlmostEquals(one.used_pct, 64.4, 1)
+   lu.assertEquals(one.cores_needed, 4)
+end
+
+function TestWaits:test_samples_that_say_nothing()
+   local function plain(record)
+      lu.assertNil(record.saturation.saturated_pct)
+      lu.assertNotNil(record.saturation.used_pct)
+   end
+   local function six()
+      return { 0.9, 0.9, 0.9, 0.9, 0.9, 0.9 }
+   end
+   plain(sampled({ 0.9, 0.9 }, {})) -- too few
+   plain(sampled(six(), { policy = "traffic = {}" })) -- nobody wants them
+   for _, text in ipairs({ "", "{", '{"bins":7}', '{"bins":["x"]}', '{"bins":[1,2,3]}', ("9"):rep(5000) }) do
+      plain(sampled(six(), { after = function(dir)
+         tree.put(dir, "/run/1.samples", text)
+      end }))
+   end
+   -- A counter that cannot be read now and then leaves out its samples, and no others.
+   local one = sampled(six(), { damage = function(_, left)
+      if left == 3 then
+         prepared.put(TOTAL:format(1), "Unavailable\n")
+      end
+   end }).saturation
+   lu.assertEquals(one.saturated_pct, 100)
+   lu.assertAlmostEquals(one.covered_pct, 40, 1)
+end
+
+function TestWaits:test_without_a_ruler_nothing_is_sampled()
+   local record = sampled({ 0.9, 0.9, 0.9, 0.9 }, { ruler = false, after = function(dir)
+      lu.assertNil(uv.fs_stat(dir .. "/run/1.samples"))
+   end })
+   lu.assertStrContains(record.saturation.unknown, "no check in this boot")
+end
+
 -- Without such a counter nothing is said at all: absent.
 function TestWaits:test_a_machine_without_counters()
    local record, line = job(function() end, {})
