@@ -1,5 +1,6 @@
 --- While a job runs: for how much of its time it moved how much memory. The plugin runs this beside the job's extern
--- step (spank/sampler.h) where the policy wants it, and ends it with that; so what is known is written after each sample.
+-- step (spank/sampler.h) where the policy wants it, and ends it with that; so what is known is written after each
+-- sample.
 local uv = require("luv")
 local ancestors = require("syscheck.node.ancestors")
 local environment = require("syscheck.slurm.environment")

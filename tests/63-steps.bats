@@ -343,13 +343,25 @@ perf_is_allowed() {
 	make -s -C "$ROOT" build/tests/c/test_energy && "$ROOT/build/tests/c/test_energy" 2>&1 | grep -q 'OK.*counts_while'
 }
 
+teardown() {
+	stop_counting
+}
+
+stop_counting() {
+	local pid
+	for pid in ${COUNTS:-}; do
+		kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true
+	done
+	COUNTS=
+}
+
 # prepare_resctrl NODE: a tree of resctrl's over its own, with groups as the kernel makes them: their files are there at once
 prepare_resctrl() {
 	local fs=$BASE/fs
 	mkdir -p "$fs"/{cgroup,resctrl/mon_data/mon_L3_00,resctrl/mon_groups}
 	"$MC" run "$1" -- bash -c "mount --rbind /sys/fs/cgroup $fs/cgroup && mount --rbind $fs /sys/fs"
 	gcc -O2 -o "$BASE/traffic" "$BATS_TEST_DIRNAME/fixtures/traffic.c"
-	"$BASE/traffic" --seconds 180 "$fs/resctrl/mon_data" mon_L3_00=19:0.9 3>&- &
+	"$BASE/traffic" --seconds 180 "$fs/resctrl/mon_data" mon_L3_00=19:0.9 >/dev/null 2>&1 3>&- &
 	COUNTS=$!
 }
 
@@ -375,7 +387,7 @@ ruler() {
 	job=$(submit -w n1 --exclusive <<<'srun sleep 13')
 	eventually 20 pgrep -f "^/usr/bin/lua5.4.* sample$"
 	ended "$job"
-	kill "$COUNTS"
+	stop_counting
 	mv "$policy.keep" "$policy"
 	record "$job" 'require("cjson").encode(r.saturation)'
 	[ "$(record "$job" 'r.saturation.unknown')" = nil ]
@@ -383,7 +395,8 @@ ruler() {
 	[ "$(record "$job" 'math.abs(r.saturation.mem_gbs_mean - 19) < 1')" = true ]
 	[ "$(record "$job" 'r.saturation.saturated_pct > 80 and r.saturation.covered_pct > 60')" = true ]
 	[ "$(record "$job" 'math.abs(r.saturation.remote_pct - 10) < 1')" = true ]
-	grep -q "^syscheck: n1 used 9[0-9] % of its memory bandwidth.* during this job; ask: syscheck why $job$" "$BASE/out/$job"
+	grep -q "^syscheck: n1 used 9[0-9] % of its memory bandwidth.* during this job; ask: syscheck why $job$" "$BASE/out/$job" ||
+		{ cat "$BASE/out/$job"; return 1; }
 	# Nothing of it stays.
 	run ! pgrep -f "^/usr/bin/lua5.4.* sample$"
 	[ -z "$(ls "$MINICLUSTER_DIR"/run/syscheck/n1/*.sample* 2>/dev/null)" ]
@@ -392,7 +405,10 @@ ruler() {
 # as_kernel_makes DIR: what a new group there has: the file that tasks are written to, its counters
 as_kernel_makes() {
 	local group
-	until group=$(compgen -G "$1/syscheck_*"); do sleep 0.01; done
+	for _ in {1..3000}; do
+		! group=$(compgen -G "$1/syscheck_*") || break
+		sleep 0.01
+	done
 	mkdir -p "$group/mon_data/mon_L3_00"
 	: >"$group/tasks"
 	exec "$BASE/traffic" --seconds 60 "$group/mon_data" mon_L3_00=5:1
@@ -402,13 +418,14 @@ as_kernel_makes() {
 	local job policy=$MINICLUSTER_DIR/etc/syscheck/policy.lua groups=$BASE/fs/resctrl/mon_groups
 	[ "$(nproc)" -gt 1 ] || skip "one CPU is a whole node"
 	[ -d "$groups" ] || skip "the test before has not prepared it"
-	"$BASE/traffic" --seconds 60 "$BASE/fs/resctrl/mon_data" mon_L3_00=10:0.9 3>&- &
+	"$BASE/traffic" --seconds 60 "$BASE/fs/resctrl/mon_data" mon_L3_00=10:0.9 >/dev/null 2>&1 3>&- &
 	COUNTS=$!
-	as_kernel_makes "$groups" 3>&- &
+	as_kernel_makes "$groups" >/dev/null 2>&1 3>&- &
+	COUNTS="$COUNTS $!"
 	sed -i.keep 's/^   mode = .*/&\n   traffic = { groups = true },/' "$policy"
-	job=$(submit -w n1 -n1 --mem=10 <<<'echo $$; sleep 13')
+	job=$(submit -p shared -w n1 -n1 <<<'echo $$; sleep 13')
 	ended "$job"
-	kill "$COUNTS" $!
+	stop_counting
 	mv "$policy.keep" "$policy"
 	record "$job" 'require("cjson").encode(r.saturation)'
 	# Both the script's shell, as the last that joined.

@@ -56,7 +56,8 @@ function waits.of(node, o)
    local one = type(kept.ruler) == "table" and kept.ruler or nil
    local left = own and o.job_id and samples.left(node, o.job_id) or nil
    return saturation.of({ samples = left, caches = caches, all = all, why = why, seconds = o.seconds,
-      elapsed_s = o.seconds, own = own, cores = o.cores, ruler = one, curve = kept.curve, no_ruler = type(kept.why) == "string" and kept.why or nil,
+      elapsed_s = o.seconds, own = own, cores = o.cores, ruler = one,
+      curve = kept.curve, no_ruler = type(kept.why) == "string" and kept.why or nil,
       class = o.class or one and one.class, boot_id = o.to.boot_id })
 end
 
