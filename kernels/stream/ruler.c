@@ -16,10 +16,12 @@ bool ruler_open(struct ruler *r, const char *dir, int members, double box)
 	return r->work != NULL;
 }
 
-void ruler_begin(struct ruler *r)
+void ruler_begin(struct ruler *r, double end)
 {
 	r->from = clock_now() + r->length;
 	r->at = 0;
+	if (ruler_end(r) > end)
+		snprintf(r->error, ERROR_SIZE, "no time was left for it");
 }
 
 double ruler_end(const struct ruler *r)
@@ -75,7 +77,7 @@ void ruler_report(const struct ruler *r, struct result *result, int members)
 	double moved = 0, low = INFINITY, high = 0;
 
 	if (!r->on || r->at <= RULER_BURSTS) {
-		result_string(result, "traffic_error", r->error[0] != '\0' ? r->error : "no time was left for it");
+		result_string(result, "traffic_error", r->error[0] != '\0' ? r->error : "not all bursts were counted");
 		return;
 	}
 	for (int i = 0; i < RULER_BURSTS; i++) {

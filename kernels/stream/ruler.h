@@ -31,8 +31,8 @@ struct ruler {
 /* Makes ready for `members` threads. False: out of memory. What is wrong with `dir` is in `error`, and reported. */
 bool ruler_open(struct ruler *r, const char *dir, int members, double box);
 
-/* One member, when all have met. */
-void ruler_begin(struct ruler *r);
+/* One member, when all have met. Where ruler_end is beyond `end` there is no time for it. */
+void ruler_begin(struct ruler *r, double end);
 
 double ruler_end(const struct ruler *r);
 

@@ -180,12 +180,14 @@ static void measure_traffic(struct team *team, int member, struct walk *w)
 	const int n = team->topo->n;
 	double from;
 
-	/* Before: whether it is on is said by member 0, which may find that a counter has gone. */
 	team_meet(team);
 	if (member == 0)
-		ruler_begin(&s.ruler);
+		ruler_begin(&s.ruler, s.end);
 	team_meet(team);
 	w->now = clock_now();
+	/* A very slow core has left no time for it. */
+	if (ruler_end(&s.ruler) > s.end)
+		return;
 	do {
 		struct pool_work work;
 

@@ -150,6 +150,8 @@ local CASES = {
    { conf((GOOD:gsub("Alloc,DeferBatch", "Serial"))), "prolog-flags", "error", "add: PrologFlags=Serial,Alloc" },
    { conf((GOOD:gsub("Alloc,DeferBatch", "contain"))), "prolog-flags", "info", "contain,DeferBatch" },
    { conf((GOOD:gsub("Alloc,", "Alloc,nohold,"))), "prolog-flags", "warn", "remove NoHold" },
+   { set("policy.value.traffic", { sample_s = 10 }), "prolog-flags", "warn",
+      "add: PrologFlags=Alloc,DeferBatch,Contain" },
    { conf(without("SchedulerParameters")), "requeue", "error", "add: SchedulerParameters=nohold_on_prolog_fail" },
    { conf((GOOD:gsub("=nohold", "=bf_max=1,xnohold"))), "requeue", "error",
       "add: SchedulerParameters=bf_max=1,xnohold_on_prolog_fail,nohold_on_prolog_fail" },

@@ -36,6 +36,17 @@ local function numa(n, far)
    return r
 end
 
+TestTraffic = {}
+
+function TestTraffic:test_what_the_machine_counts_of_triads()
+   local r = { triad_gbs = 75, traffic_source = "resctrl", traffic_gbs = 100, traffic_ratio = 4 / 3 }
+   lu.assertStrContains(text({ run("stream", r) }, 200), "counter (resctrl) says 100 GB/s of triads, 1.33 times what")
+   r = { triad_gbs = 75, traffic_error = "L3 cache 0: \27[31mUnavailable" }
+   lu.assertStrContains(text({ run("stream", r) }, 200), "memory traffic: L3 cache 0: \\x1b[31mUnavailable.")
+   r = { triad_gbs = 75, traffic_gbs = null, traffic_ratio = "x", traffic_error = {} }
+   lu.assertNil(text({ run("stream", r) }, 200):find("counter", 1, true))
+end
+
 TestNuma = {}
 
 function TestNuma:test_8_nodes_are_a_matrix_of_80_columns()

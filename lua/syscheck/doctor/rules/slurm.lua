@@ -44,6 +44,12 @@ local function flags(facts, say)
          why = "a job's script starts when its first node is checked, and is requeued if a later one is bad",
          add = lines.with(facts, "PrologFlags", "DeferBatch") }))
    end
+   if facts.policy.value.traffic.sample_s and not has_flag(facts, "Contain") then
+      say("warn", lines.at(facts, "PrologFlags", {
+         text = "traffic.sample_s in the policy, and PrologFlags lacks Contain",
+         why = "jobs have no extern step, beside which they would be sampled",
+         add = lines.with(facts, "PrologFlags", "Contain") }))
+   end
    if has_flag(facts, "NoHold") then
       say("warn", lines.at(facts, "PrologFlags", { text = "PrologFlags=NoHold",
          why = has_flag(facts, "Contain") and "Slurm does not take it together with Contain or X11"

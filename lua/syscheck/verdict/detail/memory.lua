@@ -1,4 +1,5 @@
 --- Details of memory: stream, numa, scaling. Pure. See verdict/detail.lua for the form of a section.
+local printable = require("syscheck.lib.printable")
 local statistics = require("syscheck.lib.statistics")
 local values = require("syscheck.verdict.detail.values")
 
@@ -43,6 +44,14 @@ function memory.stream(r)
    if spread and spread >= UNSTEADY_PCT then
       section[#section + 1] = ("Not steady: moments of 20 ms differ by %.0f %% (10th to 90th percentile)."):format(
          spread)
+   end
+   local counted, ratio = number(r.traffic_gbs), number(r.traffic_ratio)
+   if counted and ratio then
+      section[#section + 1] = ("The machine's counter (%s) says %s GB/s of triads, %s times what they move."):format(
+         r.traffic_source == "resctrl" and "resctrl" or "?", show(counted), show(ratio))
+   elseif type(r.traffic_error) == "string" then
+      section[#section + 1] = ("The machine's counter of memory traffic: %s."):format(
+         printable.safe(r.traffic_error, 100))
    end
    local nodes = list(r.numa, "node", "triad_gbs")
    if #nodes > 1 then
