@@ -305,11 +305,9 @@ function READERS.check(r, row)
       local kept, without = delays.split(sampled)
       row.delays, row.without = text_of(kept), text_of(without)
    end
-   if others[1] or drain or problems or r.corrupt or note or taught or next(more) then
-      row.detail = detail_of({ metrics = nonempty(others), drain = drain, problems = problems,
-         corrupt = r.corrupt or nil, note = note, noise = more.noise, io = more.io, scaling = more.scaling,
-         numa = more.numa, taught = taught })
-   end
+   more.metrics, more.drain, more.problems, more.note = nonempty(others), drain, problems, note
+   more.corrupt, more.taught = r.corrupt or nil, taught
+   row.detail = next(more) and detail_of(more) or nil
 end
 
 function READERS.fabric(r, row)

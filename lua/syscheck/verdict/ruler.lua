@@ -2,8 +2,9 @@
 -- prefetches and a constant error of the counter are in both, and cancel. Pure.
 --
 -- A ruler is { source, class, boot_id, time, peak_gbs (counted), ratio (counted to what STREAM counts), spread_pct,
--- caches = { [number as text] = gbs }, cores }. A curve is { class, time, compact, spread }, as the kernel `scaling`
--- has it: lists of { threads, triad_gbs }.
+-- caches = { [number as text] = gbs }, cores }. A curve is { class, time, compact, spread, ... }, as
+-- catalogue/beside.lua keeps it: lists of { threads, triad_gbs }.
+local beside = require("syscheck.catalogue.beside")
 local values = require("syscheck.verdict.detail.values")
 
 local ruler = {}
@@ -53,13 +54,6 @@ function ruler.of(r, disturbed)
       cores = number(r.threads) }
 end
 
---- From what the kernel `scaling` printed.
--- @return curve without class and time, or nil
-function ruler.curve_of(r)
-   local compact, spread = values.list(r.compact, "threads", "triad_gbs"), values.list(r.spread, "threads", "triad_gbs")
-   return compact[1] and { compact = compact, spread = spread[1] and spread or nil } or nil
-end
-
 -- Of each kernel the last good measurement.
 local function last_of(runs, kernel)
    local found
@@ -78,7 +72,8 @@ function ruler.taught(runs)
    if stream then
       one, why = ruler.of(stream.result, stream.others ~= nil)
    end
-   return one, why, scaling and not scaling.others and ruler.curve_of(scaling.result) or nil
+   return one, why, scaling and not scaling.others and beside.memory({ scaling = scaling.result }).scaling
+      or nil
 end
 
 --- What a node keeps after a check.
