@@ -46,7 +46,7 @@ KERNELS     := $(filter-out common $(if $(MPI_LIBS),,fabric),$(sort $(patsubst k
 objects      = $(patsubst %.c,$(B)/obj/%.o,$(wildcard kernels/$1/*.c))
 # Of fabric only those without MPI.
 UNITS_OBJ   := $(filter-out $(foreach k,$(KERNELS),$(B)/obj/kernels/$k/$k.o) $(call objects,fabric),$(call objects,*)) \
-	$(patsubst %,$(B)/obj/kernels/fabric/%.o,errors links plan sizes stamp tcp)
+	$(patsubst %,$(B)/obj/kernels/fabric/%.o,batches errors links plan sizes stamp tcp)
 UNITS       := $(B)/obj/kernels/units.a
 # What one kernel needs beyond the others: CFLAGS_<kernel>, LIBS_<kernel>.
 CFLAGS_dgemm = $(BLAS_CFLAGS)

@@ -108,7 +108,7 @@ static int init(const struct place *place, double end)
 }
 
 /* Plans until there is no more. */
-static int serve(const struct place *place, double end)
+static int serve(const struct place *place, const struct topo *topo, double end)
 {
 	static struct fabric_plan plan;
 	enum fabric_next next = FABRIC_MORE;
@@ -132,7 +132,7 @@ static int serve(const struct place *place, double end)
 			return kernel_fail("%s", error);
 		if (next != FABRIC_GO)
 			continue;
-		ran = rounds_run(&plan, end);
+		ran = rounds_run(&plan, topo, end);
 		if (ran == EXIT_COULD_NOT)
 			return ran;
 		code = ran == EXIT_WRONG ? ran : code;
@@ -185,7 +185,6 @@ static int run(const struct topo *topo, double started, double end)
 	const struct link *rail = rail_number > 0 ? links_rail(links, n, (int)rail_number) : NULL;
 	int code;
 
-	(void)topo;
 	(void)started;
 	if (!report_hello(&place, links, n, rail))
 		return cannot_write();
@@ -198,7 +197,7 @@ static int run(const struct topo *topo, double started, double end)
 	code = init(&place, end);
 	if (code != EXIT_MEASURED)
 		_exit(code);
-	return leave(serve(&place, end));
+	return leave(serve(&place, topo, end));
 }
 
 static const struct opts_extra extra[] = {

@@ -17,6 +17,7 @@ static const struct setting {
 	{ "pingpongs", offsetof(struct fabric_settings, pingpongs), 1, 100000, 1000, true },
 	{ "latency_s", offsetof(struct fabric_settings, latency_s), 0.001, 10, 0.05, false },
 	{ "seconds", offsetof(struct fabric_settings, seconds), 0.01, 60, 0.1, false },
+	{ "work_us", offsetof(struct fabric_settings, work_us), 10, 1e6, 1000, false },
 	{ "window", offsetof(struct fabric_settings, window), 1, FABRIC_WINDOW, 16, true },
 	{ "bytes", offsetof(struct fabric_settings, bytes), 4096, FABRIC_BYTES, 1 << 20, true },
 	{ "share", offsetof(struct fabric_settings, share), 0.01, 1, 1, false },
@@ -189,7 +190,7 @@ enum fabric_next fabric_plan_line(struct fabric_plan *p, char *line, char error[
 		const char *word;
 		enum fabric_what what;
 	} rounds[] = { { "round", FABRIC_PAIR }, { "alltoall", FABRIC_ALLTOALL }, { "allreduce", FABRIC_ALLREDUCE },
-		       { "files", FABRIC_FILES }, { "file", FABRIC_FILE } };
+		       { "work", FABRIC_WORK }, { "files", FABRIC_FILES }, { "file", FABRIC_FILE } };
 	enum fabric_next next;
 	char *rest = NULL;
 	const char *word = strtok_r(line, " ", &rest), *name;

@@ -6,6 +6,7 @@
  *   round A-B ...    pairs of ranks that measure at the same time; others are idle
  *   alltoall A,B,C ...   a round in which each of these groups of ranks, 2 to 16 each, exchanges messages
  *   allreduce A,B,C ...  a round in which each of these groups of ranks, 2 or more each, agrees on a number
+ *   work A,B,C ...       a round in which each of these groups works and agrees on a number, again and again
  *   files A,B,C ...      a round in which each rank of these groups writes a file and reads its neighbour's
  *   file A,B,C ...       a round in which all of the job's ranks write one file and read it, by MPI-IO
  *   go               the plan is whole: run it
@@ -35,7 +36,8 @@
 struct fabric_settings {
 	double pingpongs; /* 1 to 100,000 */
 	double latency_s; /* 0.001 to 10: after that time no further ping-pong begins */
-	double seconds;   /* 0.01 to 60: each of the three bandwidth phases */
+	double seconds;   /* 0.01 to 60: each of the three bandwidth phases, and work */
+	double work_us;   /* 10 to 10^6: of work between two allreduces */
 	double window;    /* 1 to 64 messages in flight */
 	double bytes;     /* 4,096 to 16 MiB: the largest message */
 	double share;     /* 0.01 to 1: of the time, in which there is traffic */
@@ -43,7 +45,7 @@ struct fabric_settings {
 	double io_mb;     /* 1 to 10^7: written by a rank at most, 10^6 bytes */
 };
 
-enum fabric_what { FABRIC_PAIR, FABRIC_ALLTOALL, FABRIC_ALLREDUCE, FABRIC_FILES, FABRIC_FILE };
+enum fabric_what { FABRIC_PAIR, FABRIC_ALLTOALL, FABRIC_ALLREDUCE, FABRIC_WORK, FABRIC_FILES, FABRIC_FILE };
 
 /* This rank's part of one round. */
 struct fabric_turn {

@@ -153,6 +153,22 @@ bool report_collective(const struct fabric_plan *plan, int round, const struct c
 	return result_write(&r, STDOUT_FILENO);
 }
 
+bool report_work(const struct fabric_plan *plan, int round, const struct work *p)
+{
+	struct result r;
+
+	begin_round(&r, "work", plan->id, round, plan->rank);
+	result_integer(&r, "threads", p->topo->n);
+	result_integer(&r, "steps", p->steps);
+	result_known(&r, "step_us", p->step_us);
+	result_known(&r, "step_se_us", p->step_se_us);
+	result_known(&r, "work_us", p->work_us);
+	result_known(&r, "call_us", p->call_us);
+	if (p->wire.error[0] != '\0')
+		result_string(&r, "error", p->wire.error);
+	return result_write(&r, STDOUT_FILENO);
+}
+
 bool report_storage(const struct fabric_plan *plan, int round, const struct storage *p)
 {
 	struct result r;

@@ -12,6 +12,7 @@
 #include "links.h"
 #include "plan.h"
 #include "storage.h"
+#include "work.h"
 
 struct place {
 	int rank, ranks;
@@ -33,6 +34,7 @@ bool report_hello(const struct place *place, const struct link *links, int n, co
 bool report_ready(const struct place *place, double init_s, const char *mpi);
 bool report_round(const struct round_line *line, const struct pair *p);
 bool report_collective(const struct fabric_plan *plan, int round, const struct collective *p);
+bool report_work(const struct fabric_plan *plan, int round, const struct work *p);
 bool report_storage(const struct fabric_plan *plan, int round, const struct storage *p);
 /*
  * Before it a line for each port that counted errors since the last one, or since the hello. Where MPI did not use the

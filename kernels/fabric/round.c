@@ -13,6 +13,7 @@
 #include "report.h"
 #include "storage.h"
 #include "watch.h"
+#include "work.h"
 
 /* How long all wait for the last one before a phase, beyond what the phase before may take. */
 #define MEETING_S 2.0
@@ -173,6 +174,19 @@ static bool run_storage(const struct fabric_plan *plan, int round, struct pace *
 	return turn->size == 0 || report_storage(plan, round, &p);
 }
 
+static bool run_work(const struct fabric_plan *plan, const struct topo *topo, int round, struct pace *pace)
+{
+	const struct fabric_turn *turn = &plan->turns[round];
+	struct work p = {
+		.wire = { .round = ++s.rounds }, .turn = turn, .set = &plan->set, .topo = topo,
+		.step_us = NAN, .step_se_us = NAN, .work_us = NAN, .call_us = NAN,
+	};
+
+	if (gather(plan, round, pace, "work", work_most(&plan->set), &p.wire))
+		work_run(&p);
+	return turn->size == 0 || report_work(plan, round, &p);
+}
+
 static bool run_round(const struct fabric_plan *plan, int round, struct pace *pace, bool *wrong)
 {
 	const struct fabric_turn turn = plan->turns[round];
@@ -207,7 +221,7 @@ static bool run_round(const struct fabric_plan *plan, int round, struct pace *pa
 	return report_round(&line, &p);
 }
 
-int rounds_run(const struct fabric_plan *plan, double end)
+int rounds_run(const struct fabric_plan *plan, const struct topo *topo, double end)
 {
 	struct pace pace = { .began = clock_now(), .most = s.rounds == 0 ? CONNECT_S : 0 };
 	bool wrong = false, written = true, paired = false;
@@ -219,6 +233,9 @@ int rounds_run(const struct fabric_plan *plan, double end)
 		case FABRIC_PAIR:
 			paired = paired || plan->turns[round].partner >= 0;
 			written = run_round(plan, round, &pace, &wrong);
+			break;
+		case FABRIC_WORK:
+			written = run_work(plan, topo, round, &pace);
 			break;
 		case FABRIC_FILES:
 		case FABRIC_FILE:
