@@ -164,6 +164,7 @@ bool report_work(const struct fabric_plan *plan, int round, const struct work *p
 	result_known(&r, "step_se_us", p->step_se_us);
 	result_known(&r, "work_us", p->work_us);
 	result_known(&r, "call_us", p->call_us);
+	result_known(&r, "call_mean_us", p->call_mean_us);
 	if (p->wire.error[0] != '\0')
 		result_string(&r, "error", p->wire.error);
 	return result_write(&r, STDOUT_FILENO);

@@ -180,6 +180,7 @@ static bool run_work(const struct fabric_plan *plan, const struct topo *topo, in
 	struct work p = {
 		.wire = { .round = ++s.rounds }, .turn = turn, .set = &plan->set, .topo = topo,
 		.step_us = NAN, .step_se_us = NAN, .work_us = NAN, .call_us = NAN,
+		.call_mean_us = NAN,
 	};
 
 	if (gather(plan, round, pace, "work", work_most(&plan->set), &p.wire))

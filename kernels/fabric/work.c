@@ -272,7 +272,7 @@ static bool empty_steps(struct work *p, struct crew *c)
 	const double end = clock_now() + EMPTY_SHARE * p->set->seconds;
 	uint64_t last = 0;
 	size_t n = 0;
-	double began;
+	double began, sum = 0;
 
 	for (int i = -WARM_UPS; last == 0; i++) {
 		began = clock_now();
@@ -283,6 +283,9 @@ static bool empty_steps(struct work *p, struct crew *c)
 		if (i >= 0)
 			times[n++] = clock_now() - began;
 	}
+	for (size_t i = 0; i < n; i++)
+		sum += times[i];
+	p->call_mean_us = sum / (double)n * 1e6;
 	stats_sort(times, n);
 	p->call_us = stats_quantile(times, n, 0.5) * 1e6;
 	return true;
@@ -338,7 +341,7 @@ bool work_run(struct work *p)
 	struct crew *c;
 	bool ok;
 
-	p->step_us = p->step_se_us = p->work_us = p->call_us = NAN;
+	p->step_us = p->step_se_us = p->work_us = p->call_us = p->call_mean_us = NAN;
 	p->steps = 0;
 	p->wire.phase = FABRIC_BOTH;
 	p->wire.deadline = began + work_most(p->set) - END_S;

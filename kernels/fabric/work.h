@@ -19,6 +19,7 @@ struct work {
 	double step_se_us; /* its standard error */
 	double work_us;    /* the fixed work of the slowest core, undisturbed */
 	double call_us;    /* of a step without work: median */
+	double call_mean_us;
 	long steps;
 };
 

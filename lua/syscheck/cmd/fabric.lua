@@ -1,8 +1,8 @@
 --- syscheck fabric: what lies between the nodes, measured by a job step; names the bad NIC, cable, uplink or route.
 local uv = require("luv")
+local allocated = require("syscheck.cmd.common.allocated")
 local hostlist = require("syscheck.lib.hostlist")
 local output = require("syscheck.lib.output")
-local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
 local record = require("syscheck.fabric.record")
 local report = require("syscheck.cmd.common.report")
@@ -18,8 +18,7 @@ local topology = require("syscheck.cmd.common.topology")
 
 local command = {}
 
-local CALL_S = 8
-local MAX_BYTES = 16777216
+local ALONE = "there is nothing between one node and itself; two are the least, and of three the bad one can be named"
 local SHOWN_BUSY = 8
 local COMPLETING_S = 30
 
@@ -66,21 +65,6 @@ function command.add_to(parser)
    one:option("--policy", "Policy file to use."):argname("FILE")
 end
 
--- scontrol's word on a running job: its nodes.
-local function nodes_of_job(scontrol, id)
-   local text, err = slurm.run(scontrol, { "--oneliner", "show", "job", ("%d"):format(id) }, CALL_S,
-      { max_output = MAX_BYTES })
-   if not text then
-      return nil, err:find("Invalid job id", 1, true) and ("job %d: Slurm knows no such job"):format(id) or err
-   end
-   local state = text:match(" JobState=(%S+)")
-   if state ~= "RUNNING" then
-      return nil, ("job %d is %s: its nodes can be measured only while it runs"):format(id,
-         printable.safe(state or "of no state", 32))
-   end
-   return text:match(" NodeList=(%S+)")
-end
-
 -- Names of the idle nodes of a partition, and how many are in which other state. Who is completing a job is waited for:
 -- it may be our own last one.
 local function idle_of(scontrol, partition)
@@ -122,26 +106,6 @@ local function idle_of(scontrol, partition)
    return idle, { #left_out > 0 and ("not idle, left out: %s"):format(others) or nil }
 end
 
-local function of_list(list)
-   local names, seen = {}, {}
-   for _, name in ipairs(hostlist.expand(list) or {}) do
-      if not hostlist.name(name) then
-         names = {}
-         break
-      elseif not seen[name] then
-         seen[name] = true
-         names[#names + 1] = name
-      end
-   end
-   if #names == 0 then
-      report.stop(report.USAGE, '"%s" is no list of nodes; one is n[1-16] or n1,n2', printable.safe(list, 100))
-   elseif #names == 1 then
-      report.stop(report.USAGE, "%s alone: there is nothing between one node and itself; two are the least, and of "
-         .. "three the bad one can be named", names[1])
-   end
-   return names
-end
-
 -- Of nodes for a job of its own those that may run one: who is drained or down is left out, and not waited for.
 -- @return names, list of notes
 local function in_service(scontrol, names)
@@ -168,18 +132,14 @@ local function where(args, policy)
    if args.idle then
       return idle_of(policy.scontrol, args.idle)
    elseif args.nodes then
-      return in_service(policy.scontrol, of_list(args.nodes))
+      return in_service(policy.scontrol, allocated.names(args.nodes, ALONE))
    end
-   local job = args.job or math.tointeger(tonumber(os.getenv("SLURM_JOB_ID") or os.getenv("SLURM_JOBID")))
+   local job = args.job or allocated.here()
    if not job then
       report.stop(report.USAGE, "no job to measure in: run it inside salloc or sbatch, or name --job ID, --nodes LIST "
          .. "or --idle PARTITION")
    end
-   local list, err = nodes_of_job(policy.scontrol, job)
-   if not list then
-      report.stop(report.UNKNOWN, "%s", err or "scontrol names no nodes")
-   end
-   return of_list(list), {}, job
+   return allocated.of_job(policy.scontrol, job, ALONE), {}, job
 end
 
 -- Who was not to be had: "; n1 is allocated, n4 is mixed"; "" where nobody says.
@@ -244,10 +204,9 @@ local function seconds_since(from)
 end
 
 function command.run(args)
-   local kernel = paths.libexec .. "/fabric"
-   if not uv.fs_stat(kernel) then
-      return report.error(report.UNKNOWN, "%s is not there: it is in the package syscheck-fabric. Built by make: "
-         .. "install libopenmpi-dev (or name a site's own: make MPICC=/opt/openmpi/bin/mpicc), and build again", kernel)
+   local kernel, why = allocated.kernel()
+   if not kernel then
+      return report.error(report.UNKNOWN, "%s", why)
    end
    local host = spool.node(args)
    local policy = host.policy
@@ -268,16 +227,9 @@ function command.run(args)
       left = args.idle and function(list)
          return left_of(policy.scontrol, list)
       end }
-   -- ^C and scancel: the step goes first, then we.
-   local stops = {}
-   for _, name in ipairs({ "sigint", "sigterm", "sighup" }) do
-      local handle = uv.new_signal()
-      handle:start(name, function()
-         options.interrupted = name
-      end)
-      handle:unref()
-      stops[#stops + 1] = handle
-   end
+   local unstop = allocated.on_stop(function(name)
+      options.interrupted = name
+   end)
    local from = uv.hrtime()
    local quiet = output.format(args) ~= "table" or uv.guess_handle(2) ~= "tty"
    local answers, failed = run.rails(names, args.rails, args.shard, options, function(format, ...)
@@ -290,9 +242,7 @@ function command.run(args)
          return options.interrupted
       end)
    end)
-   for _, handle in ipairs(stops) do
-      handle:close()
-   end
+   unstop()
    local code = 0
    for _, one in ipairs(failed) do
       code = report.error(report.UNKNOWN, "fabric: %s%s%s", #failed + #answers > 1

@@ -1,6 +1,7 @@
 --- syscheck noise: what noise of the system costs jobs of many nodes.
 local hostlist = require("syscheck.lib.hostlist")
 local jobid = require("syscheck.questions.jobid")
+local measured_noise = require("syscheck.cmd.common.measured_noise")
 local noise = require("syscheck.questions.noise.logic")
 local noise_show = require("syscheck.questions.noise.show")
 local noise_store = require("syscheck.questions.noise.read")
@@ -9,7 +10,9 @@ local progress = require("syscheck.lib.progress")
 local question = require("syscheck.cmd.common.question")
 local report = require("syscheck.cmd.common.report")
 local simulate = require("syscheck.questions.noise.simulate")
+local spool = require("syscheck.cmd.common.spool")
 local time = require("syscheck.lib.time")
+local verify = require("syscheck.questions.noise.verify")
 
 local command = {}
 
@@ -55,18 +58,42 @@ function command.add_to(parser)
    one:option("--at", "Numbers of nodes of a job (default: 1 to 65536)."):argname("N[,N]"):convert(sizes)
    one:option("--simulate", "Also simulate, step by step: a dissemination barrier, or a halo exchange, which waits for "
       .. "neighbours only."):argname("KIND"):choices(simulate.KINDS)
+   one:flag("--verify", ("Also measure: fixed work and an allreduce on the nodes of the job in which this runs, or of "
+      .. "--job ID, in a step of %d s, beside what is predicted for them."):format(measured_noise.SECONDS))
    question.add_since(one, "30d", "Checks")
    question.add_options(one)
    one:option("--policy", "Policy file to use."):argname("FILE")
 end
 
+-- What they really lose, and the allreduce for what is predicted.
+local function measure(args, where, known)
+   if #known < 2 then
+      report.stop(report.NOT_FOUND, "--verify: only %s has samples of noise: two nodes are the least",
+         printable.safe(known[1].name))
+   end
+   local names = {}
+   for i, node in ipairs(known) do
+      names[i] = node.name_alone
+   end
+   local measured, err = measured_noise.run(args, where, names)
+   if not measured then
+      report.stop(report.UNKNOWN, "noise: %s", err)
+   end
+   return measured, { us = measured[1].call_us, steps = math.ceil(math.log(#names, 2) - 1e-9), here = true }
+end
+
 -- Of nodes, as `of` says; nil where none of them has samples.
-local function of_nodes(db, args, wanted, of, own, to)
+-- @param where of measured_noise.where: these nodes are measured, too; or nil
+local function of_nodes(db, args, wanted, of, own, to, where)
    local span = { from = args.since, to = to or os.time() + 1 }
    local known, silent = noise_store.nodes(db, span, wanted)
+   local measured, allreduce
+   if where and #known > 0 then
+      measured, allreduce = measure(args, where, known)
+   end
    local meter = args.simulate and progress.amount("noise: simulating")
    local answer = #known > 0 and noise.of(known, { own = own, sizes = not own and args.at or nil,
-      simulate = args.simulate, allreduce = noise_store.allreduce(db, args.since, known) }, {
+      simulate = args.simulate, allreduce = allreduce or noise_store.allreduce(db, args.since, known) }, {
       add_without = function(node)
          noise_store.add_without(db, span, node)
       end, say = meter and meter.to })
@@ -75,6 +102,10 @@ local function of_nodes(db, args, wanted, of, own, to)
    end
    if answer then
       answer.of, answer.silent = of, silent
+   end
+   if measured then
+      answer.verify = verify.compare(answer, measured)
+      answer.verify.cores = { verify.other_cores(known, measured) }
    end
    return answer, #known
 end
@@ -91,11 +122,33 @@ local function print_all(args, list)
    end)
 end
 
--- Certain nodes: the job's, or those that were named.
-local function own(db, args)
+-- Of those that were named.
+-- @return those wanted, those that the store does not know
+local function by_names(all, names, option)
+   local by_name, several, seen, wanted, missing = {}, {}, {}, {}, {}
+   for _, node in ipairs(all) do
+      several[node.name_alone] = by_name[node.name_alone] ~= nil
+      by_name[node.name_alone], by_name[node.name] = node, node
+   end
+   for _, name in ipairs(names) do
+      if several[name] then
+         report.stop(report.USAGE, "%s: %s is in several clusters: which, says --cluster", option, printable.safe(name))
+      end
+      wanted[#wanted + 1] = not seen[name] and by_name[name] or nil
+      missing[#missing + 1] = not seen[name] and not by_name[name] and name or nil
+      seen[name] = true
+   end
+   return wanted, missing
+end
+
+-- Certain nodes: the job's, or those that were named; `where` of measured_noise.where, or nil.
+local function own(db, args, where)
    local all = noise_store.wanted(db, args.since, { cluster = args.cluster })
    local wanted, missing, what, to = {}, {}, "these nodes", nil
-   if args.job then
+   if where then
+      wanted, missing = by_names(all, where.names, "--verify")
+      what = ("the nodes of job %d"):format(where.job)
+   elseif args.job then
       local runs = jobid.runs(db, args.job)
       if #runs == 0 then
          return report.error(report.NOT_FOUND, "%s", jobid.not_found(db, args.job))
@@ -106,24 +159,10 @@ local function own(db, args)
       end
       what, to = "the nodes of job " .. args.job.text, runs[#runs].end_s and runs[#runs].end_s + 1
    else
-      local by_name, several = {}, {}
-      for _, node in ipairs(all) do
-         several[node.name_alone] = by_name[node.name_alone] ~= nil
-         by_name[node.name_alone], by_name[node.name] = node, node
-      end
-      local seen = {}
-      for _, name in ipairs(args.nodes) do
-         if several[name] then
-            return report.error(report.USAGE, "--nodes: %s is in several clusters: which, says --cluster",
-               printable.safe(name))
-         end
-         wanted[#wanted + 1] = not seen[name] and by_name[name] or nil
-         missing[#missing + 1] = not seen[name] and not by_name[name] and name or nil
-         seen[name] = true
-      end
+      wanted, missing = by_names(all, args.nodes, "--nodes")
    end
    -- What was sampled until the job ended; else what is known of its nodes now.
-   local answer, known = of_nodes(db, args, wanted, nil, true, to)
+   local answer, known = of_nodes(db, args, wanted, nil, true, to, where)
    if not answer and to then
       answer, known = of_nodes(db, args, wanted, nil, true)
    end
@@ -133,7 +172,7 @@ local function own(db, args)
    table.move(missing, 1, #missing, #answer.silent + 1, answer.silent)
    answer.of = #answer.silent == 0 and "a job on " .. what
       or ("a job on %d of %s (%d without samples)"):format(known, what, #answer.silent)
-   answer.job = args.job and args.job.text
+   answer.job = where and ("%d"):format(where.job) or args.job and args.job.text
    return print_all(args, { answer })
 end
 
@@ -165,14 +204,22 @@ local function classes(db, args)
 end
 
 function command.run(args)
-   if (args.job or args.nodes) and args.at then
-      return report.error(report.USAGE, "--at is of jobs whose nodes are drawn from a class: not with --job or --nodes")
+   if (args.job or args.nodes or args.verify) and args.at then
+      return report.error(report.USAGE, "--at is of jobs whose nodes are drawn from a class: not with --job, --nodes or "
+         .. "--verify")
+   elseif args.verify and (args.class or args.nodes) then
+      return report.error(report.USAGE, "--verify measures on the nodes of a running job: not with --class or --nodes")
+   end
+   local policy, where
+   if args.verify then
+      policy = spool.node(args).policy
+      where = measured_noise.where(args, policy)
    end
    return question.run(args, function(db)
       -- An answer makes much garbage, and then the process ends.
       collectgarbage("incremental", 400, 400)
-      return ((args.job or args.nodes) and own or classes)(db, args)
-   end)
+      return ((args.job or args.nodes or where) and own or classes)(db, args, where)
+   end, policy)
 end
 
 return command

@@ -56,4 +56,33 @@ function blame.find(errors, rank_of, partner_of)
    end
 end
 
+--- Who was silent with two partners, or more, and answered nobody.
+-- @param nodes names
+-- @param rounds, results of step.measure
+-- @return names
+function blame.silent(nodes, rounds, results)
+   local asked, answered, out = {}, {}, {}
+   for r, list in ipairs(results) do
+      for k, result in ipairs(list) do
+         local p = rounds[r].pairs[k]
+         for side, node in ipairs(p) do
+            if result.error and result.ends > 0 then
+               asked[node] = asked[node] or { n = 0 }
+               local other = p[3 - side]
+               asked[node].n = asked[node].n + (asked[node][other] and 0 or 1)
+               asked[node][other] = true
+            elseif result.ends == 2 then
+               answered[node] = true
+            end
+         end
+      end
+   end
+   for _, node in ipairs(nodes) do
+      if asked[node] and asked[node].n >= 2 and not answered[node] then
+         out[#out + 1] = node
+      end
+   end
+   return out
+end
+
 return blame

@@ -80,6 +80,14 @@ function said.collective(got)
    return { us = positive(got.call_us), gbs = positive(got.rx_gbs), error = why(got.error) }
 end
 
+--- Of fixed work: { step_us, se_us (mean of a step, standard error), work_us (undisturbed), call_us, call_mean_us (of a
+-- step without work: median, mean), steps, cores, error }.
+function said.work(got)
+   return { step_us = positive(got.step_us), se_us = positive(got.step_se_us), work_us = positive(got.work_us),
+      call_us = positive(got.call_us), call_mean_us = positive(got.call_mean_us), steps = positive(got.steps),
+      cores = math.tointeger(positive(got.threads)), error = why(got.error) }
+end
+
 --- Of files: { write_gbs, read_gbs, written (bytes), filesystem, direct = true, error, stopped (by
 -- another rank), wrong }.
 function said.files(got)

@@ -24,6 +24,7 @@ step.PAUSES_S = 0.3
 local END_S = 5
 local STUCK_S = 15 -- until a rank says that it is stuck, and for connections: kernels/fabric/watch.c, round.c
 local MOST_LINKS = 32 -- of a node
+local IS_GROUPS = { collective = true, work = true, files = true } -- events of a round of groups
 local ERRORS_KEPT = 40 -- lines of standard error, and as many of srun's own
 
 json.decode_invalid_numbers(false)
@@ -58,8 +59,8 @@ end
 
 --- Starts the step; hello() waits for it.
 -- @param options { srun, kernel = paths, nodes = names, job = id of the allocation, dir = where files go, or nil,
---   rail = number of the port that each is to use, or nil, seconds = the kernel's own limit,
---   interrupted = function() -> true when it is no longer wanted }
+--   rail = number of the port that each is to use, or nil, cores = true: each task on all of the job's cores there,
+--   seconds = the kernel's own limit, interrupted = function() -> true when it is no longer wanted }
 -- @return self; or nil and why it could not be started
 function step.start(options)
    local self = setmetatable({ nodes = options.nodes, asked = {}, rank_of = {}, name_of = {}, about = {},
@@ -71,6 +72,9 @@ function step.start(options)
       "--nodelist=" .. hostlist.fold(options.nodes), "--kill-on-bad-exit=1", "--wait=" .. END_S, "--unbuffered",
       "--job-name=" .. fields.OWN_JOB, "--input=all", "--jobid=" .. options.job, "--overlap",
       options.kernel, "--seconds", ("%d"):format(options.seconds) }
+   if options.cores then
+      table.insert(args, 1, "--cpu-bind=none")
+   end
    for name, value in pairs({ dir = options.dir, rail = options.rail and ("%d"):format(options.rail) }) do
       table.move({ "--" .. name, value }, 1, 2, #args + 1, args)
    end
@@ -121,7 +125,7 @@ function step:take(got)
       self.ready[rank], self.mpi = true, said.mpi(got)
    elseif got.event == "round" and got.plan == self.plan and self.results then
       self:round(rank, got)
-   elseif (got.event == "collective" or got.event == "files") and got.plan == self.plan and self.results then
+   elseif IS_GROUPS[got.event] and got.plan == self.plan and self.results then
       self:group(rank, got)
    elseif self.through and (got.event == "done" and got.plan == self.plan or got.event == "stuck") then
       self.done[rank], self.through[rank] = got.event == "done", true
@@ -278,13 +282,13 @@ function step:say(r, round)
 end
 
 --- Lets the ranks do rounds.
--- @param rounds list of { pairs = list of { name, name } }, or { kind = "alltoall", "allreduce", "files" or "file",
---   groups = list of lists of names, seconds = that it may take }
+-- @param rounds list of { pairs = list of { name, name } }, or { kind = "alltoall", "allreduce", "work", "files" or
+--   "file", groups = list of lists of names, seconds = that it may take }
 -- @param settings { name = value } of the kernel's `set`
 -- @return for each round a list in the order of its pairs of { lat_us, ab_gbs, ba_gbs, both_ab_gbs, both_ba_gbs,
 --   ab_tcp, ba_tcp = { rtt_us, rwnd_pct, sndbuf_pct, again_pct } of the sender or nil, a_wait_pct, b_wait_pct = of its
---   time each of the two had no CPU, error, wrong }; of groups { name = as of said.collective or said.files };
---   or nil, why, and the nodes that were lost
+--   time each of the two had no CPU, error, wrong }; of groups { name = as of said.collective, said.work or
+--   said.files }; or nil, why, and the nodes that were lost
 function step:measure(rounds, settings)
    self.plan = self.plan + 1
    self.results, self.pair_of, self.has_groups, self.done, self.through, self.at = {}, {}, {}, {}, {}, {}
@@ -308,7 +312,7 @@ function step:measure(rounds, settings)
          through = through + 1
       end
       if self.failed then
-         self.failed, lost = nil, self:silent(rounds)
+         self.failed, lost = nil, blame.silent(self.nodes, rounds, self.results)
       end
       return through == #self.nodes or #lost > 0
    end)
@@ -343,32 +347,6 @@ function step:partner(rounds, node)
          return (self.at[self.rank_of[other]] or 0) < r and other or nil
       end
    end
-end
-
--- Who was silent with two partners, or more, and answered nobody.
-function step:silent(rounds)
-   local asked, answered, out = {}, {}, {}
-   for r, list in ipairs(self.results) do
-      for k, result in ipairs(list) do
-         local p = rounds[r].pairs[k]
-         for side, node in ipairs(p) do
-            if result.error and result.ends > 0 then
-               asked[node] = asked[node] or { n = 0 }
-               local other = p[3 - side]
-               asked[node].n = asked[node].n + (asked[node][other] and 0 or 1)
-               asked[node][other] = true
-            elseif result.ends == 2 then
-               answered[node] = true
-            end
-         end
-      end
-   end
-   for _, node in ipairs(self.nodes) do
-      if asked[node] and asked[node].n >= 2 and not answered[node] then
-         out[#out + 1] = node
-      end
-   end
-   return out
 end
 
 --- Ends the step: by asking it to, else by force. Nothing of it is left afterwards.

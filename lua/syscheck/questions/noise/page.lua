@@ -56,6 +56,15 @@ local function sources(one)
       ROWS)
 end
 
+local function measured(one)
+   local rows = {}
+   for i, column in ipairs(one.verify or {}) do
+      rows[i] = { words.span(column.work_us), words.cell({ pct = column.predicted_pct, at_least = column.at_least }),
+         words.measured(column), ("%d"):format(column.steps), column.agrees }
+   end
+   return rows[1] and page.table({ "between barriers", "predicted %", "measured %", "steps", "agrees" }, rows, 1, ROWS)
+end
+
 --- @param answer list of those of noise.of, `made`
 -- @return text of the file
 return function(answer)
@@ -66,6 +75,10 @@ return function(answer)
          say = #answer > 1 and words.head(one) .. "." or nil,
          pictures = #one.works[1].rows > 1 and { picture(one) } or {},
          table = losses(one), more = page.list(words.notes(one)) })
+      local beside = measured(one)
+      sections[#sections + 1] = beside and page.section({ title = "Measured", table = beside,
+         say = "Fixed work and an allreduce on these nodes, mean and standard error of a step; agrees: within a fifth of "
+            .. "the larger one and two standard errors." })
       local found = sources(one)
       sections[#sections + 1] = found and page.section({ title = "By whom", table = found,
          say = "Periodic sources; what each costs, and what would be left without it, is of the job of the answer." })

@@ -61,10 +61,23 @@ local function node_rows(one)
    return #rows > 1 and rows or nil
 end
 
+local function verify_rows(one)
+   local rows = { { "BETWEEN", "PREDICTED_%", "MEASURED_%", "STEPS", "AGREES" } }
+   for _, column in ipairs(one.verify or {}) do
+      rows[#rows + 1] = { words.span(column.work_us), words.cell({ pct = column.predicted_pct,
+         at_least = column.at_least }), words.measured(column), ("%d"):format(column.steps), column.agrees }
+   end
+   return #rows > 1 and rows or nil
+end
+
 local function block(one, color, width)
    local head = words.head(one)
    local parts = { terminal.wrap(head:sub(1, 1):upper() .. head:sub(2) .. ".", width), "",
       (output.fitted(losses(one), color, width, {})) }
+   local measured = verify_rows(one)
+   if measured then
+      parts[#parts + 1] = "\n" .. output.fitted(measured, color, width, {})
+   end
    local found = source_rows(one)
    if found then
       parts[#parts + 1] = "\n" .. output.fitted(found, color, width, { lead = 1 })
@@ -84,7 +97,9 @@ function show.table(answer, color, _, width)
       parts[i] = block(one, color, width)
    end
    local kind = answer[1].simulated
-   parts[#parts + 1] = terminal.flow(LEGEND .. (kind and (" SIMULATED: step after step, %s."):format(kind == "halo"
+   local note = answer[1].verify and " MEASURED_%: mean and standard error of steps of so much work and an allreduce; "
+      .. "AGREES: within a fifth of the larger one and two standard errors." or ""
+   parts[#parts + 1] = terminal.flow(LEGEND .. note .. (kind and (" SIMULATED: step after step, %s."):format(kind == "halo"
       and "a halo exchange with six neighbours" or "a dissemination barrier") or ""), width)
    return table.concat(parts, "\n\n")
 end
@@ -119,6 +134,12 @@ function show.json(answer)
                rows = output.each(work.rows, row_of) }
          end),
          sources = output.each(one.sources, source_of),
+         verify = one.verify and output.each(one.verify, function(column)
+            return { work_us = column.work_us, predicted_pct = column.predicted_pct,
+               at_least = column.at_least == true, measured_pct = column.measured_pct, se_pct = column.se_pct,
+               steps = column.steps, step_us = column.step_us, undisturbed_us = column.base_us,
+               allreduce_us = column.allreduce_us, scatter_pct = column.scatter_pct, agrees = column.agrees }
+         end),
          worst = output.each(one.worst or {}, function(node)
             return { node = node.name, costs_pct = node.costs_pct }
          end),
@@ -131,15 +152,20 @@ end
 function show.csv(answer)
    local rows = {}
    for _, one in ipairs(answer) do
+      local measured = {}
+      for _, column in ipairs(one.verify or {}) do
+         measured[column.work_us] = column
+      end
       for _, work in ipairs(one.works) do
+         local of = measured[work.work_us] or {}
          for _, row in ipairs(work.rows) do
             rows[#rows + 1] = { one.class, one.job, row.nodes, work.work_us, row.us, row.pct, row.low_pct, row.high_pct,
-               row.at_least and 1 or 0, row.most_pct, row.simulated_pct, work.absorbed_pct }
+               row.at_least and 1 or 0, row.most_pct, row.simulated_pct, work.absorbed_pct, of.measured_pct, of.se_pct, of.agrees }
          end
       end
    end
    return output.csv({ "class", "job", "nodes", "work_us", "delay_us", "slowdown_pct", "low_pct", "high_pct",
-      "at_least", "tail_pct", "simulated_pct", "absorbed_pct" }, rows)
+      "at_least", "tail_pct", "simulated_pct", "absorbed_pct", "measured_pct", "se_pct", "agrees" }, rows)
 end
 
 return show

@@ -133,6 +133,47 @@ function words.head(answer)
    return text .. (parts[1] and ": " .. table.concat(parts, "; ") or "")
 end
 
+local SCATTER_PART = 0.2 -- of what was measured: worth a word
+
+--- "3.1 +- 0.2"
+function words.measured(column)
+   return words.percent(column.measured_pct) .. (column.se_pct and " +- " .. words.percent(column.se_pct) or "")
+end
+
+--- What is to be known of what was measured beside what was predicted.
+-- @param list of verify.compare, with `cores` = what verify.other_cores returns, in a list
+-- @return list of texts
+function words.of_verify(list)
+   local out, by = {}, { more = {}, less = {}, scatter = {} }
+   for _, one in ipairs(list) do
+      local spans = by[one.agrees]
+      if spans then
+         spans[#spans + 1] = words.span(one.work_us)
+      end
+      if (one.scatter_pct or 0) > SCATTER_PART * one.measured_pct and one.scatter_pct >= 0.1 then
+         table.insert(by.scatter, ("%s points at %s"):format(words.percent(one.scatter_pct), words.span(one.work_us)))
+      end
+   end
+   if by.more[1] then
+      out[#out + 1] = ("more than predicted at %s: what was not there when the nodes were sampled, or is the job's own")
+         :format(table.concat(by.more, ", "))
+   end
+   if by.less[1] then
+      out[#out + 1] = ("less than predicted at %s: what the nodes had when they were sampled, and have not now"):format(
+         table.concat(by.less, ", "))
+   end
+   if by.scatter[1] then
+      out[#out + 1] = ("the allreduce alone takes longer on the mean than on the median, of what was measured %s: the "
+         .. "network or who shares the cores, and in no prediction"):format(table.concat(by.scatter, ", "))
+   end
+   local names, has, had = table.unpack(list.cores or {})
+   if names and names[1] then
+      out[#out + 1] = ("measured on the job's cores, %d of %s, where checks sampled %d: more cores have more noise")
+         :format(has, words.nodes(names), had)
+   end
+   return out
+end
+
 --- What has to be known to believe it.
 -- @return list of texts
 function words.notes(answer)
@@ -150,10 +191,10 @@ function words.notes(answer)
       out[#out + 1] = "most of it is not periodic, or rarer than the samples can show"
    end
    if answer.allreduce then
-      out[#out + 1] = ("the barrier itself: %s a step, as syscheck fabric measured (allreduce of 8 bytes: %s, %d "
-         .. "steps)")
-         :format(values.time(answer.allreduce.us / answer.allreduce.steps), values.time(answer.allreduce.us),
-            answer.allreduce.steps)
+      out[#out + 1] = ("the barrier itself: %s a step, as %s measured (allreduce of 8 bytes: %s, %d step%s)")
+         :format(values.time(answer.allreduce.us / answer.allreduce.steps),
+            answer.allreduce.here and "was" or "syscheck fabric", values.time(answer.allreduce.us),
+            answer.allreduce.steps, answer.allreduce.steps == 1 and "" or "s")
    else
       out[#out + 1] = "the barrier itself is taken to cost nothing: no allreduce was measured here (syscheck fabric)"
    end
@@ -175,6 +216,7 @@ function words.notes(answer)
       out[#out + 1] = ("with %d of %d cores of each node set apart for the system (the noisiest): %s %%"):format(
          answer.spared.cores or 0, answer.spared.of or 0, words.percent(answer.spared.pct))
    end
+   table.move(answer.verify and words.of_verify(answer.verify) or {}, 1, 16, #out + 1, out)
    return out
 end
 
