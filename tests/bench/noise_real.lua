@@ -57,7 +57,8 @@ local function once(dir, work, draw)
       sources(draw))))
    local us, se, base = measured(dir)
    local steal = tonumber(io.open(dir .. "/steal"):read("l"))
-   local one = { work_us = work, us = predicted(dir, work), true_us = us, se_us = se, base_us = base, steal_pct = steal }
+   local one = { work_us = work, us = predicted(dir, work), true_us = us, se_us = se, base_us = base,
+      steal_pct = steal }
    one.off_pct = 100 * (one.us / one.true_us - 1)
    return one
 end

@@ -205,8 +205,8 @@ end
 
 function command.run(args)
    if (args.job or args.nodes or args.verify) and args.at then
-      return report.error(report.USAGE, "--at is of jobs whose nodes are drawn from a class: not with --job, --nodes or "
-         .. "--verify")
+      return report.error(report.USAGE, "--at is of jobs whose nodes are drawn from a class: not with --job, --nodes "
+         .. "or --verify")
    elseif args.verify and (args.class or args.nodes) then
       return report.error(report.USAGE, "--verify measures on the nodes of a running job: not with --class or --nodes")
    end

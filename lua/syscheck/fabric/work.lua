@@ -18,7 +18,7 @@ local MORE_S = 5 -- beyond it, as kernels/fabric/work.c has it
 local KERNEL_S = 300 -- the step's own limit
 
 -- What the nodes say of one column.
--- @return { work_us, step_us, se_us, base_us, call_us, call_mean_us, steps, cores }; or nil, why, its node
+-- @return one of work.run's; or nil, why, its node
 local function together(names, of, us)
    local out = { work_us = us, cores = {}, call = {}, mean = {}, longest = 0 }
    for _, name in ipairs(names) do
@@ -58,9 +58,9 @@ end
 --- @param names list of nodes, two or more
 -- @param options { srun, kernel = paths, job = id, interrupted = function() -> true when it is no longer wanted }
 -- @param say function(format, ...) for progress
--- @return list of { work_us = asked for, step_us = mean of a step, se_us = its standard error or nil, base_us = what it
---   takes undisturbed: the slowest node's work and the allreduce; call_us, call_mean_us = of the allreduce alone, median
---   and mean; steps, cores = { name = how many } }; or nil and why
+-- @return list of { work_us = asked for, step_us = mean of a step, se_us = its standard error or nil, base_us = what
+--   it takes undisturbed: the slowest node's work and the allreduce; call_us, call_mean_us = of the allreduce alone,
+--   median and mean; steps, cores = { name = how many } }; or nil and why
 function work.run(names, options, say)
    local one, err = step.start({ srun = options.srun, kernel = options.kernel, nodes = names, job = options.job,
       cores = true, seconds = KERNEL_S, interrupted = options.interrupted })

@@ -21,7 +21,8 @@ function measured_noise.where(args, policy)
    if not kernel then
       report.stop(report.UNKNOWN, "%s", err)
    elseif args.job and args.job.kind ~= "job" then
-      report.stop(report.USAGE, "--verify: the job is named by its number, as squeue -o %%A has it, not %s", args.job.text)
+      report.stop(report.USAGE, "--verify: a job is named by its own number, as squeue -o %%A has it, not %s",
+         args.job.text)
    end
    local job = args.job and args.job.id or allocated.here()
    if not job then
@@ -46,7 +47,8 @@ function measured_noise.run(args, where, names)
          return interrupted ~= nil
       end }, function(format, ...)
       if not quiet then
-         io.stderr:write(("%5.1f s  "):format((uv.hrtime() - from) / 1e9), printable.plain(format:format(...), 200), "\n")
+         io.stderr:write(("%5.1f s  "):format((uv.hrtime() - from) / 1e9), printable.plain(format:format(...), 200),
+            "\n")
       end
    end)
    unstop()

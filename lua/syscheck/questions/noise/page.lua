@@ -60,7 +60,7 @@ local function measured(one)
    local rows = {}
    for i, column in ipairs(one.verify or {}) do
       rows[i] = { words.span(column.work_us), words.cell({ pct = column.predicted_pct, at_least = column.at_least }),
-         words.measured(column), ("%d"):format(column.steps), column.agrees }
+         words.measured(column), ("%d"):format(column.steps), words.agrees(column) }
    end
    return rows[1] and page.table({ "between barriers", "predicted %", "measured %", "steps", "agrees" }, rows, 1, ROWS)
 end
@@ -77,8 +77,8 @@ return function(answer)
          table = losses(one), more = page.list(words.notes(one)) })
       local beside = measured(one)
       sections[#sections + 1] = beside and page.section({ title = "Measured", table = beside,
-         say = "Fixed work and an allreduce on these nodes, mean and standard error of a step; agrees: within a fifth of "
-            .. "the larger one and two standard errors." })
+         say = "Fixed work and an allreduce on these nodes, mean and standard error of a step; agrees: within a fifth "
+            .. "of the larger one and two standard errors." })
       local found = sources(one)
       sections[#sections + 1] = found and page.section({ title = "By whom", table = found,
          say = "Periodic sources; what each costs, and what would be left without it, is of the job of the answer." })

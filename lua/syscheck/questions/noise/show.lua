@@ -65,7 +65,7 @@ local function verify_rows(one)
    local rows = { { "BETWEEN", "PREDICTED_%", "MEASURED_%", "STEPS", "AGREES" } }
    for _, column in ipairs(one.verify or {}) do
       rows[#rows + 1] = { words.span(column.work_us), words.cell({ pct = column.predicted_pct,
-         at_least = column.at_least }), words.measured(column), ("%d"):format(column.steps), column.agrees }
+         at_least = column.at_least }), words.measured(column), ("%d"):format(column.steps), words.agrees(column) }
    end
    return #rows > 1 and rows or nil
 end
@@ -97,10 +97,11 @@ function show.table(answer, color, _, width)
       parts[i] = block(one, color, width)
    end
    local kind = answer[1].simulated
-   local note = answer[1].verify and " MEASURED_%: mean and standard error of steps of so much work and an allreduce; "
-      .. "AGREES: within a fifth of the larger one and two standard errors." or ""
-   parts[#parts + 1] = terminal.flow(LEGEND .. note .. (kind and (" SIMULATED: step after step, %s."):format(kind == "halo"
-      and "a halo exchange with six neighbours" or "a dissemination barrier") or ""), width)
+   local note = answer[1].verify and " MEASURED_%: mean and standard error of steps of so much work and an "
+      .. "allreduce; AGREES: within a fifth of the larger one and two standard errors." or ""
+   local simulated = kind and (" SIMULATED: step after step, %s."):format(kind == "halo"
+      and "a halo exchange with six neighbours" or "a dissemination barrier") or ""
+   parts[#parts + 1] = terminal.flow(LEGEND .. note .. simulated, width)
    return table.concat(parts, "\n\n")
 end
 
@@ -138,7 +139,8 @@ function show.json(answer)
             return { work_us = column.work_us, predicted_pct = column.predicted_pct,
                at_least = column.at_least == true, measured_pct = column.measured_pct, se_pct = column.se_pct,
                steps = column.steps, step_us = column.step_us, undisturbed_us = column.base_us,
-               allreduce_us = column.allreduce_us, scatter_pct = column.scatter_pct, agrees = column.agrees }
+               allreduce_us = column.allreduce_us, scatter_pct = column.scatter_pct, agrees = column.agrees,
+               differs = column.differs }
          end),
          worst = output.each(one.worst or {}, function(node)
             return { node = node.name, costs_pct = node.costs_pct }
@@ -160,7 +162,8 @@ function show.csv(answer)
          local of = measured[work.work_us] or {}
          for _, row in ipairs(work.rows) do
             rows[#rows + 1] = { one.class, one.job, row.nodes, work.work_us, row.us, row.pct, row.low_pct, row.high_pct,
-               row.at_least and 1 or 0, row.most_pct, row.simulated_pct, work.absorbed_pct, of.measured_pct, of.se_pct, of.agrees }
+               row.at_least and 1 or 0, row.most_pct, row.simulated_pct, work.absorbed_pct, of.measured_pct, of.se_pct,
+               of.work_us and (of.agrees and 1 or 0) }
          end
       end
    end

@@ -7,9 +7,9 @@ local LEAST_PCT = 0.1 -- points, below which nothing can be told
 
 --- @param answer of noise.of, of certain nodes, with the allreduce that was measured
 -- @param measured list of fabric's work.run
--- @return list of { work_us, predicted_pct, at_least, measured_pct, se_pct or nil, steps, step_us, base_us, allreduce_us,
---   scatter_pct = that part of measured_pct that the allreduce alone has, its mean less its median; agrees = "yes",
---   "more" (than predicted), "less" }; only of the columns that both have
+-- @return list of { work_us, predicted_pct, at_least, measured_pct, se_pct or nil, steps, step_us, base_us,
+--   allreduce_us, scatter_pct = that part of measured_pct that the allreduce alone has, its mean less its median;
+--   agrees, differs = nil, "more" (was measured than predicted) or "less" }; only of the columns that both have
 function verify.compare(answer, measured)
    local predicted, out = {}, {}
    for _, work in ipairs(answer.works) do
@@ -25,10 +25,11 @@ function verify.compare(answer, measured)
          -- Fixed work is never done sooner; the median of pieces of it may be off by a clock's tick.
          local p, m, se = row.pct, math.max(0, percent(one.step_us - one.base_us)), percent(one.se_us)
          local may = math.max(PART * math.max(p, m), LEAST_PCT) + ERRORS * (se or 0)
+         local differs = m < p - may and "less" or m > p + may and not row.at_least and "more" or nil
          out[#out + 1] = { work_us = one.work_us, predicted_pct = p, at_least = row.at_least, measured_pct = m,
             se_pct = se, steps = one.steps, step_us = one.step_us, base_us = one.base_us, allreduce_us = one.call_us,
             scatter_pct = one.call_mean_us and math.max(0, percent(one.call_mean_us - one.call_us)),
-            agrees = m < p - may and "less" or m > p + may and not row.at_least and "more" or "yes" }
+            agrees = not differs, differs = differs }
       end
    end
    return out

@@ -140,13 +140,18 @@ function words.measured(column)
    return words.percent(column.measured_pct) .. (column.se_pct and " +- " .. words.percent(column.se_pct) or "")
 end
 
+--- "yes", "no: more"
+function words.agrees(column)
+   return column.agrees and "yes" or "no: " .. column.differs
+end
+
 --- What is to be known of what was measured beside what was predicted.
 -- @param list of verify.compare, with `cores` = what verify.other_cores returns, in a list
 -- @return list of texts
 function words.of_verify(list)
    local out, by = {}, { more = {}, less = {}, scatter = {} }
    for _, one in ipairs(list) do
-      local spans = by[one.agrees]
+      local spans = by[one.differs]
       if spans then
          spans[#spans + 1] = words.span(one.work_us)
       end
@@ -191,9 +196,9 @@ function words.notes(answer)
       out[#out + 1] = "most of it is not periodic, or rarer than the samples can show"
    end
    if answer.allreduce then
-      out[#out + 1] = ("the barrier itself: %s a step, as %s measured (allreduce of 8 bytes: %s, %d step%s)")
+      out[#out + 1] = ("the barrier itself: %s a step, as %s (allreduce of 8 bytes: %s, %d step%s)")
          :format(values.time(answer.allreduce.us / answer.allreduce.steps),
-            answer.allreduce.here and "was" or "syscheck fabric", values.time(answer.allreduce.us),
+            answer.allreduce.here and "measured here" or "syscheck fabric measured", values.time(answer.allreduce.us),
             answer.allreduce.steps, answer.allreduce.steps == 1 and "" or "s")
    else
       out[#out + 1] = "the barrier itself is taken to cost nothing: no allreduce was measured here (syscheck fabric)"
