@@ -25,9 +25,9 @@ clean() {
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# fabric KERNEL: two rounds of three ranks. What OpenMPI leaves to the end of the process is no finding.
+# fabric KERNEL: rounds of three ranks. What OpenMPI leaves to the end of the process is no finding.
 fabric() {
-	printf '%s\n' 'plan 1' 'set pingpongs 100' 'round 0-1' 'round 1-2' go end >"$dir/plan"
+	printf '%s\n' 'plan 1' 'set pingpongs 100' 'set seconds 0.2' 'round 0-1' 'round 1-2' 'work 0,1,2' go end >"$dir/plan"
 	# shellcheck disable=SC2016 # for the other bash
 	OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 \
 		mpirun --oversubscribe -np 3 bash -c 'exec "$0" --seconds 60 <"$1"' "$1" "$dir/plan"

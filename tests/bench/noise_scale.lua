@@ -2,12 +2,13 @@
 --   noise_scale.lua DIR OUT SEED...: DIR for traces, OUT the JSON; NODES of a world
 -- Truth is a chain of quanta, each begun when the slowest node is done with the one before, walked detour by detour in
 -- whole traces (noise_world/brute); its first quantum begins at any time, and is taken out.
-package.path = "lua/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/bench/?.lua;" .. package.path
 local json = require("cjson")
 local chain = require("syscheck.questions.noise.chain")
 local curve = require("syscheck.questions.noise.curve")
 local delays = require("syscheck.catalogue.delays")
 local noise = require("syscheck.questions.noise.logic")
+local noise_real = require("noise_real")
 local predict = require("syscheck.questions.noise.predict")
 local statistics = require("syscheck.lib.statistics")
 local uv = require("luv")
@@ -185,17 +186,49 @@ local function fleet(nodes)
    return ended.utime.sec - began.utime.sec + (ended.utime.usec - began.utime.usec) / 1e6
 end
 
-out.closed_form_err = closed_form()
-worlds()
-recorded()
-out.brute_err_pct, out.brute_err_max_pct = summary(brute)
-out.split_err_pct, out.split_err_max_pct = summary(split)
-out.loggopsim_err_pct, out.loggopsim_err_max_pct = summary(loggopsim())
-out.fleet_10000_cpu_s = fleet(nodes_of(("%s/w%s"):format(DIR, SEEDS[1]), SECONDS, CORES))
+-- 6. Two ranks of this machine. `real_all`: also when others of its host had its CPUs.
+local function real()
+   if not noise_real.has() then
+      print("real: left out: it takes mpirun, the fabric kernel and two CPUs")
+      return
+   end
+   local all, kept, by_work = {}, {}, {}
+   out.real = noise_real.run(DIR, math.tointeger(tonumber(SEEDS[1])))
+   for _, one in ipairs(out.real) do
+      all[#all + 1] = one.off_pct
+      if one.kept then
+         kept[#kept + 1] = one.off_pct
+         local name = ("%d"):format(one.work_us)
+         by_work[name] = by_work[name] or {}
+         table.insert(by_work[name], one.off_pct)
+      end
+   end
+   out.real_err_pct, out.real_err_max_pct = summary(kept)
+   out.real_all_err_pct, out.real_all_err_max_pct = summary(all)
+   out.real_by_work_us = {}
+   for name, list in pairs(by_work) do
+      local median, most = summary(list)
+      out.real_by_work_us[name] = { err_pct = median, err_max_pct = most, n = #list }
+   end
+end
+
+if os.getenv("ONLY") ~= "real" then
+   out.closed_form_err = closed_form()
+   worlds()
+   recorded()
+   out.brute_err_pct, out.brute_err_max_pct = summary(brute)
+   out.split_err_pct, out.split_err_max_pct = summary(split)
+   out.loggopsim_err_pct, out.loggopsim_err_max_pct = summary(loggopsim())
+   out.fleet_10000_cpu_s = fleet(nodes_of(("%s/w%s"):format(DIR, SEEDS[1]), SECONDS, CORES))
+end
+real()
 local file = assert(io.open(OUT, "w"))
 file:write(json.encode(out), "\n")
 file:close()
 for _, name in ipairs({ "closed_form_err", "brute_err_pct", "brute_err_max_pct", "split_err_pct", "split_err_max_pct",
-   "loggopsim_err_pct", "loggopsim_err_max_pct", "fleet_10000_cpu_s" }) do
-   print(("%s %.3g"):format(name, out[name]))
+   "loggopsim_err_pct", "loggopsim_err_max_pct", "fleet_10000_cpu_s", "real_err_pct", "real_err_max_pct",
+   "real_all_err_pct", "real_all_err_max_pct" }) do
+   if type(out[name]) == "number" then
+      print(("%s %.3g"):format(name, out[name]))
+   end
 end

@@ -1,7 +1,8 @@
 #!/bin/bash
 # make bench-noise-scale: what `syscheck noise` predicts beside closed forms, brute force on traces of a world that its
-# author did not write (noise_world/) and of this machine, the other half of traces, and LogGOPSim's results, into
-# build/bench/noise_scale.json. SEEDS="1 2" (default: two that no run had), NODES=64.
+# author did not write (noise_world/) and of this machine, the other half of traces, LogGOPSim's results, and what two
+# real ranks lose to injected noise, into build/bench/noise_scale.json. SEEDS="1 2" (default: two that no run had),
+# NODES=64, REPEATS=5 of the real ones, ONLY=real: only these.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 mkdir -p build/bench

@@ -40,6 +40,7 @@ static void defaults(void **state)
 	assert_true(plan.set.pingpongs == 1000);
 	assert_true(plan.set.latency_s == 0.05);
 	assert_true(plan.set.seconds == 0.1);
+	assert_true(plan.set.work_us == 1000);
 	assert_true(plan.set.window == 16);
 	assert_true(plan.set.bytes == 1 << 20);
 	assert_true(plan.set.share == 1);
@@ -66,8 +67,10 @@ static void groups(void **state)
 	const struct fabric_turn *turn = plan.turns;
 
 	(void)state;
-	assert_int_equal(feed("plan 0\nalltoall 0,1 5,2,3\nround 2-4\nalltoall 0,1\nallreduce 2,0\ngo\n"), FABRIC_GO);
-	assert_int_equal(plan.rounds, 4);
+	assert_int_equal(feed("plan 0\nset work_us 100\nalltoall 0,1 5,2,3\nround 2-4\nalltoall 0,1\nallreduce 2,0\n"
+			      "work 4,3,2 0,1\ngo\n"), FABRIC_GO);
+	assert_int_equal(plan.rounds, 5);
+	assert_true(plan.set.work_us == 100);
 	assert_int_equal(turn[0].what, FABRIC_ALLTOALL);
 	assert_int_equal(turn[0].size, 3);
 	assert_int_equal(turn[0].place, 1);
@@ -80,6 +83,9 @@ static void groups(void **state)
 	assert_int_equal(turn[3].what, FABRIC_ALLREDUCE);
 	assert_int_equal(turn[3].place, 0);
 	assert_int_equal(turn[3].members[1], 0);
+	assert_int_equal(turn[4].what, FABRIC_WORK);
+	assert_int_equal(turn[4].size, 3);
+	assert_int_equal(turn[4].place, 2);
 }
 
 /* Groups of 16 and of all ranks; no more fits than there is room for. */
@@ -205,6 +211,11 @@ static void bad(void **state)
 		{ "plan 1\nallreduce 2,2\n", "a rank is named twice in one round: \"2\"" },
 		{ "plan 1\nfile 0,1,2\n", "one file is for all ranks of the job, not: \"0\"" },
 		{ "plan 1\nfiles 0\n", "a group has two ranks or more" },
+		{ "plan 1\nwork\n", "no ranks in it" },
+		{ "plan 1\nwork 2\n", "a group has two ranks or more, not: \"2\"" },
+		{ "plan 1\nwork 0,6\n", "want ranks of the job, like 0,3,4, not: \"6\"" },
+		{ "plan 1\nset work_us 9\n", "work_us: want a number from 10 to 1000000, not: \"9\"" },
+		{ "plan 1\nset work_us 1000001\n", "not: \"1000001\"" },
 		{ "plan 1\nset io_mb 0\n", "io_mb: want a number from 1 to 10000000, not: \"0\"" },
 		{ "plan 1\nset io_seconds 601\n", "io_seconds: want a number from 0.1 to 600, not: \"601\"" },
 		{ "plan 1\nround\n", "no ranks in it" },

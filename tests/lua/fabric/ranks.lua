@@ -2,6 +2,7 @@
 -- In srun's place: all ranks of a step in one process. What each node is like is in $RANKS, an object:
 --   { "n1": { "rails": 2, "slow": { "2": 0.5 }, "instead": { "2": "eth0" } }, ... }
 -- slow: by rail, the share of the rate that it receives with; instead: by rail, the port that MPI uses in its place;
+-- work = of fixed work: slow, the times that it takes; threads; error; says = a line instead;
 -- stuck: it measures nothing, and says so; mute: its partners wait for it in vain; garbage: lines that it prints first;
 -- ends: when and how it takes the step with it: { at = "launch": no task starts there, "init": MPI does not start,
 -- "go": in the middle of the rounds; others_done = true: but for it; errors = what srun says then, code }.
@@ -86,7 +87,7 @@ for k in ipairs(names) do
 end
 io.stdout:flush()
 
-local plan, round = nil, nil
+local plan, round, settings = nil, nil, {}
 for line in io.lines() do
    local what, rest = line:match("^(%a+) ?(.*)$")
    if what == "plan" then
@@ -101,6 +102,19 @@ for line in io.lines() do
    elseif what == "alltoall" or what == "allreduce" then
       for rank in rest:gmatch("%d+") do
          say("collective", tonumber(rank), { plan = plan, round = round, call_us = 10, rx_gbs = 5 })
+      end
+      round = round + 1
+   elseif what == "set" then
+      local name, value = rest:match("^(%S+) (%S+)$")
+      settings[name] = tonumber(value)
+   elseif what == "work" then
+      for text in rest:gmatch("%d+") do
+         local rank = tonumber(text)
+         local one = of(rank).work or {}
+         -- A node that takes longer, and what all wait for.
+         say("work", rank, one.says or { plan = plan, round = round, steps = 100, threads = one.threads or 8,
+            work_us = settings.work_us * (one.slow or 1), step_us = 1.5 * settings.work_us, step_se_us = 1,
+            call_us = 10, call_mean_us = 12, error = one.error })
       end
       round = round + 1
    elseif what == "go" then

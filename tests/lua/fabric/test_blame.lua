@@ -27,6 +27,15 @@ end
 
 TestBlame = {}
 
+-- Of rounds with partners, who answered nobody: two partners waited for it in vain.
+function TestBlame:test_who_is_silent()
+   local nodes, ok, vain = { "n1", "n2", "n3" }, { ends = 2 }, { ends = 1, error = "no answer" }
+   local rounds = { { pairs = { { "n1", "n2" } } }, { pairs = { { "n3", "n2" } } }, { pairs = { { "n1", "n3" } } } }
+   lu.assertEquals(blame.silent(nodes, rounds, { { vain }, { vain }, { ok } }), { "n2" })
+   lu.assertEquals(blame.silent(nodes, rounds, { { vain }, { ok }, { ok } }), {})
+   lu.assertEquals(blame.silent(nodes, rounds, { {}, {}, {} }), {})
+end
+
 function TestBlame:test_slurm_ends_the_others()
    lu.assertEquals(find({ ended(2, "Killed"), "srun: launch/slurm: _step_signal: Terminating StepId=1.0",
       ended(8, "Terminated"), ended(6, "Terminated") }), { "n2", "n2: task 1: Killed" })

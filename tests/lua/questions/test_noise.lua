@@ -12,6 +12,7 @@ local read = require("syscheck.questions.noise.read")
 local simulate = require("syscheck.questions.noise.simulate")
 local sources = require("syscheck.questions.noise.sources")
 local tail = require("syscheck.questions.noise.tail")
+local verify = require("syscheck.questions.noise.verify")
 local without = require("syscheck.questions.noise.without")
 local words = require("syscheck.questions.noise.words")
 
@@ -626,6 +627,53 @@ function TestDamage.test_anything()
    lu.assertNil(of.spared)
    lu.assertNil(of.components[1].without)
    delays.join(of, "x")
+end
+
+TestVerify = {}
+
+-- @param pct predicted; m what was measured, in %; se its standard error
+local function compared(pct, m, se, more)
+   local row = { nodes = 2, pct = pct, at_least = more and more.at_least }
+   return verify.compare({ nodes = 2, works = { { work_us = 1000, rows = { row } } } }, { { work_us = 1000, steps = 9,
+      step_us = 1100 * (1 + m / 100), se_us = se and 11 * se, base_us = 1100, call_us = 100,
+      call_mean_us = more and more.mean or 100, cores = {} } })
+end
+
+function TestVerify:test_agrees_within_a_fifth_and_two_errors()
+   for _, case in ipairs({ { 10, 12.4, 0 }, { 10, 12.6, 0, "more" }, { 10, 12.6, 0.1 }, { 10, 8.1, 0 },
+      { 10, 7.9, 0, "less" }, { 0, 0.09, nil }, { 0, 0.11, nil, "more" }, { 0.05, 0, nil }, { 10, 14, nil, "more" } }) do
+      local one = compared(case[1], case[2], case[3])[1]
+      lu.assertEquals({ one.agrees, one.differs }, { case[4] == nil, case[4] })
+      lu.assertAlmostEquals(one.measured_pct, case[2], 1e-9)
+   end
+end
+
+function TestVerify:test_at_least_is_no_upper_limit()
+   lu.assertTrue(compared(1, 50, 0, { at_least = true })[1].agrees)
+   lu.assertEquals(compared(10, 1, 0, { at_least = true })[1].differs, "less")
+end
+
+function TestVerify:test_faster_than_undisturbed_is_nothing_lost()
+   lu.assertEquals(compared(0.05, -0.01, 0)[1].measured_pct, 0)
+end
+
+-- What not all nodes have samples for is compared with nothing.
+function TestVerify:test_a_column_of_fewer_nodes_is_left_out()
+   local answer = { nodes = 3, works = { { work_us = 1000, rows = { { nodes = 2, pct = 1 } } } } }
+   lu.assertEquals(verify.compare(answer, { { work_us = 1000 } }), {})
+   lu.assertEquals(verify.compare(answer, { { work_us = 100 } }), {})
+end
+
+function TestVerify:test_what_is_said_of_it()
+   lu.assertEquals(words.of_verify(compared(10, 10, 0)), {})
+   lu.assertStrContains(words.of_verify(compared(10, 20, 0))[1], "more than predicted at 1 ms")
+   lu.assertStrContains(words.of_verify(compared(10, 2, 0))[1], "less than predicted at 1 ms")
+   -- 55 us of 1,100 on top of the median, in each step.
+   lu.assertStrContains(words.of_verify(compared(2, 7, 0, { mean = 155 }))[2], "of what was measured 5 points at 1 ms")
+   local list = compared(10, 10, 0)
+   list.cores = { verify.other_cores({ { name = "c/n1", name_alone = "n1", checks = { { of = { cores = 8 } } } },
+      { name = "c/n2", name_alone = "n2", checks = { { of = { cores = 64 } } } } }, { { cores = { n1 = 8, n2 = 2 } } }) }
+   lu.assertStrContains(words.of_verify(list)[1], "2 of c/n2, where checks sampled 64")
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))
