@@ -28,9 +28,12 @@
 #define TRY 10000
 /* Pieces that are kept of each core: 64 KiB, a median that is good to a clock's tick. */
 #define KEPT 8192
-/* Steps without work, for what the meeting and the allreduce themselves take; of the round's time, and so many. */
-#define EMPTY_SHARE 0.1
-#define EMPTY_MOST 1000
+/*
+ * Steps without work, for what the meeting and the allreduce themselves take: for this share of the round's time before
+ * the others and after them, as a thousand of them are over in 10 ms, in which a stall would be all that there is.
+ */
+#define EMPTY_SHARE 0.05
+#define EMPTY_MOST 16384
 #define WARM_UPS 10
 /*
  * Who waits looks without a pause for this long, as MPI libraries do, then sleeps in between: virtual nodes share cores,
@@ -53,6 +56,8 @@ struct crew {
 	atomic_int done;                  /* helpers that have done it */
 	atomic_bool stop;
 	atomic_int here;                  /* helpers that have not ended */
+	double empty[2 * EMPTY_MOST];     /* s of each step without work */
+	size_t n_empty;
 	struct member {
 		_Alignas(128) struct crew *crew; /* no two cores write to one line */
 		int cpu;
@@ -265,13 +270,12 @@ static struct crew *gather(struct work *p)
 	return NULL;
 }
 
-/* What a step takes without work. */
+/* What steps take without work: those before, then these too. */
 static bool empty_steps(struct work *p, struct crew *c)
 {
-	static double times[EMPTY_MOST];
 	const double end = clock_now() + EMPTY_SHARE * p->set->seconds;
+	double *const times = c->empty;
 	uint64_t last = 0;
-	size_t n = 0;
 	double began, sum = 0;
 
 	for (int i = -WARM_UPS; last == 0; i++) {
@@ -281,13 +285,13 @@ static bool empty_steps(struct work *p, struct crew *c)
 			return false;
 		/* Who sets `last` does so at EMPTY_MOST at the latest, and all are in the same step. */
 		if (i >= 0)
-			times[n++] = clock_now() - began;
+			times[c->n_empty++] = clock_now() - began;
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < c->n_empty; i++)
 		sum += times[i];
-	p->call_mean_us = sum / (double)n * 1e6;
-	stats_sort(times, n);
-	p->call_us = stats_quantile(times, n, 0.5) * 1e6;
+	p->call_mean_us = sum / (double)c->n_empty * 1e6;
+	stats_sort(times, c->n_empty);
+	p->call_us = stats_quantile(times, c->n_empty, 0.5) * 1e6;
 	return true;
 }
 
@@ -332,7 +336,7 @@ static bool add_up(struct work *p, struct crew *c)
 
 double work_most(const struct fabric_settings *set)
 {
-	return (1 + EMPTY_SHARE) * set->seconds + STEPS_MORE * set->work_us * 1e-6 + END_S + PAIR_GRACE_S;
+	return (1 + 2 * EMPTY_SHARE) * set->seconds + STEPS_MORE * set->work_us * 1e-6 + END_S + PAIR_GRACE_S;
 }
 
 bool work_run(struct work *p)
@@ -346,7 +350,8 @@ bool work_run(struct work *p)
 	p->wire.phase = FABRIC_BOTH;
 	p->wire.deadline = began + work_most(p->set) - END_S;
 	c = gather(p);
-	ok = c && together(c, CALIBRATE, &p->wire) && empty_steps(p, c) && steps(p, c) && add_up(p, c);
+	ok = c && together(c, CALIBRATE, &p->wire) && empty_steps(p, c) && steps(p, c) &&
+	     empty_steps(p, c) && add_up(p, c);
 	if (c)
 		dismiss(c);
 	topo_stay_on(p->topo);

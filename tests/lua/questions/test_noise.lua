@@ -641,7 +641,8 @@ end
 
 function TestVerify:test_agrees_within_a_fifth_and_two_errors()
    for _, case in ipairs({ { 10, 12.4, 0 }, { 10, 12.6, 0, "more" }, { 10, 12.6, 0.1 }, { 10, 8.1, 0 },
-      { 10, 7.9, 0, "less" }, { 0, 0.09, nil }, { 0, 0.11, nil, "more" }, { 0.05, 0, nil }, { 10, 14, nil, "more" } }) do
+      { 10, 7.9, 0, "less" }, { 0, 0.09, nil }, { 0, 0.11, nil, "more" }, { 0.05, 0, nil },
+      { 10, 14, nil, "more" } }) do
       local one = compared(case[1], case[2], case[3])[1]
       lu.assertEquals({ one.agrees, one.differs }, { case[4] == nil, case[4] })
       lu.assertAlmostEquals(one.measured_pct, case[2], 1e-9)
@@ -669,10 +670,11 @@ function TestVerify:test_what_is_said_of_it()
    lu.assertStrContains(words.of_verify(compared(10, 20, 0))[1], "more than predicted at 1 ms")
    lu.assertStrContains(words.of_verify(compared(10, 2, 0))[1], "less than predicted at 1 ms")
    -- 55 us of 1,100 on top of the median, in each step.
-   lu.assertStrContains(words.of_verify(compared(2, 7, 0, { mean = 155 }))[2], "of what was measured 5 points at 1 ms")
+   lu.assertStrContains(words.of_verify(compared(2, 7, 0, { mean = 155 }))[2], "the allreduce alone has 5 points at")
    local list = compared(10, 10, 0)
    list.cores = { verify.other_cores({ { name = "c/n1", name_alone = "n1", checks = { { of = { cores = 8 } } } },
-      { name = "c/n2", name_alone = "n2", checks = { { of = { cores = 64 } } } } }, { { cores = { n1 = 8, n2 = 2 } } }) }
+      { name = "c/n2", name_alone = "n2", checks = { { of = { cores = 64 } } } } },
+      { { cores = { n1 = 8, n2 = 2 } } }) }
    lu.assertStrContains(words.of_verify(list)[1], "2 of c/n2, where checks sampled 64")
 end
 

@@ -8,7 +8,7 @@ local LEAST_PCT = 0.1 -- points, below which nothing can be told
 --- @param answer of noise.of, of certain nodes, with the allreduce that was measured
 -- @param measured list of fabric's work.run
 -- @return list of { work_us, predicted_pct, at_least, measured_pct, se_pct or nil, steps, step_us, base_us,
---   allreduce_us, scatter_pct = that part of measured_pct that the allreduce alone has, its mean less its median;
+--   allreduce_us, scatter_pct = that part of measured_pct that the allreduce alone has, its mean less its usual time;
 --   agrees, differs = nil, "more" (was measured than predicted) or "less" }; only of the columns that both have
 function verify.compare(answer, measured)
    local predicted, out = {}, {}

@@ -155,8 +155,9 @@ function words.of_verify(list)
       if spans then
          spans[#spans + 1] = words.span(one.work_us)
       end
-      if (one.scatter_pct or 0) > SCATTER_PART * one.measured_pct and one.scatter_pct >= 0.1 then
-         table.insert(by.scatter, ("%s points at %s"):format(words.percent(one.scatter_pct), words.span(one.work_us)))
+      if one.differs == "more" and (one.scatter_pct or 0) > SCATTER_PART * one.measured_pct then
+         table.insert(by.scatter, ("%s points at %s"):format(words.percent(math.min(one.scatter_pct, one.measured_pct)),
+            words.span(one.work_us)))
       end
    end
    if by.more[1] then
@@ -168,8 +169,8 @@ function words.of_verify(list)
          table.concat(by.less, ", "))
    end
    if by.scatter[1] then
-      out[#out + 1] = ("the allreduce alone takes longer on the mean than on the median, of what was measured %s: the "
-         .. "network or who shares the cores, and in no prediction"):format(table.concat(by.scatter, ", "))
+      out[#out + 1] = ("of that the allreduce alone has %s, its mean less its usual time: the network, or who else "
+         .. "uses the cores"):format(table.concat(by.scatter, ", "))
    end
    local names, has, had = table.unpack(list.cores or {})
    if names and names[1] then
