@@ -38,7 +38,7 @@ setup() {
 	cluster_enter
 	needs_pmix
 	noise=(syscheck noise --verify --store "$STORE")
-	salloc=(salloc -Q -N2 --nodelist=n1,n2)
+	salloc=(salloc -Q -N2 '--nodelist=n1,n2')
 }
 
 teardown() {

@@ -226,7 +226,7 @@ static bool settle(int cpu)
 /* Whoever has no CPU to end on keeps what it may still use. */
 static void dismiss(struct crew *c)
 {
-	const struct timespec step = { .tv_nsec = 1000 * SLEEP_NS };
+	const struct timespec step = { .tv_nsec = 1000L * SLEEP_NS };
 	const double until = clock_now() + END_S;
 
 	atomic_store(&c->stop, true);

@@ -37,10 +37,11 @@ for cpu in 0 1; do
 	done
 done
 printf '%s\n' 'plan 1' "set work_us $work_us" "set seconds $seconds" 'work 0,1' go >"$dir/plan"
-read -r stolen all < <(stolen)
+read -r stolen_before all_before < <(stolen)
 sample 1
+# shellcheck disable=SC2016 # each rank's own
 mpirun --bind-to none -n 2 bash -c 'exec build/kernels/fabric --cpus "$OMPI_COMM_WORLD_RANK" --seconds 60 <"$1"' \
 	bash "$dir/plan" >"$dir/work" || exit 2
 sample 2
-read -r then before < <(stolen)
-awk "BEGIN { print 100 * ($then - $stolen) / ($before - $all) }" >"$dir/steal"
+read -r stolen_after all_after < <(stolen)
+awk "BEGIN { print 100 * ($stolen_after - $stolen_before) / ($all_after - $all_before) }" >"$dir/steal"

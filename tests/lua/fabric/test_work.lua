@@ -34,8 +34,8 @@ end
 
 function TestWork:test_a_node_that_fails_is_named()
    lu.assertEquals({ measure({ n2 = { work = { error = "no answer" } } }) }, { nil, "n2: no answer" })
-   for _, says in ipairs({ {}, { plan = 1, round = 0 }, { plan = 1, round = 0, step_us = "x", work_us = {}, steps = -1 },
-      { plan = 1, round = 7, step_us = 1 } }) do
+   for _, says in ipairs({ {}, { plan = 1, round = 0 }, { plan = 1, round = 7, step_us = 1 },
+      { plan = 1, round = 0, step_us = "x", work_us = {}, steps = -1 } }) do
       lu.assertEquals({ measure({ n3 = { work = { says = says } } }) }, { nil, "n3: it measured nothing" })
    end
 end
