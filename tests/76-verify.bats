@@ -57,6 +57,27 @@ running() {
 	eventually 60 sh -c '[ "$(squeue -h -j "$1" -o %T)" = RUNNING ]' sh "$id"
 }
 
+# ranks: their processes
+ranks() {
+	pgrep -f "^$MINICLUSTER_DIR/prefix/libexec/syscheck/fabric "
+}
+
+# gone: there are none
+gone() {
+	! ranks
+}
+
+# worked: both ranks have had a CPU for a second, so that they are past their start
+worked() {
+	local pid n=0
+	for pid in $(ranks); do
+		if [ "$(awk '{ sub(/.*\) /, ""); print $12 }' "/proc/$pid/stat")" -ge "$(getconf CLK_TCK)" ]; then
+			n=$((n + 1))
+		fi
+	done
+	[ "$n" -ge 2 ]
+}
+
 # of EXPRESSION: of the JSON object `a`, `v` its columns
 of() {
 	python3 -c 'import json, sys; a = json.load(sys.stdin); v = a["answers"][0]["verify"]; print(eval(sys.argv[1]))' "$1" <<<"$output"
@@ -150,8 +171,7 @@ refuses() {
 	running 'n[1-2]'
 	"${noise[@]}" --job "$id" >"$BASE/printed" 2>"$BASE/said" &
 	pid=$!
-	eventually 60 sh -c '[ -n "$(pgrep -f "^$1/prefix/libexec/syscheck/fabric ")" ]' sh "$MINICLUSTER_DIR"
-	sleep 2
+	eventually 60 worked
 	scancel "$id"
 	wait "$pid" || status=$?
 	[ "$status" -eq 3 ]
@@ -162,12 +182,12 @@ refuses() {
 	status=0
 	"${noise[@]}" --job "$id" >"$BASE/printed" 2>"$BASE/said" &
 	pid=$!
-	eventually 60 sh -c '[ -n "$(pgrep -f "^$1/prefix/libexec/syscheck/fabric ")" ]' sh "$MINICLUSTER_DIR"
+	eventually 60 ranks
 	kill -TERM "$pid"
 	wait "$pid" || status=$?
 	[ "$status" -eq 3 ]
 	[ "$(cat "$BASE/said")" = "syscheck: noise: interrupted" ]
-	eventually 30 sh -c '! pgrep -f "^$1/prefix/libexec/syscheck/fabric " >/dev/null' sh "$MINICLUSTER_DIR"
+	eventually 30 gone
 }
 
 @test "verify: a rank that is killed is named" {
@@ -175,9 +195,8 @@ refuses() {
 	running 'n[1-2]'
 	"${noise[@]}" --job "$id" >"$BASE/printed" 2>"$BASE/said" &
 	pid=$!
-	eventually 60 sh -c '[ "$(pgrep -f "^$1/prefix/libexec/syscheck/fabric " | wc -l)" -ge 2 ]' sh "$MINICLUSTER_DIR"
-	sleep 3
-	for rank in $(pgrep -f "^$MINICLUSTER_DIR/prefix/libexec/syscheck/fabric "); do
+	eventually 60 worked
+	for rank in $(ranks); do
 		! grep -qzx SLURMD_NODENAME=n2 "/proc/$rank/environ" || kill -KILL "$rank"
 	done
 	wait "$pid" || status=$?
