@@ -53,12 +53,13 @@ CFLAGS_dgemm = $(BLAS_CFLAGS)
 LIBS_dgemm   = $(BLAS_LIBS)
 CFLAGS_fabric = $(MPI_CFLAGS)
 LIBS_fabric  = $(MPI_LIBS)
-SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c))
+# With what the plugin shares with the kernels.
+SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c)) $(B)/spank/common/uncore.o
 BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
 FUZZ_C      := $(patsubst tests/fuzz/c/%.c,build/fuzz/tests/fuzz/%,$(wildcard tests/fuzz/c/*.c))
 # Read by the tests: what the plugin parses, without a Slurm include.
-SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level blank status sentence cgroup cgroup_file energy group place sampler stopped tell totals totals_file)
+SPANK_PURE  := $(patsubst %,$(B)/spank/%.o,level blank status sentence cgroup cgroup_file energy group memory place sampler stopped tell totals totals_file trusted)
 
 Q := $(if $(V),,@)
 
@@ -108,6 +109,10 @@ $(UNITS): $(UNITS_OBJ)
 
 $(B)/spank/%.o: spank/%.c
 	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -Ikernels -MMD -MP -c -o $@ $<
+
+$(B)/spank/common/%.o: kernels/common/%.c
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(B)/spank/spank_syscheck.so: $(SPANK_OBJ) spank/plugin.map
@@ -118,7 +123,7 @@ $(B)/tests/c/%: tests/c/%.c $(UNITS) $(SPANK_PURE)
 	$(Q)$(CC) $(ALL_CFLAGS) -DSYSCHECK_VERSION='"$(VERSION)"' -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(SPANK_PURE) $(UNITS) $(HWLOC_LIBS) -lnuma -lcmocka -lm
 
 # A parser under libFuzzer, see FUZZ_MAKE.
-FUZZ_KERNELS := $(patsubst %,$(B)/obj/kernels/%.o,common/opts common/topo common/memory common/read common/result common/version noise/proc)
+FUZZ_KERNELS := $(patsubst %,$(B)/obj/kernels/%.o,common/opts common/topo common/memory common/read common/result common/uncore common/version noise/proc)
 $(B)/tests/fuzz/%: tests/fuzz/c/%.c $(SPANK_PURE) $(FUZZ_KERNELS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $(filter %.c %.o,$^) $(HWLOC_LIBS) -lnuma -lm

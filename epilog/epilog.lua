@@ -16,6 +16,7 @@ local stage = require("syscheck.node.stage")
 local steps = require("syscheck.node.steps")
 local records = require("syscheck.spool.records")
 local samples = require("syscheck.node.samples")
+local uncore = require("syscheck.node.uncore")
 local waits = require("syscheck.node.waits")
 
 local epilog = {}
@@ -48,6 +49,7 @@ local function forget(node, job)
    steps.forget(node, job.id)
    groups.forget(node, job.id)
    samples.forget(node, job.id)
+   uncore.forget(node, job.id)
 end
 
 --- Runs the epilog's work. Never fails: its trouble is logged.
@@ -97,9 +99,10 @@ function epilog.main(get, options, again)
    record.check = begin and (begin.check or jobs.check_of(begin.record))
    runs.join(record, run)
    steps.join(record, steps.read(node, job.id))
+   local cores, given = waits.cores(node, get, job, hardware, record.cgroup, record.elapsed_s)
    record.saturation = delta and waits.of(node, { from = from, to = to, seconds = record.elapsed_s,
       own = begin.whole == true and not record.others, class = hardware.class, job_id = job.id,
-      cores = waits.cores(node, get, job, hardware, (record.cgroup or {}).cpu_us, record.elapsed_s) })
+      cores = cores, given = given })
    record.duration_s = (uv.hrtime() - started) / 1e9
    if stage.record(node, record, to, hardware) then
       runs.recorded(node, job.id, record.id, to.boot_id)

@@ -24,6 +24,7 @@ local runs = require("syscheck.node.runs")
 local samples = require("syscheck.node.samples")
 local slurmconf = require("syscheck.slurm.conf")
 local stage = require("syscheck.node.stage")
+local uncore = require("syscheck.node.uncore")
 
 local prolog = {}
 
@@ -212,14 +213,15 @@ function prolog.main(get, options)
       log.error("ended: %s", gone)
       return prolog.GO
    end
-   if not whole and not gone then
-      groups.begin(node, job.id, function(id)
-         return id ~= job.id and jobs.read_begin(node, id) ~= nil
-      end)
-   end
-   if not gone then
+   local grouped = not whole and groups.begin(node, job.id, function(id)
+      return id ~= job.id and jobs.read_begin(node, id) ~= nil
+   end)
+   -- Samples of others' traffic are for nothing.
+   samples.forget(node, job.id)
+   if whole or grouped then
       samples.begin(node, job.id, from.boot_id)
    end
+   uncore.begin(node, job.id, whole, from.boot_id)
    ok, err = jobs.write_begin(node, job.id, { snapshot = result.after, check = jobs.check_of(record),
       whole = whole, first = stage.is_first(node, job) })
    if not ok then

@@ -11,46 +11,7 @@
 #include <unistd.h>
 
 #include "cgroup.h"
-
-#define CPU_MAX 1000000
-
-static bool take_cpu(const char **p, long *cpu)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)**p))
-		return false;
-	errno = 0;
-	*cpu = strtol(*p, &end, 10);
-	*p = end;
-	return errno == 0 && *cpu <= CPU_MAX;
-}
-
-size_t energy_cpus(const char *text, int *cpus, size_t max)
-{
-	const char *p = text;
-	size_t n = 0;
-	long first, last;
-
-	while (take_cpu(&p, &first)) {
-		last = first;
-		if (*p == '-') {
-			p++;
-			if (!take_cpu(&p, &last) || last < first)
-				return 0;
-		}
-		for (; first <= last; first++) {
-			if (n == max)
-				return 0;
-			cpus[n++] = (int)first;
-		}
-		if (*p == '\0' || *p == '\n')
-			return n;
-		if (*p++ != ',')
-			return 0;
-	}
-	return 0;
-}
+#include "common/uncore.h"
 
 int energy_config(const char *text, uint64_t *config)
 {
@@ -78,7 +39,7 @@ static int describe(int dir, struct perf_event_attr *attr, double *joules, int *
 	    !cg_file(unit, sizeof(unit), dir, "events/energy-pkg.unit"))
 		return -ENOENT;
 	number = cg_number(type);
-	*count = energy_cpus(mask, cpus, ENERGY_PACKAGES_MAX);
+	*count = uncore_cpus(mask, cpus, ENERGY_PACKAGES_MAX);
 	*joules = strtod(scale, &end);
 	if (number > UINT32_MAX || *count == 0 || energy_config(event, &config) < 0 || strncmp(unit, "Joules", 6) != 0 ||
 	    !(*joules > 0 && *joules < 1) || (*end != '\n' && *end != '\0'))

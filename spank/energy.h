@@ -24,9 +24,6 @@ struct energy {
 	double joules;	 /* of one count */
 };
 
-/* "0,28" or "0-1": at most `max` CPUs, how many; 0 for anything else, or more. */
-size_t energy_cpus(const char *text, int *cpus, size_t max);
-
 /* "event=0x02", one number and nothing else; 0 or -EINVAL. */
 int energy_config(const char *text, uint64_t *config);
 

@@ -4,8 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "trusted.h"
 
 #define NAME "/syscheck_"
 
@@ -22,37 +23,9 @@ static int is_group(const char *path)
 
 int group_path(char *out, size_t size, const char *file, uid_t owner)
 {
-	struct stat sb;
-	ssize_t n;
-	int rc = -EINVAL, fd;
+	const int rc = trusted_line(out, size, file, owner);
 
-	/* O_NONBLOCK: a FIFO in its place must not hold up the job. */
-	fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &sb) < 0) {
-		rc = -errno;
-		goto fail;
-	}
-	if (!S_ISREG(sb.st_mode) || sb.st_uid != owner || (sb.st_mode & (S_IWGRP | S_IWOTH))) {
-		rc = -EPERM;
-		goto fail;
-	}
-	n = read(fd, out, size - 1);
-	if (n < 0) {
-		rc = -errno;
-		goto fail;
-	}
-	out[n] = '\0';
-	/* A path that is cut has no end of its line. */
-	if (strchr(out, '\n') == NULL)
-		goto fail;
-	out[strcspn(out, "\n")] = '\0';
-	rc = is_group(out) ? 0 : -EINVAL;
-
-fail:
-	close(fd);
-	return rc;
+	return rc < 0 || is_group(out) ? rc : -EINVAL;
 }
 
 int group_join(const char *group, pid_t pid)

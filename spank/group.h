@@ -10,9 +10,8 @@
 #include <sys/types.h>
 
 /*
- * The directory that a file names in its first line: 0, or a negative errno. -ENOENT: no file, so no group is
- * wanted. Only a file that `owner` alone can have written counts (-EPERM, -ELOOP for a link), with an absolute
- * path that ends in syscheck_NUMBER (-EINVAL).
+ * The directory that a file names: as trusted_line; -ENOENT: no group is wanted; -EINVAL: no absolute path that ends in
+ * syscheck_NUMBER.
  */
 int group_path(char *out, size_t size, const char *file, uid_t owner);
 

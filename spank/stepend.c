@@ -17,6 +17,7 @@
 
 #include "cgroup.h"
 #include "energy.h"
+#include "memory.h"
 #include "place.h"
 #include "sampler.h"
 #include "status.h"
@@ -55,6 +56,8 @@ static struct {
 	uint64_t read, written; /* slurmstepd's own, before its tasks */
 	struct cg_places places;
 	struct energy energy; /* of the extern step */
+	struct uncore uncore; /* likewise, where the prolog wants it */
+	int uncore_rc;
 	pid_t sampler;	      /* likewise; 0: none */
 	struct totals totals;
 } ctx;
@@ -294,6 +297,32 @@ static void tell_user(void)
 		slurm_debug("syscheck: what was out of line during the job is not told: %s", strerror(-rc));
 }
 
+static void begin_memory(struct args args)
+{
+	const char *node = getenv("SLURMD_NODENAME");
+	char path[PATH_MAX];
+
+	ctx.uncore_rc = -ENOENT;
+	if (node == NULL || status_path(path, sizeof(path), args.status_dir, node, ctx.job, ".uncore") < 0)
+		return;
+	ctx.uncore_rc = memory_begin(&ctx.uncore, path, 0);
+	if (ctx.uncore_rc < 0 && ctx.uncore_rc != -ENOENT)
+		slurm_debug("syscheck: memory traffic of job %u is not counted: %s", ctx.job, strerror(-ctx.uncore_rc));
+}
+
+static void end_memory(void)
+{
+	char path[PATH_MAX];
+	int rc;
+
+	/* Nothing of an extern step that never began is known. */
+	if (ctx.dir[0] == '\0' || ctx.uncore_rc == -ENOENT || snprintf(path, sizeof(path), "%s/%u.traffic", ctx.dir, ctx.job) >= PATH_MAX)
+		return;
+	rc = memory_end(&ctx.uncore, ctx.uncore_rc, path);
+	if (rc < 0)
+		slurm_debug("syscheck: %s: %s", path, strerror(-rc));
+}
+
 static void begin_samples(struct args args)
 {
 	const char *node = getenv("SLURMD_NODENAME");
@@ -327,6 +356,7 @@ int stepend_begin(spank_t sp, struct args args)
 	 * the job. */
 	if (ctx.step == SLURM_EXTERN_CONT) {
 		ctx.on = energy_open(&ctx.energy, ENERGY_DIR) == 0;
+		begin_memory(args);
 		begin_samples(args);
 		return 0;
 	}
@@ -396,7 +426,10 @@ int stepend_exit(spank_t sp)
 {
 	int rc;
 
-	sampler_stop(ctx.sampler);
+	if (ctx.step == SLURM_EXTERN_CONT) {
+		end_memory();
+		sampler_stop(ctx.sampler);
+	}
 	if (!ctx.on)
 		return 0;
 	if (ctx.step == SLURM_EXTERN_CONT)

@@ -5,6 +5,7 @@
 
 bats_require_minimum_version 1.5.0
 load helpers
+load pmu
 
 setup() {
 	agent_reset
@@ -65,6 +66,64 @@ stage() {
 	assert(math.abs(used / (90 * rate / ruler) - 1) < 0.02)
 	LUA
 	[ "$(record job 'r.saturation.cores_needed == 1 and r.saturation.remote_pct == 0')" = true ]
+}
+
+# perf_ruler CLASS PEAK: that of a check whose triads these counters counted with so many GB/s
+perf_ruler() {
+	cat >"$P/var/lib/syscheck/ruler.json" <<-JSON
+		{"ruler":{"source":"perf","class":"$1","boot_id":"$(<"$R/proc/sys/kernel/random/boot_id")","peak_gbs":$2,"ratio":1.33,
+		"spread_pct":1,"caches":{"0":$2}}}
+	JSON
+}
+
+@test "by the memory controllers' counters: a job's rate is a real triad's within 2 %" {
+	local out=$BATS_TEST_TMPDIR/out run=$P/run class
+	rm -r "$R/sys/fs/resctrl"
+	pmu "$R/sys/bus/event_source/devices"
+	gcc -O2 -I"$ROOT/spank" -I"$ROOT/kernels" -o "$BATS_TEST_TMPDIR/hold" "$FIXTURES/hold.c" "$ROOT"/spank/{memory,trusted}.c \
+		"$ROOT/kernels/common/uncore.c"
+	policy 'partitions = { ["*"] = { default = "passive" } }, traffic = { perf = true }'
+	# Without a ruler they are not held.
+	stage prolog
+	[ ! -e "$run/4711.uncore" ]
+	stage epilog
+	[ "$(record job 'r.saturation')" = nil ]
+	class=$(record job 'r.class')
+	perf_ruler "$class" 20
+	stage prolog
+	[ "$(<"$run/4711.uncore")" = "$R/sys/bus/event_source/devices" ]
+	"$BATS_TEST_TMPDIR/traffic" --triad 1.3333333 --seconds 12 faults |
+		"$BATS_TEST_TMPDIR/hold" "$run/4711.uncore" "$run/4711.traffic" >"$out"
+	! grep -qE '^error (1|13)$' "$run/4711.traffic" || skip "the kernel does not allow perf_event_open here"
+	stage epilog
+	record job 'require("cjson").encode(r.saturation)'
+	[ "$(record job 'r.saturation.unknown')" = nil ]
+	[ "$(record job 'r.saturation.source')" = perf ]
+	lua5.4 - "$(tail -n 1 "$out")" "$(record job 'r.saturation.mem_gbs_mean')" "$(record job 'r.saturation.used_pct')" <<-'LUA'
+	local rate, mean, used = tonumber(arg[1]), tonumber(arg[2]), tonumber(arg[3])
+	print(rate, mean, used)
+	assert(math.abs(mean / (4 / 3 * rate) - 1) < 0.02)
+	assert(math.abs(used / (100 * mean / 20) - 1) < 0.001)
+	LUA
+	[ -z "$(compgen -G "$run/4711.*")" ]
+	# A job that nobody held them for.
+	perf_ruler "$class" 20
+	stage prolog
+	sleep 1
+	stage epilog
+	[ "$(record job 'r.saturation.unknown')" = "nobody held the memory controllers' counters: it takes the plugin and PrologFlags=Contain" ]
+}
+
+@test "a real check reads the memory controllers' counters around its triads, and takes none that counts something else" {
+	rm -r "$R/sys/fs/resctrl"
+	pmu "$R/sys/bus/event_source/devices"
+	cp "$P/kernels/stream" "$P/libexec/syscheck/stream"
+	policy 'partitions = { ["*"] = { default = "quick" } }, traffic = { perf = true }, kernels = { stream = { quick = 0.5 } }'
+	stage prolog
+	record check 'require("cjson").encode(r.traffic)'
+	# Page faults do not follow triads.
+	[[ $(record check 'r.traffic.unknown') =~ ^(the counter counts 0\.0. times what a triad moves|the counter did not count|perf: not allowed: .*)$ ]]
+	[ "$(record check 'r.status')" != fail ]
 }
 
 @test "without counters, or with none that can be read: nothing is said, or why not" {

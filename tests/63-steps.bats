@@ -6,6 +6,7 @@
 bats_require_minimum_version 1.5.0
 load eventually
 load minicluster
+load pmu
 
 MB=1048576
 
@@ -325,8 +326,7 @@ describe_energy() {
 	job=$(submit -w n1 <<<true)
 	ended "$job"
 	[ "$(record "$job" 'r.delta.energy')" = nil ]
-	sed -i 's/^PrologFlags=Alloc/&,Contain/' "$MINICLUSTER_DIR/etc/slurm/syscheck.conf"
-	scontrol reconfigure
+	with_extern_step
 	# More than one step, and none of them as long as the job.
 	job=$(submit -w n1 -J named <<<'srun true; sleep 2; srun true')
 	ended "$job"
@@ -337,6 +337,38 @@ describe_energy() {
 	ended "$job" 2
 	[ "$(record "$job" '("%s %s %s"):format(r.node, r.delta.energy ~= nil, r.cgroup ~= nil)' | sort)" = $'n1 true true\nn2 false false' ]
 	[ -z "$(ls "$MINICLUSTER_DIR"/run/syscheck/n1/*.steps 2>/dev/null)" ]
+}
+
+@test "the memory controllers' counters are held for a job beside its extern step" {
+	local job rate policy=$MINICLUSTER_DIR/etc/syscheck/policy.lua
+	perf_is_allowed || skip "no perf events here"
+	[ -d "$BASE/events" ] || describe_energy n1
+	with_extern_step
+	pmu "$BASE/events"
+	gcc -O2 -o "$BASE/traffic" "$BATS_TEST_DIRNAME/fixtures/traffic.c"
+	job=$(submit -w n1 <<<true)
+	ended "$job"
+	ruler n1 "$(record "$job" r.class)" perf
+	sed -i.keep 's/^   mode = .*/&\n   traffic = { perf = true },/' "$policy"
+	job=$(submit -w n1 --exclusive <<<"srun $BASE/traffic --triad 1.3333333 --seconds 14 faults")
+	ended "$job"
+	mv "$policy.keep" "$policy"
+	record "$job" 'require("cjson").encode(r.saturation)'
+	rate=$(tail -n 1 "$BASE/out/$job")
+	[ "$(record "$job" 'r.saturation.unknown')" = nil ]
+	[ "$(record "$job" 'r.saturation.source')" = perf ]
+	# The job's own begin and end have no traffic; others have page faults, too.
+	[ "$(record "$job" "r.saturation.mem_gbs_mean > 0.8 * 4 / 3 * $rate and r.saturation.mem_gbs_mean < 1.1 * 4 / 3 * $rate")" = true ]
+	[ "$(record "$job" 'r.saturation.covered_pct > 80')" = true ]
+	[ -z "$(ls "$MINICLUSTER_DIR"/run/syscheck/n1/*.{uncore,traffic} 2>/dev/null)" ]
+}
+
+# with_extern_step: jobs have one
+with_extern_step() {
+	grep -q '^PrologFlags=.*Contain' "$MINICLUSTER_DIR/etc/slurm/syscheck.conf" || {
+		sed -i 's/^PrologFlags=Alloc/&,Contain/' "$MINICLUSTER_DIR/etc/slurm/syscheck.conf"
+		scontrol reconfigure
+	}
 }
 
 perf_is_allowed() {
@@ -365,20 +397,17 @@ prepare_resctrl() {
 	COUNTS=$!
 }
 
-# ruler NODE CLASS: that of a check whose triad was counted with 20 GB/s
+# ruler NODE CLASS [SOURCE]: that of a check whose triad was counted with 20 GB/s
 ruler() {
 	cat >"$MINICLUSTER_DIR/var/lib/syscheck/$1/ruler.json" <<-JSON
-		{"ruler":{"source":"resctrl","class":"$2","boot_id":"$(</proc/sys/kernel/random/boot_id)","peak_gbs":20,"ratio":1.33,
+		{"ruler":{"source":"${3:-resctrl}","class":"$2","boot_id":"$(</proc/sys/kernel/random/boot_id)","peak_gbs":20,"ratio":1.33,
 		"spread_pct":1,"caches":{"0":20}},"curve":{"class":"$2","compact":[{"threads":1,"triad_gbs":14},{"threads":2,"triad_gbs":15}]}}
 	JSON
 }
 
 @test "a job that waits for memory: sampled beside its extern step, said at its end, in its record" {
 	local job policy=$MINICLUSTER_DIR/etc/syscheck/policy.lua
-	grep -q '^PrologFlags=.*Contain' "$MINICLUSTER_DIR/etc/slurm/syscheck.conf" || {
-		sed -i 's/^PrologFlags=Alloc/&,Contain/' "$MINICLUSTER_DIR/etc/slurm/syscheck.conf"
-		scontrol reconfigure
-	}
+	with_extern_step
 	prepare_resctrl n1
 	job=$(submit -w n1 <<<true)
 	ended "$job"
@@ -395,7 +424,7 @@ ruler() {
 	[ "$(record "$job" 'math.abs(r.saturation.mem_gbs_mean - 19) < 1')" = true ]
 	[ "$(record "$job" 'r.saturation.saturated_pct > 80 and r.saturation.covered_pct > 60')" = true ]
 	[ "$(record "$job" 'math.abs(r.saturation.remote_pct - 10) < 1')" = true ]
-	grep -q "^syscheck: n1 used 9[0-9] % of its memory bandwidth.* during this job; ask: syscheck why $job$" "$BASE/out/$job" ||
+	grep -q "^syscheck: n1 \(.*; \)\?used 9[0-9] % of its memory bandwidth.* during this job; ask: syscheck why $job$" "$BASE/out/$job" ||
 		{ cat "$BASE/out/$job"; return 1; }
 	# Nothing of it stays.
 	run ! pgrep -f "^/usr/bin/lua5.4.* sample$"

@@ -164,9 +164,9 @@ local function check_lua(path, text, say)
    return arrows
 end
 
--- kernels/dgemm/size.c: dgemm may include its own and common/; common/ its own.
+-- kernels/dgemm/size.c: dgemm may include its own and common/; common/ its own; so may the plugin.
 local function check_kernel(path, text, say, users)
-   local kernel = path:match("^kernels/([^/]+)/")
+   local kernel = path:match("^kernels/([^/]+)/") or path:match("^(spank)/")
    if not kernel then
       say(0, "stands in no kernel's folder")
       return 0
@@ -181,7 +181,7 @@ local function check_kernel(path, text, say, users)
          folder = folder or kernel
          file = (file or include):gsub("%.h$", "")
          if folder ~= kernel and folder ~= "common" or include:find("..", 1, true) then
-            say(number, ("kernels/%s may include its own folder%s, not %s"):format(kernel,
+            say(number, ("%s may include its own folder%s, not %s"):format(path:match("^(.+)/"),
                kernel == "common" and "" or " and common/", include))
          elseif folder == "common" then
             users[file] = users[file] or {}
@@ -192,7 +192,7 @@ local function check_kernel(path, text, say, users)
    return arrows
 end
 
--- What of common/ fewer than two kernels use, by way of others of common/, too.
+-- What of common/ fewer than two kernels, or one and the plugin, use, by way of others of common/, too.
 local function check_common(files, users, complain)
    local function kernels_of(file, seen, out)
       for user in pairs(users[file] or {}) do
@@ -240,7 +240,7 @@ local function check_table(complain)
 end
 
 --- Checks a tree.
--- @param files { path = text }: *.lua below lua/, prolog/, epilog/; *.c and *.h below kernels/
+-- @param files { path = text }: *.lua below lua/, prolog/, epilog/; *.c and *.h below kernels/ and spank/
 -- @return list of "path:line: rule", sorted; how many requires and includes were looked at
 function rooms.check(files)
    local found, arrows, users = {}, 0, {}
@@ -262,7 +262,7 @@ end
 --- The files of the tree below the current directory, as check() takes them.
 function rooms.read()
    local files = {}
-   local list = assert(io.popen("find lua prolog epilog kernels -name '*.lua' -o -name '*.[ch]'"))
+   local list = assert(io.popen("find lua prolog epilog kernels spank -name '*.lua' -o -name '*.[ch]'"))
    for path in list:lines() do
       local file = assert(io.open(path))
       files[path] = file:read("a")

@@ -50,8 +50,9 @@ return {
       io = { full = 3 }, -- for each directory
    },
    io_paths = {}, -- directories measured at level full: { "/scratch", "/tmp" }
-   traffic = { -- memory traffic of jobs, where resctrl is mounted
-      groups = false, -- true: of jobs that share a node, too, each for itself
+   traffic = { -- memory traffic of jobs
+      groups = false, -- true: of jobs that share a node, too, each for itself; where resctrl is mounted
+      perf = false, -- true: by the memory controllers' counters where it is not; needs PrologFlags=Contain
       -- sample_s = 10, -- for how long a job waited, not only its mean; needs PrologFlags=Contain
    },
    deadline = { passive = 5, quick = 15, full = 60 }, -- seconds; MessageTimeout, BatchStartTimeout: 100

@@ -89,7 +89,7 @@ void ruler_report(const struct ruler *r, struct result *result, int members)
 		low = fmin(low, ratio);
 		high = fmax(high, ratio);
 	}
-	result_string(result, "traffic_source", "resctrl");
+	result_string(result, "traffic_source", r->traffic.perf ? "perf" : "resctrl");
 	result_number(result, "traffic_gbs", counted_all(r, 0, RULER_BURSTS) / seconds * 1e-9);
 	result_number(result, "traffic_triad_gbs", moved / (RULER_BURSTS * r->length) * 1e-9);
 	result_number(result, "traffic_ratio",

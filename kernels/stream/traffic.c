@@ -83,6 +83,35 @@ static bool is_group(const char *name)
 	       strcmp(name, "mon_groups") != 0;
 }
 
+static bool perf_failed(char error[ERROR_SIZE], int rc)
+{
+	switch (-rc) {
+	case ENOENT:
+		return failed(error, "perf", "no counters of memory controllers here");
+	case EINVAL:
+		return failed(error, "perf", "the kernel describes a memory controller otherwise than is known here");
+	case EACCES:
+	case EPERM:
+		return failed(error, "perf", "not allowed: it takes CAP_PERFMON, or perf_event_paranoid is against it");
+	case EBUSY:
+		return failed(error, "perf", "others count with the same counters");
+	default:
+		return failed(error, "perf", strerror(-rc));
+	}
+}
+
+static bool open_perf(struct traffic *t, const char *dir, char error[ERROR_SIZE])
+{
+	const int rc = uncore_open(&t->uncore, dir);
+
+	if (rc < 0)
+		return perf_failed(error, rc);
+	t->perf = true;
+	t->caches = t->uncore.domains;
+	memcpy(t->ids, t->uncore.cpus, t->caches * sizeof(*t->ids));
+	return true;
+}
+
 bool traffic_open(struct traffic *t, const char *path, char error[ERROR_SIZE])
 {
 	struct dirent *entry;
@@ -92,7 +121,12 @@ bool traffic_open(struct traffic *t, const char *path, char error[ERROR_SIZE])
 
 	memset(t, 0, sizeof(*t));
 	if (dir == NULL)
-		return failed(error, "resctrl", strerror(errno));
+		return failed(error, path, strerror(errno));
+	snprintf(group, sizeof(group), "%s/mon_data", path);
+	if (access(group, F_OK) != 0) {
+		closedir(dir);
+		return open_perf(t, path, error);
+	}
 	good = add_group(t, path, error);
 	while (good && (entry = readdir(dir)) != NULL) {
 		if (!is_group(entry->d_name) || snprintf(group, sizeof(group), "%s/%s", path, entry->d_name) >= PATH_MAX)
@@ -130,6 +164,12 @@ static bool read_one(const char *path, uint64_t *value, char text[64])
 bool traffic_read(const struct traffic *t, uint64_t bytes[TRAFFIC_CACHES], char error[ERROR_SIZE])
 {
 	memset(bytes, 0, TRAFFIC_CACHES * sizeof(*bytes));
+	if (t->perf) {
+		uint64_t ns;
+		const int rc = uncore_read(&t->uncore, bytes, &ns);
+
+		return rc == 0 || perf_failed(error, rc);
+	}
 	for (size_t i = 0; i < t->files; i++) {
 		char text[64], name[32];
 		uint64_t value;
@@ -145,6 +185,7 @@ bool traffic_read(const struct traffic *t, uint64_t bytes[TRAFFIC_CACHES], char 
 
 void traffic_close(struct traffic *t)
 {
+	uncore_close(&t->uncore);
 	for (size_t i = 0; i < t->files; i++)
 		free(t->paths[i]);
 	t->files = t->caches = 0;

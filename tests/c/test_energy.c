@@ -60,28 +60,6 @@ static int remove_dir(void **state)
 	return system(command);
 }
 
-static void test_cpus(void **state)
-{
-	int cpus[4];
-
-	(void)state;
-	assert_int_equal(energy_cpus("0\n", cpus, 4), 1);
-	assert_int_equal(energy_cpus("0,28", cpus, 4), 2);
-	assert_int_equal(cpus[1], 28);
-	assert_int_equal(energy_cpus("2-3,7\n", cpus, 4), 3);
-	assert_int_equal(cpus[0], 2);
-	assert_int_equal(cpus[2], 7);
-	/* One package less would be a wrong sum. */
-	assert_int_equal(energy_cpus("0-4", cpus, 4), 0);
-	assert_int_equal(energy_cpus("", cpus, 4), 0);
-	assert_int_equal(energy_cpus("\n", cpus, 4), 0);
-	assert_int_equal(energy_cpus("0,", cpus, 4), 0);
-	assert_int_equal(energy_cpus("3-1", cpus, 4), 0);
-	assert_int_equal(energy_cpus("0x", cpus, 4), 0);
-	assert_int_equal(energy_cpus("-1", cpus, 4), 0);
-	assert_int_equal(energy_cpus("99999999999999999999", cpus, 4), 0);
-}
-
 static void test_config(void **state)
 {
 	uint64_t config;
@@ -146,7 +124,6 @@ static void test_a_description_that_is_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpus),
 		cmocka_unit_test(test_config),
 		cmocka_unit_test_setup(test_counts_while_it_is_open, describe),
 		cmocka_unit_test_setup(test_a_description_that_is_none, describe),

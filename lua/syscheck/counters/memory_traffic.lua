@@ -13,6 +13,9 @@ memory_traffic.fields = {
 --- Where the kernel has it.
 memory_traffic.DIR = "/sys/fs/resctrl"
 
+--- Where the kernel describes the memory controllers' counters, which count only while they are open.
+memory_traffic.PMUS = "/sys/bus/event_source/devices"
+
 local DIR = memory_traffic.DIR
 local NO_GROUP = { info = true, mon_data = true, mon_groups = true }
 
@@ -36,6 +39,21 @@ end
 -- @param group "" or a name and a slash
 function memory_traffic.caches(machine, group)
    return machine:list(("%s/%smon_data"):format(DIR, group), "^mon_L3_%d+$")
+end
+
+--- Where counters are that can be read around triads: resctrl's, else the memory controllers'; nil: there are none.
+-- @param perf true: these may be used
+function memory_traffic.directory(machine, perf)
+   if #memory_traffic.caches(machine, "") > 0 then
+      return DIR
+   end
+   local pmus = perf and machine:list(memory_traffic.PMUS, "_[iu]mc_?%d*$") or {}
+   for _, name in ipairs(pmus) do
+      if name:match("^uncore_imc_?%d*$") or name:match("^amd_umc_?%d*$") then
+         return memory_traffic.PMUS
+      end
+   end
+   return nil
 end
 
 -- Adds what one place counts. "Unavailable", "Unassigned" or "Error" are no number.

@@ -87,9 +87,9 @@ local function args_of(list, more)
 end
 
 -- Where the machine counts memory traffic, stream reads that around its triads: see verdict/ruler.lua.
-local function traffic_args(name, root)
-   return name == "stream" and #memory_traffic.caches(machine.at(root), "") > 0
-      and { "--traffic", root .. memory_traffic.DIR } or nil
+local function traffic_args(name, node)
+   local dir = name == "stream" and memory_traffic.directory(machine.at(node.root), node.policy.traffic.perf)
+   return dir and { "--traffic", node.root .. dir } or nil
 end
 
 local function measure_kernels(out, names, lvl, node, deadline, attempt)
@@ -101,7 +101,7 @@ local function measure_kernels(out, names, lvl, node, deadline, attempt)
       -- Who disturbs is looked for where it has to be explained.
       local before = others.begin(node.root, attempt > 1 or out.disturbed)
       local measurement = kernels.measure(name, node.policy.kernels[name][lvl], deadline - now_s(),
-         { args = args_of(args_of(out.set.args, traffic_args(name, node.root)),
+         { args = args_of(args_of(out.set.args, traffic_args(name, node)),
             node.more_args and node.more_args(name, attempt)), give_up = node.give_up })
       measurement.attempt = attempt
       measurement.loss, measurement.others = others.finish(before, measurement.result, out.busy_before, out.from)

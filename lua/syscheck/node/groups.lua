@@ -22,10 +22,11 @@ local function forget_marks(node, job_id)
    end
 end
 
--- Of jobs that are over, or whose prolog is at its begin: their epilog never came.
+-- Of jobs that are over, or whose prolog is at its begin: their epilog never came. On a machine of several nodes they
+-- may be another node's, whose jobs this one does not know.
 -- @param runs function(job id) -> whether it may still run here
 local function sweep(node, runs)
-   for _, name in ipairs(files.list(node.root .. DIR, "^syscheck_%d+$")) do
+   for _, name in ipairs(not node.lock and files.list(node.root .. DIR, "^syscheck_%d+$") or {}) do
       local id = math.tointeger(tonumber(name:match("%d+")))
       if not (id and runs(id)) then
          uv.fs_rmdir(node.root .. DIR .. "/" .. name)

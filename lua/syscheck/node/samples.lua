@@ -33,19 +33,17 @@ function samples.forget(node, job_id)
    uv.fs_unlink(path_of(node, job_id))
 end
 
--- What this node's triad moves, of this boot; nil: samples would have no scale.
-local function ruler_of(node, boot_id)
-   local kept = node:read_state(ruler.FILE)
-   local one = type(kept) == "table" and type(kept.ruler) == "table" and kept.ruler or {}
-   return one.boot_id == boot_id and type(one.peak_gbs) == "number" and one.peak_gbs > 0 and one or nil
+-- Samples are of resctrl; without a ruler they would have no scale.
+local function resctrl_ruler(node, boot_id)
+   local one = ruler.of_boot(node:read_state(ruler.FILE), boot_id)
+   return one and one.source == "resctrl" and one or nil
 end
 
---- Asks for samples, in the job's prolog.
+--- Asks for samples, in the job's prolog, where nobody else's traffic would be in them.
 -- @param boot_id of now
 -- @return true where they are wanted and can be had
 function samples.begin(node, job_id, boot_id)
-   samples.forget(node, job_id)
-   if not node.policy.traffic.sample_s or not ruler_of(node, boot_id) then
+   if not node.policy.traffic.sample_s or not resctrl_ruler(node, boot_id) then
       return nil
    end
    local ok, err = files.put(wanted_path(node, job_id), "", 420) -- 0644
@@ -59,7 +57,7 @@ end
 function samples.open(node, job_id)
    local every = node.policy.traffic.sample_s
    local from = machine.at(node.root)
-   local one = ruler_of(node, from:line("/proc/sys/kernel/random/boot_id") or "unknown")
+   local one = resctrl_ruler(node, from:line("/proc/sys/kernel/random/boot_id") or "unknown")
    if not every or not one or not uv.fs_lstat(wanted_path(node, job_id)) then
       return nil
    end

@@ -34,7 +34,7 @@ schema.DEFAULTS = {
    io_paths = {},
    deadline = { passive = 5, quick = 15, full = 60 },
    checks = {},
-   traffic = { groups = false },
+   traffic = { groups = false, perf = false },
    node_cpus = "threads",
    scontrol = "scontrol",
    spool_segment_mb = 8,
@@ -182,7 +182,7 @@ schema.KEYS = {
    resume_after = number(0, 1000),
    health = { level = one_of("none", "passive", "quick"), every = number(60, 31536000),
       recheck = number(1, 86400) },
-   traffic = { groups = kinds.boolean, sample_s = number(1, 3600) },
+   traffic = { groups = kinds.boolean, perf = kinds.boolean, sample_s = number(1, 3600) },
    kernels = kernels,
    io_paths = list_of(path, 8, "absolute paths"),
    -- The prolog entry's own bound is 74 s; what a deadline leaves is for scontrol.

@@ -24,7 +24,8 @@ end
 
 -- A job that takes `seconds` by the kernel's clock, which the test moves.
 -- @param during function() what happens meanwhile
--- @param o { cpus, seconds, ruler = false: none, cgroup = CPU seconds of the job }
+-- @param o { cpus, seconds, resctrl = false: not mounted, ruler = false: none, source = of the ruler, cgroup = CPU
+--   seconds of the job }
 -- @return its record, the line at its last step's end
 local function job(during, o)
    local dir = tree.new()
@@ -32,8 +33,10 @@ local function job(during, o)
       dir, dir, o.policy or ""))
    tree.cpus(prepared.root, { kind = "intel", packages = 2, cores = 4, smt = 1 })
    tree.system(prepared.root, 768 * 1048576)
-   counter(0, 0, 0)
-   counter(1, 0, 0)
+   if o.resctrl ~= false then
+      counter(0, 0, 0)
+      counter(1, 0, 0)
+   end
    local env = { SLURM_JOB_ID = "1", SLURM_JOB_PARTITION = "main", SLURM_NODELIST = "b", SLURMD_NODENAME = "b",
       SPANK_SYSCHECK = "passive", SLURM_JOB_CPUS_PER_NODE = o.cpus or "8" }
    local function get(name)
@@ -47,8 +50,9 @@ local function job(during, o)
       for threads, gbs in pairs({ 50, 90, 115, 140, 145, 148, 149, 150 }) do
          points[threads] = { threads = threads, triad_gbs = gbs }
       end
-      assert(node:write_state("ruler.json", { ruler = { source = "resctrl", class = class, boot_id = o.boot or BOOT,
-         peak_gbs = 200, ratio = 4 / 3, spread_pct = 1, cores = 8, caches = { ["0"] = 100, ["1"] = 100 } },
+      assert(node:write_state("ruler.json", { ruler = { source = o.source or "resctrl", class = class,
+         boot_id = o.boot or BOOT, peak_gbs = 200, ratio = 4 / 3, spread_pct = 1, cores = 8,
+         caches = { ["0"] = 100, ["1"] = 100 } },
          curve = { class = class, compact = points } }))
    end
    local real, past = uv.hrtime, 0
@@ -185,6 +189,29 @@ function TestWaits:test_a_job_on_a_shared_node()
    lu.assertNotNil(uv.fs_stat(prepared.root .. "/sys/fs/resctrl/mon_groups/theirs"))
 end
 
+-- Others' traffic is not sampled for nothing.
+function TestWaits:test_who_is_sampled()
+   local wanted
+   local function is_wanted(dir)
+      wanted = uv.fs_stat(dir .. "/run/1.sample") ~= nil
+   end
+   job(is_wanted, { cpus = "4", policy = "traffic = { sample_s = 10 }" })
+   lu.assertFalse(wanted)
+   job(is_wanted, { cpus = "8", policy = "traffic = { sample_s = 10 }" })
+   lu.assertTrue(wanted)
+   prepared.put("/sys/fs/resctrl/mon_groups/theirs/tasks", "")
+   job(is_wanted, { cpus = "4", policy = "traffic = { sample_s = 10, groups = true }" })
+   lu.assertTrue(wanted)
+end
+
+-- Of several nodes on one machine none knows the others' jobs.
+function TestWaits:test_groups_of_another_node_of_the_machine_stay()
+   local one = shared(both(50), { ("%d"):format(4.6e12), ("%d"):format(4.6e12),
+      policy = 'traffic = { groups = true }, lock = "/run/syscheck-no-lock"' })
+   lu.assertAlmostEquals(one.mem_gbs_mean, 92, 1)
+   lu.assertNotNil(uv.fs_stat(prepared.root .. "/sys/fs/resctrl/mon_groups/syscheck_77"))
+end
+
 function TestWaits:test_groups_that_say_nothing()
    local good = ("%d"):format(4.6e12)
    for i, case in ipairs({
@@ -316,16 +343,76 @@ function TestWaits:test_a_machine_without_counters()
    lu.assertNil(record.delta.memory_traffic)
 end
 
+-- What the plugin leaves of a job for which it held the memory controllers' counters.
+-- @param text nil: nothing
+local function held(text, o)
+   o = o or {}
+   return job(function(dir)
+      local wanted = io.open(dir .. "/run/1.uncore")
+      lu.assertEquals(wanted and wanted:read("a"), o.wanted ~= false and prepared.root
+         .. "/sys/bus/event_source/devices\n" or nil)
+      if text then
+         tree.put(dir, "/run/1.traffic", text)
+         os.execute(("chmod %s %s/run/1.traffic"):format(o.mode or "600", dir))
+      end
+   end, { resctrl = false, source = o.source or "perf", policy = o.policy or "traffic = { perf = true }",
+      cpus = o.cpus, seconds = o.seconds })
+end
+
+function TestWaits:test_controllers_that_the_plugin_held()
+   local one = held("ns 99000000000\n1 9108000000000\n0 9108000000000\n").saturation
+   lu.assertEquals({ one.mem_gbs_mean, one.used_pct, one.cores_needed, one.source, one.remote_pct },
+      { 184, 92, 4, "perf", nil })
+   lu.assertAlmostEquals(one.covered_pct, 99, 0.2)
+   lu.assertEquals(one.domain_imbalance, 0)
+end
+
+function TestWaits:test_controllers_that_say_nothing()
+   local good = "ns 99000000000\n0 1000\n1 1000\n"
+   for i, case in ipairs({
+      { nil, {}, "nobody held the memory controllers' counters" },
+      { "error 16\n", {}, "others counted with the same counters" },
+      { "error 1\n", {}, "not allowed" },
+      { "error 13\n", {}, "not allowed" },
+      { "error 19\n", {}, "a CPU went offline" },
+      { "error 99\n", {}, "memory controllers: error 99" },
+      { "", {}, "empty" },
+      { "ns 99000000000\n", {}, "damaged" },
+      { "ns x\n0 1\n", {}, "damaged" },
+      { "ns 1\n0 1\n1 x\n", {}, "damaged" },
+      { "ns 1\n0 1\n../../x 1\n", {}, "damaged" },
+      { ("9"):rep(5000), {}, "damaged" },
+      { good, { mode = "666" }, "writable by group or others" },
+      { "ns 5000000000\n0 1000\n1 1000\n", {}, "less than 10 s" },
+      { "ns 99000000000\n0 1000\n", {}, "fewer memory domains" },
+      { "ns 99000000000\n0 1000\n1 1\n28 1\n", {}, "more memory domains" },
+      { "ns 99000000000\n0 99108000000000\n1 1\n", {}, "memory moves 200" },
+   }) do
+      tree.remove(prepared.root)
+      prepared.setUp()
+      local one = held(case[1], case[2]).saturation
+      lu.assertStrContains(one.unknown or "none", case[3], nil, nil, tostring(i))
+      lu.assertNil(one.mem_gbs_mean)
+   end
+   -- Not wanted by the policy, not for a part of the node, not by another counter's ruler: nothing is said.
+   for _, o in ipairs({ { policy = "traffic = {}" }, { cpus = "4" }, { source = "resctrl" } }) do
+      tree.remove(prepared.root)
+      prepared.setUp()
+      o.wanted = false
+      lu.assertNil(held(good, o).saturation)
+   end
+end
+
 function TestWaits:test_cores_of_a_job()
    local waits = require("syscheck.node.waits")
    local node = nodes.open("b", { root = prepared.root, without_policy = true })
    local hardware = { threads = 96, cores = 48 }
-   local function cores(cpus, cpu_s, seconds)
+   local function cores(cpus, cpu_s, seconds, by_tasks)
       return waits.cores(node, function(name)
          return name == "SLURM_JOB_CPUS_PER_NODE" and cpus or nil
       end, assert(environment.job(function(name)
          return name == "SLURM_JOB_ID" and "1" or nil
-      end)), hardware, cpu_s and cpu_s * 1e6, seconds)
+      end)), hardware, cpu_s and { cpu_us = cpu_s * 1e6, by_tasks = by_tasks }, seconds)
    end
    lu.assertNil(cores("96"))
    lu.assertEquals(cores("24"), 12)
@@ -334,7 +421,11 @@ function TestWaits:test_cores_of_a_job()
    -- Fewer than it was given were at work.
    lu.assertEquals(cores("96", 1000, 100), 10)
    lu.assertNil(cores("96", 4600, 100))
-   lu.assertEquals(cores("24", 10, 100), 1)
+   lu.assertEquals({ cores("24", 10, 100) }, { 1, 12 })
+   -- Whom nobody waited for is not in what the tasks' own accounting says.
+   lu.assertNil(cores("96", 10, 100, { "written_bytes", "cpu_us" }))
+   lu.assertEquals({ cores("24", 10, 100, { "cpu_us" }) }, { 12, 12 })
+   lu.assertEquals(cores("24", 10, 100, { "written_bytes" }), 1)
    hardware.cores = 0
    lu.assertNil(cores("24"))
 end
