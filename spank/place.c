@@ -77,6 +77,7 @@ static bool has_word(const char *list, size_t len, const char *word)
 }
 
 static const char *const controllers[CG_HIERARCHIES] = {
+	[CG_UNIFIED] = NULL,
 	[CG_CPU] = "cpu",
 	[CG_CPUACCT] = "cpuacct",
 	[CG_BLKIO] = "blkio",
@@ -93,9 +94,9 @@ struct mount {
 
 /*
  * One line of mountinfo: ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [FIELD...] - TYPE
- * SOURCE SUPEROPTIONS. False if it is not that hierarchy's.
+ * SOURCE SUPEROPTIONS. False if it is not the hierarchy of that controller; NULL: v2's.
  */
-static bool parse_mount(struct mount *mount, const char *line, enum cg_hierarchy hierarchy)
+static bool parse_mount(struct mount *mount, const char *line, const char *controller)
 {
 	const char *eol = strchrnul(line, '\n');
 	const char *at[MOUNT_FIELDS + 1], *p = line, *type, *options;
@@ -113,7 +114,7 @@ static bool parse_mount(struct mount *mount, const char *line, enum cg_hierarchy
 	if (type == NULL)
 		return false;
 	type += 3;
-	if (hierarchy == CG_UNIFIED) {
+	if (controller == NULL) {
 		if (strncmp(type, "cgroup2 ", 8) != 0)
 			return false;
 	} else {
@@ -121,7 +122,7 @@ static bool parse_mount(struct mount *mount, const char *line, enum cg_hierarchy
 			return false;
 		options = memrchr(type, ' ', (size_t)(eol - type));
 		len = (size_t)(eol - options - 1);
-		if (!has_word(options + 1, len, controllers[hierarchy]))
+		if (!has_word(options + 1, len, controller))
 			return false;
 	}
 	return unescape(mount->root, sizeof(mount->root), at[3], (size_t)(at[4] - at[3] - 1)) &&
@@ -130,7 +131,7 @@ static bool parse_mount(struct mount *mount, const char *line, enum cg_hierarchy
 
 /* The file name of group `path` below the first mount that shows it and, of it, the group
  * that its first `shown` characters name. */
-static bool resolve(char *out, size_t *mount_len, const char *mounts, enum cg_hierarchy hierarchy,
+static bool resolve(char *out, size_t *mount_len, const char *mounts, const char *controller,
 		    const char *path, size_t shown)
 {
 	struct mount mount;
@@ -142,7 +143,7 @@ static bool resolve(char *out, size_t *mount_len, const char *mounts, enum cg_hi
 		size_t root;
 		int n;
 
-		if (!parse_mount(&mount, line, hierarchy) || mount.point[0] != '/')
+		if (!parse_mount(&mount, line, controller) || mount.point[0] != '/')
 			continue;
 		root = strcmp(mount.root, "/") == 0 ? 0 : strlen(mount.root);
 		if (root > shown || strncmp(path, mount.root, root) != 0 || (path[root] != '/' && path[root] != '\0'))
@@ -210,7 +211,7 @@ static void place(struct cg_place *at, const char *mounts, enum cg_hierarchy hie
 		  size_t job_end)
 {
 	/* What is behind the job in `step` is behind it in the file's name, too. */
-	if (resolve(at->step, &at->mount, mounts, hierarchy, step, job_end))
+	if (resolve(at->step, &at->mount, mounts, controllers[hierarchy], step, job_end))
 		at->job = strlen(at->step) - (strlen(step) - job_end);
 }
 
@@ -221,7 +222,7 @@ void cg_locate(struct cg_places *places, const char *cgroup, const char *mounts,
 
 	memset(places, 0, sizeof(*places));
 	if (group_of(path, cgroup, CG_CPU))
-		resolve(places->at[CG_CPU].own, &places->at[CG_CPU].own_mount, mounts, CG_CPU, path, strlen(path));
+		resolve(places->at[CG_CPU].own, &places->at[CG_CPU].own_mount, mounts, controllers[CG_CPU], path, strlen(path));
 	if (group_of(path, cgroup, CG_UNIFIED) && find_step(path, strlen(path), job, &job_end, &step_end)) {
 		path[step_end] = '\0';
 		places->version = 2;
@@ -233,4 +234,71 @@ void cg_locate(struct cg_places *places, const char *cgroup, const char *mounts,
 	places->version = 1;
 	for (int i = CG_CPU; i < CG_HIERARCHIES; i++)
 		place(&places->at[i], mounts, i, path, job_end);
+}
+
+#define PROCS "/cgroup.procs"
+#define UID "/uid_"
+
+/* Of a line of /proc/PID/cgroup, "4:cpu,cpuacct:/path", the first controller ("" in v2) and the path. */
+static bool split_line(const char *line, char *controller, size_t size, char *path)
+{
+	const char *eol = strchrnul(line, '\n');
+	const char *list = memchr(line, ':', (size_t)(eol - line));
+	const char *group = list != NULL ? memchr(list + 1, ':', (size_t)(eol - list - 1)) : NULL;
+	size_t len, word;
+
+	if (group == NULL || group[1] != '/')
+		return false;
+	len = (size_t)(eol - group - 1);
+	word = strcspn(list + 1, ",:\n");
+	if (len >= CG_PATH_MAX || word >= size)
+		return false;
+	memcpy(path, group + 1, len);
+	path[len] = '\0';
+	memcpy(controller, list + 1, word);
+	controller[word] = '\0';
+	return true;
+}
+
+static bool append(char path[CG_PATH_MAX], const char *name)
+{
+	size_t len = strlen(path), more = strlen(name) + 1;
+
+	if (len + more > CG_PATH_MAX)
+		return false;
+	memcpy(path + len, name, more);
+	return true;
+}
+
+int cg_exits(struct cg_exit *exits, int most, const char *cgroup, const char *mounts, uint32_t job)
+{
+	int found = 0;
+
+	for (const char *line = cgroup; line != NULL && *line != '\0'; line = cg_next_line(line)) {
+		char path[CG_PATH_MAX], controller[64], *slash;
+		struct cg_exit *at = &exits[found];
+		size_t job_end, step_end, mount;
+
+		if (!split_line(line, controller, sizeof(controller), path))
+			return -1;
+		if (!find_step(path, strlen(path), job, &job_end, &step_end))
+			continue;
+		path[job_end] = '\0';
+		if (found == most ||
+		    !resolve(at->above, &mount, mounts, controller[0] != '\0' ? controller : NULL, path,
+			     (size_t)(strrchr(path, '/') - path)))
+			return -1;
+		memcpy(at->top, at->above, mount);
+		at->top[mount] = '\0';
+		*strrchr(at->above, '/') = '\0';
+		/* Slurm removes a user's group with his last job. */
+		slash = strrchr(at->above, '/');
+		if (slash != NULL && strncmp(slash, UID, sizeof(UID) - 1) == 0)
+			*slash = '\0';
+		/* No group of v2 has both processes and groups; slurmstepd itself waits in this one. */
+		if (!append(at->above, controller[0] != '\0' ? PROCS : "/system" PROCS) || !append(at->top, PROCS))
+			return -1;
+		found++;
+	}
+	return found;
 }

@@ -34,4 +34,16 @@ struct cg_places {
  */
 void cg_locate(struct cg_places *places, const char *cgroup, const char *mounts, uint32_t job);
 
+/* Files that take a process out of a job: of the group above all jobs, and of the hierarchy's top. */
+struct cg_exit {
+	char above[CG_PATH_MAX];
+	char top[CG_PATH_MAX];
+};
+
+/*
+ * One for each hierarchy in which `cgroup` is in a step of the job; how many, 0: in none. -1: in one that is not
+ * mounted, more than `most`, or no such text. The arguments are those of cg_locate.
+ */
+int cg_exits(struct cg_exit *exits, int most, const char *cgroup, const char *mounts, uint32_t job);
+
 #endif

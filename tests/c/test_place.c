@@ -200,9 +200,52 @@ static void test_locate_refuses(void **state)
 	free(longest);
 }
 
+static struct cg_exit exits[3];
+
+static void test_exits(void **state)
+{
+	const char *v1 = "9:name=systemd:/\n7:blkio:/slurm/uid_0/job_17/step_0\n4:memory:/slurm_n1/uid_0/job_17/step_extern\n"
+			 "1:cpu,cpuacct:/slurm/uid_1000/job_17/step_extern/task_0\n0::/\n";
+
+	(void)state;
+	assert_int_equal(cg_exits(exits, 3, "0::/system.slice/slurmstepd.scope/job_17/step_extern/slurm\n", V2_MOUNTS, 17), 1);
+	assert_string_equal(exits[0].above, "/sys/fs/cgroup/system.slice/slurmstepd.scope/system/cgroup.procs");
+	assert_string_equal(exits[0].top, "/sys/fs/cgroup/cgroup.procs");
+	assert_int_equal(cg_exits(exits, 3, "0::/s.scope/sEHNQ1VF2A6C00/step_extern/slurm\n", V2_MOUNTS, 17), 1);
+	assert_string_equal(exits[0].above, "/sys/fs/cgroup/s.scope/system/cgroup.procs");
+	assert_int_equal(cg_exits(exits, 3, v1, V1_MOUNTS, 17), 3);
+	assert_string_equal(exits[0].above, "/sys/fs/cgroup/blkio/slurm/cgroup.procs");
+	assert_string_equal(exits[1].above, "/sys/fs/cgroup/memory/slurm_n1/cgroup.procs");
+	assert_string_equal(exits[2].above, "/sys/fs/cgroup/cpu,cpuacct/slurm/cgroup.procs");
+	assert_string_equal(exits[2].top, "/sys/fs/cgroup/cpu,cpuacct/cgroup.procs");
+	/* In none of this job's. */
+	assert_int_equal(cg_exits(exits, 3, v1, V1_MOUNTS, 18), 0);
+	assert_int_equal(cg_exits(exits, 3, "0::/system.slice/slurmd.service\n", V2_MOUNTS, 17), 0);
+	assert_int_equal(cg_exits(exits, 3, "", V2_MOUNTS, 17), 0);
+}
+
+static void test_no_exit(void **state)
+{
+	const char *freezer = "6:freezer:/slurm/uid_0/job_17/step_extern\n";
+	const char *v2 = "0::/slurmstepd.scope/job_17/step_extern/slurm\n";
+
+	(void)state;
+	assert_int_equal(cg_exits(exits, 3, freezer, V1_MOUNTS, 17), -1);
+	assert_int_equal(cg_exits(exits, 0, v2, V2_MOUNTS, 17), -1);
+	assert_int_equal(cg_exits(exits, 3, "0::/../slurmstepd.scope/job_17/step_extern/slurm\n", V2_MOUNTS, 17), -1);
+	assert_int_equal(cg_exits(exits, 3, "nonsense\n", V2_MOUNTS, 17), -1);
+	/* A mount that shows the job, and nothing above it. */
+	assert_int_equal(cg_exits(exits, 3, v2, "29 23 0:26 /slurmstepd.scope/job_17 /cg rw - cgroup2 cgroup2 rw\n", 17), -1);
+	assert_int_equal(cg_exits(exits, 3, v2, "29 23 0:26 /slurmstepd.scope /cg rw - cgroup2 cgroup2 rw\n", 17), 1);
+	assert_string_equal(exits[0].above, "/cg/system/cgroup.procs");
+	assert_string_equal(exits[0].top, "/cg/cgroup.procs");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exits),
+		cmocka_unit_test(test_no_exit),
 		cmocka_unit_test(test_locate_v2),
 		cmocka_unit_test(test_locate_sluid),
 		cmocka_unit_test(test_locate_v2_namespace),

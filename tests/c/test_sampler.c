@@ -97,6 +97,60 @@ static void it_runs_until_it_is_stopped(void **state)
 	sampler_stop(-ENOENT);
 }
 
+/* A step's groups below `top`, made by Slurm's names; the agent is to be in `out` of them. */
+static void leaves(const char *top, const char *line_of, const char *const groups[5], const char *out)
+{
+	char path[5][128], text[512], line[512] = "";
+	pid_t pid;
+	FILE *f;
+
+	for (int i = 0; i < 5; i++) {
+		snprintf(path[i], sizeof(path[i]), "%s/sampler_%d%s", top, (int)getpid(), groups[i]);
+		if (mkdir(path[i], 0755) < 0 && i == 0)
+			skip(); /* no such hierarchy here, or not root */
+	}
+	snprintf(text, sizeof(text), "grep '%s' /proc/$$/cgroup >%s.new; mv %s.new %s; exec sleep 1011", line_of, said, said,
+		 said);
+	script(text);
+	pid = fork();
+	if (pid == 0) {
+		snprintf(text, sizeof(text), "%s/cgroup.procs", path[4]);
+		f = fopen(text, "w");
+		if (f == NULL || fputs("0", f) < 0 || fclose(f) != 0 || sampler_start(agent, "n1", 17) < 0)
+			_exit(1);
+		pause();
+	}
+	wait_for_words(line, sizeof(line));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (int i = 0; i < 500 && access(path[0], F_OK) == 0; i++) {
+		for (int k = 4; k >= 0; k--)
+			rmdir(path[k]);
+		moment();
+	}
+	assert_int_equal(access(path[0], F_OK), -1);
+	snprintf(text, sizeof(text), ":/sampler_%d%s\n", (int)getpid(), out);
+	assert_non_null(strstr(line, text));
+}
+
+/* Slurm waits for all that is in the step's groups before the plugin could end it. */
+static void it_is_in_none_of_the_jobs_groups(void **state)
+{
+	static const char *const v1[] = { "", "/uid_0", "/uid_0/job_17", "/uid_0/job_17/step_1", "/uid_0/job_17/step_extern" };
+
+	(void)state;
+	leaves("/sys/fs/cgroup/freezer", "freezer", v1, "");
+}
+
+static void it_is_in_none_of_them_in_v2(void **state)
+{
+	static const char *const v2[] = { "", "/system", "/job_17", "/job_17/step_extern", "/job_17/step_extern/slurm" };
+
+	(void)state;
+	leaves(access("/sys/fs/cgroup/unified", F_OK) == 0 ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup", "^0:", v2,
+	       "/system");
+}
+
 static void it_ends_with_its_parent(void **state)
 {
 	char text[512], words[32];
@@ -174,6 +228,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_runs_until_it_is_stopped),
+		cmocka_unit_test(it_is_in_none_of_the_jobs_groups),
+		cmocka_unit_test(it_is_in_none_of_them_in_v2),
 		cmocka_unit_test(it_ends_with_its_parent),
 		cmocka_unit_test(what_cannot_run),
 		cmocka_unit_test(only_roots_file_wants_it),
