@@ -2,8 +2,8 @@
 -- prefetches and a constant error of the counter are in both, and cancel. Pure.
 --
 -- A ruler is { source, class, boot_id, time, peak_gbs (counted), ratio (counted to what STREAM counts), spread_pct,
--- caches = { [number as text] = gbs }, cores }. A curve is { class, time, compact, spread, ... }, as
--- catalogue/beside.lua keeps it: lists of { threads, triad_gbs }.
+-- caches = { [number as text] = gbs }, cores, nodes = of NUMA, or nil }. A curve is { class, time, compact, spread,
+-- ... }, as catalogue/beside.lua keeps it: lists of { threads, triad_gbs }.
 local beside = require("syscheck.catalogue.beside")
 local values = require("syscheck.verdict.detail.values")
 
@@ -51,7 +51,7 @@ function ruler.of(r, disturbed)
       return nil, "others used the node meanwhile"
    end
    return { source = r.traffic_source, peak_gbs = peak, ratio = ratio, spread_pct = spread, caches = caches,
-      cores = number(r.threads) }
+      cores = number(r.threads), nodes = #values.list(r.numa, "node") > 0 and #values.list(r.numa, "node") or nil }
 end
 
 -- Of each kernel the last good measurement.
@@ -96,6 +96,13 @@ function ruler.keep(kept, runs, at)
    local before = type(kept.ruler) == "table" and kept.ruler.boot_id == at.boot_id and kept.ruler or nil
    return { ruler = dated(one) or before, why = not one and why or nil,
       curve = dated(curve) or type(kept.curve) == "table" and kept.curve or nil }
+end
+
+--- The ruler that a node keeps, if it is of this boot; nil: none, or samples would have no scale.
+-- @param kept of ruler.keep; anybody may have written it
+function ruler.of_boot(kept, boot_id)
+   local one = type(kept) == "table" and type(kept.ruler) == "table" and kept.ruler or {}
+   return one.boot_id == boot_id and type(one.peak_gbs) == "number" and one.peak_gbs > 0 and one or nil
 end
 
 --- The same for a check's record; nil where no counter was read.

@@ -18,13 +18,19 @@ saturation.BINS = 20
 local LEAST_S = 10
 -- More than memory can move, with room for a triad that is not the fastest there is: then the counter is wrong.
 local MOST = 1.25
--- One domain at its limit, and the median of the others idle; or so much of what moves is another NUMA node's.
+-- Of the time: it is one that waits for memory.
+local MOSTLY = 0.5
+-- One domain at its limit, and the median of the others idle.
 local IDLE = 0.3
+-- So much of what moves is another NUMA node's: its data is in the wrong places.
 saturation.REMOTE_PCT = 30
 -- Of a node's cores, so that all its domains have some at work.
 local MANY = 0.75
 -- A remote share of next to nothing slows nothing.
 local REMOTE_USED = 0.3
+
+-- Of a node; more is damage.
+local MOST_THREADS = 65536
 
 local number, list = values.number, values.list
 
@@ -38,7 +44,7 @@ function saturation.shape(curve)
    local at, counts, best = {}, {}, 0
    for _, name in ipairs({ "compact", "spread" }) do
       for _, one in ipairs(list(curve[name], "threads", "triad_gbs")) do
-         if one.threads >= 1 and one.triad_gbs > 0 then
+         if one.threads >= 1 and one.threads <= MOST_THREADS and one.triad_gbs > 0 then
             counts[#counts + 1] = not at[one.threads] and one.threads or nil
             at[one.threads] = math.max(at[one.threads] or 0, one.triad_gbs)
             best = math.max(best, one.triad_gbs)
@@ -134,13 +140,15 @@ local function bins_of(samples)
    return all > 0 and bins or nil
 end
 
+-- No record holds what is no number.
 local function round(value, digits)
    local scale = 10 ^ digits
-   return value and math.floor(value * scale + 0.5) / scale
+   return number(value and value * scale) and math.floor(value * scale + 0.5) / scale
 end
 
--- Each domain's share of its own peak, ascending, whosever traffic that is: who waits for it waits for all; the remote
--- share of the job's own in %, nil where not all tell.
+-- Each domain's share of its own peak, ascending, whosever traffic that is: who waits for it waits for all; none where
+-- a NUMA node has several caches: one of them alone moves more than its part of what all do, and a single core nearly
+-- all of that. And the remote share of the job's own in %, nil where not all tell.
 local function domains_of(o, ruler)
    local shares, bytes, own = {}, 0, 0
    for cache, one in pairs(o.caches) do
@@ -149,7 +157,8 @@ local function domains_of(o, ruler)
       bytes, own = bytes + one.bytes, own and one.local_bytes and own + one.local_bytes
    end
    table.sort(shares)
-   return shares, own and bytes > 0 and math.max(0, 100 * (1 - own / bytes)) or nil
+   local nodes = number(ruler.nodes)
+   return nodes and #shares > nodes and {} or shares, own and bytes > 0 and math.max(0, 100 * (1 - own / bytes)) or nil
 end
 
 -- Why there is no verdict; nil: there can be one.
@@ -163,19 +172,19 @@ local function why_not(o, ruler)
    elseif type(ruler) ~= "table" or not number(ruler.peak_gbs) or type(ruler.caches) ~= "table" then
       return o.no_ruler and "the counter was no ruler at the last check: " .. o.no_ruler
          or "no check in this boot has measured what the counter counts of a triad"
-   elseif ruler.boot_id ~= o.boot_id then
+   elseif ruler.boot_id ~= o.boot_id or o.source and ruler.source ~= o.source then
       return "no check in this boot has measured what the counter counts of a triad"
    elseif ruler.class ~= o.class then
       return "the node has become another since its check"
    end
    for cache in pairs(ruler.caches) do
       if not o.caches[cache] then
-         return "fewer L3 caches count than at the check: CPUs went offline"
+         return "fewer memory domains count than at the check: CPUs went offline"
       end
    end
    for cache in pairs(o.caches) do
       if not number(ruler.caches[cache]) then
-         return "more L3 caches count than at the check: CPUs came online"
+         return "more memory domains count than at the check: CPUs came online"
       end
    end
    return nil
@@ -184,9 +193,9 @@ end
 --- Of one node of a job.
 -- @param o { caches = { [number as text] = { bytes, local_bytes } } of memory_traffic.by_cache, or nil and `why`;
 --   all = the same with other jobs', where these have a part of the node, too; seconds = that it took; own = true:
---   nobody else's traffic is in it; cores = of the job here, nil: all; ruler,
---   curve, no_ruler = of ruler.keep (`why`); class, boot_id; samples = { bins = shares of the peak, seconds } or nil;
---   elapsed_s = of the job; source }
+--   nobody else's traffic is in it; cores = of the job here, by its CPU time, nil: all; given = those that it was
+--   given, likewise; ruler, curve, no_ruler = of ruler.keep (`why`); class, boot_id; samples = { bins = shares of the
+--   peak, seconds } or nil; elapsed_s = of the job; source }
 -- @return { mem_gbs_mean, mem_gbs_p95, peak_gbs, used_pct, saturated_pct, saturated_at_pct, worst_domain_pct,
 --   domain_imbalance, remote_pct, cores, cores_needed, gain_pct, source, covered_pct }; or { unknown = why }
 function saturation.of(o)
@@ -207,58 +216,73 @@ function saturation.of(o)
    local shape = type(o.curve) == "table" and o.curve.class == o.class and saturation.shape(o.curve) or nil
    local all = number(ruler.cores) or shape and shape[#shape].threads
    local cores = math.min(o.cores or all or math.huge, all or math.huge)
+   local given = math.min(o.given or all or math.huge, all or math.huge)
+   local bins = bins_of(o.samples)
+   -- So few cannot have moved it: of some step the CPU time is not known.
+   if shape and u > MOST * saturation.share(shape, cores) then
+      cores = given
+   end
+   -- A mean of cores is not how many were at work in a moment: it bounds the mean of the rate, and no sample. That it
+   -- waited is known where samples say so by all cores that it could have used, or else the mean.
+   local fewer = bins and shape and cores < given
+   if fewer and (u < saturation.FULL * saturation.share(shape, cores)
+      or time_from(bins, saturation.FULL * saturation.share(shape, given)) >= MOSTLY) then
+      cores, fewer = given, false
+   end
    -- What these cores can move, of the peak; not known of a part of them without a curve.
    local limit = shape and saturation.share(shape, cores) or (cores == all or not o.cores) and 1 or nil
    local shares, remote_pct = domains_of(o, ruler)
    local worst = table.remove(shares)
    -- Of the others: of two sockets the other one. A part of the cores may well be all of one domain's.
-   local median = cores >= MANY * (all or cores) and statistics.median_sorted(shares) or nil
-   local bins = bins_of(o.samples)
+   local median = worst and cores >= MANY * (all or cores) and statistics.median_sorted(shares) or nil
    local out = { source = o.source or ruler.source, mem_gbs_mean = round(rate, 2), peak_gbs = round(ruler.peak_gbs, 2),
       used_pct = limit and round(100 * u / limit, 1), cores = cores < math.huge and cores or nil,
-      worst_domain_pct = round(100 * worst, 1),
+      worst_domain_pct = round(worst and 100 * worst, 1),
       domain_imbalance = median and round(worst > median and (worst - median) / worst or 0, 3) or nil,
       remote_pct = round(remote_pct, 1),
       covered_pct = round(o.elapsed_s and math.min(100, 100 * o.seconds / math.max(o.elapsed_s, 1e-9)) or nil, 1) }
    if bins then
       out.mem_gbs_p95 = round(quantile(bins, 0.95) * ruler.peak_gbs, 2)
-      local from = limit and saturation.FULL * limit
+      local from = limit and not fewer and saturation.FULL * limit or nil
       out.saturated_pct = from and round(100 * time_from(bins, from), 1)
-      out.saturated_at_pct = from and out.saturated_pct > 0
+      out.saturated_at_pct = from and (out.saturated_pct or 0) > 0
          and round(math.min(100, 100 * mean_from(bins, from) / limit), 1) or nil
       out.covered_pct = round(o.elapsed_s and math.min(100, 100 * (number(o.samples.seconds) or 0)
          / math.max(o.elapsed_s, 1e-9)) or nil, 1)
    end
    if shape then
       -- Of what it moved while it waited, where that is known.
-      local moved = out.saturated_at_pct and out.saturated_pct >= 50 and out.saturated_at_pct / 100 * limit or u
+      local moved = out.saturated_at_pct and out.saturated_pct >= 100 * MOSTLY and out.saturated_at_pct / 100 * limit
+         or u
       out.cores_needed = math.min(cores, saturation.cores_for(shape, math.min(moved, limit)))
       out.gain_pct = round(100 * (1 / limit - 1), 1)
    end
    return out
 end
 
---- Whether one domain is at its limit while the others idle.
+--- Whether one domain is at its limit while the others idle. Each L3 counts what its own cores move, from wherever that
+-- comes, so by resctrl these are the cores at work; a memory controller counts what lies in its memory.
 function saturation.is_one_sided(one)
    local worst, imbalance = number(one.worst_domain_pct), number(one.domain_imbalance)
    return worst ~= nil and imbalance ~= nil and worst >= 100 * saturation.FULL and worst * (1 - imbalance) < 100 * IDLE
 end
 
 --- What a node's numbers say: "saturated" (it waits for memory), "first touch" (its memory is in the wrong places),
--- "one domain" (that one waits, as its cores or its data are there), "partly", "free" (it does not); nil: not known.
+-- "one domain" (that one waits, as its cores are there, or those at work), "partly", "free" (it does not); nil:
+-- not known.
 -- @param one of saturation.of, or of the store
 function saturation.state(one)
    local used, time = number(one.used_pct), number(one.saturated_pct)
    local worst = number(one.worst_domain_pct)
-   if saturation.is_one_sided(one) then
+   if used and (number(one.remote_pct) or 0) > saturation.REMOTE_PCT and used >= 100 * REMOTE_USED then
       return "first touch"
-   elseif used and (number(one.remote_pct) or 0) > saturation.REMOTE_PCT and used >= 100 * REMOTE_USED then
+   elseif one.source == "perf" and saturation.is_one_sided(one) then
       return "first touch"
    elseif worst and worst >= 100 * saturation.FULL and (used or 0) < 100 * saturation.FULL then
       return "one domain"
    elseif not used then
       return nil
-   elseif time and time >= 50 or not time and used >= 100 * saturation.FULL then
+   elseif time and time >= 100 * MOSTLY or not time and used >= 100 * saturation.FULL then
       return "saturated"
    elseif time and time >= 10 then
       return "partly"

@@ -46,8 +46,8 @@ function TestWaits:test_a_store_says_what_records_say()
    written({ job(1, saturated()), job(1, saturated(), { node = "n2" }) })
    local runs, found = ask(1)
    local text = job_show.table(found, false)
-   lu.assertStrContains(text, "memory: this job used 92 % of its nodes' memory bandwidth on average; 14 of 48 cores "
-      .. "move as much, at least so many are needed: more cores per node will not help")
+   lu.assertStrContains(text, "memory: this job used 92 % of its nodes' memory bandwidth on average; 14 of 48 cores, "
+      .. "spread over its NUMA nodes, move as much, fewer do not: more cores per node will not help")
    lu.assertNotNil(text:find("MEM_GB/s  MEM_%", 1, true), text)
    lu.assertNotNil(text:find("184%.0 +92"), text)
    found.id = "1"
@@ -59,7 +59,7 @@ function TestWaits:test_a_store_says_what_records_say()
    lu.assertStrContains(head, ",check.traffic_peak_gbs,traffic_local_bytes,mem_gbs_mean,")
    lu.assertStrContains(head, "mem_covered_pct")
    found.made = { version = "1", time = "now" }
-   lu.assertStrContains(job_page(found), "14 of 48 cores move as much")
+   lu.assertStrContains(job_page(found), "14 of 48 cores, spread over its NUMA nodes, move as much")
    local why = answer.of(own_store.db, runs)
    lu.assertStrContains(why_show.table(why, false), "memory: this job used 92 % of its nodes' memory bandwidth")
    lu.assertEquals(json.decode(why_show.json(why)).memory.state, "saturated")
@@ -103,14 +103,14 @@ function TestWaits:test_like_runs_with_other_core_counts()
    list[10] = job(10, saturated(12), { s = 1900 })
    list[11] = job(11, { unknown = "x" }, { s = 1 })
    written(list)
-   local memory, like = stored_waits.of(own_store.db, ask(1)[1].key)
+   local memory, like = stored_waits.of(own_store.db, ask(1)[1].key, tostring)
    lu.assertEquals(memory.state, "saturated")
    lu.assertEquals({ like.cores, like.runs }, { 24, 3 })
    lu.assertAlmostEquals(like.ratio, 1028 / 1003.5, 0.001)
    lu.assertStrContains(why_show.table(answer.of(own_store.db, (ask(1))), false),
       "3 like runs with 24 cores a node took 1.02 times as long")
    -- Those that know no cores are none.
-   local _, none = stored_waits.of(own_store.db, ask(11)[1].key)
+   local _, none = stored_waits.of(own_store.db, ask(11)[1].key, tostring)
    lu.assertNil(none)
 end
 

@@ -25,6 +25,13 @@ function TestRuler:test_a_good_one()
       caches = { { cache = 0, gbs = 51 }, { cache = 1, gbs = 49 } } })
 end
 
+function TestRuler:test_numa_nodes()
+   lu.assertEquals(ruler.of(printed({ numa = { { node = 0, cores = 24 }, { node = 1, cores = 24 } } })).nodes, 2)
+   for _, bad in ipairs({ {}, "x", { 1, 2 } }) do
+      lu.assertNil(ruler.of(printed({ numa = bad })).nodes)
+   end
+end
+
 -- Never a guess.
 function TestRuler:test_what_is_no_ruler()
    for _, case in ipairs({

@@ -9,11 +9,13 @@ local waits = {}
 waits.ALIKE = 0.1
 
 --- A node's numbers by the names of verdict/saturation.lua.
--- @param values by column of the store; kept { unknown, source } of its detail, or nil
-function waits.node(values, kept)
-   local out = { unknown = type(kept) == "table" and type(kept.unknown) == "string" and kept.unknown or nil }
-   for name, column in pairs(fields.SATURATION) do
-      out[name] = values and values[column]
+-- @param values by column of the store; kept { unknown, source } of its detail, or nil; name of the node
+function waits.node(values, kept, name)
+   local unknown = type(kept) == "table" and kept.unknown
+   local out = { name = name, unknown = type(unknown) == "string" and unknown or nil,
+      source = type(kept) == "table" and kept.source or nil }
+   for key, column in pairs(fields.SATURATION) do
+      out[key] = values and values[column]
    end
    return out
 end
@@ -23,7 +25,7 @@ end
 function waits.of_rows(rows)
    local nodes = {}
    for _, row in ipairs(rows) do
-      nodes[#nodes + 1] = row.job and waits.node(row.values, row.job.saturation) or nil
+      nodes[#nodes + 1] = row.job and waits.node(row.values, row.job.saturation, row.node) or nil
    end
    return verdict.of_job(nodes)
 end
@@ -66,6 +68,10 @@ function waits.object(job, like)
    local out = { text = waits.sentence(job, like), like = like }
    for name, value in pairs(job) do
       out[name] = value
+   end
+   out.differing = job.differing and {} or nil
+   for i, group in ipairs(job.differing or {}) do
+      out.differing[i] = { state = group.state, nodes = group.names }
    end
    return out
 end

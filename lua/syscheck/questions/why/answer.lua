@@ -34,7 +34,7 @@ function answer.of(store, runs, private)
    local out = why.analyse(input)
    out.run, out.runs, out.name, out.comparable, out.more = run, #runs, name, comparable, more
    out.checks = data.found(store, run, CHECKS)
-   out.waits, out.waits_like = stored_waits.of(store, run.key)
+   out.waits, out.waits_like = stored_waits.of(store, run.key, name)
    for _, h in ipairs(out.explanations) do
       h.jobs = h.others and not private and neighbours(store, run, h.others) or nil
    end

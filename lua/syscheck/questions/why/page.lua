@@ -7,6 +7,7 @@ local page = require("syscheck.html.page")
 local peers = require("syscheck.questions.job.peers")
 local pictures = require("syscheck.questions.job.pictures")
 local time = require("syscheck.lib.time")
+local waits = require("syscheck.questions.job.waits")
 local words = require("syscheck.questions.why.words")
 
 local SHOWN = 0.005 -- less likely explanations have no bar
@@ -101,6 +102,7 @@ return function(answer)
       facts = { { "user", element.name(run.user) }, { "name", element.name(run.name, 120) },
          { "nodes", ("%d (%d recorded)"):format(answer.nodes, answer.recorded) }, { "began", time.show(run.begin_s) },
          { "ended", time.show(run.end_s) },
+         { "memory", waits.sentence(answer.waits, answer.waits_like) },
          { "took", answer.elapsed_s and ("%.0f s"):format(answer.elapsed_s) or "-" } },
       sections = { pictures.like(answer.times), explanations_section(answer), evidence_section(answer),
          #says > 0 and page.section({ title = "What else is known of this job", more = page.list(says) }),

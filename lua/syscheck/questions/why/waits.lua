@@ -13,7 +13,7 @@ local COLUMNS = {}
 for _, field in ipairs(fields.JOB) do
    COLUMNS[#COLUMNS + 1] = field.from:find("^saturation%.") and field or nil
 end
-local OF_RUN = ("SELECT j.detail, %s FROM job_node j WHERE j.run = ? LIMIT %d"):format(
+local OF_RUN = ("SELECT j.detail, j.node, %s FROM job_node j WHERE j.run = ? LIMIT %d"):format(
    job_store.columns(COLUMNS, "j"), NODES)
 local CORES = "SELECT avg(j.mem_cores) FROM job_node j WHERE j.run = ?"
 
@@ -26,13 +26,13 @@ local function own_time(run, like, cores)
    return statistics.median(list)
 end
 
---- @param key of table run
+--- @param key of table run; name function(node's key) -> its name
 -- @return of waits.of_rows, and of waits.other_cores; nil where nothing was counted
-function stored.of(store, key)
+function stored.of(store, key, name)
    local rows = {}
    for t in store:rows(OF_RUN, key) do
       rows[#rows + 1] = { job = { saturation = job_store.detail(t[1]).saturation },
-         values = job_store.numbers(COLUMNS, t, 2) }
+         values = job_store.numbers(COLUMNS, t, 3), node = name(t[2]) }
    end
    local job = waits.of_rows(rows)
    if not job or not job.cores then

@@ -235,11 +235,12 @@ function memory.scaling(r)
       most = math.max(most, one.triad_gbs)
    end
    local knee = number(r.knee_threads)
+   local shown = knee and knee < last.threads and knee or nil
    local rows = { spread[1] and { "THREADS", "FILLED_GB/s", "SPREAD_GB/s", "" } or { "THREADS", "TRIAD_GB/s", "" } }
    for _, one in ipairs(curve) do
       local row = { whole(one.threads), show(one.triad_gbs) }
       row[#row + 1] = spread[1] and show(of_spread[one.threads]) or nil
-      row[#row + 1] = { bar = one.triad_gbs / most, after = one.threads == knee and " knee" or nil }
+      row[#row + 1] = { bar = one.triad_gbs / most, after = one.threads == shown and " knee" or nil }
       rows[#rows + 1] = row
    end
    local section = { title = "Memory bandwidth over threads (scaling)", { rows = rows } }
@@ -247,7 +248,7 @@ function memory.scaling(r)
       section[#section + 1] = "Filled: one NUMA node after the other; spread: one core of each in turn. Bars: filled."
    end
    if knee and number(r.best_gbs) then
-      section[#section + 1] = (knee < last.threads and "Knee at %s of %s threads: 90 %% of the best, %s GB/s."
+      section[#section + 1] = (shown and "Knee at %s of %s threads: 90 %% of the best, %s GB/s."
          or "No knee: 90 %% of the best takes %s of %s threads; the best is %s GB/s."):format(whole(knee),
          whole(last.threads), show(r.best_gbs))
    end
