@@ -55,7 +55,8 @@ of() {
 	noise --json
 	[ "$status" -eq 0 ]
 	[ "$(of '[(c["class"], c["nodes"], c["checks"]) for c in a["answers"]]')" = "[('big', 3, 3), ('small', 1, 1)]" ]
-	[ "$(of '[w["work_us"] for w in a["answers"][0]["works"]]')" = "[100, 1000, 10000, 100000]" ]
+	# The longest takes a sample that others leave long enough.
+	[[ $(of '[w["work_us"] for w in a["answers"][0]["works"]]') =~ ^"[100, 1000, 10000"(, 100000)?"]"$ ]]
 	# More nodes lose more, nobody less than nothing, and what is said lies within its interval.
 	[ "$(of 'all(r["low_pct"] <= r["slowdown_pct"] <= r["high_pct"] for w in a["answers"][0]["works"] for r in w["rows"])')" = True ]
 	[ "$(of 'all(p["slowdown_pct"] <= q["slowdown_pct"] for w in a["answers"][0]["works"] for p, q in zip(w["rows"], w["rows"][1:]))')" = True ]
@@ -121,7 +122,7 @@ of() {
 	syscheck ingest --store "$BATS_TEST_TMPDIR/other.db" "$BATS_TEST_TMPDIR/none.jsonl"
 	run --separate-stderr syscheck noise --store "$BATS_TEST_TMPDIR/other.db"
 	[ "$status" -eq 1 ]
-	[[ $stderr == "syscheck: no check since "*"sampled noise; checks of level quick and full do" ]]
+	[[ $stderr == "syscheck: no check since "*"sampled noise; checks of level quick and full do, unless others use the node meanwhile" ]]
 }
 
 @test "noise: rows that somebody damaged are left out, and the rest is answered" {

@@ -103,11 +103,12 @@ refuses() {
 	verify "${salloc[@]}" "${noise[@]}" --json
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
-	[ "$(of '[c["work_us"] for c in v]')" = "[100, 1000, 10000, 100000]" ]
+	# The longest takes a sample that others leave long enough.
+	[[ $(of '[c["work_us"] for c in v]') =~ ^"[100, 1000, 10000"(, 100000)?"]"$ ]]
 	# The work was done, and took at least what it takes undisturbed, the allreduce too.
 	[ "$(of 'all(0.5 * c["work_us"] < c["undisturbed_us"] - c["allreduce_us"] < 2 * c["work_us"] for c in v)')" = True ]
 	[ "$(of 'all(c["steps"] > 5 and c["allreduce_us"] > 0 and c["measured_pct"] >= 0 for c in v)')" = True ]
-	[ "$(of 'all(c["agrees"] == ("differs" not in c) for c in v)')" = True ]
+	[ "$(of 'all(c.get("agrees", True) == ("differs" not in c) for c in v)')" = True ]
 	# What is predicted knows the allreduce that was measured, and is what the table says of these nodes.
 	[ "$(of 'a["answers"][0]["allreduce_us"] == v[0]["allreduce_us"], a["answers"][0]["allreduce_steps"], a["answers"][0]["nodes"]')" = "(True, 1, 2)" ]
 	[ "$(of '[w["rows"][0]["slowdown_pct"] for w in a["answers"][0]["works"]] == [c["predicted_pct"] for c in v]')" = True ]
@@ -120,7 +121,7 @@ refuses() {
 	verify "${noise[@]}" --job "$id"
 	[ "$status" -eq 0 ]
 	[[ $output == *"a job on 3 of the nodes of job $id (1 without samples)"* ]]
-	[[ $output == *$'\nBETWEEN '*"PREDICTED_%  MEASURED_%"*$'\n0.1 ms '*$'\n100 ms '* ]]
+	[[ $output == *$'\nBETWEEN '*"PREDICTED_%  MEASURED_%"*$'\n0.1 ms '*$'\n10 ms '* ]]
 	[[ $output == *"1 node without noise samples: n3"* ]]
 	[[ $output == *"of n4, where checks sampled "*": more cores have more noise"* ]]
 }
@@ -132,7 +133,7 @@ refuses() {
 	grep -q 'measured %' "$BASE/page.html"
 	verify "${salloc[@]}" "${noise[@]}" --csv
 	[ "$(head -n 1 <<<"$output" | tr -d '\r' | cut -d, -f13-)" = measured_pct,se_pct,agrees ]
-	[ "$(tail -n +2 <<<"$output" | tr -d '\r' | cut -d, -f13,15 | grep -cE '^[0-9.e-]+,[01]$')" -eq 4 ]
+	[ "$(tail -n +2 <<<"$output" | tr -d '\r' | cut -d, -f13,15 | grep -cE '^[0-9.e-]+,[01]?$')" -ge 3 ]
 }
 
 @test "verify: what cannot be measured is one line, and no step or process is left" {

@@ -111,8 +111,8 @@ local function of_nodes(db, args, wanted, of, own, to, where)
 end
 
 local function no_samples(args, what)
-   return report.error(report.NOT_FOUND, "no check since %s sampled noise%s; checks of level quick and full do",
-      time.show(args.since), what)
+   return report.error(report.NOT_FOUND, "no check since %s sampled noise%s; checks of level quick and full do, unless "
+      .. "others use the node meanwhile", time.show(args.since), what)
 end
 
 local function print_all(args, list)

@@ -650,8 +650,21 @@ function TestVerify:test_agrees_within_a_fifth_and_two_errors()
 end
 
 function TestVerify:test_at_least_is_no_upper_limit()
-   lu.assertTrue(compared(1, 50, 0, { at_least = true })[1].agrees)
+   local one = compared(1, 50, 0, { at_least = true })[1]
+   lu.assertEquals({ one.agrees, one.differs }, {})
+   lu.assertEquals(words.agrees(one), "cannot tell")
+   lu.assertTrue(compared(10, 11, 0, { at_least = true })[1].agrees)
    lu.assertEquals(compared(10, 1, 0, { at_least = true })[1].differs, "less")
+end
+
+-- An error larger than the fifth would agree with anything.
+function TestVerify:test_what_varies_too_much_cannot_be_told()
+   for _, case in ipairs({ { 0.34, 255, 179 }, { 10, 10, 1.1 }, { 22, 37, 35 } }) do
+      local one = compared(case[1], case[2], case[3])[1]
+      lu.assertEquals({ one.agrees, one.differs }, {})
+   end
+   lu.assertTrue(compared(10, 10, 0.9)[1].agrees)
+   lu.assertEquals(compared(10, 60, 5)[1].differs, "more")
 end
 
 function TestVerify:test_faster_than_undisturbed_is_nothing_lost()

@@ -201,7 +201,7 @@ function noise.of(nodes, options, with)
          row.simulated_pct = options.simulate and simulated(sample, row, options.simulate, answer) or nil
       end
       answer.works[#answer.works + 1] = { work_us = sample.work, rows = rows, samples = sample.samples,
-         absorbed_pct = 100 * sample.mean_us / sample.work }
+         absorbed_pct = percent(answer, sample.mean_us, sample.work, rows[1].nodes) }
       if sample.work == HEAD_US or not head then
          head = { sample = sample, rows = rows }
       end

@@ -98,7 +98,8 @@ function show.table(answer, color, _, width)
    end
    local kind = answer[1].simulated
    local note = answer[1].verify and " MEASURED_%: mean and standard error of steps of so much work and an "
-      .. "allreduce; AGREES: within a fifth of the larger one and two standard errors." or ""
+      .. "allreduce; AGREES: within a fifth of the larger one and two standard errors; cannot tell: these errors are "
+      .. "more than the fifth, or >= is predicted and more was measured." or ""
    local simulated = kind and (" SIMULATED: step after step, %s."):format(kind == "halo"
       and "a halo exchange with six neighbours" or "a dissemination barrier") or ""
    parts[#parts + 1] = terminal.flow(LEGEND .. note .. simulated, width)
@@ -163,7 +164,7 @@ function show.csv(answer)
          for _, row in ipairs(work.rows) do
             rows[#rows + 1] = { one.class, one.job, row.nodes, work.work_us, row.us, row.pct, row.low_pct, row.high_pct,
                row.at_least and 1 or 0, row.most_pct, row.simulated_pct, work.absorbed_pct, of.measured_pct, of.se_pct,
-               of.work_us and (of.agrees and 1 or 0) }
+               of.agrees ~= nil and (of.agrees and 1 or 0) or nil }
          end
       end
    end

@@ -9,7 +9,9 @@ local LEAST_PCT = 0.1 -- points, below which nothing can be told
 -- @param measured list of fabric's work.run
 -- @return list of { work_us, predicted_pct, at_least, measured_pct, se_pct or nil, steps, step_us, base_us,
 --   allreduce_us, scatter_pct = that part of measured_pct that the allreduce alone has, its mean less its usual time;
---   agrees, differs = nil, "more" (was measured than predicted) or "less" }; only of the columns that both have
+--   agrees = true, false, or nil: cannot be told (what was measured varies too much, or at least so much is predicted
+--   and more was measured); differs = nil, "more" (was measured than predicted) or "less" }; only of the columns that
+--   both have
 function verify.compare(answer, measured)
    local predicted, out = {}, {}
    for _, work in ipairs(answer.works) do
@@ -24,12 +26,17 @@ function verify.compare(answer, measured)
          end
          -- Fixed work is never done sooner; the median of pieces of it may be off by a clock's tick.
          local p, m, se = row.pct, math.max(0, percent(one.step_us - one.base_us)), percent(one.se_us)
-         local may = math.max(PART * math.max(p, m), LEAST_PCT) + ERRORS * (se or 0)
-         local differs = m < p - may and "less" or m > p + may and not row.at_least and "more" or nil
+         local part, errors = math.max(PART * math.max(p, m), LEAST_PCT), ERRORS * (se or 0)
+         local more = m > p + part + errors
+         local differs = m < p - part - errors and "less" or more and not row.at_least and "more" or nil
+         local told = differs or errors <= part and not more
          out[#out + 1] = { work_us = one.work_us, predicted_pct = p, at_least = row.at_least, measured_pct = m,
             se_pct = se, steps = one.steps, step_us = one.step_us, base_us = one.base_us, allreduce_us = one.call_us,
             scatter_pct = one.call_mean_us and math.max(0, percent(one.call_mean_us - one.call_us)),
-            agrees = not differs, differs = differs }
+            differs = differs }
+         if told then
+            out[#out].agrees = not differs
+         end
       end
    end
    return out

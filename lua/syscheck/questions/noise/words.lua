@@ -140,9 +140,9 @@ function words.measured(column)
    return words.percent(column.measured_pct) .. (column.se_pct and " +- " .. words.percent(column.se_pct) or "")
 end
 
---- "yes", "no: more"
+--- "yes", "no: more", "cannot tell"
 function words.agrees(column)
-   return column.agrees and "yes" or "no: " .. column.differs
+   return column.agrees and "yes" or column.differs and "no: " .. column.differs or "cannot tell"
 end
 
 --- What is to be known of what was measured beside what was predicted.
