@@ -25,4 +25,20 @@ function TestReferences:test_a_group_is_what_ingest_takes_for_one()
    end
 end
 
+-- A policy that wants what this host cannot count.
+function TestReferences:test_counters_of_memory_traffic()
+   local memory_traffic = require("syscheck.counters.memory_traffic")
+   local real, there = memory_traffic.directory, nil
+   memory_traffic.directory = function(_, perf) -- luacheck: ignore
+      return perf == (there == "perf") and there or nil
+   end
+   lu.assertEquals(said_of("traffic", { groups = false, perf = false }), {})
+   lu.assertStrContains(said_of("traffic", { groups = true })[1], "mount -t resctrl resctrl /sys/fs/resctrl")
+   lu.assertStrContains(said_of("traffic", { sample_s = 10 })[1], "no counters of memory traffic")
+   lu.assertStrContains(said_of("traffic", { perf = true })[1], "neither uncore_imc nor amd_umc")
+   there = "perf"
+   lu.assertEquals(said_of("traffic", { perf = true }), {})
+   memory_traffic.directory = real -- luacheck: ignore
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -152,6 +152,14 @@ local CASES = {
    { conf((GOOD:gsub("Alloc,", "Alloc,nohold,"))), "prolog-flags", "warn", "remove NoHold" },
    { set("policy.value.traffic", { sample_s = 10 }), "prolog-flags", "warn",
       "add: PrologFlags=Alloc,DeferBatch,Contain" },
+   { function(f)
+      conf((GOOD:gsub("Alloc,DeferBatch", "Alloc")))(f)
+      set("policy.value.traffic", { perf = true })(f)
+   end, "prolog-flags", "warn", "add: PrologFlags=Alloc,DeferBatch,Contain" },
+   { function(f)
+      conf((GOOD:gsub("Alloc,", "RunInJob,")))(f)
+      f.policy.value.traffic = { sample_s = 10 }
+   end, "prolog-flags", "warn", "remove RunInJob, or traffic.sample_s" },
    { conf(without("SchedulerParameters")), "requeue", "error", "add: SchedulerParameters=nohold_on_prolog_fail" },
    { conf((GOOD:gsub("=nohold", "=bf_max=1,xnohold"))), "requeue", "error",
       "add: SchedulerParameters=bf_max=1,xnohold_on_prolog_fail,nohold_on_prolog_fail" },

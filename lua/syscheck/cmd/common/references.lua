@@ -4,6 +4,8 @@ local uv = require("luv")
 local checks_d = require("syscheck.measure.checks_d")
 local group = require("syscheck.cmd.common.group")
 local hostlist = require("syscheck.lib.hostlist")
+local machine = require("syscheck.hardware.machine")
+local memory_traffic = require("syscheck.counters.memory_traffic")
 local notify = require("syscheck.cmd.common.notify")
 local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
@@ -104,6 +106,15 @@ function references.check(p, line_of)
          say("warn", "checks", "%s is not in %s on this host: each check of it is unknown", printable.safe(name),
             checks_d.DIR)
       end
+   end
+   local traffic = p.traffic or {}
+   if (traffic.groups or traffic.sample_s) and not memory_traffic.directory(machine.at(""), false) then
+      say("warn", "traffic", "no counters of memory traffic in %s on this host: jobs' is not counted by resctrl (mount "
+         .. "-t resctrl resctrl %s)", memory_traffic.DIR, memory_traffic.DIR)
+   end
+   if traffic.perf and not memory_traffic.directory(machine.at(""), true) then
+      say("warn", "traffic", "neither uncore_imc nor amd_umc in %s on this host: jobs' memory traffic is not counted "
+         .. "by perf", memory_traffic.PMUS)
    end
    local _, err = ask(p.scontrol, { "-V" })
    if err then

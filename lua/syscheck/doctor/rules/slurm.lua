@@ -44,11 +44,23 @@ local function flags(facts, say)
          why = "a job's script starts when its first node is checked, and is requeued if a later one is bad",
          add = lines.with(facts, "PrologFlags", "DeferBatch") }))
    end
-   if facts.policy.value.traffic.sample_s and not has_flag(facts, "Contain") then
+   local traffic = facts.policy.value.traffic
+   if (traffic.sample_s or traffic.perf) and not has_flag(facts, "Contain") then
+      local key = traffic.perf and "perf" or "sample_s"
+      -- Who takes only this line has the one before, too.
+      local flag = has_flag(facts, "DeferBatch") and "Contain" or "DeferBatch,Contain"
       say("warn", lines.at(facts, "PrologFlags", {
-         text = "traffic.sample_s in the policy, and PrologFlags lacks Contain",
-         why = "jobs have no extern step, beside which they would be sampled",
-         add = lines.with(facts, "PrologFlags", "Contain") }))
+         text = ("traffic.%s in the policy, and PrologFlags lacks Contain"):format(key),
+         why = "jobs have no extern step, beside which they would be counted",
+         add = lines.with(facts, "PrologFlags", flag) }))
+   end
+   -- The extern step has begun when its prolog says what is wanted (slurm: _spawn_job_container).
+   if (traffic.sample_s or traffic.perf) and has_flag(facts, "RunInJob") then
+      local key = traffic.perf and "perf" or "sample_s"
+      say("warn", lines.at(facts, "PrologFlags", {
+         text = ("traffic.%s in the policy, and PrologFlags=RunInJob"):format(key),
+         why = "the prolog runs in the extern step, after that has looked whether it is to count: no job is counted",
+         fix = "remove RunInJob, or traffic." .. key }))
    end
    if has_flag(facts, "NoHold") then
       say("warn", lines.at(facts, "PrologFlags", { text = "PrologFlags=NoHold",
