@@ -138,6 +138,9 @@ function run.run(args)
       local record = records.check("run", host, hardware, result)
       record.runs = #result.runs > 0 and result.runs or nil -- each core's values, too
       record.action, record.duration_s = "none", result.duration_s
+      for _, one in ipairs(result.runs) do
+         one.loss = nil -- of the verdict only; others.loss_pct is the same
+      end
       if args.html then
          code = run_page.finish(args.html, trace, record)
          return code == 0 and EXIT[result.status] or code

@@ -17,6 +17,11 @@ end
 local MORE_S = 5 -- beyond it, as kernels/fabric/work.c has it
 local KERNEL_S = 300 -- the step's own limit
 
+-- What a kernel says in a word, for a user: both come of cores that have no time.
+local WHY = { ["no answer"] = "no answer in time, from it or to it",
+   ["not all cores came to the end of a step"] = "not all of its cores came to the end of a step" }
+local BUSY = "; does another step, or something else, use the job's cores?"
+
 -- What the nodes say of one column.
 -- @return one of work.run's; or nil, why, its node
 local function together(names, of, us)
@@ -24,7 +29,7 @@ local function together(names, of, us)
    for _, name in ipairs(names) do
       local one = of[name] or {}
       if one.error or not (one.step_us and one.work_us and one.call_us and one.steps and one.cores) then
-         return nil, one.error or "it measured nothing", name
+         return nil, WHY[one.error] and WHY[one.error] .. BUSY or one.error or "it measured nothing", name
       end
       -- All of them make the same steps, and wait for the slowest.
       out.step_us, out.se_us, out.steps = one.step_us, one.se_us, one.steps

@@ -33,7 +33,9 @@ function TestWork:test_all_columns_and_the_slowest_node()
 end
 
 function TestWork:test_a_node_that_fails_is_named()
-   lu.assertEquals({ measure({ n2 = { work = { error = "no answer" } } }) }, { nil, "n2: no answer" })
+   lu.assertEquals({ measure({ n2 = { work = { error = "no answer" } } }) }, { nil,
+      "n2: no answer in time, from it or to it; does another step, or something else, use the job's cores?" })
+   lu.assertEquals({ measure({ n2 = { work = { error = "out of memory" } } }) }, { nil, "n2: out of memory" })
    for _, says in ipairs({ {}, { plan = 1, round = 0 }, { plan = 1, round = 7, step_us = 1 },
       { plan = 1, round = 0, step_us = "x", work_us = {}, steps = -1 } }) do
       lu.assertEquals({ measure({ n3 = { work = { says = says } } }) }, { nil, "n3: it measured nothing" })
