@@ -221,7 +221,10 @@ near() {
 	run_in_time "$K/stream" --seconds 0.5 --traffic "$R"
 	[[ "$(get 'r.traffic_error')" == "resctrl: no monitoring"* ]]
 	run_in_time "$K/stream" --seconds 0.5 --traffic "$R/nowhere"
-	[[ "$(get 'r.traffic_error')" == "resctrl: No such file"* ]]
+	[[ "$(get 'r.traffic_error')" == "$R/nowhere: No such file"* ]]
+	mkdir "$R/pmus"
+	run_in_time "$K/stream" --seconds 0.5 --traffic "$R/pmus"
+	[[ "$(get 'r.traffic_error')" == "perf: no counters of memory controllers here" ]]
 	mkdir -p "$R"/mon_data/mon_L3_{000..299}
 	run_in_time "$K/stream" --seconds 0.5 --traffic "$R"
 	[[ "$(get 'r.traffic_error')" == "resctrl: more groups"* ]]
