@@ -12,6 +12,8 @@ local curve = require("syscheck.questions.noise.curve")
 
 local chain = {}
 
+local exp = math.exp
+
 local MOST_RATE = 60 -- exp(-60) is nothing
 local BINS = { 0, 0.25, 0.5, 0.7, 0.85, 0.93, 0.97, 0.99, 0.997, 0.999, 1 } -- of the distribution of waits
 local ROUNDS, CLOSE = 30, 1e-3
@@ -20,17 +22,18 @@ local function rate_of(p)
    return p > 0 and math.min(MOST_RATE, -math.log(p)) or MOST_RATE
 end
 
--- H at each x of the grid, found once.
+-- H at each x of the grid, and how it falls within each cell; found once.
 local function integrals(f)
    if not f.h then
-      local grid, out = f.grid, {}
+      local grid, at, before, out, falls = f.grid, f.at, f.before, {}, {}
       out[#grid] = 0
       for i = #grid - 1, 1, -1 do
-         out[i] = out[i + 1] + (grid[i + 1] - grid[i]) * (rate_of(f.at[i]) + rate_of(f.before[i + 1])) / 2
+         falls[i] = (rate_of(at[i]) + rate_of(before[i + 1])) / 2
+         out[i] = out[i + 1] + (grid[i + 1] - grid[i]) * falls[i]
       end
-      f.h = out
+      f.h, f.falls = out, falls
    end
-   return f.h
+   return f.h, f.falls
 end
 
 -- H at x: linear within a cell, beyond the grid nothing.
@@ -51,8 +54,10 @@ function chain.after(f, work, wait, part)
    if wait == 0 then
       return f
    end
-   local grid, h = f.grid, integrals(f)
-   local out = { grid = grid, at = {}, before = {} }
+   local grid, at, before = f.grid, f.at, f.before
+   local h, falls = integrals(f)
+   local new_at = {}
+   local new_before = at == before and new_at or {}
    local scale, k, last = (part or 1) / work, 1, #grid
    for i = 1, last do
       -- Both go up: no search for each.
@@ -60,35 +65,41 @@ function chain.after(f, work, wait, part)
       while k < last and grid[k + 1] < x do
          k = k + 1
       end
-      local then_on = k < last and h[k] + (h[k + 1] - h[k]) * (x - grid[k]) / (grid[k + 1] - grid[k]) or 0
-      local more = math.exp((then_on - h[i]) * scale)
-      out.at[i], out.before[i] = f.at[i] * more, f.before[i] * more
+      local then_on = k < last and h[k] - falls[k] * (x - grid[k]) or 0
+      local more = exp((then_on - h[i]) * scale)
+      new_at[i], new_before[i] = at[i] * more, before[i] * more
    end
-   return out
+   return { grid = grid, at = new_at, before = new_before }
 end
 
 -- The distribution of the slowest of n: of several waits, each with its weight.
 local function slowest_of(list, n, factor)
-   local grid = list[1].f.grid
-   local out = { grid = grid, at = {}, before = {} }
-   for i = 1, #grid do
-      local at, before = 0, 0
-      for _, one in ipairs(list) do
-         at, before = at + one.weight * one.f.at[i] ^ n, before + one.weight * one.f.before[i] ^ n
+   local function sums(name)
+      local out, by = {}, factor and factor[name]
+      for i = 1, #list[1].f.grid do
+         local sum = 0
+         for _, one in ipairs(list) do
+            sum = sum + one.weight * one.f[name][i] ^ n
+         end
+         out[i] = by and sum * by[i] or sum
       end
-      out.at[i] = at * (factor and factor.at[i] or 1)
-      out.before[i] = before * (factor and factor.before[i] or 1)
+      return out
    end
+   local first = list[1].f
+   local out = { grid = first.grid, at = sums("at") }
+   out.before = (factor or first.before ~= first.at) and sums("before") or out.at
    return out
 end
 
 -- Waits as a job meets them: the mean of each part of a distribution.
 local function bins_of(g)
-   local out = {}
+   local out, place = {}, 1
    for b = 1, #BINS - 1 do
       local sum, parts = 0, 4
       for k = 1, parts do
-         sum = sum + curve.quantile(g, BINS[b] + (BINS[b + 1] - BINS[b]) * (k - 0.5) / parts) / parts
+         local us
+         us, place = curve.quantile(g, BINS[b] + (BINS[b + 1] - BINS[b]) * (k - 0.5) / parts, place)
+         sum = sum + us / parts
       end
       out[b] = { wait = sum, weight = BINS[b + 1] - BINS[b] }
    end

@@ -5,6 +5,8 @@
 -- grid is these and F is exact; else it is even in log x, and F is linear within a cell.
 local curve = {}
 
+local log = math.log
+
 local EXACT = 512 -- knots
 local A_DECADE = 32 -- cells
 local BETWEEN = 64 -- more values in an exact grid, twice
@@ -139,13 +141,43 @@ local function add_to(value, slope, grid, one, weight, is_before)
    value[at] = value[at] + weight
 end
 
+-- The same where the grid is even, which is of many nodes: without a call for each knot.
+local function add_even(value, slope, grid, one, weight)
+   local above, us, first, a_unit = one.above, one.us, grid.from, grid.a_unit
+   local from, high = us[1], above[1]
+   local at, beyond = place_of(grid, from), #grid + 1
+   for k = 2, #us do
+      local to, low = us[k], above[k]
+      if to > from then
+         -- Rounded up; within a rounding of a cell's end it is either's.
+         local til = 2 - (-log(to / first) * a_unit // 1 | 0)
+         til = til < 2 and 2 or til > beyond and beyond or til
+         if til > at then
+            local rise = weight * (high - low) / (to - from)
+            local start = weight * (1 - high) - rise * from
+            if til == at + 1 then
+               start, rise = weight * (1 - high) + rise * ((grid[at] or from) - from), 0
+            end
+            value[at], slope[at] = value[at] + start, slope[at] + rise
+            value[til], slope[til] = value[til] - start, slope[til] - rise
+            at = til
+         end
+         from = to
+      end
+      high = low
+   end
+   value[at] = value[at] + weight
+end
+
 --- Adds a node's.
 -- @param weight of it (1); less than 0 takes it away
 function curve.add(sum, one, weight)
    weight = weight or 1
-   add_to(sum.value, sum.slope, sum.grid, one, weight, false)
    if sum.before then
+      add_to(sum.value, sum.slope, sum.grid, one, weight, false)
       add_to(sum.before, sum.before_slope, sum.grid, one, weight, true)
+   else
+      add_even(sum.value, sum.slope, sum.grid, one, weight)
    end
    sum.n = sum.n + weight
 end
@@ -164,30 +196,60 @@ function curve.join(sum, others)
    return sum
 end
 
-local function means(grid, value, slope, n)
+-- Sums of all F at each x.
+local function totals(grid, value, slope)
    local out, v, s = {}, 0, 0
    for i = 1, #grid do
       v, s = v + value[i], s + slope[i]
-      -- Of what was estimated from some nodes it may be a little beyond.
-      out[i] = math.min(1, math.max(0, (v + s * grid[i]) / n))
+      out[i] = v + s * grid[i]
    end
    return out
+end
+
+--- The sums of all F at each x, once for many means.
+-- @return { grid, n, at, before }
+function curve.totals(sum)
+   local out = { grid = sum.grid, n = sum.n, at = totals(sum.grid, sum.value, sum.slope) }
+   out.before = sum.before and totals(sum.grid, sum.before, sum.before_slope) or out.at
+   return out
+end
+
+local function mixed(list, times, n, name)
+   local out = {}
+   for i = 1, #list[1].grid do
+      out[i] = 0
+   end
+   for k, one in ipairs(list) do
+      local by, from = times[k], one[name]
+      for i = 1, by > 0 and #out or 0 do
+         out[i] = out[i] + by * from[i]
+      end
+   end
+   for i, total in ipairs(out) do
+      -- Of what was estimated from some nodes it may be a little beyond.
+      local p = total / n
+      out[i] = p < 0 and 0 or p > 1 and 1 or p
+   end
+   return out
+end
+
+--- Of a node drawn from several, each so many times.
+-- @param list of curve.totals, of one grid; times list of numbers
+-- @return F: { grid, at, before }
+function curve.mix(list, times)
+   local n = 0
+   for k, one in ipairs(list) do
+      n = n + times[k] * one.n
+   end
+   local f = { grid = list[1].grid, at = mixed(list, times, n, "at") }
+   f.before = list[1].before ~= list[1].at and mixed(list, times, n, "before") or f.at
+   return f
 end
 
 --- Of a node drawn from those that were added.
 -- @return F: { grid, at, before }
 function curve.mean(sum)
-   local f = { grid = sum.grid, at = means(sum.grid, sum.value, sum.slope, sum.n) }
-   f.before = sum.before and means(sum.grid, sum.before, sum.before_slope, sum.n) or f.at
-   return f
-end
-
--- Integral of f^n over a cell where f is linear from a to b.
-local function integral(a, b, n, width)
-   if b - a < 1e-9 * b or b <= 0 then
-      return width * ((a + b) / 2) ^ n
-   end
-   return width * (b ^ (n + 1) - a ^ (n + 1)) / ((n + 1) * (b - a))
+   return curve.mix({ curve.totals(sum) }, { 1 })
 end
 
 --- Expected delay of the slowest of n nodes: the integral of 1 - F^n.
@@ -195,10 +257,19 @@ end
 -- @param factor { at, before } of F^n at each x of the grid, or nil: of what all n nodes have at the same time
 -- @return us
 function curve.slowest(f, n, factor)
-   local sum, grid = 0, f.grid
+   local sum, grid, at, before = 0, f.grid, f.at, f.before
+   local last -- at[i] ^ (n + 1), where the cell before had it
    for i = 1, #grid - 1 do
-      local width = grid[i + 1] - grid[i]
-      local part = integral(f.at[i], f.before[i + 1], n, width)
+      local width, a, b = grid[i + 1] - grid[i], at[i], before[i + 1]
+      local part
+      -- Integral of f^n over a cell where f is linear from a to b.
+      if b - a < 1e-9 * b or b <= 0 then
+         part, last = width * ((a + b) / 2) ^ n, nil
+      else
+         local power = b ^ (n + 1)
+         part = width * (power - (last or a ^ (n + 1))) / ((n + 1) * (b - a))
+         last = at == before and power or nil
+      end
       sum = sum + width - (factor and part * (factor.at[i] + factor.before[i + 1]) / 2 or part)
    end
    return sum
@@ -232,16 +303,18 @@ function curve.above(f, x)
 end
 
 --- The delay that a part p of begins do not exceed.
-function curve.quantile(f, p)
-   local grid = f.grid
-   for i = 1, #grid - 1 do
-      if p <= f.at[i] then
-         return grid[i]
-      elseif p < f.before[i + 1] then
-         return grid[i] + (grid[i + 1] - grid[i]) * (p - f.at[i]) / (f.before[i + 1] - f.at[i])
+-- @param from where to look from on, as an earlier call for a smaller p returned it (1)
+-- @return us, and where that is
+function curve.quantile(f, p, from)
+   local grid, at, before = f.grid, f.at, f.before
+   for i = from or 1, #grid - 1 do
+      if p <= at[i] then
+         return grid[i], i
+      elseif p < before[i + 1] then
+         return grid[i] + (grid[i + 1] - grid[i]) * (p - at[i]) / (before[i + 1] - at[i]), i
       end
    end
-   return grid[#grid]
+   return grid[#grid], #grid
 end
 
 return curve

@@ -168,13 +168,19 @@ function predict.drawn(sample, sizes, phase)
       end
       rows[i], draws[i] = row_of(sample, f, n, factor), {}
    end
-   local draw, groups = random.new(4711), sample.groups
+   local draw, groups, times = random.new(4711), {}, {}
+   for g, group in ipairs(sample.groups) do
+      groups[g] = curve.totals(group)
+   end
    for d = 1, #groups > 1 and DRAWS or 0 do
-      local picked = {}
-      for i = 1, #groups do
-         picked[i] = groups[draw(#groups)]
+      for g = 1, #groups do
+         times[g] = 0
       end
-      local f = curve.mean(curve.join(curve.new(sample.grid), picked))
+      for _ = 1, #groups do
+         local g = draw(#groups)
+         times[g] = times[g] + 1
+      end
+      local f = curve.mix(groups, times)
       for i, n in ipairs(sizes) do
          draws[i][d] = chain.again(f, n, sample, rows[i].us)
       end

@@ -19,12 +19,17 @@ local function close(a, b, part)
    return math.abs(a - b) <= part * math.max(a, b)
 end
 
+local function order_of(one)
+   one.order = one.order or hostlist.order(one.node.name)
+   return one.order
+end
+
 local function by(name)
    return function(a, b)
       if a[name] ~= b[name] then
          return a[name] < b[name]
       end
-      return hostlist.order(a.node.name) < hostlist.order(b.node.name)
+      return order_of(a) < order_of(b)
    end
 end
 

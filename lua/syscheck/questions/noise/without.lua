@@ -81,24 +81,26 @@ local function weights(f, n)
       sums[i + 1] = sums[i] + w[i] * (grid[i + 1] - grid[i])
       moments[i + 1] = moments[i] + w[i] * (grid[i + 1] ^ 2 - grid[i] ^ 2) / 2
    end
+   local last, place_of = #grid - 1, curve.place_of
    return function(x)
-      local i = math.max(1, curve.place_of(grid, x) - 1)
-      i = math.min(i, #grid - 1)
-      local from = grid[i]
-      return sums[i] + w[i] * (x - from), moments[i] + w[i] * (x * x - from * from) / 2
+      local i = place_of(grid, x) - 1
+      i = i < 1 and 1 or i > last and last or i
+      local from, by = grid[i], w[i]
+      return sums[i] + by * (x - from), moments[i] + by * (x * x - from * from) / 2
    end, sums[#grid]
 end
 
 -- The integral of w times a node's F.
 local function weighed(integrals, whole, one)
-   local total, from = 0, one.us[1]
+   local us, above = one.us, one.above
+   local total, from = 0, us[1]
    local sum, moment = integrals(from)
-   for k = 1, #one.us - 1 do
-      local to = one.us[k + 1]
+   for k = 1, #us - 1 do
+      local to = us[k + 1]
       if to > from then
          local sum_to, moment_to = integrals(to)
-         local rise = (one.above[k] - one.above[k + 1]) / (to - from)
-         total = total + (1 - one.above[k] - rise * from) * (sum_to - sum) + rise * (moment_to - moment)
+         local rise = (above[k] - above[k + 1]) / (to - from)
+         total = total + (1 - above[k] - rise * from) * (sum_to - sum) + rise * (moment_to - moment)
          from, sum, moment = to, sum_to, moment_to
       end
    end
