@@ -82,11 +82,13 @@ local function place_of(grid, x)
       end
       return high
    end
-   local i = math.max(2, math.floor(math.log(x / grid.from) * grid.a_unit) + 2)
-   while grid[i] and grid[i] < x do
+   -- Rounded up, and by a cell more or less, as logarithms are.
+   local i = 2 - (-log(x / grid.from) * grid.a_unit // 1 | 0)
+   i = i < 2 and 2 or i
+   while (grid[i] or x) < x do
       i = i + 1
    end
-   while i > 2 and (not grid[i - 1] or grid[i - 1] >= x) do
+   while i > 2 and (grid[i - 1] or x) >= x do
       i = i - 1
    end
    return i
@@ -153,13 +155,15 @@ local function add_even(value, slope, grid, one, weight)
          local til = 2 - (-log(to / first) * a_unit // 1 | 0)
          til = til < 2 and 2 or til > beyond and beyond or til
          if til > at then
-            local rise = weight * (high - low) / (to - from)
-            local start = weight * (1 - high) - rise * from
+            local start, rise = weight * (1 - high), weight * (high - low) / (to - from)
             if til == at + 1 then
-               start, rise = weight * (1 - high) + rise * ((grid[at] or from) - from), 0
+               start = start + rise * ((grid[at] or from) - from)
+               value[at], value[til] = value[at] + start, value[til] - start
+            else
+               start = start - rise * from
+               value[at], slope[at] = value[at] + start, slope[at] + rise
+               value[til], slope[til] = value[til] - start, slope[til] - rise
             end
-            value[at], slope[at] = value[at] + start, slope[at] + rise
-            value[til], slope[til] = value[til] - start, slope[til] - rise
             at = til
          end
          from = to

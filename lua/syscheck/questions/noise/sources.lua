@@ -75,24 +75,34 @@ local function number_of(name)
    return tonumber(name:match("(%d+)%D*$"))
 end
 
---- Whether nodes stand at regular positions among others: in each 32 the same few.
--- @param names of the nodes
--- @param all names of all
--- @return { every = 32, first = list of numbers below it }; nil where they do not
-function sources.regular(names, all)
-   local is_one, numbers = {}, {}
-   for _, name in ipairs(names) do
-      is_one[name] = true
-   end
+--- Numbers of all nodes.
+-- @return { name = number }; nil where one has none
+function sources.places(all)
+   local out = {}
    for _, name in ipairs(all) do
-      numbers[#numbers + 1] = { at = number_of(name), has = is_one[name] }
-      if not numbers[#numbers].at then
+      out[name] = number_of(name)
+      if not out[name] then
          return nil
       end
    end
-   local own = {}
+   return out
+end
+
+--- Whether nodes stand at regular positions among others: in each 32 the same few.
+-- @param names of the nodes
+-- @param all names of all
+-- @param places of sources.places(all); nil: not looked for yet
+-- @return { every = 32, first = list of numbers below it }; nil where they do not
+function sources.regular(names, all, places)
+   if places == nil then
+      places = sources.places(all)
+   end
+   if not places then
+      return nil
+   end
+   local is_one, own = {}, {}
    for i, name in ipairs(names) do
-      own[i] = number_of(name)
+      is_one[name], own[i] = true, places[name]
    end
    -- Too many residues already: it is not that.
    local function may_be(every)
@@ -109,9 +119,9 @@ function sources.regular(names, all)
    end
    for every = 2, #names >= 3 and math.min(MOST_EVERY, #all // 2) or 1 do
       local has, of = {}, {}
-      for _, one in ipairs(may_be(every) and numbers or {}) do
-         local r = one.at % every
-         of[r], has[r] = (of[r] or 0) + 1, (has[r] or 0) + (one.has and 1 or 0)
+      for _, name in ipairs(may_be(every) and all or {}) do
+         local r = places[name] % every
+         of[r], has[r] = (of[r] or 0) + 1, (has[r] or 0) + (is_one[name] and 1 or 0)
       end
       local first, covered, complete = {}, 0, true
       for r, count in pairs(has) do
@@ -205,7 +215,7 @@ function sources.of(nodes)
          end
       end
    end
-   local out = {}
+   local out, places = {}, sources.places(names) or false
    for _, of_period in ipairs(runs(list, "period_ms", SAME_PERIOD)) do
       for _, one in ipairs(runs(of_period, "duration_us", SAME_LENGTH)) do
          local members, seen, lost = {}, {}, 0
@@ -217,7 +227,7 @@ function sources.of(nodes)
          local p = sources.in_phase(one)
          out[#out + 1] = { period_ms = median_of(one, "period_ms"), duration_us = median_of(one, "duration_us"),
             name = name_of(one), nodes = one, names = hostlist.sort(members), lost_pct = lost / #nodes,
-            regular = #members < #names and sources.regular(members, names) or nil,
+            regular = #members < #names and sources.regular(members, names, places) or nil,
             phase_p = p, in_phase = p and p < PHASE_P }
       end
    end

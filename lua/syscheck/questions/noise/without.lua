@@ -81,30 +81,29 @@ local function weights(f, n)
       sums[i + 1] = sums[i] + w[i] * (grid[i + 1] - grid[i])
       moments[i + 1] = moments[i] + w[i] * (grid[i + 1] ^ 2 - grid[i] ^ 2) / 2
    end
-   local last, place_of = #grid - 1, curve.place_of
-   return function(x)
-      local i = place_of(grid, x) - 1
-      i = i < 1 and 1 or i > last and last or i
-      local from, by = grid[i], w[i]
-      return sums[i] + by * (x - from), moments[i] + by * (x * x - from * from) / 2
-   end, sums[#grid]
+   return { grid = grid, w = w, sums = sums, moments = moments }
 end
 
 -- The integral of w times a node's F.
-local function weighed(integrals, whole, one)
-   local us, above = one.us, one.above
-   local total, from = 0, us[1]
-   local sum, moment = integrals(from)
-   for k = 1, #us - 1 do
-      local to = us[k + 1]
-      if to > from then
-         local sum_to, moment_to = integrals(to)
-         local rise = (above[k] - above[k + 1]) / (to - from)
-         total = total + (1 - above[k] - rise * from) * (sum_to - sum) + rise * (moment_to - moment)
+local function weighed(by, one)
+   local grid, w, sums, moments, us, above = by.grid, by.w, by.sums, by.moments, one.us, one.above
+   local last, place_of, total = #grid - 1, curve.place_of, 0
+   local from, sum, moment
+   for k = 1, #us do
+      local to = us[k]
+      if not from or to > from then
+         local i = place_of(grid, to) - 1
+         i = i < 1 and 1 or i > last and last or i
+         local x, slope = grid[i], w[i]
+         local sum_to, moment_to = sums[i] + slope * (to - x), moments[i] + slope * (to * to - x * x) / 2
+         if from then
+            local rise = (above[k - 1] - above[k]) / (to - from)
+            total = total + (1 - above[k - 1] - rise * from) * (sum_to - sum) + rise * (moment_to - moment)
+         end
          from, sum, moment = to, sum_to, moment_to
       end
    end
-   return total + whole - sum
+   return total + sums[last + 1] - sum
 end
 
 --- The nodes that cost most, by how the slowest of n reacts to each one's part in the class: the derivative of the
@@ -112,12 +111,12 @@ end
 -- @param most of them
 -- @return list of { name, us }, the worst first
 function without.worst(sample, n, most)
-   local integrals, whole = weights(sample.f, n)
+   local by = weights(sample.f, n)
    local list, mean = {}, 0
    for i, node in ipairs(sample.nodes) do
       local own = 0
       for _, one in ipairs(node.parts) do
-         own = own + one.weight * weighed(integrals, whole, one)
+         own = own + one.weight * weighed(by, one)
       end
       list[i] = { name = node.name, us = own }
       mean = mean + own / #sample.nodes
