@@ -43,9 +43,7 @@ end
 -- What the job's prolog and steps left here.
 local function forget(node, job)
    jobs.forget_begin(node, job.id)
-   uv.fs_unlink(node:status_path(job.id))
-   uv.fs_unlink(node:status_path(job.id) .. ".shown")
-   uv.fs_unlink(node:status_path(job.id) .. ".told")
+   node:forget_status(job.id, { "", ".shown", ".told" })
    steps.forget(node, job.id)
    groups.forget(node, job.id)
    samples.forget(node, job.id)

@@ -297,13 +297,20 @@ static void tell_user(void)
 		slurm_debug("syscheck: what was out of line during the job is not told: %s", strerror(-rc));
 }
 
-static void begin_memory(struct args args)
+/* A file of the job's beside its totals. */
+static bool job_file(char path[PATH_MAX], const char *suffix)
 {
-	const char *node = getenv("SLURMD_NODENAME");
+	const int n = snprintf(path, PATH_MAX, "%s/%u%s", ctx.dir, ctx.job, suffix);
+
+	return n > 0 && n < PATH_MAX;
+}
+
+static void begin_memory(void)
+{
 	char path[PATH_MAX];
 
 	ctx.uncore_rc = -ENOENT;
-	if (node == NULL || status_path(path, sizeof(path), args.status_dir, node, ctx.job, ".uncore") < 0)
+	if (!job_file(path, ".uncore"))
 		return;
 	ctx.uncore_rc = memory_begin(&ctx.uncore, path, 0);
 	if (ctx.uncore_rc < 0 && ctx.uncore_rc != -ENOENT)
@@ -316,7 +323,7 @@ static void end_memory(void)
 	int rc;
 
 	/* Nothing of an extern step that never began is known. */
-	if (ctx.dir[0] == '\0' || ctx.uncore_rc == -ENOENT || snprintf(path, sizeof(path), "%s/%u.traffic", ctx.dir, ctx.job) >= PATH_MAX)
+	if (ctx.dir[0] == '\0' || ctx.uncore_rc == -ENOENT || !job_file(path, ".traffic"))
 		return;
 	rc = memory_end(&ctx.uncore, ctx.uncore_rc, path);
 	if (rc < 0)
@@ -328,8 +335,7 @@ static void begin_samples(struct args args)
 	const char *node = getenv("SLURMD_NODENAME");
 	char path[PATH_MAX];
 
-	if (args.agent == NULL || node == NULL ||
-	    status_path(path, sizeof(path), args.status_dir, node, ctx.job, ".sample") < 0 || !sampler_wanted(path, 0))
+	if (args.agent == NULL || node == NULL || !job_file(path, ".sample") || !sampler_wanted(path, 0))
 		return;
 	ctx.sampler = sampler_start(args.agent, node, ctx.job);
 	if (ctx.sampler < 0)
@@ -356,7 +362,7 @@ int stepend_begin(spank_t sp, struct args args)
 	 * the job. */
 	if (ctx.step == SLURM_EXTERN_CONT) {
 		ctx.on = energy_open(&ctx.energy, ENERGY_DIR) == 0;
-		begin_memory(args);
+		begin_memory();
 		begin_samples(args);
 		return 0;
 	}

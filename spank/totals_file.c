@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "trusted.h"
+
 /* Who holds the lock needs microseconds; one that was stopped must not stop a step. */
 #define LOCK_TRIES 200
 #define LOCK_PAUSE_NS 5000000
@@ -26,11 +28,6 @@ static int lock(int fd)
 	return -EAGAIN;
 }
 
-static bool trusted(const struct stat *sb, uid_t owner)
-{
-	return sb->st_uid == owner && !(sb->st_mode & (S_IWGRP | S_IWOTH));
-}
-
 int totals_add(const char *dir, const char *name, uid_t owner, const struct totals *more)
 {
 	char text[TOTALS_FILE_SIZE];
@@ -45,7 +42,7 @@ int totals_add(const char *dir, const char *name, uid_t owner, const struct tota
 		goto fail;
 	}
 	rc = -EPERM;
-	if (!trusted(&sb, owner))
+	if (!trusted_stat(&sb, owner))
 		goto fail;
 	/* O_NONBLOCK: a FIFO in its place must not hold up the step's end. */
 	fd = openat(dirfd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
@@ -53,7 +50,7 @@ int totals_add(const char *dir, const char *name, uid_t owner, const struct tota
 		rc = -errno;
 		goto fail;
 	}
-	if (!S_ISREG(sb.st_mode) || sb.st_nlink > 1 || !trusted(&sb, owner))
+	if (!S_ISREG(sb.st_mode) || sb.st_nlink > 1 || !trusted_stat(&sb, owner))
 		goto fail;
 	rc = lock(fd);
 	if (rc < 0)

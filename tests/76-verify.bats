@@ -78,6 +78,21 @@ worked() {
 	[ "$n" -ge 2 ]
 }
 
+# begin: measures job $id meanwhile, as $pid
+begin() {
+	"${noise[@]}" --job "$id" >"$BASE/printed" 2>"$BASE/said" &
+	pid=$!
+}
+
+# fails: that ends with one line, and prints nothing
+fails() {
+	local status=0
+	wait "$pid" || status=$?
+	[ "$status" -eq 3 ]
+	[ ! -s "$BASE/printed" ]
+	[ "$(wc -l <"$BASE/said")" -eq 1 ]
+}
+
 # of EXPRESSION: of the JSON object `a`, `v` its columns
 of() {
 	python3 -c 'import json, sys; a = json.load(sys.stdin); v = a["answers"][0]["verify"]; print(eval(sys.argv[1]))' "$1" <<<"$output"
@@ -168,41 +183,30 @@ refuses() {
 }
 
 @test "verify: a job that ends, or an interruption, is one line, and nothing is left" {
-	local id pid status=0
+	local id pid
 	running 'n[1-2]'
-	"${noise[@]}" --job "$id" >"$BASE/printed" 2>"$BASE/said" &
-	pid=$!
+	begin
 	eventually 60 worked
 	scancel "$id"
-	wait "$pid" || status=$?
-	[ "$status" -eq 3 ]
-	[ ! -s "$BASE/printed" ]
-	[ "$(wc -l <"$BASE/said")" -eq 1 ]
+	fails
 	eventually 60 idle
 	running 'n[1-2]'
-	status=0
-	"${noise[@]}" --job "$id" >"$BASE/printed" 2>"$BASE/said" &
-	pid=$!
+	begin
 	eventually 60 ranks
 	kill -TERM "$pid"
-	wait "$pid" || status=$?
-	[ "$status" -eq 3 ]
+	fails
 	[ "$(cat "$BASE/said")" = "syscheck: noise: interrupted" ]
 	eventually 30 gone
 }
 
 @test "verify: a rank that is killed is named" {
-	local id pid status=0
+	local id pid
 	running 'n[1-2]'
-	"${noise[@]}" --job "$id" >"$BASE/printed" 2>"$BASE/said" &
-	pid=$!
+	begin
 	eventually 60 worked
 	for rank in $(ranks); do
 		! grep -qzx SLURMD_NODENAME=n2 "/proc/$rank/environ" || kill -KILL "$rank"
 	done
-	wait "$pid" || status=$?
-	[ "$status" -eq 3 ]
-	[ ! -s "$BASE/printed" ]
-	[ "$(wc -l <"$BASE/said")" -eq 1 ]
+	fails
 	grep -q '^syscheck: noise: n2: ' "$BASE/said"
 }

@@ -13,20 +13,14 @@
 #include <cmocka.h>
 
 #include "energy.h"
+#include "tree.h"
 
 static char dir[] = "/tmp/energy.XXXXXX";
 static struct energy energy;
 
 static void put(const char *name, const char *text)
 {
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	tree_put(dir, name, text);
 }
 
 /* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK: a CPU's time in ns. One watt, so to speak. */

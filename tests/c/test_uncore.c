@@ -21,6 +21,7 @@
 #include "common/uncore.h"
 #include "memory.h"
 #include "stream/traffic.h"
+#include "tree.h"
 
 #define PAGES 4096
 #define FAULT_BYTES 65536.0 /* what one stands for: 0.0625 MiB */
@@ -30,14 +31,7 @@ static struct uncore uncore;
 
 static void put(const char *name, const char *text)
 {
-	char path[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
+	tree_put(dir, name, text);
 }
 
 static void put_event(const char *name, const char *event, const char *scale, const char *unit)
@@ -87,12 +81,9 @@ static int describe(void **state)
 
 static int remove_dir(void **state)
 {
-	char command[64];
-
 	(void)state;
 	uncore_close(&uncore);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
+	return tree_remove(dir);
 }
 
 static void test_cpus(void **state)

@@ -199,10 +199,6 @@ local function left_of(scontrol, names)
    return out
 end
 
-local function seconds_since(from)
-   return (uv.hrtime() - from) / 1e9
-end
-
 function command.run(args)
    local kernel, why = allocated.kernel()
    if not kernel then
@@ -231,13 +227,12 @@ function command.run(args)
       options.interrupted = name
    end)
    local from = uv.hrtime()
-   local quiet = output.format(args) ~= "table" or uv.guess_handle(2) ~= "tty"
-   local answers, failed = run.rails(names, args.rails, args.shard, options, function(format, ...)
-      if not quiet then
-         io.stderr:write(("%5.1f s  "):format(seconds_since(from)), printable.plain(format:format(...), 200), "\n")
-      end
-   end, function(answer)
-      answer.seconds, from = seconds_since(from), uv.hrtime()
+   local function seconds()
+      return (uv.hrtime() - from) / 1e9
+   end
+   local say = allocated.progress(args, seconds)
+   local answers, failed = run.rails(names, args.rails, args.shard, options, say, function(answer)
+      answer.seconds, from = seconds(), uv.hrtime()
       answer.kept = record.keep(host, answer, function()
          return options.interrupted
       end)

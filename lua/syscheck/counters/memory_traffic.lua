@@ -47,9 +47,8 @@ function memory_traffic.directory(machine, perf)
    if #memory_traffic.caches(machine, "") > 0 then
       return DIR
    end
-   local pmus = perf and machine:list(memory_traffic.PMUS, "_[iu]mc_?%d*$") or {}
-   for _, name in ipairs(pmus) do
-      if name:match("^uncore_imc_?%d*$") or name:match("^amd_umc_?%d*$") then
+   for _, pmu in ipairs(perf and { "^uncore_imc_?%d*$", "^amd_umc_?%d*$" } or {}) do
+      if machine:list(memory_traffic.PMUS, pmu)[1] then
          return memory_traffic.PMUS
       end
    end

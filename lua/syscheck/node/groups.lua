@@ -16,12 +16,6 @@ local function name_of(job_id)
    return ("syscheck_%d"):format(job_id)
 end
 
-local function forget_marks(node, job_id)
-   for _, mark in ipairs(MARKS) do
-      uv.fs_unlink(node:status_path(job_id) .. mark)
-   end
-end
-
 -- Of jobs that are over, or whose prolog is at its begin: their epilog never came. On a machine of several nodes they
 -- may be another node's, whose jobs this one does not know.
 -- @param runs function(job id) -> whether it may still run here
@@ -39,7 +33,7 @@ end
 -- @return true; nil where there is none: nobody wants it, the machine counts nothing, or has no counter left, which
 --   is logged
 function groups.begin(node, job_id, runs)
-   forget_marks(node, job_id)
+   node:forget_status(job_id, MARKS)
    local dir = node.root .. DIR
    if not node.policy.traffic.groups or not uv.fs_stat(dir) then
       return nil
@@ -106,7 +100,7 @@ function groups.forget(node, job_id)
          log.error("group of resctrl: %s", err)
       end
    end
-   forget_marks(node, job_id)
+   node:forget_status(job_id, MARKS)
 end
 
 return groups

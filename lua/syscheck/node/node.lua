@@ -245,4 +245,12 @@ function node:status_path(job_id)
    return ("%s/%d"):format(self.run_dir, job_id)
 end
 
+--- Removes a job's files there.
+-- @param suffixes list, as ".shown"
+function node:forget_status(job_id, suffixes)
+   for _, suffix in ipairs(suffixes) do
+      uv.fs_unlink(self:status_path(job_id) .. suffix)
+   end
+end
+
 return node

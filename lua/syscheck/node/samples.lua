@@ -29,8 +29,7 @@ end
 
 --- Forgets those of an earlier run, or of one that is recorded.
 function samples.forget(node, job_id)
-   uv.fs_unlink(wanted_path(node, job_id))
-   uv.fs_unlink(path_of(node, job_id))
+   node:forget_status(job_id, { ".sample", ".samples" })
 end
 
 -- Samples are of resctrl; without a ruler they would have no scale.

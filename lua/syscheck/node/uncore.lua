@@ -26,8 +26,7 @@ end
 
 --- Forgets those of an earlier run, or of one that is recorded.
 function uncore.forget(node, job_id)
-   uv.fs_unlink(wanted_path(node, job_id))
-   uv.fs_unlink(path_of(node, job_id))
+   node:forget_status(job_id, { ".uncore", ".traffic" })
 end
 
 --- Asks for it, in the job's prolog.

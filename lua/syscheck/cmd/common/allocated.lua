@@ -1,6 +1,7 @@
 --- The nodes of a running job, and what a command needs that measures in a step of it.
 local uv = require("luv")
 local hostlist = require("syscheck.lib.hostlist")
+local output = require("syscheck.lib.output")
 local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
@@ -69,6 +70,18 @@ function allocated.of_job(scontrol, id, alone)
       report.stop(report.UNKNOWN, "%s", err or "scontrol names no nodes")
    end
    return allocated.names(list, alone)
+end
+
+--- What goes on, for who waits at a terminal.
+-- @param seconds function() -> how long it takes so far
+-- @return function(format, ...)
+function allocated.progress(args, seconds)
+   local quiet = output.format(args) ~= "table" or uv.guess_handle(2) ~= "tty"
+   return function(format, ...)
+      if not quiet then
+         io.stderr:write(("%5.1f s  "):format(seconds()), printable.plain(format:format(...), 200), "\n")
+      end
+   end
 end
 
 --- ^C and scancel: the step goes first, then we.

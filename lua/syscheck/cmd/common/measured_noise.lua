@@ -1,8 +1,6 @@
 --- What noise costs on a running job's nodes, measured in a step of it.
 local uv = require("luv")
 local allocated = require("syscheck.cmd.common.allocated")
-local output = require("syscheck.lib.output")
-local printable = require("syscheck.lib.printable")
 local report = require("syscheck.cmd.common.report")
 local slurm = require("syscheck.slurm.command")
 local work = require("syscheck.fabric.work")
@@ -41,16 +39,13 @@ function measured_noise.run(args, where, names)
    local unstop = allocated.on_stop(function(name)
       interrupted = name
    end)
-   local from, quiet = uv.hrtime(), output.format(args) ~= "table" or uv.guess_handle(2) ~= "tty"
+   local from = uv.hrtime()
    local columns, err = work.run(names, { srun = slurm.beside(where.scontrol, "srun"), kernel = where.kernel,
       job = where.job, interrupted = function()
          return interrupted ~= nil
-      end }, function(format, ...)
-      if not quiet then
-         io.stderr:write(("%5.1f s  "):format((uv.hrtime() - from) / 1e9), printable.plain(format:format(...), 200),
-            "\n")
-      end
-   end)
+      end }, allocated.progress(args, function()
+         return (uv.hrtime() - from) / 1e9
+      end))
    unstop()
    return columns, err
 end

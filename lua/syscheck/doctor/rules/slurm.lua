@@ -45,8 +45,8 @@ local function flags(facts, say)
          add = lines.with(facts, "PrologFlags", "DeferBatch") }))
    end
    local traffic = facts.policy.value.traffic
-   if (traffic.sample_s or traffic.perf) and not has_flag(facts, "Contain") then
-      local key = traffic.perf and "perf" or "sample_s"
+   local key = traffic.perf and "perf" or traffic.sample_s and "sample_s"
+   if key and not has_flag(facts, "Contain") then
       -- Who takes only this line has the one before, too.
       local flag = has_flag(facts, "DeferBatch") and "Contain" or "DeferBatch,Contain"
       say("warn", lines.at(facts, "PrologFlags", {
@@ -55,8 +55,7 @@ local function flags(facts, say)
          add = lines.with(facts, "PrologFlags", flag) }))
    end
    -- The extern step has begun when its prolog says what is wanted (slurm: _spawn_job_container).
-   if (traffic.sample_s or traffic.perf) and has_flag(facts, "RunInJob") then
-      local key = traffic.perf and "perf" or "sample_s"
+   if key and has_flag(facts, "RunInJob") then
       say("warn", lines.at(facts, "PrologFlags", {
          text = ("traffic.%s in the policy, and PrologFlags=RunInJob"):format(key),
          why = "the prolog runs in the extern step, after that has looked whether it is to count: no job is counted",

@@ -57,12 +57,8 @@ local function sources(one)
 end
 
 local function measured(one)
-   local rows = {}
-   for i, column in ipairs(one.verify or {}) do
-      rows[i] = { words.span(column.work_us), words.cell({ pct = column.predicted_pct, at_least = column.at_least }),
-         words.measured(column), ("%d"):format(column.steps), words.agrees(column) }
-   end
-   return rows[1] and page.table({ "between barriers", "predicted %", "measured %", "steps", "agrees" }, rows, 1, ROWS)
+   local rows = words.verify_rows(one.verify)
+   return rows and page.table({ "between barriers", "predicted %", "measured %", "steps", "agrees" }, rows, 1, ROWS)
 end
 
 --- @param answer list of those of noise.of, `made`

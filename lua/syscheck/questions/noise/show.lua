@@ -61,21 +61,13 @@ local function node_rows(one)
    return #rows > 1 and rows or nil
 end
 
-local function verify_rows(one)
-   local rows = { { "BETWEEN", "PREDICTED_%", "MEASURED_%", "STEPS", "AGREES" } }
-   for _, column in ipairs(one.verify or {}) do
-      rows[#rows + 1] = { words.span(column.work_us), words.cell({ pct = column.predicted_pct,
-         at_least = column.at_least }), words.measured(column), ("%d"):format(column.steps), words.agrees(column) }
-   end
-   return #rows > 1 and rows or nil
-end
-
 local function block(one, color, width)
    local head = words.head(one)
    local parts = { terminal.wrap(head:sub(1, 1):upper() .. head:sub(2) .. ".", width), "",
       (output.fitted(losses(one), color, width, {})) }
-   local measured = verify_rows(one)
+   local measured = words.verify_rows(one.verify)
    if measured then
+      table.insert(measured, 1, { "BETWEEN", "PREDICTED_%", "MEASURED_%", "STEPS", "AGREES" })
       parts[#parts + 1] = "\n" .. output.fitted(measured, color, width, {})
    end
    local found = source_rows(one)

@@ -145,6 +145,18 @@ function words.agrees(column)
    return column.agrees and "yes" or column.differs and "no: " .. column.differs or "cannot tell"
 end
 
+--- Rows of a table of what was measured beside what was predicted.
+-- @param list of verify.compare, or nil
+-- @return list of { between barriers, predicted %, measured %, steps, agrees }; nil where there is none
+function words.verify_rows(list)
+   local rows = {}
+   for i, column in ipairs(list or {}) do
+      rows[i] = { words.span(column.work_us), words.cell({ pct = column.predicted_pct, at_least = column.at_least }),
+         words.measured(column), ("%d"):format(column.steps), words.agrees(column) }
+   end
+   return rows[1] and rows
+end
+
 --- What is to be known of what was measured beside what was predicted.
 -- @param list of verify.compare, with `cores` = what verify.other_cores returns, in a list
 -- @return list of texts
