@@ -1,33 +1,33 @@
 --- Who took all others of a step along, by what Slurm and MPI said. Pure.
 --
--- Slurm names each task that ended, "srun: error: n5: task 4: Killed", the first one first; but where MPI itself ends
--- the step, as it could not send to somebody who is gone, it kills all of them, in any order, and who could not send
--- may be told first: it lost somebody, and is not to blame.
+-- Slurm names each task that ended, "srun: error: n5: task 4: Killed", the first one first, and srun sends SIGTERM to
+-- the others; but where MPI itself ends the step, as it could not send to somebody who is gone, it kills all of them,
+-- in any order, and who could not send may be told first: it lost somebody, and is not to blame. Both happen at once,
+-- and who is ended so is lost by others in turn.
 local blame = {}
 
 local BY_ITSELF = "Exited with exit code"
+local TOLD_TO_END = "Terminated" -- by srun, which sends SIGTERM to all others once one has ended badly
 -- What OpenMPI's TCP says in a process that it then ends.
 local LOST_SOMEBODY = { "^%[([%w._-]+)%].* failed: Connection reset by peer", "^%[([%w._-]+):%d+%] .* FATAL$" }
 
-local function who_lost(errors)
-   local out = {}
+-- Who lost somebody, as a list in the order of their lines and as a set, and whose tasks ended, in theirs: a list of
+-- { node, how, line = all that Slurm says, first = nobody had lost anybody before }.
+local function read(errors, rank_of)
+   local losers, ended = {}, {}
    for _, line in ipairs(errors) do
       for _, pattern in ipairs(LOST_SOMEBODY) do
-         out[line:match(pattern) or ""] = true
+         local node = line:match(pattern)
+         if rank_of[node or ""] and not losers[node] then
+            losers[#losers + 1], losers[node] = node, true
+         end
+      end
+      local node, how = line:match("^srun: error: ([%w._-]+): task %d+: (.*)")
+      if rank_of[node or ""] then
+         ended[#ended + 1] = { node = node, how = how, line = line:match("^srun: error: (.*)"), first = #losers == 0 }
       end
    end
-   return out
-end
-
--- @param may function(node) -> whether it can be the one
--- @param how what Slurm's words begin with
-local function first(errors, may, how)
-   for _, line in ipairs(errors) do
-      local node, text = line:match("^srun: error: ([%w._-]+): task %d+: (.*)")
-      if node and may(node) and text:find(how, 1, true) == 1 then
-         return node, line:match("^srun: error: (.*)")
-      end
-   end
+   return losers, ended
 end
 
 --- @param errors lines of the step's standard error
@@ -35,24 +35,28 @@ end
 -- @param partner_of function(node) -> with whom it was at that time, or nil
 -- @return the node's name and what Slurm says of it; or nil: it says nothing
 function blame.find(errors, rank_of, partner_of)
-   local lost, gone = who_lost(errors), {}
-   for node in pairs(lost) do
-      gone[rank_of[node] and partner_of(node) or ""] = true
-   end
-   local function is_gone(node)
-      return gone[node] and not lost[node]
-   end
-   local function may(node)
-      return rank_of[node] and not lost[node]
-   end
-   local function is_ours(node)
-      return rank_of[node]
-   end
-   for _, by in ipairs({ { is_gone, "" }, { may, BY_ITSELF }, { may, "" }, { is_ours, "" } }) do
-      local node, why = first(errors, by[1], by[2])
-      if node then
-         return node, why
+   local losers, ended = read(errors, rank_of)
+   local function first(may)
+      for _, one in ipairs(ended) do
+         if may(one) then
+            return one
+         end
       end
+   end
+   local function is_free(one) -- lost nobody, and nobody told it to end
+      return not losers[one.node] and one.how ~= TOLD_TO_END
+   end
+   -- Nobody had trouble yet when it ended.
+   local found = ended[1] and ended[1].first and not losers[ended[1].node] and ended[1] or nil
+   -- The one that was lost first: those that come later lose whom MPI, or srun, has ended meanwhile.
+   for _, loser in ipairs(losers) do
+      local partner = partner_of(loser)
+      found = found or partner and first(function(one) return one.node == partner and is_free(one) end)
+   end
+   found = found or first(function(one) return is_free(one) and one.how:find(BY_ITSELF, 1, true) == 1 end)
+      or first(is_free) or first(function(one) return not losers[one.node] end) or ended[1]
+   if found then
+      return found.node, found.line
    end
 end
 

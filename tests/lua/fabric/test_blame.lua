@@ -58,6 +58,35 @@ function TestBlame:test_mpi_kills_all_in_any_order()
       { "n2", "n2: task 1: Killed" })
 end
 
+-- n9 lost n8 when srun had ended it: one who is told to end took nobody along.
+function TestBlame:test_who_was_told_to_end_is_lost_by_others()
+   local one, two = reset("n9")
+   for _, how in ipairs({ "Terminated", "Killed" }) do
+      lu.assertEquals(find({ ended(2, "Killed"), "srun: launch/slurm: _step_signal: Terminating StepId=25.0", one, two,
+         ended(8, how), ended(9, "Exited with exit code 255") }, { n9 = "n8", n8 = "n9" }),
+         { "n2", "n2: task 1: Killed" })
+   end
+   local three, four = reset("n1")
+   lu.assertEquals(find({ three, four, ended(3, "Terminated"), ended(2, "Killed"), ended(1, "Terminated") },
+      { n1 = "n3" }), { "n2", "n2: task 1: Killed" })
+end
+
+-- MPI says that it lost somebody, and its task ends, before anybody else's.
+function TestBlame:test_a_loser_whose_own_line_is_late()
+   local one, two = reset("n1")
+   lu.assertEquals(find({ ended(1, "Exited with exit code 255"), ended(2, "Killed"), one, two }, { n1 = "n2" }),
+      { "n2", "n2: task 1: Killed" })
+end
+
+-- n3 lost n1 when MPI had ended all: whom the first loser was with is to blame.
+function TestBlame:test_those_lost_later_were_ended_by_mpi()
+   local one, two = reset("n8")
+   local three, four = reset("n3")
+   lu.assertEquals(find({ one, two, ended(1, "Killed"), ended(9, "Killed"), ended(8, "Exited with exit code 255"),
+      three, four, ended(6, "Terminated"), ended(2, "Killed"), ended(3, "Exited with exit code 255") },
+      { n8 = "n2", n3 = "n1" }), { "n2", "n2: task 1: Killed" })
+end
+
 function TestBlame:test_who_ended_by_itself_and_whom_it_took_along()
    local one, two = reset("n8")
    lu.assertEquals(find({ one, two, ended(4, "Killed"), ended(5, "Exited with exit code 1"),
