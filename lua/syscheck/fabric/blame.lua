@@ -46,10 +46,11 @@ function blame.find(errors, rank_of, partner_of)
    local function is_free(one) -- lost nobody, and nobody told it to end
       return not losers[one.node] and one.how ~= TOLD_TO_END
    end
-   -- Nobody had trouble yet when it ended.
-   local found = ended[1] and ended[1].first and not losers[ended[1].node] and ended[1] or nil
-   -- The one that was lost first: those that come later lose whom MPI, or srun, has ended meanwhile.
-   for _, loser in ipairs(losers) do
+   local found
+   -- The one that was lost first: those that come later lose whom MPI, or srun, has ended meanwhile. So do all where
+   -- somebody ended before.
+   local before = ended[1] and ended[1].first and not losers[ended[1].node]
+   for _, loser in ipairs(before and {} or losers) do
       local partner = partner_of(loser)
       found = found or partner and first(function(one) return one.node == partner and is_free(one) end)
    end
