@@ -134,12 +134,24 @@ end
 TestTail = {}
 
 function TestTail.test_shape_and_scale_of_what_was_drawn()
-   local draw, events = random.new(1), {}
+   local draw, events, lists = random.new(1), {}, {}
+   local function descending(a, b)
+      return a > b
+   end
    for i = 1, 50000 do
       events[i] = 10 * uniform(draw) ^ -0.4 -- Pareto, shape 0.4
+      local list = lists[i % 3000 + 1] or {}
+      list[#list + 1], lists[i % 3000 + 1] = events[i], list
    end
-   local fit = tail.fit(events)
+   for _, list in ipairs(lists) do
+      table.sort(list, descending)
+   end
+   table.sort(events, descending)
+   local fit = tail.fit(lists)
    lu.assertEquals(fit.n, 1000)
+   lu.assertEquals(fit.from, events[1001])
+   -- However the nodes have them.
+   lu.assertEquals(tail.fit({ events }), fit)
    lu.assertAlmostEquals(fit.shape, 0.4, 0.1)
    -- The slowest of so many is beyond all that was drawn: its mean is 10 n^0.4 gamma(0.6).
    local above = 1000 / 50000
@@ -153,11 +165,15 @@ function TestTail.test_too_few()
    for i = 1, 100 do
       events[i] = i
    end
-   lu.assertNil(tail.fit(events))
+   table.sort(events, function(a, b)
+      return a > b
+   end)
+   lu.assertNil(tail.fit({ events }))
+   lu.assertNil(tail.fit({ {}, events, {} }))
    for i = 1, 200 do
       events[i] = 5 -- all alike: no tail
    end
-   lu.assertNil(tail.fit(events))
+   lu.assertNil(tail.fit({ events }))
 end
 
 TestPredict = {}
@@ -457,9 +473,8 @@ end
 
 function TestSimulate.test_draws_have_the_distribution()
    local draw, one, sum = random.new(1), beat(2000, 10000, 1000), 0
-   one.weight = 1
    for _ = 1, 100000 do
-      sum = sum + simulate.draw_delay({ one }, draw) / 100000
+      sum = sum + simulate.draw_delay({ one, window_s = one.window_s }, draw) / 100000
    end
    lu.assertAlmostEquals(sum / closed(2000, 10000, 1000, 1), 1, 0.02)
 end

@@ -143,11 +143,13 @@ local function add_to(value, slope, grid, one, weight, is_before)
    value[at] = value[at] + weight
 end
 
--- The same where the grid is even, which is of many nodes: without a call for each knot.
+-- The same where the grid is even, which is of many nodes: without a call for each knot, and what ends where the next
+-- begins is written with it.
 local function add_even(value, slope, grid, one, weight)
    local above, us, first, a_unit = one.above, one.us, grid.from, grid.a_unit
    local from, high = us[1], above[1]
    local at, beyond = place_of(grid, from), #grid + 1
+   local start, rise = 0, 0
    for k = 2, #us do
       local to, low = us[k], above[k]
       if to > from then
@@ -155,22 +157,21 @@ local function add_even(value, slope, grid, one, weight)
          local til = 2 - (-log(to / first) * a_unit // 1 | 0)
          til = til < 2 and 2 or til > beyond and beyond or til
          if til > at then
-            local start, rise = weight * (1 - high), weight * (high - low) / (to - from)
+            local ended, fell = start, rise
+            start, rise = weight * (1 - high), weight * (high - low) / (to - from)
             if til == at + 1 then
-               start = start + rise * ((grid[at] or from) - from)
-               value[at], value[til] = value[at] + start, value[til] - start
+               start, rise = start + rise * ((grid[at] or from) - from), 0
             else
                start = start - rise * from
-               value[at], slope[at] = value[at] + start, slope[at] + rise
-               value[til], slope[til] = value[til] - start, slope[til] - rise
             end
+            value[at], slope[at] = value[at] + start - ended, slope[at] + rise - fell
             at = til
          end
          from = to
       end
       high = low
    end
-   value[at] = value[at] + weight
+   value[at], slope[at] = value[at] + weight - start, slope[at] - rise
 end
 
 --- Adds a node's.

@@ -27,47 +27,47 @@ function predict.of_work(list, work)
    end
 end
 
---- Delays of a node at one quantum, of all its checks: each as long as it sampled.
--- @param node { name, checks = list of { delays = of delays.of } }
--- @return list of { above, us, weight (1 in all), window_s }; empty where there is none
-function predict.parts(node, work)
-   local list, total = {}, 0
+--- Delays of a node at one quantum, of all its checks: each counts as long as it sampled.
+-- @param node { name, checks = list of { of = of delays.of } }
+-- @return list of what delays.of has of it, name, window_s = of all; nil where there is none
+local function at_work(node, work)
+   local list
    for _, check in ipairs(node.checks) do
       local one = predict.of_work(check.of.delays, work)
-      if one then
-         list[#list + 1] = { above = one.above, us = one.us, largest_us = one.largest_us, window_s = one.window_s }
-         total = total + one.window_s
+      if one and list then
+         list[#list + 1], list.window_s = one, list.window_s + one.window_s
+      elseif one then
+         list = { one, name = node.name, window_s = one.window_s }
       end
-   end
-   for _, one in ipairs(list) do
-      one.weight = one.window_s / total
    end
    return list
 end
 
-local function add_node(sum, parts)
-   for _, one in ipairs(parts) do
-      curve.add(sum, one, one.weight)
+--- Adds a node's.
+-- @param node one of a sample's
+-- @param weight of it (1)
+function predict.add(sum, node, weight)
+   for _, one in ipairs(node) do
+      curve.add(sum, one, (weight or 1) * one.window_s / node.window_s)
    end
 end
 
 --- All that a table's column is made of.
--- @param nodes as predict.parts takes them
+-- @param nodes list of { name, checks = list of { of = of delays.of } }
 -- @param work us
--- @return { work, nodes = list of { name, parts }, grid, groups = curves of parts of the nodes, f = F of the class,
---   cores = of a node, median, all = their sums, samples = independent quanta that were seen,
---   tail = function() -> of tail.fit or nil,
---   mean_us }; nil where no node has any
+-- @return { work, nodes = list of { name, window_s, what delays.of has of each check }, grid, groups = curves of parts
+--   of the nodes, f = F of the class, cores = of a node, median, all = their sums, samples = independent quanta that
+--   were seen, tail = function() -> of tail.fit or nil, mean_us }; nil where no node has any
 function predict.sample(nodes, work)
    local out, all = { work = work, nodes = {}, samples = 0, groups = {} }, {}
    local cores = {}
    for _, node in ipairs(nodes) do
-      local parts = predict.parts(node, work)
-      if #parts > 0 then
-         out.nodes[#out.nodes + 1] = { name = node.name, parts = parts, node = node }
+      local own = at_work(node, work)
+      if own then
+         out.nodes[#out.nodes + 1] = own
          cores[#cores + 1] = math.max(1, node.checks[1].of.cores or 1)
       end
-      for _, one in ipairs(parts) do
+      for _, one in ipairs(own or {}) do
          all[#all + 1] = one
          out.samples = out.samples + one.window_s * 1e6 / work
       end
@@ -76,11 +76,15 @@ function predict.sample(nodes, work)
       return nil
    end
    out.grid = curve.grid(all)
-   local order = random.shuffle(table.move(out.nodes, 1, #out.nodes, 1, {}), random.new(#out.nodes))
-   for i, node in ipairs(order) do
-      local g = (i - 1) % GROUPS + 1
-      out.groups[g] = out.groups[g] or curve.new(out.grid)
-      add_node(out.groups[g], node.parts)
+   -- Groups at random, nodes in their order: so memory is read faster.
+   local order = {}
+   for i = 1, #out.nodes do
+      order[i] = (i - 1) % GROUPS + 1
+      out.groups[order[i]] = out.groups[order[i]] or curve.new(out.grid)
+   end
+   random.shuffle(order, random.new(#order))
+   for i, node in ipairs(out.nodes) do
+      predict.add(out.groups[order[i]], node)
    end
    out.all = curve.join(curve.new(out.grid), out.groups)
    out.f = curve.mean(out.all)
@@ -89,11 +93,11 @@ function predict.sample(nodes, work)
    -- Asked only of jobs of more nodes than the samples support.
    function out.tail()
       if out.fit == nil then
-         local events = {}
+         local lists = {}
          for _, one in ipairs(all) do
-            table.move(one.largest_us or {}, 1, #(one.largest_us or {}), #events + 1, events)
+            lists[#lists + 1] = one.largest_us
          end
-         out.fit = tail.fit(events) or false
+         out.fit = tail.fit(lists) or false
       end
       return out.fit or nil
    end
@@ -103,7 +107,7 @@ end
 --- F of one node of a sample.
 function predict.node(sample, node)
    local sum = curve.new(sample.grid)
-   add_node(sum, node.parts)
+   predict.add(sum, node)
    return curve.mean(sum)
 end
 

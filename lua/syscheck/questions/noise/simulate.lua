@@ -96,11 +96,11 @@ local function uniform(draw)
 end
 
 -- A delay of one node, at a random begin.
-local function draw_delay(parts, draw)
-   local pick, part = draw(FINE) / FINE, nil
-   for _, one in ipairs(parts) do
+local function draw_delay(node, draw)
+   local pick, part = draw(FINE) / FINE * node.window_s, nil
+   for _, one in ipairs(node) do
       part = one
-      pick = pick - one.weight
+      pick = pick - one.window_s
       if pick <= 0 then
          break
       end
@@ -134,7 +134,7 @@ end
 local function step_us(sample, n, latency_us, lists, own, draw, rest)
    local who, t, done, left, middle = {}, {}, {}, {}, nil
    for i = 1, n do
-      who[i], t[i], left[i] = sample.nodes[own and i or draw(#sample.nodes)].parts, 0, 0
+      who[i], t[i], left[i] = sample.nodes[own and i or draw(#sample.nodes)], 0, 0
    end
    for step = 1, STEPS do
       for i = 1, n do

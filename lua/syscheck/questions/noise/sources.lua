@@ -19,17 +19,22 @@ local function close(a, b, part)
    return math.abs(a - b) <= part * math.max(a, b)
 end
 
-local function order_of(one)
-   one.order = one.order or hostlist.order(one.node.name)
-   return one.order
+-- Names in order, and each one's place there: what is sorted often is sorted by numbers.
+local function ranks_of(names)
+   local sorted, rank = hostlist.sort(table.move(names, 1, #names, 1, {})), {}
+   for i, name in ipairs(sorted) do
+      rank[name] = i
+   end
+   return sorted, rank
 end
 
 local function by(name)
    return function(a, b)
-      if a[name] ~= b[name] then
-         return a[name] < b[name]
+      local x, y = a[name], b[name]
+      if x ~= y then
+         return x < y
       end
-      return order_of(a) < order_of(b)
+      return a.rank < b.rank
    end
 end
 
@@ -54,6 +59,20 @@ local function median_of(list, name)
       values[#values + 1] = one[name]
    end
    return statistics.median(values)
+end
+
+-- The nodes of a list, each once, in order.
+local function names_of(list, sorted)
+   local seen, ranks = {}, {}
+   for _, one in ipairs(list) do
+      ranks[#ranks + 1] = not seen[one.rank] and one.rank or nil
+      seen[one.rank] = true
+   end
+   table.sort(ranks)
+   for i, rank in ipairs(ranks) do
+      ranks[i] = sorted[rank]
+   end
+   return ranks
 end
 
 -- The name that most give it.
@@ -206,27 +225,28 @@ function sources.of(nodes)
    local list, names, complete = {}, {}, true
    for i, node in ipairs(nodes) do
       names[i] = node.name
+   end
+   local sorted, rank = ranks_of(names)
+   for _, node in ipairs(nodes) do
       local of = node.checks[1].of
       complete = complete and of.complete
       for k, component in ipairs(of.components) do
          if component.lost_pct >= LEAST_PCT then
-            list[#list + 1] = { node = node, component = component, index = k, period_ms = component.period_ms,
-               duration_us = component.duration_us }
+            list[#list + 1] = { node = node, rank = rank[node.name], component = component, index = k,
+               period_ms = component.period_ms, duration_us = component.duration_us }
          end
       end
    end
    local out, places = {}, sources.places(names) or false
    for _, of_period in ipairs(runs(list, "period_ms", SAME_PERIOD)) do
       for _, one in ipairs(runs(of_period, "duration_us", SAME_LENGTH)) do
-         local members, seen, lost = {}, {}, 0
+         local members, lost = names_of(one, sorted), 0
          for _, member in ipairs(one) do
             lost = lost + member.component.lost_pct
-            members[#members + 1] = not seen[member.node] and member.node.name or nil
-            seen[member.node] = true
          end
          local p = sources.in_phase(one)
          out[#out + 1] = { period_ms = median_of(one, "period_ms"), duration_us = median_of(one, "duration_us"),
-            name = name_of(one), nodes = one, names = hostlist.sort(members), lost_pct = lost / #nodes,
+            name = name_of(one), nodes = one, names = members, lost_pct = lost / #nodes,
             regular = #members < #names and sources.regular(members, names, places) or nil,
             phase_p = p, in_phase = p and p < PHASE_P }
       end

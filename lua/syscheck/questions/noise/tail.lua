@@ -7,36 +7,43 @@ local tail = {}
 tail.LEAST = 100
 local PART = 0.02 -- of the events: the largest
 local MOST_SHAPE = 0.9 -- at 1 the mean is infinite
-local BUCKETS = 20 -- for e
 local DECADES, STEPS = 12, 240 -- of the integral: how far beyond what was seen
 
--- At least the n largest, descending: whole buckets of a logarithmic histogram.
-local function largest(events, n)
-   local counts, bucket_of, most = {}, {}, -math.huge
-   for i, us in ipairs(events) do
-      local b = us > 0 and math.floor(math.log(us) * BUCKETS) or -1000
-      bucket_of[i], counts[b], most = b, (counts[b] or 0) + 1, math.max(most, b)
+local function descending(a, b)
+   return a > b
+end
+
+-- At least the n largest, descending.
+-- @param lists each descending
+local function largest(lists, n)
+   -- Where n lists begin with as much, what is less is not among the n largest.
+   local firsts, out = {}, {}
+   for _, list in ipairs(lists) do
+      firsts[#firsts + 1] = list[1]
    end
-   local from, found = most, counts[most] or 0
-   while found < n and from > -1000 do
-      from = from - 1
-      found = found + (counts[from] or 0)
+   table.sort(firsts)
+   local least = #firsts >= n and firsts[#firsts - n + 1] or 0
+   for _, list in ipairs(lists) do
+      for i = 1, #list do
+         if list[i] < least then
+            break
+         end
+         out[#out + 1] = list[i]
+      end
    end
-   local out = {}
-   for i, us in ipairs(events) do
-      out[#out + 1] = bucket_of[i] >= from and us or nil
-   end
-   table.sort(out, function(a, b)
-      return a > b
-   end)
+   table.sort(out, descending)
    return out
 end
 
---- @param events delays in us, any order: independent ones
+--- @param lists of delays in us, each descending: independent ones
 -- @return { from = threshold in us, shape, scale = us, n = exceedances }; nil where there are too few
-function tail.fit(events)
-   local n = math.max(tail.LEAST, math.floor(PART * #events))
-   local sorted = largest(events, n + 1)
+function tail.fit(lists)
+   local count = 0
+   for _, list in ipairs(lists) do
+      count = count + #list
+   end
+   local n = math.max(tail.LEAST, math.floor(PART * count))
+   local sorted = largest(lists, n + 1)
    local from = sorted[n + 1]
    if not from or sorted[1] <= from then
       return nil

@@ -7,12 +7,6 @@ local without = {}
 
 local MOST_ASKED = 500 -- nodes of a source: enough to say what it costs
 
-local function add(sum, parts, weight)
-   for _, one in ipairs(parts) do
-      curve.add(sum, one, weight * one.weight)
-   end
-end
-
 local function copy(sample)
    return curve.join(curve.new(sample.grid), { sample.all })
 end
@@ -67,43 +61,49 @@ function without.nodes(sample, names)
    local sum = copy(sample)
    for _, node in ipairs(sample.nodes) do
       if names[node.name] then
-         add(sum, node.parts, -1)
+         predict.add(sum, node, -1)
       end
    end
    return sum.n > 0.5 and curve.mean(sum) or nil
 end
 
--- Integrals from 0 to each x of the grid of w and of w x, w = n F^(n - 1), in a cell its mean.
+-- W, the integral of w from 0 on, and the integral of W, at each x of the grid. w = n F^(n - 1), in a cell its mean.
 local function weights(f, n)
-   local grid, w, sums, moments = f.grid, {}, { 0 }, { 0 }
+   local grid, w, first, second = f.grid, {}, { 0 }, { 0 }
    for i = 1, #grid - 1 do
+      local width = grid[i + 1] - grid[i]
       w[i] = n * ((f.at[i] + f.before[i + 1]) / 2) ^ (n - 1)
-      sums[i + 1] = sums[i] + w[i] * (grid[i + 1] - grid[i])
-      moments[i + 1] = moments[i] + w[i] * (grid[i + 1] ^ 2 - grid[i] ^ 2) / 2
+      first[i + 1] = first[i] + w[i] * width
+      second[i + 1] = second[i] + (first[i] + w[i] * width / 2) * width
    end
-   return { grid = grid, w = w, sums = sums, moments = moments }
+   w[#grid] = 0
+   return { grid = grid, w = w, first = first, second = second }
 end
 
--- The integral of w times a node's F.
+-- The mean of W at a node's delays, which is the integral of w times its P(delay > x).
 local function weighed(by, one)
-   local grid, w, sums, moments, us, above = by.grid, by.w, by.sums, by.moments, one.us, one.above
-   local last, place_of, total = #grid - 1, curve.place_of, 0
-   local from, sum, moment
+   local grid, w, first, second, us, above = by.grid, by.w, by.first, by.second, one.us, one.above
+   local last, place_of, mean = #grid, curve.place_of, 0
+   local from, value, integral
    for k = 1, #us do
       local to = us[k]
-      if not from or to > from then
+      if to ~= from then
          local i = place_of(grid, to) - 1
          i = i < 1 and 1 or i > last and last or i
-         local x, slope = grid[i], w[i]
-         local sum_to, moment_to = sums[i] + slope * (to - x), moments[i] + slope * (to * to - x * x) / 2
+         local x = to - grid[i]
+         local value_to, integral_to = first[i] + w[i] * x, second[i] + (first[i] + w[i] * x / 2) * x
          if from then
-            local rise = (above[k - 1] - above[k]) / (to - from)
-            total = total + (1 - above[k - 1] - rise * from) * (sum_to - sum) + rise * (moment_to - moment)
+            -- What is narrower than a rounding of its integral tells is a trapezoid.
+            local is_wide = to - from > 1e-6 * to
+            mean = mean + (above[k - 1] - above[k])
+               * (is_wide and (integral_to - integral) / (to - from) or (value + value_to) / 2)
          end
-         from, sum, moment = to, sum_to, moment_to
+         from, value, integral = to, value_to, integral_to
+      else
+         mean = mean + (above[k - 1] - above[k]) * value
       end
    end
-   return total + sums[last + 1] - sum
+   return mean
 end
 
 --- The nodes that cost most, by how the slowest of n reacts to each one's part in the class: the derivative of the
@@ -111,18 +111,24 @@ end
 -- @param most of them
 -- @return list of { name, us }, the worst first
 function without.worst(sample, n, most)
-   local by = weights(sample.f, n)
-   local list, mean = {}, 0
+   if most < 1 then
+      return {}
+   end
+   local by, costs, mean = weights(sample.f, n), {}, 0
    for i, node in ipairs(sample.nodes) do
       local own = 0
-      for _, one in ipairs(node.parts) do
-         own = own + one.weight * weighed(by, one)
+      for _, one in ipairs(node) do
+         own = own + one.window_s / node.window_s * weighed(by, one)
       end
-      list[i] = { name = node.name, us = own }
+      costs[i] = own
       mean = mean + own / #sample.nodes
    end
-   for _, one in ipairs(list) do
-      one.us = (mean - one.us) / #sample.nodes
+   -- Those that may be among them; only these are sorted by name.
+   local sorted = table.move(costs, 1, #costs, 1, {})
+   table.sort(sorted)
+   local least, list = sorted[#sorted - math.min(most, #sorted) + 1], {}
+   for i, own in ipairs(costs) do
+      list[#list + 1] = own >= least and { name = sample.nodes[i].name, us = (own - mean) / #costs } or nil
    end
    table.sort(list, function(a, b)
       if a.us ~= b.us then
