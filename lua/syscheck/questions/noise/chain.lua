@@ -50,7 +50,8 @@ end
 -- @param work us
 -- @param wait us; math.huge: begins at any time
 -- @param part of its cores that waited (1)
-function chain.after(f, work, wait, part)
+-- @param n nodes: where F^n is nothing, F may be left out (1)
+function chain.after(f, work, wait, part, n)
    if wait == 0 then
       return f
    end
@@ -59,15 +60,20 @@ function chain.after(f, work, wait, part)
    local new_at = {}
    local new_before = at == before and new_at or {}
    local scale, k, last = (part or 1) / work, 1, #grid
+   local least = exp(-MOST_RATE / (n or 1))
    for i = 1, last do
-      -- Both go up: no search for each.
-      local x = grid[i] + wait
-      while k < last and grid[k + 1] < x do
-         k = k + 1
+      if at[i] < least then
+         new_at[i], new_before[i] = 0, 0
+      else
+         -- Both go up: no search for each.
+         local x = grid[i] + wait
+         while k < last and grid[k + 1] < x do
+            k = k + 1
+         end
+         local then_on = k < last and h[k] - falls[k] * (x - grid[k]) or 0
+         local more = exp((then_on - h[i]) * scale)
+         new_at[i], new_before[i] = at[i] * more, before[i] * more
       end
-      local then_on = k < last and h[k] - falls[k] * (x - grid[k]) or 0
-      local more = exp((then_on - h[i]) * scale)
-      new_at[i], new_before[i] = at[i] * more, before[i] * more
    end
    return { grid = grid, at = new_at, before = new_before }
 end
@@ -114,7 +120,7 @@ end
 local function expected(f, n, job, bins, factor)
    local us = 0
    for _, bin in ipairs(bins) do
-      bin.f = chain.after(f, job.work, bin.wait, part_of(n, job.cores))
+      bin.f = chain.after(f, job.work, bin.wait, part_of(n, job.cores), n)
       us = us + bin.weight * curve.slowest(bin.f, n, factor)
    end
    return us
@@ -141,7 +147,7 @@ end
 
 --- The same after a wait that is known, of another F: what differs is F.
 function chain.again(f, n, job, wait)
-   return curve.slowest(chain.after(f, job.work, wait, part_of(n, job.cores)), n)
+   return curve.slowest(chain.after(f, job.work, wait, part_of(n, job.cores), n), n)
 end
 
 --- Draws what is left, after a wait, of the longest detour that began in it.

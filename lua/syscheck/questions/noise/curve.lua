@@ -17,15 +17,14 @@ local LEAST_US = 0.5 -- below is no detour
 -- @return ascending list of us, the first 0; place = { us = its index }, where it is exact
 function curve.grid(list)
    local count, most, least = 0, 0, math.huge
-   for _, one in ipairs(list) do
-      count = count + #one.us
-      most = math.max(most, one.us[#one.us])
-      for _, us in ipairs(one.us) do
-         if us > 0 then
-            least = math.min(least, us)
-            break
-         end
+   for i = 1, #list do
+      local us = list[i].us
+      local n, first = #us, 1
+      while first < n and us[first] == 0 do
+         first = first + 1
       end
+      count, most = count + n, us[n] > most and us[n] or most
+      least = us[first] > 0 and us[first] < least and us[first] or least
    end
    local grid = { 0 }
    if count <= EXACT then
@@ -143,24 +142,27 @@ local function add_to(value, slope, grid, one, weight, is_before)
    value[at] = value[at] + weight
 end
 
--- The same where the grid is even, which is of many nodes: without a call for each knot, and what ends where the next
--- begins is written with it.
+-- The same where the grid is even, which is of many nodes: from a knot to the next it is a few cells, and what ends
+-- where the next begins is written with it.
 local function add_even(value, slope, grid, one, weight)
-   local above, us, first, a_unit = one.above, one.us, grid.from, grid.a_unit
+   local above, us = one.above, one.us
+   if us[#us] > grid[#grid] then
+      return add_to(value, slope, grid, one, weight)
+   end
    local from, high = us[1], above[1]
-   local at, beyond = place_of(grid, from), #grid + 1
-   local start, rise = 0, 0
+   local at, start, rise = place_of(grid, from), 0, 0
    for k = 2, #us do
       local to, low = us[k], above[k]
       if to > from then
-         -- Rounded up; within a rounding of a cell's end it is either's.
-         local til = 2 - (-log(to / first) * a_unit // 1 | 0)
-         til = til < 2 and 2 or til > beyond and beyond or til
+         local til = at > 1 and at or place_of(grid, to)
+         while grid[til] < to do
+            til = til + 1
+         end
          if til > at then
             local ended, fell = start, rise
             start, rise = weight * (1 - high), weight * (high - low) / (to - from)
             if til == at + 1 then
-               start, rise = start + rise * ((grid[at] or from) - from), 0
+               start, rise = start + rise * (grid[at] - from), 0
             else
                start = start - rise * from
             end

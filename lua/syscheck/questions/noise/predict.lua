@@ -20,9 +20,9 @@ local SUPPORT = 10 -- samples in the store for each node of a job
 --- What one of a node's checks says of a quantum.
 -- @param list of delays.of, or nil
 function predict.of_work(list, work)
-   for _, one in ipairs(list or {}) do
-      if one.work_us == work then
-         return one
+   for i = 1, list and #list or 0 do
+      if list[i].work_us == work then
+         return list[i]
       end
    end
 end
@@ -31,9 +31,9 @@ end
 -- @param node { name, checks = list of { of = of delays.of } }
 -- @return list of what delays.of has of it, name, window_s = of all; nil where there is none
 local function at_work(node, work)
-   local list
-   for _, check in ipairs(node.checks) do
-      local one = predict.of_work(check.of.delays, work)
+   local checks, list = node.checks, nil
+   for i = 1, #checks do
+      local one = predict.of_work(checks[i].of.delays, work)
       if one and list then
          list[#list + 1], list.window_s = one, list.window_s + one.window_s
       elseif one then
@@ -47,8 +47,8 @@ end
 -- @param node one of a sample's
 -- @param weight of it (1)
 function predict.add(sum, node, weight)
-   for _, one in ipairs(node) do
-      curve.add(sum, one, (weight or 1) * one.window_s / node.window_s)
+   for i = 1, #node do
+      curve.add(sum, node[i], (weight or 1) * node[i].window_s / node.window_s)
    end
 end
 
@@ -66,10 +66,8 @@ function predict.sample(nodes, work)
       if own then
          out.nodes[#out.nodes + 1] = own
          cores[#cores + 1] = math.max(1, node.checks[1].of.cores or 1)
-      end
-      for _, one in ipairs(own or {}) do
-         all[#all + 1] = one
-         out.samples = out.samples + one.window_s * 1e6 / work
+         table.move(own, 1, #own, #all + 1, all)
+         out.samples = out.samples + own.window_s * 1e6 / work
       end
    end
    if #all == 0 then

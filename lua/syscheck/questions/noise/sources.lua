@@ -28,27 +28,33 @@ local function ranks_of(names)
    return sorted, rank
 end
 
-local function by(name)
-   return function(a, b)
-      local x, y = a[name], b[name]
-      if x ~= y then
-         return x < y
-      end
-      return a.rank < b.rank
-   end
+local function by_rank(a, b)
+   return a.rank < b.rank
 end
 
--- Parts of a list, each of values as near to its first; the list is sorted by it.
+-- Parts of a list, each of values as near to its first, sorted by them, equal ones by node. Values are sorted and not
+-- what has them: without a call for each comparison.
 local function runs(list, name, part)
-   table.sort(list, by(name))
-   local out = {}
+   local of, values = {}, {}
    for _, one in ipairs(list) do
-      local last = out[#out]
-      if last and close(last[1][name], one[name], part) then
-         last[#last + 1] = one
-      else
-         out[#out + 1] = { one }
+      local value = one[name]
+      if not of[value] then
+         of[value], values[#values + 1] = {}, value
       end
+      table.insert(of[value], one)
+   end
+   table.sort(values)
+   local out, first, last = {}, nil, nil
+   for _, value in ipairs(values) do
+      if not last or not close(first, value, part) then
+         first, last = value, {}
+         out[#out + 1] = last
+      end
+      local equal = of[value]
+      if equal[2] then
+         table.sort(equal, by_rank)
+      end
+      table.move(equal, 1, #equal, #last + 1, last)
    end
    return out
 end
@@ -161,8 +167,9 @@ end
 -- P that n uniform phases are as near to each other, by the Rayleigh test; Zar 1999's form for any n.
 local function rayleigh(phases)
    local n, c, s = #phases, 0, 0
-   for _, phase in ipairs(phases) do
-      c, s = c + math.cos(2 * math.pi * phase), s + math.sin(2 * math.pi * phase)
+   for i = 1, n do
+      local angle = 2 * math.pi * phases[i]
+      c, s = c + math.cos(angle), s + math.sin(angle)
    end
    local r2 = c * c + s * s
    return math.min(1, math.exp(math.sqrt(math.max(0, 1 + 4 * n + 4 * (n * n - r2))) - (1 + 2 * n)))

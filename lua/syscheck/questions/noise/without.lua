@@ -117,8 +117,8 @@ function without.worst(sample, n, most)
    local by, costs, mean = weights(sample.f, n), {}, 0
    for i, node in ipairs(sample.nodes) do
       local own = 0
-      for _, one in ipairs(node) do
-         own = own + one.window_s / node.window_s * weighed(by, one)
+      for k = 1, #node do
+         own = own + node[k].window_s / node.window_s * weighed(by, node[k])
       end
       costs[i] = own
       mean = mean + own / #sample.nodes
