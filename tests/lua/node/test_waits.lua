@@ -55,12 +55,13 @@ local function job(during, o)
          caches = { ["0"] = 100, ["1"] = 100 } },
          curve = { class = class, compact = points } }))
    end
-   local real, past = uv.hrtime, 0
+   -- The clock stands still otherwise: how long this machine takes is in no share of a time.
+   local real, now = uv.hrtime, uv.hrtime()
    uv.hrtime = function() -- luacheck: ignore
-      return real() + past
+      return now
    end
    lu.assertEquals(dofile("prolog/prolog.lua").main(get, options), 0)
-   past = (o.seconds or 100) * 1000000000
+   now = now + (o.seconds or 100) * 1000000000
    during(dir)
    local line = dofile("epilog/stepend.lua").line(get, options)
    dofile("epilog/epilog.lua").main(get, options)
