@@ -84,23 +84,30 @@ function hostlist.expand(list, most)
    return out
 end
 
+local ZEROS = ("0"):rep(MAX_DIGITS)
+
+local function padded(digits)
+   return ZEROS:sub(#digits + 1) .. digits
+end
+
 --- A key by which names sort as people count: n9 before n10.
 function hostlist.order(name)
-   return (name:gsub("%d+", function(digits)
-      return ("0"):rep(MAX_DIGITS - #digits) .. digits
-   end))
+   return (name:gsub("%d+", padded))
 end
 
 --- Sorts names in place, as people count.
 -- @return the same list
 function hostlist.sort(names)
-   local key = {}
+   local key, sorted, last = {}, true, nil
    for _, name in ipairs(names) do
       key[name] = key[name] or hostlist.order(name)
+      sorted, last = sorted and (not last or last <= key[name]), key[name]
    end
-   table.sort(names, function(a, b)
-      return key[a] < key[b]
-   end)
+   if not sorted then -- mostly they are
+      table.sort(names, function(a, b)
+         return key[a] < key[b]
+      end)
+   end
    return names
 end
 

@@ -426,23 +426,23 @@ function TestSources.test_phases_of_chance()
    for _ = 1, 2000 do
       local list = {}
       for i = 1, 10 do
-         list[i] = { period_ms = 10, component = { beat = ("%.6f"):format(1764000000 + 100 * uniform(draw)) } }
+         list[i] = { component = { period_ms = 10, beat = ("%.6f"):format(1764000000 + 100 * uniform(draw)) } }
       end
-      local p = sources.in_phase(list)
+      local p = sources.in_phase(list, 10)
       found = found + (p < 0.001 and 1 or 0)
    end
    lu.assertTrue(found <= 8, found)
    -- Four are too few, and a beat that is none is left out.
-   lu.assertNil(sources.in_phase({ { period_ms = 10, component = { beat = "x" } } }))
+   lu.assertNil(sources.in_phase({ { component = { period_ms = 10, beat = "x" } } }, 10))
    -- A period that is no round number: only beats near each other tell.
    local near, far = {}, {}
    for i = 1, 20 do
-      near[i] = { period_ms = 13.77, component = { beat = ("%.6f"):format(1764000000 + 0.01377 * draw(50)) } }
-      far[i] = { period_ms = 13.77 * (1 + 1e-4 * (uniform(draw) - 0.5)),
-         component = { beat = ("%.6f"):format(1764000000 + 0.01377 * draw(50) + 86400 * i) } }
+      near[i] = { component = { period_ms = 13.77, beat = ("%.6f"):format(1764000000 + 0.01377 * draw(50)) } }
+      far[i] = { component = { period_ms = 13.77 * (1 + 1e-4 * (uniform(draw) - 0.5)),
+         beat = ("%.6f"):format(1764000000 + 0.01377 * draw(50) + 86400 * i) } }
    end
-   lu.assertTrue(sources.in_phase(near) < 0.001)
-   lu.assertNil(sources.in_phase(far))
+   lu.assertTrue(sources.in_phase(near, 13.77) < 0.001)
+   lu.assertNil(sources.in_phase(far, 13.77))
 end
 
 TestSimulate = {}

@@ -52,6 +52,10 @@ function curve.grid(list)
       for i = 0, cells do
          grid[#grid + 1] = from * (to / from) ^ (i / cells)
       end
+      grid.ahead = {}
+      for i = 1, #grid do
+         grid.ahead[i] = grid[i + 3] or math.huge
+      end
       grid.from, grid.a_unit = from, cells / math.log(to / from)
    end
    if #grid == 1 then
@@ -151,10 +155,14 @@ local function add_even(value, slope, grid, one, weight)
    end
    local from, high = us[1], above[1]
    local at, start, rise = place_of(grid, from), 0, 0
+   local ahead = grid.ahead
    for k = 2, #us do
       local to, low = us[k], above[k]
       if to > from then
          local til = at > 1 and at or place_of(grid, to)
+         while ahead[til] < to do
+            til = til + 4
+         end
          while grid[til] < to do
             til = til + 1
          end
@@ -190,15 +198,17 @@ function curve.add(sum, one, weight)
 end
 
 --- Adds what was added to others.
-function curve.join(sum, others)
+-- @param weight of that (1)
+function curve.join(sum, others, weight)
+   weight = weight or 1
    for _, other in ipairs(others) do
       for _, name in ipairs({ "value", "slope", "before", "before_slope" }) do
          local to, from = sum[name], other[name]
          for i = 1, to and #to or 0 do
-            to[i] = to[i] + from[i]
+            to[i] = to[i] + weight * from[i]
          end
       end
-      sum.n = sum.n + other.n
+      sum.n = sum.n + weight * other.n
    end
    return sum
 end

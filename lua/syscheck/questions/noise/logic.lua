@@ -169,7 +169,7 @@ end
 function noise.of(nodes, options, with)
    local answer = { nodes = #nodes, checks = 0, sampled_s = 0, own = options.own, allreduce = options.allreduce,
       works = {}, asked_sizes = options.sizes, simulated = options.simulate }
-   local samples, oldest, newest = {}, math.huge, 0
+   local oldest, newest = math.huge, 0
    for _, node in ipairs(nodes) do
       for _, check in ipairs(node.checks) do
          answer.checks = answer.checks + 1
@@ -178,9 +178,7 @@ function noise.of(nodes, options, with)
       end
    end
    answer.from_s, answer.to_s = oldest, newest
-   for _, work in ipairs(catalogue.WORKS) do
-      samples[#samples + 1] = predict.sample(nodes, work)
-   end
+   local samples = predict.samples(nodes, catalogue.WORKS)
    if #samples == 0 then
       return nil
    end

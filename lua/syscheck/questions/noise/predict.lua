@@ -4,6 +4,7 @@
 -- the class, so the slowest has F^N and loses the integral of 1 - F^N; certain nodes have the product of theirs. What
 -- began while they waited is in chain.lua. All noise counts, as a barrier has it; what is absorbed where nodes wait for
 -- some others only is between that and the mean.
+local catalogue = require("syscheck.catalogue.delays")
 local chain = require("syscheck.questions.noise.chain")
 local curve = require("syscheck.questions.noise.curve")
 local random = require("syscheck.lib.random")
@@ -17,9 +18,18 @@ local LOW, HIGH = 0.05, 0.95
 local NOTHING_US = 1e-6 -- no factor is made of less
 local SUPPORT = 10 -- samples in the store for each node of a job
 
+local PLACE = {} -- of a quantum where nothing is damaged
+for i, work in ipairs(catalogue.WORKS) do
+   PLACE[work] = i
+end
+
 --- What one of a node's checks says of a quantum.
 -- @param list of delays.of, or nil
 function predict.of_work(list, work)
+   local there = list and list[PLACE[work]]
+   if there and there.work_us == work then
+      return there
+   end
    for i = 1, list and #list or 0 do
       if list[i].work_us == work then
          return list[i]
@@ -52,27 +62,8 @@ function predict.add(sum, node, weight)
    end
 end
 
---- All that a table's column is made of.
--- @param nodes list of { name, checks = list of { of = of delays.of } }
--- @param work us
--- @return { work, nodes = list of { name, window_s, what delays.of has of each check }, grid, groups = curves of parts
---   of the nodes, f = F of the class, cores = of a node, median, all = their sums, samples = independent quanta that
---   were seen, tail = function() -> of tail.fit or nil, mean_us }; nil where no node has any
-function predict.sample(nodes, work)
-   local out, all = { work = work, nodes = {}, samples = 0, groups = {} }, {}
-   local cores = {}
-   for _, node in ipairs(nodes) do
-      local own = at_work(node, work)
-      if own then
-         out.nodes[#out.nodes + 1] = own
-         cores[#cores + 1] = math.max(1, node.checks[1].of.cores or 1)
-         table.move(own, 1, #own, #all + 1, all)
-         out.samples = out.samples + own.window_s * 1e6 / work
-      end
-   end
-   if #all == 0 then
-      return nil
-   end
+-- What is found once all nodes of a sample are known.
+local function complete(out, all)
    out.grid = curve.grid(all)
    -- Groups at random, nodes in their order: so memory is read faster.
    local order = {}
@@ -87,7 +78,6 @@ function predict.sample(nodes, work)
    out.all = curve.join(curve.new(out.grid), out.groups)
    out.f = curve.mean(out.all)
    out.mean_us = curve.slowest(out.f, 1)
-   out.cores = statistics.median(cores)
    -- Asked only of jobs of more nodes than the samples support.
    function out.tail()
       if out.fit == nil then
@@ -100,6 +90,45 @@ function predict.sample(nodes, work)
       return out.fit or nil
    end
    return out
+end
+
+--- All that a table's columns are made of, one for each quantum. Nodes are read once: there may be many.
+-- @param nodes list of { name, checks = list of { of = of delays.of } }
+-- @param works list of us
+-- @return list of { work, nodes = list of { name, window_s, what delays.of has of each check }, grid, groups = curves of
+--   parts of the nodes, f = F of the class, cores = of a node, median, all = their sums, samples = independent quanta
+--   that were seen, tail = function() -> of tail.fit or nil, mean_us }; without those of which no node has any
+function predict.samples(nodes, works)
+   local found, cores, out = {}, {}, {}
+   for w, work in ipairs(works) do
+      found[w] = { sample = { work = work, nodes = {}, samples = 0, groups = {} }, all = {} }
+   end
+   for i = 1, #nodes do
+      local node = nodes[i]
+      cores[i] = math.max(1, node.checks[1].of.cores or 1)
+      for w = 1, #works do
+         local own = at_work(node, works[w])
+         if own then
+            local sample, all = found[w].sample, found[w].all
+            sample.nodes[#sample.nodes + 1] = own
+            for k = 1, #own do
+               all[#all + 1] = own[k]
+            end
+            sample.samples = sample.samples + own.window_s * 1e6 / works[w]
+         end
+      end
+   end
+   local median = statistics.median(cores)
+   for _, one in ipairs(found) do
+      one.sample.cores = median
+      out[#out + 1] = #one.all > 0 and complete(one.sample, one.all) or nil
+   end
+   return out
+end
+
+--- One of them.
+function predict.sample(nodes, work)
+   return predict.samples(nodes, { work })[1]
 end
 
 --- F of one node of a sample.

@@ -19,73 +19,56 @@ local function close(a, b, part)
    return math.abs(a - b) <= part * math.max(a, b)
 end
 
--- Names in order, and each one's place there: what is sorted often is sorted by numbers.
-local function ranks_of(names)
-   local sorted, rank = hostlist.sort(table.move(names, 1, #names, 1, {})), {}
-   for i, name in ipairs(sorted) do
-      rank[name] = i
-   end
-   return sorted, rank
-end
-
-local function by_rank(a, b)
-   return a.rank < b.rank
-end
-
--- Parts of a list, each of values as near to its first, sorted by them, equal ones by node. Values are sorted and not
--- what has them: without a call for each comparison.
+-- Parts of a list, each of values as near to its least; in each its order is kept.
+-- @return list of lists, each with median = of its values
 local function runs(list, name, part)
-   local of, values = {}, {}
-   for _, one in ipairs(list) do
-      local value = one[name]
-      if not of[value] then
-         of[value], values[#values + 1] = {}, value
-      end
-      table.insert(of[value], one)
+   local values, least, out = {}, {}, {}
+   for i = 1, #list do
+      values[i] = list[i].component[name]
    end
    table.sort(values)
-   local out, first, last = {}, nil, nil
-   for _, value in ipairs(values) do
-      if not last or not close(first, value, part) then
-         first, last = value, {}
-         out[#out + 1] = last
+   local from = 1
+   for i = 1, #values do
+      if i == #values or not close(values[from], values[i + 1], part) then
+         least[#least + 1] = values[from]
+         out[#out + 1] = { median = statistics.median_sorted(table.move(values, from, i, 1, {})) }
+         from = i + 1
       end
-      local equal = of[value]
-      if equal[2] then
-         table.sort(equal, by_rank)
+   end
+   for i = 1, #list do
+      local one = list[i]
+      local value, low, high = one.component[name], 1, #least + 1
+      while high - low > 1 do
+         local middle = (low + high) // 2
+         if value < least[middle] then
+            high = middle
+         else
+            low = middle
+         end
       end
-      table.move(equal, 1, #equal, #last + 1, last)
+      local run = out[low]
+      run[#run + 1] = one
    end
    return out
 end
 
-local function median_of(list, name)
-   local values = {}
-   for _, one in ipairs(list) do
-      values[#values + 1] = one[name]
+-- The nodes of a list that is in their order, each once.
+local function names_of(list)
+   local names, last = {}, nil
+   for i = 1, #list do
+      if list[i].node ~= last then
+         last = list[i].node
+         names[#names + 1] = last.name
+      end
    end
-   return statistics.median(values)
-end
-
--- The nodes of a list, each once, in order.
-local function names_of(list, sorted)
-   local seen, ranks = {}, {}
-   for _, one in ipairs(list) do
-      ranks[#ranks + 1] = not seen[one.rank] and one.rank or nil
-      seen[one.rank] = true
-   end
-   table.sort(ranks)
-   for i, rank in ipairs(ranks) do
-      ranks[i] = sorted[rank]
-   end
-   return ranks
+   return names
 end
 
 -- The name that most give it.
 local function name_of(list)
    local counts, best = {}, nil
-   for _, one in ipairs(list) do
-      local name = one.component.source
+   for i = 1, #list do
+      local name = list[i].component.source
       if name then
          counts[name] = (counts[name] or 0) + 1
          local is_more = not best or counts[name] > counts[best] or counts[name] == counts[best] and name < best
@@ -184,16 +167,19 @@ end
 
 --- Whether a source beats on all of its nodes at the same time of the wall clock. Nodes are checked at different times
 -- and no clock of theirs is the same: where the period is not a round number, only beats near each other tell.
--- @param list of { component = { beat = text of epoch seconds, jitter_pct } , period_ms }
+-- @param list of { component = { beat = text of epoch seconds, period_ms } }
+-- @param ms median of the periods
 -- @return P of the test; nil where it cannot be asked
-function sources.in_phase(list)
-   local beats, first, last = {}, math.huge, 0
-   for _, one in ipairs(list) do
-      local whole, part = (one.component.beat or ""):match("^(%d+)(%.%d+)$")
-      if whole and #whole <= 12 then
-         beats[#beats + 1] = { tonumber(whole), tonumber(part) }
-         first, last = math.min(first, beats[#beats][1]), math.max(last, beats[#beats][1])
+function sources.in_phase(list, ms)
+   local beats, periods, first, last, most = {}, {}, math.huge, 0, 1e12
+   for i = 1, #list do
+      local one = list[i]
+      local beat = tonumber(one.component.beat)
+      if beat and beat >= 0 and beat < most then
+         beats[#beats + 1] = beat
+         first, last = beat < first and beat or first, beat > last and beat or last
       end
+      periods[i] = one.component.period_ms
    end
    if #beats < PHASE_LEAST then
       return nil
@@ -201,15 +187,14 @@ function sources.in_phase(list)
    local tried, least = 0, 1
    local function try(period_s)
       local phases = {}
-      for i, beat in ipairs(beats) do
-         phases[i] = ((beat[1] - first) / period_s + beat[2] / period_s) % 1
+      for i = 1, #beats do
+         phases[i] = (beats[i] - first) / period_s % 1
       end
       tried, least = tried + 1, math.min(least, rayleigh(phases))
    end
-   local ms = median_of(list, "period_ms")
    local spread = 0
-   for _, one in ipairs(list) do
-      spread = spread + math.abs(one.period_ms - ms) / #list
+   for i = 1, #periods do
+      spread = spread + math.abs(periods[i] - ms) / #list
    end
    local near = round_near(ms)
    if near then
@@ -229,30 +214,32 @@ end
 --   sources.regular, phase_p, in_phase }, that which takes most first; whether all nodes' traces were searched to
 --   their end
 function sources.of(nodes)
-   local list, names, complete = {}, {}, true
+   local list, names, by_name, complete = {}, {}, {}, true
    for i, node in ipairs(nodes) do
-      names[i] = node.name
+      names[i], by_name[node.name] = node.name, node
    end
-   local sorted, rank = ranks_of(names)
-   for _, node in ipairs(nodes) do
+   -- In their order from here on: nothing else is sorted by name.
+   hostlist.sort(names)
+   for _, name in ipairs(names) do
+      local node = by_name[name]
       local of = node.checks[1].of
       complete = complete and of.complete
       for k, component in ipairs(of.components) do
          if component.lost_pct >= LEAST_PCT then
-            list[#list + 1] = { node = node, rank = rank[node.name], component = component, index = k,
-               period_ms = component.period_ms, duration_us = component.duration_us }
+            list[#list + 1] = { node = node, component = component, index = k }
          end
       end
    end
    local out, places = {}, sources.places(names) or false
    for _, of_period in ipairs(runs(list, "period_ms", SAME_PERIOD)) do
       for _, one in ipairs(runs(of_period, "duration_us", SAME_LENGTH)) do
-         local members, lost = names_of(one, sorted), 0
-         for _, member in ipairs(one) do
-            lost = lost + member.component.lost_pct
+         local members, periods, lost = names_of(one), {}, 0
+         for i, member in ipairs(one) do
+            periods[i], lost = member.component.period_ms, lost + member.component.lost_pct
          end
-         local p = sources.in_phase(one)
-         out[#out + 1] = { period_ms = median_of(one, "period_ms"), duration_us = median_of(one, "duration_us"),
+         local period_ms = statistics.median(periods)
+         local p = sources.in_phase(one, period_ms)
+         out[#out + 1] = { period_ms = period_ms, duration_us = one.median,
             name = name_of(one), nodes = one, names = members, lost_pct = lost / #nodes,
             regular = #members < #names and sources.regular(members, names, places) or nil,
             phase_p = p, in_phase = p and p < PHASE_P }

@@ -35,8 +35,7 @@ end
 -- @param source of sources.of, after without.ask; of nodes that do not know it is small
 -- @return F; F of those nodes with it, and without it (nil where none is known)
 function without.source(sample, source)
-   local sum, with, rest = copy(sample), curve.new(sample.grid), curve.new(sample.grid)
-   local each = source.each
+   local with, rest = curve.new(sample.grid), curve.new(sample.grid)
    for _, member in ipairs(source.asked or {}) do
       local one = member.without and predict.of_work(member.without, sample.work)
       -- As its newest check had it: what is compared is of one time.
@@ -44,14 +43,13 @@ function without.source(sample, source)
       if had then
          curve.add(with, had)
          curve.add(rest, one)
-         curve.add(sum, had, -each)
-         curve.add(sum, one, each)
       end
    end
    if with.n == 0 then
       return sample.f
    end
-   return curve.mean(sum), curve.mean(with), curve.mean(rest)
+   local sum = curve.join(copy(sample), { with }, -source.each)
+   return curve.mean(curve.join(sum, { rest }, source.each)), curve.mean(with), curve.mean(rest)
 end
 
 --- F of the class without some of its nodes.
@@ -83,25 +81,31 @@ end
 -- The mean of W at a node's delays, which is the integral of w times its P(delay > x).
 local function weighed(by, one)
    local grid, w, first, second, us, above = by.grid, by.w, by.first, by.second, one.us, one.above
-   local last, place_of, mean = #grid, curve.place_of, 0
-   local from, value, integral
-   for k = 1, #us do
-      local to = us[k]
-      if to ~= from then
-         local i = place_of(grid, to) - 1
-         i = i < 1 and 1 or i > last and last or i
-         local x = to - grid[i]
-         local value_to, integral_to = first[i] + w[i] * x, second[i] + (first[i] + w[i] * x / 2) * x
-         if from then
-            -- What is narrower than a rounding of its integral tells is a trapezoid.
-            local is_wide = to - from > 1e-6 * to
-            mean = mean + (above[k - 1] - above[k])
-               * (is_wide and (integral_to - integral) / (to - from) or (value + value_to) / 2)
+   local last, place_of = #grid, curve.place_of
+   local from, high = us[1], above[1]
+   local i = math.max(1, math.min(last, place_of(grid, from) - 1))
+   local x = from - grid[i]
+   local reached, mean = second[i] + (first[i] + w[i] * x / 2) * x, 0
+   for k = 2, #us do
+      local to, low = us[k], above[k]
+      if to - from > 1e-6 * to then
+         -- From a knot to the next it is a few cells; to the first it is many.
+         if i == 1 then
+            i = place_of(grid, to) - 1
+            i = i < 1 and 1 or i
          end
-         from, value, integral = to, value_to, integral_to
+         while i < last and grid[i + 1] < to do
+            i = i + 1
+         end
+         x = to - grid[i]
+         local til = second[i] + (first[i] + w[i] * x / 2) * x
+         mean = mean + (high - low) * (til - reached) / (to - from)
+         from, reached = to, til
       else
-         mean = mean + (above[k - 1] - above[k]) * value
+         -- At one delay, or of what is narrower than a rounding of its integral tells.
+         mean = mean + (high - low) * (first[i] + w[i] * x)
       end
+      high = low
    end
    return mean
 end
