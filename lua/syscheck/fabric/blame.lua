@@ -11,23 +11,24 @@ local TOLD_TO_END = "Terminated" -- by srun, which sends SIGTERM to all others o
 -- What OpenMPI's TCP says in a process that it then ends.
 local LOST_SOMEBODY = { "^%[([%w._-]+)%].* failed: Connection reset by peer", "^%[([%w._-]+):%d+%] .* FATAL$" }
 
--- Who lost somebody, as a list in the order of their lines and as a set, and whose tasks ended, in theirs: a list of
--- { node, how, line = all that Slurm says, first = nobody had lost anybody before }.
+-- Who lost somebody, as a list in the order of their lines and as a set; whose tasks ended, in theirs: a list of
+-- { node, how, line = all that Slurm says }; whether the first of them ended before anybody had lost somebody.
 local function read(errors, rank_of)
-   local losers, ended = {}, {}
-   for _, line in ipairs(errors) do
+   local losers, ended, is_before = {}, {}, false
+   for _, text in ipairs(errors) do
       for _, pattern in ipairs(LOST_SOMEBODY) do
-         local node = line:match(pattern)
+         local node = text:match(pattern)
          if rank_of[node or ""] and not losers[node] then
             losers[#losers + 1], losers[node] = node, true
          end
       end
-      local node, how = line:match("^srun: error: ([%w._-]+): task %d+: (.*)")
+      local line, node, how = text:match("^srun: error: (([%w._-]+): task %d+: (.*))")
       if rank_of[node or ""] then
-         ended[#ended + 1] = { node = node, how = how, line = line:match("^srun: error: (.*)"), first = #losers == 0 }
+         is_before = is_before or not ended[1] and not losers[1]
+         ended[#ended + 1] = { node = node, how = how, line = line }
       end
    end
-   return losers, ended
+   return losers, ended, is_before
 end
 
 --- @param errors lines of the step's standard error
@@ -35,7 +36,7 @@ end
 -- @param partner_of function(node) -> with whom it was at that time, or nil
 -- @return the node's name and what Slurm says of it; or nil: it says nothing
 function blame.find(errors, rank_of, partner_of)
-   local losers, ended = read(errors, rank_of)
+   local losers, ended, is_before = read(errors, rank_of)
    local function first(may)
       for _, one in ipairs(ended) do
          if may(one) then
@@ -49,8 +50,8 @@ function blame.find(errors, rank_of, partner_of)
    local found
    -- The one that was lost first: those that come later lose whom MPI, or srun, has ended meanwhile. So do all where
    -- somebody ended before.
-   local before = ended[1] and ended[1].first and not losers[ended[1].node]
-   for _, loser in ipairs(before and {} or losers) do
+   is_before = is_before and not losers[ended[1].node]
+   for _, loser in ipairs(is_before and {} or losers) do
       local partner = partner_of(loser)
       found = found or partner and first(function(one) return one.node == partner and is_free(one) end)
    end
