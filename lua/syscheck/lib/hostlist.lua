@@ -86,13 +86,13 @@ end
 
 local ZEROS = ("0"):rep(MAX_DIGITS)
 
-local function padded(digits)
+local function zero_padded(digits)
    return ZEROS:sub(#digits + 1) .. digits
 end
 
 --- A key by which names sort as people count: n9 before n10.
 function hostlist.order(name)
-   return (name:gsub("%d+", padded))
+   return (name:gsub("%d+", zero_padded))
 end
 
 --- Sorts names in place, as people count.

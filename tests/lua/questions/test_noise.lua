@@ -235,6 +235,16 @@ function TestPredict.test_checks_of_a_node()
    lu.assertAlmostEquals(sample.samples, 5000, 1e-9)
 end
 
+-- Cores are those of the nodes that have the quantum.
+function TestPredict.test_a_quantum_that_some_lack()
+   local one = node("n1", beat(2000, 10000, 1000), { cores = 1 })
+   local few = node("n2", { work_us = 100, window_s = 1, above = { 1, 0 }, us = { 0, 0 } }, { cores = 128 })
+   local samples = predict.samples({ one, few }, { 100, 1000, 10000 })
+   lu.assertEquals({ samples[1].work, samples[1].cores }, { 100, 128 })
+   lu.assertEquals({ samples[2].work, samples[2].cores }, { 1000, 1 })
+   lu.assertNil(samples[3])
+end
+
 TestChain = {}
 
 -- Detours of one length begin at random; n nodes do quantum after quantum, and wait for the slowest.
@@ -281,6 +291,18 @@ function TestChain.test_quantum_after_quantum()
       end
       -- Begins at any time, as of one node that does not wait: (g + L / 2) L / P, what the closed form has for n = 1.
       lu.assertAlmostEquals(curve.slowest(chain.after(f, work, math.huge), 1) / closed(length, every, work, 1), 1, 0.1)
+   end
+end
+
+-- Where nearly all knots are beyond what F^n leaves, the cell in which it begins is none of those left out.
+function TestChain.test_what_is_left_out_is_nothing()
+   local one = { above = { 1, 0.081298282, 1.2e-8, 0 }, us = { 0, 29.8225, 36.2796, 1e4 } }
+   local sum = curve.new(curve.grid({ one }))
+   curve.add(sum, one)
+   local f = curve.mean(sum)
+   for _, n in ipairs({ 16, 1024, 65536 }) do
+      local whole = curve.slowest(chain.after(f, 10000, 30), n)
+      lu.assertAlmostEquals(curve.slowest(chain.after(f, 10000, 30, 1, n), n) / whole, 1, 1e-9)
    end
 end
 
@@ -433,7 +455,13 @@ function TestSources.test_phases_of_chance()
    end
    lu.assertTrue(found <= 8, found)
    -- Four are too few, and a beat that is none is left out.
-   lu.assertNil(sources.in_phase({ { component = { period_ms = 10, beat = "x" } } }, 10))
+   for _, text in ipairs({ "x", "0x64", " 101 ", "1.02e2", "103.", "104", "1e400", ("9"):rep(13) .. ".5" }) do
+      local list = {}
+      for i = 1, 20 do
+         list[i] = { component = { period_ms = 10, beat = text } }
+      end
+      lu.assertNil(sources.in_phase(list, 10), text)
+   end
    -- A period that is no round number: only beats near each other tell.
    local near, far = {}, {}
    for i = 1, 20 do

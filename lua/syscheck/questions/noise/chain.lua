@@ -62,7 +62,8 @@ function chain.after(f, work, wait, part, n)
    local scale, k, last = (part or 1) / work, 1, #grid
    local least = exp(-MOST_RATE / (n or 1))
    for i = 1, last do
-      if at[i] < least then
+      -- Not the last of those: the cell from there on is something.
+      if i < last and before[i + 1] < least then
          new_at[i], new_before[i] = 0, 0
       else
          -- Both go up: no search for each.

@@ -95,22 +95,23 @@ end
 --- All that a table's columns are made of, one for each quantum. Nodes are read once: there may be many.
 -- @param nodes list of { name, checks = list of { of = of delays.of } }
 -- @param works list of us
--- @return list of { work, nodes = list of { name, window_s, what delays.of has of each check }, grid, groups = curves of
---   parts of the nodes, f = F of the class, cores = of a node, median, all = their sums, samples = independent quanta
---   that were seen, tail = function() -> of tail.fit or nil, mean_us }; without those of which no node has any
+-- @return list of { work, nodes = list of { name, window_s, what delays.of has of each check }, grid, groups = curves
+--   of parts of the nodes, f = F of the class, cores = of a node, median, all = their sums, samples = independent
+--   quanta that were seen, tail = function() -> of tail.fit or nil, mean_us }; without those of which no node has any
 function predict.samples(nodes, works)
-   local found, cores, out = {}, {}, {}
+   local found, out = {}, {}
    for w, work in ipairs(works) do
-      found[w] = { sample = { work = work, nodes = {}, samples = 0, groups = {} }, all = {} }
+      found[w] = { sample = { work = work, nodes = {}, samples = 0, groups = {} }, all = {}, cores = {} }
    end
    for i = 1, #nodes do
       local node = nodes[i]
-      cores[i] = math.max(1, node.checks[1].of.cores or 1)
+      local cores = math.max(1, node.checks[1].of.cores or 1)
       for w = 1, #works do
          local own = at_work(node, works[w])
          if own then
-            local sample, all = found[w].sample, found[w].all
-            sample.nodes[#sample.nodes + 1] = own
+            local one = found[w]
+            local sample, all = one.sample, one.all
+            sample.nodes[#sample.nodes + 1], one.cores[#one.cores + 1] = own, cores
             for k = 1, #own do
                all[#all + 1] = own[k]
             end
@@ -118,9 +119,11 @@ function predict.samples(nodes, works)
          end
       end
    end
-   local median = statistics.median(cores)
+   local of_all -- once, where all nodes have a quantum
    for _, one in ipairs(found) do
-      one.sample.cores = median
+      local is_all = #one.cores == #nodes
+      one.sample.cores = is_all and of_all or statistics.median(one.cores)
+      of_all = is_all and one.sample.cores or of_all
       out[#out + 1] = #one.all > 0 and complete(one.sample, one.all) or nil
    end
    return out

@@ -174,8 +174,9 @@ function sources.in_phase(list, ms)
    local beats, periods, first, last, most = {}, {}, math.huge, 0, 1e12
    for i = 1, #list do
       local one = list[i]
-      local beat = tonumber(one.component.beat)
-      if beat and beat >= 0 and beat < most then
+      local text = one.component.beat
+      local beat = text and text:find("^%d+%.%d+$") and tonumber(text)
+      if beat and beat < most then
          beats[#beats + 1] = beat
          first, last = beat < first and beat or first, beat > last and beat or last
       end
@@ -201,7 +202,7 @@ function sources.in_phase(list, ms)
       try(near / 1000)
    end
    -- The median's error, and what comes of it over so many beats.
-   if (last - first + 1) / (ms / 1000) * (spread / math.sqrt(#list) / ms) < DRIFT then
+   if (last - first) / (ms / 1000) * (spread / math.sqrt(#list) / ms) < DRIFT then
       try(ms / 1000)
    end
    return tried > 0 and math.min(1, tried * least) or nil
