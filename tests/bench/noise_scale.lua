@@ -63,8 +63,10 @@ end
 
 local out = { seeds = SEEDS, cases = {} }
 
-local function compare(what, nodes, dir, sizes, more)
-   local errs = {}
+-- @param own { dir, more } of the traces that nodes were sampled from, where the truth is of others: how far theirs is
+-- from it
+local function compare(what, nodes, dir, sizes, more, own)
+   local errs, apart = {}, {}
    for _, work in ipairs(delays.WORKS) do
       local sample = predict.sample(nodes, work)
       for _, n in ipairs(sample and sizes or {}) do
@@ -76,12 +78,14 @@ local function compare(what, nodes, dir, sizes, more)
                at_any_time_us = curve.slowest(chain.after(sample.f, work, math.huge), n) }
             out.cases[#out.cases + 1] = one
             errs[#errs + 1] = one.off_pct
+            one.own_us = own and truth(own.dir, work / 1000, n, own.more)
+            apart[#apart + 1] = own and off_pct(one.own_us, true_us)
             print(("%-12s %6g ms %5d nodes: %10.1f us, true %10.1f +- %.1f (%+.1f %%; begins at any time: %.1f)")
                :format(what, work / 1000, n, us, true_us, se, one.off_pct, one.at_any_time_us))
          end
       end
    end
-   return errs
+   return errs, apart
 end
 
 -- 1. One detour of length L every P, begins at any time: F is known, so the integral is.
@@ -112,15 +116,16 @@ local function half_of(dir, seconds)
 end
 
 local SIZES, SMALL = { 1, 16, 256, 4096 }, { 1, 4, 16, 64 }
-local brute, split = {}, {}
+local brute, split, apart = {}, {}, {}
 
 local function both(what, dir, seconds, cores)
    local whole = compare(what, nodes_of(dir, seconds, cores), dir, SIZES, ("--seconds %g"):format(seconds))
    table.move(whole, 1, #whole, #brute + 1, brute)
    local half = half_of(dir, seconds)
-   local other = compare(what .. "/2", nodes_of(half, seconds / 2, cores), dir, SMALL,
-      ("--half 2 --seconds %g"):format(seconds))
+   local other, by_itself = compare(what .. "/2", nodes_of(half, seconds / 2, cores), dir, SMALL,
+      ("--half 2 --seconds %g"):format(seconds), { dir = half, more = ("--seconds %g"):format(seconds / 2) })
    table.move(other, 1, #other, #split + 1, split)
+   table.move(by_itself, 1, #by_itself, #apart + 1, apart)
 end
 
 local function worlds()
@@ -245,6 +250,7 @@ if os.getenv("ONLY") ~= "real" then
    recorded()
    out.brute_err_pct, out.brute_err_max_pct = summary(brute)
    out.split_err_pct, out.split_err_max_pct = summary(split)
+   out.halves_apart_pct, out.halves_apart_max_pct = summary(apart)
    out.loggopsim_err_pct, out.loggopsim_err_max_pct = summary(loggopsim())
    out.fleet_10000_cpu_s, out.loop_5e7_cpu_s = fleet(nodes_of(("%s/w%s"):format(DIR, SEEDS[1]), SECONDS, CORES))
 end
@@ -253,8 +259,8 @@ local file = assert(io.open(OUT, "w"))
 file:write(json.encode(out), "\n")
 file:close()
 for _, name in ipairs({ "closed_form_err", "brute_err_pct", "brute_err_max_pct", "split_err_pct", "split_err_max_pct",
-   "loggopsim_err_pct", "loggopsim_err_max_pct", "fleet_10000_cpu_s", "loop_5e7_cpu_s", "real_err_pct",
-   "real_err_max_pct", "real_all_err_pct", "real_all_err_max_pct" }) do
+   "halves_apart_pct", "halves_apart_max_pct", "loggopsim_err_pct", "loggopsim_err_max_pct", "fleet_10000_cpu_s",
+   "loop_5e7_cpu_s", "real_err_pct", "real_err_max_pct", "real_all_err_pct", "real_all_err_max_pct" }) do
    if type(out[name]) == "number" then
       print(("%s %.3g"):format(name, out[name]))
    end
