@@ -134,9 +134,9 @@ local function world(seed)
    return dir
 end
 
-local function worlds(first)
+local function worlds(dirs)
    for i, seed in ipairs(SEEDS) do
-      both("seed " .. seed, i == 1 and first or world(seed), SECONDS, CORES)
+      both("seed " .. seed, dirs[i], SECONDS, CORES)
    end
 end
 
@@ -249,11 +249,14 @@ local function real()
 end
 
 if os.getenv("ONLY") ~= "real" then
-   local first = world(SEEDS[1])
+   local dirs = {}
+   for i, seed in ipairs(SEEDS) do
+      dirs[i] = world(seed)
+   end
    -- First, as the command is: what ran before leaves memory in pieces.
-   out.fleet_10000_cpu_s, out.loop_5e7_cpu_s = fleet(nodes_of(first, SECONDS, CORES))
+   out.fleet_10000_cpu_s, out.loop_5e7_cpu_s = fleet(nodes_of(dirs[1], SECONDS, CORES))
    out.closed_form_err = closed_form()
-   worlds(first)
+   worlds(dirs)
    recorded()
    out.brute_err_pct, out.brute_err_max_pct = summary(brute)
    out.split_err_pct, out.split_err_max_pct = summary(split)

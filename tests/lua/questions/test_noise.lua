@@ -455,6 +455,11 @@ function TestSources.test_phases_of_chance()
    end
    lu.assertTrue(found <= 8, found)
    -- Four are too few, and a beat that is none is left out.
+   local four = {}
+   for i = 1, 4 do
+      four[i] = { component = { period_ms = 10, beat = "1764000000.5" } }
+   end
+   lu.assertNil(sources.in_phase(four, 10))
    for _, text in ipairs({ "x", "0x64", " 101 ", "1.02e2", "103.", "104", "1e400", ("9"):rep(13) .. ".5" }) do
       local list = {}
       for i = 1, 20 do

@@ -4,7 +4,6 @@
 -- the class, so the slowest has F^N and loses the integral of 1 - F^N; certain nodes have the product of theirs. What
 -- began while they waited is in chain.lua. All noise counts, as a barrier has it; what is absorbed where nodes wait for
 -- some others only is between that and the mean.
-local catalogue = require("syscheck.catalogue.delays")
 local chain = require("syscheck.questions.noise.chain")
 local curve = require("syscheck.questions.noise.curve")
 local random = require("syscheck.lib.random")
@@ -18,18 +17,9 @@ local LOW, HIGH = 0.05, 0.95
 local NOTHING_US = 1e-6 -- no factor is made of less
 local SUPPORT = 10 -- samples in the store for each node of a job
 
-local PLACE = {} -- of a quantum where nothing is damaged
-for i, work in ipairs(catalogue.WORKS) do
-   PLACE[work] = i
-end
-
 --- What one of a node's checks says of a quantum.
 -- @param list of delays.of, or nil
 function predict.of_work(list, work)
-   local there = list and list[PLACE[work]]
-   if there and there.work_us == work then
-      return there
-   end
    for i = 1, list and #list or 0 do
       if list[i].work_us == work then
          return list[i]
@@ -119,11 +109,8 @@ function predict.samples(nodes, works)
          end
       end
    end
-   local of_all -- once, where all nodes have a quantum
    for _, one in ipairs(found) do
-      local is_all = #one.cores == #nodes
-      one.sample.cores = is_all and of_all or statistics.median(one.cores)
-      of_all = is_all and one.sample.cores or of_all
+      one.sample.cores = statistics.median(one.cores)
       out[#out + 1] = #one.all > 0 and complete(one.sample, one.all) or nil
    end
    return out

@@ -11,6 +11,7 @@ local SAME_PERIOD, SAME_LENGTH = 0.01, 0.25
 local LEAST_PCT = 0.001 -- of the cores' time: below is nobody's trouble
 local PHASE_LEAST = 5 -- nodes
 local PHASE_P = 0.001 -- of all that is tried of one source
+local MOST_BEAT_S = 1e12 -- of the epoch
 local ROUND = 2e-3 -- as near is a period that is a round number, as wall-clock timers have
 local DRIFT = 0.05 -- of a period: as much phases may be off between the first and the last beat
 local MOST_EVERY, REGULAR, RARE, MOST_FIRST = 512, 0.8, 0.25, 4
@@ -171,16 +172,16 @@ end
 -- @param ms median of the periods
 -- @return P of the test; nil where it cannot be asked
 function sources.in_phase(list, ms)
-   local beats, periods, first, last, most = {}, {}, math.huge, 0, 1e12
+   local beats, spread, first, last = {}, 0, math.huge, 0
    for i = 1, #list do
-      local one = list[i]
-      local text = one.component.beat
+      local component = list[i].component
+      local text = component.beat
       local beat = text and text:find("^%d+%.%d+$") and tonumber(text)
-      if beat and beat < most then
+      if beat and beat < MOST_BEAT_S then
          beats[#beats + 1] = beat
          first, last = beat < first and beat or first, beat > last and beat or last
       end
-      periods[i] = one.component.period_ms
+      spread = spread + math.abs(component.period_ms - ms) / #list
    end
    if #beats < PHASE_LEAST then
       return nil
@@ -192,10 +193,6 @@ function sources.in_phase(list, ms)
          phases[i] = (beats[i] - first) / period_s % 1
       end
       tried, least = tried + 1, math.min(least, rayleigh(phases))
-   end
-   local spread = 0
-   for i = 1, #periods do
-      spread = spread + math.abs(periods[i] - ms) / #list
    end
    local near = round_near(ms)
    if near then

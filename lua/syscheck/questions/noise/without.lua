@@ -83,7 +83,7 @@ local function weighed(by, one)
    local grid, w, first, second, us, above = by.grid, by.w, by.first, by.second, one.us, one.above
    local last, place_of = #grid, curve.place_of
    local from, high = us[1], above[1]
-   local i = math.max(1, math.min(last, place_of(grid, from) - 1))
+   local i = math.max(1, place_of(grid, from) - 1)
    local x = from - grid[i]
    local reached, mean = second[i] + (first[i] + w[i] * x / 2) * x, 0
    for k = 2, #us do
@@ -91,8 +91,7 @@ local function weighed(by, one)
       if to - from > 1e-6 * to then
          -- From a knot to the next it is a few cells; to the first it is many.
          if i == 1 then
-            i = place_of(grid, to) - 1
-            i = i < 1 and 1 or i
+            i = math.max(1, place_of(grid, to) - 1)
          end
          while i < last and grid[i + 1] < to do
             i = i + 1
