@@ -78,9 +78,9 @@ reason() {
 	sinfo -h -R -n "$1" -o %E
 }
 
-# is_for_dgemm REASON: a node was drained for its dgemm. slurmctld is on the same CPUs: who used them meanwhile may be
-# said after it. And where the box had no time for a whole call, it is what the node did at most.
+# is_for_dgemm REASON: a node was drained for its dgemm. slurmctld is on the same CPUs, and a hypervisor may have given
+# them away: that may be said after it. And where the box had no time for a whole call, it is what the node did at most.
 is_for_dgemm() {
-	[[ $1 =~ ^syscheck:\ dgemm\ (at\ most\ )?[0-9.]+\ \<\ [0-9.]+\ GFLOP/s\ \(policy\)(\;\ others\ used\ .*)?$ ]] ||
+	[[ $1 =~ ^syscheck:\ dgemm\ (at\ most\ )?[0-9.]+\ \<\ [0-9.]+\ GFLOP/s\ \(policy\)(\;\ (others\ used|the\ hypervisor\ gave)\ .*)?$ ]] ||
 		{ echo "$1"; return 1; }
 }
