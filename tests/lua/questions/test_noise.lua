@@ -131,6 +131,15 @@ function TestCurve.test_nobody_loses_anything()
    lu.assertEquals(curve.slowest(curve.mean(sum), 65536), 0)
 end
 
+-- Small beyond what 1e-9 of it can be told from 0.
+function TestCurve.test_flat_and_nearly_nothing()
+   local f = { grid = { 0, 1, 2 }, at = { 5e-324, 5e-324, 1 }, before = { 0, 5e-324, 1 } }
+   for _, n in ipairs({ 1, 16, 65536 }) do
+      local us = curve.slowest(f, n)
+      lu.assertTrue(us >= 1.5 - 1e-9 and us <= 2, us)
+   end
+end
+
 TestTail = {}
 
 function TestTail.test_shape_and_scale_of_what_was_drawn()
@@ -349,6 +358,19 @@ function TestWithout.test_a_source_its_nodes_and_what_it_costs()
    answer.of = "jobs of class x"
    lu.assertStrContains(words.head(answer), "at 64 nodes and 1 ms between barriers jobs of class x lose ")
    lu.assertStrContains(words.head(answer), "kipmi0: 2.00 ms every 10.0 ms on n[0,32,64,96] costs ")
+end
+
+-- The order in which a record has them says nothing.
+function TestWithout.test_two_components_of_a_node_in_one_source()
+   local small = kipmi("kipmi0")
+   small.lost_pct, small.without = 1, { beat(2000, 10000, 1000) }
+   for _, components in ipairs({ { kipmi("kipmi0"), small }, { small, kipmi("kipmi0") } }) do
+      local answer = noise.of({ node("n1", beat(2000, 10000, 1000), { components = components }), node("n2", QUIET) },
+         {}, WITH)
+      lu.assertEquals(#answer.sources, 1)
+      lu.assertEquals(answer.sources[1].names, { "n1" })
+      lu.assertAlmostEquals(answer.sources[1].without_pct, 0, 1e-9)
+   end
 end
 
 function TestWithout.test_the_worst_nodes()

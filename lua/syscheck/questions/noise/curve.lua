@@ -280,7 +280,7 @@ function curve.slowest(f, n, factor)
       local width, a, b = grid[i + 1] - grid[i], at[i], before[i + 1]
       local part
       -- Integral of f^n over a cell where f is linear from a to b.
-      if b - a < 1e-9 * b or b <= 0 then
+      if b - a <= 1e-9 * b or b <= 0 then
          part, last = width * ((a + b) / 2) ^ n, nil
       else
          local power = b ^ (n + 1)

@@ -11,16 +11,20 @@ local function copy(sample)
    return curve.join(curve.new(sample.grid), { sample.all })
 end
 
---- Has nodes of a source say what they would be without it: some, at random, of many. Once.
+--- Has nodes of a source say what they would be without it: some, at random, of many; where one has two of its
+-- components, without that which takes more. Once.
 -- @param add_without function(node): its first check has its components' `without` from now on
 function without.ask(source, add_without)
    if source.asked then
       return
    end
-   local list, seen = {}, {}
+   local list, place = {}, {}
    for _, member in ipairs(source.nodes) do
-      list[#list + 1] = not seen[member.node] and member or nil
-      seen[member.node] = true
+      local at = place[member.node] or #list + 1
+      local other = list[at]
+      if not other or member.component.lost_pct > other.component.lost_pct then
+         list[at], place[member.node] = member, at
+      end
    end
    random.shuffle(list, random.new(#list))
    source.asked = table.move(list, 1, math.min(MOST_ASKED, #list), 1, {})
