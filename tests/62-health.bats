@@ -6,7 +6,6 @@
 
 bats_require_minimum_version 1.5.0
 load eventually
-load machine
 load minicluster
 
 setup_file() {

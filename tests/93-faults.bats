@@ -3,7 +3,6 @@
 # A few of the faults of `make faults`, so that the way they are done does not rot.
 
 bats_require_minimum_version 1.5.0
-load machine
 load minicluster
 
 @test "faults: some of them, on a real cluster; every count is 0" {

@@ -1,6 +1,10 @@
 # shellcheck shell=bash
 # Who else has this machine: what is measured on it can be no better than what is left.
 
+# How a text begins to name who had the CPUs: other processes, or other virtual machines
+# shellcheck disable=SC2034
+WHO_HAD_CPUS='(others used|the hypervisor gave)'
+
 # cpu_times: of all CPUs, in ticks: used time, and all of their time, and what the host of a virtual machine kept of it
 # (it is used)
 cpu_times() {

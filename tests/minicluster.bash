@@ -6,6 +6,7 @@ ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 FIXTURES=$BATS_TEST_DIRNAME/fixtures
 MC=$ROOT/tests/cluster/minicluster
 umask 022 # the modes that tests expect
+load machine
 
 # cluster_up OPTION...: the file's own cluster, below $BASE, with $BASE/out for what users write
 cluster_up() {
@@ -81,6 +82,6 @@ reason() {
 # is_for_dgemm REASON: a node was drained for its dgemm. slurmctld is on the same CPUs, and a hypervisor may have given
 # them away: that may be said after it. And where the box had no time for a whole call, it is what the node did at most.
 is_for_dgemm() {
-	[[ $1 =~ ^syscheck:\ dgemm\ (at\ most\ )?[0-9.]+\ \<\ [0-9.]+\ GFLOP/s\ \(policy\)(\;\ (others\ used|the\ hypervisor\ gave)\ .*)?$ ]] ||
+	[[ $1 =~ ^syscheck:\ dgemm\ (at\ most\ )?[0-9.]+\ \<\ [0-9.]+\ GFLOP/s\ \(policy\)(\;\ $WHO_HAD_CPUS\ .*)?$ ]] ||
 		{ echo "$1"; return 1; }
 }

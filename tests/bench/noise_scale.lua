@@ -17,7 +17,8 @@ local DIR, OUT = arg[1], arg[2]
 local SEEDS = table.move(arg, 3, #arg, 1, {})
 local NODES = tonumber(os.getenv("NODES")) or 64
 local BIN = "build/tests/bench/"
-local SECONDS, CORES, RECORDED = 1, 4, 16
+-- A stall of once a second is in one half of a second or not, which no method knows: halves are of four.
+local SECONDS, SPLIT_SECONDS, CORES, RECORDED = 1, 4, 4, 16
 
 -- Arguments are this file's own words, numbers and the temporary directory.
 local function lines_of(...)
@@ -69,23 +70,35 @@ local function compare(what, nodes, dir, sizes, more, own)
    local errs, apart = {}, {}
    for _, work in ipairs(delays.WORKS) do
       local sample = predict.sample(nodes, work)
-      for _, n in ipairs(sample and sizes or {}) do
-         local true_us, se = truth(dir, work / 1000, n, more)
-         if true_us > 0 and se < 0.1 * true_us and n <= sample.samples / 10 then
-            local us = chain.slowest(sample.f, n, sample)
-            local one = { what = what, work_us = work, nodes = n, us = us, true_us = true_us, se_us = se,
-               off_pct = off_pct(us, true_us),
-               at_any_time_us = curve.slowest(chain.after(sample.f, work, math.huge), n) }
+      for _, row in ipairs(sample and predict.drawn(sample, sizes) or {}) do
+         local true_us, se = truth(dir, work / 1000, row.nodes, more)
+         if true_us > 0 and se < 0.1 * true_us and not row.at_least then
+            local one = { what = what, work_us = work, nodes = row.nodes, us = row.us, true_us = true_us, se_us = se,
+               off_pct = off_pct(row.us, true_us), low_us = row.low or row.us, high_us = row.high or row.us,
+               at_any_time_us = curve.slowest(chain.after(sample.f, work, math.huge), row.nodes) }
             out.cases[#out.cases + 1] = one
             errs[#errs + 1] = one.off_pct
-            one.own_us = own and truth(own.dir, work / 1000, n, own.more)
+            one.own_us = own and truth(own.dir, work / 1000, row.nodes, own.more)
             apart[#apart + 1] = own and off_pct(one.own_us, true_us)
-            print(("%-12s %6g ms %5d nodes: %10.1f us, true %10.1f +- %.1f (%+.1f %%; begins at any time: %.1f)")
-               :format(what, work / 1000, n, us, true_us, se, one.off_pct, one.at_any_time_us))
+            print(("%-12s %6g ms %5d nodes: %.1f us (%.1f to %.1f), true %.1f +- %.1f (%+.1f %%; at any time: %.1f)")
+               :format(what, work / 1000, row.nodes, row.us, one.low_us, one.high_us, true_us, se, one.off_pct,
+                  one.at_any_time_us))
          end
       end
    end
    return errs, apart
+end
+
+-- Of how many of the other halves the printed interval holds the truth.
+local function held_pct()
+   local held, all = 0, 0
+   for _, one in ipairs(out.cases) do
+      if one.own_us then
+         all = all + 1
+         held = held + (one.low_us <= one.true_us and one.true_us <= one.high_us and 1 or 0)
+      end
+   end
+   return all > 0 and 100 * held / all or json.null
 end
 
 -- 1. One detour of length L every P, begins at any time: F is known, so the integral is.
@@ -118,25 +131,31 @@ end
 local SIZES, SMALL = { 1, 16, 256, 4096 }, { 1, 4, 16, 64 }
 local brute, split, apart = {}, {}, {}
 
-local function both(what, dir, seconds, cores)
-   local whole = compare(what, nodes_of(dir, seconds, cores), dir, SIZES, ("--seconds %g"):format(seconds))
-   table.move(whole, 1, #whole, #brute + 1, brute)
+local function add_whole(what, dir, seconds, cores)
+   local errs = compare(what, nodes_of(dir, seconds, cores), dir, SIZES, ("--seconds %g"):format(seconds))
+   table.move(errs, 1, #errs, #brute + 1, brute)
+end
+
+local function add_halves(what, dir, seconds, cores)
    local half = half_of(dir, seconds)
-   local other, by_itself = compare(what .. "/2", nodes_of(half, seconds / 2, cores), dir, SMALL,
+   local errs, by_itself = compare(what .. "/2", nodes_of(half, seconds / 2, cores), dir, SMALL,
       ("--half 2 --seconds %g"):format(seconds), { dir = half, more = ("--seconds %g"):format(seconds / 2) })
-   table.move(other, 1, #other, #split + 1, split)
+   table.move(errs, 1, #errs, #split + 1, split)
    table.move(by_itself, 1, #by_itself, #apart + 1, apart)
 end
 
-local function world(seed)
-   local dir = ("%s/w%s"):format(DIR, seed)
-   lines_of("%snoise_world/world %s %s %d --seconds %g --cores %d", BIN, seed, dir, NODES, SECONDS, CORES)
+local function world(seed, seconds)
+   local dir = ("%s/w%s-%g"):format(DIR, seed, seconds)
+   lines_of("%snoise_world/world %s %s %d --seconds %g --cores %d", BIN, seed, dir, NODES, seconds, CORES)
    return dir
 end
 
 local function worlds(dirs)
    for i, seed in ipairs(SEEDS) do
-      both("seed " .. seed, dirs[i], SECONDS, CORES)
+      add_whole("seed " .. seed, dirs[i], SECONDS, CORES)
+      local dir = world(seed, SPLIT_SECONDS)
+      add_halves("seed " .. seed, dir, SPLIT_SECONDS, CORES)
+      lines_of("rm -r %s %s-half", dir, dir)
    end
 end
 
@@ -145,15 +164,17 @@ local function recorded()
    lines_of("mkdir %s", dir)
    local threads
    for i = 1, RECORDED do
-      local r = json.decode(lines_of("build/prefix/libexec/syscheck/noise --seconds 1.2 --trace %s/raw", dir)[1])
+      local r = json.decode(lines_of("build/prefix/libexec/syscheck/noise --seconds %g --trace %s/raw",
+         SPLIT_SECONDS + 0.2, dir)[1])
       threads = r.threads
       -- From the first detour on; CPUs as cores; one that begins with another's end is not rounded into it.
       lines_of("awk 'NR == FNR { if (f == \"\" || $2 < f) f = $2; next } { if (!($1 in c)) c[$1] = n++; "
-         .. "if ($2 - f + $3 < 1) printf \"%%d %%.9f %%.9f\\n\", c[$1], $2 - f, $3 - 2e-9 }' %s/raw %s/raw > "
-         .. "%s/n%03d.trace", dir, dir, dir, i)
+         .. "if ($2 - f + $3 < %g) printf \"%%d %%.9f %%.9f\\n\", c[$1], $2 - f, $3 - 2e-9 }' %s/raw %s/raw > "
+         .. "%s/n%03d.trace", SPLIT_SECONDS, dir, dir, dir, i)
       lines_of("rm %s/raw", dir)
    end
-   both("recorded", dir, 1, threads)
+   add_whole("recorded", dir, SPLIT_SECONDS, threads)
+   add_halves("recorded", dir, SPLIT_SECONDS, threads)
 end
 
 -- 4. What LogGOPSim's chain of dissemination barriers lost with the same traces (L = o = g = G = 0).
@@ -251,7 +272,7 @@ end
 if os.getenv("ONLY") ~= "real" then
    local dirs = {}
    for i, seed in ipairs(SEEDS) do
-      dirs[i] = world(seed)
+      dirs[i] = world(seed, SECONDS)
    end
    -- First, as the command is: what ran before leaves memory in pieces.
    out.fleet_10000_cpu_s, out.loop_5e7_cpu_s = fleet(nodes_of(dirs[1], SECONDS, CORES))
@@ -261,6 +282,7 @@ if os.getenv("ONLY") ~= "real" then
    out.brute_err_pct, out.brute_err_max_pct = summary(brute)
    out.split_err_pct, out.split_err_max_pct = summary(split)
    out.halves_apart_pct, out.halves_apart_max_pct = summary(apart)
+   out.split_in_interval_pct = held_pct()
    out.loggopsim_err_pct, out.loggopsim_err_max_pct = summary(loggopsim())
 end
 real()
@@ -268,8 +290,9 @@ local file = assert(io.open(OUT, "w"))
 file:write(json.encode(out), "\n")
 file:close()
 for _, name in ipairs({ "closed_form_err", "brute_err_pct", "brute_err_max_pct", "split_err_pct", "split_err_max_pct",
-   "halves_apart_pct", "halves_apart_max_pct", "loggopsim_err_pct", "loggopsim_err_max_pct", "fleet_10000_cpu_s",
-   "loop_5e7_cpu_s", "real_err_pct", "real_err_max_pct", "real_all_err_pct", "real_all_err_max_pct" }) do
+   "halves_apart_pct", "halves_apart_max_pct", "split_in_interval_pct", "loggopsim_err_pct", "loggopsim_err_max_pct",
+   "fleet_10000_cpu_s", "loop_5e7_cpu_s", "real_err_pct", "real_err_max_pct", "real_all_err_pct",
+   "real_all_err_max_pct" }) do
    if type(out[name]) == "number" then
       print(("%s %.3g"):format(name, out[name]))
    end
