@@ -79,6 +79,7 @@ bool wire_late(struct wire *w)
 
 bool wire_wait(struct wire *w, MPI_Request *request)
 {
+	const double awake_until = w->awake_s > 0 ? clock_now() + w->awake_s : 0;
 	unsigned polls = 0;
 	int done = 0;
 
@@ -87,7 +88,8 @@ bool wire_wait(struct wire *w, MPI_Request *request)
 			return false;
 		if (done)
 			return true;
-		wire_fruitless(&polls);
+		if (awake_until == 0 || clock_now() > awake_until)
+			wire_fruitless(&polls);
 		if (wire_late(w))
 			return false;
 	}

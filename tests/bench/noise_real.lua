@@ -39,26 +39,28 @@ local function predicted(dir, work)
    return predict.own(predict.sample(nodes, work)).us
 end
 
--- @return us that a step lost, and its standard error
+-- @return us that a step lost, its standard error, us that it takes undisturbed, and us of what it lost that the
+-- allreduce alone has: its mean less its usual time
 local function measured(dir)
-   local base, step, se = 0, nil, nil
+   local base, scatter, step, se = 0, 0, nil, nil
    for _, line in ipairs(decoded(dir .. "/work")) do
       if line.event == "work" then
          assert(not line.error, line.error)
          base, step, se = math.max(base, line.work_us + line.call_us), line.step_us, line.step_se_us
+         scatter = math.max(scatter, (line.call_mean_us or line.call_us) - line.call_us)
       end
    end
-   return step - base, se, base
+   return step - base, se, base, scatter
 end
 
 local function once(dir, work, draw)
    assert(os.execute("mkdir " .. dir))
    assert(os.execute(("tests/bench/noise_real.sh %s %d %d '%s' '%s'"):format(dir, work, SECONDS[work], sources(draw),
       sources(draw))))
-   local us, se, base = measured(dir)
+   local us, se, base, scatter = measured(dir)
    local steal = tonumber(io.open(dir .. "/steal"):read("l"))
    local one = { work_us = work, us = predicted(dir, work), true_us = us, se_us = se, base_us = base,
-      steal_pct = steal }
+      scatter_us = scatter, steal_pct = steal }
    one.off_pct = 100 * (one.us / one.true_us - 1)
    return one
 end
@@ -69,7 +71,7 @@ function real.has()
 end
 
 --- @param dir for files
--- @return list of { work_us, us, true_us, se_us, off_pct, steal_pct, kept = true: the machine was ours }
+-- @return list of { work_us, us, true_us, se_us, off_pct, scatter_us, steal_pct, kept = true: the machine was ours }
 function real.run(dir, seed)
    local out, draw = {}, random.new(seed)
    for i = 1, REPEATS do
@@ -78,8 +80,8 @@ function real.run(dir, seed)
             local one = once(("%s/real.%d.%d.%d"):format(dir, i, work, try), work, draw)
             one.kept = one.steal_pct <= MOST_STEAL
             out[#out + 1] = one
-            print(("real         %6g ms     2 nodes: %10.1f us, true %10.1f +- %.1f (%+.1f %%)%s"):format(work / 1000,
-               one.us, one.true_us, one.se_us, one.off_pct, one.kept and ""
+            print(("real         %6g ms     2 nodes: %10.1f us, true %10.1f +- %.1f (%+.1f %%; allreduce: %.1f)%s")
+               :format(work / 1000, one.us, one.true_us, one.se_us, one.off_pct, one.scatter_us, one.kept and ""
                or (", left out: %.0f %% stolen"):format(one.steal_pct)))
             if one.kept then
                break
