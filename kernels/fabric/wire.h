@@ -18,7 +18,7 @@ struct wire {
 	uint64_t round;  /* counted since the start */
 	enum fabric_phase phase;
 	double deadline; /* clock_now: until then whatever waits, waits */
-	double awake_s;  /* so long without a sleep; 0: some ten microseconds */
+	double awake_s;  /* wire_wait polls so long before it sleeps; 0: some ten microseconds */
 	char error[ERROR_SIZE]; /* "": none. Once set, all calls return false */
 };
 

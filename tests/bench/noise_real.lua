@@ -71,7 +71,8 @@ function real.has()
 end
 
 --- @param dir for files
--- @return list of { work_us, us, true_us, se_us, off_pct, scatter_us, steal_pct, kept = true: the machine was ours }
+-- @return list of { work_us, us, true_us, se_us, base_us, off_pct, scatter_us, steal_pct, kept = true: the machine was
+-- ours }
 function real.run(dir, seed)
    local out, draw = {}, random.new(seed)
    for i = 1, REPEATS do
