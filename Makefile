@@ -250,7 +250,7 @@ $(NOISE_WORLD): $(wildcard tests/bench/noise_world/*.[ch])
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -o $@ tests/bench/noise_world/$(@F).c $(patsubst %,tests/bench/noise_world/%.c,$(if $(filter world,$(@F)),sources,traces course exact)) -lm
 
-bench-noise-scale: setup ## What `noise` predicts beside brute force, halves of traces, LogGOPSim, real ranks (15 min, SEEDS="1 2" NODES=64)
+bench-noise-scale: setup ## What `noise` predicts beside brute force, halves of traces, LogGOPSim, real ranks (20 min, SEEDS="1 2" NODES=64)
 	$(Q)$(MAKE) --no-print-directory all $(B)/tests/bench/noise_trace $(B)/tests/bench/inject $(NOISE_WORLD)
 	$(Q)tests/bench/noise_scale.sh
 
