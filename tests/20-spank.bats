@@ -92,14 +92,15 @@ submit() {
 	sbatch --parsable -o "$DIR/out/%j" "$@" "$script"
 }
 
-# finish JOB: waits for its end; $output is what it wrote.
+# finish JOB: waits for its end; $output is what it wrote, less what srun says where slurmctld has not yet counted out the
+# step before ("step creation temporarily disabled, retrying", "Step created for").
 finish() {
 	local n=0
 	until [[ $(scontrol show job "$1") =~ JobState=(COMPLETED|FAILED) ]]; do
 		[ $((n += 1)) -lt 200 ] || { scontrol show job "$1"; return 1; }
 		sleep 0.1
 	done
-	output=$(<"$DIR/out/$1")
+	output=$(sed -E '/^srun: (Job .* step creation .*, retrying|Step created for )/d' "$DIR/out/$1")
 }
 
 # batch [OPTION...] <<<SCRIPT: both. $job is its id.

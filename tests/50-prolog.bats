@@ -385,7 +385,7 @@ update nodename=t1 state=drain reason=syscheck: triad 61.3 < 80.0 GB/s (policy)
 	busy_stream 3
 	run prolog
 	[ "$status" -eq 1 ]
-	[[ "$(record check 'r.reason')" =~ ^"triad 3.0".*"< 80.0 GB/s (policy);"\ $WHO_HAD_CPUS ]]
+	[[ "$(record check 'r.reason')" =~ ^"triad 3.0".*"< 80.0 GB/s (policy);"\ $WHO_HAD_CPUS\ .* ]]
 	kill "${thieves[@]}"
 }
 
