@@ -19,6 +19,7 @@ local BOTH_TOLERANCE = 0.09 -- both directions at once cost healthy hosts up to 
 local ALONE_SIGMAS = 2
 local CONSISTENT_SIGMAS = 6 -- highest over lowest of some trials
 local LEAST_SIGMA = 0.02
+local OTHER_WAY = 1 / 3 -- of what a direction lost, the other one may lose because of it
 local OTHERS_LEAST = 4 -- nodes of a leaf from which on a pair of it is not alone in a loaded round
 
 local function limit_of(sigma, n, tolerance)
@@ -140,6 +141,14 @@ local function direction_of(out, into)
    return out and into and "both" or out and "out" or into and "in" or nil
 end
 
+-- Which of the shares alone are low. What is sent one way waits for acknowledgements that the other one carries, behind
+-- what its queue still holds: a slow direction takes some of the other one along, which is not what is wrong.
+local function low_of(out, into, limit)
+   local lost_out, lost_in = 1 - (out or 1), 1 - (into or 1)
+   return direction_of((out or 1) < limit and lost_out >= OTHER_WAY * lost_in,
+      (into or 1) < limit and lost_in >= OTHER_WAY * lost_out)
+end
+
 -- A node that is slow only while others are at work, with all partners: nearly all of its flows within the leaf
 -- are low, and those that were measured again, too. Pairs that happen to collide somewhere are fast with others.
 -- Of three nodes two are measured and one is at rest, in loaded rounds as alone: what differs there is chance.
@@ -191,7 +200,7 @@ function JUDGES.node(one, with)
    if not alone.out and not alone["in"] then
       return nil
    end
-   local direction = direction_of((alone.out or 1) < limit, (alone["in"] or 1) < limit)
+   local direction = low_of(alone.out, alone["in"], limit)
    if direction then
       local share = math.min(direction ~= "in" and alone.out or 1, direction ~= "out" and alone["in"] or 1)
       return { kind = "nic", node = one.node, direction = direction, share = share,

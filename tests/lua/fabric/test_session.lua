@@ -66,6 +66,16 @@ function TestSession:test_a_nic()
    always({ 6, 6 }, { ["in"] = { [12] = 7 } }, { "nic 12 in" }, true)
 end
 
+-- Acknowledgements of what it receives wait behind what it sends: seen at an uplink, 0.27 up, 0.83 to 0.88 down.
+function TestSession:test_what_a_slow_direction_takes_along_is_not_named()
+   for _, sizes in ipairs({ FOUR, { 1, 1, 1 } }) do
+      local node = sizes == FOUR and 9 or 2
+      always(sizes, { out = { [node] = 2.7 }, ["in"] = { [node] = 8.6 } }, { ("nic %d out"):format(node) })
+      always(sizes, { out = { [node] = 8.6 }, ["in"] = { [node] = 2.7 } }, { ("nic %d in"):format(node) })
+   end
+   always(FOUR, { out = { [9] = 2.7 }, ["in"] = { [9] = 7 } }, { "nic 9 both" })
+end
+
 function TestSession:test_several_nics_the_worst_first()
    always(FOUR, { out = { [2] = 7, [18] = 4 }, ["in"] = { [11] = 5.5 } }, { "nic 18 out", "nic 11 in", "nic 2 out" })
    -- In the same leaf.
