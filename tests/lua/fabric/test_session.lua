@@ -66,7 +66,7 @@ function TestSession:test_a_nic()
    always({ 6, 6 }, { ["in"] = { [12] = 7 } }, { "nic 12 in" }, true)
 end
 
--- Acknowledgements of what it receives wait behind what it sends: seen at an uplink, 0.27 up, 0.83 to 0.88 down.
+-- Seen once at an uplink: 0.27 up, 0.83 to 0.88 down, although only up was slow.
 function TestSession:test_what_a_slow_direction_takes_along_is_not_named()
    for _, sizes in ipairs({ FOUR, { 1, 1, 1 } }) do
       local node = sizes == FOUR and 9 or 2
