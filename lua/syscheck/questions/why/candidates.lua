@@ -101,6 +101,10 @@ function candidates.unrecorded(state, node)
       prior = NODE, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most, weight = NODE * fit * harm }
 end
 
+local function probability(odd)
+   return odd / (1 + odd)
+end
+
 -- The leaf switch that nodes have in common, or nil; of how many nodes of the job they are: that leaf's, or all.
 local function leaf_of(state, nodes)
    local of = state.leaf and state.leaf(nodes[1])
@@ -224,13 +228,17 @@ function candidates.several(state, list, done)
             each = math.max(each, h.p / #state.rows)
          end
          local p = math.min(1, #members * stats.binomial(#members, math.max(of, #members), each))
-         -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides.
-         local besides = SEVERAL * odds.rarity(p)
+         -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides; harmless
+         -- oddities are as common as harmful ones, unless their own other runs tell.
+         local besides, guilty = SEVERAL * odds.rarity(p), 1
+         for _, h in ipairs(members) do
+            guilty = h ~= first and math.min(guilty, probability(h.harm or 1)) or guilty
+         end
          local all = { where = "several", nodes = nodes, leaf = leaf, of = of, group = group, evidence = first.evidence,
             best = first.best, most = first.most, fit = first.fit, p = p, rarity = odds.rarity(p), prior = SEVERAL,
             harm = first.harm, felt = first.felt, weight = 0 }
          -- Then each of them is an explanation of its own the less.
-         gather(all, members, besides / (1 + besides))
+         gather(all, members, guilty * besides / (1 + besides))
          out[#out + 1] = all
       end
    end
