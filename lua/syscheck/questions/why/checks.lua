@@ -27,7 +27,7 @@ local ACQUITS = 0.5
 local ODD, FAR_DAYS = 4, 2 -- standard deviations from which a check is bad by itself; how far alone it says little
 local UNFELT = 0.3 -- of what other work took of a core in checks, less than so much was a job's waiting for it
 local BUSY = 0.8 -- of the cores a job had in use
-local SHOWS = 3 -- least Bayes factor of what is evidence
+local SHOWS, SHOWS_BAD = 3, 1 -- least Bayes factor of what is evidence; where the nearest check is bad by itself
 
 -- Student's t, 4 degrees of freedom: errors have tails.
 local function density(x, sd)
@@ -205,7 +205,8 @@ function checks.of(state, item)
          checks.fit(e, function(i, lost)
             return fits_of(state, item, usual, i, lost)
          end)
-         e.bf, e.shows = math.max(ACQUITS, sum / #levels), sum / #levels >= SHOWS
+         local bf, bad = sum / #levels, bad_before or bad_after
+         e.bf, e.shows = math.max(ACQUITS, bf), bf >= (bad and SHOWS_BAD or SHOWS)
          if e.shows and item.group == "daemon" then
             e.unfelt = (waited(row) or math.huge) < UNFELT * taken(e, usual, row.cores)
          end

@@ -16,6 +16,8 @@ local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
 local SLEPT = 0.2 -- of other work that checks find, so much lets a job's tasks wait for no CPU
+-- What an event costs is a guess: with such a probability it is as much more.
+local GUESSED, MORE = 0.1, 100
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
 
 --- Evidence of a node and group together: list of { where, node, group, evidence }.
@@ -48,6 +50,19 @@ function weights.direct(e)
    return e.item.over == "unit" and DIRECT or e.item.kind == "latency" and DIRECT_LATENCY or 1
 end
 
+-- How well a counter's evidence explains a run's time.
+local function fit(e, expected, y)
+   local range = e.item.range
+   e.fit = odds.fit(expected, y, e.most, range.wide, range.beyond)
+   if e.item.kind == "count" and e.most > 0 then
+      local more = math.min(1, MORE * e.most)
+      local as_much = GUESSED * odds.fit(expected, y, more, range.wide, range.beyond)
+      e.fit = (1 - GUESSED) * e.fit
+      e.most, e.more = as_much > e.fit and more or e.most, as_much > e.fit and MORE or nil
+      e.fit = e.fit + as_much
+   end
+end
+
 --- What the evidence of one explanation is worth: rarity, fit, most (share of the time that it may have cost). What
 -- fits the loss counts; that something else of the same kind is odd, too, but far too small, does not.
 function weights.weigh(h, state, metrics)
@@ -59,7 +74,7 @@ function weights.weigh(h, state, metrics)
          local most = e.cost_s / e.elapsed_s
          e.most = most == most and math.max(0, math.min(1, most)) or 0
          e.set = without.setting(state, e)
-         e.fit = odds.fit(e.set and e.set.e or h.e or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
+         fit(e, e.set and e.set.e or h.e or state.e, state.y)
          -- Many like runs had it, and were slower: it is none the less there.
          e.shows = e.p <= EVIDENCE or e.set ~= nil
          e.strength = odds.rarity(e.p)
@@ -228,7 +243,8 @@ function weights.share_of(h, row, peers)
       values[#values + 1] = causes.of_row(e.item, peer)
    end
    local usual = values[1] and math.max(e.usual, statistics.median(values)) or e.usual
-   return not e.check and causes.share(e.item, row, usual) or nil
+   local share = not e.check and causes.share(e.item, row, usual) or nil
+   return share and e.more and math.min(1, e.more * share) or share
 end
 
 --- Did other runs under the same condition lose time?
