@@ -14,7 +14,6 @@ local candidates = {}
 -- How often a node-hour has a trouble that slows a job by 5 % and more, and a slow job another reason.
 local PRIOR = { clock = 0.004, daemon = 0.004, storage = 0.004, memory = 0.003, link = 0.003, shortage = 0.002,
    quota = 0.003, neighbour = 0.02 }
-local LINK_ALONE = 0.1 -- of a bad link's prior for a job of one node, which sends itself nothing
 local NODES_MOST = 0.05 -- of all nodes of a job together
 local ALL, ALL_STORAGE, INPUT = 0.002, 0.01, 0.03
 local SEVERAL = 0.1 -- of troubles of a node, so many are its neighbours', too
@@ -57,8 +56,7 @@ end
 
 --- What a node's numbers say, by what its job should have taken (state.e_of, where that is not the same as for others).
 function candidates.weigh(state, h)
-   local prior = (PRIOR[h.group] or ALL) * (h.group == "link" and #state.rows == 1 and LINK_ALONE or 1)
-   h.prior, h.e = math.min(NODES_MOST, prior * #state.rows), state.e_of[h.node]
+   h.prior, h.e = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows), state.e_of[h.node]
    for _, e in ipairs(h.e and h.evidence or {}) do
       if e.check then
          checks.fit(e, function(_, lost)
@@ -203,7 +201,10 @@ end
 --- Several nodes with the same trouble at once that each stand out: a leaf's, a class's, or just these.
 -- @param done by group: those that are found already
 function candidates.several(state, list, done)
-   local groups, out = {}, {}
+   local groups, out, row_of = {}, {}, {}
+   for _, row in ipairs(state.rows) do
+      row_of[row.node] = row
+   end
    for _, h in ipairs(list) do
       if h.where == "node" and not done[h.group] and h.p and h.p / #state.rows <= SEVERAL_P and h.best then
          groups[h.group] = groups[h.group] or {}
@@ -216,8 +217,9 @@ function candidates.several(state, list, done)
          first = h.weight > first.weight and h or first
       end
       for _, h in ipairs(of_group) do
-         -- What may have cost much less, or much more, is not the same trouble.
-         if math.min(h.most, first.most) >= ALIKE * math.max(h.most, first.most) then
+         -- What may have cost much less, or much more, is not the same trouble, nor is what another number says.
+         local share = first.best.check and h.most or weights.share_of(first, row_of[h.node])
+         if share and math.min(share, first.most) >= ALIKE * math.max(share, first.most) then
             members[#members + 1], nodes[#nodes + 1] = h, h.node
          end
       end
@@ -370,8 +372,9 @@ function candidates.split_neighbours(state, list)
             copy[k] = v
          end
          copy.through, copy.group, copy.others = h.group, "neighbour", shared[h.node]
-         -- What all share is no neighbour's.
-         copy.weight = NEIGHBOUR * (h.weight - (h.of_all or 0))
+         -- What all share is no neighbour's, and what checks find, too, is less likely one.
+         local share = NEIGHBOUR / (NEIGHBOUR + (1 - NEIGHBOUR) * math.max(1, h.checked))
+         copy.weight = share * (h.weight - (h.of_all or 0))
          h.weight = h.weight - copy.weight
          list[#list + 1] = copy
       end

@@ -17,6 +17,7 @@ local PART = 0.25 -- of a job's nodes
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
 local SUMS = { time = true, count = true, traffic = true }
 local ALL_BUT = 4 -- all nodes are under a condition where less than a quarter of them is without
+local ALL_HAVE = 0.25 -- so much of what the median is beyond the usual
 local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
@@ -212,7 +213,8 @@ local function add_job(state, item, own_sorted, back)
    conditions.looked_at(state.job_metrics, item)
    state.looked = state.looked + 1
    local level, usual = statistics.median_sorted(own_sorted), statistics.robust(back.medians)
-   if own_sorted[math.ceil(#own_sorted / ALL_BUT)] <= usual then
+   local least = own_sorted[math.ceil(#own_sorted / ALL_BUT)]
+   if least - usual <= ALL_HAVE * (level - usual) then
       return
    end
    local list = {}

@@ -17,7 +17,8 @@ local ALIKE = 0.3 -- values whose fit is less than such a share of the best one'
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
 local SLEPT = 0.2 -- of other work that checks find, so much lets a job's tasks wait for no CPU
 -- What an event costs is a guess: with such a probability it is as much more.
-local GUESSED, MORE = 0.1, 100
+local GUESSED, MORE = 0.2, 100
+local LINK_ALONE = 0.1 -- how often a job of one node feels a bad link
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
 
 --- Evidence of a node and group together: list of { where, node, group, evidence }.
@@ -51,7 +52,7 @@ function weights.direct(e)
 end
 
 -- How well a counter's evidence explains a run's time.
-local function fit(e, expected, y)
+local function fit(e, expected, y, alone)
    local range = e.item.range
    e.fit = odds.fit(expected, y, e.most, range.wide, range.beyond)
    if e.item.kind == "count" and e.most > 0 then
@@ -61,6 +62,8 @@ local function fit(e, expected, y)
       e.most, e.more = as_much > e.fit and more or e.most, as_much > e.fit and MORE or nil
       e.fit = e.fit + as_much
    end
+   -- A job of one node sends itself nothing.
+   e.fit = alone and e.item.group == "link" and 1 - LINK_ALONE + LINK_ALONE * e.fit or e.fit
 end
 
 --- What the evidence of one explanation is worth: rarity, fit, most (share of the time that it may have cost). What
@@ -74,7 +77,7 @@ function weights.weigh(h, state, metrics)
          local most = e.cost_s / e.elapsed_s
          e.most = most == most and math.max(0, math.min(1, most)) or 0
          e.set = without.setting(state, e)
-         fit(e, e.set and e.set.e or h.e or state.e, state.y)
+         fit(e, e.set and e.set.e or h.e or state.e, state.y, #state.rows == 1)
          -- Many like runs had it, and were slower: it is none the less there.
          e.shows = e.p <= EVIDENCE or e.set ~= nil
          e.strength = odds.rarity(e.p)
