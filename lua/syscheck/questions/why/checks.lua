@@ -27,6 +27,9 @@ local ACQUITS = 0.5
 local ODD, FAR_DAYS = 4, 2 -- standard deviations from which a check is bad by itself; how far alone it says little
 local UNFELT = 0.3 -- of what other work took of a core in checks, less than so much was a job's waiting for it
 local BUSY = 0.8 -- of the cores a job had in use
+-- Of other work that checks find, so much lets a job's tasks wait for no CPU: where it had all CPUs in use, and where
+-- nobody counted that (two jobs in three have).
+local UNFELT_BUSY, UNFELT_UNKNOWN = 0.2, 0.45
 local SHOWS, SHOWS_BAD = 3, 1 -- least Bayes factor of what is evidence; where the nearest check is bad by itself
 
 -- Student's t, 4 degrees of freedom: errors have tails.
@@ -154,7 +157,8 @@ end
 -- that, or CPUs were idle: other work then takes those, and no task waits, though caches and bandwidth are shared.
 local function waited(row)
    local worst, elapsed_s, cores = row.sched_wait_worst_ms or -1, row.elapsed_s or 0, row.cores or 1
-   if worst < 0 or elapsed_s <= 0 or cores < 2 or (row.cg_cpu_us or 0) < BUSY * cores * elapsed_s * 1e6 then
+   local idle = row.cg_cpu_us and row.cg_cpu_us < BUSY * cores * elapsed_s * 1e6
+   if worst < 0 or elapsed_s <= 0 or cores < 2 or idle then
       return nil
    end
    local most = math.min(1, (row.sched_wait_ms or 0) / 1000 / elapsed_s)
@@ -209,6 +213,7 @@ function checks.of(state, item)
          e.bf, e.shows = math.max(ACQUITS, bf), bf >= (bad and SHOWS_BAD or SHOWS)
          if e.shows and item.group == "daemon" then
             e.unfelt = (waited(row) or math.huge) < UNFELT * taken(e, usual, row.cores)
+               and (row.cg_cpu_us and UNFELT_BUSY or UNFELT_UNKNOWN) or nil
          end
          state.nodes[#state.nodes + 1] = e
       end

@@ -15,7 +15,6 @@ local COUNTED = 0.03 -- p on one node up to which corrected errors explain what 
 local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
-local SLEPT = 0.2 -- of other work that checks find, so much lets a job's tasks wait for no CPU
 -- What an event costs is a guess: with such a probability it is as much more.
 local GUESSED, MORE = 0.2, 100
 local LINK_ALONE = 0.1 -- how often a job of one node feels a bad link
@@ -94,7 +93,7 @@ function weights.weigh(h, state, metrics)
       end
    end
    -- Other work that no task waited for: a process that slept during the job, or interrupts.
-   h.prior = h.prior * (best and best.unfelt and SLEPT or 1)
+   h.prior = h.prior * (best and best.unfelt or 1)
    h.best, h.rarity, h.fit, h.most = best, 1, best and best.fit or 1, best and best.most or 0
    h.set = best and best.set
    h.e = h.set and h.set.e or h.e
