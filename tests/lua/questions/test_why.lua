@@ -410,10 +410,11 @@ function TestAnswer:test_noise_that_no_task_waited_for()
    -- Interrupts, or a process that slept: not memory, nor a low clock.
    lu.assertEquals(ask({ sched_wait_worst_ms = 2000 }, { 3600, 400 }), { 2, "daemon" })
    lu.assertEquals(ask({ sched_wait_worst_ms = 2000 }, { 5000, 400 }), { 2, "daemon" })
+   -- Nobody counted its CPU time, as without the plugin: it most likely used what it had.
+   lu.assertEquals(ask({ cg_cpu_us = -1 }, all), { 2, "memory" })
    -- Waited on one CPU, a little on each in turn, for the hypervisor; not known; with idle CPUs nobody waits.
    for _, extra in ipairs({ { sched_wait_worst_ms = 600e3 }, { sched_wait_worst_ms = 2000, sched_wait_ms = 1280e3 },
-      { steal_worst_ms = 400e3 }, { sched_wait_worst_ms = -1 }, { cg_cpu_us = 8 * 1610e6 }, { cg_cpu_us = -1 },
-      { cores = 1 } }) do
+      { steal_worst_ms = 400e3 }, { sched_wait_worst_ms = -1 }, { cg_cpu_us = 8 * 1610e6 }, { cores = 1 } }) do
       lu.assertEquals(ask(extra, all), { 2, "daemon" })
    end
 end
@@ -527,6 +528,18 @@ function TestAnswer:test_another_job_on_the_node()
    lu.assertNotStrContains(say(answer, 1), "\27")
 end
 
+-- What the node's checks found, too, beside which no other job runs, is less likely another job's.
+function TestAnswer:test_other_work_that_checks_found_on_a_shared_node()
+   local i = input(1, 1610, { { cpu_some_us = 900e6, sched_wait_worst_ms = 600e3, others = { 39 } } })
+   for k, when in ipairs({ "before", "before", "after" }) do
+      i.rows[1].checks[k] = { when = when, days = 4 - k, noise_pct = 35 }
+   end
+   for _, run_of in ipairs(i.like) do
+      run_of.rows[1].sched_wait_worst_ms = 1e3 * vary()
+   end
+   lu.assertEquals(named(why.analyse(i)), { 1, "daemon" })
+end
+
 -- The issue's second: a counter that is high for ever, and 12 jobs there that were not slow.
 function TestAnswer:test_what_others_had_without_harm()
    local throttled = {}
@@ -607,6 +620,30 @@ function TestAnswer:test_several_and_one_that_harms_nobody()
    lu.assertEquals(answer.named.nodes, { 3, 5 })
 end
 
+-- Two throttled alike, but of one the other runs show that it harms nobody: the other one alone is it.
+function TestAnswer:test_a_second_one_that_harmed_nobody()
+   local slow, harmless = {}, {}
+   for i = 1, 8 do
+      slow[i] = { ratio = 1.5, throttle_package_ms = 500000 }
+      harmless[i] = { ratio = 1, throttle_package_ms = 500000 }
+   end
+   local two = { [3] = THROTTLED, [5] = THROTTLED }
+   lu.assertEquals(named(why.analyse(input(8, 1610, two, 12, nil, { [3] = slow, [5] = harmless }))), { 3, "clock" })
+   local both = why.analyse(input(8, 1610, two, 12, nil, { [3] = slow, [5] = slow })).named
+   lu.assertEquals({ both.where, #both.nodes }, { "several", 2 })
+end
+
+-- A low clock limit on one node and some throttling on another are not one trouble, though both are of the clock.
+function TestAnswer:test_another_number_is_another_trouble()
+   local i = input(8, 1610, { [3] = { clock_limit_mhz = 2000 }, [5] = THROTTLED })
+   each_row(i, function(r)
+      r.clock_limit_mhz = r.clock_limit_mhz or 3400
+   end)
+   for _, h in ipairs(why.analyse(i).explanations) do
+      lu.assertNotEquals(h.where, "several")
+   end
+end
+
 -- Of half of a job none stands out from its peers.
 function TestAnswer:test_half_of_the_nodes()
    local hot = {}
@@ -649,6 +686,40 @@ function TestAnswer:test_all_nodes_are_not_one_node()
    lu.assertEquals(named(answer), { "all", "storage" })
    lu.assertStrContains(say(answer, 8), "all 8 nodes: ")
    lu.assertStrContains(say(answer, 8), "that is not one node")
+end
+
+-- One of two has a slow disk, and the other's is a little slower than usual: that is one node.
+function TestAnswer:test_all_nodes_have_it_alike()
+   local function disk(ms)
+      return { disk_ops = 50000, disk_op_ms = 50000 * ms, disk_latency_ms = ms }
+   end
+   local like = { disk(10), disk(10.5) }
+   lu.assertEquals(named(why.analyse(input(2, 2600, { disk(97), disk(12) }, 12, like))), { 1, "storage" })
+   for _, h in ipairs(why.analyse(input(2, 2600, { disk(97), disk(12) }, 12, like)).explanations) do
+      lu.assertFalse(h.where == "all" and h.best ~= nil and h.best.item.name == "disk_latency_ms")
+   end
+   lu.assertEquals(named(why.analyse(input(2, 2600, { disk(97), disk(80) }, 12, like))), { "all", "storage" })
+end
+
+-- What an event costs is a guess: a few link errors, which the other end may have had many of, where the node's other
+-- runs with as few were as slow. Alone they convict nobody.
+function TestAnswer:test_few_events_may_cost_much()
+   local few, slow, well = { [2] = { link_errors = 10 } }, {}, {}
+   for i = 1, 8 do
+      slow[i] = { ratio = 1.6, link_errors = 12 }
+      well[i] = { ratio = 1, link_errors = 12 }
+   end
+   lu.assertEquals(named(why.analyse(input(4, 1610, few, 12, nil, { [2] = slow }))), { 2, "link" })
+   lu.assertNotEquals(named(why.analyse(input(4, 1610, few, 12, nil, { [2] = well }))), { 2, "link" })
+   lu.assertNil(why.analyse(input(4, 1040, few)).named)
+end
+
+-- A job of one node sends itself nothing: link errors that say all of several nodes say little of one.
+function TestAnswer:test_link_errors_of_a_lone_node()
+   local errors = { [1] = { link_errors = 3000 } }
+   local one, two = why.analyse(input(1, 1610, errors)), why.analyse(input(2, 1610, errors))
+   lu.assertTrue(of(one, 1, "link").fit < 0.2 * of(two, 1, "link").fit)
+   lu.assertEquals(named(two), { 1, "link" })
 end
 
 -- Node 1 writes for all of them in every run: that is the job, not the node.
@@ -724,6 +795,19 @@ function TestAnswer:test_a_check_has_a_time()
       check("before", 0.5, 240) } }
    local real = of(why.analyse(input(4, 1610, { fine, twice, fine, fine })), 2, "memory")
    lu.assertTrue(real.rarity > 20 * disturbed.rarity)
+end
+
+-- A check 1.4 days before is bad beyond doubt, one 5.6 days after is good: that says little by itself, and with the
+-- node's slow runs it says which trouble they had. Where those were not slow it says nothing.
+function TestAnswer:test_a_bad_check_and_a_good_one_later()
+   local bad = { checks = { check("before", 10, 400), check("after", 5.6, 401), check("before", 3.6, 399),
+      check("before", 1.4, 215) } }
+   local slow, well = {}, {}
+   for i = 1, 8 do
+      slow[i], well[i] = { ratio = 1.6 }, { ratio = 1 }
+   end
+   lu.assertEquals(named(why.analyse(input(4, 1610, { [2] = bad }, 12, nil, { [2] = slow }))), { 2, "memory" })
+   lu.assertNotEquals(named(why.analyse(input(4, 1610, { [2] = bad }, 12, nil, { [2] = well }))), { 2, "memory" })
 end
 
 -- Milliseconds are of what they are of: sums over operations and means over CPUs never count for more than wall time,

@@ -232,11 +232,11 @@ function candidates.several(state, list, done)
             each = math.max(each, h.p / #state.rows)
          end
          local p = math.min(1, #members * stats.binomial(#members, math.max(of, #members), each))
-         -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides; harmless
-         -- oddities are as common as harmful ones, unless their own other runs tell.
+         -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides; whether they
+         -- do harm their own other runs tell.
          local besides, guilty = SEVERAL * odds.rarity(p), 1
          for _, h in ipairs(members) do
-            guilty = h ~= first and math.min(guilty, probability(h.harm or 1)) or guilty
+            guilty = h ~= first and (h.runs or 0) > 0 and math.min(guilty, probability(h.harm)) or guilty
          end
          local all = { where = "several", nodes = nodes, leaf = leaf, of = of, group = group, evidence = first.evidence,
             best = first.best, most = first.most, fit = first.fit, p = p, rarity = odds.rarity(p), prior = SEVERAL,

@@ -152,12 +152,16 @@ local function nearest(list, sd)
       one and one.days or FAR_DAYS
 end
 
+local function known(v)
+   return v ~= nil and v >= 0
+end
+
 -- Most that other work can have cost a job on a node, as a share of its time: who shares a CPU with it makes a task
 -- wait, and where tasks wait for each other what waits on one CPU after the other adds up. nil where nothing counts
 -- that, or CPUs were idle: other work then takes those, and no task waits, though caches and bandwidth are shared.
 local function waited(row)
    local worst, elapsed_s, cores = row.sched_wait_worst_ms or -1, row.elapsed_s or 0, row.cores or 1
-   local idle = row.cg_cpu_us and row.cg_cpu_us < BUSY * cores * elapsed_s * 1e6
+   local idle = known(row.cg_cpu_us) and row.cg_cpu_us < BUSY * cores * elapsed_s * 1e6
    if worst < 0 or elapsed_s <= 0 or cores < 2 or idle then
       return nil
    end
@@ -213,7 +217,7 @@ function checks.of(state, item)
          e.bf, e.shows = math.max(ACQUITS, bf), bf >= (bad and SHOWS_BAD or SHOWS)
          if e.shows and item.group == "daemon" then
             e.unfelt = (waited(row) or math.huge) < UNFELT * taken(e, usual, row.cores)
-               and (row.cg_cpu_us and UNFELT_BUSY or UNFELT_UNKNOWN) or nil
+               and (known(row.cg_cpu_us) and UNFELT_BUSY or UNFELT_UNKNOWN) or nil
          end
          state.nodes[#state.nodes + 1] = e
       end
