@@ -214,7 +214,8 @@ function checks.of(state, item)
             return fits_of(state, item, usual, i, lost)
          end)
          local bf, bad = sum / #levels, bad_before or bad_after
-         e.bf, e.shows = math.max(ACQUITS, bf), bf >= (bad and SHOWS_BAD or SHOWS)
+         e.bf, e.weak = math.max(ACQUITS, bf), bad and bf < SHOWS and bf >= SHOWS_BAD
+         e.shows = bf >= SHOWS or e.weak
          if e.shows and item.group == "daemon" then
             e.unfelt = (waited(row) or math.huge) < UNFELT * taken(e, usual, row.cores)
                and (known(row.cg_cpu_us) and UNFELT_BUSY or UNFELT_UNKNOWN) or nil

@@ -222,6 +222,9 @@ function why.analyse(input)
    for _, row in ipairs(state.history and #state.rows <= CLOSE_LOOKS and state.rows or {}) do
       look_at(row.node)
    end
+   for _, h in ipairs(list) do
+      weights.drop_weak(h, looked[h.node] and looked[h.node].harm or 1)
+   end
    weights.carry_harm(list, explained)
    local several, grouped = candidates.parts(state, list)
    table.move(several, 1, #several, #list + 1, list)

@@ -18,6 +18,7 @@ local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a shar
 -- What an event costs is a guess: with such a probability it is as much more.
 local GUESSED, MORE = 0.2, 100
 local LINK_ALONE = 0.1 -- how often a job of one node feels a bad link
+local WEAK = 3 -- what a node's slow runs have to say for what its checks hardly say
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
 
 --- Evidence of a node and group together: list of { where, node, group, evidence }.
@@ -62,7 +63,7 @@ local function fit(e, expected, y, alone)
       e.fit = e.fit + as_much
    end
    -- A job of one node sends itself nothing.
-   e.fit = alone and e.item.group == "link" and 1 - LINK_ALONE + LINK_ALONE * e.fit or e.fit
+   e.fit = alone and e.item.group == "link" and LINK_ALONE * e.fit or e.fit
 end
 
 --- What the evidence of one explanation is worth: rarity, fit, most (share of the time that it may have cost). What
@@ -281,6 +282,15 @@ function weights.add_harm(h, state, slow)
       return weights.share_of(h, one.row, one.peers)
          or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
    end, math.max(h.rarity ^ 2, slow))
+end
+
+--- What its checks hardly say of a node is the cause of its slow runs, or of none.
+-- @param slow what speaks for that the node was slow then
+function weights.drop_weak(h, slow)
+   if h.best and h.best.weak and math.max(h.harm or 1, slow) < WEAK then
+      local there = weights.there(h)
+      h.weight = math.min(h.weight, there / (1 + there))
+   end
 end
 
 -- A trouble does not show in every run that it slows: of the runs that an unrecorded one would explain it explains so
