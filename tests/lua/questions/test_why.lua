@@ -631,6 +631,11 @@ function TestAnswer:test_a_second_one_that_harmed_nobody()
    lu.assertEquals(named(why.analyse(input(8, 1610, two, 12, nil, { [3] = slow, [5] = harmless }))), { 3, "clock" })
    local both = why.analyse(input(8, 1610, two, 12, nil, { [3] = slow, [5] = slow })).named
    lu.assertEquals({ both.where, #both.nodes }, { "several", 2 })
+   -- A third one that harmed nobody takes nothing from the two.
+   local three = { [3] = THROTTLED, [5] = THROTTLED, [7] = THROTTLED }
+   both = why.analyse(input(16, 1610, three, 12, nil, { [3] = slow, [5] = slow, [7] = harmless })).named
+   table.sort(both.nodes)
+   lu.assertEquals({ both.where, both.nodes }, { "several", { 3, 5 } })
 end
 
 -- A low clock limit on one node and some throttling on another are not one trouble, though both are of the clock.
@@ -699,6 +704,10 @@ function TestAnswer:test_all_nodes_have_it_alike()
       lu.assertFalse(h.where == "all" and h.best ~= nil and h.best.item.name == "disk_latency_ms")
    end
    lu.assertEquals(named(why.analyse(input(2, 2600, { disk(97), disk(80) }, 12, like))), { "all", "storage" })
+   -- Of four no single one stands out.
+   like = { disk(10), disk(10.5), disk(9.8), disk(10) }
+   lu.assertEquals(named(why.analyse(input(4, 2600, { disk(97), disk(95), disk(96), disk(12) }, 12, like))),
+      { "all", "storage" })
 end
 
 -- What an event costs is a guess: a few link errors, which the other end may have had many of, where the node's other
@@ -711,7 +720,12 @@ function TestAnswer:test_few_events_may_cost_much()
    end
    lu.assertEquals(named(why.analyse(input(4, 1610, few, 12, nil, { [2] = slow }))), { 2, "link" })
    lu.assertNotEquals(named(why.analyse(input(4, 1610, few, 12, nil, { [2] = well }))), { 2, "link" })
-   lu.assertNil(why.analyse(input(4, 1040, few)).named)
+   -- Alone they convict nobody, nor do the other runs of which one had a tenth as many.
+   for _, nodes in ipairs({ 4, 16, 50 }) do
+      for _, history in ipairs({ {}, { [2] = { { ratio = 1.6, link_errors = 1 } } } }) do
+         lu.assertNotEquals(named(why.analyse(input(nodes, 1610, few, 12, nil, history))), { 2, "link" })
+      end
+   end
 end
 
 -- A job of one node sends itself nothing: link errors that say all of several nodes say little of one.
@@ -808,6 +822,30 @@ function TestAnswer:test_a_bad_check_and_a_good_one_later()
    end
    lu.assertEquals(named(why.analyse(input(4, 1610, { [2] = bad }, 12, nil, { [2] = slow }))), { 2, "memory" })
    lu.assertNotEquals(named(why.analyse(input(4, 1610, { [2] = bad }, 12, nil, { [2] = well }))), { 2, "memory" })
+   -- One noisy check of three: it is no noise that corrected errors explain, and takes nothing from bad memory.
+   local function spike(triad, errors)
+      local checks = { check("before", 3.4, triad), check("before", 1.4, triad), check("after", 2, triad) }
+      for k, one in ipairs(checks) do
+         one.noise_pct = k == 2 and 35 or 0.3
+      end
+      return { [2] = { checks = checks, memory_corrected = errors } }
+   end
+   for _, errors in ipairs({ 5, 50 }) do
+      lu.assertNil(why.analyse(input(4, 1610, spike(400, errors))).named)
+   end
+   for _, history in ipairs({ { [2] = slow }, { [2] = well } }) do
+      lu.assertNotEquals(named(why.analyse(input(4, 1610, spike(240, 0), 12, nil, history))), { 2, "daemon" })
+   end
+   lu.assertEquals(named(why.analyse(input(4, 1610, spike(240, 0), 12, nil, { [2] = slow }))), { 2, "memory" })
+end
+
+-- One event beside what was measured: a count that may have cost more takes no finding away.
+function TestAnswer:test_one_event_beside_a_bad_check()
+   local i = input(16, 1610, { [2] = { throttle_events = 1, checks = { check("before", 1, 240), check("after", 1, 241) } } })
+   each_row(i, function(r)
+      r.throttle_package_ms, r.throttle_core_ms = nil, nil
+   end)
+   lu.assertEquals(named(why.analyse(i)), { 2, "memory" })
 end
 
 -- Milliseconds are of what they are of: sums over operations and means over CPUs never count for more than wall time,

@@ -101,10 +101,6 @@ function candidates.unrecorded(state, node)
       prior = NODE, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most, weight = NODE * fit * harm }
 end
 
-local function probability(odd)
-   return odd / (1 + odd)
-end
-
 -- The leaf switch that nodes have in common, or nil; of how many nodes of the job they are: that leaf's, or all.
 local function leaf_of(state, nodes)
    local of = state.leaf and state.leaf(nodes[1])
@@ -219,7 +215,9 @@ function candidates.several(state, list, done)
       for _, h in ipairs(of_group) do
          -- What may have cost much less, or much more, is not the same trouble, nor is what another number says.
          local share = first.best.check and h.most or weights.share_of(first, row_of[h.node])
-         if share and math.min(share, first.most) >= ALIKE * math.max(share, first.most) then
+         local alike = share and math.min(share, first.most) >= ALIKE * math.max(share, first.most)
+         -- Nor is what its other runs had without harm.
+         if h == first or alike and ((h.runs or 0) == 0 or h.harm >= 1) then
             members[#members + 1], nodes[#nodes + 1] = h, h.node
          end
       end
@@ -232,17 +230,13 @@ function candidates.several(state, list, done)
             each = math.max(each, h.p / #state.rows)
          end
          local p = math.min(1, #members * stats.binomial(#members, math.max(of, #members), each))
-         -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides; whether they
-         -- do harm their own other runs tell.
-         local besides, guilty = SEVERAL * odds.rarity(p), 1
-         for _, h in ipairs(members) do
-            guilty = h ~= first and (h.runs or 0) > 0 and math.min(guilty, probability(h.harm)) or guilty
-         end
+         -- That one of them is odd is likely or not as for it alone, and that the others are, too, besides.
+         local besides = SEVERAL * odds.rarity(p)
          local all = { where = "several", nodes = nodes, leaf = leaf, of = of, group = group, evidence = first.evidence,
             best = first.best, most = first.most, fit = first.fit, p = p, rarity = odds.rarity(p), prior = SEVERAL,
             harm = first.harm, felt = first.felt, weight = 0 }
          -- Then each of them is an explanation of its own the less.
-         gather(all, members, guilty * besides / (1 + besides))
+         gather(all, members, besides / (1 + besides))
          out[#out + 1] = all
       end
    end

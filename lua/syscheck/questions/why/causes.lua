@@ -41,6 +41,9 @@ local RANGE = {
 -- logged by the firmware now and then.
 local IN_PART = { link_errors = true, memory_corrected = true, machine_checks = true }
 
+--- What an event costs is a guess, and may be so many times as much.
+causes.MORE = 100
+
 -- Scales on which values are compared: higher is worse, a difference is a ratio.
 --   value(item, v, row) -> scaled, or nil
 --   cost(item, v, usual, row) -> seconds that it may have cost at most, beyond the usual

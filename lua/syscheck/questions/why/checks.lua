@@ -29,7 +29,8 @@ local UNFELT = 0.3 -- of what other work took of a core in checks, less than so 
 local BUSY = 0.8 -- of the cores a job had in use
 -- Of other work that checks find, so much lets a job's tasks wait for no CPU: where it had all CPUs in use, and where
 -- nobody counted that (two jobs in three have).
-local UNFELT_BUSY, UNFELT_UNKNOWN = 0.2, 0.45
+checks.UNFELT_BUSY = 0.2
+local UNFELT_UNKNOWN = 0.45
 local SHOWS, SHOWS_BAD = 3, 1 -- least Bayes factor of what is evidence; where the nearest check is bad by itself
 
 -- Student's t, 4 degrees of freedom: errors have tails.
@@ -218,7 +219,7 @@ function checks.of(state, item)
          e.shows = bf >= SHOWS or e.weak
          if e.shows and item.group == "daemon" then
             e.unfelt = (waited(row) or math.huge) < UNFELT * taken(e, usual, row.cores)
-               and (known(row.cg_cpu_us) and UNFELT_BUSY or UNFELT_UNKNOWN) or nil
+               and (known(row.cg_cpu_us) and checks.UNFELT_BUSY or UNFELT_UNKNOWN) or nil
          end
          state.nodes[#state.nodes + 1] = e
       end

@@ -17,7 +17,7 @@ local PART = 0.25 -- of a job's nodes
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
 local SUMS = { time = true, count = true, traffic = true }
 local ALL_BUT = 4 -- all nodes are under a condition where less than a quarter of them is without
-local ALL_HAVE = 0.25 -- so much of what the median is beyond the usual
+local ALL_HAVE = 0.25 -- so much of what the median is beyond the usual, on a metric's scale
 local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
@@ -205,6 +205,11 @@ local function add_nodes(state, item, own, own_sorted, back)
    end
 end
 
+-- Of sums over operations most nodes of a job have more in one run than in another.
+local function may_be_parts(item)
+   return item.over == "unit" or item.kind == "rate"
+end
+
 -- All nodes together, against like runs.
 local function add_job(state, item, own_sorted, back)
    if #own_sorted < 2 or 2 * #own_sorted < #state.rows or #back.medians < MIN_RUNS then
@@ -213,8 +218,9 @@ local function add_job(state, item, own_sorted, back)
    conditions.looked_at(state.job_metrics, item)
    state.looked = state.looked + 1
    local level, usual = statistics.median_sorted(own_sorted), statistics.robust(back.medians)
-   local least = own_sorted[math.ceil(#own_sorted / ALL_BUT)]
-   if least - usual <= ALL_HAVE * (level - usual) then
+   -- What a part of the nodes has is looked at apart, but of sums over operations; one of two or three stands out.
+   local have = (#own_sorted < ALL_BUT or may_be_parts(item)) and ALL_HAVE or 0
+   if own_sorted[math.ceil(#own_sorted / ALL_BUT)] - usual <= have * (level - usual) then
       return
    end
    local list = {}
@@ -243,10 +249,9 @@ local function beyond(item, rows, usual, least)
 end
 
 -- A part of the nodes beyond what such a job is used to: the median of a node's peers says little where they are half
--- of a job. Of fewer each stands out, and of sums over operations most nodes of a job have more in one run than in
--- another.
+-- of a job. Of fewer each stands out.
 local function add_part(state, item, rows, back)
-   if #rows < 3 or not back.usual or #back.medians < MIN_RUNS or not (item.over == "unit" or item.kind == "rate") then
+   if #rows < 3 or not back.usual or #back.medians < MIN_RUNS or not may_be_parts(item) then
       return
    end
    local list = beyond(item, rows, back.usual, PART_LEAST)

@@ -15,10 +15,9 @@ local COUNTED = 0.03 -- p on one node up to which corrected errors explain what 
 local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
--- What an event costs is a guess: with such a probability it is as much more.
-local GUESSED, MORE = 0.2, 100
+local GUESSED = 0.2 -- that an event costs causes.MORE times what it is taken to
 local LINK_ALONE = 0.1 -- how often a job of one node feels a bad link
-local WEAK = 3 -- what a node's slow runs have to say for what its checks hardly say
+local SLOW_RUNS = 3 -- least that these have to say for what a node's checks, or few events, hardly say
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
 
 --- Evidence of a node and group together: list of { where, node, group, evidence }.
@@ -51,21 +50,6 @@ function weights.direct(e)
    return e.item.over == "unit" and DIRECT or e.item.kind == "latency" and DIRECT_LATENCY or 1
 end
 
--- How well a counter's evidence explains a run's time.
-local function fit(e, expected, y, alone)
-   local range = e.item.range
-   e.fit = odds.fit(expected, y, e.most, range.wide, range.beyond)
-   if e.item.kind == "count" and e.most > 0 then
-      local more = math.min(1, MORE * e.most)
-      local as_much = GUESSED * odds.fit(expected, y, more, range.wide, range.beyond)
-      e.fit = (1 - GUESSED) * e.fit
-      e.most, e.more = as_much > e.fit and more or e.most, as_much > e.fit and MORE or nil
-      e.fit = e.fit + as_much
-   end
-   -- A job of one node sends itself nothing.
-   e.fit = alone and e.item.group == "link" and LINK_ALONE * e.fit or e.fit
-end
-
 --- What the evidence of one explanation is worth: rarity, fit, most (share of the time that it may have cost). What
 -- fits the loss counts; that something else of the same kind is odd, too, but far too small, does not.
 function weights.weigh(h, state, metrics)
@@ -77,7 +61,7 @@ function weights.weigh(h, state, metrics)
          local most = e.cost_s / e.elapsed_s
          e.most = most == most and math.max(0, math.min(1, most)) or 0
          e.set = without.setting(state, e)
-         fit(e, e.set and e.set.e or h.e or state.e, state.y, #state.rows == 1)
+         e.fit = odds.fit(e.set and e.set.e or h.e or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
          -- Many like runs had it, and were slower: it is none the less there.
          e.shows = e.p <= EVIDENCE or e.set ~= nil
          e.strength = odds.rarity(e.p)
@@ -96,6 +80,8 @@ function weights.weigh(h, state, metrics)
    -- Other work that no task waited for: a process that slept during the job, or interrupts.
    h.prior = h.prior * (best and best.unfelt or 1)
    h.best, h.rarity, h.fit, h.most = best, 1, best and best.fit or 1, best and best.most or 0
+   -- A job of one node sends itself nothing.
+   h.fit = best and h.group == "link" and #state.rows == 1 and LINK_ALONE * h.fit or h.fit
    h.set = best and best.set
    h.e = h.set and h.set.e or h.e
    h.checked = 1 -- what checks say of it
@@ -155,7 +141,7 @@ local function noisy(work)
    local known
    for _, e in ipairs(work and work.evidence or {}) do
       if e.check then
-         known = known or e.shows
+         known = known or e.shows and not e.weak
       end
    end
    return known
@@ -165,7 +151,7 @@ end
 -- what they interrupt is noise.
 -- @param work what speaks for other work on the node, or nil
 local function explains(h, other, work)
-   if not (h.best and other and other.best) then
+   if not (h.best and other and other.best) or h.best.weak or other.best.weak then
       return false
    elseif h.group == "shortage" then
       return h.pages and h.fit >= ALIKE * other.fit
@@ -246,28 +232,30 @@ function weights.share_of(h, row, peers)
       values[#values + 1] = causes.of_row(e.item, peer)
    end
    local usual = values[1] and math.max(e.usual, statistics.median(values)) or e.usual
-   local share = not e.check and causes.share(e.item, row, usual) or nil
-   return share and e.more and math.min(1, e.more * share) or share
+   return not e.check and causes.share(e.item, row, usual) or nil
 end
 
 --- Did other runs under the same condition lose time?
 -- @param share function(run) -> what it may have lost to it, as a share; nil: not known
 -- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
 --   node and nothing of this, unless they are compared with runs without
-function weights.add_runs(h, state, runs, share, most)
+-- @param more times what its events are taken to cost, default 1
+function weights.add_runs(h, state, runs, share, most, more)
    local fits, slower, range = {}, {}, h.best.item.range
+   local function levels(e, y, lost, own)
+      return odds.levels(e, y, math.min(1, (more or 1) * lost), range.wide, range.beyond, own)
+   end
    for _, one in ipairs(runs) do
       local lost = one.e and share(one)
       if lost and lost >= SAME * h.most then
          -- Those of its kind may all have been set so.
          local e = h.set and state.without(h.set.has, one.key) or one.e
-         fits[#fits + 1] = odds.levels(e, one.y, math.min(lost, OTHER * h.most), range.wide, range.beyond,
-            odds.own_of(one.seen))
+         fits[#fits + 1] = levels(e, one.y, math.min(lost, OTHER * h.most), odds.own_of(one.seen))
          slower[#slower + 1] = one.y - math.log(e.median_s)
       end
    end
-   h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits,
-      odds.levels(h.e or state.e, state.y, h.most, range.wide, range.beyond)), h.set and math.huge or most) or 1
+   h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits, levels(h.e or state.e, state.y, h.most)),
+      h.set and math.huge or most) or 1
    if #slower > 0 then
       table.sort(slower)
       h.usually = math.exp(slower[(#slower + 1) // 2])
@@ -275,19 +263,37 @@ function weights.add_runs(h, state, runs, share, most)
    h.felt, h.weight = h.harm, h.weight * h.harm
 end
 
---- Of a node: its other runs.
--- @param slow what speaks for that the node was slow then
-function weights.add_harm(h, state, slow)
+-- @param more see weights.add_runs
+local function add_history(h, state, slow, more)
    weights.add_runs(h, state, state.history(h.node), function(one)
       return weights.share_of(h, one.row, one.peers)
          or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
-   end, math.max(h.rarity ^ 2, slow))
+   end, math.max(h.rarity ^ 2, slow), more)
+end
+
+--- Of a node: its other runs. What an event costs is a guess: where those with as many were slow, it may be more.
+-- @param slow what speaks for that the node was slow then
+function weights.add_harm(h, state, slow)
+   local range, weight = h.best.item.range, h.weight
+   add_history(h, state, slow)
+   if h.best.item.kind == "count" and h.fit > 0 then
+      local fit = odds.fit(h.e or state.e, state.y, math.min(1, causes.MORE * h.most), range.wide, range.beyond)
+      local guess = setmetatable({ fit = GUESSED * fit, weight = weight * GUESSED * fit / h.fit }, { __index = h })
+      add_history(guess, state, slow, causes.MORE)
+      if guess.runs > 0 and guess.harm >= SLOW_RUNS and guess.weight > h.weight then
+         setmetatable(guess, nil)
+         for key, value in pairs(guess) do
+            h[key] = value
+         end
+         h.best.more = causes.MORE
+      end
+   end
 end
 
 --- What its checks hardly say of a node is the cause of its slow runs, or of none.
 -- @param slow what speaks for that the node was slow then
 function weights.drop_weak(h, slow)
-   if h.best and h.best.weak and math.max(h.harm or 1, slow) < WEAK then
+   if h.best and h.best.weak and math.max(h.harm or 1, slow) < SLOW_RUNS then
       local there = weights.there(h)
       h.weight = math.min(h.weight, there / (1 + there))
    end

@@ -1,5 +1,6 @@
 --- An answer of logic.lua in words. Pure.
 local causes = require("syscheck.questions.why.causes")
+local checks = require("syscheck.questions.why.checks")
 local hostlist = require("syscheck.lib.hostlist")
 local logic = require("syscheck.questions.why.logic")
 local metrics = require("syscheck.catalogue.metrics")
@@ -226,7 +227,7 @@ end
 
 --- Share of the time that it may have cost, of events as many as there may have been.
 function words.most(h)
-   return h.best and math.min(1, h.most * math.max(1, h.best.item.range.beyond)) or h.most
+   return h.best and math.min(1, h.most * math.max(1, h.best.item.range.beyond) * (h.best.more or 1)) or h.most
 end
 
 --- Why an explanation is not named; nil where nothing speaks for it.
@@ -243,8 +244,11 @@ function words.dropped(h, name, nodes, lost)
    if h.runs and h.runs >= 3 and h.harm < 0.5 then
       reason = ("%d other runs %s with as much took %s their usual time in the median"):format(h.runs,
          h.where == "all" and "of that time" or "there", words.times(h.usually or 1))
+   elseif h.best.weak then
+      reason = "other checks were good, and its other runs not slow"
    elseif h.best.unfelt then
       reason = "in the job hardly a task waited for a CPU: firmware or interrupts rather than other work"
+         .. (h.best.unfelt > checks.UNFELT_BUSY and ", or CPUs were idle" or "")
    elseif lost > 0 and words.most(h) < lost then
       reason = ("it can have cost %s of the time at most, %.0f %% were lost"):format(
          words.most(h) < 0.01 and "less than 1 %" or ("%.0f %%"):format(100 * words.most(h)), 100 * lost)
