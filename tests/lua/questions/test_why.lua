@@ -841,7 +841,8 @@ end
 
 -- One event beside what was measured: a count that may have cost more takes no finding away.
 function TestAnswer:test_one_event_beside_a_bad_check()
-   local i = input(16, 1610, { [2] = { throttle_events = 1, checks = { check("before", 1, 240), check("after", 1, 241) } } })
+   local i = input(16, 1610, { [2] = { throttle_events = 1,
+      checks = { check("before", 1, 240), check("after", 1, 241) } } })
    each_row(i, function(r)
       r.throttle_package_ms, r.throttle_core_ms = nil, nil
    end)
