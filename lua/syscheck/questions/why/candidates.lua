@@ -19,7 +19,7 @@ local ALL, ALL_STORAGE, INPUT = 0.002, 0.01, 0.03
 local SEVERAL = 0.1 -- of troubles of a node, so many are its neighbours', too
 local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks about
 local NODE = 0.0003 -- a node is slow by something that is not recorded
-local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6, says = 1000 }
+local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
 local NEIGHBOUR, UNSEEN = 0.6, 0.02 -- of a shared node's trouble, so much is another job's; and what nothing counts
 local SHARED = { daemon = true, storage = true, shortage = true, clock = true }
 local SEVERAL_P = 0.05
@@ -94,7 +94,7 @@ function candidates.unrecorded(state, node)
          best, runs = log, i
       end
    end
-   local harm = math.min(SLOW_NODE.says, math.exp(best) / math.max(1, #list))
+   local harm = math.exp(best) / math.max(1, #list)
    local e = state.e_of[node]
    local fit = odds.fit(e or state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
    return { e = e, where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
@@ -166,6 +166,7 @@ function candidates.parts(state, list)
          weights.add_runs(h, state, runs_on(state, e.nodes), function(one)
             return weights.share_of(h, one.row)
          end, h.rarity ^ 2)
+         weights.temper({ h })
       end
       -- What one of them has the others have, too: of a counter, or of what they are set to.
       local members = {}
@@ -286,6 +287,7 @@ local function add_meanwhile(h, state, least)
    weights.add_runs(h, state, state.meanwhile(), function(one)
       return weights.share_of(h, one.row)
    end, h.rarity ^ 2)
+   weights.temper({ h })
 end
 
 -- Where each of its nodes may have slowed its like runs, what the job should have taken by those without one.

@@ -227,6 +227,7 @@ function why.analyse(input)
    for _, h in ipairs(list) do
       weights.drop_weak(h, looked[h.node] and looked[h.node].harm or 1)
    end
+   weights.temper(list)
    weights.carry_harm(list, explained)
    local several, grouped = candidates.parts(state, list)
    table.move(several, 1, #several, #list + 1, list)

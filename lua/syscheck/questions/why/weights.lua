@@ -240,6 +240,7 @@ end
 -- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
 --   node and nothing of this, unless they are compared with runs without
 -- @param more times what its events are taken to cost, default 1
+-- @return h.runs, h.harm, h.felt and h.usually filled in
 function weights.add_runs(h, state, runs, share, most, more)
    local fits, slower, range = {}, {}, h.best.item.range
    local function levels(e, y, lost, own)
@@ -286,6 +287,25 @@ function weights.add_harm(h, state, slow)
             h[key] = value
          end
          h.best.more = causes.MORE
+      end
+   end
+end
+
+--- Where other runs say more of one of the nodes than such runs are trusted to, all that they say is scaled (on
+-- logarithms): of nodes that often ran together the one that had more of the slow runs stays ahead.
+function weights.temper(list)
+   local most = 1
+   for _, h in ipairs(list) do
+      most = math.max(most, h.harm or 1)
+   end
+   local power = math.log(odds.RUNS_SAY) / math.log(math.max(odds.RUNS_SAY, most))
+   local function tempered(harm)
+      return harm and harm > 1 and harm ^ power or harm
+   end
+   for _, h in ipairs(power < 1 and list or {}) do
+      if h.harm then
+         h.weight = h.weight * tempered(h.harm) / h.harm
+         h.harm, h.felt = tempered(h.harm), tempered(h.felt)
       end
    end
 end
