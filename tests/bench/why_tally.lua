@@ -3,10 +3,11 @@ local output = require("syscheck.lib.output")
 
 local tally = {}
 
+local MANY_LIKE = 16
 local BINS = { 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 1.01 } -- of the probability that is claimed
 
 function tally.new()
-   return { by = {}, innocent = {}, tight = { n = 0, right = 0 },
+   return { by = {}, innocent = {}, tight = { n = 0, first = 0 },
       all = { n = 0, right = 0, node = 0, innocent = 0, first = 0 },
       fine = { n = 0, innocent = 0 }, bins = {}, said = {} }
 end
@@ -77,7 +78,27 @@ local function judge(case, h, name)
    return where, what
 end
 
-function tally.add(t, case, answer, name)
+-- The cause that cost most.
+local function main_of(case)
+   local main = case.causes[1]
+   for _, cause in ipairs(case.causes) do
+      main = cause.share > main.share and cause or main
+   end
+   return main
+end
+
+local function is_case(case, main)
+   return main and main.trace and case.slowdown >= 1.1
+end
+
+--- Whether run times are tight and like runs many, of a cause of some nodes. There are few: all of them are asked.
+function tally.is_tight(case)
+   local main = main_of(case)
+   return is_case(case, main) and main.nodes ~= "all" and case.tight and case.like >= MANY_LIKE
+end
+
+--- @param sampled whether it is one of those that all else is counted of
+function tally.add(t, case, answer, name, sampled)
    local h = answer.named
    local where, what = false, false
    if h then
@@ -90,19 +111,21 @@ function tally.add(t, case, answer, name)
          break
       end
    end
-   local main = case.causes[1]
-   for _, cause in ipairs(case.causes) do
-      main = cause.share > main.share and cause or main
+   if tally.is_tight(case) then
+      t.tight.n, t.tight.first = t.tight.n + 1, t.tight.first + (first and 1 or 0)
    end
+   if not sampled then
+      return
+   end
+   local main = main_of(case)
    local innocent = h and h.where ~= "all" and not where
-   if main and main.trace and case.slowdown >= 1.1 then
+   if is_case(case, main) then
       local is_node = main.nodes ~= "all"
       local key = (is_node and "" or "all: ") .. (main.kind or main.group)
       local unit = is_node and main.unit or "all"
       for _, one in ipairs({ at(t.by, key), at(t.by, "= " .. (is_node and "" or "all ") .. main.group),
          at(t.by, "@ " .. tostring(unit)), at(t.by, "# like " .. (case.like < 3 and "0-2" or case.like < 8 and "3-7" or
-         case.like < 16 and "8-15" or "16+")), is_node and t.all or nil,
-         is_node and case.tight and case.like >= 16 and t.tight or nil }) do
+         case.like < 16 and "8-15" or "16+")), is_node and t.all or nil }) do
          one.n, one.right = one.n + 1, one.right + (what and 1 or 0)
          one.first = (one.first or 0) + (first and 1 or 0)
          one.node, one.innocent = (one.node or 0) + (where and 1 or 0), (one.innocent or 0) + (innocent and 1 or 0)
@@ -131,8 +154,8 @@ function tally.add(t, case, answer, name)
       end
    end
    local show = os.getenv("SHOW")
-   if show and main and main.trace and case.slowdown >= 1.1 and not what and (show == "1" or show == main.group)
-      or show == "first" and main and main.trace and case.slowdown >= 1.1 and not first
+   if show and is_case(case, main) and not what and (show == "1" or show == main.group)
+      or show == "first" and is_case(case, main) and not first
       or show == "innocent" and innocent then
       tally.explain(case, answer, name)
    end
@@ -203,7 +226,7 @@ function tally.result(t)
    end
    return { first_place_pct = pct(t.all.first, t.all.n), named_pct = pct(t.all.right, t.all.n),
       node_pct = pct(t.all.node, t.all.n), cases = t.all.n,
-      tight_pct = pct(t.tight.first or 0, t.tight.n), tight_cases = t.tight.n,
+      tight_pct = pct(t.tight.first, t.tight.n), tight_cases = t.tight.n,
       innocent_pct = pct(t.all.innocent, t.all.n), false_blame_pct = pct(t.fine.innocent, t.fine.n),
       suspects_recall_pct = t.suspects and pct(t.suspects.found, t.suspects.bad), suspects = t.suspects,
       suspects_precision_pct = t.suspects and pct(t.suspects.right, t.suspects.listed),
