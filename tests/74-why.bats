@@ -191,7 +191,7 @@ own() {
 	[ "$(sqlite3 "$SYSCHECK_STORE" 'SELECT COUNT(*) FROM run')" = 40 ]
 	run syscheck suspects
 	echo "$output"
-	[[ $output == "0 of 40 runs were slow since "*"no node is the likely cause of 4 or more of them."* ]]
+	[[ $output == "0 of 40 runs were slow since "*"no node is the likely cause of 5 or more of them."* ]]
 }
 
 @test "suspects: a large run's time is that of a share of its nodes" {
@@ -246,7 +246,7 @@ own() {
 	fails 1 "no job began since" syscheck suspects --since 5m
 	run syscheck suspects --since 30h
 	[ "$status" -eq 0 ]
-	[[ $output == *"no node is the likely cause of 4 or more of them."* ]]
+	[[ $output == *"no node is the likely cause of 5 or more of them."* ]]
 	run syscheck suspects --since 30h --json
 	[ "$(of '#a.suspects')" -eq 0 ]
 }

@@ -918,6 +918,24 @@ function TestAnswer:test_slow_for_all_on_a_shared_node()
    lu.assertEquals(ask(4, 4), { "all", "storage" })
 end
 
+-- On a shared node the bytes that were not this job's are another one's.
+function TestAnswer:test_whose_bytes_a_shared_node_moved()
+   local function ask(read)
+      local i = input(1, 1610, { { others = { 39 }, iowait_ms = 900e3, io_some_us = 900e6, io_full_us = 800e6,
+         disk_read_bytes = 400e9, cg_read_bytes = read, cg_written_bytes = 1e9 } }, 20)
+      return why.analyse(i)
+   end
+   local another, own = ask(20e9), ask(395e9)
+   lu.assertEquals(named(another), { 1, "neighbour" })
+   lu.assertEquals(named(own), { 1, "storage" })
+   -- Nobody counted the job's: in between.
+   local unknown = ask(-1)
+   local function odds_of(answer)
+      return of(answer, 1, "neighbour").weight / of(answer, 1, "storage").weight
+   end
+   lu.assertTrue(odds_of(another) > odds_of(unknown) and odds_of(unknown) > odds_of(own))
+end
+
 -- A node shares its own disk with nobody.
 function TestAnswer:test_a_disk_of_its_own()
    local function ask(name)

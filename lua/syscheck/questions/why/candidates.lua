@@ -22,6 +22,9 @@ local NODE = 0.0003 -- a node is slow by something that is not recorded
 local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
 local NEIGHBOUR, UNSEEN = 0.6, 0.02 -- of a shared node's trouble, so much is another job's; and what nothing counts
 local SHARED = { daemon = true, storage = true, shortage = true, clock = true }
+-- Of slow storage of a shared node another job's part to its own, by how much of the node's bytes were not this job's:
+-- a job that harms another one by its I/O does much, and so do many that harm nobody.
+local NEIGHBOURS_IO, MUCH_IO, LITTLE, MUCH = 1.7, 0.3, 0.1, 2.4
 local SEVERAL_P = 0.05
 local READS = { name = "disk_read_bytes", kind = "count" }
 local READ_MORE, READ_LEAST = 3, 1e6 -- times what is usual, and bytes a second, that a node that pages reads
@@ -345,11 +348,27 @@ function candidates.nobody(state)
    return list, did
 end
 
+local NODES_BYTES = { "disk_read_bytes", "disk_written_bytes", "nfs_bytes", "lustre_read_bytes",
+   "lustre_written_bytes" }
+
+-- How much likelier another job's I/O is the trouble than this node's own storage.
+local function neighbours_io(row)
+   local own, all = (row.cg_read_bytes or -1) + math.max(0, row.cg_written_bytes or 0), 0
+   for _, name in ipairs(NODES_BYTES) do
+      all = all + math.max(0, row[name] or 0)
+   end
+   if (row.cg_read_bytes or -1) < 0 or all <= 0 then
+      return NEIGHBOURS_IO
+   end
+   return NEIGHBOURS_IO * (own < (1 - MUCH_IO) * all and MUCH or LITTLE)
+end
+
 --- Somebody else's job on a shared node, where the trouble may be that job's.
 function candidates.split_neighbours(state, list)
-   local shared = {}
+   local shared, io = {}, {}
    for _, row in ipairs(state.rows) do
       shared[row.node] = row.others and row.others[1] and row.others or nil
+      io[row.node] = neighbours_io(row)
    end
    -- What it takes is not always counted (memory's bandwidth, caches).
    for node in pairs(shared) do
@@ -370,8 +389,9 @@ function candidates.split_neighbours(state, list)
          copy.through, copy.group, copy.others = h.group, "neighbour", shared[h.node]
          -- What all share is no neighbour's, and what checks find, too, is less likely one.
          local share = NEIGHBOUR / (NEIGHBOUR + (1 - NEIGHBOUR) * math.max(1, h.checked))
-         copy.weight = share * (h.weight - (h.of_all or 0))
-         h.weight = h.weight - copy.weight
+         local own = h.weight - (h.of_all or 0)
+         copy.weight = h.group == "storage" and io[h.node] * own or share * own
+         h.weight = h.group == "storage" and h.weight or h.weight - copy.weight
          list[#list + 1] = copy
       end
    end
