@@ -365,10 +365,10 @@ end
 
 --- Somebody else's job on a shared node, where the trouble may be that job's.
 function candidates.split_neighbours(state, list)
-   local shared, io = {}, {}
+   local shared, moved = {}, {}
    for _, row in ipairs(state.rows) do
       shared[row.node] = row.others and row.others[1] and row.others or nil
-      io[row.node] = neighbours_io(row)
+      moved[row.node] = neighbours_io(row)
    end
    -- What it takes is not always counted (memory's bandwidth, caches).
    for node in pairs(shared) do
@@ -390,7 +390,7 @@ function candidates.split_neighbours(state, list)
          -- What all share is no neighbour's, and what checks find, too, is less likely one.
          local share = NEIGHBOUR / (NEIGHBOUR + (1 - NEIGHBOUR) * math.max(1, h.checked))
          local own = h.weight - (h.of_all or 0)
-         copy.weight = h.group == "storage" and io[h.node] * own or share * own
+         copy.weight = h.group == "storage" and moved[h.node] * own or share * own
          h.weight = h.group == "storage" and h.weight or h.weight - copy.weight
          list[#list + 1] = copy
       end

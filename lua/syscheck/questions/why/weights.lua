@@ -304,7 +304,7 @@ function weights.temper(list)
    end
    for _, h in ipairs(power < 1 and list or {}) do
       if h.harm then
-         h.weight = h.weight * tempered(h.harm) / h.harm
+         h.weight = h.weight * (tempered(h.harm) / h.harm)
          h.harm, h.felt = tempered(h.harm), tempered(h.felt)
       end
    end
