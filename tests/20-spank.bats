@@ -45,9 +45,15 @@ teardown_file() {
 }
 
 setup() {
+	eventually 60 no_jobs
 	cd "$DIR/out" || return
 	use_prolog
 	use_plugin
+}
+
+# no_jobs: none holds a node, nor does the epilog of one that has ended. An srun that has to wait for that says so.
+no_jobs() {
+	[ -z "$(squeue -h -o %i)" ]
 }
 
 use_plugin() {
@@ -112,6 +118,7 @@ batch() {
 # step [OPTION...] COMMAND...: an srun with an allocation of its own, which is
 # granted at once. $job is its id, $output and $stderr what it wrote.
 step() {
+	eventually 60 no_jobs
 	job=$(next_job)
 	run -0 --separate-stderr srun -n1 "$@"
 }
@@ -288,6 +295,7 @@ assert_refused() {
 
 @test "a line of each node on request: by the option, by the environment" {
 	srun_2() {
+		eventually 60 no_jobs
 		run -0 --separate-stderr srun -N2 "$@" bash -c 'echo $SYSCHECK_LEVEL'
 		[ "$output" = quick$'\n'quick ]
 		[ "$(sort <<<"$stderr")" = "$N1: pass"$'\n'"$N2: pass"$'\n'"syscheck: 2 nodes $FINE" ]
