@@ -53,7 +53,8 @@ setup() {
 
 # no_jobs: none holds a node, nor does the epilog of one that has ended. An srun that has to wait for that says so.
 no_jobs() {
-	[ -z "$(squeue -h -o %i)" ]
+	local jobs
+	jobs=$(squeue -h -o %i) && [ -z "$jobs" ]
 }
 
 use_plugin() {

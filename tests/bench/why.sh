@@ -1,6 +1,7 @@
 #!/bin/bash
 # make bench-why: how often `why` names the planted node and cause first, and how often an
-# innocent node, into build/bench/why.json. SEEDS="9001 9002" (default: ten that no run had), JOBS=10000, CASES=600 of each, and all whose times are tight.
+# innocent node, into build/bench/why.json. SEEDS="9001 9002" (default: ten that no run had), JOBS=10000, CASES=600
+# of each, and all whose times are tight.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 mkdir -p build/bench

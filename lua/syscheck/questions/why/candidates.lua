@@ -169,7 +169,6 @@ function candidates.parts(state, list)
          weights.add_runs(h, state, runs_on(state, e.nodes), function(one)
             return weights.share_of(h, one.row)
          end, h.rarity ^ 2)
-         weights.temper({ h })
       end
       -- What one of them has the others have, too: of a counter, or of what they are set to.
       local members = {}
@@ -238,7 +237,7 @@ function candidates.several(state, list, done)
          local besides = SEVERAL * odds.rarity(p)
          local all = { where = "several", nodes = nodes, leaf = leaf, of = of, group = group, evidence = first.evidence,
             best = first.best, most = first.most, fit = first.fit, p = p, rarity = odds.rarity(p), prior = SEVERAL,
-            harm = first.harm, felt = first.felt, weight = 0 }
+            harm = first.harm, felt = first.felt, more = first.more, weight = 0 }
          -- Then each of them is an explanation of its own the less.
          gather(all, members, besides / (1 + besides))
          out[#out + 1] = all
@@ -290,7 +289,6 @@ local function add_meanwhile(h, state, least)
    weights.add_runs(h, state, state.meanwhile(), function(one)
       return weights.share_of(h, one.row)
    end, h.rarity ^ 2)
-   weights.temper({ h })
 end
 
 -- Where each of its nodes may have slowed its like runs, what the job should have taken by those without one.
@@ -348,50 +346,50 @@ function candidates.nobody(state)
    return list, did
 end
 
-local NODES_BYTES = { "disk_read_bytes", "disk_written_bytes", "nfs_bytes", "lustre_read_bytes",
-   "lustre_written_bytes" }
-
 -- How much likelier another job's I/O is the trouble than this node's own storage.
 local function neighbours_io(row)
-   local own, all = (row.cg_read_bytes or -1) + math.max(0, row.cg_written_bytes or 0), 0
-   for _, name in ipairs(NODES_BYTES) do
-      all = all + math.max(0, row[name] or 0)
+   local moved = { cgroup = 0, delta = 0 } -- by the job; by the node
+   for _, field in ipairs(causes.WORK) do
+      local by = field.path[1]
+      moved[by] = moved[by] + math.max(0, row[field.name] or 0)
    end
-   if (row.cg_read_bytes or -1) < 0 or all <= 0 then
+   if (row.cg_read_bytes or -1) < 0 or moved.delta <= 0 then
       return NEIGHBOURS_IO
    end
-   return NEIGHBOURS_IO * (own < (1 - MUCH_IO) * all and MUCH or LITTLE)
+   return NEIGHBOURS_IO * (moved.cgroup < (1 - MUCH_IO) * moved.delta and MUCH or LITTLE)
 end
 
 --- Somebody else's job on a shared node, where the trouble may be that job's.
 function candidates.split_neighbours(state, list)
-   local shared, moved = {}, {}
+   local shared = {}
    for _, row in ipairs(state.rows) do
-      shared[row.node] = row.others and row.others[1] and row.others or nil
-      moved[row.node] = neighbours_io(row)
+      shared[row.node] = row.others and row.others[1] and row or nil
    end
    -- What it takes is not always counted (memory's bandwidth, caches).
    for node in pairs(shared) do
       local fit = odds.fit(state.e, state.y, odds.OWN_MOST, odds.OWN_WIDE, 1)
       list[#list + 1] = { where = #state.rows > 1 and "node" or "only", node = node, group = "neighbour", evidence = {},
          prior = UNSEEN, rarity = 1, fit = fit, most = odds.OWN_MOST, weight = UNSEEN / #state.rows * fit,
-         others = shared[node] }
+         others = shared[node].others }
    end
    for i = 1, #list do
       local h = list[i]
       if h.group == "neighbour" then
-         h.others = shared[h.node]
+         h.others = shared[h.node] and shared[h.node].others
       elseif h.node and shared[h.node] and SHARED[h.group] and not (h.best and h.best.check) then
          local copy = {}
          for k, v in pairs(h) do
             copy[k] = v
          end
-         copy.through, copy.group, copy.others = h.group, "neighbour", shared[h.node]
-         -- What all share is no neighbour's, and what checks find, too, is less likely one.
-         local share = NEIGHBOUR / (NEIGHBOUR + (1 - NEIGHBOUR) * math.max(1, h.checked))
-         local own = h.weight - (h.of_all or 0)
-         copy.weight = h.group == "storage" and moved[h.node] * own or share * own
-         h.weight = h.group == "storage" and h.weight or h.weight - copy.weight
+         copy.through, copy.group, copy.others = h.group, "neighbour", shared[h.node].others
+         if h.group == "storage" then
+            -- What all share is no neighbour's.
+            copy.weight = neighbours_io(shared[h.node]) * (h.weight - (h.of_all or 0))
+         else
+            -- What checks find, too, is less likely one.
+            copy.weight = NEIGHBOUR / (NEIGHBOUR + (1 - NEIGHBOUR) * math.max(1, h.checked)) * h.weight
+            h.weight = h.weight - copy.weight
+         end
          list[#list + 1] = copy
       end
    end

@@ -41,8 +41,7 @@ local RANGE = {
 -- logged by the firmware now and then.
 local IN_PART = { link_errors = true, memory_corrected = true, machine_checks = true }
 
---- What an event costs is a guess, and may be so many times as much.
-causes.MORE = 100
+local MORE = 100 -- what an event costs is a guess, and may be so many times as much
 
 -- Scales on which values are compared: higher is worse, a difference is a ratio.
 --   value(item, v, row) -> scaled, or nil
@@ -169,7 +168,8 @@ local function items(list, source, kind_of)
       range = field.name == "sched_wait_worst_ms" and { wide = range.wide, beyond = 2 } or range
       out[#out + 1] = field.cause and { name = field.name, group = field.cause, kind = kind, scale = SCALES[kind],
          source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, none = field.none,
-         unit = field.unit, label = field.label, over = over, range = range, usual = field.usual } or nil
+         unit = field.unit, label = field.label, over = over, range = range, usual = field.usual,
+         more = kind == "count" and MORE or nil } or nil
    end
    return out
 end

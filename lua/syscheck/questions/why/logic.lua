@@ -152,8 +152,8 @@ local function to_look_at(list, slow)
    local lost, out, rest = 1 - 1 / math.max(1, slow.ratio or 1), {}, {}
    for _, h in ipairs(list) do
       local item = h.best and h.best.item
-      local most = item and h.most * item.range.beyond * (item.kind == "count" and causes.MORE or 1)
-      table.insert(most and most >= ACCOUNTS * lost and out or rest, h)
+      local accounts = item and h.most * item.range.beyond * (item.more or 1) >= ACCOUNTS * lost
+      table.insert(accounts and out or rest, h)
    end
    table.move(rest, 1, #rest, #out + 1, out)
    return table.move(out, 1, math.min(CLOSE_LOOKS, #out), 1, {})

@@ -120,8 +120,8 @@ end
 -- What share of the runs under a harmful condition feel it: from few to nearly all.
 local FELT = { 0.1, 0.3, 0.5, 0.7, 0.9 }
 local FELT_SUM = 2.5
-local HARM_LEAST, HARM_MOST = 1e-4, 1e9
---- What a node's other runs say at most, as they are not independent.
+local HARM_LEAST = 1e-4
+--- What other runs say at most, as they are not independent.
 odds.RUNS_SAY = 1000
 
 --- Whether a condition does harm, by other runs under it: a harmful one costs them all a like part of what it may, or
@@ -129,8 +129,9 @@ odds.RUNS_SAY = 1000
 -- of them; this run is then as likely to be one of those.
 -- @param list of odds.levels of these runs
 -- @param own odds.levels of this run, or nil
+-- @param says most of what is returned, default odds.RUNS_SAY
 -- @return how much more likely their times are if it does; 1 for no runs
-function odds.harm(list, own)
+function odds.harm(list, own, says)
    local sum, all = 0, 0
    for level = 1, odds.LEVELS + 1 do
       local fit = own and own[level] or 1
@@ -143,7 +144,7 @@ function odds.harm(list, own)
          sum = sum + product * fit
       end
    end
-   return math.max(HARM_LEAST, math.min(HARM_MOST, sum / FELT_SUM / math.max(1e-300, all)))
+   return math.max(HARM_LEAST, math.min(says or odds.RUNS_SAY, sum / FELT_SUM / math.max(1e-300, all)))
 end
 
 return odds

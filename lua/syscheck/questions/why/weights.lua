@@ -15,9 +15,10 @@ local COUNTED = 0.03 -- p on one node up to which corrected errors explain what 
 local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
-local GUESSED = 0.2 -- that an event costs causes.MORE times what it is taken to
+local GUESSED = 0.2 -- that an event costs item.more times what it is taken to
 local LINK_ALONE = 0.1 -- how often a job of one node feels a bad link
 local SLOW_RUNS = 3 -- least that these have to say for what a node's checks, or few events, hardly say
+local ALL_SAY = 1e9 -- what other runs of a node say at most, before weights.temper
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
 
 --- Evidence of a node and group together: list of { where, node, group, evidence }.
@@ -239,12 +240,12 @@ end
 -- @param share function(run) -> what it may have lost to it, as a share; nil: not known
 -- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
 --   node and nothing of this, unless they are compared with runs without
--- @param more times what its events are taken to cost, default 1
+-- @param says of odds.harm
 -- @return h.runs, h.harm, h.felt and h.usually filled in
-function weights.add_runs(h, state, runs, share, most, more)
+function weights.add_runs(h, state, runs, share, most, says)
    local fits, slower, range = {}, {}, h.best.item.range
    local function levels(e, y, lost, own)
-      return odds.levels(e, y, math.min(1, (more or 1) * lost), range.wide, range.beyond, own)
+      return odds.levels(e, y, math.min(1, (h.more or 1) * lost), range.wide, range.beyond, own)
    end
    for _, one in ipairs(runs) do
       local lost = one.e and share(one)
@@ -255,7 +256,7 @@ function weights.add_runs(h, state, runs, share, most, more)
          slower[#slower + 1] = one.y - math.log(e.median_s)
       end
    end
-   h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits, levels(h.e or state.e, state.y, h.most)),
+   h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits, levels(h.e or state.e, state.y, h.most), says),
       h.set and math.huge or most) or 1
    if #slower > 0 then
       table.sort(slower)
@@ -264,29 +265,27 @@ function weights.add_runs(h, state, runs, share, most, more)
    h.felt, h.weight = h.harm, h.weight * h.harm
 end
 
--- @param more see weights.add_runs
-local function add_history(h, state, slow, more)
+local function add_history(h, state, slow)
    weights.add_runs(h, state, state.history(h.node), function(one)
       return weights.share_of(h, one.row, one.peers)
          or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
-   end, math.max(h.rarity ^ 2, slow), more)
+   end, math.max(h.rarity ^ 2, slow), ALL_SAY)
 end
 
 --- Of a node: its other runs. What an event costs is a guess: where those with as many were slow, it may be more.
 -- @param slow what speaks for that the node was slow then
 function weights.add_harm(h, state, slow)
-   local range, weight = h.best.item.range, h.weight
+   local item, weight = h.best.item, h.weight
    add_history(h, state, slow)
-   if h.best.item.kind == "count" and h.fit > 0 then
-      local fit = odds.fit(h.e or state.e, state.y, math.min(1, causes.MORE * h.most), range.wide, range.beyond)
-      local guess = setmetatable({ fit = GUESSED * fit, weight = weight * GUESSED * fit / h.fit }, { __index = h })
-      add_history(guess, state, slow, causes.MORE)
+   if item.more and h.fit > 0 then
+      local most = math.min(1, item.more * h.most)
+      local fit = GUESSED * odds.fit(h.e or state.e, state.y, most, item.range.wide, item.range.beyond)
+      local guess = setmetatable({ more = item.more, fit = fit, weight = weight * fit / h.fit }, { __index = h })
+      add_history(guess, state, slow)
       if guess.runs > 0 and guess.harm >= SLOW_RUNS and guess.weight > h.weight then
-         setmetatable(guess, nil)
          for key, value in pairs(guess) do
             h[key] = value
          end
-         h.best.more = causes.MORE
       end
    end
 end

@@ -227,7 +227,7 @@ end
 
 --- Share of the time that it may have cost, of events as many as there may have been.
 function words.most(h)
-   return h.best and math.min(1, h.most * math.max(1, h.best.item.range.beyond) * (h.best.more or 1)) or h.most
+   return h.best and math.min(1, h.most * math.max(1, h.best.item.range.beyond) * (h.more or 1)) or h.most
 end
 
 --- Why an explanation is not named; nil where nothing speaks for it.
