@@ -734,6 +734,16 @@ function TestAnswer:test_link_errors_of_a_lone_node()
    local one, two = why.analyse(input(1, 1610, errors)), why.analyse(input(2, 1610, errors))
    lu.assertTrue(of(one, 1, "link").fit < 0.2 * of(two, 1, "link").fit)
    lu.assertEquals(named(two), { 1, "link" })
+   -- Nor does the guess that few of them cost more than that, where its other runs were slow.
+   local slow = {}
+   for i = 1, 8 do
+      slow[i] = { ratio = 1.6, link_errors = 12 }
+   end
+   local function few(nodes)
+      local answer = why.analyse(input(nodes, 1610, { [1] = { link_errors = 10 } }, 12, nil, { [1] = slow }))
+      return of(answer, 1, "link")
+   end
+   lu.assertTrue(few(2).more > 1 and few(1).fit < 0.2 * few(2).fit)
 end
 
 -- Node 1 writes for all of them in every run: that is the job, not the node.

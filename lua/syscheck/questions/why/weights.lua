@@ -51,6 +51,11 @@ function weights.direct(e)
    return e.item.over == "unit" and DIRECT or e.item.kind == "latency" and DIRECT_LATENCY or 1
 end
 
+-- How often the job feels such a trouble at all: one of a single node sends itself nothing.
+local function felt_by(state, h)
+   return h.group == "link" and #state.rows == 1 and LINK_ALONE or 1
+end
+
 --- What the evidence of one explanation is worth: rarity, fit, most (share of the time that it may have cost). What
 -- fits the loss counts; that something else of the same kind is odd, too, but far too small, does not.
 function weights.weigh(h, state, metrics)
@@ -80,9 +85,8 @@ function weights.weigh(h, state, metrics)
    end
    -- Other work that no task waited for: a process that slept during the job, or interrupts.
    h.prior = h.prior * (best and best.unfelt or 1)
-   h.best, h.rarity, h.fit, h.most = best, 1, best and best.fit or 1, best and best.most or 0
-   -- A job of one node sends itself nothing.
-   h.fit = best and h.group == "link" and #state.rows == 1 and LINK_ALONE * h.fit or h.fit
+   h.best, h.rarity, h.most = best, 1, best and best.most or 0
+   h.fit = best and best.fit * felt_by(state, h) or 1
    h.set = best and best.set
    h.e = h.set and h.set.e or h.e
    h.checked = 1 -- what checks say of it
@@ -278,8 +282,8 @@ function weights.add_harm(h, state, slow)
    local item, weight = h.best.item, h.weight
    add_history(h, state, slow)
    if item.more and h.fit > 0 then
-      local most = math.min(1, item.more * h.most)
-      local fit = GUESSED * odds.fit(h.e or state.e, state.y, most, item.range.wide, item.range.beyond)
+      local range, most = item.range, math.min(1, item.more * h.most)
+      local fit = GUESSED * felt_by(state, h) * odds.fit(h.e or state.e, state.y, most, range.wide, range.beyond)
       local guess = setmetatable({ more = item.more, fit = fit, weight = weight * fit / h.fit }, { __index = h })
       add_history(guess, state, slow)
       if guess.runs > 0 and guess.harm >= SLOW_RUNS and guess.weight > h.weight then
