@@ -53,7 +53,7 @@ struct ticks_mark ticks_mark(bool counter);
 /* Ticks a second between two marks. */
 double ticks_rate(const struct ticks_mark *from, const struct ticks_mark *to);
 
-/* Ticks a second, in 10 ms. */
+/* Ticks a second, from 10 ms in which it sleeps. */
 double ticks_calibrate(bool counter);
 
 #endif
