@@ -59,13 +59,17 @@ stage() {
 	stage prolog
 	wait $!
 	stage epilog
-	lua5.4 - "$rate" "$(tail -n 1 "$out")" "$(record job 'r.saturation.mem_gbs_mean')" "$(record job 'r.saturation.used_pct')" <<-'LUA'
-	local ruler, rate, mean, used = tonumber(arg[1]), tonumber(arg[2]), tonumber(arg[3]), tonumber(arg[4])
-	print(ruler, rate, mean, used)
+	lua5.4 - "$rate" "$(tail -n 1 "$out")" "$(record job 'r.saturation.mem_gbs_mean')" "$(record job 'r.saturation.used_pct')" \
+		"$(record job 'r.saturation.cores_needed')" <<-'LUA'
+	local ruler, rate, mean, used, cores = table.unpack(arg)
+	ruler, rate, mean, used, cores = tonumber(ruler), tonumber(rate), tonumber(mean), tonumber(used), tonumber(cores)
+	print(ruler, rate, mean, used, cores)
 	assert(math.abs(mean / (4 / 3 * rate) - 1) < 0.02)
 	assert(math.abs(used / (90 * rate / ruler) - 1) < 0.02)
+	-- Of the curve above: one core moves 95 % of the peak. Two runs of a triad differ by more than the 5 % between.
+	assert(cores == (used <= 95 and 1 or 2))
 	LUA
-	[ "$(record job 'r.saturation.cores_needed == 1 and r.saturation.remote_pct == 0')" = true ]
+	[ "$(record job 'r.saturation.remote_pct == 0')" = true ]
 }
 
 # perf_ruler CLASS PEAK: that of a check whose triads these counters counted with so many GB/s

@@ -25,7 +25,7 @@ static void calibration_sleeps(void **state)
 
 	(void)state;
 	if (!ticks_constant())
-		skip();
+		skip(); /* as on such a machine the clock is taken, which needs no calibration */
 	from = ticks_mark(true);
 	used = cpu_s();
 	rate = ticks_calibrate(true);
