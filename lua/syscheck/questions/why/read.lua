@@ -20,6 +20,7 @@ local CLASS_DAYS, CLASS_WINDOWS, CLASS_ROWS, CLASS_LOOKED = 30, 125, 12, 1000
 local HISTORY_DAYS, HISTORY_EACH = 15, 14 -- other runs of a node, before and after
 local NODE_RUNS = 150 -- runs of a node, before and after, that are known to be on it
 local MEANWHILE_SPAN, MEANWHILE = 400, 24 -- runs stored next to this one, and how many that overlap it are looked at
+local MEANWHILE_ROWS = { 4, 64 } -- of each, to find one of a node that the job was not on: mostly the first few do
 local MEANWHILE_LIKE = 10 -- like runs of each, to know what is usual for it
 local LOW_NODES = 64 -- of a run, to look what each was set to
 local DAY = 86400
@@ -268,8 +269,19 @@ local function one_of_each(reader, run, job)
    return out
 end
 
--- Other runs that overlapped a job in time.
-local function meanwhile(store, reader, known, run)
+-- A row of a run, of a node that the job was not on: what is wrong with one of the job's own others beside it had, too.
+local function row_elsewhere(reader, run, is_own)
+   for _, most in ipairs(MEANWHILE_ROWS) do
+      for _, row in ipairs(reader:some(run.key, run.seen, most)) do
+         if not is_own[row.node] then
+            return row
+         end
+      end
+   end
+end
+
+-- Other runs that overlapped a job in time, elsewhere.
+local function meanwhile(store, reader, known, run, is_own)
    local out, found = {}, {}
    for t in store:rows(OVERLAPPING, run.key - MEANWHILE_SPAN, run.key + MEANWHILE_SPAN, run.end_s, run.begin_s) do
       local both = math.min(t[4], run.end_s) - math.max(t[3], run.begin_s)
@@ -280,7 +292,7 @@ local function meanwhile(store, reader, known, run)
    for i = 1, math.min(MEANWHILE, #found) do
       local one = found[math.floor(1 + (i - 1) * step)]
       local other = known:of(one.key, true)
-      local row = other.e and other.y and reader:some(one.key, one.seen, 4)[1]
+      local row = other.e and other.y and row_elsewhere(reader, one, is_own)
       if row then
          out[#out + 1] = { row = row, e = other.e, y = other.y, key = other.key, both = one.both,
             like = one_of_each(reader, other, run) }
@@ -321,9 +333,9 @@ function data.read(store, run)
    local time = known:of(run.key)
    time.elapsed_s = times.elapsed(list)
    local span = { key = run.key, begin_s = run.begin_s or 0, end_s = run.end_s or run.begin_s or 0, kind = time.kind }
-   local wanted, not_these = {}, { [run.key] = true }
+   local wanted, not_these, is_own = {}, { [run.key] = true }, {}
    for _, row in ipairs(list) do
-      wanted[row.class or 0] = true
+      wanted[row.class or 0], is_own[row.node] = true, true
    end
    local like = like_rows(reader, time)
    for _, one in ipairs(like) do
@@ -363,7 +375,7 @@ function data.read(store, run)
          return e ~= one.e and e or nil
       end,
       meanwhile = once(function()
-         return meanwhile(store, reader, known, span)
+         return meanwhile(store, reader, known, span, is_own)
       end),
       leaf = once(function(node)
          local t = store:row(LEAF, node)

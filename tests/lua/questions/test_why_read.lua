@@ -1,0 +1,62 @@
+-- What `why` reads of a job's surroundings.
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+local lu = require("luaunit")
+local data = require("syscheck.questions.why.read")
+local jobid = require("syscheck.questions.jobid")
+local own_store = require("own_store")
+
+TestWhyRead = { setUp = own_store.setUp, tearDown = own_store.tearDown }
+
+local T = 1795161600 -- 2026-11-20T08:00:00Z
+
+-- Eight runs of each kind, an hour apart, each as long as the others.
+-- @param kinds name -> numbers of its nodes
+local function write(kinds)
+   local rows, id = {}, 0
+   for i = 1, 8 do
+      local from_s = T + 3600 * i - 1000
+      for _, name in ipairs({ "x", "beside", "both", "elsewhere" }) do
+         id = id + 1
+         for _, node in ipairs(kinds[name] or {}) do
+            rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. node, class = "epyc-9654-2s192c-768g",
+               time = from_s + 1000, elapsed_s = 1000 + i % 3, begin = os.date("!%Y-%m-%dT%H:%M:%SZ", from_s),
+               job = { id = id, user = "alice", name = name, nodes = #kinds[name] } })
+         end
+      end
+   end
+   own_store.write(rows)
+end
+
+-- Nodes that are asked what the time of job 29 was, the last one of kind x, was like elsewhere.
+local function asked()
+   local input, name = data.read(own_store.db, jobid.runs(own_store.db, { kind = "job", id = 29 })[1])
+   local out = {}
+   for _, one in ipairs(input.meanwhile()) do
+      out[#out + 1] = name(one.row.node)
+   end
+   table.sort(out)
+   return out
+end
+
+-- What is wrong with a job's own node all have that share it: they say nothing of anywhere else.
+function TestWhyRead:test_meanwhile_is_elsewhere()
+   write({ x = { 1, 2 }, beside = { 1 }, both = { 1, 2, 4 }, elsewhere = { 3 } })
+   lu.assertEquals(asked(), { "n3", "n4" })
+end
+
+function TestWhyRead:test_nobody_was_elsewhere()
+   write({ x = { 1, 2 }, beside = { 2 }, both = { 1, 2 } })
+   lu.assertEquals(asked(), {})
+end
+
+-- One node of many is another one.
+function TestWhyRead:test_one_of_a_larger_run_was_elsewhere()
+   local nodes = {}
+   for i = 1, 12 do
+      nodes[i] = i
+   end
+   write({ x = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }, both = nodes })
+   lu.assertEquals(asked(), { "n12" })
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
