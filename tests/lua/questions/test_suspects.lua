@@ -108,6 +108,22 @@ function TestSuspects:test_a_condition_that_harms_nobody_or_that_all_have()
    lu.assertEquals(find({ condition(7, between(of[7], 100, 130), 0.2, false) }, of), {})
 end
 
+-- Runs that a worse node slowed say nothing of who was beside it: neither that it is bad nor that it is not.
+function TestSuspects:test_beside_a_worse_one()
+   local function both(own)
+      local of = history(nil, 1, 400, 1)
+      of[7], of[8] = {}, {}
+      for i = 1, 48 do
+         local one = run(i, i % 4 > 0 and 1.6 or own)
+         table.insert(of[7], one)
+         of[8][#of[8] + 1] = i % 4 > 0 and one or nil
+      end
+      return nodes_of(find({ condition(8, of[8], 0.5, true), condition(7, of[7], 0.12, true) }, of))
+   end
+   lu.assertItemsEquals(both(1.12), { 7, 8 })
+   lu.assertEquals(both(1), { 8 })
+end
+
 -- Two have it in the same runs: nobody can tell them apart. What ran beside them has nothing.
 function TestSuspects:test_two_nodes_with_the_same_condition()
    local of = history(7, 1, 400, 1.3)

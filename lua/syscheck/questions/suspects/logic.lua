@@ -49,14 +49,16 @@ local function score(fit, felt)
    return math.max(LEAST, math.log(1 - felt + felt * fit))
 end
 
--- What a run's time still says for a node when another one, that is found already, explains it. Where that one had no
--- more of the same condition nobody can tell the two apart: both are to be looked at.
+-- What a run's time still says of a node when another one, that is found already, explains it. If that one slowed the
+-- run, its time says nothing of the others; if not, it says nothing for them: it is counted once. Where the found one
+-- had no more of the same condition nobody can tell the two apart: both are to be looked at.
 local function left(fit, h, event, by)
    local alike = by and by.group == h.group and event.share and event.share >= ALIKE * by.share
    if not by or by.fit <= 1 or alike then
       return fit
    end
-   return math.min(1, fit / by.fit)
+   local felt = FELT_USUAL * by.fit
+   return ((1 - FELT_USUAL) * math.min(1, fit) + felt) / (1 - FELT_USUAL + felt)
 end
 
 -- The part of a list with the largest sum (Kadane).
