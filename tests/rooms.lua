@@ -60,7 +60,7 @@ rooms.PURE = {
    "questions/noise/without",
    "questions/noise/words", "questions/prometheus/logic", "questions/drains/logic", "questions/suspects/logic",
    "questions/suspects/page",
-   "questions/suspects/racks",
+   "questions/suspects/racks", "questions/suspects/uplinks",
    "questions/why/page",
    "questions/why/candidates", "questions/why/causes", "questions/why/checks", "questions/why/conditions",
    "questions/why/expected", "questions/why/logic", "questions/why/odds", "questions/why/reference",

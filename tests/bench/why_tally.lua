@@ -187,29 +187,56 @@ end
 
 local MANY, SOME = 15, 3 -- jobs that a suspect slowed by a tenth: has to be found; is rightly one
 
---- Which of the nodes that slowed many jobs `suspects` lists, and whether what it lists slowed any: by a tenth (right),
--- by 3 % (cost).
-function tally.suspects(t, truth, found)
-   local slowed, cost, seen = {}, {}, {}
-   for _, one in ipairs(truth) do
-      slowed[one.node] = math.max(slowed[one.node] or 0, one.slowed)
-      cost[one.node] = math.max(cost[one.node] or 0, one.cost)
+-- A leaf's uplinks: what slowed its nodes' jobs is none of theirs.
+local function is_uplink(cause)
+   return cause.unit == "leaf" and cause.group == "link"
+end
+
+-- Jobs that a cause slowed, of the causes that what is listed stands for: a node's, or its leaf's.
+local function most(truth, one, field)
+   local n = 0
+   local names = one.members or { one.name }
+   for _, cause in ipairs(truth) do
+      local is = has(names, cause.node) and (not one.members or is_uplink(cause))
+      n = is and math.max(n, cause[field]) or n
    end
-   local s = t.suspects or { bad = 0, found = 0, listed = 0, right = 0, cost = 0, cause = 0 }
-   t.suspects = s
-   for _, one in ipairs(found) do
-      seen[one.name] = true
-      s.listed, s.right = s.listed + 1, s.right + ((slowed[one.name] or 0) >= SOME and 1 or 0)
-      s.cost = s.cost + ((cost[one.name] or 0) >= SOME and 1 or 0)
-      local named = false
-      for _, cause in ipairs(truth) do
-         named = named or cause.node == one.name and one.condition ~= nil
-            and (cause.group == one.condition.group or also(cause, one.condition.group))
+   return n
+end
+
+-- Whether it is said by what.
+local function is_said(truth, one)
+   for _, cause in ipairs(truth) do
+      local of = one.members and is_uplink(cause) and has(one.members, cause.node)
+         or cause.node == one.name and one.condition ~= nil
+         and (cause.group == one.condition.group or also(cause, one.condition.group))
+      if of then
+         return true
       end
-      s.cause = s.cause + (named and 1 or 0)
    end
-   for node, n in pairs(slowed) do
-      s.bad, s.found = s.bad + (n >= MANY and 1 or 0), s.found + (n >= MANY and seen[node] and 1 or 0)
+   return false
+end
+
+--- Which of the nodes that slowed many jobs `suspects` lists, or its leaf where that is what slowed them, and whether
+-- what it lists slowed any: by a tenth (right), by 3 % (cost).
+function tally.suspects(t, truth, found)
+   local s = t.suspects or { bad = 0, found = 0, listed = 0, right = 0, cost = 0, cause = 0, leaves = 0 }
+   t.suspects = s
+   local is_bad, is_found = {}, {}
+   for _, one in ipairs(found) do
+      s.listed, s.leaves = s.listed + 1, s.leaves + (one.members and 1 or 0)
+      s.right = s.right + (most(truth, one, "slowed") >= SOME and 1 or 0)
+      s.cost = s.cost + (most(truth, one, "cost") >= SOME and 1 or 0)
+      s.cause = s.cause + (is_said(truth, one) and 1 or 0)
+      for _, cause in ipairs(truth) do
+         local is = one.members and is_uplink(cause) and has(one.members, cause.node) or cause.node == one.name
+         is_found[cause.node] = is_found[cause.node] or is and (not one.members or cause.slowed >= MANY)
+      end
+   end
+   for _, cause in ipairs(truth) do
+      is_bad[cause.node] = is_bad[cause.node] or cause.slowed >= MANY
+   end
+   for node, is in pairs(is_bad) do
+      s.bad, s.found = s.bad + (is and 1 or 0), s.found + (is and is_found[node] and 1 or 0)
    end
 end
 
@@ -240,8 +267,10 @@ function tally.print(t, label)
       .. "without a cause %.1f %% of %d"):format(label, r.first_place_pct, r.named_pct, r.cases, r.node_pct,
       r.tight_pct, r.tight_cases, r.innocent_pct, r.false_blame_pct, r.false_blame_cases))
    if t.suspects then
-      print(("   suspects: %d of %d found, %d of %d listed are right, %d cost jobs 3 %%, %d with the cause"):format(
-         t.suspects.found, t.suspects.bad, t.suspects.right, t.suspects.listed, t.suspects.cost, t.suspects.cause))
+      print(("   suspects: %d of %d found, %d of %d listed are right, %d cost jobs 3 %%, %d with the cause, "
+         .. "%d leaves"):format(
+         t.suspects.found, t.suspects.bad, t.suspects.right, t.suspects.listed, t.suspects.cost, t.suspects.cause,
+         t.suspects.leaves))
    end
    if label ~= "all seeds" then
       return

@@ -1,6 +1,7 @@
 --- Nodes that cost their jobs time for a while. Pure; docs/decisions.md (Suspects) has the reasons.
 --
--- A hypothesis is a node or a rack, and a condition: { node, or rack (of racks.of), group (of causes.GROUPS), events =
+-- A hypothesis is a node, a rack or a leaf's uplinks, and a condition: { node, or rack (of racks.of), or uplink (of
+-- uplinks.of), group (of causes.GROUPS), events =
 -- list of { run, share (of its time that the condition may have cost), seen (of suspects.seen), fits (of odds.levels)
 -- } in order of time, one for each run under it; worth = function(from, to, chosen) -> log of the odds for the
 -- condition of these events to be its own (chosen: as the best of all spells), and of what harm may add to that at
@@ -157,7 +158,7 @@ local function describe(h, best, explained)
    end
    table.sort(ratios)
    local from, to = slow[1] and slow[1].begin_s, slow[1] and slow[#slow].begin_s
-   return { node = h.node, group = h.group, runs = #ratios, slow = slow, spell = runs, from_s = from, to_s = to,
+   return { node = h.node, uplink = h.uplink, group = h.group, runs = #ratios, slow = slow, spell = runs, from_s = from, to_s = to,
       probability = probability(best.weight), weight = best.weight,
       cost = ratios[(#ratios + 1) // 2] }
 end
@@ -248,27 +249,29 @@ local function take(list, of, state)
          all[#all + 1] = is and one or nil
       end
       for _, one in ipairs(all) do
-         state.taken[one[1].node] = true
+         state.taken[one[1].node or one[1]] = true
          table.insert(state.found, one[3])
       end
       -- After all of them: a rack's nodes have had the same in the same runs.
       for _, one in ipairs(all) do
-         explain(one[1], one[2], of[one[1].node], state.explained)
+         explain(one[1], one[2], of[one[1].node] or {}, state.explained)
       end
    end
 end
 
---- Nodes with a spell of slow runs that chance does not explain. What is recorded explains before what is not: a node
--- that often ran beside two bad ones has the slow runs of both.
+--- Nodes with a spell of slow runs that chance does not explain, and leaves whose uplinks had. What is recorded explains
+-- before what is not: a node that often ran beside two bad ones has the slow runs of both.
 -- @param list of hypotheses
 -- @param of by node: its runs in order of time
+-- @param uplinks of uplinks.hypotheses: weighed beside nodes of which nothing is recorded
 -- @param confirm function(one of what is returned) -> whether it is a suspect; who is none explains no run. nil: enough
--- @return list of { node, group, runs (of its spell under the condition), spell = list of them in order of time,
+-- @return list of { node or uplink, group, runs (of its spell under the condition), spell = list of them in order of time,
 --   slow = list of those that speak for it,
 --   from_s, to_s (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the
 --   likeliest first
-function suspects.find(list, of, confirm)
-   local state, unrecorded = { confirm = confirm, explained = {}, found = {}, taken = {}, of = {} }, {}
+function suspects.find(list, of, uplinks, confirm)
+   local state = { confirm = confirm, explained = {}, found = {}, taken = {}, of = {} }
+   local unrecorded = table.move(uplinks, 1, #uplinks, 1, {})
    for _, h in ipairs(list) do
       if h.node then
          state.of[h.node] = state.of[h.node] or {}
@@ -280,8 +283,13 @@ function suspects.find(list, of, confirm)
       unrecorded[#unrecorded + 1] = unrecorded_of(node, of[node])
    end
    take(unrecorded, of, state)
+   local place = {}
+   for i, one in ipairs(state.found) do
+      place[one] = i
+   end
    table.sort(state.found, function(a, b)
-      return a.weight > b.weight or a.weight == b.weight and a.node < b.node
+      local p, q = a.node or 0, b.node or 0
+      return a.weight > b.weight or a.weight == b.weight and (p < q or p == q and place[a] < place[b])
    end)
    return state.found
 end

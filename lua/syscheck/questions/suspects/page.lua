@@ -6,18 +6,22 @@ local page = require("syscheck.html.page")
 local strip = require("syscheck.html.strip")
 local suspects = require("syscheck.questions.suspects.logic")
 local time = require("syscheck.lib.time")
+local uplinks = require("syscheck.questions.suspects.uplinks")
 local words = require("syscheck.questions.why.words")
 
 local DRAWN = 100 -- suspects with a picture of their own
 local ROWS = 500
 
 local function cause_of(one)
-   return one.condition and causes.GROUPS[one.condition.group] or "nothing that was recorded"
+   return one.uplink and uplinks.CAUSE or one.condition and causes.GROUPS[one.condition.group]
+      or "nothing that was recorded"
 end
 
 local function what_of(one)
    local first = one.condition and one.condition.first
-   if not first then
+   if one.uplink then
+      return ("%s: %s"):format(uplinks.CAUSE, uplinks.text(one, element.name))
+   elseif not first then
       return cause_of(one)
    end
    local on = first.on ~= one.name and ("as on %s: "):format(element.name(first.on)) or ""
@@ -60,8 +64,8 @@ local function sentence(answer)
    if #answer == 0 then
       return slow .. "; no node is the likely cause of several of them"
    end
-   return ("%s; %d node%s the likely cause of several of them: %s%s"):format(slow, #answer,
-      #answer == 1 and " is" or "s are", table.concat(names, ", "), #answer > #names and ", ..." or "")
+   return ("%s; %d likely cause%s of several of them: %s%s"):format(slow, #answer, #answer == 1 and "" or "s",
+      table.concat(names, ", "), #answer > #names and ", ..." or "")
 end
 
 --- @param answer of suspects.find with `totals`, `since`, `to` (now) and `made`

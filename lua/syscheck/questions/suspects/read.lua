@@ -3,11 +3,13 @@ local checks = require("syscheck.questions.suspects.checks")
 local classes = require("syscheck.questions.why.classes")
 local conditions = require("syscheck.questions.suspects.conditions")
 local expected = require("syscheck.questions.why.expected")
+local hostlist = require("syscheck.lib.hostlist")
 local odds = require("syscheck.questions.why.odds")
 local racks = require("syscheck.questions.suspects.racks")
 local statistics = require("syscheck.lib.statistics")
 local suspects = require("syscheck.questions.suspects.logic")
 local times = require("syscheck.questions.why.times")
+local uplinks = require("syscheck.questions.suspects.uplinks")
 local why = require("syscheck.questions.why.logic")
 local why_read = require("syscheck.questions.why.read")
 local words = require("syscheck.questions.why.words")
@@ -127,14 +129,14 @@ end
 -- Those that have runs.
 local function nodes_of(store, by_node)
    local out = {}
-   for t in store:rows("SELECT n.id, n.name, n.cluster FROM node n") do
-      out[#out + 1] = by_node[t[1]] and { id = t[1], name = t[2], cluster = t[3] }
+   for t in store:rows("SELECT n.id, n.name, n.cluster, n.leaf FROM node n") do
+      out[#out + 1] = by_node[t[1]] and { id = t[1], name = t[2], cluster = t[3], leaf = t[4] }
    end
    return out
 end
 
 --- @param since epoch seconds
--- @return by node what suspects.find wants; { runs, compared = how many of them have like runs, kinds, slow, nodes }
+-- @return hypotheses, runs by node and hypotheses of uplinks, as suspects.find wants them; { runs, compared = how many of them have like runs, kinds, slow, nodes }
 function data.read(store, since)
    local state = { kinds = 0, slow = 0, by_key = {}, own = {} }
    local kind, of, total = {}, nil, 0
@@ -169,18 +171,23 @@ function data.read(store, since)
          run.slow = run.slow or is_slow(suspects.seen(run, node))
       end
    end
-   local all = racks.of(nodes_of(store, by_node))
+   local listed = nodes_of(store, by_node)
+   local all, leaves, compared = racks.of(listed), uplinks.of(listed, by_node), {}
    for _, rack in ipairs(all) do
       rack.runs = racks.runs(rack, by_node)
       without(rack, rack.runs, state.own_share)
    end
+   for _, leaf in ipairs(leaves) do
+      without(leaf, leaf.runs, state.own_share)
+   end
    for _, run in pairs(state.by_key) do
       state.slow = state.slow + (run.slow and 1 or 0)
+      compared[#compared + 1] = run
    end
    local list = conditions.hypotheses(store, since, state.by_key, by_node, all, class_of, rated, state.own_share)
    local checked = checks.hypotheses(store, since, by_node, rated, state.own_share)
    table.move(checked, 1, #checked, #list + 1, list)
-   return list, by_node, { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
+   return list, by_node, uplinks.hypotheses(leaves, compared), { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
 end
 
 local RUN = [[SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes FROM run r WHERE r.id = ?]]
@@ -218,26 +225,70 @@ local function explain(store, run, job_id)
    return out
 end
 
--- Fills in the condition of a suspect that explains most of its slow runs, how many were looked at, and
--- its name.
--- @param one of suspects.find
+local function name_of(store, node)
+   local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", node)
+   return t and t[1] or ("%d"):format(node)
+end
+
+-- What `why` says of a suspect's clearest runs, of each run once.
 -- @param explained of explain by run, as a rack's suspects have the same ones, and n of them; filled in
--- @return whether `why` sees its condition in its clearest runs, and does not take another job's work, or more of its
---   own, for it
-local function describe(store, one, explained)
-   local by_group, best, of_node = {}, nil, 0
-   local sums = { neighbour = 0, input = 0 }
-   one.looked = 0
+-- @return list of explain; one.looked = how many there still were
+local function look(store, one, explained)
+   local out = {}
    table.sort(one.slow, function(a, b)
       return a.ratio > b.ratio or a.ratio == b.ratio and a.key < b.key
    end)
+   one.looked = 0
    for i = 1, math.min(LOOKED, #one.slow) do
       local run = one.slow[i].key
       if not explained[run] then
          explained[run], explained.n = explain(store, run, one.slow[i].job_id), explained.n + 1
       end
       one.looked = one.looked + (explained[run].nodes and 1 or 0)
-      for _, h in ipairs(explained[run]) do
+      out[i] = explained[run]
+   end
+   table.sort(one.slow, function(a, b)
+      return suspects.earlier(b, a)
+   end)
+   return out
+end
+
+local SHOWN_BY_WORK = { neighbour = true, input = true }
+local SHOWN_BY_NOTHING = { unknown = true, unrecorded = true }
+
+-- A leaf whose uplinks are suspect. `why` knows no uplinks: it says that nothing recorded explains these runs.
+-- @return whether that is likelier to it than another job's work or more of the job's own, and those within the leaf
+--   were not slow, too
+local function describe_uplink(store, one, explained)
+   local work, nothing, names = 0, 0, {}
+   for _, run in ipairs(look(store, one, explained)) do
+      for _, h in ipairs(run) do
+         work = work + (SHOWN_BY_WORK[h.group] and h.probability or 0)
+         nothing = nothing + (SHOWN_BY_NOTHING[h.group] and h.probability or 0)
+      end
+   end
+   for i, node in ipairs(one.uplink.members) do
+      names[i] = name_of(store, node)
+   end
+   one.name, one.members = one.uplink.leaf, hostlist.sort(names)
+   one.within, one.within_slow = uplinks.within(one)
+   return nothing > work and uplinks.is_between(one)
+end
+
+-- Fills in the condition of a suspect that explains most of its slow runs, how many were looked at, and
+-- its name.
+-- @param one of suspects.find
+-- @param explained as of look
+-- @return whether `why` sees its condition in its clearest runs, and does not take another job's work, or more of its
+--   own, for it
+local function describe(store, one, explained)
+   if one.uplink then
+      return describe_uplink(store, one, explained)
+   end
+   local by_group, best, of_node = {}, nil, 0
+   local sums = { neighbour = 0, input = 0 }
+   for i, run in ipairs(look(store, one, explained)) do
+      for _, h in ipairs(run) do
          local is = is_of(h, one.node)
          if is and h.group == "neighbour" or h.group == "input" then
             sums[h.group] = sums[h.group] + h.probability
@@ -267,24 +318,21 @@ local function describe(store, one, explained)
    local clear = own and own.runs >= SHOWN and own.share > math.max(others, CLEAR * one.looked)
    one.condition = shown or clear and own or nil
    local seen = one.condition ~= nil or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
-   table.sort(one.slow, function(a, b)
-      return suspects.earlier(b, a)
-   end)
-   local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
-   one.name = t and t[1] or ("%d"):format(one.node)
+   one.name = name_of(store, one.node)
    return seen
 end
 
 --- Nodes that slowed their jobs.
 -- @param since epoch seconds
 -- @param most slow runs that are looked at, default 1000
--- @return list of suspects.find of those that `why` sees in their clearest runs, too, with name, condition, looked;
+-- @return list of suspects.find of those that `why` sees in their clearest runs, too, with name, condition, looked; of
+--   a leaf's uplinks members (names of its nodes), within and within_slow (runs within the leaf meanwhile);
 --   totals as of data.read, and complete = false where not all that may be suspects were looked at
 function data.find(store, since, most)
-   local list, of, totals = data.read(store, since)
+   local list, of, between, totals = data.read(store, since)
    local explained = { n = 0 }
    totals.complete = true
-   local found = suspects.find(list, of, function(one)
+   local found = suspects.find(list, of, between, function(one)
       totals.complete = totals.complete and explained.n < (most or MOST_LOOKED)
       if totals.complete then
          return describe(store, one, explained)

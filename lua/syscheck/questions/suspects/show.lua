@@ -6,6 +6,7 @@ local printable = require("syscheck.lib.printable")
 local suspects = require("syscheck.questions.suspects.logic")
 local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
+local uplinks = require("syscheck.questions.suspects.uplinks")
 local words = require("syscheck.questions.why.words")
 
 local show = {}
@@ -20,6 +21,11 @@ local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "SURE_%", "CAU
 
 -- "package throttled 620 s of 1623 s, its peers never", or "as on n3: ..." where only that of another is known.
 local function what(one)
+   if one.uplink then
+      return uplinks.text(one, printable.safe)
+   elseif not one.condition then
+      return "nothing that was recorded"
+   end
    local first = one.condition.first
    return (first.on ~= one.name and ("as on %s: "):format(printable.safe(first.on)) or "") .. first.text
 end
@@ -44,11 +50,10 @@ function show.table(answer, color, _, width)
    local rows = { HEAD }
    for i, one in ipairs(answer) do
       local c = one.condition
+      local cause = one.uplink and uplinks.CAUSE or c and causes.GROUPS[c.group] or "-"
       rows[i + 1] = { output.cell(printable.safe(one.name), "bad"), time.show(one.from_s), time.show(one.to_s),
          ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost),
-         words.percent(one.probability),
-         c and causes.GROUPS[c.group] or "-", c and ("%d/%d"):format(c.told, one.looked) or "-",
-         c and what(one) or "nothing that was recorded" }
+         words.percent(one.probability), cause, c and ("%d/%d"):format(c.told, one.looked) or "-", what(one) }
    end
    parts[#parts + 1] = output.fitted(rows, color, width, { prose = true })
    parts[#parts + 1] = "\n" .. terminal.flow(LEGEND, width)
@@ -58,11 +63,13 @@ end
 --- One object: { v, since, runs, slow, kinds, nodes, complete, suspects }.
 function show.json(answer)
    local totals = answer.totals
-   return output.json({ v = 3, since = time.show(answer.since), runs = totals.compared, slow = totals.slow,
+   return output.json({ v = 4, since = time.show(answer.since), runs = totals.compared, slow = totals.slow,
       kinds = totals.kinds, nodes = totals.nodes, complete = totals.complete,
       suspects = output.each(answer, function(one)
          local c = one.condition
-         return { node = one.name, from = time.show(one.from_s), to = time.show(one.to_s), slow = #one.slow,
+         return { node = not one.uplink and one.name or nil, leaf = one.uplink and one.name or nil,
+            nodes = one.members and output.each(one.members, function(name) return name end) or nil,
+            within = one.uplink and { runs = one.within, slow = one.within_slow } or nil, from = time.show(one.from_s), to = time.show(one.to_s), slow = #one.slow,
             runs = one.runs, ratio = one.cost, probability = one.probability,
             slow_runs = output.each(table.move(one.slow, 1, MOST_RUNS, 1, {}), function(run)
                return { job = run.job_id, ratio = run.ratio, begin = time.show(run.begin_s) }
@@ -72,15 +79,16 @@ function show.json(answer)
       end) })
 end
 
-local CSV = { "node", "from", "to", "slow", "runs", "ratio", "probability", "cause", "in", "looked", "what" }
+local CSV = { "node", "from", "to", "slow", "runs", "ratio", "probability", "cause", "in", "looked", "what", "leaf" }
 
 --- One line for each suspect.
 function show.csv(answer)
    local rows = {}
    for i, one in ipairs(answer) do
       local c = one.condition
-      rows[i] = { one.name, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs, one.cost, one.probability,
-         c and c.group, c and c.told, one.looked, c and what(one) }
+      rows[i] = { not one.uplink and one.name or nil, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs,
+         one.cost, one.probability, one.uplink and "uplink" or c and c.group, c and c.told, one.looked,
+         (c or one.uplink) and what(one), one.uplink and one.name }
    end
    return output.csv(CSV, rows)
 end

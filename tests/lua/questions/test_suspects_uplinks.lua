@@ -1,0 +1,147 @@
+-- What lies between leaf switches: a leaf is listed, and none of its nodes.
+package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+local json = require("cjson")
+local lu = require("luaunit")
+local leaves = require("syscheck.store.leaves")
+local own_store = require("own_store")
+local page = require("syscheck.questions.suspects.page")
+local show = require("syscheck.questions.suspects.show")
+local suspects_data = require("syscheck.questions.suspects.read")
+local uplinks = require("syscheck.questions.suspects.uplinks")
+
+TestUplinks = {}
+
+function TestUplinks:test_who_left_and_who_did_not()
+   local nodes = { { id = 1, cluster = 1, leaf = "a" }, { id = 2, cluster = 1, leaf = "a" },
+      { id = 3, cluster = 1, leaf = "b" }, { id = 4, cluster = 1, leaf = "b" }, { id = 5, cluster = 2, leaf = "a" },
+      { id = 6, cluster = 2, leaf = "a" }, { id = 7, cluster = 1 }, { id = 8, cluster = 1, leaf = "c" } }
+   local function run(at)
+      return { begin_s = at, key = at }
+   end
+   local across, within, unknown, alone, lone = run(2), run(1), run(3), run(4), run(5)
+   local list = uplinks.of(nodes, { [1] = { within, across, unknown }, [2] = { within, lone }, [3] = { across },
+      [5] = { alone }, [6] = { alone }, [7] = { unknown }, [8] = { lone } })
+   lu.assertEquals(#list, 2)
+   lu.assertEquals({ list[1].leaf, list[1].members, list[1].within }, { "a", { 1, 2 }, { within } })
+   lu.assertEquals(list[1].runs, { across, lone })
+   lu.assertEquals({ list[2].leaf, list[2].runs, list[2].within }, { "b", { across }, {} })
+end
+
+local T = 1795161600 -- 2026-11-20T08:00:00Z
+
+-- 300 runs of two kinds in turn, on four nodes each: half of them in one leaf of eight nodes, half with two nodes in
+-- each of two leaves. Three of four leaves of n1 to n32 have a name.
+-- @param is_slow function(i, leaves it was in as a set, nodes as a set) -> whether it took 1.3 times as long
+-- @param more true: those did as much more
+local function write(is_slow, more)
+   local rows = {}
+   for i = 1, 300 do
+      local one = i // 2 % 4
+      local two = i % 2 == 0 and one or (one + 1 + i // 8 % 3) % 4
+      local nodes, set = {}, {}
+      for k = 0, 3 do
+         local leaf = k < 2 and one or two
+         nodes[k + 1] = 8 * leaf + (3 * (i // 8) + k) % 8 + 1
+         set[nodes[k + 1]] = true
+      end
+      local slow = is_slow(i, { [one] = true, [two] = true }, set) and 1.3 or 1
+      local work = (more and slow or 1) * (1 + i % 5 / 100)
+      for _, node in ipairs(nodes) do
+         rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. node, class = "epyc-9654-2s192c-768g",
+            time = T + 3600 * i, elapsed_s = slow * (1000 + 3 * (i * 7 % 11)),
+            cgroup = { read_bytes = 1e12 * work, written_bytes = 4e11 * work },
+            job = { id = i, user = "alice", name = "x" .. i // 8 % 2, nodes = 4 } })
+      end
+   end
+   own_store.write(rows)
+   local of = {}
+   for node = 1, 24 do
+      of["n" .. node] = "leaf" .. (node - 1) // 8
+   end
+   leaves.write(own_store.db, "c", of)
+end
+
+local function found()
+   local list, totals = suspects_data.find(own_store.db, 0)
+   list.since, list.totals, list.to, list.made = T, totals, T + 3600 * 301, "now"
+   return list
+end
+
+local function names(list)
+   local out = {}
+   for i, one in ipairs(list) do
+      out[i] = one.name
+   end
+   table.sort(out)
+   return out
+end
+
+TestUplinksRead = { setUp = own_store.setUp, tearDown = own_store.tearDown }
+
+local function spell(i)
+   return i > 100 and i <= 220
+end
+
+local function left_leaf1(i, in_leaf)
+   return spell(i) and in_leaf[1] and (in_leaf[0] or in_leaf[2] or in_leaf[3])
+end
+
+function TestUplinksRead:test_the_leaf_and_none_of_its_nodes()
+   write(left_leaf1)
+   local list = found()
+   lu.assertEquals(names(list), { "leaf1" })
+   lu.assertEquals(#list[1].members, 8)
+   lu.assertTrue(list[1].probability > 0.95)
+   lu.assertEquals(list[1].within_slow, 0)
+   lu.assertTrue(list[1].within > 10)
+   local text = show.table(list)
+   lu.assertStrContains(text, "what its uplinks carry")
+   lu.assertStrMatches(text, ".*%d+ of %d+ runs that left leaf1 %(n%[9%-16%]%) were slow, 0 of %d+ within it.*")
+   local one = json.decode(show.json(list)).suspects[1]
+   lu.assertEquals({ one.leaf, one.node, #one.nodes, one.within.slow }, { "leaf1", nil, 8, 0 })
+   lu.assertStrMatches(show.csv(list):match("\r\n(.-)\r\n"), ",.*,uplink,,5,.* within it\",leaf1")
+   lu.assertStrContains(page(list), "what its uplinks carry: ")
+end
+
+-- Three leaves have a name; runs with a node of the fourth say nothing of what they left.
+function TestUplinksRead:test_a_leaf_that_nobody_named()
+   write(function(i, in_leaf)
+      return spell(i) and in_leaf[3] and not in_leaf[1] and (in_leaf[0] or in_leaf[2])
+   end)
+   lu.assertNotStrContains(table.concat(names(found()), " "), "leaf")
+end
+
+-- A node that slows all of its runs is a node, wherever they go.
+function TestUplinksRead:test_a_node_of_it_is_a_node()
+   write(function(i, _, on)
+      return spell(i) and on[12]
+   end)
+   lu.assertEquals(names(found()), { "n12" })
+end
+
+-- What those within the leaf have, too, is not what lies between leaves.
+function TestUplinksRead:test_a_leaf_that_is_slow_within()
+   write(function(i, in_leaf)
+      return spell(i) and in_leaf[1]
+   end)
+   lu.assertNotStrContains(table.concat(names(found()), " "), "leaf")
+end
+
+function TestUplinksRead:test_a_time_that_was_slow_for_all()
+   write(function(i)
+      return i > 150 and i <= 190
+   end)
+   lu.assertEquals(names(found()), {})
+end
+
+function TestUplinksRead:test_more_work()
+   write(left_leaf1, true)
+   lu.assertEquals(names(found()), {})
+end
+
+function TestUplinksRead:test_nobody()
+   write(function() return false end)
+   lu.assertEquals(names(found()), {})
+end
+
+os.exit(lu.LuaUnit.run("-o", "TAP"))
