@@ -8,7 +8,7 @@ local suspects = require("syscheck.questions.suspects.logic")
 TestSuspects = {}
 
 local function find(list, of)
-   return suspects.find(list, of, {}, function()
+   return suspects.find(list, of, function() return {} end, function()
       return true
    end)
 end

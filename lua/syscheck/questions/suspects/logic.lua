@@ -263,15 +263,15 @@ end
 -- before what is not: a node that often ran beside two bad ones has the slow runs of both.
 -- @param list of hypotheses
 -- @param of by node: its runs in order of time
--- @param uplinks of uplinks.hypotheses: weighed beside nodes of which nothing is recorded
+-- @param uplinks_of function(explained: set of runs) -> hypotheses of uplinks, weighed beside nodes of which nothing is
+--   recorded
 -- @param confirm function(one of what is returned) -> whether it is a suspect; who is none explains no run. nil: enough
 -- @return list of { node or uplink, group, runs (of its spell under the condition), spell = list of them in order of time,
 --   slow = list of those that speak for it,
 --   from_s, to_s (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the
 --   likeliest first
-function suspects.find(list, of, uplinks, confirm)
+function suspects.find(list, of, uplinks_of, confirm)
    local state = { confirm = confirm, explained = {}, found = {}, taken = {}, of = {} }
-   local unrecorded = table.move(uplinks, 1, #uplinks, 1, {})
    for _, h in ipairs(list) do
       if h.node then
          state.of[h.node] = state.of[h.node] or {}
@@ -279,6 +279,7 @@ function suspects.find(list, of, uplinks, confirm)
       end
    end
    take(list, of, state)
+   local unrecorded = uplinks_of(state.explained)
    for _, node in ipairs(sorted(of)) do
       unrecorded[#unrecorded + 1] = unrecorded_of(node, of[node])
    end

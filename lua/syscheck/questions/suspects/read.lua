@@ -136,7 +136,7 @@ local function nodes_of(store, by_node)
 end
 
 --- @param since epoch seconds
--- @return hypotheses, runs by node and hypotheses of uplinks, as suspects.find wants them; { runs, compared = how many of them have like runs, kinds, slow, nodes }
+-- @return hypotheses, runs by node and those of uplinks, as suspects.find wants them; { runs, compared = how many of them have like runs, kinds, slow, nodes }
 function data.read(store, since)
    local state = { kinds = 0, slow = 0, by_key = {}, own = {} }
    local kind, of, total = {}, nil, 0
@@ -172,7 +172,8 @@ function data.read(store, since)
       end
    end
    local listed = nodes_of(store, by_node)
-   local all, leaves, compared = racks.of(listed), uplinks.of(listed, by_node), {}
+   local all, compared = racks.of(listed), {}
+   local leaves, leaves_of_run = uplinks.of(listed, by_node)
    for _, rack in ipairs(all) do
       rack.runs = racks.runs(rack, by_node)
       without(rack, rack.runs, state.own_share)
@@ -187,7 +188,10 @@ function data.read(store, since)
    local list = conditions.hypotheses(store, since, state.by_key, by_node, all, class_of, rated, state.own_share)
    local checked = checks.hypotheses(store, since, by_node, rated, state.own_share)
    table.move(checked, 1, #checked, #list + 1, list)
-   return list, by_node, uplinks.hypotheses(leaves, compared), { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
+   local function between(explained)
+      return uplinks.hypotheses(leaves, leaves_of_run, compared, explained)
+   end
+   return list, by_node, between, { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
 end
 
 local RUN = [[SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes FROM run r WHERE r.id = ?]]

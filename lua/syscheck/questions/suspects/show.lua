@@ -17,6 +17,8 @@ local LEGEND = "SLOW_RUNS: those that were slow OF the runs under the cause, whi
    .. "FROM, TO: their first\nand last; IN 3/5: of their 5 clearest `why` says so in 3; a slow run counts for the "
    .. "likeliest of its nodes, and for others\nthat had as much of the same"
 
+local UPLINK = "\nNo node of a leaf switch is to blame: look at its uplinks, or measure (syscheck fabric)"
+
 local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "SURE_%", "CAUSE", "IN", "WHAT" }
 
 -- "package throttled 620 s of 1623 s, its peers never", or "as on n3: ..." where only that of another is known.
@@ -28,6 +30,15 @@ local function what(one)
    end
    local first = one.condition.first
    return (first.on ~= one.name and ("as on %s: "):format(printable.safe(first.on)) or "") .. first.text
+end
+
+local function has_uplink(answer)
+   for _, one in ipairs(answer) do
+      if one.uplink then
+         return true
+      end
+   end
+   return false
 end
 
 --- Text for a terminal.
@@ -57,6 +68,7 @@ function show.table(answer, color, _, width)
    end
    parts[#parts + 1] = output.fitted(rows, color, width, { prose = true })
    parts[#parts + 1] = "\n" .. terminal.flow(LEGEND, width)
+   parts[#parts + 1] = has_uplink(answer) and terminal.flow(UPLINK, width) or nil
    return table.concat(parts, "\n")
 end
 
@@ -87,7 +99,7 @@ function show.csv(answer)
    for i, one in ipairs(answer) do
       local c = one.condition
       rows[i] = { not one.uplink and one.name or nil, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs,
-         one.cost, one.probability, one.uplink and "uplink" or c and c.group, c and c.told, one.looked,
+         one.cost, one.probability, one.uplink and "uplink" or c and c.group, c and c.told, not one.uplink and one.looked or nil,
          (c or one.uplink) and what(one), one.uplink and one.name }
    end
    return output.csv(CSV, rows)
