@@ -21,10 +21,80 @@ function TestUplinks:test_who_left_and_who_did_not()
    local across, within, unknown, alone, lone = run(2), run(1), run(3), run(4), run(5)
    local list = uplinks.of(nodes, { [1] = { within, across, unknown }, [2] = { within, lone }, [3] = { across },
       [5] = { alone }, [6] = { alone }, [7] = { unknown }, [8] = { lone } })
+   lu.assertEquals(list[1].net.across, { across, lone })
    lu.assertEquals(#list, 2)
    lu.assertEquals({ list[1].leaf, list[1].members, list[1].within }, { "a", { 1, 2 }, { within } })
    lu.assertEquals(list[1].runs, { across, lone })
    lu.assertEquals({ list[2].leaf, list[2].runs, list[2].within }, { "b", { across }, {} })
+end
+
+-- A suspect leaf a of nodes 1 to 4, with runs of one node and another leaf's; between others and within as many as are
+-- given, the first of them slow. Each of the leaf's slow runs was on the next of its nodes that may have them.
+-- @param s { slow, runs, nodes = list, within, within_slow, others, others_slow, explained = of the others, kind }
+local function suspect(s)
+   local nodes, of, runs, slow, explained = {}, {}, {}, {}, {}
+   for id = 1, 12 do
+      nodes[id], of[id] = { id = id, cluster = 1, leaf = ("abc"):sub((id + 3) // 4, (id + 3) // 4) }, {}
+   end
+   local function add(count, slow_ones, first, second, kind)
+      local out = {}
+      for i = 1, count do
+         local is = i <= slow_ones
+         local run = { begin_s = i, key = 1000 * first(i) + i, kind = kind, slow = is or nil, ratio = is and 1.3 or 1 }
+         table.insert(of[first(i)], run)
+         table.insert(of[second(i)], run)
+         out[i] = run
+      end
+      return out
+   end
+   local function always(node)
+      return function()
+         return node
+      end
+   end
+   runs = add(s.runs, s.slow, function(i)
+      return s.nodes[(i - 1) % #s.nodes + 1]
+   end, always(5), 1)
+   add(s.within, s.within_slow, always(3), always(4), s.kind or 1)
+   for i, run in ipairs(add(s.others, s.others_slow, always(6), always(9), 1)) do
+      explained[run] = i <= (s.explained or 0) and { fit = 9 } or nil
+   end
+   for i = 1, s.slow do
+      slow[i] = setmetatable({}, { __index = runs[i] })
+   end
+   local one = { uplink = uplinks.of(nodes, of)[1], slow = slow, runs = s.runs, from_s = 1, to_s = 1000 }
+   return uplinks.confirm(one, explained), one
+end
+
+local GUILTY = { slow = 12, runs = 16, nodes = { 1, 2, 3, 4 }, within = 20, within_slow = 1, others = 30,
+   others_slow = 2 }
+
+local function is_confirmed(changes)
+   return (suspect(setmetatable(changes, { __index = GUILTY })))
+end
+
+function TestUplinks:test_what_other_runs_say()
+   local is, one = suspect(GUILTY)
+   lu.assertTrue(is)
+   lu.assertEquals({ one.within, one.within_slow, one.others, one.others_slow }, { 20, 1, 30, 2 })
+   lu.assertEquals(one.uplink.leaf, "a")
+   one.name, one.members = "a", { "n1", "n2" }
+   lu.assertStrContains(uplinks.text(one, tostring),
+      "12 of 16 runs that left leaf switch a (n[1-2]) were slow, 1 of 20 within it, 2 of 30 between others")
+   -- Within it as well, or nobody knows.
+   lu.assertFalse(is_confirmed({ within_slow = 10 }))
+   lu.assertFalse(is_confirmed({ within = 3, within_slow = 0 }))
+   -- Kinds that always left it: by others within.
+   lu.assertTrue(is_confirmed({ kind = 2 }))
+   lu.assertFalse(is_confirmed({ kind = 2, within_slow = 10 }))
+   -- Between others as well, or nobody knows; but for what other nodes explain.
+   lu.assertFalse(is_confirmed({ others = 60, others_slow = 30 }))
+   lu.assertFalse(is_confirmed({ others = 4, others_slow = 0 }))
+   lu.assertTrue(is_confirmed({ others = 60, others_slow = 30, explained = 28 }))
+   -- A little more often than others, by chance.
+   lu.assertFalse(is_confirmed({ slow = 5, others = 12, others_slow = 1 }))
+   -- Two of its nodes are enough to explain it.
+   lu.assertFalse(is_confirmed({ nodes = { 1, 2 } }))
 end
 
 local T = 1795161600 -- 2026-11-20T08:00:00Z
@@ -97,10 +167,11 @@ function TestUplinksRead:test_the_leaf_and_none_of_its_nodes()
    local text = show.table(list)
    lu.assertStrContains(text, "slow to and from other leaves")
    lu.assertStrContains(text, "No node of a leaf switch is to blame")
-   lu.assertStrMatches(text, ".*%d+ of %d+ runs that left leaf switch leaf1 %(n%[9%-16%]%) were slow, 0 of %d+ within it.*")
+   lu.assertStrMatches(text, ".*%d+ of %d+ runs that left leaf switch leaf1 %(n%[9%-16%]%) were slow, 0 of %d+ "
+      .. "within it, 0 of %d+ between others.*")
    local one = json.decode(show.json(list)).suspects[1]
    lu.assertEquals({ one.leaf, one.node, #one.nodes, one.within.slow }, { "leaf1", nil, 8, 0 })
-   lu.assertStrMatches(show.csv(list):match("\r\n(.-)\r\n"), ",.*,uplink,,,.* within it\",leaf1")
+   lu.assertStrMatches(show.csv(list):match("\r\n(.-)\r\n"), ",.*,uplink,,,.* between others\",leaf1")
    lu.assertStrContains(page(list), "slow to and from other leaves: ")
 end
 
@@ -141,6 +212,14 @@ function TestUplinksRead:test_a_network_that_is_slower_between_leaves()
       return i % 10 == 1
    end, false, 10)
    lu.assertEquals(names(found()), {})
+end
+
+-- Two bad nodes slow more of a leaf's runs than each of them alone.
+function TestUplinksRead:test_two_nodes_of_it_are_nodes()
+   write(function(i, _, on)
+      return spell(i) and (on[10] or on[13])
+   end)
+   lu.assertNotStrContains(table.concat(names(found()), " "), "leaf")
 end
 
 function TestUplinksRead:test_more_work()

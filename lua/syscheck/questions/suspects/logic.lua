@@ -158,7 +158,8 @@ local function describe(h, best, explained)
    end
    table.sort(ratios)
    local from, to = slow[1] and slow[1].begin_s, slow[1] and slow[#slow].begin_s
-   return { node = h.node, uplink = h.uplink, group = h.group, runs = #ratios, slow = slow, spell = runs, from_s = from, to_s = to,
+   return { node = h.node, uplink = h.uplink, group = h.group, runs = #ratios, slow = slow, spell = runs,
+      from_s = from, to_s = to,
       probability = probability(best.weight), weight = best.weight,
       cost = ratios[(#ratios + 1) // 2] }
 end
@@ -242,7 +243,7 @@ local function take(list, of, state)
       weighed[at] = still and { weight = -math.huge } or again
       local all = {}
       for _, one in ipairs(still and found_of(h, again, state) or {}) do
-         local is = state.confirm(one[3])
+         local is = state.confirm(one[3], state.explained)
          if is == nil then
             return
          end
@@ -259,15 +260,16 @@ local function take(list, of, state)
    end
 end
 
---- Nodes with a spell of slow runs that chance does not explain, and leaves whose uplinks had. What is recorded explains
--- before what is not: a node that often ran beside two bad ones has the slow runs of both.
+--- Nodes, and leaves' uplinks, with a spell of slow runs that chance does not explain. What is recorded explains before
+-- what is not: a node that often ran beside two bad ones has the slow runs of both.
 -- @param list of hypotheses
 -- @param of by node: its runs in order of time
 -- @param uplinks_of function(explained: set of runs) -> hypotheses of uplinks, weighed beside nodes of which nothing is
 --   recorded
--- @param confirm function(one of what is returned) -> whether it is a suspect; who is none explains no run. nil: enough
--- @return list of { node or uplink, group, runs (of its spell under the condition), spell = list of them in order of time,
---   slow = list of those that speak for it,
+-- @param confirm function(one of what is returned, explained) -> whether it is a suspect; who is none explains no run.
+--   nil: enough
+-- @return list of { node or uplink, group, runs (of its spell under the condition), spell = list of them in order of
+--   time, slow = list of those that speak for it,
 --   from_s, to_s (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the
 --   likeliest first
 function suspects.find(list, of, uplinks_of, confirm)

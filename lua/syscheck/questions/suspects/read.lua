@@ -136,7 +136,8 @@ local function nodes_of(store, by_node)
 end
 
 --- @param since epoch seconds
--- @return hypotheses, runs by node and those of uplinks, as suspects.find wants them; { runs, compared = how many of them have like runs, kinds, slow, nodes }
+-- @return hypotheses, runs by node and those of uplinks, as suspects.find wants them; { runs, compared = how many of
+--   them have like runs, kinds, slow, nodes }
 function data.read(store, since)
    local state = { kinds = 0, slow = 0, by_key = {}, own = {} }
    local kind, of, total = {}, nil, 0
@@ -172,26 +173,28 @@ function data.read(store, since)
       end
    end
    local listed = nodes_of(store, by_node)
-   local all, compared = racks.of(listed), {}
-   local leaves, leaves_of_run = uplinks.of(listed, by_node)
+   local all, leaves = racks.of(listed), uplinks.of(listed, by_node)
    for _, rack in ipairs(all) do
       rack.runs = racks.runs(rack, by_node)
       without(rack, rack.runs, state.own_share)
    end
    for _, leaf in ipairs(leaves) do
       without(leaf, leaf.runs, state.own_share)
+      for _, run in ipairs(leaf.runs) do
+         run.slow_away = run.slow_away or is_slow(suspects.seen(run, leaf))
+      end
    end
    for _, run in pairs(state.by_key) do
       state.slow = state.slow + (run.slow and 1 or 0)
-      compared[#compared + 1] = run
    end
    local list = conditions.hypotheses(store, since, state.by_key, by_node, all, class_of, rated, state.own_share)
    local checked = checks.hypotheses(store, since, by_node, rated, state.own_share)
    table.move(checked, 1, #checked, #list + 1, list)
    local function between(explained)
-      return uplinks.hypotheses(leaves, leaves_of_run, compared, explained)
+      return uplinks.hypotheses(leaves, state.slow / math.max(1, #state.own), explained)
    end
-   return list, by_node, between, { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
+   return list, by_node, between,
+      { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
 end
 
 local RUN = [[SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes FROM run r WHERE r.id = ?]]
@@ -261,9 +264,8 @@ local SHOWN_BY_WORK = { neighbour = true, input = true }
 local SHOWN_BY_NOTHING = { unknown = true, unrecorded = true }
 
 -- A leaf whose uplinks are suspect. `why` knows no uplinks: it says that nothing recorded explains these runs.
--- @return whether that is likelier to it than another job's work or more of the job's own, and those within the leaf
---   were not slow, too
-local function describe_uplink(store, one, explained)
+-- @return whether that is likelier to it than another job's work or more of the job's own, and other runs say so, too
+local function describe_uplink(store, one, explained, by_others)
    local work, nothing, names = 0, 0, {}
    for _, run in ipairs(look(store, one, explained)) do
       for _, h in ipairs(run) do
@@ -275,19 +277,19 @@ local function describe_uplink(store, one, explained)
       names[i] = name_of(store, node)
    end
    one.name, one.members = one.uplink.leaf, hostlist.sort(names)
-   one.within, one.within_slow = uplinks.within(one)
-   return nothing > work and uplinks.is_between(one)
+   return uplinks.confirm(one, by_others) and nothing > work
 end
 
 -- Fills in the condition of a suspect that explains most of its slow runs, how many were looked at, and
 -- its name.
 -- @param one of suspects.find
 -- @param explained as of look
+-- @param by_others of suspects.find: what explains runs already
 -- @return whether `why` sees its condition in its clearest runs, and does not take another job's work, or more of its
 --   own, for it
-local function describe(store, one, explained)
+local function describe(store, one, explained, by_others)
    if one.uplink then
-      return describe_uplink(store, one, explained)
+      return describe_uplink(store, one, explained, by_others)
    end
    local by_group, best, of_node = {}, nil, 0
    local sums = { neighbour = 0, input = 0 }
@@ -330,16 +332,16 @@ end
 -- @param since epoch seconds
 -- @param most slow runs that are looked at, default 1000
 -- @return list of suspects.find of those that `why` sees in their clearest runs, too, with name, condition, looked; of
---   a leaf's uplinks members (names of its nodes), within and within_slow (runs within the leaf meanwhile);
+--   a leaf's uplinks members (names of its nodes) and what uplinks.confirm adds;
 --   totals as of data.read, and complete = false where not all that may be suspects were looked at
 function data.find(store, since, most)
    local list, of, between, totals = data.read(store, since)
    local explained = { n = 0 }
    totals.complete = true
-   local found = suspects.find(list, of, between, function(one)
+   local found = suspects.find(list, of, between, function(one, by_others)
       totals.complete = totals.complete and explained.n < (most or MOST_LOOKED)
       if totals.complete then
-         return describe(store, one, explained)
+         return describe(store, one, explained, by_others)
       end
    end)
    return found, totals

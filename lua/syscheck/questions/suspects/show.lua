@@ -81,7 +81,9 @@ function show.json(answer)
          local c = one.condition
          return { node = not one.uplink and one.name or nil, leaf = one.uplink and one.name or nil,
             nodes = one.members and output.each(one.members, function(name) return name end) or nil,
-            within = one.uplink and { runs = one.within, slow = one.within_slow } or nil, from = time.show(one.from_s), to = time.show(one.to_s), slow = #one.slow,
+            within = one.uplink and { runs = one.within, slow = one.within_slow } or nil,
+            others = one.uplink and { runs = one.others, slow = one.others_slow } or nil,
+            from = time.show(one.from_s), to = time.show(one.to_s), slow = #one.slow,
             runs = one.runs, ratio = one.cost, probability = one.probability,
             slow_runs = output.each(table.move(one.slow, 1, MOST_RUNS, 1, {}), function(run)
                return { job = run.job_id, ratio = run.ratio, begin = time.show(run.begin_s) }
@@ -99,7 +101,8 @@ function show.csv(answer)
    for i, one in ipairs(answer) do
       local c = one.condition
       rows[i] = { not one.uplink and one.name or nil, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs,
-         one.cost, one.probability, one.uplink and "uplink" or c and c.group, c and c.told, not one.uplink and one.looked or nil,
+         one.cost, one.probability, one.uplink and "uplink" or c and c.group, c and c.told,
+         not one.uplink and one.looked or nil,
          (c or one.uplink) and what(one), one.uplink and one.name }
    end
    return output.csv(CSV, rows)

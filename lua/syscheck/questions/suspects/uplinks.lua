@@ -19,7 +19,11 @@ local AROUND_S = 6 * 3600
 local USUAL = 20 -- runs that what is usual for them at any time counts for, beside these; of fewer it is not known
 local LEAST_RUNS = 5 -- that left another leaf, to know what is usual there
 local MOST_LEAVES = 16 -- a run on more says little of one
-local WITHIN = 0.5 -- of runs within the leaf so much of the share of slow ones, at most
+-- A suspect's runs within the leaf, and between others, are slow so much seldomer; those without some of its nodes,
+-- which may be bad themselves, are not.
+local ALIKE = 0.5
+local FEW_NODES, LEAST_REST = 2, 3
+local SURE = 3.5 -- standard errors by which its runs rank over those between others: it is one of many leaves and times
 
 -- Leaves by cluster and name, each with its members; leaf of each node.
 local function leaves_of(nodes)
@@ -36,7 +40,7 @@ local function leaves_of(nodes)
 end
 
 -- Into each leaf the runs that left it, and those within it. A run with a node whose leaf nobody knows is neither.
--- @return by run that left one: list of its leaves
+-- @return by run that left one: list, and set, of its leaves
 local function divide(nodes, by_node, of)
    local touched, out = {}, {}
    for _, node in ipairs(nodes) do
@@ -61,19 +65,29 @@ end
 --- Leaf switches whose nodes had runs with others.
 -- @param nodes list of { id, cluster, leaf = name or nil }
 -- @param by_node by node: its runs
--- @return list of { leaf, members = list of ids, runs = those that left it, within }, runs in order of time; by run
---   that left one a list of its leaves
+-- @return list of { leaf, members = list of ids, runs = those that left it, within, net }, runs in order of time;
+--   net, the same of all: { by_node, leaves_of_run = by run that left one a list and set of its leaves, across = list
+--   of these runs }
 function uplinks.of(nodes, by_node)
    local by, of = leaves_of(nodes)
-   local leaves_of_run = divide(nodes, by_node, of)
-   local out = {}
+   local net, out = { by_node = by_node, leaves_of_run = divide(nodes, by_node, of), across = {} }, {}
+   for run in pairs(net.leaves_of_run) do
+      table.insert(net.across, run)
+   end
+   table.sort(net.across, suspects.earlier)
    for _, key in ipairs(sorted(by)) do
       local one = by[key]
+      one.net = net
       table.sort(one.runs, suspects.earlier)
       table.sort(one.within, suspects.earlier)
       out[#out + 1] = #one.members >= LEAST and one.runs[1] and one or nil
    end
-   return out, leaves_of_run
+   return out
+end
+
+--- Whether a run was slow, by the others of its kind or, as read.lua knows, by those that did not leave its leaf.
+function uplinks.is_slow(run)
+   return run.slow or run.slow_away or false
 end
 
 -- The first of a list that began at a time, or later.
@@ -167,46 +181,136 @@ local function events_of(leaf, everybody, is_slow, there, usual)
 end
 
 --- Hypotheses of suspects.find.
--- @param leaves, leaves_of_run of uplinks.of
--- @param all list of the runs that are compared
--- @param explained set of those that are explained already
-function uplinks.hypotheses(leaves, leaves_of_run, all, explained)
-   local across, out, count = {}, {}, 0
+-- @param leaves of uplinks.of
+-- @param usual share of all runs that were slow
+-- @param explained set of runs that are explained already
+function uplinks.hypotheses(leaves, usual, explained)
+   local net, out = leaves[1] and leaves[1].net, {}
    local function is_slow(run)
-      return run.slow and not explained[run]
+      return uplinks.is_slow(run) and not explained[run]
    end
-   for _, run in ipairs(all) do
-      across[#across + 1] = leaves_of_run[run] and run or nil
-      count = count + (is_slow(run) and 1 or 0)
-   end
-   table.sort(across, suspects.earlier)
-   local everybody, by = counted(across, is_slow), count_all(leaves_of_run, is_slow)
+   local everybody = net and counted(net.across, is_slow)
+   local by = net and count_all(net.leaves_of_run, is_slow)
    for i, leaf in ipairs(leaves) do
       out[i] = { uplink = leaf, group = "uplink", worth = worth, events = events_of(leaf, everybody, is_slow,
-         usual_elsewhere(leaf, leaves, by), count / math.max(1, #all)) }
+         usual_elsewhere(leaf, leaves, by), usual) }
    end
    return out
 end
 
---- Runs within a suspect's leaf between its first and last slow run: how many, and how many of them were slow.
-function uplinks.within(one)
-   return between(counted(one.uplink.within, function(run)
-      return run.slow
-   end), one.from_s, one.to_s + 1)
+-- What a run took, of what was expected: most, of what its leaves say.
+local function ratio_of(run, net)
+   local most = run.ratio
+   for _, leaf in ipairs(net.leaves_of_run[run] or {}) do
+      most = math.max(most, suspects.seen(run, leaf).ratio)
+   end
+   return most
 end
 
---- Whether those within the leaf were slow much seldomer: else it is not what lies between leaves.
--- @param one with within and within_slow, as within gives them
-function uplinks.is_between(one)
-   return one.within == 0 or one.within_slow / one.within <= WITHIN * #one.slow / one.runs
+-- Of some runs those of a suspect's time, and kinds where given: what they took, and how many of them were slow.
+local function taken(list, one, kinds, is_wanted)
+   local ratios, slow = {}, 0
+   for k = first_from(list, one.from_s), first_from(list, one.to_s + 1) - 1 do
+      local run = list[k]
+      if (not kinds or kinds[run.kind or 0]) and (not is_wanted or is_wanted(run)) then
+         ratios[#ratios + 1] = ratio_of(run, one.uplink.net)
+         slow = slow + (uplinks.is_slow(run) and 1 or 0)
+      end
+   end
+   return ratios, slow
 end
 
---- "35 of 70 runs that left leaf switch leaf5 (n[73-90]) were slow, 2 of 32 within it".
+-- By how many standard errors the first of two lists ranks over the second (Wilcoxon 1945, Mann and Whitney 1947).
+local function ranks_over(first, second)
+   local all, sum, from = {}, 0, 1
+   for i, list in ipairs({ first, second }) do
+      for _, x in ipairs(list) do
+         all[#all + 1] = { x = x, is = i == 1 }
+      end
+   end
+   table.sort(all, function(a, b)
+      return a.x < b.x
+   end)
+   while from <= #all do
+      local to = from
+      while all[to + 1] and all[to + 1].x == all[from].x do
+         to = to + 1
+      end
+      for k = from, to do
+         sum = sum + (all[k].is and (from + to) / 2 or 0)
+      end
+      from = to + 1
+   end
+   local n, m = #first, #second
+   return (sum - n * (n + m + 1) / 2) / math.sqrt(n * m * (n + m + 1) / 12)
+end
+
+-- The member with most of some slow runs.
+local function busiest(leaf, slow)
+   local at, most = nil, 0
+   for _, node in ipairs(leaf.members) do
+      local n = 0
+      for _, run in ipairs(leaf.net.by_node[node] or {}) do
+         n = n + (slow[run] and 1 or 0)
+      end
+      at, most = n > most and node or at, math.max(n, most)
+   end
+   return at
+end
+
+-- Runs without the two nodes that have most of the slow ones: are they still slow, or was it these?
+local function is_of_all(one)
+   local leaf, rest, total, total_slow = one.uplink, {}, 0, 0
+   for k = first_from(leaf.runs, one.from_s), first_from(leaf.runs, one.to_s + 1) - 1 do
+      local is = uplinks.is_slow(leaf.runs[k])
+      rest[leaf.runs[k]] = is
+      total, total_slow = total + 1, total_slow + (is and 1 or 0)
+   end
+   for _ = 1, FEW_NODES do
+      for _, run in ipairs(leaf.net.by_node[busiest(leaf, rest)] or {}) do
+         rest[run] = nil
+      end
+   end
+   local n, slow = 0, 0
+   for _, is in pairs(rest) do
+      n, slow = n + 1, slow + (is and 1 or 0)
+   end
+   return n >= LEAST_REST and slow / n >= ALIKE * total_slow / total
+end
+
+--- Adds to a suspect within and within_slow, others and others_slow: runs within the leaf, and between others, of the
+-- kinds of its slow runs (within, of all kinds, where these left it always), between the first and last of these.
+-- @param explained by run: what explains it; who is explained by others says nothing
+-- @return whether it is what lies between this leaf and others: those runs were slow much seldomer, what left the leaf
+--   took longer than what left others, and was slow without two of its nodes, too
+function uplinks.confirm(one, explained)
+   local kinds, leaf = {}, one.uplink
+   for _, run in ipairs(one.slow) do
+      kinds[run.kind or 0] = true
+   end
+   local within, others
+   within, one.within_slow = taken(leaf.within, one, kinds)
+   if #within < LEAST_RUNS then
+      within, one.within_slow = taken(leaf.within, one)
+   end
+   others, one.others_slow = taken(leaf.net.across, one, kinds, function(run)
+      return not leaf.net.leaves_of_run[run][leaf] and not explained[run]
+   end)
+   one.within, one.others = #within, #others
+   local function is_less(n, slow)
+      return n >= LEAST_RUNS and (slow + 0.5) / (n + 1) <= ALIKE * #one.slow / one.runs
+   end
+   return is_less(one.within, one.within_slow) and is_less(one.others, one.others_slow)
+      and ranks_over(taken(leaf.runs, one, kinds), others) >= SURE and is_of_all(one)
+end
+
+--- "35 of 70 runs that left leaf switch leaf5 (n[73-90]) were slow, 2 of 32 within it, 9 of 210 between others".
 -- @param one as it was described
 -- @param safe function(text) -> what may be shown
 function uplinks.text(one, safe)
-   return ("%d of %d runs that left leaf switch %s (%s) were slow, %d of %d within it"):format(#one.slow, one.runs,
-      safe(one.name), safe(hostlist.fold(one.members)), one.within_slow, one.within)
+   return ("%d of %d runs that left leaf switch %s (%s) were slow, %d of %d within it, %d of %d between others"):format(
+      #one.slow, one.runs, safe(one.name), safe(hostlist.fold(one.members)), one.within_slow, one.within,
+      one.others_slow, one.others)
 end
 
 return uplinks
