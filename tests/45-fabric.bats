@@ -207,9 +207,11 @@ as_set() {
 @test "fabric: a leaf switch that carries less than its ports is named, not its nodes or its uplink" {
 	local named=0 wrong=0 right=0
 	"$MC" slow-leaf leaf3 300
-	# Nine nodes share this machine's CPUs: where something else has these for a moment, a pair is slow ("route"), or a
-	# whole phase. That is seldom so twice: one measurement may be wrong, and one has the numbers that were set.
-	while [ "$wrong" -lt 2 ] && [ "$((named + wrong))" -lt 5 ] && { [ "$named" -lt 2 ] || [ "$right" -eq 0 ]; }; do
+	# Nine nodes share this machine's CPUs: where something else has these for a moment, a pair is slow ("route"), or all
+	# that send at once are (packed, nine do, striped, three). Then it is measured again: two measurements have to be
+	# right, more than are wrong, and one has the numbers that were set.
+	while [ "$wrong" -lt 3 ] && [ "$((named + wrong))" -lt 6 ] &&
+		{ [ "$named" -lt 2 ] || [ "$named" -le "$wrong" ] || [ "$right" -eq 0 ]; }; do
 		fabric --nodes 'n[1-9]' --seed 3
 		answer 'a["findings"], a["leaves"], a["alltoall_striped_gbs"]'
 		if ! overloaded; then
@@ -222,7 +224,8 @@ as_set() {
 		[ "$(answer 'a["allreduce_us"] > 0.8 * a["allreduce_least_us"] > 0')" = True ]
 	done
 	"$MC" slow-leaf leaf3 off
-	[ "$wrong" -lt 2 ]
+	[ "$named" -ge 2 ]
+	[ "$named" -gt "$wrong" ]
 	[ "$right" -eq 1 ]
 }
 
