@@ -32,7 +32,7 @@ end
 -- given, the first of them slow. Each of the leaf's slow runs was on the next of its nodes that may have them.
 -- @param s { slow, runs, nodes = list, within, within_slow, others, others_slow, explained = of the others, kind }
 local function suspect(s)
-   local nodes, of, runs, slow, explained = {}, {}, {}, {}, {}
+   local nodes, of, slow, explained = {}, {}, {}, {}
    for id = 1, 12 do
       nodes[id], of[id] = { id = id, cluster = 1, leaf = ("abc"):sub((id + 3) // 4, (id + 3) // 4) }, {}
    end
@@ -52,7 +52,7 @@ local function suspect(s)
          return node
       end
    end
-   runs = add(s.runs, s.slow, function(i)
+   local runs = add(s.runs, s.slow, function(i)
       return s.nodes[(i - 1) % #s.nodes + 1]
    end, always(5), 1)
    add(s.within, s.within_slow, always(3), always(4), s.kind or 1)
