@@ -35,7 +35,12 @@ ahead() {
 		for _, c in ipairs(r.cores) do s, n, m, l = s + c.noise_pct, n + c.detours, math.max(m, c.noise_pct), math.min(l, c.min_loop_ns) end
 		return math.abs(s / #r.cores - r.noise_pct) < 1e-3 and n == r.detours and m == r.noise_pct_max and l == r.min_loop_ns end)()')" = true ]
 	[ "$(get 'r.p50_us >= r.threshold_us and r.p50_us <= r.p90_us and r.p90_us <= r.p99_us and r.p99_us <= 1.02 * r.longest_us')" = true ]
-	[ "$(get 'r.detours_not_kept == 0 and #r.components <= 8')" = true ]
+	[ "$(get '#r.components <= 8')" = true ]
+	# All are kept, unless a core of this machine had more than it keeps (DETOURS_LEAST): then the longest.
+	[ "$(get '(function() local most = 0
+		for _, c in ipairs(r.cores) do most = math.max(most, c.detours) end
+		if most <= 16384 then return r.detours_not_kept == 0 and r.kept_from_us == r.threshold_us end
+		return r.detours - r.detours_not_kept >= 4096 and r.kept_from_us > r.threshold_us end)()')" = true ]
 }
 
 @test "noise: FWQ: the least is least, overhead and noise agree" {
