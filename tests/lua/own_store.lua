@@ -39,4 +39,15 @@ function own.write(list, notices)
    writer.new(own.db, notices):write({ rows = list, files = {} })
 end
 
+--- Names of suspects, sorted.
+-- @param list of questions/suspects/read's find
+function own.names(list)
+   local out = {}
+   for i, one in ipairs(list) do
+      out[i] = one.name
+   end
+   table.sort(out)
+   return out
+end
+
 return own

@@ -1,5 +1,5 @@
 --- Robust location and scale. Pure. Results are in the values' own unit; no function changes
--- its argument; of an empty list all of them return nil.
+-- its argument; of an empty list those that return a value return nil.
 local statistics = {}
 
 --- MAD (median absolute deviation) to standard deviation of a normal distribution: 1 / Phi^-1(3/4).
@@ -15,6 +15,22 @@ end
 --- The value of an ascending list that three quarters of it do not exceed.
 function statistics.upper_quartile_sorted(sorted)
    return sorted[math.max(1, (3 * #sorted + 3) // 4)]
+end
+
+--- Place of the first of an ascending list that is at least so large; one over its length where none is.
+-- @param field of the items, by which they ascend; nil: the items themselves are numbers
+function statistics.first_from(sorted, least, field)
+   local low, high = 1, #sorted + 1
+   while low < high do
+      local mid = (low + high) // 2
+      local value = field and sorted[mid][field] or sorted[mid]
+      if value < least then
+         low = mid + 1
+      else
+         high = mid
+      end
+   end
+   return low
 end
 
 --- Median of an ascending list without the value at index `at`.

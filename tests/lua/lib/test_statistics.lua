@@ -39,4 +39,13 @@ function TestStatistics:test_student()
    lu.assertAlmostEquals(statistics.student(5e-5, 100000), 3.8906, 1e-3)
 end
 
+function TestStatistics:test_first_from()
+   local list = { 1, 3, 3, 7 }
+   for least, place in pairs({ [0] = 1, [1] = 1, [2] = 2, [3] = 2, [4] = 4, [7] = 4, [8] = 5 }) do
+      lu.assertEquals(statistics.first_from(list, least), place)
+   end
+   lu.assertEquals(statistics.first_from({ { at = 2 }, { at = 5 } }, 3, "at"), 2)
+   lu.assertEquals(statistics.first_from({}, 1), 1)
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

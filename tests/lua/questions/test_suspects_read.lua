@@ -36,19 +36,10 @@ local function found()
    return (suspects_data.find(own_store.db, 0))
 end
 
-local function names(list)
-   local out = {}
-   for i, one in ipairs(list) do
-      out[i] = one.name
-   end
-   table.sort(out)
-   return out
-end
-
 function TestSuspectsRead:test_one()
    write({ [2] = true })
    local list = found()
-   lu.assertEquals(names(list), { "n2" })
+   lu.assertEquals(own_store.names(list), { "n2" })
    lu.assertEquals(list[1].condition.group, "clock")
 end
 
@@ -56,7 +47,7 @@ end
 function TestSuspectsRead:test_two_that_always_run_together()
    write({ [2] = true, [3] = true })
    local list = found()
-   lu.assertEquals(names(list), { "n2", "n3" })
+   lu.assertEquals(own_store.names(list), { "n2", "n3" })
    for _, one in ipairs(list) do
       lu.assertEquals(one.condition.group, "clock")
       lu.assertEquals({ one.condition.runs, one.looked }, { 5, 5 })
@@ -70,7 +61,7 @@ end
 function TestSuspectsRead:test_most_looked_at()
    write({ [2] = true, [3] = true })
    local list, totals = suspects_data.find(own_store.db, 0)
-   lu.assertEquals(names(list), { "n2", "n3" })
+   lu.assertEquals(own_store.names(list), { "n2", "n3" })
    lu.assertTrue(totals.complete)
    list, totals = suspects_data.find(own_store.db, 0, 5)
    lu.assertEquals(#list, 1)
@@ -83,7 +74,7 @@ end
 -- Where all nodes of a job throttle `why` names all: each is none the less a suspect.
 function TestSuspectsRead:test_all_nodes_of_their_jobs()
    write({ [1] = true, [2] = true, [3] = true, [4] = true })
-   lu.assertEquals(names(found()), { "n1", "n2", "n3", "n4" })
+   lu.assertEquals(own_store.names(found()), { "n1", "n2", "n3", "n4" })
 end
 
 -- Nodes that count no throttling: how hot they were.
@@ -115,7 +106,7 @@ end
 function TestSuspectsRead:test_hot()
    write_heat({ [2] = 11 }, 1.25)
    local list = found()
-   lu.assertEquals(names(list), { "n2" })
+   lu.assertEquals(own_store.names(list), { "n2" })
    lu.assertEquals(list[1].group, "clock")
 end
 
@@ -143,7 +134,7 @@ function TestSuspectsRead:test_larger_inputs()
          end
       end
       own_store.write(rows)
-      lu.assertEquals(names(found()), {})
+      lu.assertEquals(own_store.names(found()), {})
       self:tearDown()
       self:setUp()
    end

@@ -137,15 +137,6 @@ local function found()
    return list
 end
 
-local function names(list)
-   local out = {}
-   for i, one in ipairs(list) do
-      out[i] = one.name
-   end
-   table.sort(out)
-   return out
-end
-
 TestUplinksRead = { setUp = own_store.setUp, tearDown = own_store.tearDown }
 
 local function spell(i)
@@ -159,7 +150,7 @@ end
 function TestUplinksRead:test_the_leaf_and_none_of_its_nodes()
    write(left_leaf1)
    local list = found()
-   lu.assertEquals(names(list), { "leaf1" })
+   lu.assertEquals(own_store.names(list), { "leaf1" })
    lu.assertEquals(#list[1].members, 8)
    lu.assertTrue(list[1].probability > 0.95)
    lu.assertEquals(list[1].within_slow, 0)
@@ -180,7 +171,7 @@ function TestUplinksRead:test_a_leaf_that_nobody_named()
    write(function(i, in_leaf)
       return spell(i) and in_leaf[3] and not in_leaf[1] and (in_leaf[0] or in_leaf[2])
    end)
-   lu.assertNotStrContains(table.concat(names(found()), " "), "leaf")
+   lu.assertNotStrContains(table.concat(own_store.names(found()), " "), "leaf")
 end
 
 -- A node that slows all of its runs is a node, wherever they go.
@@ -188,7 +179,7 @@ function TestUplinksRead:test_a_node_of_it_is_a_node()
    write(function(i, _, on)
       return spell(i) and on[12]
    end)
-   lu.assertEquals(names(found()), { "n12" })
+   lu.assertEquals(own_store.names(found()), { "n12" })
 end
 
 -- What those within the leaf have, too, is not what lies between leaves.
@@ -196,14 +187,14 @@ function TestUplinksRead:test_a_leaf_that_is_slow_within()
    write(function(i, in_leaf)
       return spell(i) and in_leaf[1]
    end)
-   lu.assertNotStrContains(table.concat(names(found()), " "), "leaf")
+   lu.assertNotStrContains(table.concat(own_store.names(found()), " "), "leaf")
 end
 
 function TestUplinksRead:test_a_time_that_was_slow_for_all()
    write(function(i)
       return i > 150 and i <= 190
    end)
-   lu.assertEquals(names(found()), {})
+   lu.assertEquals(own_store.names(found()), {})
 end
 
 -- On several leaves runs take longer than within one, on all of them.
@@ -211,7 +202,7 @@ function TestUplinksRead:test_a_network_that_is_slower_between_leaves()
    write(function(i)
       return i % 10 == 1
    end, false, 10)
-   lu.assertEquals(names(found()), {})
+   lu.assertEquals(own_store.names(found()), {})
 end
 
 -- Two bad nodes slow more of a leaf's runs than each of them alone.
@@ -219,17 +210,17 @@ function TestUplinksRead:test_two_nodes_of_it_are_nodes()
    write(function(i, _, on)
       return spell(i) and (on[10] or on[13])
    end)
-   lu.assertNotStrContains(table.concat(names(found()), " "), "leaf")
+   lu.assertNotStrContains(table.concat(own_store.names(found()), " "), "leaf")
 end
 
 function TestUplinksRead:test_more_work()
    write(left_leaf1, true)
-   lu.assertEquals(names(found()), {})
+   lu.assertEquals(own_store.names(found()), {})
 end
 
 function TestUplinksRead:test_nobody()
    write(function() return false end)
-   lu.assertEquals(names(found()), {})
+   lu.assertEquals(own_store.names(found()), {})
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -170,16 +170,7 @@ end
 
 -- How many of a sorted list are at least so large.
 local function at_least(list, level)
-   local low, high = 1, #list + 1
-   while low < high do
-      local mid = (low + high) // 2
-      if list[mid] >= level then
-         high = mid
-      else
-         low = mid + 1
-      end
-   end
-   return #list - low + 1
+   return #list - statistics.first_from(list, level) + 1
 end
 
 -- Which others a node, or a rack, is compared with: those of its class, or all; of a rack those of its width.

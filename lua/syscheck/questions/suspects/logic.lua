@@ -159,8 +159,7 @@ local function describe(h, best, explained)
    table.sort(ratios)
    local from, to = slow[1] and slow[1].begin_s, slow[1] and slow[#slow].begin_s
    return { node = h.node, uplink = h.uplink, group = h.group, runs = #ratios, slow = slow, spell = runs,
-      from_s = from, to_s = to,
-      probability = probability(best.weight), weight = best.weight,
+      from_s = from, to_s = to, probability = probability(best.weight), weight = best.weight,
       cost = ratios[(#ratios + 1) // 2] }
 end
 
@@ -250,7 +249,9 @@ local function take(list, of, state)
          all[#all + 1] = is and one or nil
       end
       for _, one in ipairs(all) do
-         state.taken[one[1].node or one[1]] = true
+         if one[1].node then
+            state.taken[one[1].node] = true
+         end
          table.insert(state.found, one[3])
       end
       -- After all of them: a rack's nodes have had the same in the same runs.
@@ -286,13 +287,8 @@ function suspects.find(list, of, uplinks_of, confirm)
       unrecorded[#unrecorded + 1] = unrecorded_of(node, of[node])
    end
    take(unrecorded, of, state)
-   local place = {}
-   for i, one in ipairs(state.found) do
-      place[one] = i
-   end
    table.sort(state.found, function(a, b)
-      local p, q = a.node or 0, b.node or 0
-      return a.weight > b.weight or a.weight == b.weight and (p < q or p == q and place[a] < place[b])
+      return a.weight > b.weight or a.weight == b.weight and (a.node or 0) < (b.node or 0)
    end)
    return state.found
 end

@@ -3,7 +3,6 @@ local checks = require("syscheck.questions.suspects.checks")
 local classes = require("syscheck.questions.why.classes")
 local conditions = require("syscheck.questions.suspects.conditions")
 local expected = require("syscheck.questions.why.expected")
-local hostlist = require("syscheck.lib.hostlist")
 local odds = require("syscheck.questions.why.odds")
 local racks = require("syscheck.questions.suspects.racks")
 local statistics = require("syscheck.lib.statistics")
@@ -232,11 +231,6 @@ local function explain(store, run, job_id)
    return out
 end
 
-local function name_of(store, node)
-   local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", node)
-   return t and t[1] or ("%d"):format(node)
-end
-
 -- What `why` says of a suspect's clearest runs, of each run once.
 -- @param explained of explain by run, as a rack's suspects have the same ones, and n of them; filled in
 -- @return list of explain; one.looked = how many there still were
@@ -266,17 +260,14 @@ local SHOWN_BY_NOTHING = { unknown = true, unrecorded = true }
 -- A leaf whose uplinks are suspect. `why` knows no uplinks: it says that nothing recorded explains these runs.
 -- @return whether that is likelier to it than another job's work or more of the job's own, and other runs say so, too
 local function describe_uplink(store, one, explained, by_others)
-   local work, nothing, names = 0, 0, {}
+   local work, nothing = 0, 0
    for _, run in ipairs(look(store, one, explained)) do
       for _, h in ipairs(run) do
          work = work + (SHOWN_BY_WORK[h.group] and h.probability or 0)
          nothing = nothing + (SHOWN_BY_NOTHING[h.group] and h.probability or 0)
       end
    end
-   for i, node in ipairs(one.uplink.members) do
-      names[i] = name_of(store, node)
-   end
-   one.name, one.members = one.uplink.leaf, hostlist.sort(names)
+   one.name, one.members = one.uplink.leaf, one.uplink.names
    return uplinks.confirm(one, by_others) and nothing > work
 end
 
@@ -324,7 +315,8 @@ local function describe(store, one, explained, by_others)
    local clear = own and own.runs >= SHOWN and own.share > math.max(others, CLEAR * one.looked)
    one.condition = shown or clear and own or nil
    local seen = one.condition ~= nil or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
-   one.name = name_of(store, one.node)
+   local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
+   one.name = t and t[1] or ("%d"):format(one.node)
    return seen
 end
 

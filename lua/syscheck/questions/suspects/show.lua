@@ -32,15 +32,6 @@ local function what(one)
    return (first.on ~= one.name and ("as on %s: "):format(printable.safe(first.on)) or "") .. first.text
 end
 
-local function has_uplink(answer)
-   for _, one in ipairs(answer) do
-      if one.uplink then
-         return true
-      end
-   end
-   return false
-end
-
 --- Text for a terminal.
 function show.table(answer, color, _, width)
    local totals = answer.totals
@@ -58,9 +49,10 @@ function show.table(answer, color, _, width)
    for i, text in ipairs(parts) do
       parts[i] = terminal.wrap(text, width)
    end
-   local rows = { HEAD }
+   local rows, any_uplink = { HEAD }, false
    for i, one in ipairs(answer) do
       local c = one.condition
+      any_uplink = any_uplink or one.uplink ~= nil
       local cause = one.uplink and uplinks.CAUSE or c and causes.GROUPS[c.group] or "-"
       rows[i + 1] = { output.cell(printable.safe(one.name), "bad"), time.show(one.from_s), time.show(one.to_s),
          ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost),
@@ -68,7 +60,7 @@ function show.table(answer, color, _, width)
    end
    parts[#parts + 1] = output.fitted(rows, color, width, { prose = true })
    parts[#parts + 1] = "\n" .. terminal.flow(LEGEND, width)
-   parts[#parts + 1] = has_uplink(answer) and terminal.flow(UPLINK, width) or nil
+   parts[#parts + 1] = any_uplink and terminal.flow(UPLINK, width) or nil
    return table.concat(parts, "\n")
 end
 
@@ -80,7 +72,7 @@ function show.json(answer)
       suspects = output.each(answer, function(one)
          local c = one.condition
          return { node = not one.uplink and one.name or nil, leaf = one.uplink and one.name or nil,
-            nodes = one.members and output.each(one.members, function(name) return name end) or nil,
+            nodes = one.members and output.list(one.members),
             within = one.uplink and { runs = one.within, slow = one.within_slow } or nil,
             others = one.uplink and { runs = one.others, slow = one.others_slow } or nil,
             from = time.show(one.from_s), to = time.show(one.to_s), slow = #one.slow,

@@ -31,8 +31,9 @@ local function leaves_of(nodes)
    for _, node in ipairs(nodes) do
       local key = node.leaf and ("%s %s"):format(node.cluster, node.leaf)
       if key then
-         by[key] = by[key] or { leaf = node.leaf, members = {}, runs = {}, within = {} }
+         by[key] = by[key] or { leaf = node.leaf, members = {}, names = {}, runs = {}, within = {} }
          table.insert(by[key].members, node.id)
+         table.insert(by[key].names, node.name)
          of[node.id] = by[key]
       end
    end
@@ -63,11 +64,11 @@ local function divide(nodes, by_node, of)
 end
 
 --- Leaf switches whose nodes had runs with others.
--- @param nodes list of { id, cluster, leaf = name or nil }
+-- @param nodes list of { id, name, cluster, leaf = name or nil }
 -- @param by_node by node: its runs
--- @return list of { leaf, members = list of ids, runs = those that left it, within, net }, runs in order of time;
---   net, the same of all: { by_node, leaves_of_run = by run that left one a list and set of its leaves, across = list
---   of these runs }
+-- @return list of { leaf, members = list of ids, names = theirs, as people count, runs = those that left it,
+--   within (both in order of time), net }; net, the same of all: { by_node, leaves_of_run = by run that left one a list
+--   and set of its leaves, across = list of these runs }
 function uplinks.of(nodes, by_node)
    local by, of = leaves_of(nodes)
    local net, out = { by_node = by_node, leaves_of_run = divide(nodes, by_node, of), across = {} }, {}
@@ -78,6 +79,7 @@ function uplinks.of(nodes, by_node)
    for _, key in ipairs(sorted(by)) do
       local one = by[key]
       one.net = net
+      hostlist.sort(one.names)
       table.sort(one.runs, suspects.earlier)
       table.sort(one.within, suspects.earlier)
       out[#out + 1] = #one.members >= LEAST and one.runs[1] and one or nil
@@ -90,18 +92,9 @@ function uplinks.is_slow(run)
    return run.slow or run.slow_away or false
 end
 
--- The first of a list that began at a time, or later.
-local function first_from(list, at)
-   local low, high = 1, #list + 1
-   while low < high do
-      local middle = (low + high) // 2
-      if list[middle].begin_s < at then
-         low = middle + 1
-      else
-         high = middle
-      end
-   end
-   return low
+-- Of runs in order of time the places of the first and last that began from one time on and before another.
+local function places(list, from_s, to_s)
+   return statistics.first_from(list, from_s, "begin_s"), statistics.first_from(list, to_s, "begin_s") - 1
 end
 
 -- Runs that began in order, and how many of the first n were slow.
@@ -114,7 +107,7 @@ local function counted(list, is_slow)
 end
 
 local function between(of, from_s, to_s)
-   local from, to = first_from(of.runs, from_s), first_from(of.runs, to_s) - 1
+   local from, to = places(of.runs, from_s, to_s)
    return to - from + 1, of.slow[math.max(to, from - 1)] - of.slow[from - 1]
 end
 
@@ -198,6 +191,12 @@ function uplinks.hypotheses(leaves, usual, explained)
    return out
 end
 
+-- Runs that began between a suspect's first and last slow one.
+local function during(list, one)
+   local from, to = places(list, one.from_s, one.to_s + 1)
+   return table.move(list, from, to, 1, {})
+end
+
 -- What a run took, of what was expected: most, of what its leaves say.
 local function ratio_of(run, net)
    local most = run.ratio
@@ -210,8 +209,7 @@ end
 -- Of some runs those of a suspect's time, and kinds where given: what they took, and how many of them were slow.
 local function taken(list, one, kinds, is_wanted)
    local ratios, slow = {}, 0
-   for k = first_from(list, one.from_s), first_from(list, one.to_s + 1) - 1 do
-      local run = list[k]
+   for _, run in ipairs(during(list, one)) do
       if (not kinds or kinds[run.kind or 0]) and (not is_wanted or is_wanted(run)) then
          ratios[#ratios + 1] = ratio_of(run, one.uplink.net)
          slow = slow + (uplinks.is_slow(run) and 1 or 0)
@@ -260,11 +258,10 @@ end
 
 -- Runs without the two nodes that have most of the slow ones: are they still slow, or was it these?
 local function is_of_all(one)
-   local leaf, rest, total, total_slow = one.uplink, {}, 0, 0
-   for k = first_from(leaf.runs, one.from_s), first_from(leaf.runs, one.to_s + 1) - 1 do
-      local is = uplinks.is_slow(leaf.runs[k])
-      rest[leaf.runs[k]] = is
-      total, total_slow = total + 1, total_slow + (is and 1 or 0)
+   local leaf, rest, all, all_slow = one.uplink, {}, during(one.uplink.runs, one), 0
+   for _, run in ipairs(all) do
+      rest[run] = uplinks.is_slow(run)
+      all_slow = all_slow + (rest[run] and 1 or 0)
    end
    for _ = 1, FEW_NODES do
       for _, run in ipairs(leaf.net.by_node[busiest(leaf, rest)] or {}) do
@@ -275,7 +272,7 @@ local function is_of_all(one)
    for _, is in pairs(rest) do
       n, slow = n + 1, slow + (is and 1 or 0)
    end
-   return n >= LEAST_REST and slow / n >= ALIKE * total_slow / total
+   return n >= LEAST_REST and slow / n >= ALIKE * all_slow / #all
 end
 
 --- Adds to a suspect within and within_slow, others and others_slow: runs within the leaf, and between others, of the
