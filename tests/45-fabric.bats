@@ -459,8 +459,9 @@ as_set() {
 	[[ $stderr == *"files in $BASE/files/c: nothing can be written there: Permission denied" ]]
 	ln -s c "$BASE/files/link"
 	fabric --nodes 'n[1-3]' --io "$BASE/files/link" --io-mb 8
-	[ "$status" -eq 0 ]
-	[ "$(answer 'a["io"]["dir"]')" = "$BASE/files/c" ]
+	# That two CPUs are slow for one of three nodes is a finding, and none about files.
+	[ "$status" -eq "$(answer 'int(len(a["findings"]) > 0)')" ]
+	[ "$(answer 'a["io"]["dir"], [f for f in a["findings"] if f["kind"] == "io_error"]')" = "('$BASE/files/c', [])" ]
 	empty "$BASE/files/c"
 }
 
