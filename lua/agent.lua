@@ -8,6 +8,9 @@
 --   agent.lua sample            a job's memory traffic every so many seconds; likewise, as long as the job runs
 -- Exit code 99 of `prolog` means: node bad, confirmed. Any other, a crash too,
 -- lets the job start.
+if arg[1] ~= "sample" then
+   collectgarbage("incremental", 1000) -- it ends before much has come together
+end
 package.path = "@DATADIR@/lua/?.lua"
 package.cpath = "@LIBDIR@/lua/?.so" .. (";" .. package.cpath):gsub(";[^/;][^;]*", "") -- no "./?.so"
 pcall(function()

@@ -4,12 +4,13 @@
 --
 -- As in the prolog, everything that goes wrong in here is the checker's own trouble.
 local uv = require("luv")
+local lazy = require("syscheck.lib.lazy")
 local budget = require("syscheck.node.budget")
 local check = require("syscheck.measure.check")
 local counters = require("syscheck.hardware.snapshot")
-local claim = require("syscheck.node.claim")
+local claim = lazy.require("syscheck.node.claim")
 local inventory = require("syscheck.hardware.inventory")
-local jobs = require("syscheck.node.jobs")
+local jobs = lazy.require("syscheck.node.jobs")
 local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")

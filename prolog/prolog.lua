@@ -3,6 +3,7 @@
 -- Everything that goes wrong in here is the checker's own trouble: it is logged
 -- and recorded, and the job starts.
 local uv = require("luv")
+local lazy = require("syscheck.lib.lazy")
 local budget = require("syscheck.node.budget")
 local check = require("syscheck.measure.check")
 local counters = require("syscheck.hardware.snapshot")
@@ -18,11 +19,11 @@ local mark = require("syscheck.slurm.mark")
 local policy_bounds = require("syscheck.policy.bounds")
 local printable = require("syscheck.lib.printable")
 local records = require("syscheck.spool.records")
-local requeue = require("syscheck.slurm.requeue")
+local requeue = lazy.require("syscheck.slurm.requeue")
 local resume = require("syscheck.slurm.resume")
 local runs = require("syscheck.node.runs")
 local samples = require("syscheck.node.samples")
-local slurmconf = require("syscheck.slurm.conf")
+local slurmconf = lazy.require("syscheck.slurm.conf")
 local stage = require("syscheck.node.stage")
 local uncore = require("syscheck.node.uncore")
 

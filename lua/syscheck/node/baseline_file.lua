@@ -1,7 +1,8 @@
 --- The baseline as a file.
 local json = require("cjson.safe").new()
 local uv = require("luv")
-local baseline = require("syscheck.verdict.baseline")
+local lazy = require("syscheck.lib.lazy")
+local baseline = lazy.require("syscheck.verdict.baseline")
 local digest = require("syscheck.lib.digest")
 local files = require("syscheck.lib.files")
 

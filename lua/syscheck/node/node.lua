@@ -1,8 +1,9 @@
 --- This node: its name, its directories, its policy, the files it keeps between jobs.
 local json = require("cjson.safe").new()
 local uv = require("luv")
+local lazy = require("syscheck.lib.lazy")
 local baseline_file = require("syscheck.node.baseline_file")
-local claim = require("syscheck.node.claim")
+local claim = lazy.require("syscheck.node.claim")
 local files = require("syscheck.lib.files")
 local hostlist = require("syscheck.lib.hostlist")
 local log = require("syscheck.lib.log")
@@ -10,7 +11,7 @@ local paths = require("syscheck.lib.paths")
 local policy_file = require("syscheck.node.policy_file")
 local process = require("syscheck.lib.process")
 local records = require("syscheck.spool.records")
-local slurmconf = require("syscheck.slurm.conf")
+local slurmconf = lazy.require("syscheck.slurm.conf")
 
 local MAX_CONF = 33554432 -- as slurm.conf and what it includes may have in all
 

@@ -6,8 +6,9 @@
 -- Its `action` is what came of asking ("undecided", "storm"; "kept": somebody else drained
 -- the node, and no job has started since). With `sent`, slurmctld may have drained the node, or may
 -- do it yet, without that this node was counted.
+local lazy = require("syscheck.lib.lazy")
 local policy = require("syscheck.policy.policy")
-local storm = require("syscheck.slurm.storm")
+local storm = lazy.require("syscheck.slurm.storm")
 local time = require("syscheck.lib.time")
 local verdict = require("syscheck.verdict.rating")
 

@@ -3,10 +3,11 @@
 -- A node knows that it is drained by a marker that the draining check left here, so a
 -- health check that has nothing to do asks nobody. slurmctld is asked when a resume is due, or
 -- a job has started here, and has the last word: it must hold exactly our reason.
-local command = require("syscheck.slurm.command")
+local lazy = require("syscheck.lib.lazy")
+local command = lazy.require("syscheck.slurm.command")
 local log = require("syscheck.lib.log")
 local policy = require("syscheck.policy.policy")
-local storm = require("syscheck.slurm.storm")
+local storm = lazy.require("syscheck.slurm.storm")
 local verdict = require("syscheck.verdict.rating")
 
 local resume = {}

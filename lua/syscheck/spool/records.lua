@@ -2,11 +2,12 @@
 -- contract.
 local json = require("cjson.safe").new()
 local uv = require("luv")
+local lazy = require("syscheck.lib.lazy")
 local files = require("syscheck.lib.files")
-local journal = require("syscheck.spool.journal")
-local lines = require("syscheck.lib.lines")
+local journal = lazy.require("syscheck.spool.journal")
+local lines = lazy.require("syscheck.lib.lines")
 local metrics = require("syscheck.catalogue.metrics")
-local segments = require("syscheck.spool.segments")
+local segments = lazy.require("syscheck.spool.segments")
 local time = require("syscheck.lib.time")
 
 json.encode_number_precision(14)
@@ -17,7 +18,6 @@ json.encode_invalid_numbers("null")
 local records = {}
 
 records.VERSION = 1
-records.FILE = segments.OPEN
 
 -- What the node has, as far as it is known; 0 is "not known".
 local function parts(inventory)

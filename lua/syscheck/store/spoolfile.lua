@@ -3,7 +3,6 @@ local uv = require("luv")
 local files = require("syscheck.lib.files")
 local fnv = require("syscheck.lib.fnv")
 local lines = require("syscheck.lib.lines")
-local records = require("syscheck.spool.records")
 local segments = require("syscheck.spool.segments")
 
 local spoolfile = {}
@@ -55,7 +54,7 @@ local function head_of(start)
 end
 
 local function is_open(path)
-   return path:match("[^/]*$") == records.FILE
+   return path:match("[^/]*$") == segments.OPEN
 end
 
 --- Whether a file of the same head, which had this path and inode, was this file. A segment's

@@ -1,6 +1,7 @@
 --- What a node has and how it is set, against what it should have. Pure; a part of the
 -- verdict.
-local baseline = require("syscheck.verdict.baseline")
+local lazy = require("syscheck.lib.lazy")
+local baseline = lazy.require("syscheck.verdict.baseline")
 local metrics = require("syscheck.catalogue.metrics")
 
 local parts = {}

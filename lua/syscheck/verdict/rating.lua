@@ -1,8 +1,9 @@
 --- The verdict: results against limits. Pure; the one place where a number
 -- becomes good or bad, for the prolog, the health program and the command line.
-local baseline = require("syscheck.verdict.baseline")
-local busy = require("syscheck.verdict.busy")
-local cpus = require("syscheck.verdict.cpus")
+local lazy = require("syscheck.lib.lazy")
+local baseline = lazy.require("syscheck.verdict.baseline")
+local busy = lazy.require("syscheck.verdict.busy")
+local cpus = lazy.require("syscheck.verdict.cpus")
 local expect = require("syscheck.verdict.expectations")
 local metrics = require("syscheck.catalogue.metrics")
 local parts = require("syscheck.verdict.parts")

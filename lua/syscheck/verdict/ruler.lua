@@ -4,7 +4,8 @@
 -- A ruler is { source, class, boot_id, time, peak_gbs (counted), ratio (counted to what STREAM counts), spread_pct,
 -- caches = { [number as text] = gbs }, cores, nodes = of NUMA, or nil }. A curve is { class, time, compact, spread,
 -- ... }, as catalogue/beside.lua keeps it: lists of { threads, triad_gbs }.
-local beside = require("syscheck.catalogue.beside")
+local lazy = require("syscheck.lib.lazy")
+local beside = lazy.require("syscheck.catalogue.beside")
 local values = require("syscheck.verdict.detail.values")
 
 local ruler = {}

@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local records = require("syscheck.spool.records")
+local segments = require("syscheck.spool.segments")
 
 TestRecords = {}
 
@@ -25,7 +26,7 @@ function TestRecords:setUp()
 end
 
 function TestRecords:tearDown()
-   os.remove(self.dir .. "/" .. records.FILE)
+   os.remove(self.dir .. "/" .. segments.OPEN)
    os.remove(self.dir)
 end
 
@@ -34,7 +35,7 @@ local function record(id)
 end
 
 function TestRecords:raw(text)
-   local f = assert(io.open(self.dir .. "/" .. records.FILE, "ab"))
+   local f = assert(io.open(self.dir .. "/" .. segments.OPEN, "ab"))
    f:write(text)
    f:close()
 end
