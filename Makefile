@@ -40,6 +40,10 @@ MPICC        ?= mpicc
 MPI_CFLAGS    = $(shell $(MPICC) --showme:compile)
 MPI_LIBS     := $(shell $(MPICC) --showme:link 2>/dev/null)
 
+# Lua's headers, by the first of the names that distributions have for them.
+LUA_PC       := $(firstword $(foreach name,lua5.4 lua54 lua-5.4 lua,$(shell $(PKG_CONFIG) --atleast-version=5.4 $(name) 2>/dev/null && echo $(name))))
+LUA_CFLAGS    = $(shell $(PKG_CONFIG) --cflags $(LUA_PC))
+
 B           := build
 # A kernel is a folder of kernels/: its objects and those of common/. The units are all but the main files.
 KERNELS     := $(filter-out common $(if $(MPI_LIBS),,fabric),$(sort $(patsubst kernels/%/,%,$(dir $(wildcard kernels/*/*.c)))))
@@ -55,6 +59,8 @@ CFLAGS_fabric = $(MPI_CFLAGS)
 LIBS_fabric  = $(MPI_LIBS)
 # With what the plugin shares with the kernels.
 SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c)) $(B)/spank/common/uncore.o
+# Beside Lua's modules that a distribution lacks, see etc/packages/lua-modules.sh.
+NATIVE      := $(B)/lua/syscheck_native.so
 BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
 FUZZ_C      := $(patsubst tests/fuzz/c/%.c,build/fuzz/tests/fuzz/%,$(wildcard tests/fuzz/c/*.c))
@@ -118,6 +124,10 @@ $(B)/spank/common/%.o: kernels/common/%.c
 $(B)/spank/spank_syscheck.so: $(SPANK_OBJ) spank/plugin.map
 	$(Q)$(CC) -shared -pthread $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,-z,nodelete,--version-script=spank/plugin.map -o $@ $(SPANK_OBJ)
 
+$(NATIVE): lua/native.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -shared -fPIC -fvisibility=hidden $(ALL_CFLAGS) $(LUA_CFLAGS) $(ALL_LDFLAGS) -o $@ $<
+
 $(B)/tests/c/%: tests/c/%.c $(UNITS) $(SPANK_PURE)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -DSYSCHECK_VERSION='"$(VERSION)"' -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(SPANK_PURE) $(UNITS) $(HWLOC_LIBS) -lnuma -lcmocka -lm
@@ -133,7 +143,7 @@ $(B)/tests/bench/%: tests/bench/%.c $(UNITS)
 	$(Q)$(CC) $(ALL_CFLAGS) -O3 -pthread $(HWLOC_CFLAGS) $(BLAS_CFLAGS) -Ikernels -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(UNITS) $(HWLOC_LIBS) $(BLAS_LIBS) -lnuma -lm
 
 # What `make install` needs to find, see etc/packages/built.sh.
-$(B)/built: $(KERNELS:%=$(B)/kernels/%) $(B)/spank/spank_syscheck.so
+$(B)/built: $(KERNELS:%=$(B)/kernels/%) $(B)/spank/spank_syscheck.so $(NATIVE)
 	$(Q)etc/packages/built.sh write '$(VERSION)' $(KERNELS) >$@.new && mv $@.new $@
 
 # One recipe for every destination: a package (DESTDIR), a site (PREFIX), the

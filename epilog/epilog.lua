@@ -6,6 +6,7 @@ local gauges = require("syscheck.counters.gauges")
 local inventory = require("syscheck.hardware.inventory")
 local groups = require("syscheck.node.groups")
 local jobs = require("syscheck.node.jobs")
+local last = require("syscheck.node.last")
 local ledger = require("syscheck.node.ledger")
 local log = require("syscheck.lib.log")
 local throttle = require("syscheck.counters.throttle")
@@ -108,9 +109,9 @@ function epilog.main(get, options, again)
 
    forget(node, job)
    -- The class stays the last check's: what changed during the job is the next one's to report.
-   local last = node:read_state("last.json")
-   to.class = last and last.class
-   node:save_state("last.json", to)
+   local was = last.read(node)
+   to.class = was and was.class
+   last.keep(node, was, to)
    if is_suspect(delta) then
       ledger.make_due(node, ledger.read(node, to.boot_id), "throttled, or memory errors")
    end

@@ -33,7 +33,7 @@ local function main(stage, ...)
       require("syscheck.sample").main(os.getenv)
       return 0
    elseif stage == "compile" then
-      require("syscheck.lib.compiled").write("@LIBDIR@/modules.luac", "@DATADIR@/lua")
+      require("syscheck.lib.compile").write("@LIBDIR@/modules.luac", "@DATADIR@/lua")
       return 0
    elseif stage == "ended" then
       local name, why = ...

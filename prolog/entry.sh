@@ -22,9 +22,8 @@ health) LIMIT=52 ;; # Slurm kills it after 60
 esac
 
 RESULT=0   # exit code
-CODE=      # of the agent; empty: it could not be ended
+CODE=      # of the agent
 OOM_SCORE= # as it was
-UPTIME=
 
 # Whether the log can be appended to; it is made as logrotate makes it. A FIFO would block.
 has_log() {
@@ -37,65 +36,41 @@ has_log() {
 	return "$code"
 }
 
-# agent SECONDS ARGUMENT...: prints its process (a group's leader), then its exit code.
-agent() {
-	local limit=$1
-	shift
-	has_log || LOG=/dev/null
-	{
-		echo "$OOM_SCORE" >/proc/self/oom_score_adj
-		# -E: no LUA_INIT, LUA_PATH. No descriptor of slurmd's is left to an agent that
-		# may outlive this shell.
-		exec timeout -k 1 "$limit" '@LUA@' -E '@LIBEXECDIR@/agent.lua' "$@" </dev/null >/dev/null 2>>"$LOG"
-	} &
-	echo "process $!"
-	wait "$!"
-	echo "code $?"
-}
-
-# bounded SECONDS ARGUMENT...: runs the agent, into $CODE.
+# bounded SECONDS ARGUMENT...: runs the agent, into $CODE: its exit code, or one of lua/native.c; empty: none came.
 bounded() {
-	local what value process=''
 	CODE=
-	exec 3< <(agent "$@")
-	# read -t and not wait: an agent stuck in the kernel (a dead disk) cannot even
-	# be killed, and must not hold up the job.
-	while read -r -t "$(($1 + 1)).5" what value <&3; do
-		case $what in
-		process) process=$value ;;
-		code)
-			CODE=$value
-			break
-			;;
-		esac
-	done
-	# The whole group: timeout was stopped with it, or killed and left the agent behind.
-	if [ -n "$process" ] && [ "${CODE:-137}" -ge 124 ]; then
-		kill -KILL -- "-$process"
-		# bash's limit goes by the wall clock: where that was set forward, the code is only now read.
-		[ -n "$CODE" ] || read -r -t 0.5 what CODE <&3 || CODE=
-	fi
+	# -E: no LUA_INIT, LUA_PATH.
+	exec 3< <(exec '@LUA@' -E '@LIBEXECDIR@/bound.lua' "$1" "$OOM_SCORE" "$LOG" '@LIBEXECDIR@/agent.lua' "${@:2}")
+	# read -t and not wait: what cannot even be executed (a dead disk) must not hold up the job.
+	read -r -t "$(($1 + 3))" _ CODE <&3
+	case $? in
+	0) ;;
+	1)
+		wait "$!" # without a word: it could not be started, or was killed
+		CODE=$?
+		;;
+	*)
+		# bash's limit goes by the wall clock: where that was set forward, the code is only now read, all
+		# but the first letter of the line. Else it was stopped, or hangs: the agent ends with it.
+		if ! read -r -t 0.5 _ CODE <&3; then
+			kill -KILL "$!"
+			read -r -t 0.5 _ CODE <&3
+			[ $? -gt 128 ] || CODE=123
+		fi
+		;;
+	esac
 	exec 3<&-
 }
 
-# The kernel's clock, whole seconds, into $UPTIME: the wall clock, so $SECONDS, may be set meanwhile.
-uptime() {
-	read -r UPTIME _ </proc/uptime || UPTIME=0
-	UPTIME=${UPTIME%.*}
-}
-
-# complain BEGAN: logs what ended the agent that began then, and has it recorded.
+# complain: logs what ended the agent, and has it recorded.
 complain() {
-	local why=''
-	uptime
+	local why
 	case $CODE in
-	'') why="did not end within $LIMIT s and could not be killed" ;;
+	'' | 122) why="did not end within $LIMIT s and could not be killed" ;;
+	123) why="did not end within $LIMIT s and was killed" ;;
 	124) why="did not end within $LIMIT s" ;;
-	126 | 127) why="could not be started (exit code $CODE)" ;;
-	137)
-		why='was killed: out of memory, or by hand'
-		[ $((UPTIME - $1)) -lt "$LIMIT" ] || why="did not end within $LIMIT s and was killed"
-		;;
+	125 | 126 | 127) why="could not be started (exit code $CODE)" ;;
+	137) why='was killed: out of memory, or by hand' ;;
 	*)
 		why="ended with exit code $CODE"
 		[ "$CODE" -lt 129 ] || why="was ended by signal $((CODE - 128))"
@@ -122,15 +97,13 @@ main() {
 	# Slurm takes a prolog that the kernel killed for want of memory for a failed one.
 	read -r OOM_SCORE </proc/self/oom_score_adj
 	echo -1000 >/proc/self/oom_score_adj
-	uptime
-	local began=$UPTIME
 	bounded "$LIMIT" "$STAGE"
 	# Any other stage's failure would drain the node, too, or only be logged.
 	case $STAGE.$CODE in
 	"prolog.$NODE_BAD") RESULT=1 ;;
 	*.0) ;;
 	health.140) ;; # SIGUSR2: it gave way to a prolog, see node/claim.lua
-	*) complain "$began" ;;
+	*) complain ;;
 	esac
 	exit "$RESULT"
 }

@@ -15,7 +15,7 @@ local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
 local mark = require("syscheck.slurm.mark")
-local records = require("syscheck.spool.records")
+local records = lazy.require("syscheck.spool.records")
 local resume = require("syscheck.slurm.resume")
 local stage = require("syscheck.node.stage")
 
@@ -154,7 +154,7 @@ local function examine(node, alone, started)
    mark.checked(node, m, result, begin_s)
 
    local last = node:read_state(LAST) or {}
-   local record = records.check("health", node, hardware, result)
+   local asked_s = last.asked_s
    if marker then
       action = resume.after(node, marker, result, node.now_s())
       if action == "resume" then
@@ -166,16 +166,21 @@ local function examine(node, alone, started)
    end
    -- What counters and inventory show is recorded once, and not every few minutes.
    local active, wrong = level.is_active(lvl), what_is_wrong(result)
-   record.duration_s = (uv.hrtime() - started) / 1e9
-   if active or wrong ~= last.said or drained then
-      record.note = marker and "drained by syscheck, measured again" or nil
-      record.action, record.drain = action or "none", drained
-      stage.record(node, record, result.after, hardware)
-   else
-      stage.count(node, record, result.after, hardware)
+   local told = active or wrong ~= last.said or drained
+   if told or node.policy.textfile then
+      local record = records.check("health", node, hardware, result)
+      record.duration_s = (uv.hrtime() - started) / 1e9
+      if told then
+         record.note = marker and "drained by syscheck, measured again" or nil
+         record.action, record.drain = action or "none", drained
+      end
+      (told and stage.record or stage.count)(node, record, result.after, hardware)
    end
-   last.boot_id, last.said = from.boot_id, active and (last.said or "nothing") or wrong
-   node:save_state(LAST, last)
+   local said = active and (last.said or "nothing") or wrong
+   if last.boot_id ~= from.boot_id or last.said ~= said or last.asked_s ~= asked_s then
+      last.boot_id, last.said = from.boot_id, said
+      node:save_state(LAST, last)
+   end
 end
 
 --- Runs the health program's work. Never fails: its trouble is logged.

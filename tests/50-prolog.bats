@@ -524,8 +524,8 @@ stand_in() {
 }
 
 @test "an agent that cannot be ended: the entry returns, and holds no pipe of slurmd's" {
-	# timeout itself is stopped: as if the agent were stuck in the kernel.
-	stand_in 'kill -STOP $PPID; echo $PPID $$ >>"${0%/*}/pids"; exec sleep 300'
+	# What bounds the agent is itself stopped: as if it were stuck in the kernel.
+	stand_in 'echo $$ >>"${0%/*}/pids"; kill -STOP $$; exec sleep 300'
 	local stage
 	for stage in prolog epilog; do
 		# slurmd reads both to their end; so does cat.
@@ -534,7 +534,7 @@ stand_in() {
 	# Stopped or not: nothing of them is left. Once for the stage, once for the record of its end.
 	local pid pids
 	read -r -d '' -a pids <"$STAND_IN/pids" || true
-	[ "${#pids[@]}" = 8 ]
+	[ "${#pids[@]}" = 4 ]
 	for pid in "${pids[@]}"; do
 		eventually 20 gone "$pid"
 	done

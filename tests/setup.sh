@@ -19,6 +19,7 @@ packages() {
 	build libopenblas-dev
 	build libslurm-dev
 	build lua5.4
+	build liblua5.4-dev
 	build lua-luv
 	build lua-cjson
 	build lua-argparse

@@ -9,7 +9,7 @@ set -eu
 sum() {
 	{
 		echo "$1"
-		find kernels spank -name '*.[ch]' -o -name '*.map' | LC_ALL=C sort | xargs cat
+		find kernels spank lua -name '*.[ch]' -o -name '*.map' | LC_ALL=C sort | xargs cat
 	} | sha256sum | cut -d ' ' -f 1
 }
 
@@ -25,7 +25,7 @@ check)
 	for kernel in "${kernels[@]}"; do
 		[ -x "build/kernels/$kernel" ] || exit 1
 	done
-	[ -f build/spank/spank_syscheck.so ] || exit 1
+	[ -f build/spank/spank_syscheck.so ] && [ -f build/lua/syscheck_native.so ] || exit 1
 	;;
 *) exit 2 ;;
 esac

@@ -208,6 +208,7 @@ node() {
 		file 755 prolog/entry.sh "$LIBEXECDIR/$STAGE"
 	done
 	STAGE=
+	file 644 prolog/bound.lua "$LIBEXECDIR/bound.lua"
 	file 755 lua/agent.lua "$LIBEXECDIR/agent.lua"
 	file 755 lua/main.lua "$BINDIR/syscheck"
 	modules

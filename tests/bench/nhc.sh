@@ -1,7 +1,8 @@
 #!/bin/bash
 # Six passive checks of LBNL's NHC and our six, on this machine, in paired rounds: wall and CPU time (user and system, of
 # all processes). NHC=DIR is its source tree (github.com/mej/nhc); nothing is fetched. Ours is the whole health program
-# and prolog: counters, inventory, record on disk, too. One line of JSON; nothing is asserted.
+# and prolog: counters, inventory, record on disk, too. NHC runs as it is shipped, but marks no node (a call to slurmctld
+# each time): with its time limit, as ours has one; "unlimited" is without. One line of JSON; nothing is asserted.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 ROUNDS=${ROUNDS:-21}
@@ -44,14 +45,15 @@ our_policy() {
 	EOF
 }
 
+# nhc NAME SETTING...
 nhc() {
-	times nhc env -i PATH="$PATH" "$NHC/nhc" -c "$dir/nhc.conf" -l "$dir/nhc.log" INCDIR="$NHC/scripts" \
-		HELPERDIR="$NHC/helpers" CONFDIR="$dir" MARK_OFFLINE=0 DETACHED_MODE=0 NHC_RM=slurm TIMEOUT=0
+	times "$1" PATH="$PATH" "$NHC/nhc" -c "$dir/nhc.conf" -l "$dir/nhc.log" INCDIR="$NHC/scripts" \
+		HELPERDIR="$NHC/helpers" CONFDIR="$dir" MARK_OFFLINE=0 NHC_RM=slurm "${@:2}"
 }
 
 # ours STAGE
 ours() {
-	times "$1" env -i SLURM_JOB_ID="$RANDOM" SLURM_JOB_USER=root SLURM_JOB_UID=0 SLURM_JOB_PARTITION=main \
+	times "$1" SLURM_JOB_ID="$RANDOM" SLURM_JOB_USER=root SLURM_JOB_UID=0 SLURM_JOB_PARTITION=main \
 		SLURM_NODELIST=t1 SLURMD_NODENAME=t1 SLURM_CLUSTER_NAME=test SPANK_SYSCHECK=passive "$dir/p/libexec/syscheck/$1"
 }
 
@@ -67,7 +69,8 @@ main() {
 	make -s install PREFIX="$dir/p" SYSCONFDIR="$dir/p/etc" LOCALSTATEDIR="$dir/p/var" RUNDIR="$dir/p/run" DESTDIR= >/dev/null || exit 1
 	our_policy >"$dir/p/etc/syscheck/policy.lua"
 	for _ in $(seq "$ROUNDS"); do
-		nhc
+		nhc nhc
+		nhc unlimited TIMEOUT=0
 		ours health
 		ours prolog
 	done
@@ -76,11 +79,19 @@ main() {
 		tail -n 3 "$dir/p/var/log/syscheck.log" "$dir/nhc.log" >&2
 		exit 1
 	fi
-	awk -v nw="$(median nhc 1)" -v nc="$(median nhc 2)" -v hw="$(median health 1)" -v hc="$(median health 2)" \
-		-v pw="$(median prolog 1)" -v pc="$(median prolog 2)" -v r="$ROUNDS" -v load="$(cut -d' ' -f1 /proc/loadavg)" 'BEGIN {
-		printf "{\"nhc_wall_ms\":%d,\"nhc_cpu_ms\":%d,\"health_wall_ms\":%d,\"health_cpu_ms\":%d,", nw, nc, hw, hc
-		printf "\"prolog_wall_ms\":%d,\"prolog_cpu_ms\":%d,\"health_wall_ratio\":%.3f,\"health_cpu_ratio\":%.3f,", pw, pc, hw / nw, hc / nc
-		printf "\"prolog_wall_ratio\":%.3f,\"prolog_cpu_ratio\":%.3f,\"rounds\":%d,\"load\":%.2f}\n", pw / nw, pc / nc, r, load }'
+	for name in nhc unlimited health prolog; do
+		echo "$name $(median "$name" 1) $(median "$name" 2)"
+	done | awk -v r="$ROUNDS" -v load="$(cut -d' ' -f1 /proc/loadavg)" '{
+		printf "%s\"%s_wall_ms\":%.1f,\"%s_cpu_ms\":%.1f", NR == 1 ? "{" : ",", $1, $2, $1, $3
+		w[$1] = $2; c[$1] = $3
+	} END {
+		for (i = 1; i <= split("health prolog", ours, " "); i++) {
+			o = ours[i]
+			printf ",\"%s_wall_ratio\":%.3f,\"%s_cpu_ratio\":%.3f", o, w[o] / w["nhc"], o, c[o] / c["nhc"]
+			printf ",\"%s_unlimited_wall_ratio\":%.3f,\"%s_unlimited_cpu_ratio\":%.3f", o, w[o] / w["unlimited"], o, c[o] / c["unlimited"]
+		}
+		printf ",\"rounds\":%d,\"load\":%.2f}\n", r, load
+	}'
 }
 
 main

@@ -82,6 +82,10 @@ end
 
 --- Makes a directory and its parents, 0755. An existing one is success.
 function files.mkdir(dir)
+   local there, _, why = uv.fs_mkdir(dir, 493) -- 0755: nearly always it is there
+   if there or why == "EEXIST" then
+      return true
+   end
    local made = ""
    for part in dir:gmatch("[^/]+") do
       made = made .. "/" .. part

@@ -179,6 +179,12 @@ function process.stat(pid)
    return process.parse(files.read(("/proc/%d/stat"):format(pid), 1024))
 end
 
+-- Whether this process now holds the file; nil where lua/native.c is not installed (a tool run from the sources).
+local function try_lock(fd)
+   local ok, native = pcall(require, "syscheck_native")
+   return ok and native.try_lock(fd)
+end
+
 --- Takes an exclusive lock on a file. flock(2) belongs to the open file, so `flock`
 -- on the inherited descriptor locks it for this process, and for those it passes it to:
 -- it is free when the last of them has closed it or ended.
@@ -196,6 +202,9 @@ function process.lock_file(path, timeout_s)
    if not stat or stat.type ~= "file" or (stat.uid ~= 0 and stat.uid ~= uv.getuid()) or stat.mode & 18 ~= 0 then
       uv.fs_close(fd)
       return nil, path .. ": not a file that root alone can write to"
+   end
+   if try_lock(fd) then
+      return fd
    end
    local r
    r, err = process.run("flock", { "--timeout", ("%.1f"):format(math.max(0, timeout_s)), "3" },

@@ -238,7 +238,7 @@ end
 --   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,
 --   kernel_s = wall seconds in kernels, box_s = their time boxes, duration_s, unconfirmed = a fail
 --   that a second measurement could neither confirm nor excuse, after = counters.snapshot at the end,
---   traffic = ruler.recorded or nil,
+--   traffic = ruler.recorded or nil, last = what the node kept of the check before (node/last.lua), or nil,
 --   checks = runs of own checks (measure/checks_d.lua), or nil, interrupted = why kernels could not begin or end,
 --   of no fault of theirs or the node's, orphan = nobody waits for the result, watched = it is known who else used
 --   the node, busy = state of busy.follow where they did through all of the check }
@@ -258,6 +258,7 @@ function check.run(lvl, node, inventory, from)
    end
    out.after = level.is_active(lvl) and counters.snapshot(node.root) or from
    local last = lvl ~= "none" and node:read_state("last.json") or nil
+   out.last = last
    if lvl ~= "none" then
       local events = throttle_events(from, last, out.after)
       out.results.throttle_events = events and { value = events } or nil

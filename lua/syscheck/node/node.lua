@@ -10,7 +10,7 @@ local log = require("syscheck.lib.log")
 local paths = require("syscheck.lib.paths")
 local policy_file = require("syscheck.node.policy_file")
 local process = require("syscheck.lib.process")
-local records = require("syscheck.spool.records")
+local records = lazy.require("syscheck.spool.records")
 local slurmconf = lazy.require("syscheck.slurm.conf")
 
 local MAX_CONF = 33554432 -- as slurm.conf and what it includes may have in all

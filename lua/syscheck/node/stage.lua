@@ -8,6 +8,7 @@ local environment = lazy.require("syscheck.slurm.environment")
 local files = require("syscheck.lib.files")
 local hostlist = require("syscheck.lib.hostlist")
 local journal = lazy.require("syscheck.spool.journal")
+local last = require("syscheck.node.last")
 local ledger = require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
@@ -270,8 +271,8 @@ function stage.remember(node, l, result, begin_s, asked)
          node:save_state(ruler.FILE, kept)
       end
    end
-   local saved = node:save_state("last.json", result.after)
-   if saved and level.is_active(result.level) then
+   local kept = last.keep(node, result.last, result.after)
+   if kept and level.is_active(result.level) then
       ledger.pay(node, l, result, begin_s, asked)
    end
 end

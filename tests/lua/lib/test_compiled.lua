@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local uv = require("luv")
+local compile = require("syscheck.lib.compile")
 local compiled = require("syscheck.lib.compiled")
 
 TestCompiled = {}
@@ -27,7 +28,7 @@ function TestCompiled:setUp()
    put(self.dir .. "/syscheck/one.lua", 'return { from = "one", name = ... }\n')
    put(self.dir .. "/syscheck/sub/two.lua", 'local two = {}\nfunction two.fail()\n   error("no")\nend\nreturn two\n')
    self.file = self.dir .. "/modules.luac"
-   compiled.write(self.file, self.dir)
+   compile.write(self.file, self.dir)
    package.path = self.dir .. "/?.lua"
 end
 
@@ -51,7 +52,7 @@ function TestCompiled:test_modules_come_from_the_file_and_tracebacks_name_the_so
    for _, path in ipairs({ "/syscheck/one.lua", "/syscheck/sub/two.lua" }) do
       uv.fs_utime(self.dir .. path, 1000000000, 1000000000) -- a time that can be set again
    end
-   compiled.write(self.file, self.dir)
+   compile.write(self.file, self.dir)
    hide(self.dir .. "/syscheck/one.lua")
    hide(self.dir .. "/syscheck/sub/two.lua")
    lu.assertTrue(compiled.use(self.file))
