@@ -123,7 +123,8 @@ local function what_is_wrong(result)
 end
 
 local function examine(node, alone, started)
-   local from = counters.snapshot(node.root)
+   -- The others are read for a job, and for Prometheus.
+   local from = counters.snapshot(node.root, not node.policy.textfile and check.COUNTERS or nil)
    local begin_s = node.now_s()
    local m = mark.read(node, from.boot_id)
    local action, drained, answers

@@ -77,9 +77,9 @@ lint_links() {
 
 lint_c() {
 	local flags
-	read -r -a flags < <(echo "$(pkg-config --cflags hwloc openblas) $(mpicc --showme:compile)")
+	read -r -a flags < <(echo "$(pkg-config --cflags hwloc openblas lua5.4) $(mpicc --showme:compile)")
 	# A process for each file: with many in one, the analyzer forgets a va_start.
-	sources | grep -E '^(kernels|spank)/.*\.c$' | xargs -P "$(nproc)" -I '{}' clang-tidy --quiet --warnings-as-errors='*' \
+	sources | grep -E '^(kernels|spank|lua)/.*\.c$' | xargs -P "$(nproc)" -I '{}' clang-tidy --quiet --warnings-as-errors='*' \
 		--checks='-*,clang-analyzer-*,bugprone-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' \
 		'{}' -- -std=gnu11 -D_GNU_SOURCE -DSYSCHECK_VERSION='"lint"' -Ikernels -Ispank "${flags[@]}" 2>&1 |
 		grep -v 'warnings generated'

@@ -21,14 +21,27 @@
 --   since_new(now, key, span) -> what a unit did that the earlier snapshot does not have
 --   errors(from, to, add) adds errors of units: add(kind, unit, name, count); `from` and `to` are
 --           { values, beside }
-local sources = {}
+local NAMES = { "throttle", "pressure", "cpu", "disk", "nfs", "lustre", "memory_errors", "machine_checks", "oom",
+   "reclaim", "link", "energy", "memory_traffic", "sched" }
 
--- By place and by name.
-for i, name in ipairs({ "throttle", "pressure", "cpu", "disk", "nfs", "lustre", "memory_errors", "machine_checks",
-   "oom", "reclaim", "link", "energy", "memory_traffic", "sched" }) do
-   sources[i] = require("syscheck.counters." .. name)
-   sources[i].name = name
-   sources[name] = sources[i]
+local places = {}
+for i, name in ipairs(NAMES) do
+   places[name] = i
 end
+
+--- By place and by name; each is loaded when it is asked for, as most checks of an idle node need one of them.
+local sources = setmetatable({}, {
+   __index = function(self, key)
+      local i = places[key] or key
+      local name = NAMES[i]
+      if not name then
+         return nil
+      end
+      local source = require("syscheck.counters." .. name)
+      source.name = name
+      self[i], self[name] = source, source
+      return source
+   end,
+})
 
 return sources

@@ -1,9 +1,10 @@
 --- Snapshots of a node's counters; what changed between two of them: counters/deltas.lua.
 local uv = require("luv")
 local deltas = require("syscheck.counters.deltas")
+local lazy = require("syscheck.lib.lazy")
 local log = require("syscheck.lib.log")
 local machine = require("syscheck.hardware.machine")
-local memory_errors = require("syscheck.counters.memory_errors")
+local memory_errors = lazy.require("syscheck.counters.memory_errors")
 local sources = require("syscheck.counters.sources")
 
 local counters = {}
@@ -25,11 +26,12 @@ local function sound(values)
    return values and next(values) and values or nil
 end
 
---- Reads every source below root. One that fails is absent, and logged.
+--- Reads every source below root, or those that are named. One that fails is absent, and logged.
 -- @param root "" for the machine itself, or the root of a prepared tree
+-- @param names list, or nil
 -- @return { boot_id, time (s since the epoch), uptime_s (of the kernel's monotonic clock),
 --   sources = { name = { key = number } }, and what sources have `beside` }
-function counters.snapshot(root)
+function counters.snapshot(root, names)
    local from = machine.at(root)
    local snapshot = {
       boot_id = from:line("/proc/sys/kernel/random/boot_id") or "unknown",
@@ -37,7 +39,8 @@ function counters.snapshot(root)
       uptime_s = uv.hrtime() / 1e9,
       sources = {},
    }
-   for _, source in ipairs(sources) do
+   for _, key in ipairs(names or sources) do
+      local source = names and sources[key] or key
       local ok, values, beside = pcall(source.read, from)
       if ok then
          snapshot.sources[source.name] = sound(values)

@@ -1,5 +1,6 @@
 --- Compiles the modules, at installation: `agent.lua compile`. lib/compiled.lua reads the file, before anything else is
 -- loaded, and is for that as short as it can be.
+local native = require("syscheck_native")
 local uv = require("luv")
 local compiled = require("syscheck.lib.compiled")
 local files = require("syscheck.lib.files")
@@ -33,7 +34,7 @@ function compile.write(output, dir)
       local text = file:read("a")
       file:close()
       code[i] = string.dump(assert(load(text, "@" .. m.path, "t")))
-      index[i] = ("%s\t%d\t%d\t%s\t%s\n"):format(m.name, from, #code[i], compiled.stamp(m.path), m.path)
+      index[i] = ("%s\t%d\t%d\t%s\t%s\n"):format(m.name, from, #code[i], native.stamp(m.path), m.path)
       from = from + #code[i]
    end
    index = table.concat(index)

@@ -2,54 +2,41 @@
 -- time of a passive prolog. With debug information: tracebacks name file and line. The file is not trusted to be
 -- of today: bytecode counts for the one interpreter that wrote it, a module for as long as its source is as it
 -- was. Whatever is not so is read from the source. lib/compile.lua writes it.
-local uv = require("luv")
+local native = require("syscheck_native")
 
 local compiled = {}
 
 local FORMAT = "syscheck modules 1"
+local HEAD = 64
 local MAX_INDEX = 1048576
-
---- What a file is known again by. Whole seconds: of a node's image (squashfs, cpio, tar) no more comes back.
-function compiled.stamp(path)
-   local stat = uv.fs_stat(path)
-   return stat and ("%d.%d"):format(stat.size, stat.mtime.sec)
-end
 
 --- The file's first line. Lua's own header does not say of which patch release bytecode is; another one may misread it.
 function compiled.first_line()
-   return ("%s %s"):format(FORMAT, compiled.stamp("/proc/self/exe") or "?")
+   return ("%s %s"):format(FORMAT, native.stamp("/proc/self/exe") or "?")
 end
 
 --- From now on `require` takes modules from there.
 -- @param file its path
 -- @return true; false where it is not there, or of another interpreter
 function compiled.use(file)
-   local fd = uv.fs_open(file, "r", 0)
-   if not fd then
+   local at = native.map(file)
+   local first, size, start = ((at and at(0, HEAD)) or ""):match("^([^\n]*)\n(%d+)\n()")
+   size = math.tointeger(tonumber(size))
+   local index = first == compiled.first_line() and size and size <= MAX_INDEX and at(start - 1, size)
+   if not index then
       return false
    end
-   local head = uv.fs_read(fd, 65536, 0) or ""
-   local first, size, at = head:match("^([^\n]*)\n(%d+)\n()")
-   size = tonumber(size)
-   if first ~= compiled.first_line() or size > MAX_INDEX then
-      uv.fs_close(fd)
-      return false
-   end
-   if #head < at - 1 + size then
-      head = uv.fs_read(fd, at - 1 + size, 0) or ""
-   end
-   local index = "\n" .. head:sub(at, at - 1 + size)
+   index = "\n" .. index
    table.insert(package.searchers, 2, function(name)
       -- Not a table of them: a check loads a fifth.
       local _, last = index:find("\n" .. name .. "\t", 1, true)
       local from, length, was, path = index:match("^(%d+)\t(%d+)\t(%S+)\t([^\n]+)\n", (last or 0) + 1)
-      if not from or compiled.stamp(path) ~= was then
+      if not from or native.stamp(path) ~= was then
          return nil
       end
-      -- A length that is none, of a damaged file, is an error.
-      local ok, text = pcall(uv.fs_read, fd, tonumber(length), at - 1 + size + tonumber(from))
-      local run = ok and text and load(text, "@" .. path, "b")
-      if run then
+      -- Of a damaged file there may be no such number.
+      local ok, run = pcall(at, start - 1 + size + tonumber(from), tonumber(length), "@" .. path)
+      if ok and run then
          return run, path
       end
    end)

@@ -11,7 +11,7 @@ local inventories = require("syscheck.hardware.inventory")
 local kernels = require("syscheck.measure.kernels")
 local level = require("syscheck.policy.level")
 local machine = require("syscheck.hardware.machine")
-local memory_traffic = require("syscheck.counters.memory_traffic")
+local memory_traffic = lazy.require("syscheck.counters.memory_traffic")
 local metrics = require("syscheck.catalogue.metrics")
 local others = lazy.require("syscheck.measure.others")
 local parts = require("syscheck.verdict.parts")
@@ -44,6 +44,9 @@ local function take(results, measurement, measured)
       end
    end
 end
+
+--- What a check reads of the counters at its begin, and for which state (node/last.lua).
+check.COUNTERS = { "throttle" }
 
 -- Events since the last snapshot, whichever is the latest that counts: the last
 -- one of this boot, the boot itself when there was another before, else this
@@ -232,7 +235,7 @@ end
 --   from it on; its `more_args`, or nil: function(kernel, attempt) -> list of
 --   further arguments, or nil
 -- @param inventory from inventory.read
--- @param from counters.snapshot at the begin
+-- @param from counters.snapshot at the begin, of check.COUNTERS at least
 -- @return { level, status, node_status = the same without its directories, corrupt, confirmed = a fail that may
 --   drain, enforced = the policy says that it does (for one failing metric at least), metrics (see
 --   verdict.rate), runs, cpus = what kernels measured (cpus:describe), reason, text = one sentence,

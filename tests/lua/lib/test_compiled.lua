@@ -1,5 +1,6 @@
 -- Modules compiled at installation: what is of another day, or no such file, is read from the source.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
+package.cpath = "build/lua/?.so;" .. package.cpath
 local lu = require("luaunit")
 local uv = require("luv")
 local compile = require("syscheck.lib.compile")
