@@ -41,7 +41,7 @@ MPI_CFLAGS    = $(shell $(MPICC) --showme:compile)
 MPI_LIBS     := $(shell $(MPICC) --showme:link 2>/dev/null)
 
 # Lua's headers, by the first of the names that distributions have for them.
-LUA_PC       := $(firstword $(foreach name,lua5.4 lua54 lua-5.4 lua,$(shell $(PKG_CONFIG) --atleast-version=5.4 $(name) 2>/dev/null && echo $(name))))
+LUA_PC        = $(firstword $(foreach name,lua5.4 lua54 lua-5.4 lua,$(shell $(PKG_CONFIG) --atleast-version=5.4 $(name) 2>/dev/null && echo $(name))))
 LUA_CFLAGS    = $(shell $(PKG_CONFIG) --cflags $(LUA_PC))
 
 B           := build

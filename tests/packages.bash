@@ -5,5 +5,5 @@
 tree_copy() {
 	mkdir -p "$1/build"
 	(cd "$ROOT" && find . -mindepth 1 -maxdepth 1 ! -name build ! -name .git -exec cp -a {} "$1" \; &&
-		cp -a build/obj build/kernels build/spank build/version build/built "$1/build/")
+		cp -a build/obj build/kernels build/lua build/spank build/version build/built "$1/build/")
 }
