@@ -75,6 +75,28 @@ repair() {
 	[ ! -s "$LOG" ]
 }
 
+# files: what there is of state and spool, and which of it was written anew
+files() {
+	find "$P/var/lib" "$P/var/spool" -type f -printf '%p %i %T@\n' | sort
+}
+
+@test "of a node that is well nothing is written" {
+	local before
+	policy 'health = { level = "passive" }'
+	health
+	before=$(files)
+	[ -n "$before" ]
+	health
+	[ "$(files)" = "$before" ]
+	# Until something is new.
+	policy 'health = { level = "passive" }, expect = { ["*"] = { threads = 99999 } }'
+	health
+	[ "$(record check 'r.status')" = warn ]
+	before=$(files)
+	health
+	[ "$(files)" = "$before" ]
+}
+
 @test "its pass spares a job the check, and an asked pass spares the node the kernels" {
 	policy "$base, partitions = { main = { default = 'quick' } }, budget = 0.0001"
 	health

@@ -321,6 +321,25 @@ in_cgroup() {
 	(echo "$BASHPID" >"$CGROUP/cgroup.procs" && "$@")
 }
 
+@test "an agent that cannot be killed (frozen): the entry returns in time and says so; it ends when it can" {
+	cgroup freezer
+	sed -E 's/LIMIT=[0-9]+/LIMIT=1/' "$P/libexec/syscheck/prolog" >"$P/libexec/syscheck/prolog.short"
+	chmod 755 "$P/libexec/syscheck/prolog.short"
+	dies_in prolog 'local function put(path, text) local f = io.open(path, "w") f:write(text) f:close() end
+		put("'"$P"'/agent.pid", require("luv").os_getpid())
+		put("'"$CGROUP"'/cgroup.procs", "0")
+		put("'"$CGROUP"'/freezer.state", "FROZEN")'
+	# slurmd reads it to its end; so does cat.
+	run -0 timeout 60 bash -c "SLURM_JOB_ID=4711 SLURMD_NODENAME=t1 '$P/libexec/syscheck/prolog.short' 2>&1 | cat; exit \${PIPESTATUS[0]}"
+	rm "$P/libexec/syscheck/prolog.short"
+	kill -0 "$(<"$P/agent.pid")"
+	echo THAWED >"$CGROUP/freezer.state"
+	eventually 10 gone "$(<"$P/agent.pid")"
+	eventually 10 rmdir "$CGROUP"
+	grep -q ': error: the agent did not end within 1 s and could not be killed$' "$LOG"
+	[ "$(record check 'r.text')" = "the prolog's agent did not end within 1 s and could not be killed" ]
+}
+
 @test "out of memory: the kernel takes the agent, never the entry; the job starts" {
 	cgroup memory memory.limit_in_bytes=128M
 	echo 128M 2>/dev/null >"$CGROUP/memory.memsw.limit_in_bytes" || true
