@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +37,9 @@ static long long now_ms(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
+/* As an exit status of a child that there is none of: OWN_TROUBLE. */
+#define NO_CHILD (OWN_TROUBLE << 8)
+
 /*
  * Waits for the process: true, and its status, where it has ended within so many milliseconds. False where it has
  * not, or when a signal arrives that would end this process: into `signal`, unless that is NULL.
@@ -47,9 +51,12 @@ static bool ends_within(pid_t pid, long long ms, const sigset_t *signals, int *s
 	for (;;) {
 		long long left = until - now_ms();
 		struct timespec wait = { .tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000 };
+		pid_t ended = waitpid(pid, status, WNOHANG);
 		int got;
 
-		if (waitpid(pid, status, WNOHANG) == pid)
+		if (ended < 0 && errno == ECHILD)
+			*status = NO_CHILD;
+		if (ended)
 			return true;
 		if (left <= 0)
 			return false;
@@ -101,6 +108,17 @@ static int open_log(const char *path)
 	return fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode)) ? -1 : fd;
 }
 
+/* An agent that may be left behind holds no pipe of slurmd's. */
+static void close_others(void)
+{
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, 3, ~0U, 0) == 0)
+		return;
+#endif
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+}
+
 /* What the child is. The log's disk may be what hangs, so it is opened here. */
 static void become(pid_t parent, const char *oom_score_adj, const char *log)
 {
@@ -111,6 +129,7 @@ static void become(pid_t parent, const char *oom_score_adj, const char *log)
 	if (getppid() != parent)
 		_exit(OWN_TROUBLE);
 	setpgid(0, 0);
+	close_others();
 	score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (score >= 0) {
 		if (write(score, oom_score_adj, strlen(oom_score_adj)) < 0)
@@ -126,8 +145,9 @@ static void become(pid_t parent, const char *oom_score_adj, const char *log)
 /*
  * bound(seconds, oom_score_adj, log): returns in a child of this process, which leads a group of its own, has this
  * oom_score_adj (text), and no descriptor of the caller's but the log, where that is a file that can be written, as
- * standard error. This process waits for it, ends it after so many seconds (1 to 86,400) or when a signal would end
- * itself, and ends with its exit code, which it also prints as a line "code N"; or with 128 + N for signal N, or
+ * standard error. This process leads a group, too. It prints "process PID" of the child, waits for it, ends it after
+ * so many seconds (1 to 86,400) or when a signal would end itself, prints "code N", and ends with that: the child's
+ * exit code, or 128 + N for signal N, or
  *   122 it could not be killed (a dead disk)   124 the limit: it ended when it was asked to
  *   123 the limit: it was killed               125 no process could be started
  * Unlike timeout(1), it returns whatever the child does.
@@ -137,14 +157,18 @@ static int bound(lua_State *L)
 	static const int ENDING[] = { SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM };
 	lua_Integer seconds = luaL_checkinteger(L, 1);
 	const char *oom_score_adj = luaL_checkstring(L, 2), *log = luaL_checkstring(L, 3);
-	sigset_t signals, mask;
 	pid_t parent = getpid(), pid;
+	sigset_t signals, mask;
 	int code;
 
 	luaL_argcheck(L, seconds >= 1 && seconds <= MAX_SECONDS, 1, "1 to 86400 s");
 	sigemptyset(&signals);
 	for (size_t i = 0; i < sizeof(ENDING) / sizeof(*ENDING); i++)
 		sigaddset(&signals, ENDING[i]);
+	/* Whoever ends the caller's group (slurmd) is not to leave without a limit what the child has started. */
+	setpgid(0, 0);
+	/* Ignored, as it may be inherited, a child could not be waited for. */
+	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &signals, &mask);
 	pid = fork();
 	if (pid == 0) {
@@ -152,8 +176,10 @@ static int bound(lua_State *L)
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 		return 0;
 	}
-	if (pid > 0)
+	if (pid > 0) {
 		setpgid(pid, pid); /* or the child has */
+		dprintf(STDOUT_FILENO, "process %d\n", (int)pid);
+	}
 	code = pid > 0 ? watch(pid, seconds, &signals) : OWN_TROUBLE;
 	dprintf(STDOUT_FILENO, "code %d\n", code);
 	_exit(code);

@@ -23,6 +23,7 @@ esac
 
 RESULT=0   # exit code
 CODE=      # of the agent
+SAID=
 OOM_SCORE= # as it was
 
 # Whether the log can be appended to; it is made as logrotate makes it. A FIFO would block.
@@ -36,29 +37,48 @@ has_log() {
 	return "$code"
 }
 
-# bounded SECONDS ARGUMENT...: runs the agent, into $CODE: its exit code, or one of lua/native.c; empty: none came.
+# bounded SECONDS ARGUMENT...: runs the agent, into $CODE: its exit code, one of lua/native.c, or
+#   120 what was to bound it hangs and cannot be killed   121 it was stopped, or hung, and is killed
+# and what it said that could not be started, into $SAID.
 bounded() {
-	CODE=
+	local what value status process='' pid lost='' lines=0
+	CODE='' SAID=''
 	# -E: no LUA_INIT, LUA_PATH.
-	exec 3< <(exec '@LUA@' -E '@LIBEXECDIR@/bound.lua' "$1" "$OOM_SCORE" "$LOG" '@LIBEXECDIR@/agent.lua' "${@:2}")
-	# read -t and not wait: what cannot even be executed (a dead disk) must not hold up the job.
-	read -r -t "$(($1 + 3))" _ CODE <&3
-	case $? in
-	0) ;;
-	1)
-		wait "$!" # without a word: it could not be started, or was killed
-		CODE=$?
-		;;
-	*)
-		# bash's limit goes by the wall clock: where that was set forward, the code is only now read, all
-		# but the first letter of the line. Else it was stopped, or hangs: the agent ends with it.
-		if ! read -r -t 0.5 _ CODE <&3; then
-			kill -KILL "$!"
-			read -r -t 0.5 _ CODE <&3
-			[ $? -gt 128 ] || CODE=123
+	exec 3< <(exec '@LUA@' -E '@LIBEXECDIR@/bound.lua' "$1" "${OOM_SCORE:-0}" "$LOG" \
+		'@LIBEXECDIR@/agent.lua' "${@:2}" 2>&1)
+	pid=${!-}
+	while [ -z "$CODE" ]; do
+		# read -t and not wait: what cannot even be started (a dead disk) must not hold up the job.
+		read -r -t "$(($1 + 1)).7" what value <&3
+		status=$?
+		# bash's limit goes by the wall clock: where that was set forward, the line is only now read, and
+		# its first letter gone.
+		if [ "$status" -gt 128 ] && read -r -t 0.5 what value <&3; then
+			status=0
 		fi
-		;;
-	esac
+		# Nothing says so many lines.
+		[ $((lines += 1)) -lt 100 ] || status=129
+		case $status.$what in
+		0.process | 0.rocess) process=$value ;;
+		0.code | 0.ode) CODE=$value ;;
+		0.*) SAID=${SAID:-$what $value} ;;
+		1.*)
+			# Without a word: it could not be started, or was killed. No exit code of that is a verdict.
+			lost=1
+			wait "$pid"
+			CODE=$?
+			case $CODE in 0 | 1 | "$NODE_BAD") CODE=125 ;; esac
+			;;
+		*)
+			lost=1
+			kill -KILL "$pid"
+			read -r -t 0.5 what value <&3
+			CODE=$(($? > 128 ? 120 : 121))
+			;;
+		esac
+	done
+	# What the agent has left ends with who bounded it.
+	[ -z "$lost" ] || [ -z "$process" ] || kill -KILL -- "-$process"
 	exec 3<&-
 }
 
@@ -66,10 +86,10 @@ bounded() {
 complain() {
 	local why
 	case $CODE in
-	'' | 122) why="did not end within $LIMIT s and could not be killed" ;;
-	123) why="did not end within $LIMIT s and was killed" ;;
+	120 | 122) why="did not end within $LIMIT s and could not be killed" ;;
+	121 | 123) why="did not end within $LIMIT s and was killed" ;;
 	124) why="did not end within $LIMIT s" ;;
-	125 | 126 | 127) why="could not be started (exit code $CODE)" ;;
+	125 | 126 | 127) why="could not be started (exit code $CODE)${SAID:+: ${SAID//[![:print:]]/?}}" ;;
 	137) why='was killed: out of memory, or by hand' ;;
 	*)
 		why="ended with exit code $CODE"
@@ -78,7 +98,9 @@ complain() {
 	esac
 	# In a process of its own: the log's disk may be what hangs. Where there is no log, or no room
 	# in it, the record is all that says it.
-	read -r -t 1 < <(log "$why"; echo) && bounded 2 ended "$STAGE" "the $STAGE's agent $why"
+	read -r -t 1 < <(log "$why"; echo) || return
+	# What hangs before it has a limit would do so again.
+	case $CODE in 120 | 121) ;; *) bounded 2 ended "$STAGE" "the $STAGE's agent $why" ;; esac
 }
 
 log() {

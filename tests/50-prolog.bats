@@ -531,10 +531,10 @@ stand_in() {
 		# slurmd reads both to their end; so does cat.
 		timeout 60 bash -c "bash '$STAND_IN/$stage' 2>&1 | cat; exit \${PIPESTATUS[0]}"
 	done
-	# Stopped or not: nothing of them is left. Once for the stage, once for the record of its end.
+	# Stopped or not: nothing of them is left. What would hang again is not run again for the record.
 	local pid pids
 	read -r -d '' -a pids <"$STAND_IN/pids" || true
-	[ "${#pids[@]}" = 4 ]
+	[ "${#pids[@]}" = 2 ]
 	for pid in "${pids[@]}"; do
 		eventually 20 gone "$pid"
 	done

@@ -195,7 +195,7 @@ slurmd() {
 	chmod 755 "$P/libexec/syscheck/prolog.nolua"
 	run -0 slurmd_runs prolog.nolua
 	rm "$P/libexec/syscheck/prolog.nolua"
-	grep -q ': error: the agent could not be started (exit code 127)$' "$LOG"
+	grep -q ': error: the agent could not be started (exit code 127): .*/no/lua: No such file or directory$' "$LOG"
 }
 
 @test "the whole group is stopped, for ever: killed, reaped, recorded" {
@@ -338,6 +338,72 @@ in_cgroup() {
 	eventually 10 rmdir "$CGROUP"
 	grep -q ': error: the agent did not end within 1 s and could not be killed$' "$LOG"
 	[ "$(record check 'r.text')" = "the prolog's agent did not end within 1 s and could not be killed" ]
+}
+
+# caller PYTHON STAGE: starts it as slurmd might be, with signals as PYTHON leaves them
+caller() {
+	run env SLURM_JOB_ID=4711 SLURMD_NODENAME=t1 python3 -c "import os, signal
+$1
+os.execv('$P/libexec/syscheck/$2', ['$2'])"
+}
+
+@test "signals that the caller ignores or blocks: the verdict is that of the agent, at once" {
+	local how
+	for how in 'signal.signal(signal.SIGCHLD, signal.SIG_IGN)' \
+		'signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())' \
+		'[signal.signal(s, signal.SIG_IGN) for s in signal.valid_signals() - {9, 19, 32, 33}]'; do
+		dies_in prolog 'os.exit(99)'
+		caller "$how" prolog
+		[ "$status" = 1 ] || { echo "$how"; return 1; }
+		dies_in prolog 'os.exit(0)'
+		caller "$how" prolog
+		[ "$status" = 0 ]
+	done
+	[ ! -e "$LOG" ] || run ! grep 'the agent' "$LOG"
+}
+
+@test "what bounds the agent is broken, missing, or ends as it should not: the job starts, and the log says why" {
+	local bound=$P/libexec/syscheck/bound.lua native=$P/lib/syscheck/lua/syscheck_native.so said
+	cp "$bound" "$P/bound.keep"
+	cp "$native" "$P/native.keep"
+	while IFS='|' read -r how said; do
+		rm -f "$LOG"
+		eval "$how"
+		run -0 prolog
+		cp "$P/bound.keep" "$bound"
+		cp "$P/native.keep" "$native"
+		grep -q ": error: the agent could not be started (exit code 125)$said" "$LOG" || { echo "$how"; cat "$LOG"; return 1; }
+	done <<-'LIST'
+		rm "$bound"|: .*bound.lua
+		: >"$bound"|$
+		echo 'os.exit(99)' >"$bound"|$
+		echo 'os.exit(0)' >"$bound"|$
+		echo 'x y' >"$bound"|: .*syntax error
+		rm "$native"|: .*syscheck_native.so: cannot open
+		echo x >"$native"|: .*syscheck_native.so
+	LIST
+	run -0 prolog
+}
+
+@test "slurmd kills the prolog's group, or somebody its watcher: nothing is left without a limit" {
+	local entry
+	mkdir -p "$P/etc/syscheck/checks.d"
+	printf '#!/bin/sh\necho $$ >%q\nexec sleep 600\n' "$P/check.pid" >"$P/etc/syscheck/checks.d/hang"
+	chmod 755 "$P/etc/syscheck/checks.d/hang"
+	SLURM_JOB_ID=4711 SLURMD_NODENAME=t1 setsid "$P/libexec/syscheck/prolog" 3>&- &
+	entry=$!
+	eventually 20 test -s "$P/check.pid"
+	kill -KILL -- "-$entry"
+	eventually 20 gone "$(<"$P/check.pid")"
+	rm -r "$P/etc/syscheck/checks.d"
+	dies_in prolog 'io.open("'"$P"'/watcher", "w"):write(io.open("/proc/self/stat"):read("a"):match("%) %a (%d+)")):close()
+		os.execute("echo $$ >'"$P"'/left.pid; exec sleep 600")'
+	SLURM_JOB_ID=4712 SLURMD_NODENAME=t1 "$P/libexec/syscheck/prolog" 3>&- &
+	entry=$!
+	eventually 20 test -s "$P/left.pid"
+	kill -KILL "$(<"$P/watcher")"
+	wait "$entry"
+	eventually 20 gone "$(<"$P/left.pid")"
 }
 
 @test "out of memory: the kernel takes the agent, never the entry; the job starts" {

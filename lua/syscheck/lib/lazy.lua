@@ -2,10 +2,13 @@
 -- stages name, and runs before every job. Pure.
 local lazy = {}
 
+local names = {}
+
 --- As require, for a module that is a table of functions and constants: not for pairs(), nor at load time.
 -- @param name of the module
 -- @return what stands for it
 function lazy.require(name)
+   names[#names + 1] = name
    return setmetatable({}, {
       __index = function(self, key)
          local loaded = require(name)
@@ -13,6 +16,15 @@ function lazy.require(name)
          return loaded[key]
       end,
    })
+end
+
+--- Loads all of them now, for what takes so long that an upgrade may replace them meanwhile.
+function lazy.load()
+   local i = 1
+   while names[i] do -- which may name others
+      require(names[i])
+      i = i + 1
+   end
 end
 
 return lazy

@@ -252,6 +252,7 @@ function check.run(lvl, node, inventory, from)
    local out = { level = lvl, results = {}, runs = {}, first = {}, planned = {}, begun = 0 }
    out.from = { boot_id = from.boot_id, s = started, time = time.show(os.time()) }
    if level.is_active(lvl) then
+      lazy.load()
       out.busy_before = node:read_state(busy.FILE)
       active(out, lvl, node, limits, math.min(started + p.deadline[lvl], node.until_s or math.huge))
       follow(out, node)

@@ -21,6 +21,20 @@ function TestLazy:test_it_is_loaded_once_and_when_it_is_used()
    lu.assertEquals(loads, 1)
 end
 
+function TestLazy:test_all_at_once()
+   local loaded = {}
+   for _, name in ipairs({ "some", "other" }) do
+      package.preload["syscheck." .. name] = function()
+         loaded[#loaded + 1] = name
+         return name == "some" and { other = lazy.require("syscheck.other") } or {}
+      end
+   end
+   lazy.require("syscheck.some")
+   lazy.load()
+   lu.assertEquals(loaded, { "some", "other" })
+   package.preload["syscheck.other"], package.loaded["syscheck.other"] = nil, nil
+end
+
 function TestLazy:test_it_is_the_module_itself()
    package.preload["syscheck.some"] = function()
       return { n = 1 }

@@ -27,7 +27,7 @@ local function bound(code, seconds, log, before)
       %s]]):format(CWD, before or "", seconds or 30, log or DIR .. "/log", code)
    local r = assert(process.run(arg[-1], { "-E", "-e", text }, { timeout_ms = 60000 }))
    lu.assertEquals({ r.signal, r.timed_out, r.stuck, r.held }, { 0, nil, false })
-   return r.code, r.out, r.err
+   return r.code, (r.out:gsub("^process %d+\n", "", 1)), r.err
 end
 
 TestBound = {}
@@ -114,6 +114,15 @@ function TestBound:test_bad_arguments()
    end
 end
 
+function TestBound:test_it_leads_a_group_and_says_who_its_child_is()
+   local child = [[io.open("%s/child.pid", "w"):write(uv.os_getpid()):close()]]
+   local text = ([[package.cpath = "%s/build/lua/?.so;" .. package.cpath
+      local uv = require("luv")
+      require("syscheck_native").bound(30, "0", "/dev/null") ]]):format(CWD) .. child:format(DIR)
+   local r = assert(process.run(arg[-1], { "-E", "-e", text }, { timeout_ms = 60000 }))
+   lu.assertEquals(r.out, ("process %s\ncode 0\n"):format(get(DIR .. "/child.pid")))
+end
+
 TestLock = {}
 
 function TestLock:test_one_at_a_time()
@@ -135,7 +144,8 @@ function TestLock:test_lock_file()
    local fd = assert(process.lock_file(path, 0))
    lu.assertEquals({ process.lock_file(path, 0) }, { nil, path .. ": not free within 0 s", true })
    uv.fs_close(fd)
-   local holder = uv.spawn("flock", { args = { path, "sh", "-c", "touch " .. DIR .. "/held; sleep 1" } }, function() end)
+   local holder = uv.spawn("flock", { args = { path, "sh", "-c", "touch " .. DIR .. "/held; sleep 1" } },
+      function() end)
    while not uv.fs_stat(DIR .. "/held") do
       uv.sleep(10)
    end
