@@ -125,6 +125,7 @@ $(B)/spank/spank_syscheck.so: $(SPANK_OBJ) spank/plugin.map
 	$(Q)$(CC) -shared -pthread $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,-z,nodelete,--version-script=spank/plugin.map -o $@ $(SPANK_OBJ)
 
 $(NATIVE): lua/native.c
+	$(if $(LUA_PC),,$(error no headers of Lua 5.4 here: install liblua5.4-dev (Debian), lua-devel (EL) or lua54-devel (SLES)))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -fPIC -fvisibility=hidden $(ALL_CFLAGS) $(LUA_CFLAGS) $(ALL_LDFLAGS) -o $@ $<
 

@@ -129,7 +129,8 @@ static void become(pid_t parent, const char *oom_score_adj, const char *log)
 	if (getppid() != parent)
 		_exit(OWN_TROUBLE);
 	setpgid(0, 0);
-	close_others();
+	close_others(); /* luv's, too: it is loaded later */
+	signal(SIGQUIT, SIG_DFL); /* bash has what it starts aside ignore it */
 	score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (score >= 0) {
 		if (write(score, oom_score_adj, strlen(oom_score_adj)) < 0)

@@ -18,6 +18,7 @@ local mark = require("syscheck.slurm.mark")
 local records = lazy.require("syscheck.spool.records")
 local resume = require("syscheck.slurm.resume")
 local stage = require("syscheck.node.stage")
+local time = require("syscheck.lib.time")
 
 local health = {}
 
@@ -156,6 +157,7 @@ local function examine(node, alone, started)
 
    local last = node:read_state(LAST) or {}
    local asked_s = last.asked_s
+   local at = time.show(os.time())
    if marker then
       action = resume.after(node, marker, result, node.now_s())
       if action == "resume" then
@@ -170,7 +172,7 @@ local function examine(node, alone, started)
    local told = active or wrong ~= last.said or drained
    if told or node.policy.textfile then
       local record = records.check("health", node, hardware, result)
-      record.duration_s = (uv.hrtime() - started) / 1e9
+      record.time, record.duration_s = at, (uv.hrtime() - started) / 1e9
       if told then
          record.note = marker and "drained by syscheck, measured again" or nil
          record.action, record.drain = action or "none", drained

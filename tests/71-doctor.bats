@@ -234,6 +234,21 @@ finds() {
 	finds warn "no policy"
 }
 
+@test "what starts the agent is not there, or broken: nothing would be checked" {
+	local file
+	for file in "$P/libexec/syscheck/bound.lua" "$P/lib/syscheck/lua/syscheck_native.so"; do
+		mv "$file" "$file.keep"
+		run syscheck doctor
+		finds error "$P/libexec/syscheck/bound.lua: exit code 1: " "${file##*/}" || { mv "$file.keep" "$file"; return 1; }
+		echo x >"$file"
+		run syscheck doctor
+		mv "$file.keep" "$file"
+		finds error "$P/libexec/syscheck/bound.lua: exit code 1: "
+	done
+	run syscheck doctor
+	[[ $output != *bound.lua* ]]
+}
+
 @test "files, directories and their parents that others may write" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	chmod o+w "$P/libexec/syscheck/agent.lua"

@@ -135,7 +135,7 @@ modules() {
 		fill "$f"
 		printf '%s\n' "$TEXT" >"$new/$path"
 		list f 644 "$DATADIR/lua/$path"
-	done < <(find lua/syscheck prolog epilog -name '*.lua' | LC_ALL=C sort)
+	done < <(find lua/syscheck prolog epilog -name '*.lua' ! -name bound.lua | LC_ALL=C sort)
 	[ ! -e "$(dest "$DATADIR/lua")" ] || mv "$(dest "$DATADIR/lua")" "$old"
 	mv "$new" "$(dest "$DATADIR/lua")"
 	rm -rf "$old"
@@ -149,12 +149,12 @@ compile() {
 	fi
 }
 
-# Lua's modules that the distribution does not have, see lua-modules.sh.
+# Lua's modules that the distribution does not have, see lua-modules.sh, and our own in C.
 built_in() {
 	local f
+	dir 755 "$LIBDIR/lua"
 	for f in build/lua/*.so build/lua/*.lua; do
 		[ -e "$f" ] || continue
-		[ -d "$(dest "$LIBDIR/lua")" ] || dir 755 "$LIBDIR/lua"
 		copy 644 "$f" "$LIBDIR/lua/${f##*/}"
 	done
 }
@@ -204,15 +204,16 @@ node() {
 	for kernel in $KERNELS; do
 		[ "$kernel" = fabric ] || copy 755 "build/kernels/$kernel" "$LIBEXECDIR/$kernel"
 	done
+	# What a job's prolog or epilog uses comes before who uses it: they run meanwhile.
+	built_in
+	modules
+	file 644 prolog/bound.lua "$LIBEXECDIR/bound.lua"
+	file 755 lua/agent.lua "$LIBEXECDIR/agent.lua"
 	for STAGE in prolog epilog health; do
 		file 755 prolog/entry.sh "$LIBEXECDIR/$STAGE"
 	done
 	STAGE=
-	file 644 prolog/bound.lua "$LIBEXECDIR/bound.lua"
-	file 755 lua/agent.lua "$LIBEXECDIR/agent.lua"
 	file 755 lua/main.lua "$BINDIR/syscheck"
-	modules
-	built_in
 	compile
 	completions
 	for f in docs/man/*.[158]; do

@@ -25,7 +25,7 @@ stage() {
 	rm -rf "${OUT:?}"
 	mkdir -p "$OUT"
 	"$MAKE" -s install VERSION="$VERSION" DESTDIR="$STAGE" PREFIX=/usr DATA=0 GZIP_MAN=1 LIST="$STAGE.list" >/dev/null
-	for f in "$STAGE"/usr/libexec/syscheck/* "$STAGE"/usr/lib/syscheck/*.so; do
+	for f in "$STAGE"/usr/libexec/syscheck/* "$STAGE"/usr/lib/syscheck/{,lua/}*.so; do
 		[ "$(head -c 4 "$f" | tail -c 3)" != ELF ] || strip --strip-unneeded "$f"
 	done
 	find "$STAGE" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +

@@ -122,6 +122,7 @@ end
 -- @param begin function() -> mark, called when it is this check's turn; nil: there is nothing to ask
 -- @return drained as from drain.node; or nil and why it is not this check's turn
 local function ask(node, text, boot_id, options, begin)
+   lazy.load()
    files.mkdir(node.state)
    local fd, err, held = process.lock_file(node.state .. "/drain.lock",
       math.max(0, (options.until_s - node.now_s()) / 2))

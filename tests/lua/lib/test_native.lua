@@ -19,12 +19,11 @@ local function get(path)
 end
 
 -- Runs Lua in a child with these bounds. @return exit code, what was printed
-local function bound(code, seconds, log, before)
+local function bound(code, seconds, log)
    local text = ([[package.cpath = "%s/build/lua/?.so;" .. package.cpath
-      local uv = require("luv")
-      %s
       require("syscheck_native").bound(%s, "0", "%s")
-      %s]]):format(CWD, before or "", seconds or 30, log or DIR .. "/log", code)
+      local uv = require("luv")
+      %s]]):format(CWD, seconds or 30, log or DIR .. "/log", code)
    local r = assert(process.run(arg[-1], { "-E", "-e", text }, { timeout_ms = 60000 }))
    lu.assertEquals({ r.signal, r.timed_out, r.stuck, r.held }, { 0, nil, false })
    return r.code, (r.out:gsub("^process %d+\n", "", 1)), r.err
@@ -91,8 +90,8 @@ function TestBound:test_a_killed_parent_takes_the_child_with_it()
    local child = [[io.open("%s/child.pid", "w"):write(uv.os_getpid()):close()
       uv.kill(tonumber(io.open("/proc/self/stat"):read("a"):match("%%) %%a (%%d+)")), "sigkill") uv.sleep(60000)]]
    local text = ([[package.cpath = "%s/build/lua/?.so;" .. package.cpath
-      local uv = require("luv")
-      require("syscheck_native").bound(30, "0", "/dev/null") ]]):format(CWD) .. child:format(DIR)
+      require("syscheck_native").bound(30, "0", "/dev/null")
+      local uv = require("luv") ]]):format(CWD) .. child:format(DIR)
    local r = assert(process.run(arg[-1], { "-E", "-e", text }, { timeout_ms = 60000 }))
    lu.assertEquals(r.signal, 9)
    local pid, stat = tonumber(get(DIR .. "/child.pid")), nil
@@ -117,8 +116,8 @@ end
 function TestBound:test_it_leads_a_group_and_says_who_its_child_is()
    local child = [[io.open("%s/child.pid", "w"):write(uv.os_getpid()):close()]]
    local text = ([[package.cpath = "%s/build/lua/?.so;" .. package.cpath
-      local uv = require("luv")
-      require("syscheck_native").bound(30, "0", "/dev/null") ]]):format(CWD) .. child:format(DIR)
+      require("syscheck_native").bound(30, "0", "/dev/null")
+      local uv = require("luv") ]]):format(CWD) .. child:format(DIR)
    local r = assert(process.run(arg[-1], { "-E", "-e", text }, { timeout_ms = 60000 }))
    lu.assertEquals(r.out, ("process %s\ncode 0\n"):format(get(DIR .. "/child.pid")))
 end

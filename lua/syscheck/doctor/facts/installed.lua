@@ -50,21 +50,24 @@ end
 function installed.tools(p, conf)
    local out = {}
    local text = probe.text(paths.libexec .. "/prolog") or ""
+   local lua, bound = text:match("'([^'\n]*lua[^'\n]*)' %-E"), paths.libexec .. "/bound.lua"
    for _, t in ipairs({
-      { "scontrol", p.scontrol, "-V", "a bad node is not drained with a reason", "say scontrol = PATH in the policy" },
-      { "timeout", "timeout", "--version", "the prolog does not start the agent: nothing is checked",
-         "install coreutils" },
-      { "flock", "flock", "--version", "locks are not taken: directories and virtual nodes are not measured",
+      { "scontrol", p.scontrol, { "-V" }, "a bad node is not drained with a reason",
+         "say scontrol = PATH in the policy" },
+      { "flock", "flock", { "--version" }, "no lock is waited for: directories and virtual nodes may not be measured",
          "install util-linux" },
-      { "lua", text:match("'([^'\n]*lua[^'\n]*)' %-E"), "-v", "the agent does not start: nothing is checked",
-         "install lua5.4" },
+      { "lua", lua, { "-v" }, "the agent does not start: nothing is checked", "install lua5.4" },
+      -- An empty script, as the prolog runs the agent.
+      { "bound", lua, { "-E", bound, "1", "0", "/dev/null", "/dev/null" },
+         "the agent does not start: nothing is checked", "install syscheck on this host (package or make install)",
+         bound },
    }) do
       if t[2] and (conf or t[1] ~= "scontrol") then
-         local said, err, absent = probe.ask(t[2], { t[3] }, nil, conf and { "SLURM_CONF=" .. conf })
+         local said, err, absent = probe.ask(t[2], t[3], nil, conf and { "SLURM_CONF=" .. conf })
          if t[1] == "scontrol" and not absent then
             err = nil -- it is there; a slurm.conf that it does not like is another rule's
          end
-         out[#out + 1] = { name = t[1], program = t[2], said = said, err = err, why = t[4], fix = t[5] }
+         out[#out + 1] = { name = t[1], program = t[6] or t[2], said = said, err = err, why = t[4], fix = t[5] }
       end
    end
    return out
