@@ -108,7 +108,7 @@ static int open_log(const char *path)
 	return fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode)) ? -1 : fd;
 }
 
-/* An agent that may be left behind holds no pipe of slurmd's. */
+/* What may be left behind holds no pipe of slurmd's. Not for after luv is loaded, which has descriptors of its own. */
 static void close_others(void)
 {
 #ifdef SYS_close_range
@@ -129,7 +129,6 @@ static void become(pid_t parent, const char *oom_score_adj, const char *log)
 	if (getppid() != parent)
 		_exit(OWN_TROUBLE);
 	setpgid(0, 0);
-	close_others(); /* luv's, too: it is loaded later */
 	signal(SIGQUIT, SIG_DFL); /* bash has what it starts aside ignore it */
 	score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (score >= 0) {
@@ -168,6 +167,7 @@ static int bound(lua_State *L)
 		sigaddset(&signals, ENDING[i]);
 	/* Whoever ends the caller's group (slurmd) is not to leave without a limit what the child has started. */
 	setpgid(0, 0);
+	close_others();
 	/* Ignored, as it may be inherited, a child could not be waited for. */
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &signals, &mask);

@@ -41,27 +41,34 @@ has_log() {
 #   120 what was to bound it hangs and cannot be killed   121 it was stopped, or hung, and is killed
 # and what it said that could not be started, into $SAID.
 bounded() {
-	local what value status process='' pid lost='' lines=0
+	local what='' value='' status process='' pid lost='' lines=0 began now left=$(($1 + 1))
 	CODE='' SAID=''
+	read -r began _ </proc/uptime || began=0
 	# -E: no LUA_INIT, LUA_PATH.
 	exec 3< <(exec '@LUA@' -E '@LIBEXECDIR@/bound.lua' "$1" "${OOM_SCORE:-0}" "$LOG" \
-		'@LIBEXECDIR@/agent.lua' "${@:2}" 2>&1)
+		'@LIBEXECDIR@/agent.lua' "${@:2}" 2>&1) || CODE=125
 	pid=${!-}
 	while [ -z "$CODE" ]; do
 		# read -t and not wait: what cannot even be started (a dead disk) must not hold up the job.
-		read -r -t "$(($1 + 1)).7" what value <&3
+		read -r -t "$left.7" what value <&3
 		status=$?
 		# bash's limit goes by the wall clock: where that was set forward, the line is only now read, and
 		# its first letter gone.
-		if [ "$status" -gt 128 ] && read -r -t 0.5 what value <&3; then
-			status=0
+		if [ "$status" -gt 128 ]; then
+			read -r -t 0.5 what value <&3
+			status=$?
 		fi
-		# Nothing says so many lines.
-		[ $((lines += 1)) -lt 100 ] || status=129
 		case $status.$what in
 		0.process | 0.rocess) process=$value ;;
-		0.code | 0.ode) CODE=$value ;;
-		0.*) SAID=${SAID:-$what $value} ;;
+		0.code | 0.ode) CODE=${value//[!0-9]/} ;;
+		0.*)
+			SAID=${SAID:-$what $value}
+			# Nothing says so much.
+			if [ $((lines += 1)) -ge 100 ]; then
+				kill -KILL "$pid"
+				CODE=125 lost=1
+			fi
+			;;
 		1.*)
 			# Without a word: it could not be started, or was killed. No exit code of that is a verdict.
 			lost=1
@@ -76,6 +83,10 @@ bounded() {
 			CODE=$(($? > 128 ? 120 : 121))
 			;;
 		esac
+		# One limit for all of it, however late it started, by the kernel's clock.
+		read -r now _ </proc/uptime || now=$began
+		left=$(($1 + 1 + ${began%.*} - ${now%.*}))
+		[ "$left" -ge 0 ] || left=0
 	done
 	# What the agent has left ends with who bounded it.
 	[ -z "$lost" ] || [ -z "$process" ] || kill -KILL -- "-$process"

@@ -385,6 +385,27 @@ os.execv('$P/libexec/syscheck/$2', ['$2'])"
 	run -0 prolog
 }
 
+@test "what bounds the agent hangs before it has a limit, or starts late: one limit for all of it" {
+	local bound=$P/libexec/syscheck/bound.lua writer
+	cp "$bound" "$P/bound.keep"
+	sed -E 's/LIMIT=[0-9]+/LIMIT=4/' "$P/libexec/syscheck/prolog" >"$P/libexec/syscheck/prolog.short"
+	chmod 755 "$P/libexec/syscheck/prolog.short"
+	dies_in prolog 'os.execute("exec sleep 100")'
+	rm "$bound"
+	mkfifo "$bound"
+	run -0 slurmd_runs prolog.short
+	grep -q ': error: the agent did not end within 4 s and was killed$' "$LOG"
+	# The shell ends it, which records nothing; a limit that began with the start would, and be recorded.
+	(sleep 4.5; cat "$P/bound.keep" >"$bound") 3>&- &
+	writer=$!
+	run -0 slurmd_runs prolog.short
+	[ "$(grep -c ': error: the agent did not end within 4 s and was killed$' "$LOG")" = 2 ]
+	[ "$(records check)" = "" ]
+	rm "$bound" "$P/libexec/syscheck/prolog.short"
+	cp "$P/bound.keep" "$bound"
+	wait "$writer" || true
+}
+
 @test "slurmd kills the prolog's group, or somebody its watcher: nothing is left without a limit" {
 	local entry
 	mkdir -p "$P/etc/syscheck/checks.d"

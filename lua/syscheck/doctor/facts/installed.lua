@@ -58,7 +58,7 @@ function installed.tools(p, conf)
          "install util-linux" },
       { "lua", lua, { "-v" }, "the agent does not start: nothing is checked", "install lua5.4" },
       -- An empty script, as the prolog runs the agent.
-      { "bound", lua, { "-E", bound, "1", "0", "/dev/null", "/dev/null" },
+      { "bound", lua, { "-E", bound, "4", "0", "/dev/null", "/dev/null" },
          "the agent does not start: nothing is checked", "install syscheck on this host (package or make install)",
          bound },
    }) do
