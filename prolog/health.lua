@@ -5,13 +5,13 @@
 -- As in the prolog, everything that goes wrong in here is the checker's own trouble.
 local uv = require("luv")
 local lazy = require("syscheck.lib.lazy")
-local budget = require("syscheck.node.budget")
+local budget = lazy.require("syscheck.node.budget")
 local check = require("syscheck.measure.check")
 local counters = require("syscheck.hardware.snapshot")
 local claim = lazy.require("syscheck.node.claim")
 local inventory = require("syscheck.hardware.inventory")
 local jobs = lazy.require("syscheck.node.jobs")
-local ledger = require("syscheck.node.ledger")
+local ledger = lazy.require("syscheck.node.ledger")
 local level = require("syscheck.policy.level")
 local log = require("syscheck.lib.log")
 local mark = require("syscheck.slurm.mark")
@@ -52,14 +52,13 @@ end
 
 -- @param alone whether no other health program runs here
 -- @param m mark of the node, or nil
--- @return level, ledger, marker of a node that is to be measured for its resume
+-- @return level; of an active one the ledger, and the marker of a node that is to be measured for its resume
 local function decide(node, boot_id, now_s, alone, m)
    local wanted = node.policy.health
-   local l = ledger.read(node, boot_id)
    local least = wanted.level == "none" and "none" or "passive"
    -- With a policy or baseline that cannot be used a check finds out nothing.
    if not alone or node.inconclusive then
-      return least, l
+      return least
    end
    local marker = resume.due(node, boot_id, now_s)
    local open = mark.is_open(node, m, now_s) and m
@@ -67,12 +66,16 @@ local function decide(node, boot_id, now_s, alone, m)
    -- A drained node's time is nobody's: the budget is not asked. Nor is it for what an
    -- earlier check could not settle.
    local must = marker or open and level.is_active(raised("none", open))
-   if not must and not (level.is_active(wanted.level) and budget.is_stale(l, wanted.every, at, now_s)
+   if not must and not level.is_active(wanted.level) then
+      return least
+   end
+   local l = ledger.read(node, boot_id)
+   if not must and not (budget.is_stale(l, wanted.every, at, now_s)
       and budget.affords(l, node.policy.budget, now_s)) then
-      return least, l
+      return least
    end
    if not own(node, boot_id) then
-      return least, l
+      return least
    end
    if marker then
       resume.begins(node, marker, now_s)
@@ -81,7 +84,7 @@ local function decide(node, boot_id, now_s, alone, m)
       if not ok then
          log.error("not measured, state: %s", err)
          claim.release(node)
-         return least, l
+         return least
       end
    end
    return at, l, marker

@@ -1,7 +1,7 @@
 --- Snapshots of a node's counters; what changed between two of them: counters/deltas.lua.
 local uv = require("luv")
-local deltas = require("syscheck.counters.deltas")
 local lazy = require("syscheck.lib.lazy")
+local deltas = lazy.require("syscheck.counters.deltas")
 local log = require("syscheck.lib.log")
 local machine = require("syscheck.hardware.machine")
 local memory_errors = lazy.require("syscheck.counters.memory_errors")

@@ -8,6 +8,7 @@ return {
    sysconf = "@SYSCONFDIR@",
    log = "@LOCALSTATEDIR@/log/syscheck.log",
    policy = "@SYSCONFDIR@/syscheck/policy.lua",
+   checks = "@SYSCONFDIR@/syscheck/checks.d",
    -- %n is the node's name, as in slurm.conf: several nodes may share a disk.
    baseline = "@SYSCONFDIR@/syscheck/baseline.json",
    spool = "@LOCALSTATEDIR@/spool/syscheck",

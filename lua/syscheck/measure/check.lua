@@ -5,7 +5,7 @@ local lazy = require("syscheck.lib.lazy")
 local busy = lazy.require("syscheck.verdict.busy")
 local counters = require("syscheck.hardware.snapshot")
 local cpus = lazy.require("syscheck.hardware.cpus")
-local deltas = require("syscheck.counters.deltas")
+local deltas = lazy.require("syscheck.counters.deltas")
 local directories = lazy.require("syscheck.measure.directories")
 local inventories = require("syscheck.hardware.inventory")
 local kernels = require("syscheck.measure.kernels")
@@ -16,7 +16,7 @@ local metrics = require("syscheck.catalogue.metrics")
 local others = lazy.require("syscheck.measure.others")
 local parts = require("syscheck.verdict.parts")
 local paths = require("syscheck.lib.paths")
-local ruler = require("syscheck.verdict.ruler")
+local ruler = lazy.require("syscheck.verdict.ruler")
 local schema = require("syscheck.policy.schema")
 local throttle = require("syscheck.counters.throttle")
 local time = require("syscheck.lib.time")
@@ -52,11 +52,14 @@ check.COUNTERS = { "throttle" }
 -- one of this boot, the boot itself when there was another before, else this
 -- check's own begin.
 local function throttle_events(from, last, to)
+   if not to.sources.throttle then
+      return nil -- the machine has no such counters
+   end
    local since = from
    if last and last.boot_id == to.boot_id then
       since = last
    elseif last then
-      return throttle.events(to.sources.throttle and deltas.total(to.sources.throttle))
+      return throttle.events(deltas.total(to.sources.throttle))
    end
    local delta = deltas.delta(since, to)
    return throttle.events(delta and delta.throttle)
@@ -287,7 +290,7 @@ function check.run(lvl, node, inventory, from)
    -- Bad configuration must not drain: what the limits would have been is not known. A
    -- wrong result needs no limit.
    out.confirmed = rated.status == "fail" and (not node.inconclusive or rated.corrupt == true) and not out.orphan
-   out.traffic = ruler.recorded(out.runs)
+   out.traffic = level.is_active(lvl) and ruler.recorded(out.runs) or nil
    out.kernel_s, out.box_s = 0, 0
    for _, measurement in ipairs(out.runs) do
       out.kernel_s, out.box_s = out.kernel_s + measurement.seconds, out.box_s + measurement.box_s

@@ -15,7 +15,7 @@ json.decode_max_depth(16)
 local checks_d = {}
 
 --- Where they are.
-checks_d.DIR = paths.sysconf .. "/syscheck/checks.d"
+checks_d.DIR = paths.checks
 
 local SECONDS = 2 -- time box, where the policy names none
 local START_S = 0.2 -- nearer to the deadline none is begun

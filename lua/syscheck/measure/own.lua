@@ -1,7 +1,10 @@
 --- What a site has looked at in a check, beside kernels and counters: its own programs, and what its policy names.
 -- What is bad is looked at twice, as a kernel that failed runs twice.
 local uv = require("luv")
-local checks_d = require("syscheck.measure.checks_d")
+local lazy = require("syscheck.lib.lazy")
+local checks_d = lazy.require("syscheck.measure.checks_d")
+local files = require("syscheck.lib.files")
+local paths = require("syscheck.lib.paths")
 local site = require("syscheck.measure.site")
 
 local own = {}
@@ -46,6 +49,9 @@ function own.run(node, lvl, until_s, first)
       if why then
          node:notice(why)
       end
+   end
+   if not next(node.policy.checks) and not files.list(paths.checks)[1] then
+      return entries
    end
    local list, before, runs = checks_d.run(node, lvl, until_s)
    for name, entry in pairs(before) do

@@ -1,9 +1,10 @@
 --- Looks at what the policy names beyond kernels and counters: file systems and files, processes and the clock by the
 -- kernel `state`, the rest in /sys and /proc. verdict/site.lua says what of it is bad.
 local uv = require("luv")
+local lazy = require("syscheck.lib.lazy")
 local files = require("syscheck.lib.files")
 local kernels = require("syscheck.measure.kernels")
-local link = require("syscheck.counters.link")
+local link = lazy.require("syscheck.counters.link")
 local machine = require("syscheck.hardware.machine")
 local process = require("syscheck.lib.process")
 local schema = require("syscheck.policy.schema")
