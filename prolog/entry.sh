@@ -23,7 +23,7 @@ esac
 
 RESULT=0   # exit code
 CODE=      # of the agent
-SAID=
+SAID=      # why it could not be started
 OOM_SCORE= # as it was
 
 # Whether the log can be appended to; it is made as logrotate makes it. A FIFO would block.

@@ -199,8 +199,7 @@ slurmd() {
 }
 
 @test "the whole group is stopped, for ever: killed, reaped, recorded" {
-	sed -E 's/LIMIT=[0-9]+/LIMIT=1/' "$P/libexec/syscheck/prolog" >"$P/libexec/syscheck/prolog.short"
-	chmod 755 "$P/libexec/syscheck/prolog.short"
+	limited 1
 	dies_in prolog 'local uv = require("luv") io.open("'"$P"'/agent.pid", "w"):write(uv.os_getpid()):close() uv.kill(0, "sigstop")'
 	run -0 slurmd_runs prolog.short
 	rm "$P/libexec/syscheck/prolog.short"
@@ -323,8 +322,7 @@ in_cgroup() {
 
 @test "an agent that cannot be killed (frozen): the entry returns in time and says so; it ends when it can" {
 	cgroup freezer
-	sed -E 's/LIMIT=[0-9]+/LIMIT=1/' "$P/libexec/syscheck/prolog" >"$P/libexec/syscheck/prolog.short"
-	chmod 755 "$P/libexec/syscheck/prolog.short"
+	limited 1
 	dies_in prolog 'local function put(path, text) local f = io.open(path, "w") f:write(text) f:close() end
 		put("'"$P"'/agent.pid", require("luv").os_getpid())
 		put("'"$CGROUP"'/cgroup.procs", "0")
@@ -388,8 +386,7 @@ os.execv('$P/libexec/syscheck/$2', ['$2'])"
 @test "what bounds the agent hangs before it has a limit, or starts late: one limit for all of it" {
 	local bound=$P/libexec/syscheck/bound.lua writer
 	cp "$bound" "$P/bound.keep"
-	sed -E 's/LIMIT=[0-9]+/LIMIT=4/' "$P/libexec/syscheck/prolog" >"$P/libexec/syscheck/prolog.short"
-	chmod 755 "$P/libexec/syscheck/prolog.short"
+	limited 4
 	dies_in prolog 'os.execute("exec sleep 100")'
 	rm "$bound"
 	mkfifo "$bound"

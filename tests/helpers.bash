@@ -141,6 +141,12 @@ slurmd_runs() {
 		"${asked[@]}" "$@" "$P/libexec/syscheck/$stage"
 }
 
+# limited SECONDS: the prolog with this limit for its agent, as prolog.short beside it
+limited() {
+	sed -E "s/LIMIT=[0-9]+/LIMIT=$1/" "$P/libexec/syscheck/prolog" >"$P/libexec/syscheck/prolog.short"
+	chmod 755 "$P/libexec/syscheck/prolog.short"
+}
+
 # The health program, as slurmd runs it: with a node name and nothing else.
 health() {
 	env -i SLURMD_NODENAME=t1 "$P/libexec/syscheck/health"

@@ -22,6 +22,7 @@ rooms.USES = {
    node = { "lib", "policy", "catalogue", "hardware", "counters", "verdict", "spool", "slurm" },
    prolog = ALL,
    epilog = ALL,
+   bound = {},
    agent = { "prolog", "epilog", "lib" },
    fabric = { "lib", "catalogue", "policy", "verdict", "spool", "slurm" },
    store = { "lib", "catalogue", "verdict", "spool" },

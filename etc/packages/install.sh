@@ -135,7 +135,7 @@ modules() {
 		fill "$f"
 		printf '%s\n' "$TEXT" >"$new/$path"
 		list f 644 "$DATADIR/lua/$path"
-	done < <(find lua/syscheck prolog epilog -name '*.lua' ! -name bound.lua | LC_ALL=C sort)
+	done < <(find lua/syscheck prolog epilog -name '*.lua' | LC_ALL=C sort)
 	[ ! -e "$(dest "$DATADIR/lua")" ] || mv "$(dest "$DATADIR/lua")" "$old"
 	mv "$new" "$(dest "$DATADIR/lua")"
 	rm -rf "$old"
@@ -207,7 +207,7 @@ node() {
 	# What a job's prolog or epilog uses comes before who uses it: they run meanwhile.
 	built_in
 	modules
-	file 644 prolog/bound.lua "$LIBEXECDIR/bound.lua"
+	file 644 lua/bound.lua "$LIBEXECDIR/bound.lua"
 	file 755 lua/agent.lua "$LIBEXECDIR/agent.lua"
 	for STAGE in prolog epilog health; do
 		file 755 prolog/entry.sh "$LIBEXECDIR/$STAGE"

@@ -45,7 +45,7 @@ local function take(results, measurement, measured)
    end
 end
 
---- What a check reads of the counters at its begin, and for which state (node/last.lua).
+--- The counters that a check rates: what its snapshot at the begin has to have.
 check.COUNTERS = { "throttle" }
 
 -- Events since the last snapshot, whichever is the latest that counts: the last
@@ -200,12 +200,13 @@ end
 -- What the site has looked at beyond that. Its modules are loaded where there is something for them.
 local function look_at_site(out, lvl, node, until_s)
    local has_site, has_checks = false, next(node.policy.checks) ~= nil
+   local scan = not has_checks and uv.fs_scandir(paths.checks)
+   has_checks = has_checks or scan and uv.fs_scandir_next(scan) ~= nil or false
    for _, key in ipairs(schema.SITE) do
       has_site = has_site or node.policy[key] ~= nil
    end
-   local scan = not has_checks and uv.fs_scandir(paths.sysconf .. "/syscheck/checks.d")
-   if has_site or has_checks or scan and uv.fs_scandir_next(scan) then
-      out.own, out.checks = require("syscheck.measure.own").run(node, lvl, until_s, out.first)
+   if has_site or has_checks then
+      out.own, out.checks = require("syscheck.measure.own").run(node, lvl, until_s, out.first, has_checks)
    end
 end
 

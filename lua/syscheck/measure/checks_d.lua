@@ -14,9 +14,6 @@ json.decode_max_depth(16)
 
 local checks_d = {}
 
---- Where they are.
-checks_d.DIR = paths.checks
-
 local SECONDS = 2 -- time box, where the policy names none
 local START_S = 0.2 -- nearer to the deadline none is begun
 local STOP_S = 0.8 -- what process.run takes at most to end a program or to leave it behind
@@ -37,10 +34,10 @@ local function is_leftover(name)
 end
 
 --- Names of what is in the directory.
--- @param dir default DIR
+-- @param dir default paths.checks
 function checks_d.names(dir)
    local out = {}
-   for _, name in ipairs(files.list(dir or checks_d.DIR)) do
+   for _, name in ipairs(files.list(dir or paths.checks)) do
       out[#out + 1] = not is_leftover(name) and name or nil
    end
    return out
@@ -99,10 +96,10 @@ local function is_closed_path(path)
 end
 
 --- Whether root runs one.
--- @param dir default DIR
+-- @param dir default paths.checks
 -- @return true; or false and why not
 function checks_d.may_run(dir, name)
-   dir = dir or checks_d.DIR
+   dir = dir or paths.checks
    local path = dir .. "/" .. name
    local stat, err = uv.fs_lstat(path)
    if not stat then
@@ -315,11 +312,11 @@ end
 --- Runs those of a level, one after the other; a bad one once more.
 -- @param node from node.open
 -- @param until_s when all of them have ended (uv.hrtime)
--- @param dir default DIR
+-- @param dir default paths.checks
 -- @return list of entries (verdict/site.lua), { [name of an entry] = its first rating } of those that ran twice,
 --   list of { name, attempt, state = ok|bad|unknown, reason, result, seconds, box_s }
 function checks_d.run(node, lvl, until_s, dir)
-   local self = setmetatable({ node = node, lvl = lvl, until_s = until_s, dir = dir or checks_d.DIR, runs = {},
+   local self = setmetatable({ node = node, lvl = lvl, until_s = until_s, dir = dir or paths.checks, runs = {},
       known = node:read_state(STATE) or {} }, Runner)
    local entries, first, there = {}, {}, checks_d.names(self.dir)
    local good, why = true, nil

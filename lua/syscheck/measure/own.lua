@@ -3,8 +3,6 @@
 local uv = require("luv")
 local lazy = require("syscheck.lib.lazy")
 local checks_d = lazy.require("syscheck.measure.checks_d")
-local files = require("syscheck.lib.files")
-local paths = require("syscheck.lib.paths")
 local site = require("syscheck.measure.site")
 
 local own = {}
@@ -40,8 +38,9 @@ end
 -- @param lvl of the check: passive, quick or full
 -- @param until_s when it has to be over (uv.hrtime)
 -- @param first { [name of a metric] = its first rating }: those of what was looked at twice are added
+-- @param has_checks whether the site has programs of its own
 -- @return list of entries (verdict/site.lua); runs of own checks, or nil
-function own.run(node, lvl, until_s, first)
+function own.run(node, lvl, until_s, first, has_checks)
    local entries = {}
    if site.is_wanted(node.policy) then
       local why
@@ -50,7 +49,7 @@ function own.run(node, lvl, until_s, first)
          node:notice(why)
       end
    end
-   if not next(node.policy.checks) and not files.list(paths.checks)[1] then
+   if not has_checks then
       return entries
    end
    local list, before, runs = checks_d.run(node, lvl, until_s)

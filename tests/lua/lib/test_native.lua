@@ -3,35 +3,32 @@ package.path = "lua/?.lua;" .. package.path
 package.cpath = "build/lua/?.so;" .. package.cpath
 local lu = require("luaunit")
 local uv = require("luv")
+local files = require("syscheck.lib.files")
 local native = require("syscheck_native")
 local process = require("syscheck.lib.process")
 
 local DIR = assert(uv.fs_mkdtemp("/tmp/native.XXXXXX"))
 local CWD = uv.cwd()
 
-local function get(path)
-   local file = io.open(path, "rb")
-   local text = file and file:read("a")
-   if file then
-      file:close()
-   end
-   return text
-end
-
--- Runs Lua in a child with these bounds. @return exit code, what was printed
-local function bound(code, seconds, log)
+-- Runs Lua in a child with these bounds. @return what became of the process that watches it, see process.run
+local function watch(code, seconds, log)
    local text = ([[package.cpath = "%s/build/lua/?.so;" .. package.cpath
       require("syscheck_native").bound(%s, "0", "%s")
       local uv = require("luv")
       %s]]):format(CWD, seconds or 30, log or DIR .. "/log", code)
-   local r = assert(process.run(arg[-1], { "-E", "-e", text }, { timeout_ms = 60000 }))
+   return assert(process.run(arg[-1], { "-E", "-e", text }, { timeout_ms = 60000 }))
+end
+
+-- @return exit code, what was printed but for the process, errors
+local function bound(code, seconds, log)
+   local r = watch(code, seconds, log)
    lu.assertEquals({ r.signal, r.timed_out, r.stuck, r.held }, { 0, nil, false })
    return r.code, (r.out:gsub("^process %d+\n", "", 1)), r.err
 end
 
 -- Whether the process whose number stands there ends: a signal that was sent takes its time.
 local function ends(path)
-   local pid = tonumber(get(path))
+   local pid = tonumber(files.read(path))
    for _ = 1, 400 do
       local stat = process.stat(pid)
       if not stat or stat.state == "Z" then
@@ -63,11 +60,11 @@ function TestBound:test_the_child_has_a_group_and_no_descriptor_but_the_log()
       lines[#lines + 1] = pid == group and "leads" or "follows"
       io.stderr:write(table.concat(lines, " "), "\n")]]
    lu.assertEquals({ bound(child) }, { 0, "code 0\n", "" })
-   lu.assertEquals(get(DIR .. "/log"), "said\n/dev/null /dev/null " .. DIR .. "/log leads\n")
+   lu.assertEquals(files.read(DIR .. "/log"), "said\n/dev/null /dev/null " .. DIR .. "/log leads\n")
    lu.assertEquals(uv.fs_stat(DIR .. "/log").mode & tonumber("137", 8), 0) -- 0640 at most
    -- Appended to; nothing of that goes anywhere where there is none.
    bound('io.stderr:write("more\\n")')
-   lu.assertEquals(get(DIR .. "/log"):sub(-5), "more\n")
+   lu.assertEquals(files.read(DIR .. "/log"):sub(-5), "more\n")
    assert(os.execute("mkfifo " .. DIR .. "/fifo"))
    for _, log in ipairs({ DIR .. "/fifo", DIR, DIR .. "/absent/log" }) do
       lu.assertEquals({ bound('io.stderr:write("x") os.exit(5)', 30, log) }, { 5, "code 5\n", "" }, log)
@@ -92,19 +89,15 @@ end
 
 function TestBound:test_a_signal_that_would_end_it_ends_the_child()
    local child = [[io.open("%s/child.pid", "w"):write(uv.os_getpid()):close()
-      uv.kill(tonumber(io.open("/proc/self/stat"):read("a"):match("%%) %%a (%%d+)")), "sigterm") uv.sleep(60000)]]
+      uv.kill(uv.os_getppid(), "sigterm") uv.sleep(60000)]]
    lu.assertEquals({ bound(child:format(DIR)) }, { 143, "code 143\n", "" })
-   lu.assertNil(process.stat(tonumber(get(DIR .. "/child.pid"))))
+   lu.assertNil(process.stat(tonumber(files.read(DIR .. "/child.pid"))))
 end
 
 function TestBound:test_a_killed_parent_takes_the_child_with_it()
    local child = [[io.open("%s/child.pid", "w"):write(uv.os_getpid()):close()
-      uv.kill(tonumber(io.open("/proc/self/stat"):read("a"):match("%%) %%a (%%d+)")), "sigkill") uv.sleep(60000)]]
-   local text = ([[package.cpath = "%s/build/lua/?.so;" .. package.cpath
-      require("syscheck_native").bound(30, "0", "/dev/null")
-      local uv = require("luv") ]]):format(CWD) .. child:format(DIR)
-   local r = assert(process.run(arg[-1], { "-E", "-e", text }, { timeout_ms = 60000 }))
-   lu.assertEquals(r.signal, 9)
+      uv.kill(uv.os_getppid(), "sigkill") uv.sleep(60000)]]
+   lu.assertEquals(watch(child:format(DIR)).signal, 9)
    lu.assertTrue(ends(DIR .. "/child.pid"))
 end
 
@@ -118,11 +111,7 @@ end
 
 function TestBound:test_it_leads_a_group_and_says_who_its_child_is()
    local child = [[io.open("%s/child.pid", "w"):write(uv.os_getpid()):close()]]
-   local text = ([[package.cpath = "%s/build/lua/?.so;" .. package.cpath
-      require("syscheck_native").bound(30, "0", "/dev/null")
-      local uv = require("luv") ]]):format(CWD) .. child:format(DIR)
-   local r = assert(process.run(arg[-1], { "-E", "-e", text }, { timeout_ms = 60000 }))
-   lu.assertEquals(r.out, ("process %s\ncode 0\n"):format(get(DIR .. "/child.pid")))
+   lu.assertEquals(watch(child:format(DIR)).out, ("process %s\ncode 0\n"):format(files.read(DIR .. "/child.pid")))
 end
 
 TestLock = {}

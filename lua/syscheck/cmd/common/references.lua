@@ -7,6 +7,7 @@ local hostlist = require("syscheck.lib.hostlist")
 local machine = require("syscheck.hardware.machine")
 local memory_traffic = require("syscheck.counters.memory_traffic")
 local notify = require("syscheck.cmd.common.notify")
+local paths = require("syscheck.lib.paths")
 local printable = require("syscheck.lib.printable")
 local process = require("syscheck.lib.process")
 local sorted = require("syscheck.lib.sorted")
@@ -93,9 +94,9 @@ function references.check(p, line_of)
    for _, name in ipairs(checks_d.names()) do
       local good, why = checks_d.may_run(nil, name)
       there[name] = true
-      local none = good and checks_d.no_interpreter(checks_d.DIR .. "/" .. name)
+      local none = good and checks_d.no_interpreter(paths.checks .. "/" .. name)
       if none then
-         good, why = false, ("%s/%s: %s"):format(checks_d.DIR, name, none)
+         good, why = false, ("%s/%s: %s"):format(paths.checks, name, none)
       end
       if not good then
          say("warn", "checks", "%s: it is not run", printable.plain(why, 300))
@@ -104,7 +105,7 @@ function references.check(p, line_of)
    for _, name in ipairs(sorted(p.checks)) do
       if not there[name] then
          say("warn", "checks", "%s is not in %s on this host: each check of it is unknown", printable.safe(name),
-            checks_d.DIR)
+            paths.checks)
       end
    end
    local traffic = p.traffic or {}

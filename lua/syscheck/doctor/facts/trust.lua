@@ -113,8 +113,7 @@ function trust.findings(facts, owner)
    all({ facts.submit.file }, "slurmctld runs it", owner)
    all(ours, root)
    local walked = { count = 0 }
-   for _, dir in ipairs({ paths.libexec, paths.data .. "/lua", probe.parent(paths.plugin),
-      paths.sysconf .. "/syscheck/checks.d" }) do
+   for _, dir in ipairs({ paths.libexec, paths.data .. "/lua", probe.parent(paths.plugin), paths.checks }) do
       judge(found, dir, root)
       walk(found, walked, dir, root)
    end
