@@ -61,6 +61,9 @@ LIBS_fabric  = $(MPI_LIBS)
 SPANK_OBJ   := $(patsubst %.c,$(B)/%.o,$(wildcard spank/*.c)) $(B)/spank/common/uncore.o
 # Beside Lua's modules that a distribution lacks, see etc/packages/lua-modules.sh.
 NATIVE      := $(B)/lua/syscheck_native.so
+NATIVE_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard lua/native/*.c))
+# Without Lua.
+NATIVE_PURE := $(patsubst %,$(B)/lua/native/%.o,apart mounts path procs)
 BENCH       := $(patsubst tests/bench/%.c,$(B)/tests/bench/%,$(wildcard tests/bench/*.c))
 C_TESTS     := $(patsubst tests/c/%.c,$(B)/tests/c/%,$(wildcard tests/c/test_*.c))
 FUZZ_C      := $(patsubst tests/fuzz/c/%.c,build/fuzz/tests/fuzz/%,$(wildcard tests/fuzz/c/*.c))
@@ -100,14 +103,9 @@ $(B)/obj/kernels/common/version.o: $(B)/version
 
 $(foreach k,$(KERNELS),$(eval $(B)/kernels/$k: $(call objects,$k)))
 
-$(patsubst %,$(B)/kernels/%,$(filter-out state,$(KERNELS))): $(B)/kernels/%: $(call objects,common)
+$(KERNELS:%=$(B)/kernels/%): $(B)/kernels/%: $(call objects,common)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -pthread $(ALL_LDFLAGS) -o $@ $^ $(HWLOC_LIBS) $(LIBS_$*) -lnuma -lm
-
-# It runs before each job and measures nothing: no topology, so no library to load.
-$(B)/kernels/state: $(patsubst %,$(B)/obj/kernels/common/%.o,opts result version)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^
 
 # q, not r: files of several kernels have the same name.
 $(UNITS): $(UNITS_OBJ)
@@ -124,14 +122,17 @@ $(B)/spank/common/%.o: kernels/common/%.c
 $(B)/spank/spank_syscheck.so: $(SPANK_OBJ) spank/plugin.map
 	$(Q)$(CC) -shared -pthread $(ALL_CFLAGS) $(ALL_LDFLAGS) -Wl,-z,nodelete,--version-script=spank/plugin.map -o $@ $(SPANK_OBJ)
 
-$(NATIVE): lua/native.c
-	$(if $(LUA_PC),,$(error no headers of Lua 5.4 here: install liblua5.4-dev (Debian), lua-devel (EL) or lua54-devel (SLES)))
+$(filter-out $(NATIVE_PURE),$(NATIVE_OBJ)): ALL_CFLAGS += $(if $(LUA_PC),$(LUA_CFLAGS),$(error no headers of Lua 5.4 here: install liblua5.4-dev (Debian), lua-devel (EL) or lua54-devel (SLES)))
+$(B)/lua/native/%.o: lua/native/%.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -fPIC -fvisibility=hidden $(ALL_CFLAGS) $(LUA_CFLAGS) $(ALL_LDFLAGS) -o $@ $<
+	$(Q)$(CC) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -Ikernels -MMD -MP -c -o $@ $<
 
-$(B)/tests/c/%: tests/c/%.c $(UNITS) $(SPANK_PURE)
+$(NATIVE): $(NATIVE_OBJ)
+	$(Q)$(CC) -shared $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $(NATIVE_OBJ)
+
+$(B)/tests/c/%: tests/c/%.c $(UNITS) $(SPANK_PURE) $(NATIVE_PURE)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -DSYSCHECK_VERSION='"$(VERSION)"' -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(SPANK_PURE) $(UNITS) $(HWLOC_LIBS) -lnuma -lcmocka -lm
+	$(Q)$(CC) $(ALL_CFLAGS) -DSYSCHECK_VERSION='"$(VERSION)"' -pthread $(HWLOC_CFLAGS) -Ikernels -Ispank -Ilua -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(SPANK_PURE) $(NATIVE_PURE) $(UNITS) $(HWLOC_LIBS) -lnuma -lcmocka -lm
 
 # A parser under libFuzzer, see FUZZ_MAKE.
 FUZZ_KERNELS := $(patsubst %,$(B)/obj/kernels/%.o,common/opts common/topo common/memory common/read common/result common/uncore common/version noise/proc)
@@ -271,4 +272,4 @@ clean: ## Remove build/
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
--include $(shell find $(B)/obj $(B)/spank $(B)/tests -type f -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/lua $(B)/spank $(B)/tests -type f -name '*.d' 2>/dev/null)

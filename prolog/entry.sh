@@ -37,7 +37,7 @@ has_log() {
 	return "$code"
 }
 
-# bounded SECONDS ARGUMENT...: runs the agent, into $CODE: its exit code, one of lua/native.c, or
+# bounded SECONDS ARGUMENT...: runs the agent, into $CODE: its exit code, one of lua/native/native.c, or
 #   120 what was to bound it hangs and cannot be killed   121 it was stopped, or hung, and is killed
 # and what it said that could not be started, into $SAID.
 bounded() {
@@ -83,6 +83,7 @@ bounded() {
 			CODE=$(($? > 128 ? 120 : 121))
 			;;
 		esac
+		[ -z "$CODE" ] || break
 		# One limit for all of it, however late it started, by the kernel's clock.
 		read -r now _ </proc/uptime || now=$began
 		left=$(($1 + 1 + ${began%.*} - ${now%.*}))

@@ -1,12 +1,16 @@
 #!/usr/bin/env bats
-# The kernel `state`: what file systems, processes and the clock are in. One that hangs holds one process, and nobody up.
+# What file systems, processes and the clock are in (lua/native/). One that hangs holds one process, and nobody up.
 # shellcheck disable=SC2030,SC2031,SC2154
 
 bats_require_minimum_version 1.5.0
 load eventually
 
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
-K=$ROOT/build/kernels/state
+
+# As it is called by the agent, from a process of its own.
+state() {
+	lua5.4 "$ROOT/tests/fixtures/state.lua" "$@"
+}
 
 setup() {
 	D=$BATS_TEST_TMPDIR/d
@@ -34,11 +38,11 @@ dead_server() {
 }
 
 @test "state: one object; a path, a directory that is written to, what is absent, its file system" {
-	run --separate-stderr "$K" --path / --write "$D" --path /nowhere/x --clock
+	run --separate-stderr state --path / --write "$D" --path /nowhere/x --clock
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
 	[ "${#lines[@]}" -eq 1 ]
-	[ "$(get 'r.kernel == "state" and r.v == 1 and r.verified')" = true ]
+	[ "$(get 'r.synchronised ~= nil and r.max_error_ms >= 0')" = true ]
 	[ "$(get 'r.paths[1].path .. r.paths[1].state .. r.paths[1].kind .. r.paths[1].type')" \
 		= "/answereddirectory$(findmnt -n -o FSTYPE / | tail -n 1)" ]
 	[ "$(get 'r.paths[1].free_pct >= 0 and r.paths[1].free_pct <= 100')" = true ]
@@ -51,15 +55,15 @@ dead_server() {
 @test "state: read-only, full: not writable, and why" {
 	[ "$(id -u)" -eq 0 ] || skip "only root mounts"
 	mount -t tmpfs -o size=64k,nr_inodes=10 tmpfs "$D"
-	run "$K" --write "$D"
+	run state --write "$D"
 	[ "$(get 'r.paths[1].writable')" = true ]
 	dd if=/dev/zero of="$D/all" bs=4k count=20 2>/dev/null || true
-	run "$K" --write "$D"
+	run state --write "$D"
 	[ "$(get 'r.paths[1].writable')" = false ]
 	[ "$(get 'r.paths[1].write_error')" = "No space left on device" ]
 	[ "$(get 'r.paths[1].free_pct == 0')" = true ]
 	mount -o remount,ro "$D"
-	run "$K" --write "$D"
+	run state --write "$D"
 	[ "$(get 'tostring(r.paths[1].writable) .. tostring(r.paths[1].read_only)')" = falsetrue ]
 	[ "$(get 'r.paths[1].type')" = tmpfs ]
 }
@@ -70,7 +74,7 @@ dead_server() {
 	"$BATS_TEST_TMPDIR/my-own-long-daemon-name" 60 3>&- &
 	SERVER=$!
 	eventually 20 grep -q my-own-long-da "/proc/$SERVER/comm"
-	run "$K" --process my-own-long-daemon-name --process my-own-long-daemon-x --process "no such"
+	run state --process my-own-long-daemon-name --process my-own-long-daemon-x --process "no such"
 	[ "$(get '#r.processes')" = 1 ]
 	[ "$(get 'string.format("%s %d %d %d", r.processes[1].name, r.processes[1].uid, r.processes[1].count, r.processes[1].pid)')" \
 		= "my-own-long-daemon-name $(id -u) 1 $SERVER" ]
@@ -79,15 +83,16 @@ dead_server() {
 	setpriv --reuid 54321 --clear-groups "$BATS_TEST_TMPDIR/my-own-long-daemon-name" 60 3>&- &
 	SERVER=$!
 	eventually 20 grep -q "^Uid:.54321" "/proc/$SERVER/status"
-	run "$K" --users 54321
-	[[ $output == *'{"comm":"my-own-long-dae","uid":54321,"count":1,"pid":'"$SERVER"'}'* ]]
-	run "$K" --users 54322
-	[[ $output != *'"uid":54321'* ]]
+	run state --users 54321
+	[ "$(get 'string.format("%s %d %d %d", r.users[1].comm, r.users[1].uid, r.users[1].count, r.users[1].pid)')" \
+		= "my-own-long-dae 54321 1 $SERVER" ]
+	run state --users 54322
+	[ "$(get '#r.users')" = 0 ]
 }
 
 @test "state: a server that is away costs its time once; one process waits there, and ends when it is back" {
 	dead_server
-	run "$K" --path "$D" --path / --seconds 0.3 --locks "$BATS_TEST_TMPDIR/locks"
+	run state --path "$D" --path / --seconds 0.3 --locks "$BATS_TEST_TMPDIR/locks"
 	[ "$status" -eq 0 ]
 	[ "$(get 'r.paths[1].state .. " " .. r.paths[2].state')" = "hangs answered" ]
 	[ "$(get 'r.seconds >= 0.3')" = true ]
@@ -95,34 +100,51 @@ dead_server() {
 	lock=$(echo "$BATS_TEST_TMPDIR"/locks/path-*d)
 	run flock -n "$lock" true
 	[ "$status" -ne 0 ]
+	[ "$(pgrep -cx syscheck-path)" -ge 1 ]
 	for _ in 1 2 3; do
-		run "$K" --path "$D" --path / --seconds 0.3 --locks "$BATS_TEST_TMPDIR/locks"
+		run state --path "$D" --path / --seconds 0.3 --locks "$BATS_TEST_TMPDIR/locks"
 		[ "$(get 'r.paths[1].state .. " " .. r.paths[2].state')" = "hung before answered" ]
 		[ "$(get 'r.paths[1].hung_s >= 0.3 and r.seconds < 0.3')" = true ]
 	done
 	[ "$(pgrep -cf -- "--path $D --path / --seconds 0.3")" -eq 1 ]
 	kill "$SERVER"
 	eventually 20 flock -n "$lock" true
-	run "$K" --path "$D" --locks "$BATS_TEST_TMPDIR/locks"
+	run state --path "$D" --locks "$BATS_TEST_TMPDIR/locks"
 	[ "$(get 'r.paths[1].state .. " " .. r.paths[1].error')" = "answered Transport endpoint is not connected" ]
 }
 
 @test "state: a server that is away, looked at twice in one call or by two that overlap, has not hung before" {
 	dead_server
 	mkdir "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b"
-	run "$K" --path "$D" --path "$D" --path "$D" --seconds 0.3 --locks "$BATS_TEST_TMPDIR/a"
+	run state --path "$D" --path "$D" --path "$D" --seconds 0.3 --locks "$BATS_TEST_TMPDIR/a"
 	[ "$(get 'r.paths[1].state .. r.paths[2].state .. r.paths[3].state')" = hangshangshangs ]
-	"$K" --path "$D" --seconds 0.6 --locks "$BATS_TEST_TMPDIR/b" 3>&- >/dev/null &
+	state --path "$D" --seconds 0.6 --locks "$BATS_TEST_TMPDIR/b" 3>&- >/dev/null &
 	local first=$!
 	eventually 20 compgen -G "$BATS_TEST_TMPDIR/b/path-*"
-	run "$K" --path "$D" --seconds 0.6 --locks "$BATS_TEST_TMPDIR/b"
+	run state --path "$D" --seconds 0.6 --locks "$BATS_TEST_TMPDIR/b"
 	[ "$(get 'r.paths[1].state')" = hangs ]
 	wait "$first"
 }
 
+@test "state: what hangs holds nothing of who looked: no lock, no pipe, no signal's handler" {
+	dead_server
+	exec 9>"$BATS_TEST_TMPDIR/own"
+	flock -n 9
+	# The pipe of run ends, too.
+	run state --path "$D" --seconds 0.3 --locks "$BATS_TEST_TMPDIR/locks"
+	[ "$(get 'r.paths[1].state')" = hangs ]
+	exec 9>&-
+	flock -n "$BATS_TEST_TMPDIR/own" true
+	local pid
+	pid=$(pgrep -f -- "--path $D --seconds 0.3")
+	[ "$(find "/proc/$pid/fd" -lname /dev/null | wc -l)" -eq 3 ]
+	grep -Eq '^SigCgt:.0+$' "/proc/$pid/status"
+	[ "$(ps -o sid= -p "$pid" | tr -d ' ')" = "$pid" ]
+}
+
 @test "state: without locks what hangs is ended" {
 	dead_server
-	run "$K" --path "$D" --seconds 0.3
+	run state --path "$D" --seconds 0.3
 	[ "$(get 'r.paths[1].state')" = hangs ]
 	none_waits() {
 		! pgrep -f -- "--path $D --seconds 0.3"
@@ -133,32 +155,35 @@ dead_server() {
 @test "state: checks that look at the same moment wait for each other and report nothing wrong" {
 	local i pids=()
 	for i in 1 2 3 4 5 6 7 8; do
-		"$K" --path / --seconds 2 --locks "$BATS_TEST_TMPDIR/locks" >"$BATS_TEST_TMPDIR/$i" 3>&- &
+		state --path / --seconds 2 --locks "$BATS_TEST_TMPDIR/locks" >"$BATS_TEST_TMPDIR/$i" 3>&- &
 		pids+=($!)
 	done
 	wait "${pids[@]}"
 	[ "$(grep -l '"state":"answered"' "$BATS_TEST_TMPDIR"/[1-8] | wc -l)" -eq 8 ]
 }
 
-@test "state: bad options are one line, exit 2; a lock that is a link is not followed" {
+@test "state: a wrong argument is an error of one line; a lock that is a link is not followed" {
 	local args
-	for args in --seconds "--seconds 0" "--seconds nan" "--path x" "--process " "--users 0" "--users x" --nonsense operand \
-		"--locks x"; do
-		read -ra list <<<"$args"
-		run --separate-stderr "$K" "${list[@]}"
+	for args in "--seconds 0" "--seconds x" "--seconds 601" "--path x" "--process=" "--users 0" "--users x"; do
+		read -ra list <<<"${args/=/ }"
+		[[ $args != *= ]] || list+=("")
+		run --separate-stderr state "${list[@]}"
 		[ "$status" -eq 2 ] || { echo "$args: $status"; return 1; }
 		[ -z "$output" ]
 		[ "${#stderr_lines[@]}" -eq 1 ] || { echo "$stderr"; return 1; }
 		[[ $stderr == state:* ]]
 	done
-	run --separate-stderr "$K" --help
-	[ "$status" -eq 0 ]
-	[[ $output == "usage: state"* ]]
+	list=()
+	for ((i = 0; i < 129; i++)); do list+=(--path /); done
+	run state "${list[@]}"
+	[ "$output" = "state: more than 128 paths" ]
+	run state "${list[@]:2}"
+	[ "$(get '#r.paths == 128 and r.paths[128].state')" = answered ]
 	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$BATS_TEST_TMPDIR/locks/path-%2f"
-	run "$K" --path / --locks "$BATS_TEST_TMPDIR/locks"
+	run state --path / --locks "$BATS_TEST_TMPDIR/locks"
 	[ "$(get 'r.paths[1].state .. ": " .. r.paths[1].error')" = "failed: Too many levels of symbolic links" ]
 	[ ! -e "$BATS_TEST_TMPDIR/elsewhere" ]
 	# Our own trouble with a lock is none of the path's.
-	run "$K" --path / --locks "$BATS_TEST_TMPDIR/none"
+	run state --path / --locks "$BATS_TEST_TMPDIR/none"
 	[ "$(get 'r.paths[1].state .. tostring(r.paths[1].absent)')" = failednil ]
 }

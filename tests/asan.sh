@@ -41,7 +41,6 @@ while [ "$#" -gt 0 ] && [ "$1" != -- ]; do
 		continue
 	fi
 	args=(--seconds 0.5)
-	[ "$kernel" != state ] || args+=(--write "$dir" --path /nowhere --locks "$dir" --process bash --users 1000 --clock)
 	[ "$kernel" != io ] || args+=(--dir "$dir" --max-mb 8)
 	clean "$kernel" "$1" "${args[@]}"
 	case $kernel in

@@ -1,15 +1,21 @@
-/* What the kernel `state` reads: mounts, processes. */
+/* What is read of paths, mounts and processes. */
+#include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "state/mounts.h"
-#include "state/procs.h"
+#include "common/clock.h"
+#include "native/mounts.h"
+#include "native/path.h"
+#include "native/procs.h"
 #include "tree.h"
 
 static const char MOUNTS[] = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro\n"
@@ -110,7 +116,7 @@ static void put(const char *root, const char *pid, const char *name, char status
 static void test_a_prepared_proc(void **state)
 {
 	char root[] = "/tmp/state.XXXXXX";
-	struct procs p = { .names = { "sshd", "a-daemon-of-a-long-name", "none" }, .n_names = 3, .users = true, .min_uid = 1 };
+	struct procs p = { .names = { "sshd", "a-daemon-of-a-long-name", "none" }, .n_names = 3, .users = true, .min_uid = 1, .root = root };
 
 	(void)state;
 	assert_non_null(mkdtemp(root));
@@ -123,17 +129,77 @@ static void test_a_prepared_proc(void **state)
 	put(root, "12", "sshd", 'Z', "", 0);
 	put(root, "self", "sshd", 'S', "", 0);
 	tree_put(root, "proc/13/other", "gone");
-	assert_true(procs_read(&p, root));
-	assert_int_equal(p.n_found, 3);
-	for (int i = 0; i < p.n_found; i++) {
-		const struct procs_found *f = &p.found[i];
+	assert_true(procs_read(&p));
+	assert_int_equal(p.answer.n_found, 3);
+	for (int i = 0; i < p.answer.n_found; i++) {
+		const struct procs_found *f = &p.answer.found[i];
 
 		assert_int_equal(f->count, 1);
 		assert_true((f->of == 0 && f->uid == 0 && f->pid == 7) || (f->of == 0 && f->uid == 1000 && f->pid == 8) ||
 			    (f->of == 1 && f->uid == 5 && f->pid == 10));
 	}
 	assert_int_equal(tree_remove(root), 0);
-	assert_false(procs_read(&p, root));
+	assert_false(procs_read(&p));
+}
+
+/* Each of them from a process of its own, with a lock and without. */
+static void test_paths(void **state)
+{
+	char root[] = "/tmp/state.XXXXXX", file[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	tree_put(root, "file", "12345");
+	snprintf(file, sizeof(file), "%s/file", root);
+	for (int locked = 0; locked < 2; locked++) {
+		const char *locks = locked ? root : NULL;
+		struct path list[] = { { .path = root, .locks = locks, .seconds = 20, .write = true },
+			{ .path = file, .locks = locks, .seconds = 20 },
+			{ .path = "/nowhere/x", .locks = locks, .seconds = 20 } };
+		struct apart *aparts[] = { &list[0].apart, &list[1].apart, &list[2].apart };
+
+		for (int i = 0; i < 3; i++)
+			assert_true(path_start(&list[i]));
+		apart_collect(aparts, 3, clock_now() + 20);
+		for (int i = 0; i < 3; i++)
+			assert_string_equal(path_state(&list[i]), "answered");
+		assert_int_equal(list[0].answer.write_error, 0);
+		assert_int_equal(list[1].answer.size, 5);
+		assert_int_equal(list[2].answer.error, ENOENT);
+	}
+	assert_int_equal(tree_remove(root), 0);
+}
+
+static void sleeps(void *what)
+{
+	(void)what;
+	pause();
+}
+
+static void dies(void *what)
+{
+	(void)what;
+	raise(SIGKILL);
+}
+
+/* Whoever hangs or ends holds nobody up, and has not answered. */
+static void test_no_answer(void **state)
+{
+	char answer[8] = "before";
+	struct apart hanging = { .name = "hanging", .work = sleeps, .answer = answer, .size = sizeof(answer) };
+	struct apart dying = { .name = "dying", .work = dies, .answer = answer, .size = sizeof(answer) };
+	struct apart *both[] = { &hanging, &dying };
+
+	(void)state;
+	assert_true(apart_start(&hanging));
+	assert_true(apart_start(&dying));
+	apart_collect(both, 2, clock_now() + 0.2);
+	assert_true(hanging.hangs);
+	assert_false(dying.hangs);
+	assert_false(apart_answered(&hanging) || apart_answered(&dying));
+	assert_string_equal(answer, "before");
+	/* It was killed, as it was not to stay. */
+	assert_int_equal(waitpid(hanging.pid, NULL, 0), hanging.pid);
 }
 
 int main(void)
@@ -143,6 +209,8 @@ int main(void)
 		cmocka_unit_test(test_long_lines),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_a_prepared_proc),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_no_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

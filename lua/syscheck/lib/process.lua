@@ -179,7 +179,7 @@ function process.stat(pid)
    return process.parse(files.read(("/proc/%d/stat"):format(pid), 1024))
 end
 
--- Whether this process now holds the file; nil where lua/native.c is not installed (a tool run from the sources).
+-- Whether this process now holds the file; nil where lua/native/ is not installed (a tool run from the sources).
 local function try_lock(fd)
    local ok, native = pcall(require, "syscheck_native")
    return ok and native.try_lock(fd)

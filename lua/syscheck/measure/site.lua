@@ -1,9 +1,8 @@
---- Looks at what the policy names beyond kernels and counters: file systems and files, processes and the clock by the
--- kernel `state`, the rest in /sys and /proc. verdict/site.lua says what of it is bad.
+--- Looks at what the policy names beyond kernels and counters: file systems and files, processes and the clock by
+-- lua/native/state.c, the rest in /sys and /proc. verdict/site.lua says what of it is bad.
 local uv = require("luv")
 local lazy = require("syscheck.lib.lazy")
 local files = require("syscheck.lib.files")
-local kernels = require("syscheck.measure.kernels")
 local link = lazy.require("syscheck.counters.link")
 local machine = require("syscheck.hardware.machine")
 local process = require("syscheck.lib.process")
@@ -13,6 +12,8 @@ local verdict = require("syscheck.verdict.site")
 local site = {}
 
 local BOX_S = 1 -- what paths have to answer, all at once
+local LEAST_S = 0.05
+local END_S = 0.5 -- between that and the deadline
 local SYSTEMCTL_S = 2
 local GIB = 1073741824
 
@@ -39,45 +40,47 @@ local function uids(root)
    end
 end
 
--- The kernel `state`, for all that is its work.
--- @return its object, or {} and why there is none; seconds
+-- state() of lua/native/state.h, for all that is its work.
+-- @return its table, or {}; why it, or a part of it, is missing, nil
 local function ask_state(node, items, left_s)
-   local args = {}
-   local function add(...)
-      table.move({ ... }, 1, select("#", ...), #args + 1, args)
-   end
+   local wanted = { seconds = math.min(BOX_S, left_s - END_S), paths = {}, processes = {}, root = node.root }
    if #items.filesystems + #items.files > 0 and uv.getuid() == 0 and files.mkdir(node.run_dir) then
-      add("--locks", node.run_dir)
+      wanted.locks = node.run_dir
    end
    for _, item in ipairs(items.filesystems) do
-      add(item.writable and "--write" or "--path", item.path)
+      table.insert(wanted.paths, { path = item.path, write = item.writable })
    end
    for _, item in ipairs(items.files) do
-      add("--path", item.path)
+      table.insert(wanted.paths, { path = item.path })
    end
    local seen = {}
    for _, item in ipairs(items.processes) do
       if not seen[item.name] then
          seen[item.name] = true
-         add("--process", item.name)
+         table.insert(wanted.processes, item.name)
       end
    end
    if #items.leftovers > 0 and node.quiet ~= false and not node.lock then
-      local least = math.huge
+      wanted.users = math.huge
       for _, item in ipairs(items.leftovers) do
-         least = math.min(least, item.min_uid or verdict.FIRST_USER)
+         wanted.users = math.min(wanted.users, item.min_uid or verdict.FIRST_USER)
       end
-      add("--users", ("%.0f"):format(least))
    end
-   if #items.clock > 0 then
-      add("--clock")
-   end
-   if #args == 0 then
+   wanted.clock = #items.clock > 0
+   if #wanted.paths + #wanted.processes == 0 and not wanted.users and not wanted.clock then
       return {}
    end
-   local measured = kernels.measure("state", math.min(BOX_S, math.max(0.05, left_s - 1)), left_s,
-      { args = args, give_up = node.give_up })
-   return measured.state == "ok" and measured.result or {}, measured.reason
+   local why = node.give_up and node.give_up()
+   if why or wanted.seconds < LEAST_S then
+      return {}, "state: not looked at, " .. (why and "as " .. why or "the deadline is too near")
+   end
+   local ok, state, missing = pcall(function()
+      return require("syscheck_native").state(wanted)
+   end)
+   if not ok then
+      return {}, tostring(state):match("^[^\n]*")
+   end
+   return state, missing
 end
 
 -- A unit's own group of processes: it is there while one of them lives. systemctl is asked for what has none: it takes
@@ -200,25 +203,15 @@ local function dmi_of(from, items)
    return out
 end
 
--- A list of objects of the kernel's, nil: it is none.
-local function tables(list)
-   for _, one in ipairs(type(list) == "table" and list or { false }) do
-      if type(one) ~= "table" then
-         return nil
-      end
-   end
-   return list
-end
-
 local function look(node, items, left_s)
    local until_s = uv.hrtime() / 1e9 + left_s
    local from, state, why = machine.at(node.root), ask_state(node, items, left_s)
    local facts = { now = os.time(), uid = uids(node.root), filesystems = {}, files = {}, why = why }
-   local paths = tables(state.paths) or {}
+   local paths = state.paths or {}
    local n = #items.filesystems
    table.move(paths, 1, n, 1, facts.filesystems)
    table.move(paths, n + 1, n + #items.files, 1, facts.files)
-   facts.processes, facts.users = tables(state.processes), tables(state.users)
+   facts.processes, facts.users = state.processes, state.users
    facts.clock = state.synchronised ~= nil and state or nil
    facts.services = services(node, items.services, until_s)
    facts.links = #items.links > 0 and links(from, items.links)
@@ -233,7 +226,7 @@ end
 -- @param node from node.open; `quiet`: false where jobs may run here, whose processes are no leftovers
 -- @param left_s seconds until the check's deadline
 -- @param keys { [key of the policy] = true }: only these; nil: all
--- @return list of entries, see verdict/site.lua; why the kernel `state` said nothing, or nil
+-- @return list of entries, see verdict/site.lua; why of a part nothing is known, or nil
 function site.look(node, left_s, keys)
    local items = {}
    for _, key in ipairs(schema.SITE) do

@@ -89,7 +89,7 @@ end
 local HUNG_S = 10
 
 -- What keeps a path from being looked at; nil: it was.
--- @param fact of the kernel `state`
+-- @param fact one of lua/native/state.h's paths
 local function no_answer(fact)
    if not fact or fact.state == "failed" then
       local why = fact and fact.error and (", its lock: %s"):format(tostring(fact.error)) or ""

@@ -1,4 +1,4 @@
--- lua/native.c: a child with bounds, and locks. Files that are mapped: test_compiled.lua.
+-- lua/native/native.c: a child with bounds, and locks. Files that are mapped: test_compiled.lua.
 package.path = "lua/?.lua;" .. package.path
 package.cpath = "build/lua/?.so;" .. package.cpath
 local lu = require("luaunit")

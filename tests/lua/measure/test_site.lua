@@ -1,7 +1,6 @@
 -- What is read of a prepared machine for what its policy names.
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
-local paths = require("syscheck.lib.paths")
 local policy = require("syscheck.policy.policy")
 local prepared = require("prepared")
 local site = require("syscheck.measure.site")
@@ -16,7 +15,7 @@ local function look(text, more)
    for key, value in pairs(more or {}) do
       node[key] = value
    end
-   local entries, why = site.look(node, 5)
+   local entries, why = site.look(node, node.left_s or 5)
    local out = {}
    for _, e in ipairs(entries) do
       out[e.name] = e.status .. "|" .. e.text
@@ -93,23 +92,52 @@ function TestSite:test_memory_load_firmware()
 end
 
 -- The kernel is not there, or lies: nothing is bad of it.
-function TestSite:test_without_the_kernel_it_is_not_known()
-   local before = paths.libexec
-   paths.libexec = prepared.root
+-- Whatever is the matter with who looks, nothing is bad, and it says so.
+function TestSite:test_what_could_not_be_looked_at_is_unknown()
    local what = [[filesystems = { { path = "/" } }, files = { { path = "/x" } }, processes = { "x" }, clock = { {} },
       leftovers = { {} }]]
-   local found, why = look(what)
-   lu.assertStrContains(why, "no such file")
-   for name, text in pairs(found) do
-      lu.assertStrContains(text, "unknown|", false, name)
+   local real = package.loaded.syscheck_native
+   for said, state in pairs({
+      ["module 'syscheck_native' not found:"] = false,
+      ["state: no memory"] = function() error("state: no memory", 0) end,
+      ["state: /proc/self/mountinfo: Input/output error"] = function()
+         return {}, "state: /proc/self/mountinfo: Input/output error"
+      end,
+   }) do
+      package.loaded.syscheck_native = state and { state = state } or nil
+      local cpath = package.cpath
+      package.cpath = ""
+      local found, why = look(what)
+      package.cpath = cpath
+      lu.assertStrContains(why, said)
+      for name, text in pairs(found) do
+         lu.assertStrContains(text, "unknown|", false, name)
+      end
    end
-   for _, says in ipairs({ '"paths":7,"processes":7,"users":[1]', '"paths":[7],"processes":[7]', '"paths":[]' }) do
-      tree.put(prepared.root, "/state", '#!/bin/sh\necho \'{"kernel":"state","verified":true,' .. says .. "}'\n")
-      os.execute("chmod 755 " .. prepared.root .. "/state")
-      found = look(what)
-      lu.assertEquals(found["filesystems:/"], "unknown|/: could not be looked at")
-   end
-   paths.libexec = before
+   package.loaded.syscheck_native = real
+end
+
+function TestSite:test_a_part_that_could_not_be_looked_at_leaves_the_rest()
+   package.loaded.syscheck_native = { state = function()
+      return { paths = { { state = "answered", type = "ext4" }, { state = "failed" } } },
+         "state: /proc: Connection timed out"
+   end }
+   local found, why = look('filesystems = { { path = "/" } }, files = { { path = "/x" } }, processes = { "x" }')
+   package.loaded.syscheck_native = nil
+   lu.assertEquals(why, "state: /proc: Connection timed out")
+   lu.assertEquals(found, { ["filesystems:/"] = "pass|/: good", ["files:/x"] = "unknown|/x: could not be looked at",
+      ["processes:x"] = "unknown|process x: could not be looked at" })
+end
+
+function TestSite:test_no_time_or_nobody_who_waits_for_it()
+   package.loaded.syscheck_native = { state = error }
+   local _, why = look('processes = { "x" }', { left_s = 0.54 })
+   lu.assertEquals(why, "state: not looked at, the deadline is too near")
+   _, why = look('processes = { "x" }', { give_up = function()
+      return "slurmd is gone"
+   end })
+   lu.assertEquals(why, "state: not looked at, as slurmd is gone")
+   package.loaded.syscheck_native = nil
 end
 
 function TestSite:test_leftovers_are_not_looked_for_where_jobs_may_run()

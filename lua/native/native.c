@@ -14,10 +14,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "apart.h"
+#include "state.h"
 
 /* Beside the child's own, and 128 + N where signal N ended it. */
 enum { NOT_ENDED = 122, KILLED = 123, TIMED_OUT = 124, OWN_TROUBLE = 125 };
@@ -108,17 +110,6 @@ static int open_log(const char *path)
 	return fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode)) ? -1 : fd;
 }
 
-/* What may be left behind holds no pipe of slurmd's. Not for after luv is loaded, which has descriptors of its own. */
-static void close_others(void)
-{
-#ifdef SYS_close_range
-	if (syscall(SYS_close_range, 3, ~0U, 0) == 0)
-		return;
-#endif
-	for (int fd = 3; fd < 1024; fd++)
-		close(fd);
-}
-
 /* What the child is. The log's disk may be what hangs, so it is opened here. */
 static void become(pid_t parent, const char *oom_score_adj, const char *log)
 {
@@ -167,7 +158,8 @@ static int bound(lua_State *L)
 		sigaddset(&signals, ENDING[i]);
 	/* Whoever ends the caller's group (slurmd) is not to leave without a limit what the child has started. */
 	setpgid(0, 0);
-	close_others();
+	/* What may be left behind holds no pipe of slurmd's. Not for after luv is loaded, which has descriptors of its own. */
+	apart_close_from(3);
 	/* Ignored, as it may be inherited, a child could not be waited for. */
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &signals, &mask);
@@ -262,7 +254,7 @@ int luaopen_syscheck_native(lua_State *L);
 __attribute__((visibility("default"))) int luaopen_syscheck_native(lua_State *L)
 {
 	static const luaL_Reg functions[] = { { "bound", bound }, { "try_lock", try_lock }, { "stamp", stamp },
-		{ "map", map }, { NULL, NULL } };
+		{ "map", map }, { "state", state }, { NULL, NULL } };
 
 	luaL_newlib(L, functions);
 	return 1;

@@ -93,13 +93,13 @@ static int is_wanted(const struct procs *p, int dir, const char *pid, const char
 
 static void count(struct procs *p, int of, unsigned uid, const char *name, long pid)
 {
-	for (int i = 0; i < p->n_found; i++)
-		if (p->found[i].of == of && p->found[i].uid == uid) {
-			p->found[i].count++;
+	for (int i = 0; i < p->answer.n_found; i++)
+		if (p->answer.found[i].of == of && p->answer.found[i].uid == uid) {
+			p->answer.found[i].count++;
 			return;
 		}
-	if (p->n_found < PROCS_FOUND) {
-		struct procs_found *f = &p->found[p->n_found++];
+	if (p->answer.n_found < PROCS_FOUND) {
+		struct procs_found *f = &p->answer.found[p->answer.n_found++];
 
 		*f = (struct procs_found){ .of = of, .uid = uid, .count = 1, .pid = pid };
 		snprintf(f->name, sizeof(f->name), "%s", name);
@@ -150,13 +150,13 @@ static void look(struct procs *p, int dir, const char *pid)
 		count(p, of, (unsigned)uid, p->names[of], strtol(pid, NULL, 10));
 }
 
-bool procs_read(struct procs *p, const char *root)
+bool procs_read(struct procs *p)
 {
 	char path[4096];
 	struct dirent *entry;
 	DIR *list;
 
-	snprintf(path, sizeof(path), "%s/proc", root);
+	snprintf(path, sizeof(path), "%s/proc", p->root);
 	list = opendir(path);
 	if (!list)
 		return false;
@@ -167,31 +167,26 @@ bool procs_read(struct procs *p, const char *root)
 	return true;
 }
 
-static void report(struct result *r, const struct procs *p, bool of_users)
+/* apart.h's work. */
+static void read_all(void *of)
 {
-	for (int i = 0; i < p->n_found; i++) {
-		const struct procs_found *f = &p->found[i];
+	struct procs *p = of;
 
-		if ((f->of < 0) != of_users)
-			continue;
-		result_object_begin(r);
-		result_string(r, of_users ? "comm" : "name", f->name);
-		result_integer(r, "uid", f->uid);
-		result_integer(r, "count", f->count);
-		result_integer(r, "pid", f->pid);
-		result_object_end(r);
-	}
-	result_list_end(r);
+	p->answer.error = procs_read(p) ? 0 : errno;
 }
 
-void procs_report(struct result *r, const struct procs *p)
+/* A process' command line waits for its memory's lock, its groups for theirs; its name, state and user for nothing. */
+static bool may_hang(const struct procs *p)
 {
-	if (p->n_names > 0) {
-		result_list_begin(r, "processes");
-		report(r, p, false);
-	}
-	if (p->users) {
-		result_list_begin(r, "users");
-		report(r, p, true);
-	}
+	for (int i = 0; i < p->n_names; i++)
+		if (strlen(p->names[i]) > COMM)
+			return true;
+	return p->users;
+}
+
+bool procs_start(struct procs *p)
+{
+	p->apart = (struct apart){ .name = "syscheck-procs", .work = read_all, .what = p, .answer = &p->answer,
+		.size = sizeof(p->answer) };
+	return may_hang(p) ? apart_start(&p->apart) : apart_here(&p->apart);
 }

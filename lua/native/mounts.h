@@ -1,6 +1,6 @@
 /* Lines of /proc/self/mountinfo (proc(5)). Pure. */
-#ifndef SYSCHECK_STATE_MOUNTS_H
-#define SYSCHECK_STATE_MOUNTS_H
+#ifndef SYSCHECK_NATIVE_MOUNTS_H
+#define SYSCHECK_NATIVE_MOUNTS_H
 
 #include <stdbool.h>
 
