@@ -183,7 +183,8 @@ passive_prolog() {
 	[ "$status" -eq 1 ]
 	grep -q "reason=syscheck: $d: does not answer, for [0-9]* s" "$P/calls"
 	[ "$(record check 'r.duration_s < 5')" = true ]
-	[ "$(pgrep -cf -- "--path $d")" -eq 1 ]
+	# One waits there, with its lock.
+	[ "$(find /proc/[0-9]*/fd -lname "$P*/path-*" 2>/dev/null | wc -l)" -eq 1 ]
 	umount -l "$d"
 	kill "$SERVER"
 }
