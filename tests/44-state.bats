@@ -80,9 +80,20 @@ dead_server() {
 		= "my-own-long-daemon-name $(id -u) 1 $SERVER" ]
 	[ "$(id -u)" -eq 0 ] || return 0
 	kill "$SERVER"
+	# A script, whose first word is its interpreter's.
+	# shellcheck disable=SC2016 # its own
+	printf '#!/bin/bash\nread -r <"$1"\n' >"$BATS_TEST_TMPDIR/my-own-long-script-name"
+	chmod 755 "$BATS_TEST_TMPDIR/my-own-long-script-name"
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	"$BATS_TEST_TMPDIR/my-own-long-script-name" "$BATS_TEST_TMPDIR/fifo" 3>&- &
+	SERVER=$!
+	eventually 20 grep -q my-own-long-scr "/proc/$SERVER/comm"
+	run state --process my-own-long-script-name --process my-own-long-script-x
+	[ "$(get '#r.processes .. r.processes[1].name .. string.format("%d", r.processes[1].pid)')" = "1my-own-long-script-name$SERVER" ]
+	kill "$SERVER"
 	setpriv --reuid 54321 --clear-groups "$BATS_TEST_TMPDIR/my-own-long-daemon-name" 60 3>&- &
 	SERVER=$!
-	eventually 20 grep -q "^Uid:.54321" "/proc/$SERVER/status"
+	eventually 20 grep -q my-own-long-da "/proc/$SERVER/comm" # setpriv has become it
 	run state --users 54321
 	[ "$(get 'string.format("%s %d %d %d", r.users[1].comm, r.users[1].uid, r.users[1].count, r.users[1].pid)')" \
 		= "my-own-long-dae 54321 1 $SERVER" ]

@@ -1,7 +1,7 @@
 #!/bin/bash
 # make check-asan: a short run of every kernel and the C units, built with the address and
 # undefined-behaviour sanitizers into build/asan. Any report is a failure.
-#   asan.sh KERNEL... -- UNIT...
+#   asan.sh KERNEL... -- UNIT... -- MODULE
 set -u
 cd "$(dirname "$0")/.." || exit 2
 export ASAN_OPTIONS=abort_on_error=0:exitcode=99 UBSAN_OPTIONS=print_stacktrace=1 FIXTURES=$PWD/tests/fixtures
@@ -60,8 +60,14 @@ while [ "$#" -gt 0 ] && [ "$1" != -- ]; do
 	shift
 done
 [ "$#" = 0 ] || shift
-for unit in "$@"; do
-	clean "${unit##*/}" "$unit"
+while [ "$#" -gt 0 ] && [ "$1" != -- ]; do
+	clean "${1##*/}" "$1"
+	shift
 done
+# The agent's module, in a Lua that has no sanitizer of its own and frees nothing at its end.
+clean state env NATIVE="$2" ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" \
+	LD_PRELOAD="$("${CC:-cc}" -print-file-name=libasan.so) $("${CC:-cc}" -print-file-name=libubsan.so)" \
+	lua5.4 tests/fixtures/state.lua --write "$dir" --path /nowhere --locks "$dir" --process bash \
+	--process a-daemon-of-a-long-name --users 1000 --clock
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

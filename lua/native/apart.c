@@ -44,9 +44,11 @@ static void settle(const char *name, int *out)
 	apart_close_from((unsigned)*out + 1);
 }
 
-static _Noreturn void child(const struct apart *a, int out)
+static _Noreturn void child(const struct apart *a, pid_t parent, int out)
 {
 	settle(a->name, &out);
+	if (!a->stays && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent))
+		_exit(1);
 	a->work(a->what);
 	for (size_t done = 0; done < a->size;) {
 		ssize_t n = write(out, (const char *)a->answer + done, a->size - done);
@@ -60,6 +62,7 @@ static _Noreturn void child(const struct apart *a, int out)
 
 bool apart_start(struct apart *a)
 {
+	const pid_t parent = getpid();
 	sigset_t all, mask;
 	int ends[2], error;
 
@@ -74,7 +77,7 @@ bool apart_start(struct apart *a)
 	a->pid = fork();
 	error = errno;
 	if (a->pid == 0)
-		child(a, ends[1]);
+		child(a, parent, ends[1]);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	close(ends[1]);
 	if (a->pid < 0) {
@@ -100,6 +103,13 @@ bool apart_answered(const struct apart *a)
 	return a->got == a->size;
 }
 
+static void reap(const struct apart *a)
+{
+	/* Not waited for: what has answered may yet hang as it ends. What is left is init's. */
+	if (a->pid > 0)
+		waitpid(a->pid, NULL, WNOHANG);
+}
+
 static void take(struct apart *a)
 {
 	ssize_t n = read(a->fd, (char *)a->answer + a->got, a->size - a->got);
@@ -111,42 +121,50 @@ static void take(struct apart *a)
 		return;
 	close(a->fd);
 	a->fd = -1;
-	while (waitpid(a->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+}
+
+/* Waits for one of them at least, and takes what is there. 0: none is left to wait for; -1: it cannot wait. */
+static int collect(struct apart *const *list, int n, double left)
+{
+	struct apart *waiting[APART_MOST];
+	struct pollfd fds[APART_MOST];
+	nfds_t most = 0;
+
+	for (int i = 0; i < n; i++)
+		if (list[i]->fd >= 0) {
+			fds[most] = (struct pollfd){ .fd = list[i]->fd, .events = POLLIN };
+			waiting[most++] = list[i];
+		}
+	if (most == 0)
+		return 0;
+	if (poll(fds, most, left > 0 ? (int)(1000 * left) + 1 : 0) < 0)
+		return errno == EINTR ? 1 : -1;
+	for (nfds_t i = 0; i < most; i++)
+		if (fds[i].revents)
+			take(waiting[i]);
+	return 1;
 }
 
 void apart_collect(struct apart *const *list, int n, double end)
 {
-	struct pollfd fds[APART_MOST];
+	double left;
+	int more;
 
-	for (;;) {
-		double left = end - clock_now();
-		int waiting = 0;
-
-		for (int i = 0; i < n; i++) {
-			fds[i] = (struct pollfd){ .fd = list[i]->fd, .events = POLLIN }; /* below 0: left out */
-			waiting += list[i]->fd >= 0;
-		}
-		if (waiting == 0 || left <= 0)
-			break;
-		if (poll(fds, (nfds_t)n, (int)(1000 * left) + 1) < 0) {
-			if (errno == EINTR)
-				continue;
-			break;
-		}
-		for (int i = 0; i < n; i++)
-			if (list[i]->fd >= 0 && fds[i].revents)
-				take(list[i]);
-	}
+	/* Once at least: what has answered in time counts, however late this process is. */
+	do {
+		left = end - clock_now();
+		more = collect(list, n, left);
+	} while (more > 0 && left > 0);
 	for (int i = 0; i < n; i++) {
 		struct apart *a = list[i];
 
-		if (a->fd < 0)
-			continue;
-		a->hangs = true;
-		close(a->fd);
-		a->fd = -1;
-		if (!a->stays)
-			kill(a->pid, SIGKILL); /* one that cannot be killed is init's from now on */
+		if (a->fd >= 0) {
+			a->hangs = more >= 0;
+			close(a->fd);
+			a->fd = -1;
+			if (!a->stays)
+				kill(a->pid, SIGKILL);
+		}
+		reap(a);
 	}
 }

@@ -11,7 +11,7 @@ struct apart {
 	void (*work)(void *what); /* fills `answer`, in that process */
 	void *what, *answer;
 	size_t size; /* of `answer` */
-	bool stays;  /* one that hangs waits on, else it is killed */
+	bool stays;  /* one that hangs waits on; else it is killed, and ends with its parent */
 	/* What has become of it. */
 	pid_t pid;
 	int fd;     /* of the pipe from it; -1: it is over */
@@ -28,7 +28,7 @@ bool apart_start(struct apart *a);
 /* Does it in this process, as it cannot hang: a fork costs more. True. */
 bool apart_here(struct apart *a);
 
-/* Waits for all that were started until `end` (clock_now). n: APART_MOST at most. */
+/* Waits for all that were started until `end` (clock_now), and takes what has answered by then. n: APART_MOST at most. */
 #define APART_MOST 129
 void apart_collect(struct apart *const *list, int n, double end);
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -35,19 +36,23 @@ static int open_lock(const char *locks, const char *path)
 	return open(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
+/* The longest that lies between taking a lock and saying so, on a busy node. */
+#define JUST_TAKEN_S 0.1
+
 /*
  * Takes the lock, which is given back when this process ends. Another one that looks at the same moment has it for a
  * moment; one that has it for longer than the box already hangs. One that comes to hang beside this one, be it of the
- * same call, does not: that is for the next to say. Looked at a moment later, as who has just taken the lock may not
- * have said so. False: `a` says which.
+ * same call, does not: that is for the next to say. Looked at for a moment, as who has just taken the lock may not have
+ * said so. False: `a` says which.
  */
 static bool take_lock(struct path_answer *a, const char *locks, const char *path, double seconds)
 {
 	/* Longer than anybody waits for it, or it would be taken for one that failed. */
-	const double end = clock_now() + 2 * seconds;
+	const double began = clock_now(), end = began + 2 * seconds, judged = began + fmin(JUST_TAKEN_S, seconds / 4);
+	bool asked = false;
 	int fd = open_lock(locks, path);
 
-	for (int tries = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+	while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
 		struct timespec now, moment = { .tv_nsec = 5000000 };
 		struct stat st;
 
@@ -55,7 +60,9 @@ static bool take_lock(struct path_answer *a, const char *locks, const char *path
 			break;
 		clock_gettime(CLOCK_REALTIME, &now);
 		a->held_s = (double)(now.tv_sec - st.st_mtim.tv_sec) + 1e-9 * (double)(now.tv_nsec - st.st_mtim.tv_nsec);
-		a->held = tries == 1 && a->held_s > seconds;
+		/* Once: who is asked again later may have come to hang meanwhile. */
+		a->held = !asked && clock_now() > judged && a->held_s - (clock_now() - began) > seconds;
+		asked = clock_now() > judged;
 		if (a->held)
 			return false;
 		if (clock_now() > end)

@@ -10,8 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+
 /* The kernel keeps so many characters of a name (TASK_COMM_LEN - 1). */
 #define COMM 15
+/* Of a command line: an interpreter and its options may stand before a script. */
+#define COMMAND_WORDS 8
 
 /* A small file's text; the number of bytes, -1: errno. */
 static ssize_t read_text(int dir, const char *pid, const char *file, char *text, size_t size)
@@ -67,28 +71,49 @@ bool procs_in_job(const char *text)
 	return false;
 }
 
-/* The whole name where the kernel's is cut: of the program that it was started as. */
-static bool is_long_name(int dir, const char *pid, const char *wanted)
+/* The next word of a command line: its file's name, without the colon of a title ("nginx: worker"). */
+static size_t next_word(const char **at, const char *end, const char **name)
 {
-	char text[4096];
-	const char *slash;
+	const char *word = *at + strspn(*at, " "), *stop = word + strcspn(word, " ");
 
-	if (read_text(dir, pid, "cmdline", text, sizeof(text)) <= 0)
-		return false;
-	slash = strrchr(text, '/');
-	return strcmp(slash ? slash + 1 : text, wanted) == 0;
+	*at = *stop || stop >= end ? stop : stop + 1; /* words end with a NUL, in a title with a blank */
+	*name = word;
+	for (const char *c = word; c < stop; c++)
+		if (*c == '/')
+			*name = c + 1;
+	return (size_t)(stop - *name) - (stop > *name && stop[-1] == ':');
 }
 
-static int is_wanted(const struct procs *p, int dir, const char *pid, const char *name)
+bool procs_is_long_name(const char *text, size_t length, const char *wanted)
 {
-	for (int i = 0; i < p->n_names; i++) {
-		const char *wanted = p->names[i];
+	const char *at = text, *end = text + length, *name;
 
-		if (strlen(wanted) <= COMM ? strcmp(name, wanted) == 0
-					   : strncmp(name, wanted, COMM) == 0 && is_long_name(dir, pid, wanted))
-			return i;
+	for (int i = 0; i < COMMAND_WORDS && at < end; i++) {
+		size_t n = next_word(&at, end, &name);
+
+		if (n >= COMM && strncmp(name, wanted, COMM) == 0)
+			return n == strlen(wanted) && strncmp(name, wanted, n) == 0;
 	}
-	return -1;
+	return true;
+}
+
+/* Whether a process whose name begins so is one of this name, which is longer than the kernel's. */
+static bool is_long_name(int dir, const char *pid, const char *name, const char *wanted)
+{
+	char text[4096];
+	ssize_t n;
+
+	if (strncmp(name, wanted, COMM) != 0)
+		return false;
+	if (strlen(name) > COMM)
+		return strcmp(name, wanted) == 0; /* a thread of the kernel */
+	n = read_text(dir, pid, "cmdline", text, sizeof(text));
+	return procs_is_long_name(text, n > 0 ? (size_t)n : 0, wanted);
+}
+
+static bool is_wanted(int dir, const char *pid, const char *name, const char *wanted)
+{
+	return strlen(wanted) <= COMM ? strcmp(name, wanted) == 0 : is_long_name(dir, pid, name, wanted);
 }
 
 static void count(struct procs *p, int of, unsigned uid, const char *name, long pid)
@@ -134,8 +159,7 @@ static void look(struct procs *p, int dir, const char *pid)
 {
 	char groups[8192], name[64];
 	struct stat st;
-	long uid;
-	int of;
+	long uid = -2; /* not asked yet */
 
 	if (p->users && fstatat(dir, pid, &st, 0) == 0 && st.st_uid >= p->min_uid && !is_of_service(st.st_uid) &&
 	    read_text(dir, pid, "cgroup", groups, sizeof(groups)) >= 0 && !procs_in_job(groups) && !procs_is_manager(groups) &&
@@ -144,27 +168,35 @@ static void look(struct procs *p, int dir, const char *pid)
 	/* `stat` of each takes three times as long as its name. */
 	if (p->n_names == 0 || !read_name(dir, pid, name))
 		return;
-	of = is_wanted(p, dir, pid, name);
-	uid = of >= 0 && is_alive(dir, pid) ? user_of(dir, pid) : -1;
-	if (uid >= 0)
-		count(p, of, (unsigned)uid, p->names[of], strtol(pid, NULL, 10));
+	for (int i = 0; i < p->n_names; i++) {
+		if (!is_wanted(dir, pid, name, p->names[i]))
+			continue;
+		if (uid == -2)
+			uid = is_alive(dir, pid) ? user_of(dir, pid) : -1;
+		if (uid >= 0)
+			count(p, i, (unsigned)uid, p->names[i], strtol(pid, NULL, 10));
+	}
 }
 
 bool procs_read(struct procs *p)
 {
 	char path[4096];
 	struct dirent *entry;
+	bool in_time = true;
 	DIR *list;
 
 	snprintf(path, sizeof(path), "%s/proc", p->root);
 	list = opendir(path);
 	if (!list)
 		return false;
-	while ((entry = readdir(list)) != NULL)
+	while (in_time && (entry = readdir(list)) != NULL) {
 		if (isdigit((unsigned char)entry->d_name[0]) && strlen(entry->d_name) < 12)
 			look(p, dirfd(list), entry->d_name);
+		in_time = clock_now() < p->end;
+	}
 	closedir(list);
-	return true;
+	errno = ETIMEDOUT; /* of half of them nothing is known */
+	return in_time;
 }
 
 /* apart.h's work. */

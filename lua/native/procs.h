@@ -16,6 +16,7 @@ struct procs {
 	bool users;       /* whether those of users are wanted */
 	unsigned min_uid; /* of whom */
 	const char *root; /* of a prepared /proc; "": the machine's */
+	double end;       /* when all have to be read, by clock_now */
 	struct apart apart;
 	struct procs_answer {
 		int error; /* errno of /proc, 0 */
@@ -37,6 +38,11 @@ bool procs_start(struct procs *p);
 bool procs_read(struct procs *p);
 /* Whether a text of /proc/PID/stat is of one that has not ended. */
 bool procs_alive(const char *text);
+/*
+ * Whether a process whose name, cut by the kernel, is how `wanted` begins is one of that name, by /proc/PID/cmdline: the
+ * first word that begins so, too, has all of it. Where none does (a title, another name), the kernel's has to do.
+ */
+bool procs_is_long_name(const char *text, size_t length, const char *wanted);
 /* Whether a text of /proc/PID/cgroup has a job's group. */
 bool procs_in_job(const char *text);
 /* Whether it has the group of a user's systemd itself, not of what that has started. */

@@ -80,7 +80,7 @@ static void push_answer(lua_State *L, const struct path *p)
 	set_integer(L, "uid", a->uid);
 	set_integer(L, "gid", a->gid);
 	set_integer(L, "size", (lua_Integer)a->size);
-	set_integer(L, "modified", a->modified);
+	set_number(L, "modified", (lua_Number)a->modified); /* whatever a file system says: no integer to count with */
 	if (p->write)
 		set_bool(L, "writable", !a->read_only && a->write_error == 0);
 	if (p->write && a->write_error)
@@ -324,6 +324,7 @@ int state(lua_State *L)
 	s->seconds = number_of(L, "seconds", 0.05, 600);
 	take_paths(L, s, text_of(L, 1, "locks"));
 	take_procs(L, &s->procs);
+	s->procs.end = started + s->seconds;
 	lua_getfield(L, 1, "clock");
 	s->clock = lua_toboolean(L, -1);
 	trouble = look(s, started);

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,6 +98,31 @@ static void test_names(void **state)
 	assert_false(procs_is_manager("0::/init.scope\n"));
 }
 
+#define IS_LONG(text, wanted) procs_is_long_name(text, sizeof(text) - 1, wanted)
+
+/* The kernel has cut each to "a-daemon-of-a-l". */
+static void test_long_names(void **state)
+{
+	static const char long_name[] = "a-daemon-of-a-long-name";
+
+	(void)state;
+	assert_true(IS_LONG("/usr/sbin/a-daemon-of-a-long-name\0--x\0", long_name));
+	assert_true(IS_LONG("a-daemon-of-a-long-name", long_name));
+	assert_false(IS_LONG("/usr/sbin/a-daemon-of-a-longer-name\0", long_name));
+	assert_false(IS_LONG("a-daemon-of-a-longer-name\0a-daemon-of-a-long-name\0", long_name));
+	/* A script; one whose arguments name another. */
+	assert_true(IS_LONG("/usr/bin/python3\0-u\0/opt/x/a-daemon-of-a-long-name\0--conf\0/etc/x\0", long_name));
+	assert_false(IS_LONG("/bin/sh\0/opt/a-daemon-of-a-l\0a-daemon-of-a-long-name\0", long_name));
+	/* A title. */
+	assert_true(IS_LONG("a-daemon-of-a-long-name: conf /etc/x.conf", long_name));
+	assert_false(IS_LONG("a-daemon-of-a-longest: worker a-daemon-of-a-long-name", long_name));
+	/* Nothing says more than the kernel. */
+	assert_true(IS_LONG("", long_name));
+	assert_true(IS_LONG("\0\0  \0///\0:\0", long_name));
+	assert_true(IS_LONG("some title of its own", long_name));
+	assert_true(IS_LONG("1\0002\0003\0004\0005\0006\0007\0008\0a-daemon-of-a-longer-name\0", long_name));
+}
+
 static void put(const char *root, const char *pid, const char *name, char status, const char *command, int uid)
 {
 	char path[64], text[128];
@@ -116,7 +143,8 @@ static void put(const char *root, const char *pid, const char *name, char status
 static void test_a_prepared_proc(void **state)
 {
 	char root[] = "/tmp/state.XXXXXX";
-	struct procs p = { .names = { "sshd", "a-daemon-of-a-long-name", "none" }, .n_names = 3, .users = true, .min_uid = 1, .root = root };
+	struct procs p = { .names = { "sshd", "a-daemon-of-a-l", "a-daemon-of-a-long-name", "none", "rcu_exp_gp_kthread_worker/0" },
+		.n_names = 5, .users = true, .min_uid = 1, .root = root, .end = clock_now() + 20 };
 
 	(void)state;
 	assert_non_null(mkdtemp(root));
@@ -127,19 +155,28 @@ static void test_a_prepared_proc(void **state)
 	put(root, "10", "a-daemon-of-a-l", 'S', "/usr/sbin/a-daemon-of-a-long-name", 5);
 	put(root, "11", "a-daemon-of-a-l", 'S', "a-daemon-of-a-longer-name", 5);
 	put(root, "12", "sshd", 'Z', "", 0);
+	put(root, "14", "rcu_exp_gp_kthread_worker/0", 'S', "", 0);
+	put(root, "15", "rcu_exp_gp_kthread_worker/1", 'S', "", 0);
 	put(root, "self", "sshd", 'S', "", 0);
 	tree_put(root, "proc/13/other", "gone");
 	assert_true(procs_read(&p));
-	assert_int_equal(p.answer.n_found, 3);
+	assert_int_equal(p.answer.n_found, 5);
 	for (int i = 0; i < p.answer.n_found; i++) {
 		const struct procs_found *f = &p.answer.found[i];
 
-		assert_int_equal(f->count, 1);
+		/* Of the short name are both, of the long one that has it. */
+		assert_int_equal(f->count, f->of == 1 ? 2 : 1);
 		assert_true((f->of == 0 && f->uid == 0 && f->pid == 7) || (f->of == 0 && f->uid == 1000 && f->pid == 8) ||
-			    (f->of == 1 && f->uid == 5 && f->pid == 10));
+			    (f->of == 1 && f->uid == 5) || (f->of == 2 && f->uid == 5 && f->pid == 10) ||
+			    (f->of == 4 && f->uid == 0 && f->pid == 14));
 	}
+	/* Half of them is no answer. */
+	p.end = 0;
+	assert_false(procs_read(&p));
+	assert_int_equal(errno, ETIMEDOUT);
 	assert_int_equal(tree_remove(root), 0);
 	assert_false(procs_read(&p));
+	assert_int_equal(errno, ENOENT);
 }
 
 /* Each of them from a process of its own, with a lock and without. */
@@ -199,7 +236,81 @@ static void test_no_answer(void **state)
 	assert_false(apart_answered(&hanging) || apart_answered(&dying));
 	assert_string_equal(answer, "before");
 	/* It was killed, as it was not to stay. */
-	assert_int_equal(waitpid(hanging.pid, NULL, 0), hanging.pid);
+	assert_true(waitpid(hanging.pid, NULL, 0) == hanging.pid || errno == ECHILD);
+}
+
+static void answers(void *what)
+{
+	memcpy(what, "yes", 4);
+}
+
+/* What was written in time counts, however late its parent looks. */
+static void test_a_late_parent(void **state)
+{
+	char answer[4] = "no";
+	struct apart a = { .name = "early", .work = answers, .what = answer, .answer = answer, .size = sizeof(answer) };
+	struct apart *one[] = { &a };
+	siginfo_t info;
+
+	(void)state;
+	assert_true(apart_start(&a));
+	assert_int_equal(waitid(P_PID, (id_t)a.pid, &info, WEXITED | WNOWAIT), 0);
+	assert_string_equal(answer, "no");
+	apart_collect(one, 1, clock_now() - 1);
+	assert_true(apart_answered(&a));
+	assert_false(a.hangs);
+	assert_string_equal(answer, "yes");
+}
+
+/* Fewer descriptors than are wanted: who could be started answers, nobody hangs. */
+static void test_few_descriptors(void **state)
+{
+	struct apart list[20], *all[20];
+	char answer[20][4];
+	int answered = 0;
+	struct rlimit before, few;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = (struct rlimit){ .rlim_cur = 16, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	for (int i = 0; i < 20; i++) {
+		list[i] = (struct apart){ .name = "few", .work = answers, .what = answer[i], .answer = answer[i], .size = 4 };
+		all[i] = &list[i];
+		apart_start(&list[i]);
+	}
+	apart_collect(all, 20, clock_now() + 20);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	for (int i = 0; i < 20; i++) {
+		assert_false(list[i].hangs);
+		answered += apart_answered(&list[i]);
+	}
+	assert_in_range(answered, 1, 19);
+}
+
+/* Whoever is not to stay ends with its parent. */
+static void test_ends_with_its_parent(void **state)
+{
+	char answer[4];
+	struct apart a = { .name = "orphan", .work = sleeps, .answer = answer, .size = sizeof(answer) };
+	int ends[2];
+	pid_t parent, child = 0;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	parent = fork();
+	if (parent == 0) {
+		apart_start(&a);
+		(void)!write(ends[1], &a.pid, sizeof(a.pid));
+		pause();
+	}
+	assert_int_equal(read(ends[0], &child, sizeof(child)), sizeof(child));
+	kill(parent, SIGKILL);
+	assert_int_equal(waitpid(parent, NULL, 0), parent);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 int main(void)
@@ -208,9 +319,13 @@ int main(void)
 		cmocka_unit_test(test_mounts),
 		cmocka_unit_test(test_long_lines),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_a_prepared_proc),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_no_answer),
+		cmocka_unit_test(test_a_late_parent),
+		cmocka_unit_test(test_few_descriptors),
+		cmocka_unit_test(test_ends_with_its_parent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,8 +31,8 @@ end
 local function uids(root)
    local text
    return function(user)
-      if type(user) == "number" then
-         return user
+      if tonumber(user) then
+         return math.tointeger(tonumber(user)) -- in quotes, too
       end
       text = text or "\n" .. (files.read(root .. "/etc/passwd") or "")
       local _, last = text:find("\n" .. user .. ":", 1, true)

@@ -91,7 +91,6 @@ function TestSite:test_memory_load_firmware()
       ["load:node"] = "warn|load: 3.5 in 15 minutes > 3 (policy)", ["dmi:bios_version"] = "pass|bios_version: 2.1" })
 end
 
--- The kernel is not there, or lies: nothing is bad of it.
 -- Whatever is the matter with who looks, nothing is bad, and it says so.
 function TestSite:test_what_could_not_be_looked_at_is_unknown()
    local what = [[filesystems = { { path = "/" } }, files = { { path = "/x" } }, processes = { "x" }, clock = { {} },
