@@ -90,10 +90,22 @@ local function decide(node, boot_id, now_s, alone, m)
    return at, l, marker
 end
 
+-- What counters and inventory of a passive check complain of, in few words.
+local function what_is_wrong(result)
+   local wrong = { result.status == "unknown" and "unknown" or nil }
+   for _, m in ipairs(result.metrics) do
+      if m.status == "fail" or m.status == "warn" then
+         wrong[#wrong + 1] = m.name
+      end
+   end
+   return #wrong > 0 and table.concat(wrong, " ") or "nothing"
+end
+
 -- Drains an idle node, as a prolog would; there is no job to send elsewhere.
 -- @param found from mark.finding, or nil
 -- @return action for the record, drain details
-local function act(node, result, found, m, last, boot_id, now_s, started)
+-- @param wrong of what_is_wrong
+local function act(node, result, found, m, last, wrong, boot_id, now_s, started)
    if resume.is_ours(node) then
       return "none"
    elseif found then
@@ -104,26 +116,16 @@ local function act(node, result, found, m, last, boot_id, now_s, started)
       return drained.kept and "none" or action, drained
    elseif result.confirmed then
       -- A lack of memory fails every check: not a line each time.
-      local ago = last.boot_id == boot_id and type(last.asked_s) == "number" and now_s - last.asked_s
+      local ago = last.boot_id == boot_id and last.asked == wrong and type(last.asked_s) == "number"
+         and now_s - last.asked_s
       if ago and ago >= 0 and ago < node.policy.health.recheck then
          return "none"
       end
-      last.asked_s = now_s
+      last.asked_s, last.asked = now_s, wrong
       log.error("would drain (mode is observe): %s", result.reason)
       return "observed"
    end
    return "none"
-end
-
--- What counters and inventory of a passive check complain of, in few words.
-local function what_is_wrong(result)
-   local wrong = { result.status == "unknown" and "unknown" or nil }
-   for _, m in ipairs(result.metrics) do
-      if m.status == "fail" or m.status == "warn" then
-         wrong[#wrong + 1] = m.name
-      end
-   end
-   return #wrong > 0 and table.concat(wrong, " ") or "nothing"
 end
 
 local function examine(node, alone, started)
@@ -159,7 +161,7 @@ local function examine(node, alone, started)
    mark.checked(node, m, result, begin_s)
 
    local last = node:read_state(LAST) or {}
-   local asked_s = last.asked_s
+   local asked_s, wrong = last.asked_s, what_is_wrong(result)
    local at = time.show(os.time())
    if marker then
       action = resume.after(node, marker, result, node.now_s())
@@ -168,10 +170,10 @@ local function examine(node, alone, started)
       end
    elseif not settled and answers ~= false then
       local found = mark.finding(node, m, result, begin_s)
-      action, drained = act(node, result, found, m, last, from.boot_id, begin_s, started)
+      action, drained = act(node, result, found, m, last, wrong, from.boot_id, begin_s, started)
    end
    -- What counters and inventory show is recorded once, and not every few minutes.
-   local active, wrong = level.is_active(lvl), what_is_wrong(result)
+   local active = level.is_active(lvl)
    local told = active or wrong ~= last.said or drained
    if told or node.policy.textfile then
       local record = records.check("health", node, hardware, result)

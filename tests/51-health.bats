@@ -377,6 +377,19 @@ files() {
 	[ ! -e "$STATE/drained.json" ]
 }
 
+@test "observe: the same lack is told once in a while, another one at once" {
+	policy "files = { { path = '/nowhere/a' } }"
+	health
+	health
+	[ "$(grep -c 'would drain.*/nowhere/a' "$P/var/log/syscheck.log")" -eq 1 ]
+	policy "files = { { path = '/nowhere/b' } }"
+	health
+	[ "$(grep -c 'would drain.*/nowhere/b' "$P/var/log/syscheck.log")" -eq 1 ]
+	[ "$(record check 'r.action')" = observed ]
+	health
+	[ "$(grep -c 'would drain' "$P/var/log/syscheck.log")" -eq 2 ]
+}
+
 @test "resume: after two passing checks in a row, one question, then back in service" {
 	drain_it
 	health

@@ -246,15 +246,21 @@ passive_prolog() {
 	[ "$status" -ne 0 ]
 	[[ $output == *'policy.lua:2: filesystems.1.path must be an absolute path'* ]]
 	[[ $output == *'policy.lua:2: filesystems.2 has no path'* ]]
-	[[ $output == *'policy.lua:3: services.1.name must be a name'* ]]
+	[[ $output == *'policy.lua:3: services.1.name must be a name of at most 63 '* ]]
 	[[ $output == *'policy.lua:4: unknown key checks.x.level, did you mean "levels"?'* ]]
 	[[ $output == *'policy.lua:4: pcie.1.kind must be one of "gpu"'* ]]
 	[[ $output == *'policy.lua:4: links must be a list of at most 64 tables'* ]]
-	policy 'filesystems = { { path = "/scratch", type = { "nfs", "nfs4" } } }, services = { "sshd" }, checks = { gone = {} }'
+	policy 'processes = { { name = "x", min = 3, max = 2 } }'
+	run syscheck_config check
+	[[ $output == *'policy.lua:2: processes.1: min 3 is above max 2: no value is within'* ]]
+	policy 'filesystems = { { path = "/scratch", type = { "nfs", "nfs4" }, mount = false } }, services = { "sshd" },
+		checks = { gone = {} }, links = { "eth0", { name = "ib0", rate = 200 } }'
 	run syscheck_config show
 	[[ $output == *"filesystems.1.path "*"/scratch"*"policy.lua:2"* ]]
 	[[ $output == *"filesystems.1.type "*"nfs, nfs4"* ]]
 	[[ $output == *"services "*sshd* ]]
+	[[ $output =~ filesystems.1.mount\ +false\ +policy.lua:2 ]]
+	[[ $output =~ links.1\ +eth0\ .*links.2.name\ +ib0\ .*links.2.rate\ +200\  ]]
 	run syscheck_config check
 	[[ $output == *"gone is not in $C on this host"* ]]
 }

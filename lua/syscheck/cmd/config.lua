@@ -167,13 +167,23 @@ end
 
 local BY_NAME = { partitions = true, accounts = true, qos = true }
 
+-- A list of words fits on one line.
+local function is_plain(list)
+   for _, one in ipairs(list) do
+      if type(one) == "table" then
+         return false
+      end
+   end
+   return #list > 0
+end
+
 -- Every other key, leaf by leaf.
 local function rows_of(value, trail, rows, file, line_of)
    for _, key in ipairs(sorted(value)) do
       trail[#trail + 1] = key
       if #trail == 1 and BY_NAME[key] then -- luacheck: ignore 542
          -- Shown above.
-      elseif type(value[key]) == "table" and (#value[key] == 0 or type(value[key][1]) == "table") then
+      elseif type(value[key]) == "table" and not is_plain(value[key]) then
          rows_of(value[key], trail, rows, file, line_of)
       else
          local list, shown = type(value[key]) == "table" and value[key] or { value[key] }, {}

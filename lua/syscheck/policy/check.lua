@@ -162,11 +162,13 @@ end
 
 -- A value between them passes, so there has to be one.
 local function check_limits(given, problems)
-   for name, l in pairs(type(given.limits) == "table" and given.limits or {}) do
-      local min, max = type(l) == "table" and l.min, type(l) == "table" and l.max
-      if type(min) == "number" and type(max) == "number" and min > max then
-         add(problems, { "limits", name }, "limits.%s: min %.14g is above max %.14g: no value is within",
-            key_name(name), min, max)
+   for _, kind in ipairs({ "limits", "processes" }) do
+      for name, l in pairs(type(given[kind]) == "table" and given[kind] or {}) do
+         local min, max = type(l) == "table" and l.min, type(l) == "table" and l.max
+         if type(min) == "number" and type(max) == "number" and min > max then
+            add(problems, { kind, name }, "%s.%s: min %.14g is above max %.14g: no value is within", kind,
+               key_name(name), min, max)
+         end
       end
    end
 end

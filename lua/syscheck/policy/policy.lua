@@ -50,9 +50,12 @@ function policy.parse(text, name)
    return merge(schema.DEFAULTS, given), nil, function(trail)
       local at = given
       for _, key in ipairs(trail) do
-         at = type(at) == "table" and at[key]
+         if type(at) ~= "table" then
+            return nil
+         end
+         at = at[key]
       end
-      return at ~= nil and at ~= false and (line_of(trail)) or nil
+      return at ~= nil and line_of(trail) or nil
    end
 end
 

@@ -21,7 +21,7 @@ end
 -- What becomes an argument, and is no option there.
 local function name(v)
    if type(v) ~= "string" or #v > 63 or not v:match("^[%w_@.:][%w_@.:+/-]*$") then
-      return "a name"
+      return "a name of at most 63 letters, digits and _@.:+/-"
    end
 end
 
