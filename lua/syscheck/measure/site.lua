@@ -31,12 +31,13 @@ end
 local function uids(root)
    local text
    return function(user)
-      if tonumber(user) then
-         return math.tointeger(tonumber(user)) -- in quotes, too
+      if type(user) == "number" then
+         return user
       end
       text = text or "\n" .. (files.read(root .. "/etc/passwd") or "")
       local _, last = text:find("\n" .. user .. ":", 1, true)
-      return last and math.tointeger(tonumber(text:match("^[^:\n]*:(%d+):", last + 1)))
+      -- Digits in quotes that are nobody's name are a number.
+      return math.tointeger(tonumber(last and text:match("^[^:\n]*:(%d+):", last + 1) or user:match("^%d+$")))
    end
 end
 

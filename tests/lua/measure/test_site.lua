@@ -128,6 +128,21 @@ function TestSite:test_a_part_that_could_not_be_looked_at_leaves_the_rest()
       ["processes:x"] = "unknown|process x: could not be looked at" })
 end
 
+function TestSite:test_a_user_is_a_name_before_it_is_a_number()
+   prepared.put("/etc/passwd", "root:x:0:0::/:/bin/sh\n12e4:x:77:77::/:/bin/sh\n900:x:78:78::/:/bin/sh\n")
+   package.loaded.syscheck_native = { state = function()
+      return { processes = { { name = "a", uid = 77, count = 1 }, { name = "b", uid = 78, count = 1 },
+         { name = "c", uid = 901, count = 1 } } }
+   end }
+   local found = look([[processes = { { name = "a", user = "12e4" }, { name = "b", user = "900" },
+      { name = "c", user = "901" }, { name = "d", user = "0x1f" } }]])
+   package.loaded.syscheck_native = nil
+   for _, name in ipairs({ "a", "b", "c" }) do
+      lu.assertEquals(found["processes:" .. name], ("pass|process %s: 1 running"):format(name))
+   end
+   lu.assertStrContains(found["processes:d"], "unknown|process d: user 0x1f is not in /etc/passwd")
+end
+
 function TestSite:test_no_time_or_nobody_who_waits_for_it()
    package.loaded.syscheck_native = { state = error }
    local _, why = look('processes = { "x" }', { left_s = 0.54 })
