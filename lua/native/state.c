@@ -3,14 +3,12 @@
  * may hang is looked at by processes of their own, and no program is started.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/timex.h>
-#include <unistd.h>
 
 #include <lauxlib.h>
 
@@ -22,11 +20,10 @@
 
 #define PATHS_MOST (APART_MOST - 1)
 #define MOUNTS "/proc/self/mountinfo"
-#define MOUNTS_MOST 8388608U
+#define MOUNTS_MOST 8388608
 
 struct state {
 	double seconds;
-	bool clock;
 	int n_paths;
 	struct path paths[PATHS_MOST];
 	struct procs procs;
@@ -137,7 +134,7 @@ static void push_procs(lua_State *L, const struct procs_answer *answer, bool of_
 	}
 }
 
-static void push_clock(lua_State *L)
+static void set_clock(lua_State *L)
 {
 	struct timex t = { .modes = 0 };
 	int state = adjtimex(&t);
@@ -159,6 +156,16 @@ static const char *text_of(lua_State *L, int table, const char *key)
 	text = lua_tostring(L, -1);
 	lua_pop(L, 1);
 	return text;
+}
+
+static bool flag_of(lua_State *L, int table, const char *key)
+{
+	bool flag;
+
+	lua_getfield(L, table, key);
+	flag = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return flag;
 }
 
 static double number_of(lua_State *L, const char *key, double low, double high)
@@ -195,9 +202,8 @@ static void take_paths(lua_State *L, struct state *s, const char *locks)
 		*p = (struct path){ .path = text_of(L, lua_gettop(L), "path"), .locks = locks, .seconds = s->seconds };
 		if (!p->path || p->path[0] != '/')
 			luaL_error(L, "state: paths[%d] has no absolute path", i + 1);
-		lua_getfield(L, -1, "write");
-		p->write = lua_toboolean(L, -1);
-		lua_pop(L, 2);
+		p->write = flag_of(L, lua_gettop(L), "write");
+		lua_pop(L, 1);
 	}
 	lua_pop(L, 1);
 }
@@ -224,29 +230,22 @@ static void take_procs(lua_State *L, struct procs *p)
 /* All of it; NULL: errno. Half of it would make mounts absent. */
 static char *read_mounts(void)
 {
-	size_t size = 65536, n = 0;
-	char *text = malloc(size), *more = text;
-	int fd = open(MOUNTS, O_RDONLY | O_CLOEXEC), error = EFBIG;
-	ssize_t got = fd < 0 ? -1 : 1;
+	FILE *f = fopen(MOUNTS, "re");
+	char *text = NULL;
+	size_t size = 0;
+	ssize_t n;
+	int error;
 
-	while (more && got > 0 && size <= MOUNTS_MOST) {
-		got = read(fd, text + n, size - n - 1);
-		n += got > 0 ? (size_t)got : 0;
-		if (got > 0 && size - n < 4096) {
-			more = realloc(text, size *= 2);
-			text = more ? more : text;
-		}
-	}
-	if (got < 0)
-		error = errno;
-	if (fd >= 0)
-		close(fd);
-	if (more && got == 0) {
-		text[n] = '\0';
+	if (!f)
+		return NULL;
+	errno = ENODATA; /* where there is not one line */
+	n = getdelim(&text, &size, '\0', f);
+	error = n > MOUNTS_MOST ? EFBIG : n < 0 || ferror(f) ? errno : 0;
+	fclose(f);
+	if (!error)
 		return text;
-	}
 	free(text);
-	errno = more ? error : ENOMEM;
+	errno = error;
 	return NULL;
 }
 
@@ -325,16 +324,14 @@ int state(lua_State *L)
 	take_paths(L, s, text_of(L, 1, "locks"));
 	take_procs(L, &s->procs);
 	s->procs.end = started + s->seconds;
-	lua_getfield(L, 1, "clock");
-	s->clock = lua_toboolean(L, -1);
 	trouble = look(s, started);
 	lua_newtable(L);
 	if (s->n_paths > 0 && !set_paths(L, s))
 		trouble = (struct trouble){ MOUNTS, errno };
 	if (!s->procs.answer.error)
 		set_procs(L, &s->procs);
-	if (s->clock)
-		push_clock(L);
+	if (flag_of(L, 1, "clock"))
+		set_clock(L);
 	if (!trouble.what)
 		return 1;
 	lua_pushfstring(L, "state: %s: %s", trouble.what, strerror(trouble.error));
