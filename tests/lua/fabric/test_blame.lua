@@ -93,6 +93,21 @@ function TestBlame:test_who_ended_by_itself_and_whom_it_took_along()
       ended(8, "Exited with exit code 255") }), { "n5", "n5: task 4: Exited with exit code 1" })
 end
 
+-- OpenMPI 5: who loses somebody exits with 14, with or without a word, which names the peer.
+function TestBlame:test_openmpi_5()
+   local killed = { "n2", "n2: task 1: Killed" }
+   local gone = "slurmstepd-n1: error: *** STEP 13.0 ON n1 CANCELLED AT 2026-11-29T11:04:09 ***"
+   local one, three, four = ended(1, "Exited with exit code 14"), ended(3, "Exited with exit code 14"),
+      ended(4, "Exited with exit code 14")
+   lu.assertEquals(find({ ended(2, "Killed"), "srun: Terminating StepId=3.0", one }, { n1 = "n2" }), killed)
+   lu.assertEquals(find({ one, "srun: Terminating StepId=9.0", ended(2, "Killed") }), killed)
+   lu.assertEquals(find({ gone, one, three, ended(2, "Killed"), four }), killed)
+   local lost = "[n4][[15368,0],3][../opal/mca/btl/tcp/btl_tcp_frag.c:127:mca_btl_tcp_frag_send] peer: n2 "
+      .. "mca_btl_tcp_frag_send: writev failed: Connection reset by peer (104)"
+   lu.assertEquals(find({ lost, gone, ended(1, "Killed"), ended(2, "Killed"), three, ended(4, "Killed") },
+      { n4 = "n1" }), killed)
+end
+
 -- Better one of them than all nodes once more.
 function TestBlame:test_all_lost_somebody()
    local one, two = reset("n1")
