@@ -91,10 +91,20 @@ has_sent() {
 	[ $(($(sent "$2") - before)) -gt "$1" ]
 }
 
-# rank_on NODE: the process that measures there
+# ranks: the processes that measure
+ranks() {
+	pgrep -f "^$MINICLUSTER_DIR/prefix/libexec/syscheck/fabric "
+}
+
+# all_measure: each of the nine nodes has one
+all_measure() {
+	[ "$(ranks | wc -l)" -eq 9 ]
+}
+
+# rank_on NODE: its own
 rank_on() {
 	local pid
-	for pid in $(pgrep -f "^$MINICLUSTER_DIR/prefix/libexec/syscheck/fabric "); do
+	for pid in $(ranks); do
 		! grep -qzx "SLURMD_NODENAME=$1" "/proc/$pid/environ" || echo "$pid"
 	done
 }
@@ -311,7 +321,9 @@ as_set() {
 	eventually 60 idle
 	syscheck fabric --idle main --json >"$BASE/printed" 2>"$BASE/said" &
 	pid=$!
-	eventually 60 sh -c '[ -n "$(squeue -h -s -o %i)" ]'
+	# Not before all have started: where a job ends between one node's launch and another's, which then refuses it, a
+	# slurmstepd of 24.11 waits for ever, and the job is completing.
+	eventually 60 all_measure
 	scancel -n syscheck-fabric
 	wait "$pid" || status=$?
 	[ "$status" -eq 3 ]
