@@ -285,7 +285,7 @@ static void test_few_descriptors(void **state)
 		assert_false(list[i].hangs);
 		answered += apart_answered(&list[i]);
 	}
-	assert_in_range(answered, 1, 19);
+	assert_true(answered >= 1 && answered <= 19);
 }
 
 /* Whoever is not to stay ends with its parent. */
