@@ -142,7 +142,7 @@ function TestChecksD:test_what_it_leaves_behind_is_ended()
       { "check it: what it started holds its output, which costs its time box of 0.3 s each time" })
    local pid = files.number(self.dir .. "/pid")
    for _ = 1, 100 do
-      if (uv.fs_stat("/proc/" .. pid) == nil) or files.read("/proc/" .. pid .. "/stat"):find(") Z ") then
+      if (files.read("/proc/" .. pid .. "/stat") or ") Z "):find(") Z ", 1, true) then
          return
       end
       uv.sleep(20)
