@@ -91,17 +91,12 @@ has_sent() {
 	[ $(($(sent "$2") - before)) -gt "$1" ]
 }
 
-# ranks: the processes that measure
-ranks() {
-	pgrep -f "^$MINICLUSTER_DIR/prefix/libexec/syscheck/fabric "
-}
-
-# all_measure: each of the nine nodes has one
+# all_measure: each of the nine nodes has a rank
 all_measure() {
 	[ "$(ranks | wc -l)" -eq 9 ]
 }
 
-# rank_on NODE: its own
+# rank_on NODE: the process that measures there
 rank_on() {
 	local pid
 	for pid in $(ranks); do
@@ -356,7 +351,7 @@ as_set() {
 	kill -INT "$pid" || kill -TERM "$pid"
 	run wait "$pid"
 	eventually 60 sh -c '[ -z "$(squeue -h -o %i)" ]'
-	eventually 30 sh -c '! pgrep -f "^$1/prefix/libexec/syscheck/fabric " >/dev/null' sh "$MINICLUSTER_DIR"
+	eventually 30 no_ranks
 }
 
 @test "fabric: bad input is one line that says what would be right" {

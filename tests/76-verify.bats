@@ -57,16 +57,6 @@ running() {
 	eventually 60 sh -c '[ "$(squeue -h -j "$1" -o %T)" = RUNNING ]' sh "$id"
 }
 
-# ranks: their processes
-ranks() {
-	pgrep -f "^$MINICLUSTER_DIR/prefix/libexec/syscheck/fabric "
-}
-
-# gone: there are none
-gone() {
-	! ranks
-}
-
 # worked: both ranks have had a CPU for a second, so that they are past their start
 worked() {
 	local pid n=0
@@ -196,7 +186,7 @@ refuses() {
 	kill -TERM "$pid"
 	fails
 	[ "$(cat "$BASE/said")" = "syscheck: noise: interrupted" ]
-	eventually 30 gone
+	eventually 30 no_ranks
 }
 
 @test "verify: a rank that is killed is named" {

@@ -74,6 +74,15 @@ no_agents() {
 	! pgrep -f "$MINICLUSTER_DIR/prefix/libexec/syscheck/agent.lua" >/dev/null
 }
 
+# ranks: fabric's processes, on all nodes
+ranks() {
+	pgrep -f "^$MINICLUSTER_DIR/prefix/libexec/syscheck/fabric "
+}
+
+no_ranks() {
+	! ranks
+}
+
 # reason NODE: why it is out of service, or nothing
 reason() {
 	sinfo -h -R -n "$1" -o %E

@@ -15,18 +15,17 @@ local TOLD_TO_END = "Terminated" -- by srun, which sends SIGTERM to all others o
 local LOST_SOMEBODY = { "^%[([%w._-]+)%].* failed: Connection reset by peer", "^%[([%w._-]+):%d+%] .* FATAL$" }
 local PEER = " peer: ([%w._-]+) "
 
--- Who said that it lost somebody, in the order of their lines: a list of { node, peer = whom it names, or nil }; whose
--- tasks ended, in theirs: a list of { node, how, line = all that Slurm says }; the set of all who lost somebody;
--- whether the first task ended before anybody had lost somebody.
+-- Who said that it lost somebody, as a set, and in the order of their lines a list of { node, peer = whom it names, or
+-- nil }; whose tasks ended, in theirs: a list of { node, how, line = all that Slurm says }; the set of all who lost
+-- somebody; whether the first task ended before anybody had said so.
 local function read(errors, rank_of)
    local told, ended, lost, is_before = {}, {}, {}, false
-   local has_told = {}
    for _, text in ipairs(errors) do
       for _, pattern in ipairs(LOST_SOMEBODY) do
          local node = text:match(pattern)
-         if rank_of[node or ""] and not has_told[node] then
+         if rank_of[node or ""] and not told[node] then
             told[#told + 1] = { node = node, peer = text:match(PEER) }
-            has_told[node], lost[node] = true, true
+            told[node], lost[node] = true, true
          end
       end
       local line, node, how = text:match("^srun: error: (([%w._-]+): task %d+: (.*))")
