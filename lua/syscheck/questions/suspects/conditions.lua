@@ -16,6 +16,9 @@ local MOST_CORES = 1024
 local OPEN_S = 900 -- epilogs of a run come within so long; what comes later is compared with its class alone
 local LEAST_PEERS = 3
 local LEAST_OF_KIND = 8 -- rows of a kind of job, to know what it does to a node
+local LEAST_OF_NODE = 8 -- rows of a node, to know how hot it is
+local SCATTERS = 2 -- from which a reading is hotter than usual
+local OWN_SDS = 2 -- spreads between nodes of a class up to which a node's own heat is usual
 local LEAST_ROWS = 50 -- of other nodes of the class, to know how often it has a condition; else of all classes
 local MOST_SHARE = 0.95
 local PRIOR = 0.01 -- how often a node has a trouble of one kind for a while
@@ -42,46 +45,88 @@ local function medians(lists, least)
    end
 end
 
+local function put(lists, key, x)
+   lists[key] = lists[key] or {}
+   table.insert(lists[key], x)
+end
+
+local function kind_of(run, class)
+   return ("%d %d"):format(run.kind, class)
+end
+
+-- How much hotter nodes are than others with the same jobs: each has its own place and heat sink.
+-- @param seen list of { x, kind (key of kinds), node, class }
+-- @param kinds medians by kind and class
+-- @return by node, scaled: as far as nodes of its class differ; of what is more its jobs are told; by class how much one
+--   node's readings scatter
+local function own_heat(seen, kinds)
+   local of, class_of, in_class = {}, {}, {}
+   for _, one in ipairs(seen) do
+      if kinds[one.kind] then
+         put(of, one.node, one.x - kinds[one.kind])
+         class_of[one.node] = one.class
+      end
+   end
+   medians(of, LEAST_OF_NODE)
+   for node, x in pairs(of) do
+      put(in_class, class_of[node], x)
+   end
+   for node, x in pairs(of) do
+      local median, sd = statistics.robust(in_class[class_of[node]])
+      of[node] = math.min(x, median + OWN_SDS * sd)
+   end
+   local rest = {}
+   for _, one in ipairs(seen) do
+      if kinds[one.kind] and of[one.node] then
+         put(rest, one.class, one.x - kinds[one.kind] - of[one.node])
+      end
+   end
+   for class, list in pairs(rest) do
+      rest[class] = select(2, statistics.robust(list))
+   end
+   return of, rest
+end
+
 -- What is usual, from a sample of the rows.
 -- @return function(item's place in LOOKED_AT, row, run) -> the number's median, scaled, or nil: of its class or, where
 --   that is more, of the run's kind on that class; whether the kind's is known; and by item the least of these
 local function usual_of(reader, since, count, by_key)
    local share = math.max(1, math.ceil(1024 * SAMPLE / math.max(1, count)))
-   local classes_of, kinds_of, least = {}, {}, {}
+   local classes_of, kinds_of, least, seen, heat, scatter = {}, {}, {}, {}, nil, nil
    for i in ipairs(LOOKED_AT) do
       classes_of[i], kinds_of[i] = {}, {}
    end
-   local function put(lists, key, x)
-      lists[key] = lists[key] or {}
-      table.insert(lists[key], x)
-   end
-   local function kind_of(run, row)
-      return ("%d %d"):format(run.kind, row.class or 0)
-   end
    for row in reader:each("j.key >= ? AND (j.key & 1023) < ?", math.tointeger(since) << 30, share) do
-      local run = by_key[row.run]
+      local run, class = by_key[row.run], row.class or 0
       for i, item in ipairs(LOOKED_AT) do
          local x = causes.of_row(item, row)
          if x and item.kind ~= "temperature" then
-            put(classes_of[i], row.class or 0, x)
+            put(classes_of[i], class, x)
+         elseif x and run then
+            seen[#seen + 1] = { x = x, kind = kind_of(run, class), node = row.node, class = class }
          end
          if x and run and is_of_kind(item) then
-            put(kinds_of[i], kind_of(run, row), x)
+            put(kinds_of[i], kind_of(run, class), x)
          end
       end
    end
    for i, item in ipairs(LOOKED_AT) do
       medians(classes_of[i], 1)
       medians(kinds_of[i], LEAST_OF_KIND)
+      if item.kind == "temperature" then
+         heat, scatter = own_heat(seen, kinds_of[i])
+      end
       -- Of what a kind does only heat has no class's.
       for _, x in pairs(item.kind == "temperature" and kinds_of[i] or classes_of[i]) do
          least[i] = math.min(least[i] or math.huge, x)
       end
    end
    return function(i, row, run)
-      local class, kind = classes_of[i][row.class or 0], kinds_of[i][kind_of(run, row)]
+      local class, kind = classes_of[i][row.class or 0], kinds_of[i][kind_of(run, row.class or 0)]
       if LOOKED_AT[i].kind == "temperature" then
-         return kind, kind ~= nil
+         local level = kind and kind + (heat[row.node] or 0)
+         local x = level and causes.of_row(LOOKED_AT[i], row)
+         return x and x - level >= SCATTERS * (scatter[row.class or 0] or 0) and level or nil, kind ~= nil
       end
       return class and math.max(class, kind or class), kind ~= nil
    end, least

@@ -101,7 +101,8 @@ function candidates.unrecorded(state, node)
    local e = state.e_of[node]
    local fit = odds.fit(e or state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
    return { e = e, where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
-      prior = NODE, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most, weight = NODE * fit * harm }
+      prior = NODE, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most,
+      unfelt = (1 / SLOW_NODE.felt - 1) / math.max(1e-30, fit), weight = NODE * fit * harm }
 end
 
 -- The leaf switch that nodes have in common, or nil; of how many nodes of the job they are: that leaf's, or all.
@@ -167,7 +168,7 @@ function candidates.parts(state, list)
       h.weight = there / (1 + there) * h.fit
       if state.history then
          weights.add_runs(h, state, runs_on(state, e.nodes), function(one)
-            return weights.share_of(h, one.row)
+            return weights.share_of(h, one.row, {})
          end, h.rarity ^ 2)
       end
       -- What one of them has the others have, too: of a counter, or of what they are set to.
@@ -287,7 +288,7 @@ local function add_meanwhile(h, state, least)
    local there = weights.there(h)
    h.weight = there / (1 + there) * h.fit
    weights.add_runs(h, state, state.meanwhile(), function(one)
-      return weights.share_of(h, one.row)
+      return weights.share_of(h, one.row, h.best.item.kind == "temperature" and one.like or {})
    end, h.rarity ^ 2)
 end
 

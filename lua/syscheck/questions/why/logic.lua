@@ -241,6 +241,10 @@ function why.analyse(input)
    local no_one
    no_one, out.work = candidates.nobody(state)
    table.move(no_one, 1, #no_one, #list + 1, list)
+   -- Who slows other runs need not have slowed this one.
+   for _, h in ipairs(list) do
+      no_one[1].weight = no_one[1].weight + h.weight * (h.unfelt or 0)
+   end
    local sum = 0
    for _, h in ipairs(list) do
       sum = sum + h.weight

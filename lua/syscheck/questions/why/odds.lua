@@ -130,9 +130,10 @@ odds.RUNS_SAY = 1000
 -- @param list of odds.levels of these runs
 -- @param own odds.levels of this run, or nil
 -- @param says most of what is returned, default odds.RUNS_SAY
--- @return how much more likely their times are if it does; 1 for no runs
+-- @return how much more likely their times are if it does; 1 for no runs; how likely it is to do harm that this run did
+--   not feel, to one that it did
 function odds.harm(list, own, says)
-   local sum, all = 0, 0
+   local sum, all, unfelt = 0, 0, 0
    for level = 1, odds.LEVELS + 1 do
       local fit = own and own[level] or 1
       all = all + fit
@@ -141,10 +142,11 @@ function odds.harm(list, own, says)
          for _, fits in ipairs(list) do
             product = math.max(1e-9, math.min(1e9, product * (1 - felt + felt * fits[level])))
          end
-         sum = sum + product * fit
+         sum, unfelt = sum + product * fit, unfelt + product * (1 / felt - 1)
       end
    end
-   return math.max(HARM_LEAST, math.min(says or odds.RUNS_SAY, sum / FELT_SUM / math.max(1e-300, all)))
+   return math.max(HARM_LEAST, math.min(says or odds.RUNS_SAY, sum / FELT_SUM / math.max(1e-300, all))),
+      unfelt / math.max(1e-30, sum)
 end
 
 return odds

@@ -230,14 +230,20 @@ function weights.carry_harm(list, explained)
 end
 
 --- Most a row may have lost to the condition of an explanation, as a share of its time; nil: the row does not know.
--- @param peers rows of the run's other nodes, or nil: what they have, too, is what that run does
+-- @param peers of another run's row: rows of its other nodes, or of its like runs, or none; what they have, too, is what
+--   that run does
 function weights.share_of(h, row, peers)
    local e, values = h.best, {}
    for _, peer in ipairs(not e.check and peers or {}) do
       values[#values + 1] = causes.of_row(e.item, peer)
    end
-   local usual = values[1] and math.max(e.usual, statistics.median(values)) or e.usual
-   return not e.check and causes.share(e.item, row, usual) or nil
+   local usual = e.usual
+   if peers and e.item.kind == "temperature" then
+      usual = statistics.median(values) -- each kind of job heats a node in its own way
+   elseif values[1] then
+      usual = math.max(usual, statistics.median(values))
+   end
+   return not e.check and usual and causes.share(e.item, row, usual) or nil
 end
 
 --- Did other runs under the same condition lose time?
@@ -260,8 +266,11 @@ function weights.add_runs(h, state, runs, share, most, says)
          slower[#slower + 1] = one.y - math.log(e.median_s)
       end
    end
-   h.runs, h.harm = #fits, #fits > 0 and math.min(odds.harm(fits, levels(h.e or state.e, state.y, h.most), says),
-      h.set and math.huge or most) or 1
+   h.runs, h.harm, h.unfelt = #fits, 1, 0
+   if #fits > 0 then
+      h.harm, h.unfelt = odds.harm(fits, levels(h.e or state.e, state.y, h.most), says)
+      h.harm = math.min(h.harm, h.set and math.huge or most)
+   end
    if #slower > 0 then
       table.sort(slower)
       h.usually = math.exp(slower[(#slower + 1) // 2])
@@ -271,7 +280,7 @@ end
 
 local function add_history(h, state, slow)
    weights.add_runs(h, state, state.history(h.node), function(one)
-      return weights.share_of(h, one.row, one.peers)
+      return weights.share_of(h, one.row, one.peers or {})
          or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
    end, math.max(h.rarity ^ 2, slow), ALL_SAY)
 end
