@@ -34,7 +34,7 @@ local OVER = {
 local RANGE = {
    unit = { wide = 20, beyond = 1.2 }, sum = { wide = 200, beyond = 1 }, mean = { wide = 200, beyond = 1 },
    count = { wide = 300, beyond = 1 }, counted_in_part = { wide = 300, beyond = 10 },
-   share = { wide = 300, beyond = 1 }, value = { wide = 10, beyond = 1.5 }, temperature = { wide = 20, beyond = 3 },
+   share = { wide = 300, beyond = 2 }, value = { wide = 10, beyond = 1.5 }, temperature = { wide = 20, beyond = 3 },
 }
 
 -- Of these a node counts some: its link's other end counts its own, and a storm of corrected errors is silenced, or

@@ -158,17 +158,20 @@ local function known(v)
 end
 
 -- Most that other work can have cost a job on a node, as a share of its time: who shares a CPU with it makes a task
--- wait, and where tasks wait for each other what waits on one CPU after the other adds up. nil where nothing counts
--- that, or CPUs were idle: other work then takes those, and no task waits, though caches and bandwidth are shared.
+-- wait, and where tasks wait for each other what waits on one CPU after the other adds up (by PSI, where nothing else
+-- counts it, all CPUs' may have been one's). nil where nothing counts that, or CPUs were idle: other work then takes
+-- those, and no task waits, though caches and bandwidth are shared.
 local function waited(row)
-   local worst, elapsed_s, cores = row.sched_wait_worst_ms or -1, row.elapsed_s or 0, row.cores or 1
+   local elapsed_s, cores = row.elapsed_s or 0, row.cores or 1
+   local by_worst = known(row.sched_wait_worst_ms)
    local idle = known(row.cg_cpu_us) and row.cg_cpu_us < BUSY * cores * elapsed_s * 1e6
-   if worst < 0 or elapsed_s <= 0 or cores < 2 or idle then
+   if elapsed_s <= 0 or cores < 2 or idle or not (by_worst or known(row.cpu_some_us)) then
       return nil
    end
    local most = math.min(1, (row.sched_wait_ms or 0) / 1000 / elapsed_s)
    for _, item in ipairs(causes.JOB) do
-      local one = item.group == "daemon" and item.over ~= "mean" and causes.share(item, row, -math.huge)
+      local one = item.group == "daemon" and (item.over ~= "mean" or not by_worst)
+         and causes.share(item, row, -math.huge)
       most = math.max(most, one and one * item.range.beyond or 0)
    end
    return most

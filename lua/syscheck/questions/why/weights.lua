@@ -146,7 +146,7 @@ local function noisy(work)
    local known
    for _, e in ipairs(work and work.evidence or {}) do
       if e.check then
-         known = known or e.shows and not e.weak
+         known = known or e.shows
       end
    end
    return known
@@ -156,13 +156,17 @@ end
 -- what they interrupt is noise.
 -- @param work what speaks for other work on the node, or nil
 local function explains(h, other, work)
-   if not (h.best and other and other.best) or h.best.weak or other.best.weak then
+   if not (h.best and other and other.best) then
+      return false
+   elseif h.group ~= "memory" and (h.best.weak or other.best.weak) then
       return false
    elseif h.group == "shortage" then
       return h.pages and h.fit >= ALIKE * other.fit
    elseif h.group == "memory" then
       local unfelt = work and work.best and work.best.unfelt
-      return other.best.check and noisy(work) ~= false and (unfelt or p_counted(h) <= COUNTED)
+      local counted = p_counted(h) <= COUNTED
+      return other.best.check and noisy(work) ~= false
+         and (counted or unfelt and not h.best.weak and not other.best.weak)
    end
    return other.best.check and most_of(h) >= ALIKE * most_of(other)
 end
