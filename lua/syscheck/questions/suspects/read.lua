@@ -275,14 +275,13 @@ end
 -- its name.
 -- @param one of suspects.find, a node
 -- @param explained as of look
--- @param looked set of what explain has of these; filled in
 -- @return whether `why` sees its condition in its clearest runs, and does not take another job's work, or more of its
---   own, for it; what it says of that condition, if two of them show it
-local function describe(store, one, explained, looked)
+--   own, for it; what it says of that condition, if anything; what explain has of these runs
+local function describe(store, one, explained)
    local by_group, best, of_node = {}, nil, 0
    local sums = { neighbour = 0, input = 0 }
-   for i, run in ipairs(look(store, one, explained)) do
-      looked[run] = true
+   local runs = look(store, one, explained)
+   for i, run in ipairs(runs) do
       for _, h in ipairs(run) do
          local is = is_of(h, one.node)
          if is and h.group == "neighbour" or h.group == "input" then
@@ -315,7 +314,7 @@ local function describe(store, one, explained, looked)
    local seen = one.condition ~= nil or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
    local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
    one.name = t and t[1] or ("%d"):format(one.node)
-   return seen, own and own.runs >= SHOWN and own
+   return seen, own, runs
 end
 
 -- Whether `why` sees a rack's condition in the clearest runs of its nodes together, more than one node's: on any of them,
@@ -345,7 +344,12 @@ local function describe_all(store, list, explained, by_others)
    end
    local is, shown, looked = {}, {}, {}
    for i, one in ipairs(list) do
-      is[i], shown[i] = describe(store, one, explained, looked)
+      local runs
+      is[i], shown[i], runs = describe(store, one, explained)
+      -- Who shows enough alone says nothing of the others.
+      for _, run in ipairs(not is[i] and runs or {}) do
+         looked[run] = true
+      end
    end
    for i, one in ipairs(#list > 1 and is_of_all(list, looked) and list or {}) do
       if not is[i] and shown[i] then

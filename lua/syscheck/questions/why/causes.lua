@@ -35,6 +35,7 @@ local RANGE = {
    unit = { wide = 20, beyond = 1.2 }, sum = { wide = 200, beyond = 1 }, mean = { wide = 200, beyond = 1 },
    count = { wide = 300, beyond = 1 }, counted_in_part = { wide = 300, beyond = 10 },
    share = { wide = 300, beyond = 2 }, value = { wide = 10, beyond = 1.5 }, temperature = { wide = 20, beyond = 3 },
+   latency = { wide = 200, beyond = 1.5 },
 }
 
 -- Of these a node counts some: its link's other end counts its own, and a storm of corrected errors is silenced, or
@@ -203,7 +204,7 @@ local LATENCIES = {
 }
 for _, one in ipairs(LATENCIES) do
    one.group, one.kind, one.scale, one.source = "storage", "latency", SCALES.latency, "job"
-   one.each_s, one.over, one.range = SECONDS[one.unit], "sum", RANGE.sum
+   one.each_s, one.over, one.range = SECONDS[one.unit], "sum", RANGE.latency
    causes.JOB[#causes.JOB + 1] = one
 end
 
