@@ -83,8 +83,8 @@ for _, seed in ipairs(SEEDS) do
          local input, name = data.read(db, runs[#runs])
          local answer = why.analyse(input)
          times[#times + 1] = os.clock() - clock
-         tally.add(own, case, answer, name, sampled)
-         tally.add(sums, case, answer, name, sampled)
+         tally.add(own, case, answer, name, sampled, truth.suspects)
+         tally.add(sums, case, answer, name, sampled, truth.suspects)
       end
    end
    local named = suspects_data.find(db, 0)

@@ -4,12 +4,13 @@ local output = require("syscheck.lib.output")
 local tally = {}
 
 local MANY_LIKE = 16
+local MANY, SOME = 15, 3 -- jobs that a suspect slowed by a tenth: has to be found; is rightly one
 local BINS = { 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 1.01 } -- of the probability that is claimed
 
 function tally.new()
    return { by = {}, innocent = {}, tight = { n = 0, first = 0 },
       all = { n = 0, right = 0, node = 0, innocent = 0, first = 0 },
-      fine = { n = 0, innocent = 0 }, bins = {}, said = {} }
+      fine = { n = 0, innocent = 0 }, beside = { n = 0, right = 0 }, bins = {}, said = {} }
 end
 
 local function at(t, key)
@@ -97,8 +98,19 @@ function tally.is_tight(case)
    return is_case(case, main) and main.nodes ~= "all" and case.tight and case.like >= MANY_LIKE
 end
 
+-- Whether a node cost jobs time.
+local function did_cost(truth, node)
+   for _, cause in ipairs(truth) do
+      if cause.node == node and cause.cost >= SOME then
+         return true
+      end
+   end
+   return false
+end
+
 --- @param sampled whether it is one of those that all else is counted of
-function tally.add(t, case, answer, name, sampled)
+-- @param truth suspects of the site
+function tally.add(t, case, answer, name, sampled, truth)
    local h = answer.named
    local where, what = false, false
    if h then
@@ -116,6 +128,11 @@ function tally.add(t, case, answer, name, sampled)
    end
    if not sampled then
       return
+   end
+   -- That others were slowed by a node blames it for nothing in this job, and is to be true.
+   local beside = answer.beside
+   for _, node in ipairs(beside and (beside.nodes or { beside.node }) or {}) do
+      t.beside.n, t.beside.right = t.beside.n + 1, t.beside.right + (did_cost(truth, name(node)) and 1 or 0)
    end
    local main = main_of(case)
    local innocent = h and h.where ~= "all" and not where
@@ -185,8 +202,6 @@ function tally.explain(case, answer, name)
    end
 end
 
-local MANY, SOME = 15, 3 -- jobs that a suspect slowed by a tenth: has to be found; is rightly one
-
 -- A leaf's uplinks: what slowed its nodes' jobs is none of theirs.
 local function is_uplink(cause)
    return cause.unit == "leaf" and cause.group == "link"
@@ -254,7 +269,8 @@ function tally.result(t)
    return { first_place_pct = pct(t.all.first, t.all.n), named_pct = pct(t.all.right, t.all.n),
       node_pct = pct(t.all.node, t.all.n), cases = t.all.n,
       tight_pct = pct(t.tight.first, t.tight.n), tight_cases = t.tight.n,
-      innocent_pct = pct(t.all.innocent, t.all.n), false_blame_pct = pct(t.fine.innocent, t.fine.n),
+      innocent_pct = pct(t.all.innocent, t.all.n), beside = t.beside.n,
+      beside_right_pct = pct(t.beside.right, t.beside.n), false_blame_pct = pct(t.fine.innocent, t.fine.n),
       suspects_recall_pct = t.suspects and pct(t.suspects.found, t.suspects.bad), suspects = t.suspects,
       suspects_precision_pct = t.suspects and pct(t.suspects.right, t.suspects.listed),
       suspects_cost_pct = t.suspects and pct(t.suspects.cost, t.suspects.listed),
@@ -299,6 +315,7 @@ function tally.print(t, label)
    for trait, one in pairs(t.innocent) do
       print(("without a cause, %s: %.1f %% of %d"):format(trait, pct(one.innocent, one.n), one.n))
    end
+   print(("others were slowed by: %d answers of a node, %.1f %% of them right"):format(r.beside, r.beside_right_pct))
    for _, bin in ipairs(r.bins) do
       print(("claimed %.2f+: %d answers, claimed %.1f %%, right %.1f %%"):format(bin.from, bin.n, bin.claimed_pct,
          bin.right_pct))

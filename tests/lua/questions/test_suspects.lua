@@ -8,8 +8,12 @@ local suspects = require("syscheck.questions.suspects.logic")
 TestSuspects = {}
 
 local function find(list, of)
-   return suspects.find(list, of, function() return {} end, function()
-      return true
+   return suspects.find(list, of, function() return {} end, function(some)
+      local is = {}
+      for i in ipairs(some) do
+         is[i] = true
+      end
+      return is
    end)
 end
 

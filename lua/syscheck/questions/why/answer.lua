@@ -61,7 +61,7 @@ function answer.blame(store, runs, private)
       return nil
    end
    local out = answer.of(store, runs, private)
-   return out.named and why_show.conclusion(out)
+   return (out.named or out.beside) and why_show.conclusion(out)
 end
 
 return answer

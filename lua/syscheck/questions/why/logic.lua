@@ -25,6 +25,7 @@ why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure 
 local CLOSE_LOOKS = 8 -- explanations whose history is read
 local ACCOUNTS = 0.5 -- of what was lost
 local HARMED = 3 -- a job that was not slow is told of what cost others time, too
+local ASKED = 0.5 -- of runs that did not feel their node's trouble, so many are asked about as of those that did
 local KEEP = 10 -- explanations in an answer
 local SHOWN = 0.001 -- of those without evidence
 
@@ -86,6 +87,11 @@ local function key_of(h)
    return h.where == "nobody" and h.group or h.where == "all" and "all" or h.node or table.concat(h.nodes, " ")
 end
 
+-- Weight of that an explanation harms others, and this run did not feel it.
+local function unfelt(h)
+   return ASKED * h.weight * (h.unfelt or 0)
+end
+
 -- Which explanation is named: where the shares of one node add up first, then what of it.
 local function choose(out, state)
    local of = {}
@@ -110,9 +116,7 @@ local function choose(out, state)
       slow.without = not slow.set and node or nil
    end
    local top = best and best.first
-   local harmed = top and (top.felt or 1) >= HARMED and top.best and top.where ~= "all" and top.group ~= "neighbour"
-   if best and best.share >= why.NAMED and top.where ~= "nobody"
-      and (not slow.ratio or slow.ratio >= why.SLOW or harmed) then
+   if best and best.share >= why.NAMED and top.where ~= "nobody" and (not slow.ratio or slow.ratio >= why.SLOW) then
       out.slow = slow
       -- That others were slow by it says more of this one than its own time does, if that is longer at all.
       out.slow.verdict = slow.verdict == "no" and slow.ratio >= why.SLOW and "perhaps" or slow.verdict
@@ -122,6 +126,18 @@ local function choose(out, state)
             or (1 - best.first.together) / math.max(1e-12, 1 - best.share))
       end
       return best.first
+   end
+end
+
+-- What a job had that was not slow, and that harmed others.
+-- @param sum of all weights
+local function beside(list, sum)
+   for _, h in ipairs(list) do
+      local harmed = (h.felt or 1) >= HARMED and h.best and h.where ~= "all" and h.group ~= "neighbour"
+      if harmed and h.weight + unfelt(h) >= why.NAMED * sum then
+         h.together = odds.sure((h.weight + unfelt(h)) / sum)
+         return h
+      end
    end
 end
 
@@ -189,7 +205,8 @@ end
 --   nil: the others make no difference; leaf = function(node) -> its leaf switch or nil }
 -- @return { elapsed_s; slow = see why.slow; explanations = list, the likeliest first, of { where = "node", "only" (it
 --   has no peers), "several", "all" or "nobody"; node, nodes, group, probability, rarity, fit, harm, runs (others
---   under the condition), most, named, evidence }; named = the one, or nil; work = what the job did more of; looked }
+--   under the condition), most, named, evidence }; named = the one, or nil; beside = of a job that was
+--   not slow the one that others were slowed by, or nil; work = what the job did more of; looked }
 function why.analyse(input)
    local state = state_of(input)
    for _, item in ipairs(causes.JOB) do
@@ -243,7 +260,7 @@ function why.analyse(input)
    table.move(no_one, 1, #no_one, #list + 1, list)
    -- Who slows other runs need not have slowed this one.
    for _, h in ipairs(list) do
-      no_one[1].weight = no_one[1].weight + h.weight * (h.unfelt or 0)
+      no_one[1].weight = no_one[1].weight + unfelt(h)
    end
    local sum = 0
    for _, h in ipairs(list) do
@@ -260,6 +277,7 @@ function why.analyse(input)
       end
    end
    out.named = choose(out, state)
+   out.beside = not out.named and out.slow.verdict == "no" and beside(out.explanations, sum) or nil
    local like, other, done = flat(state.like), flat(state.others), {}
    for _, h in ipairs(out.explanations) do
       for _, e in ipairs(done[h.evidence] and {} or h.evidence) do

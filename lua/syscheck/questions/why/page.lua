@@ -22,7 +22,7 @@ end
 local function explanations_section(answer)
    local rows, lines, verdict = {}, {}, answer.slow.verdict
    -- What may have slowed a job that was not, or of which nobody knows, is no answer.
-   if not answer.named and verdict ~= "slow" and verdict ~= "perhaps" then
+   if not answer.named and not answer.beside and verdict ~= "slow" and verdict ~= "perhaps" then
       return false
    end
    for _, h in ipairs(answer.explanations) do

@@ -40,7 +40,7 @@ end
 function show.dropped(answer)
    local out = {}
    for _, h in ipairs(answer.explanations) do
-      local text = h ~= answer.named and h.evidence[1]
+      local text = h ~= answer.named and h ~= answer.beside and h.evidence[1]
          and words.dropped(h, namer(answer), answer.nodes, lost_share(answer))
       out[#out + 1] = text or nil
    end
@@ -177,7 +177,7 @@ function show.table(answer, color, _, width)
    for i, text in ipairs(parts) do
       parts[i] = terminal.wrap(text, width, i > 1 and 2 or 0)
    end
-   local told = explain or answer.named or answer.slow.verdict == "slow" or answer.slow.verdict == "perhaps"
+   local told = explain or answer.named or answer.beside or answer.slow.verdict == "slow" or answer.slow.verdict == "perhaps"
    if told then
       local explanations = explanations_table(answer, color, width, false)
       parts[#parts + 1] = explanations and "\n" .. explanations

@@ -146,7 +146,7 @@ local function noisy(work)
    local known
    for _, e in ipairs(work and work.evidence or {}) do
       if e.check then
-         known = known or e.shows
+         known = known or e.shows and not e.weak
       end
    end
    return known
@@ -156,17 +156,13 @@ end
 -- what they interrupt is noise.
 -- @param work what speaks for other work on the node, or nil
 local function explains(h, other, work)
-   if not (h.best and other and other.best) then
-      return false
-   elseif h.group ~= "memory" and (h.best.weak or other.best.weak) then
+   if not (h.best and other and other.best) or h.best.weak and h.group ~= "memory" or other.best.weak then
       return false
    elseif h.group == "shortage" then
       return h.pages and h.fit >= ALIKE * other.fit
    elseif h.group == "memory" then
       local unfelt = work and work.best and work.best.unfelt
-      local counted = p_counted(h) <= COUNTED
-      return other.best.check and noisy(work) ~= false
-         and (counted or unfelt and not h.best.weak and not other.best.weak)
+      return other.best.check and noisy(work) ~= false and (unfelt and not h.best.weak or p_counted(h) <= COUNTED)
    end
    return other.best.check and most_of(h) >= ALIKE * most_of(other)
 end
