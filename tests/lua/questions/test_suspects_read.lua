@@ -116,6 +116,38 @@ function TestSuspectsRead:test_heat_without_harm()
    lu.assertEquals(found(), {})
 end
 
+-- A rack's nodes that are hot on some days and slow their jobs then: each is in too few of these to be seen alone. All of
+-- it lies below what other nodes have for ever, and two of the rack's have that, too. What is read when a job has ended
+-- is less than its CPUs had.
+local function write_rack(slower)
+   math.randomseed(1)
+   local rows = {}
+   for i = 1, 2400 do
+      local node, spread = math.random(24), math.random(3)
+      local hot = node <= 6 and i % 60 < 6
+      local own = node * 7 % 10
+      rows[#rows + 1] = own_store.record({ kind = "job", node = ("n%02d"):format(node), class = "epyc-9654-2s192c-768g",
+         time = T + 3600 * i, elapsed_s = (hot and slower or 1) * (1000 + 3 * math.random(10)),
+         ["end"] = { temperature = { max_c = 58 + spread + own + (hot and 9 or 0) } },
+         job = { id = i, user = "alice", name = "burn" .. i % 8, nodes = 1 } })
+   end
+   own_store.write(rows)
+end
+
+function TestSuspectsRead:test_a_rack_that_is_hot_on_some_days()
+   write_rack(1.25)
+   local list = found()
+   lu.assertEquals(own_store.names(list), { "n01", "n02", "n03", "n04", "n05", "n06" })
+   for _, one in ipairs(list) do
+      lu.assertEquals(one.condition.group, "clock")
+   end
+end
+
+function TestSuspectsRead:test_a_hot_rack_without_harm()
+   write_rack(1)
+   lu.assertEquals(found(), {})
+end
+
 -- Larger inputs, a tenth of a kind's runs, take longer and make all of their nodes throttle, or wait for a CPU: that is
 -- no node's.
 function TestSuspectsRead:test_larger_inputs()

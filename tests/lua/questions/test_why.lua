@@ -412,6 +412,8 @@ function TestAnswer:test_noise_that_no_task_waited_for()
    lu.assertEquals(ask({ sched_wait_worst_ms = 2000 }, { 5000, 400 }), { 2, "daemon" })
    -- Nobody counted its CPU time, as without the plugin: it most likely used what it had.
    lu.assertEquals(ask({ cg_cpu_us = -1 }, all), { 2, "memory" })
+   -- Only PSI counts who waits: hardly anyone.
+   lu.assertEquals(ask({ sched_wait_worst_ms = -1, cpu_some_us = 1000 }, all), { 2, "memory" })
    -- Waited on one CPU, a little on each in turn, for the hypervisor; not known; with idle CPUs nobody waits.
    for _, extra in ipairs({ { sched_wait_worst_ms = 600e3 }, { sched_wait_worst_ms = 2000, sched_wait_ms = 1280e3 },
       { steal_worst_ms = 400e3 }, { sched_wait_worst_ms = -1 }, { cg_cpu_us = 8 * 1610e6 }, { cores = 1 } }) do
@@ -432,6 +434,18 @@ function TestAnswer:test_noise_of_many_cores()
       i.rows[2].checks[k] = { when = when, days = 4 - k, noise_pct = 38 }
    end
    lu.assertEquals(named(why.analyse(i)), { 2, "daemon" })
+end
+
+-- A storm that is counted explains the noise of checks that find little else, whatever one of them thinks of triad.
+function TestAnswer:test_a_counted_storm_beside_noise()
+   local checks = {}
+   for k, triad in ipairs({ 400, 340, 400 }) do
+      checks[k] = { when = k < 3 and "before" or "after", days = k == 2 and 1 or 2.5, noise_pct = 35,
+         triad_gbs = triad }
+   end
+   lu.assertEquals(named(why.analyse(input(4, 1610, { [2] = { memory_corrected = 40, checks = checks } }))),
+      { 2, "memory" })
+   lu.assertEquals(named(why.analyse(input(4, 1610, { [2] = { checks = checks } }))), { 2, "daemon" })
 end
 
 -- What interrupts cores is noise: without that a few corrected errors lower no dgemm.
@@ -475,7 +489,11 @@ function TestAnswer:test_not_slow_beside_slow_runs()
       end
       return why.analyse(input(4, 1020, { [3] = THROTTLED }, 12, nil, { [3] = slow }))
    end
-   lu.assertStrContains(say(ask(500000), 4), "; others were slowed by n003: ")
+   local answer = ask(500000)
+   lu.assertStrContains(say(answer, 4), "; others were slowed by n003: ")
+   -- It is not blamed for this one.
+   lu.assertNil(answer.named)
+   lu.assertEquals(answer.beside.node, 3)
    lu.assertNil(ask(0).named)
 end
 

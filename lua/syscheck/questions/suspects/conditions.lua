@@ -57,8 +57,8 @@ end
 -- How much hotter nodes are than others with the same jobs: each has its own place and heat sink.
 -- @param seen list of { x, kind (key of kinds), node, class }
 -- @param kinds medians by kind and class
--- @return by node, scaled: as far as nodes of its class differ; of what is more its jobs are told; by class how much one
---   node's readings scatter
+-- @return by node, scaled: as far as nodes of its class differ, as more than that is no node's usual; by class how much
+--   a node's readings scatter
 local function own_heat(seen, kinds)
    local of, class_of, in_class = {}, {}, {}
    for _, one in ipairs(seen) do

@@ -240,17 +240,13 @@ local function take(list, of, state)
       local again = weigh(h, state.explained)
       local still = again.weight >= weighed[at].weight
       weighed[at] = still and { weight = -math.huge } or again
-      local found, all = still and found_of(h, again, state) or {}, {}
-      local listed = {}
-      for i, one in ipairs(found) do
-         listed[i] = one[3]
-      end
-      local is = state.confirm(listed, state.explained)
-      if not is then
-         return
-      end
-      for i, one in ipairs(found) do
-         all[#all + 1] = is[i] and one or nil
+      local all = {}
+      for _, one in ipairs(still and found_of(h, again, state) or {}) do
+         local is = state.confirm(one[3], state.explained)
+         if is == nil then
+            return
+         end
+         all[#all + 1] = is and one or nil
       end
       for _, one in ipairs(all) do
          if one[1].node then
@@ -271,8 +267,8 @@ end
 -- @param of by node: its runs in order of time
 -- @param uplinks_of function(explained: set of runs) -> hypotheses of uplinks, weighed beside nodes of which nothing is
 --   recorded
--- @param confirm function(list of one of what is returned, or of a rack's, explained) -> list of whether each is a
---   suspect; who is none explains no run. nil: enough
+-- @param confirm function(one of what is returned, explained) -> whether it is a suspect; who is none explains no run.
+--   nil: enough
 -- @return list of { node or uplink, group, runs (of its spell under the condition), spell = list of them in order of
 --   time, slow = list of those that speak for it,
 --   from_s, to_s (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the

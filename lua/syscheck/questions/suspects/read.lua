@@ -273,15 +273,18 @@ end
 
 -- Fills in the condition of a suspect that explains most of its slow runs, how many were looked at, and
 -- its name.
--- @param one of suspects.find, a node
+-- @param one of suspects.find
 -- @param explained as of look
+-- @param by_others of suspects.find: what explains runs already
 -- @return whether `why` sees its condition in its clearest runs, and does not take another job's work, or more of its
---   own, for it; what it says of that condition, if anything; what explain has of these runs
-local function describe(store, one, explained)
+--   own, for it
+local function describe(store, one, explained, by_others)
+   if one.uplink then
+      return describe_uplink(store, one, explained, by_others)
+   end
    local by_group, best, of_node = {}, nil, 0
    local sums = { neighbour = 0, input = 0 }
-   local runs = look(store, one, explained)
-   for i, run in ipairs(runs) do
+   for i, run in ipairs(look(store, one, explained)) do
       for _, h in ipairs(run) do
          local is = is_of(h, one.node)
          if is and h.group == "neighbour" or h.group == "input" then
@@ -314,49 +317,7 @@ local function describe(store, one, explained)
    local seen = one.condition ~= nil or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
    local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
    one.name = t and t[1] or ("%d"):format(one.node)
-   return seen, own, runs
-end
-
--- Whether `why` sees a rack's condition in the clearest runs of its nodes together, more than one node's: on any of them,
--- as each shows too little of it.
--- @param looked set of explain
-local function is_of_all(list, looked)
-   local runs, share, others = 0, 0, 0
-   for run in pairs(looked) do
-      runs = runs + 1
-      for _, h in ipairs(run) do
-         local is = false
-         for _, one in ipairs(list) do
-            is = is or is_of(h, one.node)
-         end
-         share = share + (is and h.group == list[1].group and h.probability or 0)
-         others = others + ((is and h.group == "neighbour" or h.group == "input") and h.probability or 0)
-      end
-   end
-   return runs > LOOKED and share > math.max(others, CLEAR * runs)
-end
-
--- Of a rack's nodes each is one that shows its condition, where they do together.
--- @return list of whether each is a suspect
-local function describe_all(store, list, explained, by_others)
-   if list[1] and list[1].uplink then
-      return { describe_uplink(store, list[1], explained, by_others) }
-   end
-   local is, shown, looked = {}, {}, {}
-   for i, one in ipairs(list) do
-      local runs
-      is[i], shown[i], runs = describe(store, one, explained)
-      -- Who shows enough alone says nothing of the others.
-      for _, run in ipairs(not is[i] and runs or {}) do
-         looked[run] = true
-      end
-   end
-   for i, one in ipairs(#list > 1 and is_of_all(list, looked) and list or {}) do
-      if not is[i] and shown[i] then
-         is[i], one.condition = true, shown[i]
-      end
-   end
-   return is
+   return seen
 end
 
 --- Nodes that slowed their jobs.
@@ -369,10 +330,10 @@ function data.find(store, since, most)
    local list, of, between, totals = data.read(store, since)
    local explained = { n = 0 }
    totals.complete = true
-   local found = suspects.find(list, of, between, function(some, by_others)
+   local found = suspects.find(list, of, between, function(one, by_others)
       totals.complete = totals.complete and explained.n < (most or MOST_LOOKED)
       if totals.complete then
-         return describe_all(store, some, explained, by_others)
+         return describe(store, one, explained, by_others)
       end
    end)
    return found, totals

@@ -64,7 +64,7 @@ function show.json(answer)
          nodes = h.nodes and output.list(names_of(answer, h.nodes)), leaf = h.leaf,
          cause = h.group, text = causes.GROUPS[h.group], probability = h.probability, rarity = h.rarity, p = h.p,
          fit = h.fit, harm = h.harm, other_runs = h.runs, accounts_pct = h.most and 100 * words.most(h),
-         named = h.named,
+         named = h.named, beside = h == answer.beside or nil,
          evidence = output.each(h.evidence, function(e)
             return { name = e.name, label = e.label, unit = e.unit, value = e.value, peers = e.peers, like = e.like,
                class = e.class, times = e.times, cost_s = e.cost_s, p = e.p, compared = e.compared, shows = e.shows,
@@ -177,7 +177,8 @@ function show.table(answer, color, _, width)
    for i, text in ipairs(parts) do
       parts[i] = terminal.wrap(text, width, i > 1 and 2 or 0)
    end
-   local told = explain or answer.named or answer.beside or answer.slow.verdict == "slow" or answer.slow.verdict == "perhaps"
+   local told = explain or answer.named or answer.beside or answer.slow.verdict == "slow"
+      or answer.slow.verdict == "perhaps"
    if told then
       local explanations = explanations_table(answer, color, width, false)
       parts[#parts + 1] = explanations and "\n" .. explanations

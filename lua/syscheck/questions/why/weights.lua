@@ -200,7 +200,7 @@ function weights.carry(list, explained)
       if h.group == "memory" and worth[i] > 1 then
          worth[i] = worth[i] * math.max(1, odds.rarity(p_counted(h)) / odds.rarity(h.p or 1))
       end
-      h.rarity = h.rarity * worth[i]
+      h.rarity, h.carries = h.rarity * worth[i], worth[i] > 1
    end
    -- One of them is there, and explains what the others have: the likelier, not both.
    local there, rivals = {}, {}
@@ -230,8 +230,8 @@ function weights.carry_harm(list, explained)
 end
 
 --- Most a row may have lost to the condition of an explanation, as a share of its time; nil: the row does not know.
--- @param peers of another run's row: rows of its other nodes, or of its like runs, or none; what they have, too, is what
---   that run does
+-- @param peers of another run's row: rows of its other nodes or of its like runs, or none; what they have, too, is
+--   what that run does
 function weights.share_of(h, row, peers)
    local e, values = h.best, {}
    for _, peer in ipairs(not e.check and peers or {}) do
@@ -322,10 +322,10 @@ function weights.temper(list)
    end
 end
 
---- What its checks hardly say of a node is the cause of its slow runs, or of none.
+--- What its checks hardly say of a node, and explains nothing else, is the cause of its slow runs, or of none.
 -- @param slow what speaks for that the node was slow then
 function weights.drop_weak(h, slow)
-   if h.best and h.best.weak and math.max(h.harm or 1, slow) < SLOW_RUNS then
+   if h.best and h.best.weak and not h.carries and math.max(h.harm or 1, slow) < SLOW_RUNS then
       local there = weights.there(h)
       h.weight = math.min(h.weight, there / (1 + there))
    end

@@ -268,7 +268,8 @@ end
 -- @param answer of why.analyse
 -- @param job { label, nodes }
 function words.conclusion(answer, job, name)
-   local first, h, verdict = words.slow(job.label, answer.slow, name), answer.named or answer.beside, answer.slow.verdict
+   local first, verdict = words.slow(job.label, answer.slow, name), answer.slow.verdict
+   local h = answer.named or answer.beside
    if h and (verdict == "unknown" or verdict == "no") then
       return ("%s; others were slowed by %s (%s)"):format(first, words.explanation(h, name, job.nodes),
          causes.GROUPS[h.group])
