@@ -116,9 +116,8 @@ function TestSuspectsRead:test_heat_without_harm()
    lu.assertEquals(found(), {})
 end
 
--- A rack's nodes that are hot on some days and slow their jobs then: each is in too few of these to be seen alone. All of
--- it lies below what other nodes have for ever, and two of the rack's have that, too. What is read when a job has ended
--- is less than its CPUs had.
+-- A rack's nodes that are hot on some days and slow their jobs then: no more than other nodes are for ever, and less
+-- than a CPU at its limit has, as it is read when a job has ended.
 local function write_rack(slower)
    math.randomseed(1)
    local rows = {}
