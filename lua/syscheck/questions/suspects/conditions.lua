@@ -71,11 +71,14 @@ local function own_heat(seen, kinds)
    for node, x in pairs(of) do
       put(in_class, class_of[node], x)
    end
-   for node, x in pairs(of) do
-      local median, sd = statistics.robust(in_class[class_of[node]])
-      of[node] = math.min(x, median + OWN_SDS * sd)
+   local most, rest = {}, {}
+   for class, list in pairs(in_class) do
+      local median, sd = statistics.robust(list)
+      most[class] = median + OWN_SDS * sd
    end
-   local rest = {}
+   for node, x in pairs(of) do
+      of[node] = math.min(x, most[class_of[node]])
+   end
    for _, one in ipairs(seen) do
       if kinds[one.kind] and of[one.node] then
          put(rest, one.class, one.x - kinds[one.kind] - of[one.node])
