@@ -98,14 +98,20 @@ function tally.is_tight(case)
    return is_case(case, main) and main.nodes ~= "all" and case.tight and case.like >= MANY_LIKE
 end
 
--- Whether a node cost jobs time.
-local function did_cost(truth, node)
+-- A leaf's uplinks: what slowed its nodes' jobs is none of theirs.
+local function is_uplink(cause)
+   return cause.unit == "leaf" and cause.group == "link"
+end
+
+-- Jobs that a cause slowed, of the causes that what is listed stands for: a node's, or its leaf's.
+local function most(truth, one, field)
+   local n = 0
+   local names = one.members or { one.name }
    for _, cause in ipairs(truth) do
-      if cause.node == node and cause.cost >= SOME then
-         return true
-      end
+      local is = has(names, cause.node) and (not one.members or is_uplink(cause))
+      n = is and math.max(n, cause[field]) or n
    end
-   return false
+   return n
 end
 
 --- @param sampled whether it is one of those that all else is counted of
@@ -132,7 +138,8 @@ function tally.add(t, case, answer, name, sampled, truth)
    -- That others were slowed by a node blames it for nothing in this job, and is to be true.
    local beside = answer.beside
    for _, node in ipairs(beside and (beside.nodes or { beside.node }) or {}) do
-      t.beside.n, t.beside.right = t.beside.n + 1, t.beside.right + (did_cost(truth, name(node)) and 1 or 0)
+      local cost = most(truth, { name = name(node) }, "cost") >= SOME
+      t.beside.n, t.beside.right = t.beside.n + 1, t.beside.right + (cost and 1 or 0)
    end
    local main = main_of(case)
    local innocent = h and h.where ~= "all" and not where
@@ -200,22 +207,6 @@ function tally.explain(case, answer, name)
             e.class or -1, e.p or -1, e.bf or -1, e.fit or -1, e.most or -1))
       end
    end
-end
-
--- A leaf's uplinks: what slowed its nodes' jobs is none of theirs.
-local function is_uplink(cause)
-   return cause.unit == "leaf" and cause.group == "link"
-end
-
--- Jobs that a cause slowed, of the causes that what is listed stands for: a node's, or its leaf's.
-local function most(truth, one, field)
-   local n = 0
-   local names = one.members or { one.name }
-   for _, cause in ipairs(truth) do
-      local is = has(names, cause.node) and (not one.members or is_uplink(cause))
-      n = is and math.max(n, cause[field]) or n
-   end
-   return n
 end
 
 -- Whether it is said by what.

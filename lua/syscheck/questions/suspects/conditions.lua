@@ -92,7 +92,8 @@ end
 
 -- What is usual, from a sample of the rows.
 -- @return function(item's place in LOOKED_AT, row, run) -> the number's median, scaled, or nil: of its class or, where
---   that is more, of the run's kind on that class; whether the kind's is known; and by item the least of these
+--   that is more, of the run's kind on that class (of heat on that node, nil where a reading is no more than that by
+--   chance); whether the kind's is known; and by item the least of these
 local function usual_of(reader, since, count, by_key)
    local share = math.max(1, math.ceil(1024 * SAMPLE / math.max(1, count)))
    local classes_of, kinds_of, least, seen, heat, scatter = {}, {}, {}, {}, nil, nil

@@ -136,7 +136,7 @@ SCALES.latency = {
 -- A CPU's temperature, as its rise over the air at the rack's inlet (18 to 27 degrees, ASHRAE class A1): that is heat
 -- times thermal resistance. Who has to shed the heat of a worse resistance loses as much power, and that much of the
 -- clock at most; at the limit the sensor shows less than that (range.beyond).
--- Below a temperature at which no CPU throttles all are alike.
+-- It is read when the job has ended: who was at its limit then still has half of its rise. Below that all are alike.
 local INLET_C, COOL_C = 25, 60
 local function rise(v)
    return math.max(v, COOL_C) - INLET_C

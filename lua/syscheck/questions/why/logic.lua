@@ -134,8 +134,9 @@ end
 local function beside(list, sum)
    for _, h in ipairs(list) do
       local harmed = (h.felt or 1) >= HARMED and h.best and h.where ~= "all" and h.group ~= "neighbour"
-      if harmed and h.weight + unfelt(h) >= why.NAMED * sum then
-         h.together = odds.sure((h.weight + unfelt(h)) / sum)
+      local share = (h.weight + unfelt(h)) / sum
+      if harmed and share >= why.NAMED then
+         h.together = odds.sure(share)
          return h
       end
    end
