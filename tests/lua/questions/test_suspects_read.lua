@@ -171,6 +171,28 @@ function TestSuspectsRead:test_larger_inputs()
    end
 end
 
+-- Jobs with more tasks than CPUs beside others: on all of their nodes tasks wait, on some for longer than on others.
+-- That is the job's; what makes them wait longer still on n2, from the 100th run on, is that node's.
+function TestSuspectsRead:test_more_tasks_than_cpus()
+   math.randomseed(3)
+   local rows, more = {}, 0.4
+   for i = 1, 400 do
+      local many, first = i % 4 == 0, i % 8 < 4 and 1 or 13
+      local bad = many and first == 1 and i > 100
+      local seconds = (bad and 1 + more or 1) * (1000 + 3 * (i * 7 % 11))
+      for node = first, first + 11 do
+         local share = many and 0.65 + 0.25 * math.random() + (bad and node == 2 and more or 0) or 0.001
+         rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. node, class = "epyc-9654-2s192c-768g",
+            time = T + 3600 * i, elapsed_s = seconds, delta = { sched = { wait_worst_ms = 1000 * share * seconds } },
+            job = { id = i, user = "alice", name = many and "many" or "few", nodes = 12 } })
+      end
+   end
+   own_store.write(rows)
+   local list = found()
+   lu.assertEquals(own_store.names(list), { "n2" })
+   lu.assertEquals(list[1].group, "daemon")
+end
+
 function TestSuspectsRead:test_none()
    write({})
    lu.assertEquals(found(), {})

@@ -17,14 +17,14 @@ local OPEN_S = 900 -- epilogs of a run come within so long; what comes later is 
 local LEAST_PEERS = 3
 local LEAST_OF_KIND = 8 -- rows of a kind of job, to know what it does to a node
 local LEAST_OF_NODE = 8 -- rows of a node, to know how hot it is
-local SCATTERS = 2 -- from which a reading is hotter than usual
+local SCATTERS = 2 -- of what a kind of job does to nodes, from which a number is more than that
 local OWN_SDS = 2 -- spreads between nodes of a class up to which a node's own heat is usual
 local LEAST_ROWS = 50 -- of other nodes of the class, to know how often it has a condition; else of all classes
 local MOST_SHARE = 0.95
 local PRIOR = 0.01 -- how often a node has a trouble of one kind for a while
 
 -- What a job brings about itself, on all of its nodes; but what a node is set to.
-local JOBS = { storage = true, shortage = true, quota = true, memory = true, clock = true }
+local JOBS = { daemon = true, storage = true, shortage = true, quota = true, memory = true, clock = true }
 
 -- What the nodes of a rack get together; a disk, or too little memory, is one node's, or the job's.
 local RACKS = { clock = true, daemon = true, link = true, memory = true }
@@ -34,14 +34,23 @@ for _, item in ipairs(causes.JOB) do
    LOOKED_AT[#LOOKED_AT + 1] = not item.shared and not item.made and item or nil
 end
 
--- Whether it is more of a job's doing than a class's: how hot a node is, and how much it throttles.
+-- Whether it is more of a job's doing than a class's: how hot a node is, how much it throttles, and how long tasks wait
+-- for a CPU, as they do where a job has more of them than CPUs.
 local function is_of_kind(item)
-   return item.group == "clock" and item.kind ~= "rate"
+   return item.group == "clock" and item.kind ~= "rate" or item.group == "daemon"
 end
 
-local function medians(lists, least)
+-- @param scatter how much each of the lists scatters: filled in; or nil
+local function medians(lists, least, scatter)
    for key, list in pairs(lists) do
-      lists[key] = #list >= least and statistics.median(list) or nil
+      local median, sd
+      if #list >= least and scatter then
+         median, sd = statistics.robust(list)
+         scatter[key] = sd
+      elseif #list >= least then
+         median = statistics.median(list)
+      end
+      lists[key] = median
    end
 end
 
@@ -91,14 +100,14 @@ local function own_heat(seen, kinds)
 end
 
 -- What is usual, from a sample of the rows.
--- @return function(item's place in LOOKED_AT, row, run) -> the number's median, scaled, or nil: of its class or, where
---   that is more, of the run's kind on that class (of heat on that node, nil where a reading is no more than that by
---   chance); whether the kind's is known; and by item the least of these
+-- @return function(item's place in LOOKED_AT, row, run) -> the number's median, scaled: of its class or, where that is
+--   more, of the run's kind on that class (of heat on that node); nil where there is none, or the row has no more by
+--   chance; whether the kind's is known; and by item the least of these
 local function usual_of(reader, since, count, by_key)
    local share = math.max(1, math.ceil(1024 * SAMPLE / math.max(1, count)))
-   local classes_of, kinds_of, least, seen, heat, scatter = {}, {}, {}, {}, nil, nil
+   local classes_of, kinds_of, scatters, least, seen, heat, rest = {}, {}, {}, {}, {}, nil, nil
    for i in ipairs(LOOKED_AT) do
-      classes_of[i], kinds_of[i] = {}, {}
+      classes_of[i], kinds_of[i], scatters[i] = {}, {}, {}
    end
    for row in reader:each("j.key >= ? AND (j.key & 1023) < ?", math.tointeger(since) << 30, share) do
       local run, class = by_key[row.run], row.class or 0
@@ -116,9 +125,9 @@ local function usual_of(reader, since, count, by_key)
    end
    for i, item in ipairs(LOOKED_AT) do
       medians(classes_of[i], 1)
-      medians(kinds_of[i], LEAST_OF_KIND)
+      medians(kinds_of[i], LEAST_OF_KIND, scatters[i])
       if item.kind == "temperature" then
-         heat, scatter = own_heat(seen, kinds_of[i])
+         heat, rest = own_heat(seen, kinds_of[i])
       end
       -- Of what a kind does only heat has no class's.
       for _, x in pairs(item.kind == "temperature" and kinds_of[i] or classes_of[i]) do
@@ -126,13 +135,16 @@ local function usual_of(reader, since, count, by_key)
       end
    end
    return function(i, row, run)
-      local class, kind = classes_of[i][row.class or 0], kinds_of[i][kind_of(run, row.class or 0)]
+      local class, key = classes_of[i][row.class or 0], kind_of(run, row.class or 0)
+      local kind = kinds_of[i][key]
+      local level, scatter
       if LOOKED_AT[i].kind == "temperature" then
-         local level = kind and kind + (heat[row.node] or 0)
-         local x = level and causes.of_row(LOOKED_AT[i], row)
-         return x and x - level >= SCATTERS * (scatter[row.class or 0] or 0) and level or nil, kind ~= nil
+         level, scatter = kind and kind + (heat[row.node] or 0), rest[row.class or 0]
+      else
+         level, scatter = class and math.max(class, kind or class), scatters[i][key]
       end
-      return class and math.max(class, kind or class), kind ~= nil
+      local x = level and causes.of_row(LOOKED_AT[i], row)
+      return x and x - level >= SCATTERS * (scatter or 0) and level or nil, kind ~= nil
    end, least
 end
 

@@ -15,6 +15,7 @@ local conditions = {}
 local CANDIDATES = 12 -- nodes looked at closely per metric
 local PART = 0.25 -- of a job's nodes
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
+local PART_SDS = 2 -- spreads between the nodes of like runs from which a node has more than those
 local SUMS = { time = true, count = true, traffic = true }
 local ALL_BUT = 4 -- all nodes are under a condition where less than a quarter of them is without
 local ALL_HAVE = 0.25 -- so much of what the median is beyond the usual, on a metric's scale
@@ -112,7 +113,10 @@ local function background(state, item, own, own_sorted)
          table.move(list, 1, #list, #levels + 1, levels)
       end
    end
-   local usual = levels[1] and statistics.median_sorted(reference.numbers(levels)) or nil
+   local usual, scatter
+   if levels[1] then
+      usual, scatter = statistics.robust(reference.numbers(levels))
+   end
    if #own == 1 then
       -- A node without peers: the level itself, in like runs on other nodes; without those, in any.
       local others = {}
@@ -127,7 +131,7 @@ local function background(state, item, own, own_sorted)
    end
    -- Of large like runs a share of the nodes is read: their worst is not the worst of all.
    local sampled = like_rows > 0 and math.max(1, #own * #tops / like_rows) or 1
-   return { pool = reference.of(pool), sampled = sampled, usual = usual, medians = medians,
+   return { pool = reference.of(pool), sampled = sampled, usual = usual, scatter = scatter, medians = medians,
       tops = #own > 1 and #tops >= MIN_RUNS and reference.of(tops) or nil }
 end
 
@@ -238,12 +242,13 @@ local function add_job(state, item, own_sorted, back)
       times = math.exp(level - usual), usual = usual, cost_s = item.scale.cost(item, value, usual, row) }
 end
 
--- Nodes of a run that lost so much to it beyond what such a job is used to.
-local function beyond(item, rows, usual, least)
-   local list = {}
+-- Nodes of a run that lost so much to it beyond what such a job is used to, and have more than its nodes usually do.
+local function beyond(item, rows, back, least)
+   local list, most = {}, back.usual + PART_SDS * back.scatter
    for _, row in ipairs(rows) do
-      local share = causes.share(item, row, usual)
-      list[#list + 1] = share and share >= least and { row = row, share = share } or nil
+      local share = causes.share(item, row, back.usual)
+      list[#list + 1] = share and share >= least and causes.of_row(item, row) >= most and { row = row, share = share }
+         or nil
    end
    return list
 end
@@ -254,7 +259,7 @@ local function add_part(state, item, rows, back)
    if #rows < 3 or not back.usual or #back.medians < MIN_RUNS or not may_be_parts(item) then
       return
    end
-   local list = beyond(item, rows, back.usual, PART_LEAST)
+   local list = beyond(item, rows, back, PART_LEAST)
    if #list < math.max(2, PART * #rows) or #list == #rows then
       return
    end
@@ -266,7 +271,7 @@ local function add_part(state, item, rows, back)
    for _, of in ipairs({ state.like, state.others }) do
       for _, other in ipairs(of) do
          if #other > 1 then
-            runs, alike = runs + 1, alike + (#beyond(item, other, back.usual, least) >= part * #other and 1 or 0)
+            runs, alike = runs + 1, alike + (#beyond(item, other, back, least) >= part * #other and 1 or 0)
          end
       end
    end
