@@ -25,6 +25,7 @@ local LEAST = -1.5 -- what a run says against a node at most: one may not have f
 local SPEAKS = 0.5 -- score from which a run speaks for a bad node
 local SHARES = math.log(4) -- odds that a node of a rack that has a trouble shares in it
 local ALIKE = 0.5 -- share of another node's condition from which two are alike
+local RACK_LEAST, RACK_MOST = 3, 2 / 3 -- so many suspects of a rack, such a share of those it may have, speak for all
 local UNRECORDED = 0.0005 -- how often a node has a trouble for a while that no counter shows
 
 --- A run as one of its nodes, or a rack, is judged by it.
@@ -153,7 +154,7 @@ local function describe(h, best, explained)
       runs[#runs + 1] = setmetatable({ ratio = ratio }, { __index = one.run })
       local fit = left(most_of(one.fits), h, one, explained[one.run])
       if ratio >= suspects.SLOW and score(fit, FELT_USUAL) > SPEAKS then
-         slow[#slow + 1] = setmetatable({ ratio = ratio }, { __index = one.run })
+         slow[#slow + 1] = setmetatable({ ratio = ratio, fit = fit }, { __index = one.run })
       end
    end
    table.sort(ratios)
@@ -217,6 +218,24 @@ local function found_of(h, best, state)
    return #one.slow >= suspects.MIN_SLOW and { { h, best, one } } or {}
 end
 
+-- Those that are suspects; nil: enough. Where nearly all of a rack are it is the rack's trouble, and those that its own
+-- runs do not show it of share in it.
+local function confirmed(found, state)
+   local all, rest = {}, {}
+   for _, one in ipairs(found) do
+      local is = state.confirm(one[3], state.explained)
+      if is == nil then
+         return nil
+      end
+      table.insert(is and all or rest, one)
+   end
+   for _, one in ipairs(#all >= RACK_LEAST and #all >= RACK_MOST * #found and rest or {}) do
+      one[3].as = all[1][3]
+      all[#all + 1] = one
+   end
+   return all
+end
+
 -- Takes the likeliest of a list again and again: it explains its slow runs, and the others are weighed without.
 local function take(list, of, state)
    local weighed = {}
@@ -240,13 +259,9 @@ local function take(list, of, state)
       local again = weigh(h, state.explained)
       local still = again.weight >= weighed[at].weight
       weighed[at] = still and { weight = -math.huge } or again
-      local all = {}
-      for _, one in ipairs(still and found_of(h, again, state) or {}) do
-         local is = state.confirm(one[3], state.explained)
-         if is == nil then
-            return
-         end
-         all[#all + 1] = is and one or nil
+      local all = confirmed(still and found_of(h, again, state) or {}, state)
+      if not all then
+         return
       end
       for _, one in ipairs(all) do
          if one[1].node then
@@ -270,7 +285,8 @@ end
 -- @param confirm function(one of what is returned, explained) -> whether it is a suspect; who is none explains no run.
 --   nil: enough
 -- @return list of { node or uplink, group, runs (of its spell under the condition), spell = list of them in order of
---   time, slow = list of those that speak for it,
+--   time, slow = list of those that speak for it, with fit (how much more likely their times are with it),
+--   as = of a rack's, another one that it shares the trouble with, or nil,
 --   from_s, to_s (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the
 --   likeliest first
 function suspects.find(list, of, uplinks_of, confirm)

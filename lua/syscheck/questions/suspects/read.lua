@@ -23,6 +23,7 @@ local SEEN = 0.5 -- mean probability of a cause in these from which it is a susp
 local CLEAR = 0.15 -- mean probability of its condition in these from which `why` sees it
 local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
 local SHOWN = 2 -- of these, least that show it: what one does `why` may be wrong in
+local CERTAIN = LOOKED * math.log(20) -- log of its odds by times alone from which these need not show it: 20 for each
 local MOST_LOOKED = 1000 -- of all suspects: 0.1 s of CPU each
 
 local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s FROM run r
@@ -237,7 +238,7 @@ end
 local function look(store, one, explained)
    local out = {}
    table.sort(one.slow, function(a, b)
-      return a.ratio > b.ratio or a.ratio == b.ratio and a.key < b.key
+      return a.fit > b.fit or a.fit == b.fit and a.key < b.key
    end)
    one.looked = 0
    for i = 1, math.min(LOOKED, #one.slow) do
@@ -276,13 +277,13 @@ end
 -- @param one of suspects.find
 -- @param explained as of look
 -- @param by_others of suspects.find: what explains runs already
--- @return whether `why` sees its condition in its clearest runs, and does not take another job's work, or more of its
---   own, for it
+-- @return whether `why` sees its condition in its clearest runs, or its times are beyond doubt, and does not take
+--   another node's trouble, another job's work, or more of its own, for it
 local function describe(store, one, explained, by_others)
    if one.uplink then
       return describe_uplink(store, one, explained, by_others)
    end
-   local by_group, best, of_node = {}, nil, 0
+   local by_group, best, of_node, elsewhere = {}, nil, 0, 0
    local sums = { neighbour = 0, input = 0 }
    for i, run in ipairs(look(store, one, explained)) do
       for _, h in ipairs(run) do
@@ -291,6 +292,8 @@ local function describe(store, one, explained, by_others)
             sums[h.group] = sums[h.group] + h.probability
          elseif is then
             of_node = of_node + h.probability
+         elseif h.node or h.nodes or h.all then
+            elsewhere = elsewhere + h.probability
          end
          if is and h.text then
             local b = by_group[h.group] or { group = h.group, runs = 0, told = 0, share = 0, first = h }
@@ -313,7 +316,8 @@ local function describe(store, one, explained, by_others)
    local own, others = by_group[one.group], math.max(sums.neighbour, sums.input)
    local shown = best and best.group ~= "neighbour" and best.share >= SEEN * one.looked and best or nil
    local clear = own and own.runs >= SHOWN and own.share > math.max(others, CLEAR * one.looked)
-   one.condition = shown or clear and own or nil
+   local certain = own and one.weight >= CERTAIN and math.max(others, elsewhere) <= SEEN * one.looked
+   one.condition = shown or (clear or certain) and own or nil
    local seen = one.condition ~= nil or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
    local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
    one.name = t and t[1] or ("%d"):format(one.node)
@@ -336,6 +340,9 @@ function data.find(store, since, most)
          return describe(store, one, explained, by_others)
       end
    end)
+   for _, one in ipairs(found) do
+      one.condition = one.condition or one.as and { group = one.group, told = 0, first = one.as.condition.first } or nil
+   end
    return found, totals
 end
 
