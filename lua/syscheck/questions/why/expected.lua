@@ -22,6 +22,10 @@ local TREND_RUNS, TREND_Z = 8, 2.6 -- Kendall's S in standard deviations, two-si
 local MODE_RUNS, MODE_LEAST, MODE_SHARE = 10, 3, 0.2
 local MODE_APART = 5 -- times the spread within the modes
 local MODE_GAIN = 6 -- of twice the log-likelihood, by which two modes must be better
+-- Of a kind of which many runs were made slower: so many of all were not, at most (a few slow ones move neither median
+-- nor MAD), and so many are faster than these; how much closer together these are than the rest; and how many of the
+-- rest are as slow when nothing is wrong.
+local FRONT_MOST, FRONT_BELOW, FRONT_APART, AS_SLOW = 0.6, 0.1, 5, 0.25
 
 -- Kendall's test and the Theil-Sen slope.
 -- @param list of { x, y }
@@ -72,29 +76,54 @@ local function spread(sums, squares, from, to)
    return math.sqrt(math.max(0, (squares[to] - squares[from - 1]) / n - mean * mean)), mean
 end
 
+-- By how much twice the log-likelihood of n numbers is larger in two parts, k of one spread and the rest of another,
+-- than in one.
+local function gain_of(n, k, a, b, whole)
+   local q = k / n
+   return 2 * (n * math.log(whole) - k * math.log(a) - (n - k) * math.log(b)
+      + n * (q * math.log(q) + (1 - q) * math.log(1 - q)))
+end
+
 -- Where a sorted list falls apart into two modes; nil: it does not.
-local function split(sorted)
-   local n = #sorted
-   if n < MODE_RUNS then
-      return nil
-   end
-   local sums, squares = { [0] = 0 }, { [0] = 0 }
-   for i, y in ipairs(sorted) do
-      sums[i], squares[i] = sums[i - 1] + y, squares[i - 1] + y * y
-   end
-   local least, best, best_at = math.max(MODE_LEAST, math.ceil(MODE_SHARE * n)), nil, nil
-   local whole = -2 * n * math.log(math.max(LEAST_SD, (spread(sums, squares, 1, n))))
+-- @param sums, squares of the list's numbers up to each
+-- @param least so many of them are a mode
+-- @param whole spread of all
+local function split(sums, squares, least, whole)
+   local n, best, best_at = #sums, nil, nil
    for k = least, n - least do
       local a, ma = spread(sums, squares, 1, k)
       local b, mb = spread(sums, squares, k + 1, n)
       local within = math.max(LEAST_SD, math.sqrt((k * a * a + (n - k) * b * b) / n))
-      local q = k / n
-      local gain = -2 * n * math.log(within) + 2 * n * (q * math.log(q) + (1 - q) * math.log(1 - q)) - whole
+      local gain = gain_of(n, k, within, within, whole)
       if mb - ma > MODE_APART * within and gain > MODE_GAIN + 2 * math.log(n) and (not best or gain > best) then
          best, best_at = gain, k
       end
    end
    return best_at
+end
+
+-- Runs are made slower and hardly ever faster: where many of a kind were, each by something else, as jobs of many nodes
+-- are that mostly have a bad one, those that were not are close together at the lower end.
+-- @return from, to: which of a sorted list these are; nil: there are none such
+local function front(sums, squares, least, whole)
+   local n, best, first, last = #sums, nil, nil, nil
+   for from = 1, 1 + math.floor(FRONT_BELOW * n) do
+      for to = from + least - 1, n - least do
+         local k = to - from + 1
+         local a, ma = spread(sums, squares, from, to)
+         local mean = (sums[n] - sums[to] + sums[from - 1]) / (n - k)
+         local square = (squares[n] - squares[to] + squares[from - 1]) / (n - k)
+         local b = math.sqrt(math.max(0, square - mean * mean))
+         a = math.max(LEAST_SD, a)
+         local gain = b > FRONT_APART * a and mean > ma and gain_of(n, k, a, b, whole) or 0
+         if gain > MODE_GAIN + 3 * math.log(n) and (not best or gain > best) then
+            best, first, last = gain, from, to
+         end
+      end
+   end
+   if best and last - first + 1 <= FRONT_MOST * n then
+      return first, last
+   end
 end
 
 local function mode_of(values, n, resolution)
@@ -107,12 +136,46 @@ local function mode_of(values, n, resolution)
       front = math.exp(stats.ln_gamma((df + 1) / 2) - stats.ln_gamma(df / 2)) / math.sqrt(df * math.pi) / sd }
 end
 
+-- A sorted list's modes, as expected.of has them; how many of it are at its front, or nil.
+local function modes_of(ys, resolution, amounts)
+   local n = #ys
+   local function mode(from, to, more)
+      return mode_of(table.move(ys, from, to, 1 + #more, more), n, resolution)
+   end
+   if n < MODE_RUNS then
+      return { mode(1, n, {}) }
+   end
+   local sums, squares = { [0] = 0 }, { [0] = 0 }
+   for i, y in ipairs(ys) do
+      sums[i], squares[i] = sums[i - 1] + y, squares[i - 1] + y * y
+   end
+   local least = math.max(MODE_LEAST, math.ceil(MODE_SHARE * n))
+   local whole = math.max(LEAST_SD, (spread(sums, squares, 1, n)))
+   local at = split(sums, squares, least, whole)
+   if at then
+      return { mode(1, at, {}), mode(at + 1, n, {}) }
+   end
+   local first, last
+   if not amounts then
+      first, last = front(sums, squares, least, whole)
+   end
+   if not first then
+      return { mode(1, n, {}) }
+   end
+   local modes = { mode(first, last, {}), mode(last + 1, n, table.move(ys, 1, first - 1, 1, {})) }
+   local all = modes[1].share + AS_SLOW * modes[2].share
+   modes[1].share, modes[2].share = modes[1].share / all, AS_SLOW * modes[2].share / all
+   return modes, last - first + 1
+end
+
 --- @param list of { begin_s, elapsed_s } of other runs of the kind
 -- @param begin_s of the run that is asked about
--- @return { count, sorted (logarithms of their times, without the trend), median_s, low, high (shortest and longest as
---   shares of the median), slope (of the logarithm, a day; 0 for none), modes = list of { median (of the logarithm),
---   sd, df, share } }; nil for no runs
-function expected.of(list, begin_s)
+-- @param amounts true: of something else than times, which nothing makes larger only
+-- @return { count, sorted (logarithms of their times, without the trend), median_s (of the front, where there is one),
+--   low, high (shortest and longest as shares of it), slope (of the logarithm, a day; 0 for none), modes = list of {
+--   median (of the logarithm), sd, df, share }, front (where many were made slower, how many were not; modes[2] is the
+--   others; or nil) }; nil for no runs
+function expected.of(list, begin_s, amounts)
    local points, low, high = {}, math.huge, 0
    for i, run in ipairs(list) do
       points[i] = { x = (run.begin_s - begin_s) / DAY, y = math.log(run.elapsed_s) }
@@ -131,11 +194,10 @@ function expected.of(list, begin_s)
    table.sort(ys)
    local median = statistics.median_sorted(ys)
    -- Times were whole seconds.
-   local at, resolution = split(ys), 0.3 / math.exp(median)
-   local modes = { at and mode_of(table.move(ys, 1, at, 1, {}), #ys, resolution) or mode_of(ys, #ys, resolution) }
-   modes[2] = at and mode_of(table.move(ys, at + 1, #ys, 1, {}), #ys, resolution) or nil
+   local modes, at_front = modes_of(ys, 0.3 / math.exp(median), amounts)
+   median = at_front and modes[1].median or median
    return { count = #ys, sorted = ys, median_s = math.exp(median), low = math.exp(low - median),
-      high = math.exp(high - median), slope = slope, modes = modes }
+      high = math.exp(high - median), slope = slope, modes = modes, front = at_front }
 end
 
 --- Density of a run's time, were it slower by a factor of exp(shift).
@@ -165,7 +227,7 @@ end
 --- How far above the slower of two modes a time is, on logarithms; math.huge where there is one, or it is no time of
 -- that mode.
 function expected.above_mode(e, y)
-   local m = e.modes[2]
+   local m = not e.front and e.modes[2] or nil
    local above = m and y - m.median or math.huge
    return above > -NEAR_MODE * (m and m.sd or 0) and above or math.huge
 end

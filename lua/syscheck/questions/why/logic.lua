@@ -35,13 +35,14 @@ local SHOWN = 0.001 -- of those without evidence
 -- @param count like runs there are
 -- @return { count, wanted, without (a node that none of these was on, or nil), others (how many were), median_s, low,
 --   high, ratio, p, as_long (how many of them), verdict, lost_s, seen_from (a ratio that would be called slow), slope,
---   modes, usual (true: one of two usual times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
+--   front, modes, usual (true: one of two usual times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
 function why.slow(elapsed, e, count)
    local out = { count = count, wanted = why.MIN_LIKE, verdict = "unknown" }
    if not e then
       return out
    end
-   out.median_s, out.low, out.high, out.slope, out.modes = e.median_s, e.low, e.high, e.slope, #e.modes
+   out.median_s, out.low, out.high, out.slope = e.median_s, e.low, e.high, e.slope
+   out.front, out.modes = e.front, e.front and 1 or #e.modes
    if not elapsed then
       return out -- no begin snapshot on any node
    end

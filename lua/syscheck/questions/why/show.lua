@@ -81,8 +81,8 @@ function show.json(answer)
          rule = "same cluster, user, job name and node count; 20 before and 20 after it at most",
          median_s = slow.median_s,
          low = slow.low, high = slow.high, ratio = slow.ratio, p = slow.p, seen_from = slow.seen_from,
-         trend_pct_a_day = slow.slope and 100 * slow.slope, modes = slow.modes, lost_s = slow.lost_s,
-         verdict = slow.verdict },
+         trend_pct_a_day = slow.slope and 100 * slow.slope, modes = slow.modes, front = slow.front,
+         lost_s = slow.lost_s, verdict = slow.verdict },
       looked = answer.looked, explanations = explanations, dropped = output.list(show.dropped(answer)),
       sure = answer.named and words.sure(answer.named.together),
       checks = output.each(answer.checks, function(c)

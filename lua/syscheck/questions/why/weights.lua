@@ -12,7 +12,7 @@ local weights = {}
 -- A counter of wall time says what was lost: that it was needs no rarity to be believed, that it is unusual does.
 local DIRECT, DIRECT_LATENCY, DIRECT_LEAST = 10, 4, 0.05
 local COUNTED = 0.03 -- p on one node up to which corrected errors explain what checks found
-local EVIDENCE = 0.1 -- p up to which a value is evidence of its condition
+local EVIDENCE = math.exp(-1) -- p up to which a value is evidence of its condition: beyond, odds.rarity is 1
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
 local GUESSED = 0.2 -- that an event costs item.more times what it is taken to

@@ -203,8 +203,11 @@ function words.slow(label, slow, name)
       return ("cannot tell whether job %s was slow: %s, %d are wanted"):format(label, like, slow.wanted)
    end
    local trend = slow.slope ~= 0
-   return ("job %s took %s what %s %s (these %s to %s%s; as slow without a reason: %s)%s"):format(label,
-      words.times(slow.ratio), like, trend and "let expect" or "took", words.times(slow.low), words.times(slow.high),
+   like = slow.front and ("the quick %d of %s"):format(slow.front, like) or like
+   local these = slow.front and "all" or "these"
+   return ("job %s took %s what %s %s (%s %s to %s%s; as slow without a reason: %s)%s"):format(label,
+      words.times(slow.ratio), like, trend and "let expect" or "took", these, words.times(slow.low),
+      words.times(slow.high),
       slow.modes == 2 and ", of two kinds" or trend and (", %s by %.1f %% a day"):format(
          slow.slope > 0 and "growing" or "falling", 100 * math.abs(slow.slope)) or "",
       words.chance(slow.p)
