@@ -69,6 +69,20 @@ function TestSlow:test_one_of_two_usual_times()
    end
 end
 
+-- Of most like runs made slower the others are what is expected, and that is said.
+function TestSlow:test_most_like_runs_were_slow()
+   local list = {}
+   for i = 1, 24 do
+      list[i] = i % 3 == 0 and 100 + i % 2 or 110 + 3 * (i * 7 % 24)
+   end
+   local slow = why.slow(160, of_times(list))
+   lu.assertEquals({ slow.front, slow.modes, slow.verdict }, { 8, 1, "perhaps" })
+   near(slow.ratio, 1.6, 0.02)
+   lu.assertStrContains(words.slow("4711", slow),
+      "job 4711 took 1.59x what the fastest 8 of 24 like runs took (all of them 1.00x to 1.78x; ")
+   lu.assertStrContains(words.slow("4711", slow), ", 5 of the 24 took as long): perhaps slow")
+end
+
 -- Rows of healthy nodes; a fixed, small variety of everything.
 local serial = 0
 local function vary()

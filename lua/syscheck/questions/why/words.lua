@@ -202,16 +202,17 @@ function words.slow(label, slow, name)
    if slow.verdict == "unknown" then
       return ("cannot tell whether job %s was slow: %s, %d are wanted"):format(label, like, slow.wanted)
    end
-   local trend = slow.slope ~= 0
-   like = slow.front and ("the quick %d of %s"):format(slow.front, like) or like
-   local these = slow.front and "all" or "these"
-   return ("job %s took %s what %s %s (%s %s to %s%s; as slow without a reason: %s)%s"):format(label,
-      words.times(slow.ratio), like, trend and "let expect" or "took", these, words.times(slow.low),
-      words.times(slow.high),
+   local trend, these, as_long = slow.slope ~= 0, "these", ""
+   if slow.front then
+      like, these = ("the fastest %d of %s"):format(slow.front, like), "all of them"
+   end
+   if slow.verdict ~= "no" and slow.as_long > 0 then
+      as_long = (", %d of the %d took as long"):format(slow.as_long, slow.count)
+   end
+   return ("job %s took %s what %s %s (%s %s to %s%s; as slow without a reason: %s%s)%s"):format(label,
+      words.times(slow.ratio), like, trend and "predict" or "took", these, words.times(slow.low), words.times(slow.high),
       slow.modes == 2 and ", of two kinds" or trend and (", %s by %.1f %% a day"):format(
-         slow.slope > 0 and "growing" or "falling", 100 * math.abs(slow.slope)) or "",
-      words.chance(slow.p)
-         .. (slow.verdict ~= "no" and slow.as_long > 0 and (", %d of them took as long"):format(slow.as_long) or ""),
+         slow.slope > 0 and "growing" or "falling", 100 * math.abs(slow.slope)) or "", words.chance(slow.p), as_long,
       slow.verdict == "no" and (": not slow%s (from %s it would be)"):format(
          slow.usual and ", one of its two usual times" or "", words.times(slow.seen_from))
       or slow.verdict == "perhaps" and ": perhaps slow" or ": slow")
