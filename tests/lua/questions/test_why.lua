@@ -12,12 +12,12 @@ local function near(got, want, relative)
 end
 
 -- What like runs of such times, an hour apart, let expect.
-local function of_times(times)
+local function of_times(times, nodes)
    local list = {}
    for i, t in ipairs(times) do
       list[i] = { begin_s = 3600 * i, elapsed_s = t }
    end
-   return expected.of(list, 3600 * (#times + 1)), #times
+   return expected.of(list, 3600 * (#times + 1), nodes), #times
 end
 
 TestSlow = {}
@@ -75,7 +75,7 @@ function TestSlow:test_most_like_runs_were_slow()
    for i = 1, 24 do
       list[i] = i % 3 == 0 and 100 + i % 2 or 110 + 3 * (i * 7 % 24)
    end
-   local slow = why.slow(160, of_times(list))
+   local slow = why.slow(160, of_times(list, 48))
    lu.assertEquals({ slow.front, slow.modes, slow.verdict }, { 8, 1, "perhaps" })
    near(slow.ratio, 1.6, 0.02)
    lu.assertStrContains(words.slow("4711", slow),

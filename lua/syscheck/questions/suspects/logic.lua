@@ -25,7 +25,9 @@ local LEAST = -1.5 -- what a run says against a node at most: one may not have f
 local SPEAKS = 0.5 -- score from which a run speaks for a bad node
 local SHARES = math.log(4) -- odds that a node of a rack that has a trouble shares in it
 local ALIKE = 0.5 -- share of another node's condition from which two are alike
-local RACK_LEAST, RACK_MOST = 3, 2 / 3 -- so many suspects of a rack, such a share of those it may have, speak for all
+-- So many suspects of a rack, and such a share of those that it may have, speak for the others that had as much in such
+-- a share of their runs.
+local RACK_LEAST, RACK_MOST, RACK_ALIKE = 3, 2 / 3, 0.5
 local UNRECORDED = 0.0005 -- how often a node has a trouble for a while that no counter shows
 
 --- A run as one of its nodes, or a rack, is judged by it.
@@ -184,7 +186,7 @@ end
 -- A rack's nodes that were slow under its condition themselves, each as it is in that time: as likely as both that the
 -- rack has a trouble and that the node, by its own runs, shares in it. Where it had as much as the rack its runs are
 -- compared with those of other racks, too: what was expected of them without this node the rack's others have raised.
--- @return list of { h, best, found }
+-- @return list of { h, best, found, alike = whether it mostly had as much as the rack }
 local function slow_of(rack, best, state)
    local of_run, out = {}, {}
    for i = best.from, best.to do
@@ -192,18 +194,20 @@ local function slow_of(rack, best, state)
    end
    for _, node in ipairs(rack.rack.members) do
       local own = not state.taken[node] and state.of[node] and state.of[node][rack.group]
-      local h = { node = node, group = rack.group, events = {} }
+      local h, alike = { node = node, group = rack.group, events = {} }, 0
       for _, one in ipairs(own and own.events or {}) do
          local its = of_run[one.run]
          local as = its and one.share >= ALIKE * its.share and its or one
          h.events[#h.events + 1] = its and { run = one.run, share = one.share, seen = as.seen, fits = as.fits }
+         alike = alike + (as == its and 1 or 0)
       end
       local all = { from = 1, to = #h.events }
       if #h.events >= suspects.MIN_SLOW then
          local p = probability(best.weight) * probability(SHARES + harm(h, 1, all.to, state.explained))
          all.weight = math.min(best.weight, math.log(p / (1 - p)))
          local one = describe(h, all, state.explained)
-         out[#out + 1] = all.weight >= NEED and #one.slow >= suspects.MIN_SLOW and { h, all, one } or nil
+         out[#out + 1] = all.weight >= NEED and #one.slow >= suspects.MIN_SLOW and { h, all, one,
+            alike = alike >= RACK_ALIKE * #h.events } or nil
       end
    end
    -- One alone stands for itself.
@@ -218,8 +222,8 @@ local function found_of(h, best, state)
    return #one.slow >= suspects.MIN_SLOW and { { h, best, one } } or {}
 end
 
--- Those that are suspects; nil: enough. Where nearly all of a rack are it is the rack's trouble, and those that its own
--- runs do not show it of share in it.
+-- Those that are suspects; nil: enough. Where most of a rack are it is the rack's trouble, and the others share in it that
+-- had as much, though their own runs do not show that.
 local function confirmed(found, state)
    local all, rest = {}, {}
    for _, one in ipairs(found) do
@@ -227,7 +231,7 @@ local function confirmed(found, state)
       if is == nil then
          return nil
       end
-      table.insert(is and all or rest, one)
+      table.insert(is and all or one.alike and rest or {}, one)
    end
    for _, one in ipairs(#all >= RACK_LEAST and #all >= RACK_MOST * #found and rest or {}) do
       one[3].as = all[1][3]

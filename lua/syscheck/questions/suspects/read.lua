@@ -23,7 +23,7 @@ local SEEN = 0.5 -- mean probability of a cause in these from which it is a susp
 local CLEAR = 0.15 -- mean probability of its condition in these from which `why` sees it
 local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
 local SHOWN = 2 -- of these, least that show it: what one does `why` may be wrong in
-local CERTAIN = LOOKED * math.log(20) -- log of its odds by times alone from which these need not show it: 20 for each
+local CERTAIN = LOOKED * math.log(20) -- log of its odds from which these need not show it: 20 for each
 local MOST_LOOKED = 1000 -- of all suspects: 0.1 s of CPU each
 
 local RUNS = [[SELECT r.user, r.name, r.nodes, r.cluster, r.id, r.begin_s, r.seen, r.job_id, r.elapsed_s FROM run r
@@ -42,7 +42,7 @@ end
 -- Scores of a block of one kind's runs.
 local function finish_block(list, state)
    list.middle_s = list[1] and list[(#list + 1) // 2].begin_s
-   local e = #list >= MIN_RUNS and expected.of(list, list.middle_s)
+   local e = #list >= MIN_RUNS and expected.of(list, list.middle_s, list[1].seen)
    for _, run in ipairs(e and list or {}) do
       run.e, run.y, run.ratio = time_of(run, e, list.middle_s)
       run.block = list
@@ -84,7 +84,7 @@ local function without(who, runs, own)
       -- Where times have a trend nobody can tell whether a node or time made them longer.
       local rest = block[1].e.slope == 0 and times.raised_by(block, some, #mine)
       rest = rest and #rest >= MIN_RUNS and surely_slower(mine, rest) and rest
-      local e = rest and expected.of(rest, block.middle_s)
+      local e = rest and expected.of(rest, block.middle_s, block[1].seen)
       for _, run in ipairs(e and e.slope == 0 and mine or {}) do
          local one = {}
          one.e, one.y, one.ratio = time_of(run, e, block.middle_s)
@@ -277,8 +277,8 @@ end
 -- @param one of suspects.find
 -- @param explained as of look
 -- @param by_others of suspects.find: what explains runs already
--- @return whether `why` sees its condition in its clearest runs, or its times are beyond doubt, and does not take
---   another node's trouble, another job's work, or more of its own, for it
+-- @return whether `why` sees its condition in its clearest runs, or lists it and its odds are beyond doubt, and does
+--   not take another node's trouble, another job's work, or more of its own, for it
 local function describe(store, one, explained, by_others)
    if one.uplink then
       return describe_uplink(store, one, explained, by_others)
@@ -316,7 +316,8 @@ local function describe(store, one, explained, by_others)
    local own, others = by_group[one.group], math.max(sums.neighbour, sums.input)
    local shown = best and best.group ~= "neighbour" and best.share >= SEEN * one.looked and best or nil
    local clear = own and own.runs >= SHOWN and own.share > math.max(others, CLEAR * one.looked)
-   local certain = own and one.weight >= CERTAIN and math.max(others, elsewhere) <= SEEN * one.looked
+   local certain = own and own.runs >= SHOWN and one.weight >= CERTAIN
+      and math.max(others, elsewhere) <= SEEN * one.looked
    one.condition = shown or (clear or certain) and own or nil
    local seen = one.condition ~= nil or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
    local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
@@ -341,7 +342,8 @@ function data.find(store, since, most)
       end
    end)
    for _, one in ipairs(found) do
-      one.condition = one.condition or one.as and { group = one.group, told = 0, first = one.as.condition.first } or nil
+      local as = not one.condition and one.as and one.as.condition
+      one.condition = as and { group = as.group, told = 0, first = as.first } or one.condition
    end
    return found, totals
 end

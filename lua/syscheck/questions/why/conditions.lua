@@ -15,7 +15,7 @@ local conditions = {}
 local CANDIDATES = 12 -- nodes looked at closely per metric
 local PART = 0.25 -- of a job's nodes
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
-local PART_SDS = 2 -- spreads between the nodes of like runs from which a node has more than those
+local PART_SDS = 2 -- spreads of the nodes of like runs from which a node has more than those; but what it is set to
 local SUMS = { time = true, count = true, traffic = true }
 local ALL_BUT = 4 -- all nodes are under a condition where less than a quarter of them is without
 local ALL_HAVE = 0.25 -- so much of what the median is beyond the usual, on a metric's scale
@@ -244,7 +244,7 @@ end
 
 -- Nodes of a run that lost so much to it beyond what such a job is used to, and have more than its nodes usually do.
 local function beyond(item, rows, back, least)
-   local list, most = {}, back.usual + PART_SDS * back.scatter
+   local list, most = {}, item.kind == "rate" and -math.huge or back.usual + PART_SDS * back.scatter
    for _, row in ipairs(rows) do
       local share = causes.share(item, row, back.usual)
       list[#list + 1] = share and share >= least and causes.of_row(item, row) >= most and { row = row, share = share }

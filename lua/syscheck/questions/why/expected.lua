@@ -21,11 +21,13 @@ local LEAST_SD = 0.01 -- runs that agree better do so by luck
 local TREND_RUNS, TREND_Z = 8, 2.6 -- Kendall's S in standard deviations, two-sided p 0.01
 local MODE_RUNS, MODE_LEAST, MODE_SHARE = 10, 3, 0.2
 local MODE_APART = 5 -- times the spread within the modes
+local RESOLUTION_S = 0.3 -- standard deviation of a second
 local MODE_GAIN = 6 -- of twice the log-likelihood, by which two modes must be better
 -- Of a kind of which many runs were made slower: so many of all were not, at most (a few slow ones move neither median
--- nor MAD), and so many are faster than these; how much closer together these are than the rest; and how many of the
--- rest are as slow when nothing is wrong.
-local FRONT_MOST, FRONT_BELOW, FRONT_APART, AS_SLOW = 0.6, 0.1, 5, 0.25
+-- nor MAD), and so many are faster than these; how much closer together these are than the rest, and how much faster in
+-- the mean (beyond twice it is another input, or what ended early); how many of the rest are as slow when nothing is
+-- wrong; and on how many nodes, as of few one is seldom bad.
+local FRONT_MOST, FRONT_BELOW, FRONT_APART, FRONT_FASTER, AS_SLOW, FRONT_NODES = 0.6, 0.1, 5, math.log(2), 0.25, 16
 
 -- Kendall's test and the Theil-Sen slope.
 -- @param list of { x, y }
@@ -114,8 +116,8 @@ local function front(sums, squares, least, whole)
          local mean = (sums[n] - sums[to] + sums[from - 1]) / (n - k)
          local square = (squares[n] - squares[to] + squares[from - 1]) / (n - k)
          local b = math.sqrt(math.max(0, square - mean * mean))
-         a = math.max(LEAST_SD, a)
-         local gain = b > FRONT_APART * a and mean > ma and gain_of(n, k, a, b, whole) or 0
+         a = math.max(LEAST_SD, RESOLUTION_S / math.exp(ma), a)
+         local gain = b > FRONT_APART * a and mean > ma and mean - ma < FRONT_FASTER and gain_of(n, k, a, b, whole) or 0
          if gain > MODE_GAIN + 3 * math.log(n) and (not best or gain > best) then
             best, first, last = gain, from, to
          end
@@ -137,7 +139,8 @@ local function mode_of(values, n, resolution)
 end
 
 -- A sorted list's modes, as expected.of has them; how many of it are at its front, or nil.
-local function modes_of(ys, resolution, amounts)
+-- @param many whether the runs were on many nodes
+local function modes_of(ys, resolution, many)
    local n = #ys
    local function mode(from, to, more)
       return mode_of(table.move(ys, from, to, 1 + #more, more), n, resolution)
@@ -156,7 +159,7 @@ local function modes_of(ys, resolution, amounts)
       return { mode(1, at, {}), mode(at + 1, n, {}) }
    end
    local first, last
-   if not amounts then
+   if many then
       first, last = front(sums, squares, least, whole)
    end
    if not first then
@@ -170,12 +173,12 @@ end
 
 --- @param list of { begin_s, elapsed_s } of other runs of the kind
 -- @param begin_s of the run that is asked about
--- @param amounts true: of something else than times, which nothing makes larger only
+-- @param nodes how many the runs were on, or nil: of one, or no times
 -- @return { count, sorted (logarithms of their times, without the trend), median_s (of the front, where there is one),
 --   low, high (shortest and longest as shares of it), slope (of the logarithm, a day; 0 for none), modes = list of {
 --   median (of the logarithm), sd, df, share }, front (where many were made slower, how many were not; modes[2] is the
 --   others; or nil) }; nil for no runs
-function expected.of(list, begin_s, amounts)
+function expected.of(list, begin_s, nodes)
    local points, low, high = {}, math.huge, 0
    for i, run in ipairs(list) do
       points[i] = { x = (run.begin_s - begin_s) / DAY, y = math.log(run.elapsed_s) }
@@ -194,7 +197,7 @@ function expected.of(list, begin_s, amounts)
    table.sort(ys)
    local median = statistics.median_sorted(ys)
    -- Times were whole seconds.
-   local modes, at_front = modes_of(ys, 0.3 / math.exp(median), amounts)
+   local modes, at_front = modes_of(ys, RESOLUTION_S / math.exp(median), (nodes or 1) >= FRONT_NODES)
    median = at_front and modes[1].median or median
    return { count = #ys, sorted = ys, median_s = math.exp(median), low = math.exp(low - median),
       high = math.exp(high - median), slope = slope, modes = modes, front = at_front }

@@ -20,6 +20,7 @@ why.SLOW = 1.05 -- of what was expected: less is not called slow, whatever its p
 why.ALPHA = 0.05 -- p of the time up to which a job is called slow
 why.PERHAPS = 0.25 -- and perhaps slow
 why.NAMED = 0.5 -- probability from which an explanation is named
+why.ODD = odds.rarity(0.1) -- what evidence is worth from which it is odd: what is worth less is told of no node
 why.NORMAL = 1.1 -- like runs up to here, of what was expected, are the measure for conditions
 
 local CLOSE_LOOKS = 8 -- explanations whose history is read
@@ -273,7 +274,7 @@ function why.analyse(input)
    for _, h in ipairs(list) do
       h.probability = h.weight / sum
       -- What has no evidence is worth no place that one with it could have.
-      local shows = h.best or h.probability >= SHOWN or input.keep or why.odd_check(h)
+      local shows = h.best and h.best.strength >= why.ODD or h.probability >= SHOWN or input.keep or why.odd_check(h)
       if #out.explanations < (input.keep or KEEP) and shows then
          table.insert(out.explanations, h)
       end

@@ -123,7 +123,7 @@ function times.without(run, has)
       sure[#sure + 1], count = is ~= nil and one or nil, count + (is and 1 or 0)
    end
    local rest = times.raised_by(sure, has, count)
-   return rest and expected.of(rest, run.begin_s) or run.e
+   return rest and expected.of(rest, run.begin_s, run.seen) or run.e
 end
 
 --- Whether runs were on a node, as times.without asks it.
@@ -174,7 +174,7 @@ function times:of(key, near)
       run.like[#run.like + 1] = one.key ~= key and known(one) and one or nil
    end
    run.y = run.elapsed_s and math.log(run.elapsed_s)
-   run.e = #run.like >= expected.MIN and expected.of(run.like, run.begin_s) or nil
+   run.e = #run.like >= expected.MIN and expected.of(run.like, run.begin_s, run.seen) or nil
    return run
 end
 

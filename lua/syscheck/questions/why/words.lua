@@ -209,10 +209,11 @@ function words.slow(label, slow, name)
    if slow.verdict ~= "no" and slow.as_long > 0 then
       as_long = (", %d of the %d took as long"):format(slow.as_long, slow.count)
    end
-   return ("job %s took %s what %s %s (%s %s to %s%s; as slow without a reason: %s%s)%s"):format(label,
-      words.times(slow.ratio), like, trend and "predict" or "took", these, words.times(slow.low), words.times(slow.high),
-      slow.modes == 2 and ", of two kinds" or trend and (", %s by %.1f %% a day"):format(
-         slow.slope > 0 and "growing" or "falling", 100 * math.abs(slow.slope)) or "", words.chance(slow.p), as_long,
+   return ("job %s took %s what %s %s (%s %s to %s%s; as slow without a reason: %s%s)%s"):format(
+      label, words.times(slow.ratio), like, trend and "predict" or "took", these, words.times(slow.low),
+      words.times(slow.high),
+      slow.modes == 2 and ", of two kinds" or trend and (", %s by %.1f %% a day"):format(slow.slope > 0 and "growing"
+         or "falling", 100 * math.abs(slow.slope)) or "", words.chance(slow.p), as_long,
       slow.verdict == "no" and (": not slow%s (from %s it would be)"):format(
          slow.usual and ", one of its two usual times" or "", words.times(slow.seen_from))
       or slow.verdict == "perhaps" and ": perhaps slow" or ": slow")
@@ -241,7 +242,7 @@ function words.dropped(h, name, nodes, lost)
    if odd then
       return ("%s: %s: that does not say it was so when the job ran"):format(words.subject(h, name, nodes),
          words.evidence(odd))
-   elseif not h.best or h.where == "nobody" then
+   elseif not h.best or h.where == "nobody" or h.best.strength < logic.ODD then
       return nil
    end
    local reason

@@ -32,7 +32,7 @@ local function usual(state, field)
       local v = mean(rows, field.name)
       list[#list + 1] = v and v > 0 and { begin_s = rows.begin_s or state.begin_s, elapsed_s = v } or nil
    end
-   return #list >= MIN_LIKE and expected.of(list, state.begin_s, true) or nil
+   return #list >= MIN_LIKE and expected.of(list, state.begin_s) or nil
 end
 
 -- Those that say something: { field, own (the job's, not its nodes'), amount, e }.
