@@ -198,6 +198,46 @@ function TestSuspects:test_a_rack_s_nodes_are_judged_as_the_rack_is()
    lu.assertAlmostEquals(found[1].cost, 1.15, 0.01)
 end
 
+-- Where most of a rack are suspects by their own runs, so are the others that had as much; with fewer, or one that had
+-- less, each stands for itself.
+function TestSuspects:test_most_of_a_rack()
+   local function listed(refused, share_of_6)
+      local of, all = {}, {}
+      local list = { { rack = { members = { 1, 2, 3, 4, 5, 6 }, width = 6 }, group = "clock", events = all,
+         worth = function() return -4, math.huge end } }
+      for node = 1, 6 do
+         local share = node == 6 and share_of_6 or 0.3
+         of[node] = {}
+         list[node + 1] = { node = node, group = "clock", events = {}, worth = function() return -4, 0 end }
+         for i = 1, 6 do
+            local one = run(10 * i + node, 1.15)
+            one.key = 10 * i + node
+            of[node][i] = one
+            list[node + 1].events[i] = { run = one, seen = one, share = share,
+               fits = odds.levels(e, one.y, share, 20, 1.2) }
+            all[#all + 1] = { run = one, seen = one, share = 0.3, fits = odds.levels(e, one.y, 0.3, 20, 1.2) }
+         end
+      end
+      table.sort(all, function(x, y)
+         return suspects.earlier(x.run, y.run)
+      end)
+      local found = suspects.find(list, of, function() return {} end, function(one)
+         return not refused[one.node]
+      end)
+      table.sort(found, function(x, y)
+         return x.node < y.node
+      end)
+      return nodes_of(found), found
+   end
+   local nodes, found = listed({ [5] = true, [6] = true }, 0.3)
+   lu.assertEquals(nodes, { 1, 2, 3, 4, 5, 6 })
+   lu.assertNil(found[4].as)
+   lu.assertEquals({ found[5].as, found[6].as }, { found[1], found[1] })
+   lu.assertEquals(listed({ [6] = true }, 0.12), { 1, 2, 3, 4, 5 })
+   lu.assertEquals(listed({}, 0.12), { 1, 2, 3, 4, 5, 6 })
+   lu.assertEquals(listed({ [4] = true, [5] = true, [6] = true }, 0.3), { 1, 2, 3 })
+end
+
 function TestSuspects:test_the_bad_node_and_its_days_and_not_its_neighbours()
    local found = find({}, history(7, 100, 300, 1.3))
    lu.assertEquals(#found, 1)

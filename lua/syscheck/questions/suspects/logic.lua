@@ -222,8 +222,8 @@ local function found_of(h, best, state)
    return #one.slow >= suspects.MIN_SLOW and { { h, best, one } } or {}
 end
 
--- Those that are suspects; nil: enough. Where most of a rack are it is the rack's trouble, and the others share in it that
--- had as much, though their own runs do not show that.
+-- Those that are suspects; nil: enough. Where most of a rack are it is the rack's trouble, and the others share in it
+-- that had as much, though their own runs do not show that.
 local function confirmed(found, state)
    local all, rest = {}, {}
    for _, one in ipairs(found) do
