@@ -70,8 +70,8 @@ function TestExpected:test_two_modes()
    lu.assertTrue(found <= 5, found)
 end
 
--- Two in three of a kind's runs were made slower, each by something else, and one stopped early: what the others took is
--- what a run should take.
+-- Two in three of a kind's runs were made slower, each by something else, and one stopped early: what the others took
+-- is what a run should take.
 function TestExpected:test_most_were_made_slower()
    local function time(i)
       return i == 7 and 120 or 1000 * math.exp(0.01 * normal() + (i % 3 > 0 and 0.05 + 0.6 * uniform() or 0))
