@@ -122,7 +122,7 @@ perf_ruler() {
 	rm -r "$R/sys/fs/resctrl"
 	pmu "$R/sys/bus/event_source/devices"
 	cp "$P/kernels/stream" "$P/libexec/syscheck/stream"
-	policy 'partitions = { ["*"] = { default = "quick" } }, traffic = { perf = true }, kernels = { stream = { quick = 0.5 } }'
+	policy 'partitions = { ["*"] = { default = "quick" } }, traffic = { perf = true }, kernels = { stream = { quick = 3 } }'
 	stage prolog
 	record check 'require("cjson").encode(r.traffic)'
 	# Page faults do not follow triads.
