@@ -19,7 +19,21 @@ local e = expected.of({ { begin_s = 1, elapsed_s = 1000 }, { begin_s = 2, elapse
 
 local function run(i, ratio)
    local y = math.log(1000 * ratio)
-   return { begin_s = i * 3600, ratio = ratio, fits = suspects.fits(e, y), y = y, job_id = i }
+   return { begin_s = i * 3600, ratio = ratio, fits = suspects.fits(e, y), y = y, job_id = i, key = i }
+end
+
+-- A run under a condition that may have cost it such a share.
+-- @param seen the run as a rack's, or nil
+-- @param like of expected.of, or nil: e
+local function event(one, share, seen, like)
+   seen = seen or one
+   return { run = one, seen = seen, share = share, fits = odds.levels(like or e, seen.y, share, 20, 1.2) }
+end
+
+local function sort(events)
+   table.sort(events, function(a, b)
+      return suspects.earlier(a.run, b.run)
+   end)
 end
 
 -- 400 runs of 4 nodes in turn among 40; those with node `bad` are slow between two runs.
@@ -45,7 +59,7 @@ end
 local function condition(node, runs, share, own)
    local events = {}
    for i, one in ipairs(runs) do
-      events[i] = { run = one, seen = one, share = share, fits = odds.levels(e, one.y, share, 20, 1.2) }
+      events[i] = event(one, share)
    end
    return { node = node, group = "clock", events = events, worth = function()
       return own and 0 or math.log(0.01), own and math.huge or 0
@@ -140,16 +154,13 @@ function TestSuspects:test_a_rack()
       times[i] = { begin_s = i, elapsed_s = 1000 + 16 * (i * 7 % 11 - 5) }
    end
    local wide = expected.of(times, 31)
-   local function event(one)
-      return { run = one, seen = one, share = 0.3, fits = odds.levels(wide, one.y, 0.3, 20, 1.2) }
-   end
    for node = 1, 6 do
       of[node], list[node] = {}, { node = node, group = "clock", events = {}, worth = function() return -4, 8 end }
       for i = 1, 5 do
          local one = run(10 * i + node, node < 6 and 1.13 or 0.98)
          one.fits = suspects.fits(wide, one.y)
-         of[node][i], list[node].events[i] = one, event(one)
-         all[#all + 1] = event(one)
+         of[node][i], list[node].events[i] = one, event(one, 0.3, nil, wide)
+         all[#all + 1] = event(one, 0.3, nil, wide)
       end
    end
    lu.assertEquals(nodes_of(find(list, of)), {})
@@ -158,15 +169,11 @@ function TestSuspects:test_a_rack()
    for i = 1, 16 do
       local one = i <= 4 and of[1][i] or run(10.5 + 3 * i, 0.96)
       one.fits = one.fits or suspects.fits(wide, one.y)
-      of[7][i], list[7].events[i] = one, event(one)
+      of[7][i], list[7].events[i] = one, event(one, 0.3, nil, wide)
       all[#all + 1] = i > 4 and list[7].events[i] or nil
    end
-   table.sort(all, function(a, b)
-      return a.run.begin_s < b.run.begin_s
-   end)
-   table.sort(list[7].events, function(a, b)
-      return a.run.begin_s < b.run.begin_s
-   end)
+   sort(all)
+   sort(list[7].events)
    list[8] = { rack = { members = { 1, 2, 3, 4, 5, 6, 7 }, width = 7 }, group = "clock", events = all,
       worth = function() return -4, math.huge end }
    lu.assertEquals(nodes_of(find(list, of)), { 1, 2, 3, 4, 5 })
@@ -181,15 +188,11 @@ function TestSuspects:test_a_rack_s_nodes_are_judged_as_the_rack_is()
       for i = 1, 5 do
          local one, as_rack = run(10 * i + node, 1), run(10 * i + node, 1.15)
          local share = node < 6 and 0.3 or 0.03
-         one.key = 10 * i + node
-         of[node][i] = one
-         list[node].events[i] = { run = one, seen = one, share = share, fits = odds.levels(e, one.y, share, 20, 1.2) }
-         all[#all + 1] = { run = one, seen = as_rack, share = 0.3, fits = odds.levels(e, as_rack.y, 0.3, 20, 1.2) }
+         of[node][i], list[node].events[i] = one, event(one, share)
+         all[#all + 1] = event(one, 0.3, as_rack)
       end
    end
-   table.sort(all, function(a, b)
-      return suspects.earlier(a.run, b.run)
-   end)
+   sort(all)
    lu.assertEquals(nodes_of(find(list, of)), {})
    list[7] = { rack = { members = { 1, 2, 3, 4, 5, 6 }, width = 6 }, group = "clock", events = all,
       worth = function() return -4, math.huge end }
@@ -211,16 +214,11 @@ function TestSuspects:test_most_of_a_rack()
          list[node + 1] = { node = node, group = "clock", events = {}, worth = function() return -4, 0 end }
          for i = 1, 6 do
             local one = run(10 * i + node, 1.15)
-            one.key = 10 * i + node
-            of[node][i] = one
-            list[node + 1].events[i] = { run = one, seen = one, share = share,
-               fits = odds.levels(e, one.y, share, 20, 1.2) }
-            all[#all + 1] = { run = one, seen = one, share = 0.3, fits = odds.levels(e, one.y, 0.3, 20, 1.2) }
+            of[node][i], list[node + 1].events[i] = one, event(one, share)
+            all[#all + 1] = event(one, 0.3)
          end
       end
-      table.sort(all, function(x, y)
-         return suspects.earlier(x.run, y.run)
-      end)
+      sort(all)
       local found = suspects.find(list, of, function() return {} end, function(one)
          return not refused[one.node]
       end)
@@ -308,8 +306,8 @@ end
 function TestSuspects:test_each_run_lost_its_own()
    local of = history(5, 100, 300, 1.3)
    local one = condition(5, between(of[5], 100, 300), 0.3, true)
-   for _, event in ipairs(one.events) do
-      event.fits = { 0.5, 0.5, 0.5, 0.5, 4 }
+   for _, its in ipairs(one.events) do
+      its.fits = { 0.5, 0.5, 0.5, 0.5, 4 }
    end
    local found = find({ one }, of)
    lu.assertEquals({ #found, found[1].node, found[1].group }, { 1, 5, "clock" })

@@ -705,32 +705,19 @@ end
 -- More tasks than CPUs: on all nodes they wait for much of the time, on some for longer than on others. That half of
 -- them are above the middle is always so, and is not what one node's other work is.
 function TestAnswer:test_other_work_beside_more_tasks_than_cpus()
-   serial = 5
-   local function all_wait()
-      local rows = {}
-      for node = 1, 24 do
-         rows[node] = { sched_wait_worst_ms = 1000 * 1000 * (0.75 + 0.6 * (vary() - 1)) }
-      end
-      return rows
+   local job = input(24, 1350, nil, 20)
+   local function share(r, x)
+      r.sched_wait_worst_ms = 1000 * x * r.elapsed_s
    end
-   local own, like = all_wait(), all_wait()
+   each_row({ rows = job.rows, like = job.like, others = {} }, function(r)
+      share(r, 0.75 + 0.6 * (vary() - 1))
+   end)
    for node = 1, 12 do
-      own[node].sched_wait_worst_ms = math.max(own[node].sched_wait_worst_ms, 1000 * 830)
+      share(job.rows[node], 0.83)
    end
-   own[7].sched_wait_worst_ms = 1000 * 1250
-   local job = input(24, 1350, own, 20, like)
-   for _, r in ipairs(job.rows) do
-      r.sched_wait_worst_ms = r.sched_wait_worst_ms * 1.35
-   end
-   for _, one in ipairs(job.like) do
-      for i, wait in ipairs(all_wait()) do
-         one.rows[i].sched_wait_worst_ms = wait.sched_wait_worst_ms
-      end
-   end
+   share(job.rows[7], 1.25)
    lu.assertEquals(named(why.analyse(job)), { 7, "daemon" })
-   for _, r in ipairs(job.rows) do
-      r.sched_wait_worst_ms = math.min(r.sched_wait_worst_ms, 1350 * 870)
-   end
+   share(job.rows[7], 0.87)
    lu.assertNil(why.analyse(job).named)
 end
 

@@ -143,8 +143,8 @@ local function usual_of(reader, since, count, by_key)
       else
          level, scatter = class and math.max(class, kind or class), scatters[i][key]
       end
-      local x = level and causes.of_row(LOOKED_AT[i], row)
-      return x and x - level >= SCATTERS * (scatter or 0) and level or nil, kind ~= nil
+      local x = level and scatter and causes.of_row(LOOKED_AT[i], row)
+      return not (x and x - level < SCATTERS * scatter) and level or nil, kind ~= nil
    end, least
 end
 

@@ -113,10 +113,7 @@ local function background(state, item, own, own_sorted)
          table.move(list, 1, #list, #levels + 1, levels)
       end
    end
-   local usual, scatter
-   if levels[1] then
-      usual, scatter = statistics.robust(reference.numbers(levels))
-   end
+   local usual = levels[1] and statistics.median_sorted(reference.numbers(levels)) or nil
    if #own == 1 then
       -- A node without peers: the level itself, in like runs on other nodes; without those, in any.
       local others = {}
@@ -131,7 +128,7 @@ local function background(state, item, own, own_sorted)
    end
    -- Of large like runs a share of the nodes is read: their worst is not the worst of all.
    local sampled = like_rows > 0 and math.max(1, #own * #tops / like_rows) or 1
-   return { pool = reference.of(pool), sampled = sampled, usual = usual, scatter = scatter, medians = medians,
+   return { pool = reference.of(pool), sampled = sampled, usual = usual, levels = levels, medians = medians,
       tops = #own > 1 and #tops >= MIN_RUNS and reference.of(tops) or nil }
 end
 
@@ -242,13 +239,13 @@ local function add_job(state, item, own_sorted, back)
       times = math.exp(level - usual), usual = usual, cost_s = item.scale.cost(item, value, usual, row) }
 end
 
--- Nodes of a run that lost so much to it beyond what such a job is used to, and have more than its nodes usually do.
-local function beyond(item, rows, back, least)
-   local list, most = {}, item.kind == "rate" and -math.huge or back.usual + PART_SDS * back.scatter
+-- Nodes of a run that lost so much to it beyond what such a job is used to, and have so much of it.
+local function beyond(item, rows, usual, least, from)
+   local list = {}
    for _, row in ipairs(rows) do
-      local share = causes.share(item, row, back.usual)
-      list[#list + 1] = share and share >= least and causes.of_row(item, row) >= most and { row = row, share = share }
-         or nil
+      local share = causes.share(item, row, usual)
+      local is = share and share >= least and causes.of_row(item, row) >= from
+      list[#list + 1] = is and { row = row, share = share } or nil
    end
    return list
 end
@@ -259,7 +256,11 @@ local function add_part(state, item, rows, back)
    if #rows < 3 or not back.usual or #back.medians < MIN_RUNS or not may_be_parts(item) then
       return
    end
-   local list = beyond(item, rows, back, PART_LEAST)
+   local from = -math.huge
+   if item.kind ~= "rate" then
+      from = back.usual + PART_SDS * select(2, statistics.robust(reference.numbers(back.levels)))
+   end
+   local list = beyond(item, rows, back.usual, PART_LEAST, from)
    if #list < math.max(2, PART * #rows) or #list == #rows then
       return
    end
@@ -271,7 +272,7 @@ local function add_part(state, item, rows, back)
    for _, of in ipairs({ state.like, state.others }) do
       for _, other in ipairs(of) do
          if #other > 1 then
-            runs, alike = runs + 1, alike + (#beyond(item, other, back, least) >= part * #other and 1 or 0)
+            runs, alike = runs + 1, alike + (#beyond(item, other, back.usual, least, from) >= part * #other and 1 or 0)
          end
       end
    end

@@ -138,15 +138,13 @@ local function mode_of(values, n, resolution)
       front = math.exp(stats.ln_gamma((df + 1) / 2) - stats.ln_gamma(df / 2)) / math.sqrt(df * math.pi) / sd }
 end
 
--- A sorted list's modes, as expected.of has them; how many of it are at its front, or nil.
+-- Where a sorted list falls apart.
 -- @param many whether the runs were on many nodes
-local function modes_of(ys, resolution, many)
+-- @return of split; of front, where that is nil
+local function apart(ys, many)
    local n = #ys
-   local function mode(from, to, more)
-      return mode_of(table.move(ys, from, to, 1 + #more, more), n, resolution)
-   end
    if n < MODE_RUNS then
-      return { mode(1, n, {}) }
+      return nil
    end
    local sums, squares = { [0] = 0 }, { [0] = 0 }
    for i, y in ipairs(ys) do
@@ -155,17 +153,26 @@ local function modes_of(ys, resolution, many)
    local least = math.max(MODE_LEAST, math.ceil(MODE_SHARE * n))
    local whole = math.max(LEAST_SD, (spread(sums, squares, 1, n)))
    local at = split(sums, squares, least, whole)
+   if at or not many then
+      return at
+   end
+   return nil, front(sums, squares, least, whole)
+end
+
+-- A sorted list's modes, as expected.of has them; how many of it are at its front, or nil.
+local function modes_of(ys, resolution, many)
+   local n = #ys
+   local function mode(from, to, others)
+      local list = others or {}
+      return mode_of(table.move(ys, from, to, #list + 1, list), n, resolution)
+   end
+   local at, first, last = apart(ys, many)
    if at then
-      return { mode(1, at, {}), mode(at + 1, n, {}) }
+      return { mode(1, at), mode(at + 1, n) }
+   elseif not first then
+      return { mode(1, n) }
    end
-   local first, last
-   if many then
-      first, last = front(sums, squares, least, whole)
-   end
-   if not first then
-      return { mode(1, n, {}) }
-   end
-   local modes = { mode(first, last, {}), mode(last + 1, n, table.move(ys, 1, first - 1, 1, {})) }
+   local modes = { mode(first, last), mode(last + 1, n, table.move(ys, 1, first - 1, 1, {})) }
    local all = modes[1].share + AS_SLOW * modes[2].share
    modes[1].share, modes[2].share = modes[1].share / all, AS_SLOW * modes[2].share / all
    return modes, last - first + 1
