@@ -90,4 +90,11 @@ function TestStats:test_together()
    lu.assertTrue(stats.together({ 0 }, 1) >= 0)
 end
 
+-- R: wilcox.test(exact = FALSE, correct = FALSE) has W 12 of 12, z 2.1213.
+function TestStats:test_smaller()
+   near(stats.smaller({ 1, 2, 3 }, { 4, 5, 6, 7 }), 6 / math.sqrt(8))
+   near(stats.smaller({ 4, 5, 6, 7 }, { 1, 2, 3 }), -6 / math.sqrt(8))
+   near(stats.smaller({ 1, 2 }, { 1, 2 }), 0)
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

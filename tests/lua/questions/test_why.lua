@@ -831,6 +831,23 @@ function TestAnswer:test_a_low_clock_in_checks()
    lu.assertEquals(named(why.analyse(input(4, 1610, { fine, low, fine, fine }))), { 2, "clock" })
 end
 
+-- What takes as much from a triad as from dgemm stops all cores, as firmware does, which need not count why: a low
+-- clock takes less, as a triad waits for memory.
+function TestAnswer:test_what_stops_all_cores()
+   local function ask(gflops, triad, errors)
+      local checks = {}
+      for k, when in ipairs({ "before", "before", "after" }) do
+         checks[k] = { when = when, days = 4 - k, gflops = gflops, triad_gbs = triad }
+      end
+      return named(why.analyse(input(4, 1610, { [2] = { checks = checks, memory_corrected = errors } })))
+   end
+   lu.assertEquals(ask(3500, 280, -1), { 2, "memory" })
+   lu.assertEquals(ask(3500, 280, 1), { 2, "memory" })
+   lu.assertEquals(ask(3500, 280, 0), { 2, "clock" })
+   lu.assertEquals(ask(3500, 360, -1), { 2, "clock" })
+   lu.assertEquals(ask(5000, 280, 1), { 2, "memory" })
+end
+
 -- Each node has its own share of noise, for ever: many checks of one say no more of it than one does.
 function TestAnswer:test_many_noisy_checks_are_one_finding()
    local function ask(count)
@@ -843,6 +860,20 @@ function TestAnswer:test_many_noisy_checks_are_one_finding()
    end
    lu.assertTrue(ask(1) > 1)
    lu.assertAlmostEquals(ask(6), ask(1), 1e-9)
+end
+
+-- What a node has not always had is seen again by each check.
+function TestAnswer:test_a_spell_of_noisy_checks()
+   local function ask(noisy, quiet)
+      local checks = {}
+      for i = 1, noisy + quiet do
+         checks[i] = check("before", 1 + noisy + quiet - i, 400)
+         checks[i].noise_pct = i > quiet and 6 or 0.3
+      end
+      return of(why.analyse(input(4, 1610, { {}, { checks = checks }, {}, {} })), 2, "daemon").rarity
+   end
+   lu.assertTrue(ask(3, 2) > 3 * ask(1, 2), ("%g %g"):format(ask(3, 2), ask(1, 2)))
+   lu.assertAlmostEquals(ask(3, 0), ask(1, 0), 1e-9)
 end
 
 -- A hundredth of the time that other work takes is not what a third of dgemm's rate went to.

@@ -92,7 +92,7 @@ function candidates.unrecorded(state, node)
    local runs = 0
    for i, one in ipairs(list) do
       log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * odds.fit_of_many(one.e, one.y, SLOW_NODE.most,
-         SLOW_NODE.wide, 1, odds.own_of(one.seen)))
+         SLOW_NODE.wide, 1, odds.own_of(one.seen, one.e)))
       if log > best then
          best, runs = log, i
       end

@@ -24,6 +24,7 @@ local MANY = 300 -- checks of a class, of which a node is not left out
 local MIN_CLASS = 8 -- checks of other nodes, to know what is usual
 -- Throttling and the like come under a job's load only: a check that is good says that much and no more.
 local ACQUITS = 0.5
+local SPELL = 0.5 -- least of the nearest check's, on a share's scale, of what is as bad
 local ODD, FAR_DAYS = 4, 2 -- standard deviations from which a check is bad by itself; how far alone it says little
 local UNFELT = 0.3 -- of what other work took of a core in checks, less than so much was a job's waiting for it
 local BUSY = 0.8 -- of the cores a job had in use
@@ -106,10 +107,24 @@ local function filtered(list, level, sd)
    return last and step(bad, last) or BAD
 end
 
+-- Whether a check is bad by itself.
+local function is_bad(one, sd)
+   return one.x > math.max(LEVELS[1], ODD * sd)
+end
+
 -- The checks of one side that count: of what the system takes each node has its own share, without being bad, so that
--- many checks of a node say no more of it than one does.
-local function counting(item, list)
-   return item.kind == "share" and { list[#list] } or list
+-- many checks of a node say no more of it than one does, but a spell of bad ones that it has not always.
+-- @param least of all of the node's checks
+local function counting(item, list, sd, least)
+   local n = #list
+   if item.kind ~= "share" or n == 0 then
+      return list
+   end
+   local from, most = n, list[n].x
+   while is_bad(list[n], sd) and least < SPELL * most and from > 1 and list[from - 1].x >= SPELL * most do
+      from = from - 1
+   end
+   return table.move(list, from, n, 1, {})
 end
 
 -- How much likelier bad at such a level is than before any check was seen.
@@ -149,7 +164,7 @@ end
 -- @return the nearest check; whether it is bad by itself; days
 local function nearest(list, sd)
    local one = list[#list]
-   return one and { value = one.value, days = one.days }, one and one.x > math.max(LEVELS[1], ODD * sd),
+   return one and { value = one.value, days = one.days }, one and is_bad(one, sd),
       one and one.days or FAR_DAYS
 end
 
@@ -207,7 +222,13 @@ function checks.of(state, item)
          local e = { where = #state.rows > 1 and "node" or "only", node = row.node, item = item, check = true,
             levels = {}, before = before, after = after, odd = odd or nil,
             class = item.scale.back(usual, row.cores or 1) }
-         local sum, first, last = 0, counting(item, sides.before), counting(item, sides.after)
+         local least = math.huge
+         for _, list in pairs(sides) do
+            for _, one in ipairs(list) do
+               least = math.min(least, one.x)
+            end
+         end
+         local sum, first, last = 0, counting(item, sides.before, sd, least), counting(item, sides.after, sd, least)
          local levels = levels_of(item)
          for i, level in ipairs(levels) do
             e.levels[i] = { bf = factor(first, last, level, sd),

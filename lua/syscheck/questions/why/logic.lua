@@ -36,7 +36,8 @@ local SHOWN = 0.001 -- of those without evidence
 -- @param count like runs there are
 -- @return { count, wanted, without (a node that none of these was on, or nil), others (how many were), median_s, low,
 --   high, ratio, p, as_long (how many of them), verdict, lost_s, seen_from (a ratio that would be called slow), slope,
---   front, modes, usual (true: one of two usual times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
+--   front, troubled (like runs that are left out, as nodes had trouble; or nil), modes, usual (true: one of two usual
+--   times, the slower) }; verdict "slow", "perhaps", "no", "unknown"
 function why.slow(elapsed, e, count)
    local out = { count = count, wanted = why.MIN_LIKE, verdict = "unknown" }
    if not e then
@@ -44,6 +45,7 @@ function why.slow(elapsed, e, count)
    end
    out.median_s, out.low, out.high, out.slope = e.median_s, e.low, e.high, e.slope
    out.front, out.modes = e.front, e.front and 1 or #e.modes
+   out.count, out.troubled = e.troubled and e.count or count, e.troubled
    if not elapsed then
       return out -- no begin snapshot on any node
    end
@@ -112,7 +114,7 @@ local function choose(out, state)
    local slow = out.slow
    if best and best.first.e then
       slow = why.slow(state.elapsed, best.first.e, best.first.e.count)
-      slow.others = out.slow.count - slow.count
+      slow.others = state.count - slow.count
       slow.set = best.first.set and best.first.best.item.label
       local node = best.first.node or best.first.nodes and best.first.nodes[1] or state.rows[1].node
       slow.without = not slow.set and node or nil
@@ -149,7 +151,7 @@ local function state_of(input)
       parts = {}, metrics = {}, job_metrics = {}, looked = 0, begin_s = input.begin_s or 0, elapsed = input.elapsed_s,
       e = input.e, y = input.elapsed_s and math.log(input.elapsed_s), history = input.history,
       meanwhile = input.meanwhile, leaf = input.leaf, on = input.on, low = input.low, without = input.without,
-      e_of = {}, set = {}, typical = {}, all_like = input.like or {} }
+      e_of = {}, set = {}, typical = {}, all_like = input.like or {}, count = input.count or #(input.like or {}) }
    if not state.y then
       state.e = nil
    end
@@ -218,12 +220,11 @@ function why.analyse(input)
    for _, item in ipairs(causes.MEASURED) do
       checks.of(state, item)
    end
-   local out = { slow = why.slow(state.elapsed, input.e, input.count or #(input.like or {})), elapsed_s = state.elapsed,
-      looked = state.looked }
+   local out = { slow = why.slow(state.elapsed, input.e, state.count), elapsed_s = state.elapsed, looked = state.looked }
    local list = candidates.nodes(state)
    by_weight(list)
    add_own_times(state, list)
-   local explained = weights.explained(list)
+   local explained = weights.explained(list, state.rows)
    weights.carry(list, explained)
    by_weight(list)
    local looked = {}

@@ -54,8 +54,10 @@ end
 local ITS_NODES, MOST_OWN = 0.001, 0.5
 
 --- How often a run of so many nodes is slow for reasons that are not one certain node's.
-function odds.own_of(nodes)
-   return math.min(MOST_OWN, odds.OWN + ITS_NODES * (math.max(1, nodes or 1) - 1))
+-- @param e of expected.of: of its kind more may be
+function odds.own_of(nodes, e)
+   local troubled = e.troubled and e.troubled / (e.troubled + e.count) or 0
+   return math.max(troubled, math.min(MOST_OWN, odds.OWN + ITS_NODES * (math.max(1, nodes or 1) - 1)))
 end
 
 --- The same of one of several runs: it may be slow for a reason of its own, so that none speaks for more than 1 / own.

@@ -5,6 +5,7 @@ local job_store = require("syscheck.questions.job.read")
 local rows = require("syscheck.questions.why.rows")
 local schema = require("syscheck.store.schema")
 local times = require("syscheck.questions.why.times")
+local untroubled = require("syscheck.questions.why.untroubled")
 
 local data = {}
 
@@ -338,6 +339,7 @@ function data.read(store, run)
       wanted[row.class or 0], is_own[row.node] = true, true
    end
    local like = like_rows(reader, time)
+   known:leave_out(time, untroubled.of(like))
    for _, one in ipairs(like) do
       not_these[one.key] = true
    end

@@ -77,7 +77,7 @@ function show.json(answer)
       begin = time.show(run.begin_s), ["end"] = time.show(run.end_s) }, elapsed_s = answer.elapsed_s,
       like = { count = slow.count, wanted = slow.wanted, without = slow.without and answer.name(slow.without),
          without_setting = slow.set,
-         others = slow.others,
+         others = slow.others, troubled = slow.troubled,
          rule = "same cluster, user, job name and node count; 20 before and 20 after it at most",
          median_s = slow.median_s,
          low = slow.low, high = slow.high, ratio = slow.ratio, p = slow.p, seen_from = slow.seen_from,

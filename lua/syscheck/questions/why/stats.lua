@@ -145,4 +145,15 @@ function stats.together(list, m)
    return t > 0 and math.min(1, math.max(least, math.atan(1, t) / math.pi)) or math.min(1, 2 * math.max(least, 0.25))
 end
 
+--- By how many standard deviations the first of two lists is the smaller (Mann and Whitney 1947; normal approximation).
+function stats.smaller(a, b)
+   local n, m, u = #a, #b, 0
+   for _, x in ipairs(a) do
+      for _, y in ipairs(b) do
+         u = u + (x < y and 1 or x == y and 0.5 or 0)
+      end
+   end
+   return (u - n * m / 2) / math.sqrt(n * m * (n + m + 1) / 12)
+end
+
 return stats

@@ -24,7 +24,7 @@ local TIMES = "SELECT j.run, j.elapsed_s FROM job_node j WHERE j.run"
 local SHARE_OF_TIMES = TIMES .. " = ? AND (j.key & 1023) < ?"
 
 function times.new(store)
-   return setmetatable({ store = store, kinds = {}, runs = {}, own_name = times.own_name(store) }, times)
+   return setmetatable({ store = store, kinds = {}, runs = {}, troubled = {}, own_name = times.own_name(store) }, times)
 end
 
 --- What the store calls the name of syscheck's own jobs, which are no kind of like runs; nil where it has none.
@@ -126,6 +126,25 @@ function times.without(run, has)
    return rest and expected.of(rest, run.begin_s, run.seen) or run.e
 end
 
+-- The same of like runs that were not in trouble; e.troubled is then how many were.
+local function without_troubled(run, has)
+   local e = run.e and has and times.without(run, has)
+   if e and e ~= run.e then
+      e.troubled = 0
+      for _, one in ipairs(run.like) do
+         e.troubled = e.troubled + (has(one) and 1 or 0)
+      end
+      run.e = e
+   end
+end
+
+--- Compares a run, and those of its kind that are read after it, with like runs that were not in trouble.
+-- @param has of untroubled.of, or nil
+function times:leave_out(run, has)
+   self.troubled[run.kind or 0] = has
+   without_troubled(run, has)
+end
+
 --- Whether runs were on a node, as times.without asks it.
 -- @param around of rows.runs_around
 function times.on(around)
@@ -175,6 +194,7 @@ function times:of(key, near)
    end
    run.y = run.elapsed_s and math.log(run.elapsed_s)
    run.e = #run.like >= expected.MIN and expected.of(run.like, run.begin_s, run.seen) or nil
+   without_troubled(run, self.troubled[run.kind])
    return run
 end
 

@@ -152,24 +152,49 @@ local function noisy(work)
    return known
 end
 
+-- How much its checks most likely say that a rate is lower, as a level of checks.lua; 0: they do not.
+local function level_of(h, name)
+   for _, e in ipairs(h.evidence) do
+      if e.check and e.shows and e.item.name == name then
+         return e.likeliest
+      end
+   end
+   return 0
+end
+
+-- What stops all cores, as firmware does that handles errors, takes as much from a triad as from dgemm; a low clock
+-- takes little from a triad, which waits for memory.
+-- @param row of the node: where errors are counted, and there were none, it is not that
+local function stops_cores(memory, clock, row)
+   local level = level_of(clock, "gflops")
+   return level > 0 and level_of(memory, "triad_gbs") >= level and row.memory_corrected ~= 0
+end
+
 -- What may have cost a hundredth does not take a third from a check's rate; of corrected errors nobody knows, but that
 -- what they interrupt is noise.
 -- @param work what speaks for other work on the node, or nil
-local function explains(h, other, work)
+-- @param row of the node
+local function explains(h, other, work, row)
    if not (h.best and other and other.best) or h.best.weak and h.group ~= "memory" or other.best.weak then
       return false
    elseif h.group == "shortage" then
       return h.pages and h.fit >= ALIKE * other.fit
    elseif h.group == "memory" then
       local unfelt = work and work.best and work.best.unfelt
-      return other.best.check and noisy(work) ~= false and (unfelt and not h.best.weak or p_counted(h) <= COUNTED)
+      return other.best.check and noisy(work) ~= false and (unfelt and not h.best.weak or p_counted(h) <= COUNTED
+         or other.group == "clock" and stops_cores(h, other, row))
    end
    return other.best.check and most_of(h) >= ALIKE * most_of(other)
+      and not (h.group == "clock" and stops_cores(other, h, row))
 end
 
---- @return function(h) -> list of the explanations of its node that it explains, too
-function weights.explained(list)
-   local of = {}
+--- @param rows of the job
+-- @return function(h) -> list of the explanations of its node that it explains, too
+function weights.explained(list, rows)
+   local of, row_of = {}, {}
+   for _, row in ipairs(rows) do
+      row_of[row.node] = row
+   end
    for _, h in ipairs(list) do
       of[h.group .. " " .. tostring(h.node)] = h
    end
@@ -177,7 +202,7 @@ function weights.explained(list)
       local out, work = {}, of["daemon " .. tostring(h.node)]
       for _, group in ipairs(EXPLAINS[h.group] or {}) do
          local other = of[group .. " " .. tostring(h.node)]
-         out[#out + 1] = explains(h, other, work) and other or nil
+         out[#out + 1] = explains(h, other, work, row_of[h.node]) and other or nil
       end
       return out
    end
@@ -262,7 +287,7 @@ function weights.add_runs(h, state, runs, share, most, says)
       if lost and lost >= SAME * h.most then
          -- Those of its kind may all have been set so.
          local e = h.set and state.without(h.set.has, one.key) or one.e
-         fits[#fits + 1] = levels(e, one.y, math.min(lost, OTHER * h.most), odds.own_of(one.seen))
+         fits[#fits + 1] = levels(e, one.y, math.min(lost, OTHER * h.most), odds.own_of(one.seen, e))
          slower[#slower + 1] = one.y - math.log(e.median_s)
       end
    end

@@ -7,7 +7,6 @@ local work = require("syscheck.questions.why.work")
 
 local without = {}
 
-local MORE = 3 -- how much likelier more work is than the same, to be believed
 local ALIKE = 0.5 -- share of what a setting may cost from which a run is under the same
 
 -- Whether the job did more than the like runs without it: a node with much memory may get the large inputs.
@@ -17,8 +16,7 @@ local function did_more(state, has, e)
       -- Those that were slow for whatever reason are no measure.
       rest[#rest + 1] = run.usual and not has(run) and run.rows or nil
    end
-   local _, factor = work.more({ rows = state.rows, like = rest, begin_s = state.begin_s, e = e, y = state.y })
-   return factor >= MORE
+   return work.did_more({ rows = state.rows, like = rest, begin_s = state.begin_s, e = e, y = state.y })
 end
 
 local function can(state)

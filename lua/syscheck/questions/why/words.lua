@@ -198,6 +198,8 @@ function words.slow(label, slow, name)
       like = ("%s that were not on %s (%d were)"):format(like, name(slow.without), slow.others)
    elseif slow.set then
       like = ("%s whose nodes all had a higher %s (%d more had not)"):format(like, slow.set, slow.others)
+   elseif slow.troubled then
+      like = ("%s with no trouble on any node (%d more had some)"):format(like, slow.troubled)
    end
    if slow.verdict == "unknown" then
       return ("cannot tell whether job %s was slow: %s, %d are wanted"):format(label, like, slow.wanted)

@@ -10,6 +10,7 @@ local work = {}
 
 local MIN_LIKE = expected.MIN
 local SMALL = 0.05 -- a stream with less than such a share of the largest says nothing
+local MORE = 3 -- how much likelier more work is than the same, to be believed
 -- P that a stream has so much more for no reason; with more work, that it stays as it is, that it grows as the time
 -- does, else that it grows by half to twice of that (on logarithms).
 local ANYHOW, ANYHOW_WIDE, STAYS, LINEAR, LEAST, MOST = 0.03, 3, 0.25, 0.4, 0.5, 2
@@ -86,6 +87,12 @@ function work.more(state)
       return a.name < b.name
    end)
    return out, sum
+end
+
+--- Whether a job did more than its like runs, and is not as likely to have done the same.
+-- @param state as of work.more
+function work.did_more(state)
+   return select(2, work.more(state)) >= MORE
 end
 
 return work
