@@ -211,7 +211,7 @@ function words.slow(label, slow, name)
    if slow.verdict ~= "no" and slow.as_long > 0 then
       as_long = (", %d of the %d took as long"):format(slow.as_long, slow.count)
    end
-   return ("job %s took %s what %s %s (%s %s to %s%s; as slow without a reason: %s%s)%s"):format(
+   return ("job %s took %s what %s %s (%s %s to %s%s; as slow by chance: %s%s)%s"):format(
       label, words.times(slow.ratio), like, trend and "predict" or "took", these, words.times(slow.low),
       words.times(slow.high),
       slow.modes == 2 and ", of two kinds" or trend and (", %s by %.1f %% a day"):format(slow.slope > 0 and "growing"
