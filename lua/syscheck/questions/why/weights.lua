@@ -170,8 +170,8 @@ local function stops_cores(memory, clock, row)
    return level > 0 and level_of(memory, "triad_gbs") >= level and row.memory_corrected ~= 0
 end
 
--- What may have cost a hundredth does not take a third from a check's rate; of corrected errors nobody knows, but that
--- what they interrupt is noise.
+-- What may have cost a hundredth does not take a third from a check's rate; of corrected errors nobody knows. What
+-- they, and other work, interrupt is noise: where checks measured that and found none it was not them.
 -- @param work what speaks for other work on the node, or nil
 -- @param row of the node
 local function explains(h, other, work, row)
@@ -179,9 +179,11 @@ local function explains(h, other, work, row)
       return false
    elseif h.group == "shortage" then
       return h.pages and h.fit >= ALIKE * other.fit
+   elseif h.group ~= "clock" and noisy(work) == false then
+      return false
    elseif h.group == "memory" then
       local unfelt = work and work.best and work.best.unfelt
-      return other.best.check and noisy(work) ~= false and (unfelt and not h.best.weak or p_counted(h) <= COUNTED
+      return other.best.check and (unfelt and not h.best.weak or p_counted(h) <= COUNTED
          or other.group == "clock" and stops_cores(h, other, row))
    end
    return other.best.check and most_of(h) >= ALIKE * most_of(other)
