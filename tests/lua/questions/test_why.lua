@@ -834,18 +834,22 @@ end
 -- What takes as much from a triad as from dgemm stops all cores, as firmware does, which need not count why: a low
 -- clock takes less, as a triad waits for memory.
 function TestAnswer:test_what_stops_all_cores()
-   local function ask(gflops, triad, errors)
+   local function ask(gflops, triad, errors, throttled_ms)
       local checks = {}
       for k, when in ipairs({ "before", "before", "after" }) do
          checks[k] = { when = when, days = 4 - k, gflops = gflops, triad_gbs = triad }
       end
-      return named(why.analyse(input(4, 1610, { [2] = { checks = checks, memory_corrected = errors } })))
+      return named(why.analyse(input(4, 1610, { [2] = { checks = checks, memory_corrected = errors,
+         throttle_package_ms = throttled_ms } })))
    end
    lu.assertEquals(ask(3500, 280, -1), { 2, "memory" })
-   lu.assertEquals(ask(3500, 280, 1), { 2, "memory" })
    lu.assertEquals(ask(3500, 280, 0), { 2, "clock" })
-   lu.assertEquals(ask(3500, 360, -1), { 2, "clock" })
-   lu.assertEquals(ask(5000, 280, 1), { 2, "memory" })
+   for _, few in ipairs({ { 3500, 360 }, { 4000, 348 }, { 3000, 300 } }) do
+      lu.assertEquals(ask(few[1], few[2], -1), { 2, "clock" })
+   end
+   lu.assertEquals(ask(5000, 280, -1), { 2, "memory" })
+   -- The job itself was throttled.
+   lu.assertEquals(ask(3500, 280, -1, 500e3), { 2, "clock" })
 end
 
 -- Each node has its own share of noise, for ever: many checks of one say no more of it than one does.
@@ -864,16 +868,20 @@ end
 
 -- What a node has not always had is seen again by each check.
 function TestAnswer:test_a_spell_of_noisy_checks()
-   local function ask(noisy, quiet)
+   local function ask(noise)
       local checks = {}
-      for i = 1, noisy + quiet do
-         checks[i] = check("before", 1 + noisy + quiet - i, 400)
-         checks[i].noise_pct = i > quiet and 6 or 0.3
+      for i, percent in ipairs(noise) do
+         checks[i] = check("before", 1 + #noise - i, 400)
+         checks[i].noise_pct = percent
       end
       return of(why.analyse(input(4, 1610, { {}, { checks = checks }, {}, {} })), 2, "daemon").rarity
    end
-   lu.assertTrue(ask(3, 2) > 3 * ask(1, 2), ("%g %g"):format(ask(3, 2), ask(1, 2)))
-   lu.assertAlmostEquals(ask(3, 0), ask(1, 0), 1e-9)
+   lu.assertTrue(ask({ 0.3, 0.3, 6, 6, 6 }) > 3 * ask({ 0.3, 0.3, 6 }))
+   lu.assertAlmostEquals(ask({ 6, 6, 6 }), ask({ 6 }), 1e-9)
+   -- One of them was quiet, or it was noisy before.
+   for _, noise in ipairs({ { 0.3, 6, 6, 6, 6, 6 }, { 6, 0.3, 6, 6, 6, 6 }, { 6, 0.3, 0.3, 6, 6, 6 } }) do
+      lu.assertAlmostEquals(ask(noise), ask({ 6 }), 1e-9)
+   end
 end
 
 -- A hundredth of the time that other work takes is not what a third of dgemm's rate went to.

@@ -114,17 +114,33 @@ end
 
 -- The checks of one side that count: of what the system takes each node has its own share, without being bad, so that
 -- many checks of a node say no more of it than one does, but a spell of bad ones that it has not always.
--- @param least of all of the node's checks
-local function counting(item, list, sd, least)
+-- @param quiet the second least of all of the node's checks: one may have been disturbed
+local function counting(item, list, sd, quiet)
    local n = #list
    if item.kind ~= "share" or n == 0 then
       return list
    end
-   local from, most = n, list[n].x
-   while is_bad(list[n], sd) and least < SPELL * most and from > 1 and list[from - 1].x >= SPELL * most do
+   local from, bad = n, SPELL * list[n].x
+   while from > 1 and list[from - 1].x >= bad do
       from = from - 1
    end
-   return table.move(list, from, n, 1, {})
+   local spell = is_bad(list[n], sd) and quiet < bad
+   for i = 1, from - 1 do
+      spell = spell and list[i].x < bad
+   end
+   return table.move(list, spell and from or n, n, 1, {})
+end
+
+-- @param sides before, after: lists of { x }
+local function second_least(sides)
+   local all = { math.huge, math.huge }
+   for _, list in pairs(sides) do
+      for _, one in ipairs(list) do
+         all[#all + 1] = one.x
+      end
+   end
+   table.sort(all)
+   return all[2]
 end
 
 -- How much likelier bad at such a level is than before any check was seen.
@@ -222,13 +238,8 @@ function checks.of(state, item)
          local e = { where = #state.rows > 1 and "node" or "only", node = row.node, item = item, check = true,
             levels = {}, before = before, after = after, odd = odd or nil,
             class = item.scale.back(usual, row.cores or 1) }
-         local least = math.huge
-         for _, list in pairs(sides) do
-            for _, one in ipairs(list) do
-               least = math.min(least, one.x)
-            end
-         end
-         local sum, first, last = 0, counting(item, sides.before, sd, least), counting(item, sides.after, sd, least)
+         local quiet, sum = second_least(sides), 0
+         local first, last = counting(item, sides.before, sd, quiet), counting(item, sides.after, sd, quiet)
          local levels = levels_of(item)
          for i, level in ipairs(levels) do
             e.levels[i] = { bf = factor(first, last, level, sd),

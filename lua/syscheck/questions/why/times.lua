@@ -128,8 +128,10 @@ end
 
 -- The same of like runs that were not in trouble; e.troubled is then how many were.
 local function without_troubled(run, has)
-   local e = run.e and has and times.without(run, has)
-   if e and e ~= run.e then
+   -- One of two usual times is no trouble; nor is a trend one that only some of the runs have.
+   local one_kind = run.e and (run.e.front or #run.e.modes == 1)
+   local e = has and one_kind and times.without(run, has)
+   if e and e ~= run.e and e.slope == 0 then
       e.troubled = 0
       for _, one in ipairs(run.like) do
          e.troubled = e.troubled + (has(one) and 1 or 0)

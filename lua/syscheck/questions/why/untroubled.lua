@@ -14,36 +14,46 @@ local LEAST = 0.05 -- of a node's time that it may have lost: as much is called 
 local SDS = 4 -- spreads of the like runs' nodes from which a node is in trouble
 local Z = 2.33 -- that the others are faster, in standard deviations: one-sided p 0.01
 
--- What a job does not bring about itself, and says what it costs at most.
+-- What says what it costs at most, and is not mostly the job's own doing.
 local function is_trouble(item)
    return item.over == "unit" or item.kind == "rate" or item.kind == "latency"
 end
 
--- Marks the runs of which a node had too much of one thing.
-local function mark(like, item, troubled)
-   local by, rows = {}, {}
+-- Median and least value of trouble by class: an older one has a lower clock, and throttles where a newer one does not.
+local function usual_of(item, like)
+   local by, usual = {}, {}
    for _, run in ipairs(like) do
       for _, row in ipairs(run.rows) do
-         local x = causes.of_row(item, row)
-         if x then
-            -- What nodes are set to is their class's.
-            local class = item.kind == "rate" and row.class or 0
-            by[class] = by[class] or {}
-            table.insert(by[class], x)
-            rows[#rows + 1] = { key = run.key, row = row, x = x, class = class }
-         end
+         local x, class = causes.of_row(item, row), row.class or 0
+         by[class] = by[class] or {}
+         table.insert(by[class], x)
       end
    end
-   local usual = {}
    for class, values in pairs(by) do
       local median, sd = statistics.robust(values)
-      usual[class] = { median = median, from = median + SDS * sd }
+      usual[class] = median and { median = median, from = median + SDS * sd }
    end
-   for _, one in ipairs(rows) do
-      local of = usual[one.class]
-      if one.x >= of.from and causes.share(item, one.row, of.median) >= LEAST then
-         troubled[one.key] = true
+   return usual
+end
+
+-- Marks runs of which a few nodes had too much of one thing: what most nodes of a run have is the job's doing.
+-- @param troubled, unknown sets of keys, filled; the latter of runs that do not have what is trouble to others
+local function mark(item, like, troubled, unknown)
+   local usual, any, without = usual_of(item, like), false, {}
+   for _, run in ipairs(like) do
+      local count, bad = 0, 0
+      for _, row in ipairs(run.rows) do
+         local x, of = causes.of_row(item, row), usual[row.class or 0]
+         count = count + (x and 1 or 0)
+         bad = bad + (x and x >= of.from and causes.share(item, row, of.median) >= LEAST and 1 or 0)
       end
+      if bad > 0 and 2 * bad < count then
+         troubled[run.key], any = true, true
+      end
+      without[run.key] = count == 0 or nil
+   end
+   for key in pairs(any and without or {}) do
+      unknown[key] = true
    end
 end
 
@@ -74,14 +84,14 @@ end
 -- @return function(like run) -> whether it was in trouble, nil: not known; nil: there are too few of either, or the
 --   others are not faster
 function untroubled.of(like)
-   local troubled, known, fast, slow = {}, {}, {}, {}
+   local troubled, unknown, known, fast, slow = {}, {}, {}, {}, {}
    for _, item in ipairs(#like >= RUNS and causes.JOB or {}) do
       if is_trouble(item) then
-         mark(like, item, troubled)
+         mark(item, like, troubled, unknown)
       end
    end
    for _, run in ipairs(like) do
-      if run.elapsed_s then
+      if run.elapsed_s and (troubled[run.key] or not unknown[run.key]) then
          known[run.key] = true
          table.insert(troubled[run.key] and slow or fast, run)
       end

@@ -14,6 +14,7 @@ local DIRECT, DIRECT_LATENCY, DIRECT_LEAST = 10, 4, 0.05
 local COUNTED = 0.03 -- p on one node up to which corrected errors explain what checks found
 local EVIDENCE = math.exp(-1) -- p up to which a value is evidence of its condition: beyond, odds.rarity is 1
 local ALIKE = 0.3 -- values whose fit is less than such a share of the best one's do not speak for the same loss
+local AS_MUCH = 0.8 -- of what dgemm lost, on logarithms, in what stops all cores
 local SAME, OTHER = 0.5, 2 -- a run is under the same condition with such a share of it, and up to so much more
 local GUESSED = 0.2 -- that an event costs item.more times what it is taken to
 local LINK_ALONE = 0.1 -- how often a job of one node feels a bad link
@@ -152,22 +153,33 @@ local function noisy(work)
    return known
 end
 
--- How much its checks most likely say that a rate is lower, as a level of checks.lua; 0: they do not.
-local function level_of(h, name)
+-- How much lower a rate was in the nearest check, on logarithms; 0: no check shows that it was.
+local function lower(h, name)
    for _, e in ipairs(h.evidence) do
       if e.check and e.shows and e.item.name == name then
-         return e.likeliest
+         local one = e.before and (not e.after or e.before.days <= e.after.days) and e.before or e.after
+         return math.log(e.class / one.value)
       end
    end
    return 0
 end
 
+local function job_shows(h)
+   for _, e in ipairs(h.evidence) do
+      if e.shows and not e.check then
+         return true
+      end
+   end
+   return false
+end
+
 -- What stops all cores, as firmware does that handles errors, takes as much from a triad as from dgemm; a low clock
 -- takes little from a triad, which waits for memory.
--- @param row of the node: where errors are counted, and there were none, it is not that
+-- @param row of the node: where errors are counted their number says it, and where the job was throttled, or held at a
+--   low limit, that is it
 local function stops_cores(memory, clock, row)
-   local level = level_of(clock, "gflops")
-   return level > 0 and level_of(memory, "triad_gbs") >= level and row.memory_corrected ~= 0
+   local dgemm, counted = lower(clock, "gflops"), (row.memory_corrected or -1) >= 0
+   return dgemm > 0 and lower(memory, "triad_gbs") >= AS_MUCH * dgemm and not counted and not job_shows(clock)
 end
 
 -- What may have cost a hundredth does not take a third from a check's rate; of corrected errors nobody knows. What

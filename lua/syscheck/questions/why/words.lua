@@ -199,7 +199,7 @@ function words.slow(label, slow, name)
    elseif slow.set then
       like = ("%s whose nodes all had a higher %s (%d more had not)"):format(like, slow.set, slow.others)
    elseif slow.troubled then
-      like = ("%s with no trouble on any node (%d more had some)"):format(like, slow.troubled)
+      like = ("%s with no trouble seen on a node (%d more had some)"):format(like, slow.troubled)
    end
    if slow.verdict == "unknown" then
       return ("cannot tell whether job %s was slow: %s, %d are wanted"):format(label, like, slow.wanted)
