@@ -3,6 +3,7 @@ package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local lu = require("luaunit")
 local data = require("syscheck.questions.why.read")
 local jobid = require("syscheck.questions.jobid")
+local odds = require("syscheck.questions.why.odds")
 local own_store = require("own_store")
 local untroubled = require("syscheck.questions.why.untroubled")
 local why = require("syscheck.questions.why.logic")
@@ -85,6 +86,54 @@ function TestUntroubled:test_a_class()
    lu.assertNil(at(2000))
 end
 
+-- What most nodes of a run have is the job's doing: more tasks than CPUs, an input that throttles all. So is all that
+-- one node has where the job has no other.
+function TestUntroubled:test_what_the_job_does()
+   local function ask(nodes, bad)
+      local list = like_runs(30, function(i)
+         return i % 5 == 0 and 0 or 250, QUIET
+      end)
+      for i, run in ipairs(list) do
+         run.rows = table.move(run.rows, 1, nodes, 1, {})
+         for k = 1, i % 5 > 0 and bad or 0 do
+            run.rows[k].steal_worst_ms = BAD
+         end
+      end
+      return which(list)
+   end
+   lu.assertNil(ask(16, 16))
+   lu.assertNil(ask(16, 8))
+   lu.assertEquals(#ask(16, 7), 6)
+   lu.assertNil(ask(1, 1))
+end
+
+-- A class that always throttles, and is slower.
+function TestUntroubled:test_a_class_that_throttles()
+   local list = like_runs(30, function(i)
+      return i % 2 == 0 and 0 or 250, QUIET
+   end)
+   for i, run in ipairs(list) do
+      for k, row in ipairs(run.rows) do
+         local old = i % 2 == 1 and k <= 7
+         row.class, row.throttle_package_worst_ms = old and 2 or 1, old and 200e3 or 0
+      end
+   end
+   lu.assertNil(which(list))
+end
+
+-- Runs whose nodes do not count what is trouble to others may have had it.
+function TestUntroubled:test_what_is_not_counted()
+   local list = like_runs(30, function(i)
+      return i % 5 == 0 and 0 or 250, BAD
+   end)
+   for i, run in ipairs(list) do
+      for _, row in ipairs(i % 5 == 0 and run.rows or {}) do
+         row.steal_worst_ms = nil
+      end
+   end
+   lu.assertNil(which(list))
+end
+
 -- Who reads a third more takes longer for that.
 function TestUntroubled:test_those_in_trouble_did_more()
    local list = like_runs(30, function(i)
@@ -112,31 +161,68 @@ function TestUntroubled:test_values_that_are_none()
    lu.assertEquals(#which(list), 6, "of one without rows nothing is known")
 end
 
--- Read from a store: most of a kind's runs were slowed, and one that lost a fifth is slow.
-function TestUntroubled:test_an_answer()
+-- So many runs of 16 nodes in the store, of which some had a bad node.
+-- @param of function(i) -> its seconds, whether it had
+-- @return function(ID) -> of why.slow
+local function stored(count, of)
    local rows = {}
-   for i = 1, 24 do
-      local clean = i % 6 == 0
-      local elapsed_s = (clean and 1000 or 1150 + 15 * (i % 9)) + i % 4
+   for i = 1, count do
+      local elapsed_s, bad = of(i)
       local from_s = T + 7200 * i
       for k = 1, 16 do
          rows[#rows + 1] = own_store.record({ kind = "job", node = ("n%02d"):format(k), class = CLASS,
             time = from_s + elapsed_s, elapsed_s = elapsed_s, begin = os.date("!%Y-%m-%dT%H:%M:%SZ", from_s),
-            delta = { cpu = { steal_worst_ms = not clean and k == i % 16 + 1 and BAD or QUIET } },
+            delta = { cpu = { steal_worst_ms = bad and k == i % 16 + 1 and BAD or QUIET } },
             job = { id = i, user = "alice", name = "wave", nodes = 16 } })
       end
    end
    own_store.write(rows)
-   local function ask(id)
-      local input = data.read(own_store.db, jobid.runs(own_store.db, { kind = "job", id = id })[1])
-      return why.analyse(input).slow
+   return function(id)
+      return why.analyse((data.read(own_store.db, jobid.runs(own_store.db, { kind = "job", id = id })[1]))).slow
    end
+end
+
+-- Most of a kind's runs were slowed: one that lost a fifth is slow.
+function TestUntroubled:test_an_answer()
+   local ask = stored(24, function(i)
+      local clean = i % 6 == 0
+      return (clean and 1000 or 1150 + 15 * (i % 9)) + i % 4, not clean
+   end)
    local slow = ask(14)
    lu.assertEquals({ slow.verdict, slow.count, slow.troubled }, { "slow", 4, 19 })
    lu.assertAlmostEquals(slow.ratio, 1.2, 0.05)
    lu.assertStrContains(words.slow("14", slow, tostring),
       "what 4 like runs with no trouble seen on a node (19 more had some) took (these 1.00x to 1.00x; ")
    lu.assertEquals(ask(12).verdict, "no")
+end
+
+-- One of two usual times is no trouble, whatever a node had then; nor does a trend count that only the others have.
+function TestUntroubled:test_two_usual_times()
+   local slow = stored(40, function(i)
+      return (i % 5 < 2 and 1250 or 1000) + i % 7, i % 5 < 2
+   end)(21)
+   lu.assertEquals({ slow.verdict, slow.usual, slow.troubled }, { "no", true, nil })
+end
+
+function TestUntroubled:test_a_trend_of_the_others()
+   local function ask(growing)
+      return stored(40, function(i)
+         local clean = i % 4 == 0
+         return clean and 1000 + growing * i or 1060 + 40 * (i * 7 % 11), not clean
+      end)(21)
+   end
+   lu.assertTrue(ask(0).troubled > 20)
+   self:tearDown()
+   self:setUp()
+   local slow = ask(3)
+   lu.assertEquals({ slow.troubled, slow.slope }, { nil, 0 })
+end
+
+-- Where most were slowed by this or that, a slow run says little of one node.
+function TestUntroubled:test_how_often_others_slow_a_run()
+   lu.assertAlmostEquals(odds.own_of(16, { count = 5, troubled = 15 }), 0.75, 1e-9)
+   lu.assertTrue(odds.own_of(16, { count = 20 }) < 0.05)
+   lu.assertTrue(odds.own_of(48, { count = 99, troubled = 1 }) > odds.own_of(16, { count = 99, troubled = 1 }))
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -797,6 +797,30 @@ function TestAnswer:test_link_errors_of_a_lone_node()
    lu.assertTrue(few(2).more > 1 and few(1).fit < 0.2 * few(2).fit)
 end
 
+-- Storage is mostly across the link: one that goes down lets its node wait for that, too. It slows no disk of the node.
+function TestAnswer:test_a_bad_link_explains_slow_storage()
+   local function ask(extra, nodes)
+      local i = input(nodes or 8, 1610)
+      each_row(i, function(r)
+         r.link_downed, r.disk_latency_ms, r.disk_op_ms = 0, 0.2 * vary(), 100e3 * vary()
+      end)
+      for k, v in pairs(extra) do
+         i.rows[3][k] = v
+      end
+      return named(why.analyse(i))
+   end
+   local waits = { io_some_us = 900e6, io_full_us = 700e6, iowait_ms = 700e3 }
+   local function with(more)
+      for k, v in pairs(waits) do
+         more[k] = v
+      end
+      return more
+   end
+   lu.assertEquals(ask(with({})), { 3, "storage" })
+   lu.assertEquals(ask(with({ link_downed = 2 })), { 3, "link" })
+   lu.assertEquals(ask({ disk_latency_ms = 5, disk_op_ms = 900e3, link_downed = 1 }), { 3, "storage" })
+end
+
 -- Node 1 writes for all of them in every run: that is the job, not the node.
 function TestAnswer:test_a_rank_that_does_more_io_always_does()
    local first = { [1] = { io_some_us = 300e6, io_full_us = 200e6, iowait_ms = 500e3, nfs_op_ms = 900e3 } }
@@ -882,6 +906,16 @@ function TestAnswer:test_a_spell_of_noisy_checks()
    for _, noise in ipairs({ { 0.3, 6, 6, 6, 6, 6 }, { 6, 0.3, 6, 6, 6, 6 }, { 6, 0.3, 0.3, 6, 6, 6 } }) do
       lu.assertAlmostEquals(ask(noise), ask({ 6 }), 1e-9)
    end
+end
+
+-- Nor is it what took dgemm's rate where the checks saw none.
+function TestAnswer:test_other_work_that_checks_did_not_see()
+   local i = input(4, 1610, { {}, { cpu_some_us = 300e6 } })
+   for k, when in ipairs({ "before", "before", "after" }) do
+      i.rows[2].checks[k] = { when = when, days = 4 - k, noise_pct = 0.3, gflops = 3500, triad_gbs = 400 }
+   end
+   local answer = why.analyse(i)
+   lu.assertTrue(of(answer, 2, "daemon").rarity < of(answer, 2, "clock").rarity)
 end
 
 -- A hundredth of the time that other work takes is not what a third of dgemm's rate went to.

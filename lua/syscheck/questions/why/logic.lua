@@ -220,8 +220,8 @@ function why.analyse(input)
    for _, item in ipairs(causes.MEASURED) do
       checks.of(state, item)
    end
-   local slow = why.slow(state.elapsed, input.e, state.count)
-   local out = { slow = slow, elapsed_s = state.elapsed, looked = state.looked }
+   local out = { elapsed_s = state.elapsed, looked = state.looked }
+   out.slow = why.slow(state.elapsed, input.e, state.count)
    local list = candidates.nodes(state)
    by_weight(list)
    add_own_times(state, list)

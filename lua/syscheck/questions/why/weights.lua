@@ -116,10 +116,11 @@ function weights.weigh(h, state, metrics)
 end
 
 -- Trouble of one kind shows in another's numbers, too: other work takes CPU and memory from a check's kernels, a low
--- clock lowers memory's bandwidth, what pages for want of memory does I/O, and corrected errors interrupt: how often
--- their number need not say (a storm is silenced: the kernel then polls, and the firmware logs only some).
+-- clock lowers memory's bandwidth, what pages for want of memory does I/O, storage is mostly across the link, and
+-- corrected errors interrupt: how often their number need not say (a storm is silenced: the kernel then polls, and the
+-- firmware logs only some).
 -- What explains more of what is odd is the likelier.
-local EXPLAINS = { daemon = { "clock", "memory" }, clock = { "memory" }, shortage = { "storage" },
+local EXPLAINS = { daemon = { "clock", "memory" }, clock = { "memory" }, shortage = { "storage" }, link = { "storage" },
    memory = { "daemon", "clock" } }
 
 -- How rare what is counted is on one node: one that its checks point to is not chosen of all of the job's.
@@ -191,6 +192,11 @@ local function explains(h, other, work, row)
       return false
    elseif h.group == "shortage" then
       return h.pages and h.fit >= ALIKE * other.fit
+   elseif h.group == "link" then
+      -- Waiting does not say for which storage; one of several nodes is slow to exchange, too.
+      local item = other.best.item
+      return not h.best.check and h.best.p <= COUNTED and not other.best.check and not item.own
+         and (item.kind == "latency" or h.where ~= "only")
    elseif h.group ~= "clock" and noisy(work) == false then
       return false
    elseif h.group == "memory" then
@@ -229,7 +235,7 @@ function weights.carry(list, explained)
    for i, h in ipairs(list) do
       worth[i] = 1
       for _, other in ipairs(explained(h)) do
-         worth[i] = worth[i] * math.max(1, h.group == "shortage" and other.rarity or other.checked)
+         worth[i] = worth[i] * math.max(1, other.best.check and other.checked or other.rarity)
       end
    end
    for i, h in ipairs(list) do
