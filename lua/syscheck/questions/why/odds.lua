@@ -54,7 +54,7 @@ end
 local ITS_NODES, MOST_OWN = 0.001, 0.5
 
 --- How often a run of so many nodes is slow for reasons that are not one certain node's.
--- @param e of expected.of: of its kind more may be
+-- @param e of expected.of, of its kind: where most of that were in trouble, each may have been slow for another node
 function odds.own_of(nodes, e)
    local troubled = e.troubled and e.troubled / (e.troubled + e.count) or 0
    return math.max(troubled, math.min(MOST_OWN, odds.OWN + ITS_NODES * (math.max(1, nodes or 1) - 1)))

@@ -143,8 +143,10 @@ end
 --- Compares a run, and those of its kind that are read after it, with like runs that were not in trouble.
 -- @param has of untroubled.of, or nil
 function times:leave_out(run, has)
-   self.troubled[run.kind or 0] = has
-   without_troubled(run, has)
+   if has then
+      self.troubled[run.kind] = has
+      without_troubled(run, has)
+   end
 end
 
 --- Whether runs were on a node, as times.without asks it.
