@@ -31,6 +31,16 @@ local function like_runs(count, trouble)
    return list
 end
 
+-- Four of five runs took longer, and had so much steal; the fifth as much as it is told.
+local function four_of_five(more, steal, other)
+   return function(i)
+      if i % 5 == 0 then
+         return 0, other or QUIET
+      end
+      return more, steal
+   end
+end
+
 local function which(list)
    local has, out = untroubled.of(list), {}
    for _, run in ipairs(has and list or {}) do
@@ -53,27 +63,17 @@ end
 
 -- What is there and slows nobody is no trouble, nor what all nodes have, or hardly any of.
 function TestUntroubled:test_none_was_slowed()
-   lu.assertNil(which(like_runs(30, function(i)
-      return 0, i % 5 == 0 and QUIET or BAD
-   end)))
-   lu.assertNil(which(like_runs(30, function(i)
-      return i % 5 == 0 and 0 or 150, QUIET
-   end)))
-   lu.assertNil(which(like_runs(30, function(i)
-      return i % 5 == 0 and 0 or 150, i % 5 == 0 and QUIET or 10 * QUIET
-   end)))
+   lu.assertNil(which(like_runs(30, four_of_five(0, BAD))))
+   lu.assertNil(which(like_runs(30, four_of_five(150, QUIET))))
+   lu.assertNil(which(like_runs(30, four_of_five(150, 10 * QUIET))))
    -- The shorter ones had it.
-   lu.assertNil(which(like_runs(30, function(i)
-      return i % 5 == 0 and 0 or 150, i % 5 == 0 and BAD or QUIET
-   end)))
+   lu.assertNil(which(like_runs(30, four_of_five(150, QUIET, BAD))))
 end
 
 -- What nodes are set to is their class's: an older one has a lower clock.
 function TestUntroubled:test_a_class()
    local function at(limit)
-      local list = like_runs(30, function(i)
-         return i % 5 == 0 and 0 or 150, QUIET
-      end)
+      local list = like_runs(30, four_of_five(150, QUIET))
       for i, run in ipairs(list) do
          for k, row in ipairs(run.rows) do
             row.class = k > 12 and 2 or 1
@@ -90,9 +90,7 @@ end
 -- one node has where the job has no other.
 function TestUntroubled:test_what_the_job_does()
    local function ask(nodes, bad)
-      local list = like_runs(30, function(i)
-         return i % 5 == 0 and 0 or 250, QUIET
-      end)
+      local list = like_runs(30, four_of_five(250, QUIET))
       for i, run in ipairs(list) do
          run.rows = table.move(run.rows, 1, nodes, 1, {})
          for k = 1, i % 5 > 0 and bad or 0 do
@@ -123,9 +121,7 @@ end
 
 -- Runs whose nodes do not count what is trouble to others may have had it.
 function TestUntroubled:test_what_is_not_counted()
-   local list = like_runs(30, function(i)
-      return i % 5 == 0 and 0 or 250, BAD
-   end)
+   local list = like_runs(30, four_of_five(250, BAD, BAD))
    for i, run in ipairs(list) do
       for _, row in ipairs(i % 5 == 0 and run.rows or {}) do
          row.steal_worst_ms = nil
@@ -136,9 +132,7 @@ end
 
 -- Who reads a third more takes longer for that.
 function TestUntroubled:test_those_in_trouble_did_more()
-   local list = like_runs(30, function(i)
-      return i % 5 == 0 and 0 or 330, i % 5 == 0 and QUIET or BAD
-   end)
+   local list = like_runs(30, four_of_five(330, BAD))
    for i, run in ipairs(list) do
       for _, row in ipairs(run.rows) do
          row.cg_read_bytes = (i % 5 == 0 and 1 or 1.33) * 1e11 * (1 + i % 7 / 500)
@@ -148,9 +142,7 @@ function TestUntroubled:test_those_in_trouble_did_more()
 end
 
 function TestUntroubled:test_values_that_are_none()
-   local list = like_runs(30, function(i)
-      return i % 5 == 0 and 0 or 150, i % 5 == 0 and QUIET or BAD
-   end)
+   local list = like_runs(30, four_of_five(150, BAD))
    for _, run in ipairs(list) do
       for k, value in ipairs({ -1, 0 / 0, math.huge }) do
          run.rows[(run.key + k) % 16 + 1].steal_worst_ms = value

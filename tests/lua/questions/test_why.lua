@@ -799,8 +799,8 @@ end
 
 -- Storage is mostly across the link: one that goes down lets its node wait for that, too. It slows no disk of the node.
 function TestAnswer:test_a_bad_link_explains_slow_storage()
-   local function ask(extra, nodes)
-      local i = input(nodes or 8, 1610)
+   local function ask(extra)
+      local i = input(8, 1610)
       each_row(i, function(r)
          r.link_downed, r.disk_latency_ms, r.disk_op_ms = 0, 0.2 * vary(), 100e3 * vary()
       end)
@@ -809,15 +809,11 @@ function TestAnswer:test_a_bad_link_explains_slow_storage()
       end
       return named(why.analyse(i))
    end
-   local waits = { io_some_us = 900e6, io_full_us = 700e6, iowait_ms = 700e3 }
-   local function with(more)
-      for k, v in pairs(waits) do
-         more[k] = v
-      end
-      return more
+   local function waits(link_downed)
+      return { io_some_us = 900e6, io_full_us = 700e6, iowait_ms = 700e3, link_downed = link_downed }
    end
-   lu.assertEquals(ask(with({})), { 3, "storage" })
-   lu.assertEquals(ask(with({ link_downed = 2 })), { 3, "link" })
+   lu.assertEquals(ask(waits()), { 3, "storage" })
+   lu.assertEquals(ask(waits(2)), { 3, "link" })
    lu.assertEquals(ask({ disk_latency_ms = 5, disk_op_ms = 900e3, link_downed = 1 }), { 3, "storage" })
 end
 

@@ -201,10 +201,7 @@ end
 --- Several nodes with the same trouble at once that each stand out: a leaf's, a class's, or just these.
 -- @param done by group: those that are found already
 function candidates.several(state, list, done)
-   local groups, out, row_of = {}, {}, {}
-   for _, row in ipairs(state.rows) do
-      row_of[row.node] = row
-   end
+   local groups, out = {}, {}
    for _, h in ipairs(list) do
       if h.where == "node" and not done[h.group] and h.p and h.p / #state.rows <= SEVERAL_P and h.best then
          groups[h.group] = groups[h.group] or {}
@@ -218,7 +215,7 @@ function candidates.several(state, list, done)
       end
       for _, h in ipairs(of_group) do
          -- What may have cost much less, or much more, is not the same trouble, nor is what another number says.
-         local share = first.best.check and h.most or weights.share_of(first, row_of[h.node])
+         local share = first.best.check and h.most or weights.share_of(first, state.row_of[h.node])
          local alike = share and math.min(share, first.most) >= ALIKE * math.max(share, first.most)
          -- Nor is what its other runs had without harm.
          if h == first or alike and ((h.runs or 0) == 0 or h.harm >= 1) then

@@ -112,12 +112,22 @@ local function is_bad(one, sd)
    return one.x > math.max(LEVELS[1], ODD * sd)
 end
 
--- The checks of one side that count: of what the system takes each node has its own share, without being bad, so that
--- many checks of a node say no more of it than one does, but a spell of bad ones that it has not always.
--- @param quiet the second least of all of the node's checks: one may have been disturbed
-local function counting(item, list, sd, quiet)
+-- The second least of a node's checks: one may have been disturbed.
+local function second_least(sides)
+   local all = { math.huge, math.huge }
+   for _, list in pairs(sides) do
+      for _, one in ipairs(list) do
+         all[#all + 1] = one.x
+      end
+   end
+   table.sort(all)
+   return all[2]
+end
+
+-- The last checks of one side, if they are a spell of bad ones that the node has not always; else the nearest.
+local function spell_of(list, sd, quiet)
    local n = #list
-   if item.kind ~= "share" or n == 0 then
+   if n == 0 then
       return list
    end
    local from, bad = n, SPELL * list[n].x
@@ -131,16 +141,14 @@ local function counting(item, list, sd, quiet)
    return table.move(list, spell and from or n, n, 1, {})
 end
 
--- @param sides before, after: lists of { x }
-local function second_least(sides)
-   local all = { math.huge, math.huge }
-   for _, list in pairs(sides) do
-      for _, one in ipairs(list) do
-         all[#all + 1] = one.x
-      end
+-- The checks of each side that count: of what the system takes each node has its own share, without being bad, so that
+-- many checks of a node say no more of it than one does.
+local function counting(item, sides, sd)
+   if item.kind ~= "share" then
+      return sides.before, sides.after
    end
-   table.sort(all)
-   return all[2]
+   local quiet = second_least(sides)
+   return spell_of(sides.before, sd, quiet), spell_of(sides.after, sd, quiet)
 end
 
 -- How much likelier bad at such a level is than before any check was seen.
@@ -238,9 +246,8 @@ function checks.of(state, item)
          local e = { where = #state.rows > 1 and "node" or "only", node = row.node, item = item, check = true,
             levels = {}, before = before, after = after, odd = odd or nil,
             class = item.scale.back(usual, row.cores or 1) }
-         local quiet, sum = second_least(sides), 0
-         local first, last = counting(item, sides.before, sd, quiet), counting(item, sides.after, sd, quiet)
-         local levels = levels_of(item)
+         local first, last = counting(item, sides, sd)
+         local levels, sum = levels_of(item), 0
          for i, level in ipairs(levels) do
             e.levels[i] = { bf = factor(first, last, level, sd),
                lost = math.min(0.95, item.scale.lost(usual, level)) }

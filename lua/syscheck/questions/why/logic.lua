@@ -33,7 +33,7 @@ local SHOWN = 0.001 -- of those without evidence
 --- Is it slow?
 -- @param elapsed seconds, or nil
 -- @param e from expected.of, or nil
--- @param count like runs there are
+-- @param count like runs there are, where e is nil
 -- @return { count, wanted, without (a node that none of these was on, or nil), others (how many were), median_s, low,
 --   high, ratio, p, as_long (how many of them), verdict, lost_s, seen_from (a ratio that would be called slow), slope,
 --   front, troubled (like runs that are left out, as nodes had trouble; or nil), modes, usual (true: one of two usual
@@ -45,7 +45,7 @@ function why.slow(elapsed, e, count)
    end
    out.median_s, out.low, out.high, out.slope = e.median_s, e.low, e.high, e.slope
    out.front, out.modes = e.front, e.front and 1 or #e.modes
-   out.count, out.troubled = e.troubled and e.count or count, e.troubled
+   out.count, out.troubled = e.count, e.troubled
    if not elapsed then
       return out -- no begin snapshot on any node
    end
@@ -113,7 +113,7 @@ local function choose(out, state)
    end
    local slow = out.slow
    if best and best.first.e then
-      slow = why.slow(state.elapsed, best.first.e, best.first.e.count)
+      slow = why.slow(state.elapsed, best.first.e)
       slow.others = state.count - slow.count
       slow.set = best.first.set and best.first.best.item.label
       local node = best.first.node or best.first.nodes and best.first.nodes[1] or state.rows[1].node
@@ -147,11 +147,15 @@ local function beside(list, sum)
 end
 
 local function state_of(input)
-   local state = { rows = input.rows, like = {}, others = {}, checks = input.checks or {}, nodes = {}, jobs = {},
-      parts = {}, metrics = {}, job_metrics = {}, looked = 0, begin_s = input.begin_s or 0, elapsed = input.elapsed_s,
-      e = input.e, y = input.elapsed_s and math.log(input.elapsed_s), history = input.history,
-      meanwhile = input.meanwhile, leaf = input.leaf, on = input.on, low = input.low, without = input.without,
-      e_of = {}, set = {}, typical = {}, all_like = input.like or {}, count = input.count or #(input.like or {}) }
+   local state = { rows = input.rows, row_of = {}, like = {}, others = {}, checks = input.checks or {}, nodes = {},
+      jobs = {}, parts = {}, metrics = {}, job_metrics = {}, looked = 0, begin_s = input.begin_s or 0,
+      elapsed = input.elapsed_s, e = input.e, y = input.elapsed_s and math.log(input.elapsed_s),
+      history = input.history, meanwhile = input.meanwhile, leaf = input.leaf, on = input.on, low = input.low,
+      without = input.without, e_of = {}, set = {}, typical = {}, all_like = input.like or {},
+      count = input.count or #(input.like or {}) }
+   for _, row in ipairs(state.rows) do
+      state.row_of[row.node] = row
+   end
    if not state.y then
       state.e = nil
    end
@@ -225,7 +229,7 @@ function why.analyse(input)
    local list = candidates.nodes(state)
    by_weight(list)
    add_own_times(state, list)
-   local explained = weights.explained(list, state.rows)
+   local explained = weights.explained(list, state.row_of)
    weights.carry(list, explained)
    by_weight(list)
    local looked = {}

@@ -8,8 +8,7 @@ local work = require("syscheck.questions.why.work")
 
 local untroubled = {}
 
-local RUNS = 10 -- like runs at least, and untroubled and troubled ones
-local LEAST_RUNS = 3
+local RUNS, LEAST_RUNS = 10, 3 -- like runs at least; of these untroubled ones, and troubled ones
 local LEAST = 0.05 -- of a node's time that it may have lost: as much is called slow
 local SDS = 4 -- spreads of the like runs' nodes from which a node is in trouble
 local Z = 2.33 -- that the others are faster, in standard deviations: one-sided p 0.01
@@ -19,13 +18,14 @@ local function is_trouble(item)
    return item.over == "unit" or item.kind == "rate" or item.kind == "latency"
 end
 
--- Median and least value of trouble by class: an older one has a lower clock, and throttles where a newer one does not.
-local function usual_of(item, like)
-   local by, usual = {}, {}
+-- Each row's value; median and least value of trouble by class: an older one has a lower clock, and throttles where a
+-- newer one does not.
+local function values_of(item, like)
+   local x_of, by, usual = {}, {}, {}
    for _, run in ipairs(like) do
       for _, row in ipairs(run.rows) do
          local x, class = causes.of_row(item, row), row.class or 0
-         by[class] = by[class] or {}
+         x_of[row], by[class] = x, by[class] or {}
          table.insert(by[class], x)
       end
    end
@@ -33,26 +33,27 @@ local function usual_of(item, like)
       local median, sd = statistics.robust(values)
       usual[class] = median and { median = median, from = median + SDS * sd }
    end
-   return usual
+   return x_of, usual
 end
 
 -- Marks runs of which a few nodes had too much of one thing: what most nodes of a run have is the job's doing.
 -- @param troubled, unknown sets of keys, filled; the latter of runs that do not have what is trouble to others
 local function mark(item, like, troubled, unknown)
-   local usual, any, without = usual_of(item, like), false, {}
+   local x_of, usual = values_of(item, like)
+   local any, uncounted = false, {}
    for _, run in ipairs(like) do
       local count, bad = 0, 0
       for _, row in ipairs(run.rows) do
-         local x, of = causes.of_row(item, row), usual[row.class or 0]
+         local x, of = x_of[row], usual[row.class or 0]
          count = count + (x and 1 or 0)
          bad = bad + (x and x >= of.from and causes.share(item, row, of.median) >= LEAST and 1 or 0)
       end
       if bad > 0 and 2 * bad < count then
          troubled[run.key], any = true, true
       end
-      without[run.key] = count == 0 or nil
+      uncounted[run.key] = count == 0 or nil
    end
-   for key in pairs(any and without or {}) do
+   for key in pairs(any and uncounted or {}) do
       unknown[key] = true
    end
 end

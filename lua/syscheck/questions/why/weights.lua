@@ -208,13 +208,10 @@ local function explains(h, other, work, row)
       and not (h.group == "clock" and stops_cores(other, h, row))
 end
 
---- @param rows of the job
+--- @param row_of the job's rows by node
 -- @return function(h) -> list of the explanations of its node that it explains, too
-function weights.explained(list, rows)
-   local of, row_of = {}, {}
-   for _, row in ipairs(rows) do
-      row_of[row.node] = row
-   end
+function weights.explained(list, row_of)
+   local of = {}
    for _, h in ipairs(list) do
       of[h.group .. " " .. tostring(h.node)] = h
    end
