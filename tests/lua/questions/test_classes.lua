@@ -88,6 +88,26 @@ function TestClasses:test_what_it_was()
    lu.assertEquals(classes.rated_as(db)(1, 4711), 4711)
 end
 
+-- A DIMM may have been lost before anybody looked: machines are bought by the many.
+function TestClasses:test_one_that_is_alone()
+   local much = "epyc-9654-2s192c-512g"
+   local function ask(...)
+      self:tearDown()
+      self:setUp()
+      local of = { { THIN }, { THIN }, { THIN }, { THIN }, { THIN } }
+      for _, class in ipairs({ ... }) do
+         of[#of + 1] = { class }
+      end
+      history(of)
+      return rated_as(6, (...))
+   end
+   lu.assertEquals(ask(LOST), THIN)
+   lu.assertEquals(ask(LOST, LOST), LOST)
+   for _, class in ipairs({ FAT, much, OTHER }) do
+      lu.assertEquals(ask(class), class)
+   end
+end
+
 -- A class that many nodes have now is one of its own, whatever they were.
 function TestClasses:test_many_that_have_less_now()
    history({ { THIN }, { THIN }, { THIN }, { THIN }, { THIN }, { THIN, LOST }, { THIN, LOST }, { THIN, LOST },

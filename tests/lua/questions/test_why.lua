@@ -941,6 +941,36 @@ function TestAnswer:test_a_check_has_a_time()
    lu.assertTrue(real.rarity > 20 * disturbed.rarity)
 end
 
+-- What a check says is of one node, however many others the job has.
+function TestAnswer:test_a_check_in_a_large_job()
+   local function ask(nodes)
+      local bad = { checks = { check("before", 1, 340), check("after", 1, 338) } }
+      return of(why.analyse(input(nodes, 1610, { [2] = bad })), 2, "memory").weight
+   end
+   lu.assertAlmostEquals(ask(48) / ask(2), 1, 0.2)
+end
+
+-- Runs beside a good check were not under what a bad one found later.
+function TestAnswer:test_which_runs_a_bad_check_is_of()
+   local function ask(days, ratios)
+      local history = {}
+      for i, day in ipairs(days) do
+         history[i] = { days = day, ratio = ratios[i] }
+      end
+      local bad = { checks = { check("before", 5, 398), check("before", 2, 400), check("after", 1, 240) } }
+      return of(why.analyse(input(4, 1610, { [2] = bad }, 12, nil, { [2] = history })), 2, "memory")
+   end
+   local slow = ask({ 0.6, 1 }, { 1.6, 1.6 })
+   local later = ask({ -2.9, -2.1, -2, -1, 0.6, 1 }, { 1, 1, 1, 1, 1.6, 1.6 })
+   lu.assertEquals(later.runs, 2)
+   -- What the node's other runs say of an unknown trouble is less.
+   lu.assertTrue(slow.harm > 300 and later.harm > 30 and later.harm < slow.harm)
+   -- In the middle between a good one and a bad one nobody knows.
+   lu.assertEquals(ask({ -0.5 }, { 1.6 }).runs, 0)
+   lu.assertEquals(ask({ 1, 2.9, 3.1 }, { 1, 1, 1 }).runs, 2)
+   lu.assertTrue(ask({ 0.2, 0.6, 1, 1.4 }, { 1, 1, 1, 1 }).harm < 0.5)
+end
+
 -- A check 1.4 days before is bad beyond doubt, one 5.6 days after is good: that says little by itself, and with the
 -- node's slow runs it says which trouble they had. Where those were not slow it says nothing.
 function TestAnswer:test_a_bad_check_and_a_good_one_later()

@@ -14,7 +14,7 @@ local candidates = {}
 -- How often a node-hour has a trouble that slows a job by 5 % and more, and a slow job another reason.
 local PRIOR = { clock = 0.004, daemon = 0.004, storage = 0.004, memory = 0.003, link = 0.003, shortage = 0.002,
    quota = 0.003, neighbour = 0.02 }
-local NODES_MOST = 0.05 -- of all nodes of a job together
+local NODES_MOST = 0.05 -- of any node of a job
 local ALL, ALL_STORAGE, INPUT = 0.002, 0.01, 0.03
 local SEVERAL = 0.1 -- of troubles of a node, so many are its neighbours', too
 local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks about
@@ -59,7 +59,8 @@ end
 
 --- What a node's numbers say, by what its job should have taken (state.e_of, where that is not the same as for others).
 function candidates.weigh(state, h)
-   h.prior, h.e = math.min(NODES_MOST, (PRIOR[h.group] or ALL) * #state.rows), state.e_of[h.node]
+   h.prior, h.e = PRIOR[h.group] or ALL, state.e_of[h.node]
+   h.any_of = math.min(NODES_MOST / h.prior, #state.rows)
    for _, e in ipairs(h.e and h.evidence or {}) do
       if e.check then
          checks.fit(e, function(_, lost)

@@ -192,6 +192,23 @@ local function nearest(list, sd)
       one and one.days or FAR_DAYS
 end
 
+-- @param least from which a check is bad
+-- @return function(days after the job; negative: before it) -> whether the check that is nearest to that time is bad
+local function bad_at(sides, least)
+   return function(days)
+      local bad, distance = false, math.huge
+      for sign, list in pairs({ [-1] = sides.before, [1] = sides.after }) do
+         for _, one in ipairs(list) do
+            local far = math.abs(sign * one.days - days)
+            if far < distance or far == distance and one.x < least then
+               bad, distance = one.x >= least, far
+            end
+         end
+      end
+      return bad
+   end
+end
+
 local function known(v)
    return v ~= nil and v >= 0
 end
@@ -256,6 +273,7 @@ function checks.of(state, item)
          checks.fit(e, function(i, lost)
             return fits_of(state, item, usual, i, lost)
          end)
+         e.bad_at = bad_at(sides, SPELL * levels[e.likeliest])
          local bf, bad = sum / #levels, bad_before or bad_after
          e.bf, e.weak = math.max(ACQUITS, bf), bad and bf < SHOWS and bf >= SHOWS_BAD
          e.shows = bf >= SHOWS or e.weak

@@ -1,6 +1,6 @@
 --- Which class a node is compared with. One that has lost a DIMM or a core shows a class that few have, or it alone: it
--- is compared with what it was, as its checks are (baseline.class_for). A class that few nodes have had from the
--- beginning is their own.
+-- is compared with what it was, as its checks are (baseline.class_for). A class that a few nodes have had from the
+-- beginning is their own; machines are not bought singly, so one node's is not.
 local baseline = require("syscheck.verdict.baseline")
 local job_store = require("syscheck.questions.job.read")
 
@@ -26,7 +26,7 @@ end
 --- Nodes and classes are the numbers that the store gives them.
 -- @return function(node, class) -> the class that it is compared with: of one with fewer than baseline.MIN_NODES the
 --   nearest of its model with more, if that has all that it has, its measured values may fail such a node, and the
---   node's checks were of that class before; else its own
+--   node's checks were of that class before or no other node has the same; else its own
 function classes.rated_as(store)
    local word = job_store.words(store)
    local known, of_name, counts = read(store, word)
@@ -54,7 +54,7 @@ function classes.rated_as(store)
       local key = ("%d %d"):format(node, class)
       if of_node[key] == nil then
          local before = first(node, was)
-         of_node[key] = before < math.huge and before < first(node, class)
+         of_node[key] = before < math.huge and before < first(node, class) or (counts[class] or 0) <= 1
       end
       return of_node[key] and was or class
    end

@@ -103,6 +103,8 @@ function weights.weigh(h, state, metrics)
    h.checked = h.checked > 1 and h.checked or least
    h.p = #ps > 0 and stats.together(ps, math.max(#ps, metrics[h.group] or 1)) or nil
    h.rarity = h.checked * (h.p and odds.rarity(h.p) or 1)
+   -- A p is of the most unusual of all the job's nodes, and any of them may have a trouble; a check is of this one.
+   h.prior = h.prior * ((h.p or 1) < EVIDENCE and h.any_of or 1)
    h.direct = weights.direct(best)
    table.sort(h.evidence, function(x, y)
       if x.shows ~= y.shows then
@@ -323,7 +325,7 @@ end
 local function add_history(h, state, slow)
    weights.add_runs(h, state, state.history(h.node), function(one)
       return weights.share_of(h, one.row, one.peers or {})
-         or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.most or nil
+         or h.best.check and math.abs(one.days) <= NEAR_DAYS and h.best.bad_at(one.days) and h.best.most or nil
    end, math.max(h.rarity ^ 2, slow), ALL_SAY)
 end
 
