@@ -88,24 +88,33 @@ function TestClasses:test_what_it_was()
    lu.assertEquals(classes.rated_as(db)(1, 4711), 4711)
 end
 
--- A DIMM may have been lost before anybody looked: machines are bought by the many.
+-- A DIMM may have been lost before anybody looked.
 function TestClasses:test_one_that_is_alone()
-   local much = "epyc-9654-2s192c-512g"
-   local function ask(...)
+   local much, cores, quarter = "epyc-9654-2s192c-512g", "epyc-9654-2s160c-768g", "epyc-9654-2s192c-576g"
+   local function ask(class, ...)
       self:tearDown()
       self:setUp()
-      local of = { { THIN }, { THIN }, { THIN }, { THIN }, { THIN } }
-      for _, class in ipairs({ ... }) do
-         of[#of + 1] = { class }
-      end
+      local of = { { THIN }, { THIN }, { THIN }, { THIN }, { THIN }, { class }, ... }
       history(of)
-      return rated_as(6, (...))
+      return rated_as(6, class)
    end
    lu.assertEquals(ask(LOST), THIN)
-   lu.assertEquals(ask(LOST, LOST), LOST)
-   for _, class in ipairs({ FAT, much, OTHER }) do
+   -- Another has it, or had when it was seen first.
+   for _, other in ipairs({ { LOST }, { LOST, THIN } }) do
+      lu.assertEquals(ask(LOST, other), LOST)
+   end
+   -- One that has lost it later is no company.
+   lu.assertEquals(ask(LOST, { THIN, LOST, THIN }), THIN)
+   for _, class in ipairs({ FAT, much, OTHER, cores, quarter }) do
       lu.assertEquals(ask(class), class)
    end
+end
+
+-- All get more memory: what they were before is compared with nothing that they are now.
+function TestClasses:test_more_memory_for_all()
+   history({ { LOST, THIN }, { LOST, THIN }, { LOST, THIN }, { LOST, THIN }, { LOST, THIN }, { LOST }, { LOST, THIN } })
+   lu.assertEquals(rated_as(1, LOST), LOST)
+   lu.assertEquals(rated_as(6, LOST), LOST)
 end
 
 -- A class that many nodes have now is one of its own, whatever they were.

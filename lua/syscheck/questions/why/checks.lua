@@ -273,7 +273,7 @@ function checks.of(state, item)
          checks.fit(e, function(i, lost)
             return fits_of(state, item, usual, i, lost)
          end)
-         e.bad_at = bad_at(sides, SPELL * levels[e.likeliest])
+         e.bad_at = bad_at(sides, SPELL * levels[e.likeliest or 1])
          local bf, bad = sum / #levels, bad_before or bad_after
          e.bf, e.weak = math.max(ACQUITS, bf), bad and bf < SHOWS and bf >= SHOWS_BAD
          e.shows = bf >= SHOWS or e.weak

@@ -17,7 +17,9 @@ local PART = 0.25 -- of a job's nodes
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
 local PART_SDS = 2 -- spreads of the nodes of like runs from which a node has more than those; but what it is set to
 local SUMS = { time = true, count = true, traffic = true }
-local ALL_BUT = 4 -- all nodes are under a condition where less than a quarter of them is without
+-- All nodes are under a condition where less than an eighth of them is without; of what depends on how much of the job's
+-- work a node did, less than a quarter.
+local ALL_BUT, ALL_BUT_WORK = 8, 4
 local ALL_HAVE = 0.25 -- so much of what the median is beyond the usual, on a metric's scale
 local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
@@ -220,8 +222,9 @@ local function add_job(state, item, own_sorted, back)
    state.looked = state.looked + 1
    local level, usual = statistics.median_sorted(own_sorted), statistics.robust(back.medians)
    -- What a part of the nodes has is looked at apart, but of sums over operations; one of two or three stands out.
-   local have = (#own_sorted < ALL_BUT or may_be_parts(item)) and ALL_HAVE or 0
-   if own_sorted[math.ceil(#own_sorted / ALL_BUT)] - usual <= have * (level - usual) then
+   local shows = may_be_parts(item) or item.own and item.kind == "latency"
+   local have = (shows or #own_sorted < ALL_BUT_WORK) and ALL_HAVE or 0
+   if own_sorted[math.ceil(#own_sorted / (shows and ALL_BUT or ALL_BUT_WORK))] - usual <= have * (level - usual) then
       return
    end
    local list = {}

@@ -122,6 +122,10 @@ local function check_of(t, when, between, list)
    return check
 end
 
+local function farther(a, b)
+   return a.days > b.days
+end
+
 -- The nearest checks of each node, before and after, the farthest first.
 local function read_checks(store, run, list)
    local by_node = {}
@@ -130,16 +134,19 @@ local function read_checks(store, run, list)
       by_node[row.node] = row
    end
    local between = math.min(run.begin_s + PROLOG_S, math.max(run.end_s, run.begin_s + 1))
+   local at = math.floor(between)
    if #list > CHECK_NODES then
       for t in store:rows(CHECKS_OF_RUN, run.key) do
          local row = by_node[t[1]]
          if row then
-            table.insert(row.checks, check_of(t, "before", between))
+            table.insert(row.checks, check_of(t, t[3] < at and "before" or "after", between))
          end
+      end
+      for _, row in ipairs(list) do
+         table.sort(row.checks, farther)
       end
       return
    end
-   local at = math.floor(between)
    local key, from, to = schema.key(at), schema.key(at - CHECK_DAYS * DAY), schema.key(at + CHECK_DAYS * DAY)
    for _, row in ipairs(list) do
       for kind, of in pairs({ before = { { BEFORE, from }, { FABRIC_BEFORE, from, causes.FABRIC } },
@@ -150,9 +157,7 @@ local function read_checks(store, run, list)
             end
          end
       end
-      table.sort(row.checks, function(a, b)
-         return a.days > b.days
-      end)
+      table.sort(row.checks, farther)
    end
 end
 
