@@ -755,9 +755,11 @@ function TestAnswer:test_all_nodes_have_it_alike()
       lu.assertFalse(h.where == "all" and h.best ~= nil and h.best.item.name == "disk_latency_ms")
    end
    lu.assertEquals(named(why.analyse(input(2, 2600, { disk(97), disk(80) }, 12, like))), { "all", "storage" })
-   -- Of four no single one stands out.
+   -- Of four no single one stands out, and three are not all.
    like = { disk(10), disk(10.5), disk(9.8), disk(10) }
    lu.assertEquals(named(why.analyse(input(4, 2600, { disk(97), disk(95), disk(96), disk(12) }, 12, like))),
+      { { 1, 3, 2 }, "storage" })
+   lu.assertEquals(named(why.analyse(input(4, 2600, { disk(97), disk(95), disk(96), disk(60) }, 12, like))),
       { "all", "storage" })
 end
 

@@ -1,6 +1,6 @@
 --- Which class a node is compared with. One that has lost a DIMM or a core shows a class that few have, or it alone: it
--- is compared with what it was, as its checks are (baseline.class_for). A class that nodes have had from the beginning is
--- their own, unless it is one node's, and a DIMM less than another's.
+-- is compared with what it was, as its checks are (baseline.class_for). A class that nodes have had from the beginning
+-- is their own, unless it is one node's, and a DIMM less than another's.
 local baseline = require("syscheck.verdict.baseline")
 local job_store = require("syscheck.questions.job.read")
 

@@ -17,10 +17,9 @@ local PART = 0.25 -- of a job's nodes
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
 local PART_SDS = 2 -- spreads of the nodes of like runs from which a node has more than those; but what it is set to
 local SUMS = { time = true, count = true, traffic = true }
--- All nodes are under a condition where less than an eighth of them is without; of what depends on how much of the job's
--- work a node did, less than a quarter.
+-- Nodes of a job of which less than one is without what all have; of what depends on how much of its work a node did.
 local ALL_BUT, ALL_BUT_WORK = 8, 4
-local ALL_HAVE = 0.25 -- so much of what the median is beyond the usual, on a metric's scale
+local ALL_HAVE = 0.25 -- so much at least of what the median is beyond the usual, on a metric's scale, and has lost
 local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
@@ -210,36 +209,37 @@ end
 
 -- Of sums over operations most nodes of a job have more in one run than in another.
 local function may_be_parts(item)
-   return item.over == "unit" or item.kind == "rate"
+   return item.over == "unit" or item.kind == "rate" or item.own and item.kind == "latency"
 end
 
 -- All nodes together, against like runs.
+-- @return p of their median where a part of them is without, or nil
 local function add_job(state, item, own_sorted, back)
    if #own_sorted < 2 or 2 * #own_sorted < #state.rows or #back.medians < MIN_RUNS then
       return
    end
    conditions.looked_at(state.job_metrics, item)
    state.looked = state.looked + 1
-   local level, usual = statistics.median_sorted(own_sorted), statistics.robust(back.medians)
-   -- What a part of the nodes has is looked at apart, but of sums over operations; one of two or three stands out.
-   local shows = may_be_parts(item) or item.own and item.kind == "latency"
-   local have = (shows or #own_sorted < ALL_BUT_WORK) and ALL_HAVE or 0
-   if own_sorted[math.ceil(#own_sorted / (shows and ALL_BUT or ALL_BUT_WORK))] - usual <= have * (level - usual) then
-      return
-   end
-   local list = {}
+   local level, usual, list = statistics.median_sorted(own_sorted), statistics.robust(back.medians), {}
    for i, x in ipairs(back.medians) do
       list[i] = { x = x - usual, node = i }
    end
-   local value = conditions.typical(item, state.rows, state.elapsed)
-   local row = { elapsed_s = state.elapsed, cores = state.rows[1].cores,
+   local p = reference.p(level - usual, reference.of(list), nil, item.scale.prior)
+   -- What a part of the nodes has is looked at apart, but of sums over operations; one of two or three stands out.
+   local parts = may_be_parts(item)
+   local have = (parts or #own_sorted < ALL_BUT_WORK) and ALL_HAVE or 0
+   if own_sorted[math.ceil(#own_sorted / (parts and ALL_BUT or ALL_BUT_WORK))] - usual <= have * (level - usual) then
+      return p
+   end
+   local value, row = conditions.typical(item, state.rows, state.elapsed), { elapsed_s = state.elapsed,
+      cores = state.rows[1].cores,
       class_memory_gib = conditions.typical({ name = "class_memory_gib" }, state.rows, state.elapsed) }
    if item.time then
       row[item.time] = conditions.typical({ name = item.time, kind = "time" }, state.rows, state.elapsed)
    end
-   state.jobs[#state.jobs + 1] = { where = "all", item = item, value = value, elapsed_s = state.elapsed,
-      p = reference.p(level - usual, reference.of(list), nil, item.scale.prior), compared = #list,
-      times = math.exp(level - usual), usual = usual, cost_s = item.scale.cost(item, value, usual, row) }
+   state.jobs[#state.jobs + 1] = { where = "all", item = item, value = value, elapsed_s = state.elapsed, p = p,
+      compared = #list, times = math.exp(level - usual), usual = usual,
+      cost_s = item.scale.cost(item, value, usual, row) }
 end
 
 -- Nodes of a run that lost so much to it beyond what such a job is used to, and have so much of it.
@@ -255,7 +255,8 @@ end
 
 -- A part of the nodes beyond what such a job is used to: the median of a node's peers says little where they are half
 -- of a job. Of fewer each stands out.
-local function add_part(state, item, rows, back)
+-- @param p_median of add_job, if more than half have it
+local function add_part(state, item, rows, back, p_median)
    if #rows < 3 or not back.usual or #back.medians < MIN_RUNS or not may_be_parts(item) then
       return
    end
@@ -264,12 +265,13 @@ local function add_part(state, item, rows, back)
       from = back.usual + PART_SDS * select(2, statistics.robust(reference.numbers(back.levels)))
    end
    local list = beyond(item, rows, back.usual, PART_LEAST, from)
+   table.sort(list, function(a, b) return a.share > b.share end)
+   while list[1] and list[#list].share < ALL_HAVE * list[#list // 2 + 1].share do
+      list[#list] = nil
+   end
    if #list < math.max(2, PART * #rows) or #list == #rows then
       return
    end
-   table.sort(list, function(a, b)
-      return a.share > b.share
-   end)
    -- Other runs of which as large a part had half of it.
    local least, part, runs, alike = list[#list // 2 + 1].share / 2, #list / #rows, 0, 0
    for _, of in ipairs({ state.like, state.others }) do
@@ -283,10 +285,11 @@ local function add_part(state, item, rows, back)
    for i, one in ipairs(list) do
       nodes[i] = one.row.node
    end
-   local first = list[1].row
+   local first, p = list[1].row, (alike + 0.5) / (runs + 1)
+   p_median = 2 * #list > #rows and p_median
    state.parts[#state.parts + 1] = { where = "several", nodes = nodes, row = first, item = item,
-      value = first[item.name], elapsed_s = first.elapsed_s, p = (alike + 0.5) / (runs + 1), compared = runs,
-      usual = back.usual, most = math.min(1, list[1].share),
+      value = first[item.name], elapsed_s = first.elapsed_s, p = p_median and stats.together({ p, p_median }, 2) or p,
+      compared = runs, usual = back.usual, most = math.min(1, list[1].share),
       times = math.exp(causes.of_row(item, first) - back.usual) }
 end
 
@@ -336,8 +339,7 @@ function conditions.of_job(state, item)
       state.looked = state.looked + #own
       local back = background(state, item, own, own_sorted)
       add_nodes(state, item, own, own_sorted, back)
-      add_job(state, item, own_sorted, back)
-      add_part(state, item, rows, back)
+      add_part(state, item, rows, back, add_job(state, item, own_sorted, back))
       return
    end
    -- Where it happened nowhere nothing can be found, and it is not counted as a look (Tarone).
