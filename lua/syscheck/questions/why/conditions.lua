@@ -13,13 +13,13 @@ local stats = require("syscheck.questions.why.stats")
 local conditions = {}
 
 local CANDIDATES = 12 -- nodes looked at closely per metric
-local PART = 0.25 -- of a job's nodes
+local PART, PART_ALIKE = 0.25, 0.5 -- of a job's nodes; of what their median lost each lost so much
 local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
 local PART_SDS = 2 -- spreads of the nodes of like runs from which a node has more than those; but what it is set to
 local SUMS = { time = true, count = true, traffic = true }
 -- Nodes of a job of which less than one is without what all have; of what depends on how much of its work a node did.
 local ALL_BUT, ALL_BUT_WORK = 8, 4
-local ALL_HAVE = 0.25 -- so much at least of what the median is beyond the usual, on a metric's scale, and has lost
+local ALL_HAVE = 0.25 -- so much of what the median is beyond the usual, on a metric's scale
 local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
@@ -266,7 +266,7 @@ local function add_part(state, item, rows, back, p_median)
    end
    local list = beyond(item, rows, back.usual, PART_LEAST, from)
    table.sort(list, function(a, b) return a.share > b.share end)
-   while list[1] and list[#list].share < ALL_HAVE * list[#list // 2 + 1].share do
+   while list[1] and list[#list].share < PART_ALIKE * list[(#list + 1) // 2].share do
       list[#list] = nil
    end
    if #list < math.max(2, PART * #rows) or #list == #rows then
