@@ -6,6 +6,7 @@
 -- found of single nodes, of all together), metrics, job_metrics (how many of each group were
 -- looked at; that a metric has n nodes is in its p) and looked (how many values).
 local causes = require("syscheck.questions.why.causes")
+local parts = require("syscheck.questions.why.parts")
 local reference = require("syscheck.questions.why.reference")
 local statistics = require("syscheck.lib.statistics")
 local stats = require("syscheck.questions.why.stats")
@@ -13,12 +14,9 @@ local stats = require("syscheck.questions.why.stats")
 local conditions = {}
 
 local CANDIDATES = 12 -- nodes looked at closely per metric
-local PART, PART_ALIKE = 0.25, 0.5 -- of a job's nodes; of what their median lost each lost so much
-local PART_LEAST = 0.03 -- of a node's time that a condition of several may have cost
-local PART_SDS = 2 -- spreads of the nodes of like runs from which a node has more than those; but what it is set to
 local SUMS = { time = true, count = true, traffic = true }
--- Nodes of a job of which less than one is without what all have; of what depends on how much of its work a node did.
-local ALL_BUT, ALL_BUT_WORK = 8, 4
+local ALL_BUT = 8 -- one of so many may be without what all have
+local ALL_BUT_WORK = 4 -- of what depends on how much of the job's work a node did, less than one of so many
 local ALL_HAVE = 0.25 -- so much of what the median is beyond the usual, on a metric's scale
 local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
@@ -207,13 +205,8 @@ local function add_nodes(state, item, own, own_sorted, back)
    end
 end
 
--- Of sums over operations most nodes of a job have more in one run than in another.
-local function may_be_parts(item)
-   return item.over == "unit" or item.kind == "rate" or item.own and item.kind == "latency"
-end
-
 -- All nodes together, against like runs.
--- @return p of their median where a part of them is without, or nil
+-- @return p of their median, or nil; whether all have it
 local function add_job(state, item, own_sorted, back)
    if #own_sorted < 2 or 2 * #own_sorted < #state.rows or #back.medians < MIN_RUNS then
       return
@@ -226,9 +219,9 @@ local function add_job(state, item, own_sorted, back)
    end
    local p = reference.p(level - usual, reference.of(list), nil, item.scale.prior)
    -- What a part of the nodes has is looked at apart, but of sums over operations; one of two or three stands out.
-   local parts = may_be_parts(item)
-   local have = (parts or #own_sorted < ALL_BUT_WORK) and ALL_HAVE or 0
-   if own_sorted[math.ceil(#own_sorted / (parts and ALL_BUT or ALL_BUT_WORK))] - usual <= have * (level - usual) then
+   local apart, n = parts.may_be(item), #own_sorted
+   local least = own_sorted[apart and n // ALL_BUT + 1 or math.ceil(n / ALL_BUT_WORK)] - usual
+   if least <= ((apart or n < ALL_BUT_WORK) and ALL_HAVE or 0) * (level - usual) then
       return p
    end
    local value, row = conditions.typical(item, state.rows, state.elapsed), { elapsed_s = state.elapsed,
@@ -240,57 +233,7 @@ local function add_job(state, item, own_sorted, back)
    state.jobs[#state.jobs + 1] = { where = "all", item = item, value = value, elapsed_s = state.elapsed, p = p,
       compared = #list, times = math.exp(level - usual), usual = usual,
       cost_s = item.scale.cost(item, value, usual, row) }
-end
-
--- Nodes of a run that lost so much to it beyond what such a job is used to, and have so much of it.
-local function beyond(item, rows, usual, least, from)
-   local list = {}
-   for _, row in ipairs(rows) do
-      local share = causes.share(item, row, usual)
-      local is = share and share >= least and causes.of_row(item, row) >= from
-      list[#list + 1] = is and { row = row, share = share } or nil
-   end
-   return list
-end
-
--- A part of the nodes beyond what such a job is used to: the median of a node's peers says little where they are half
--- of a job. Of fewer each stands out.
--- @param p_median of add_job, if more than half have it
-local function add_part(state, item, rows, back, p_median)
-   if #rows < 3 or not back.usual or #back.medians < MIN_RUNS or not may_be_parts(item) then
-      return
-   end
-   local from = -math.huge
-   if item.kind ~= "rate" then
-      from = back.usual + PART_SDS * select(2, statistics.robust(reference.numbers(back.levels)))
-   end
-   local list = beyond(item, rows, back.usual, PART_LEAST, from)
-   table.sort(list, function(a, b) return a.share > b.share end)
-   while list[1] and list[#list].share < PART_ALIKE * list[(#list + 1) // 2].share do
-      list[#list] = nil
-   end
-   if #list < math.max(2, PART * #rows) or #list == #rows then
-      return
-   end
-   -- Other runs of which as large a part had half of it.
-   local least, part, runs, alike = list[#list // 2 + 1].share / 2, #list / #rows, 0, 0
-   for _, of in ipairs({ state.like, state.others }) do
-      for _, other in ipairs(of) do
-         if #other > 1 then
-            runs, alike = runs + 1, alike + (#beyond(item, other, back.usual, least, from) >= part * #other and 1 or 0)
-         end
-      end
-   end
-   local nodes = {}
-   for i, one in ipairs(list) do
-      nodes[i] = one.row.node
-   end
-   local first, p = list[1].row, (alike + 0.5) / (runs + 1)
-   p_median = 2 * #list > #rows and p_median
-   state.parts[#state.parts + 1] = { where = "several", nodes = nodes, row = first, item = item,
-      value = first[item.name], elapsed_s = first.elapsed_s, p = p_median and stats.together({ p, p_median }, 2) or p,
-      compared = runs, usual = back.usual, most = math.min(1, list[1].share),
-      times = math.exp(causes.of_row(item, first) - back.usual) }
+   return p, true
 end
 
 -- Whether it happened in a run. @return bool; whether the run has the metric
@@ -339,7 +282,11 @@ function conditions.of_job(state, item)
       state.looked = state.looked + #own
       local back = background(state, item, own, own_sorted)
       add_nodes(state, item, own, own_sorted, back)
-      add_part(state, item, rows, back, add_job(state, item, own_sorted, back))
+      local p_median, all = add_job(state, item, own_sorted, back)
+      if #back.medians >= MIN_RUNS then
+         parts.add(state, item, rows, { usual = back.usual, levels = back.levels, known = #own, p_median = p_median,
+            all = all })
+      end
       return
    end
    -- Where it happened nowhere nothing can be found, and it is not counted as a look (Tarone).
