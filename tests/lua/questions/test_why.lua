@@ -763,6 +763,19 @@ function TestAnswer:test_all_nodes_have_it_alike()
       { "all", "storage" })
 end
 
+-- One of eight may have idled: the others' heat is the room's. Of four two are a part, however unlike.
+function TestAnswer:test_who_is_without_it()
+   local extra = {}
+   for i = 1, 7 do
+      extra[i] = { throttle_package_ms = 700e3 + 1e3 * i }
+   end
+   lu.assertEquals(named(why.analyse(input(8, 1610, extra))), { "all", "clock" })
+   extra[7] = nil
+   lu.assertEquals(named(why.analyse(input(7, 1610, extra))), { { 6, 5, 4, 3, 2, 1 }, "clock" })
+   extra = { { throttle_package_ms = 700e3 }, { throttle_package_ms = 300e3 } }
+   lu.assertEquals(named(why.analyse(input(4, 1610, extra))), { { 1, 2 }, "clock" })
+end
+
 -- What an event costs is a guess: a few link errors, which the other end may have had many of, where the node's other
 -- runs with as few were as slow. Alone they convict nobody.
 function TestAnswer:test_few_events_may_cost_much()
