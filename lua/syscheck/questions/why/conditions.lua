@@ -206,7 +206,7 @@ local function add_nodes(state, item, own, own_sorted, back)
 end
 
 -- All nodes together, against like runs.
--- @return p of their median, or nil; whether all have it
+-- @return p of their median, or nil; true: all have it
 local function add_job(state, item, own_sorted, back)
    if #own_sorted < 2 or 2 * #own_sorted < #state.rows or #back.medians < MIN_RUNS then
       return
@@ -284,8 +284,8 @@ function conditions.of_job(state, item)
       add_nodes(state, item, own, own_sorted, back)
       local p_median, all = add_job(state, item, own_sorted, back)
       if #back.medians >= MIN_RUNS then
-         parts.add(state, item, rows, { usual = back.usual, levels = back.levels, known = #own, p_median = p_median,
-            all = all })
+         parts.add(state, item, rows, { usual = back.usual, levels = back.levels, p_median = p_median,
+            all = all and #own - #own // ALL_BUT })
       end
       return
    end

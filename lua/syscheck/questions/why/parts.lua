@@ -45,8 +45,8 @@ end
 --- Adds it to state.parts, if there is one.
 -- @param state { like, others = lists of lists of rows; parts }
 -- @param rows of the job
--- @param back { usual, levels (of nodes of like runs) = on the metric's scale; known = how many of the rows have it;
---   p_median = p of the job's median, or nil; all = whether all nodes have it }
+-- @param back { usual, levels (of nodes of like runs) = on the metric's scale; p_median = p of the job's median, or nil;
+--   all = where all nodes have it, from how many on a part is all of them, else nil }
 function parts.add(state, item, rows, back)
    if #rows < 3 or not back.usual or not parts.may_be(item) then
       return
@@ -59,7 +59,7 @@ function parts.add(state, item, rows, back)
    for i, one in ipairs(list) do
       shares[i] = one.share
    end
-   if not list[1] or back.all and #list == back.known then
+   if not list[1] or back.all and #list >= back.all then
       return
    end
    local median = statistics.median(shares)
