@@ -45,7 +45,7 @@ end
 --- Adds it to state.parts, if there is one.
 -- @param state { like, others = lists of lists of rows; parts }
 -- @param rows of the job
--- @param back { usual, levels (of nodes of like runs) = on the metric's scale; p_median = p of the job's median, or nil;
+-- @param back { usual, levels (of nodes of like runs) = on the metric's scale; p_median = p of the job's median or nil;
 --   all = where all nodes have it, from how many on a part is all of them, else nil }
 function parts.add(state, item, rows, back)
    if #rows < 3 or not back.usual or not parts.may_be(item) then
