@@ -213,25 +213,28 @@ local function add_job(state, item, own_sorted, back)
    end
    conditions.looked_at(state.job_metrics, item)
    state.looked = state.looked + 1
-   local level, usual, list = statistics.median_sorted(own_sorted), statistics.robust(back.medians), {}
-   for i, x in ipairs(back.medians) do
-      list[i] = { x = x - usual, node = i }
+   local level, usual = statistics.median_sorted(own_sorted), statistics.robust(back.medians)
+   local function p_median()
+      local list = {}
+      for i, x in ipairs(back.medians) do
+         list[i] = { x = x - usual, node = i }
+      end
+      return reference.p(level - usual, reference.of(list), nil, item.scale.prior)
    end
-   local p = reference.p(level - usual, reference.of(list), nil, item.scale.prior)
    -- What a part of the nodes has is looked at apart, but of sums over operations; one of two or three stands out.
    local apart, n = parts.may_be(item), #own_sorted
    local least = own_sorted[apart and n // ALL_BUT + 1 or math.ceil(n / ALL_BUT_WORK)] - usual
    if least <= ((apart or n < ALL_BUT_WORK) and ALL_HAVE or 0) * (level - usual) then
-      return p
+      return apart and p_median() or nil
    end
-   local value, row = conditions.typical(item, state.rows, state.elapsed), { elapsed_s = state.elapsed,
-      cores = state.rows[1].cores,
+   local p, value = p_median(), conditions.typical(item, state.rows, state.elapsed)
+   local row = { elapsed_s = state.elapsed, cores = state.rows[1].cores,
       class_memory_gib = conditions.typical({ name = "class_memory_gib" }, state.rows, state.elapsed) }
    if item.time then
       row[item.time] = conditions.typical({ name = item.time, kind = "time" }, state.rows, state.elapsed)
    end
    state.jobs[#state.jobs + 1] = { where = "all", item = item, value = value, elapsed_s = state.elapsed, p = p,
-      compared = #list, times = math.exp(level - usual), usual = usual,
+      compared = #back.medians, times = math.exp(level - usual), usual = usual,
       cost_s = item.scale.cost(item, value, usual, row) }
    return p, true
 end
