@@ -533,19 +533,24 @@ wrong_blas() {
 	[[ "$(get 'r.error')" =~ ^cpu\ [0-9]+:\ C\[0\]\[0\]\ is\  ]]
 }
 
-# large CPU BOX: dgemm on this CPU has time for more than the smallest matrices
-large() {
-	run --separate-stderr "$K/dgemm" --seconds "$2" --cpus "$1"
-	[ "$(get 'r.verified and r.n > 384')" = true ]
+# in_a_box CONDITION COMMAND... --seconds: the first time box, as $box, in which CONDITION holds, whatever else this machine does
+in_a_box() {
+	for box in 1 2 4 8; do
+		run --separate-stderr "${@:2}" "$box"
+		! "$1" || return 0
+	done
+	echo "never $1: $output"
+	return 1
 }
 
-# box_for_large CPU: one of twice the seconds in which it is large; a core without AVX has a tenth of another's rate
-box_for_large() {
-	local box
-	for box in 1 2 4 8; do
-		! large "$1" "$(awk "BEGIN { print $box / 2 }")" || { echo "$box"; return; }
-	done
-	return 1
+# finished: it came to an end
+finished() {
+	[ "$(get 'r.unfinished == nil')" = true ]
+}
+
+# large: dgemm had time for more than the smallest matrices
+large() {
+	[ "$(get 'r.verified and r.n > 384')" = true ]
 }
 
 @test "dgemm: one detour while a core is probed does not make the matrices small" {
@@ -554,15 +559,18 @@ box_for_large() {
 			usleep(atoi(getenv("SLOW_US")));'
 	local call try cpu box
 	cpu=$(allowed_cpu)
-	box=$(box_for_large "$cpu") || { echo "small in each box: $output"; return 1; }
+	# In half of the time, too: a core without AVX has a tenth of another's rate.
+	in_a_box large "$K/dgemm" --cpus "$cpu" --seconds
+	box=$((box * 2))
 	# 0 only makes OpenBLAS ready.
 	for call in 0 1 2 3; do
 		# Where others take most of the CPU they are small anyway, now and then.
 		for try in 1 2 3 4 5; do
 			run --separate-stderr env LD_PRELOAD="$SHIM" SLOW="$call" SLOW_US="$((box * 30000))" \
 				"$K/dgemm" --seconds "$box" --cpus "$cpu"
-			[ "$(get 'r.verified and r.n > 384')" = false ] || break
-			large "$cpu" "$box" || break
+			! large || break
+			run --separate-stderr "$K/dgemm" --seconds "$box" --cpus "$cpu"
+			large || break
 			[ "$try" -lt 5 ] || { echo "always small after probe $call"; return 1; }
 		done
 	done
@@ -645,17 +653,6 @@ slower_at() {
 	done
 }
 
-# finished COMMAND... --seconds: in a time box in which it comes to an end, whatever else this machine does
-finished() {
-	local box
-	for box in 1 2 4 8; do
-		run --separate-stderr "$@" "$box"
-		[ "$(get 'r.unfinished == nil')" != true ] || return 0
-	done
-	echo "$output"
-	return 1
-}
-
 # delayed NAME CODE: a library that does CODE when a thread has touched its first memory
 delayed() {
 	shim "$1" '#include <dlfcn.h>
@@ -698,9 +695,9 @@ not_stopped() {
 }
 
 @test "stream: what set-up leaves hardly any time for is not measured; stopped for most of it, at most what it did" {
-	local cpu free
+	local cpu free box
 	cpu=$(allowed_cpu)
-	finished "$K/stream" --max-memory 50 --cpus "$cpu" --seconds
+	in_a_box finished "$K/stream" --max-memory 50 --cpus "$cpu" --seconds
 	free=$(get r.triad_gbs)
 	delayed slept 'usleep(950000);'
 	run --separate-stderr env LD_PRELOAD="$SHIM" "$K/stream" --seconds 1 --max-memory 50 --cpus "$cpu"
@@ -725,9 +722,9 @@ late_blas() {
 }
 
 @test "dgemm: what set-up leaves hardly any time for is not measured; stopped for most of it, at most what it did" {
-	local cpu free
+	local cpu free box
 	cpu=$(allowed_cpu)
-	finished "$K/dgemm" --cpus "$cpu" --seconds
+	in_a_box finished "$K/dgemm" --cpus "$cpu" --seconds
 	free=$(get r.gflops)
 	# No time for more than the least size, on a fast core neither.
 	late_blas sleep 'usleep(950000);'

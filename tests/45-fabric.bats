@@ -68,6 +68,11 @@ fabric() {
 	printf '%s\n' "$output" >"$BASE/answer"
 }
 
+# says VALUE EXPRESSION: what answer prints
+says() {
+	[ "$(answer "$2")" = "$1" ] || { echo "$(answer "$2"), not $1"; return 1; }
+}
+
 # answer EXPRESSION: of the object `a` in Python
 answer() {
 	python3 -c 'import json, sys; a = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$BASE/answer" "$1"
@@ -271,7 +276,7 @@ as_set() {
 	wait "$pid" || status=$?
 	[ "$status" -eq 1 ]
 	[ ! -s "$BASE/said" ]
-	[ "$(answer '[f["text"] for f in a["findings"] if f["kind"] == "silent"]')" = "['n2 does not answer: n2: task 1: Killed']" ]
+	says "['n2 does not answer: n2: task 1: Killed']" '[f["text"] for f in a["findings"] if f["kind"] == "silent"]'
 	[ "$(answer 'len({p["a"] for p in a["pairs"]} | {p["b"] for p in a["pairs"]})')" = 8 ]
 }
 

@@ -176,8 +176,8 @@ postgresql() {
 	questions pg_ "PostgreSQL: " "$PGURL"
 }
 
-# CPU of a whole epilog: its shell, its counters, its record. Its agent is the child of a process
-# substitution, which bash reaps, and so counts, only when it ends first: called without.
+# CPU of a whole epilog: its shell, its counters, its record. The agent runs in the background, and bash
+# counts it only once it has waited for it: the epilog's last line, with that.
 epilog() {
 	local i p=$W/p
 	make -s install PREFIX="$p" SYSCONFDIR="$p/etc" LOCALSTATEDIR="$p/var" RUNDIR="$p/run" DESTDIR= >/dev/null
@@ -186,7 +186,7 @@ epilog() {
 		# shellcheck disable=SC2016
 		{ time env -i PATH="$PATH" SLURM_JOB_ID=$((4711 + i)) SLURM_JOB_USER=alice SLURM_JOB_UID=1000 \
 			SLURM_JOB_PARTITION=main SLURM_NODELIST=t1 SLURMD_NODENAME=t1 SLURM_CLUSTER_NAME=test \
-			bash -c '. "$1"; agent' bash "$p/libexec/syscheck/epilog" 2>/dev/null; } 2>&1 >/dev/null
+			bash -c '. "$1"; bounded "$LIMIT" "$STAGE"; wait "$!"' bash "$p/libexec/syscheck/epilog" 2>/dev/null; } 2>&1 >/dev/null
 	done | awk '{ print ($1 + $2) * 1000 }' >"$W/cpu"
 	[ "$(grep -c '"kind":"job"' "$p/var/spool/syscheck/records.jsonl")" = "$ROUNDS" ]
 	note epilog_cpu_ms "$(median <"$W/cpu")" "epilog, ms of CPU, counters included"
