@@ -33,14 +33,16 @@ function statistics.first_from(sorted, least, field)
    return low
 end
 
---- Median of an ascending list without the value at index `at`.
-function statistics.median_without(sorted, at)
-   local n = #sorted - 1
-   local function value(i)
-      return sorted[i < at and i or i + 1]
+--- Median of an ascending list without x, one of its values.
+function statistics.median_without(sorted, x)
+   local n, mid = #sorted, #sorted // 2
+   if n < 2 then
+      return nil
+   elseif n % 2 == 0 then
+      return x > sorted[mid] and sorted[mid] or sorted[mid + 1]
    end
-   local mid = (n + 1) // 2
-   return n % 2 == 1 and value(mid) or n > 0 and (value(mid) + value(mid + 1)) / 2 or nil
+   local low, middle, high = sorted[mid], sorted[mid + 1], sorted[mid + 2]
+   return ((x < middle and middle or low) + (x > middle and middle or high)) / 2
 end
 
 --- Median of a list in any order.

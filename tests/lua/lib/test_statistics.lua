@@ -1,6 +1,7 @@
 -- Median and scaled MAD.
 package.path = "lua/?.lua;" .. package.path
 local lu = require("luaunit")
+local random = require("syscheck.lib.random")
 local statistics = require("syscheck.lib.statistics")
 
 TestStatistics = {}
@@ -16,8 +17,21 @@ function TestStatistics:test_median()
 end
 
 function TestStatistics:test_median_without()
-   lu.assertEquals(statistics.median_without({ 1, 2, 3, 4 }, 2), 3)
-   lu.assertEquals(statistics.median_without({ 1, 2, 3 }, 1), 2.5)
+   local rng = random.new(7)
+   for n = 2, 9 do
+      for _ = 1, 50 do
+         local sorted = {}
+         for i = 1, n do
+            sorted[i] = rng(5)
+         end
+         table.sort(sorted)
+         for i = 1, n do
+            local rest = table.move(sorted, 1, n, 1, {})
+            table.remove(rest, i)
+            lu.assertEquals(statistics.median_without(sorted, sorted[i]), statistics.median_sorted(rest))
+         end
+      end
+   end
    lu.assertNil(statistics.median_without({ 1 }, 1))
 end
 

@@ -42,26 +42,14 @@ function conditions.looked_at(metrics, item)
    metrics[item.group] = (metrics[item.group] or 0) + 1
 end
 
--- Where each value stands in its sorted list.
-local function places(sorted)
-   local at = {}
-   for i, x in ipairs(sorted) do
-      at[x] = at[x] or i
-   end
-   return at
-end
-
 -- Adds to `pool` how far each node of a run is from the median of its peers.
 -- @return the one that is farthest
 local function add_residuals(pool, list, sorted)
    local top
-   if #sorted > 1 then
-      local at = places(sorted)
-      for _, one in ipairs(list) do
-         local new = { x = one.x - statistics.median_without(sorted, at[one.x]), node = one.node }
-         pool[#pool + 1] = new
-         top = (not top or new.x > top.x) and new or top
-      end
+   for _, one in ipairs(sorted[2] and list or {}) do
+      local new = { x = one.x - statistics.median_without(sorted, one.x), node = one.node }
+      pool[#pool + 1] = new
+      top = (not top or new.x > top.x) and new or top
    end
    return top
 end
@@ -79,6 +67,17 @@ local function expose(sum, item, rows)
    end
 end
 
+-- Events and time of each node, and in all, in the job's rows and all others'.
+local function exposure(state, item)
+   local sum = { events = 0, time = 0, of = {} }
+   for _, runs in ipairs({ { state.rows }, state.like, state.others }) do
+      for _, rows in ipairs(runs) do
+         expose(sum, item, rows)
+      end
+   end
+   return sum
+end
+
 -- P of a node's events, were they as frequent everywhere (exact).
 local function p_of_events(sum, item, row)
    local own = sum.of[row.node]
@@ -86,33 +85,47 @@ local function p_of_events(sum, item, row)
    return rest > 0 and stats.counts(row[item.name], row.elapsed_s, sum.events - own.events, rest) or 1
 end
 
+-- How far nodes are from the median of their peers.
+-- @param runs of the like runs: list of { list, sorted } as of scaled
+-- @return { pool = reference: in all runs; tops = reference: the worst node of each like run, or nil; sampled = how
+--   many times more nodes this job has than those runs' rows }
+local function against_peers(state, item, own, own_sorted, runs)
+   local pool, tops, like_rows = {}, {}, 0
+   for _, run in ipairs(runs) do
+      local top = add_residuals(pool, run.list, run.sorted)
+      tops[#tops + 1] = top
+      like_rows = like_rows + (top and #run.list or 0)
+   end
+   add_residuals(pool, own, own_sorted)
+   for _, rows in ipairs(state.others) do
+      add_residuals(pool, scaled(item, rows))
+   end
+   -- Of large like runs a share of the nodes is read: their worst is not the worst of all.
+   return { pool = reference.of(pool), tops = #tops >= MIN_RUNS and reference.of(tops) or nil,
+      sampled = like_rows > 0 and math.max(1, #own * #tops / like_rows) or 1 }
+end
+
 -- What the job's like runs, and anybody's runs, show of a metric.
--- @return { pool = reference: nodes against their peers, in all runs; tops = reference: the
---   worst node of each like run; usual = level in like runs or nil; medians = of each like run }
+-- @return { nodes = function() -> as of against_peers, which is most of the work; usual = level in like runs or nil;
+--   levels = of their nodes, medians = of each like run }
 local function background(state, item, own, own_sorted)
-   local levels, medians, pool, tops, like_rows = {}, {}, {}, {}, 0
+   local levels, medians, runs = {}, {}, {}
    for _, rows in ipairs(state.like) do
       local list, sorted = scaled(item, rows)
       if sorted[1] then
-         local top = add_residuals(pool, list, sorted)
-         tops[#tops + 1] = top
-         like_rows = like_rows + (top and #list or 0)
+         runs[#runs + 1] = { list = list, sorted = sorted }
          table.move(list, 1, #list, #levels + 1, levels)
          medians[#medians + 1] = statistics.median_sorted(sorted)
       end
    end
-   if #own > 1 then
-      add_residuals(pool, own, own_sorted)
-      for _, rows in ipairs(state.others) do
-         add_residuals(pool, scaled(item, rows))
-      end
-   elseif not levels[1] then
+   if #own == 1 and not levels[1] then
       for _, rows in ipairs(state.others) do
          local list = scaled(item, rows)
          table.move(list, 1, #list, #levels + 1, levels)
       end
    end
    local usual = levels[1] and statistics.median_sorted(reference.numbers(levels)) or nil
+   local back, nodes = { levels = levels, medians = medians }, nil
    if #own == 1 then
       -- A node without peers: the level itself, in like runs on other nodes; without those, in any.
       local others = {}
@@ -120,15 +133,21 @@ local function background(state, item, own, own_sorted)
          others[#others + 1] = one.node ~= own[1].node and one or nil
       end
       usual = #others >= MIN_RUNS and statistics.median_sorted(reference.numbers(others)) or usual
-      pool = {}
-      for i, one in ipairs(levels) do
-         pool[i] = { x = one.x - usual, node = one.node }
-      end
    end
-   -- Of large like runs a share of the nodes is read: their worst is not the worst of all.
-   local sampled = like_rows > 0 and math.max(1, #own * #tops / like_rows) or 1
-   return { pool = reference.of(pool), sampled = sampled, usual = usual, levels = levels, medians = medians,
-      tops = #own > 1 and #tops >= MIN_RUNS and reference.of(tops) or nil }
+   function back.nodes()
+      if not nodes and #own > 1 then
+         nodes = against_peers(state, item, own, own_sorted, runs)
+      elseif not nodes then
+         local pool = {}
+         for i, one in ipairs(levels) do
+            pool[i] = { x = one.x - usual, node = one.node }
+         end
+         nodes = { pool = reference.of(pool) }
+      end
+      return nodes
+   end
+   back.usual = usual
+   return back
 end
 
 -- What nodes are set to (rates) is their class's to say: where half of a job's nodes have less, or this node is in most
@@ -157,11 +176,10 @@ local function by_class(state, item)
 end
 
 local function add_nodes(state, item, own, own_sorted, back)
-   local at = places(own_sorted)
    local class_of = item.kind == "rate" and by_class(state, item)
    for _, one in ipairs(own) do
       -- Out of line is what exceeds both its peers and what this job is used to.
-      local peers = #own > 1 and statistics.median_without(own_sorted, at[one.x]) or -math.huge
+      local peers = #own > 1 and statistics.median_without(own_sorted, one.x) or -math.huge
       one.usual = math.max(peers, back.usual or -math.huge)
       one.of = one.x <= one.usual and class_of and class_of(one.row.class) or nil
       one.usual = one.of and one.of.usual or one.usual
@@ -170,16 +188,7 @@ local function add_nodes(state, item, own, own_sorted, back)
    table.sort(own, function(a, b)
       return a.over > b.over
    end)
-   local sum
-   if item.kind == "count" then
-      sum = { events = 0, time = 0, of = {} }
-      expose(sum, item, state.rows)
-      for _, runs in ipairs({ state.like, state.others }) do
-         for _, rows in ipairs(runs) do
-            expose(sum, item, rows)
-         end
-      end
-   end
+   local sum = item.kind == "count" and own[1].over > 0 and exposure(state, item)
    for i = 1, math.min(CANDIDATES, #own) do
       local one = own[i]
       if one.over <= 0 or one.over == math.huge then
@@ -187,14 +196,15 @@ local function add_nodes(state, item, own, own_sorted, back)
       end
       local prior, value = item.scale.prior, one.row[item.name]
       -- Anybody's nodes: any of this job's n could have been the one.
-      local p, n = reference.p(one.over, (one.of or back).pool, one.node, prior)
+      local p, n = reference.p(one.over, (one.of or back.nodes()).pool, one.node, prior)
       local p_own = sum and math.max(p, p_of_events(sum, item, one.row)) or p
       p = #own * p_own
       -- Like runs: the worst node of this against the worst node of each.
       local p_like, runs
-      if back.tops and not one.of then
-         p_like, runs = reference.p(one.over, back.tops, one.node, prior)
-         p_like = math.min(1, p_like * back.sampled)
+      local tops = not one.of and back.nodes().tops
+      if tops then
+         p_like, runs = reference.p(one.over, tops, one.node, prior)
+         p_like = math.min(1, p_like * back.nodes().sampled)
          p_like = runs >= MIN_RUNS and p_like or nil
       end
       state.nodes[#state.nodes + 1] = { where = #own > 1 and "node" or "only", node = one.node, row = one.row,

@@ -1,7 +1,7 @@
 --- What logic.lua weighs, read from the store: bounded work, whatever the store's size.
-local causes = require("syscheck.questions.why.causes")
 local classes = require("syscheck.questions.why.classes")
 local job_store = require("syscheck.questions.job.read")
+local measured = require("syscheck.questions.why.measured")
 local rows = require("syscheck.questions.why.rows")
 local schema = require("syscheck.store.schema")
 local times = require("syscheck.questions.why.times")
@@ -13,11 +13,6 @@ local LIKE_RUNS, LIKE_ROWS = 30, 1200 -- like runs whose conditions are read, th
 local OTHER_RUNS, OTHER_SPAN = 160, 100000 -- runs of anybody: so many of so many around this one
 local OTHER_ROWS, OTHER_ROWS_OF_ONE = 800, 16
 local NODES_MOST = 20000 -- of the job itself
-local CHECK_NODES = 128 -- a larger job: only the checks that it began with
-local CHECK_DAYS, CHECKS_LOOKED, CHECKS_EACH = 15, 200, 6 -- of a node, before and after
--- A month in windows of less than six hours, so that all times of day are in it: the first checks of each, of so many
--- that are looked at.
-local CLASS_DAYS, CLASS_WINDOWS, CLASS_ROWS, CLASS_LOOKED = 30, 125, 12, 1000
 local HISTORY_DAYS, HISTORY_EACH = 15, 14 -- other runs of a node, before and after
 local NODE_RUNS = 150 -- runs of a node, before and after, that are known to be on it
 local MEANWHILE_SPAN, MEANWHILE = 400, 24 -- runs stored next to this one, and how many that overlap it are looked at
@@ -25,27 +20,8 @@ local MEANWHILE_ROWS = { 4, 64 } -- of each, to find one of a node that the job 
 local MEANWHILE_LIKE = 10 -- like runs of each, to know what is usual for it
 local LOW_NODES = 64 -- of a run, to look what each was set to
 local DAY = 86400
-local PROLOG_S = 120 -- a check before a job is recorded after the job's begin snapshot
 
-local CHECK = job_store.columns(causes.CHECK, "c")
-local FABRIC = job_store.columns(causes.FABRIC, "c")
 local SOME_RUNS = "SELECT r.id, r.seen FROM run r WHERE r.id"
-local MEASURED = "(" .. CHECK:gsub(",", " IS NOT NULL OR") .. " IS NOT NULL)"
-local CHECKS = ("SELECT c.node, c.class, c.key >> 30, %s FROM "):format(CHECK)
-
--- The first checks that measured something, of so many under a condition: most did not, and on a busy node a week has
--- thousands.
-local function first_checks(where, order, looked, each)
-   return CHECKS .. ("(SELECT c.node, c.class, c.key, %s FROM check_node c WHERE %s ORDER BY c.key%s LIMIT %d) c "
-      .. "WHERE %s ORDER BY c.key%s LIMIT %d"):format(CHECK, where, order, looked, MEASURED, order, each)
-end
-local BEFORE = first_checks("c.node = ? AND c.key < ? AND c.key >= ?", " DESC", CHECKS_LOOKED, CHECKS_EACH)
-local AFTER = first_checks("c.node = ? AND c.key >= ? AND c.key < ?", "", CHECKS_LOOKED, CHECKS_EACH)
-local FABRIC_RUNS = ("SELECT c.node, c.class, c.key >> 30, %s FROM fabric_node c WHERE c.node = ? AND c.key %%s ? AND "
-   .. "c.key %%s ? ORDER BY c.key%%s LIMIT %d"):format(FABRIC, CHECKS_EACH)
-local FABRIC_BEFORE, FABRIC_AFTER = FABRIC_RUNS:format("<", ">=", " DESC"), FABRIC_RUNS:format(">=", "<", "")
-local CHECKS_OF_RUN = CHECKS .. "check_node c WHERE c.run = ? AND " .. MEASURED
-local CLASS_CHECKS = first_checks("c.key >= ? AND c.key < ?", "", CLASS_LOOKED, CLASS_ROWS)
 local OVERLAPPING = "SELECT r.id, r.seen, r.begin_s, r.end_s FROM run r "
    .. "WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
 local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
@@ -114,73 +90,6 @@ local function other_runs(store, reader, key, wanted, not_these)
       end
    end
    return list
-end
-
-local function check_of(t, when, between, list)
-   local check = job_store.numbers(list or causes.CHECK, t, 4)
-   check.when, check.days = when, math.abs(t[3] - between) / DAY
-   return check
-end
-
-local function farther(a, b)
-   return a.days > b.days
-end
-
--- The nearest checks of each node, before and after, the farthest first.
-local function read_checks(store, run, list)
-   local by_node = {}
-   for _, row in ipairs(list) do
-      row.checks = {}
-      by_node[row.node] = row
-   end
-   local between = math.min(run.begin_s + PROLOG_S, math.max(run.end_s, run.begin_s + 1))
-   local at = math.floor(between)
-   if #list > CHECK_NODES then
-      for t in store:rows(CHECKS_OF_RUN, run.key) do
-         local row = by_node[t[1]]
-         if row then
-            table.insert(row.checks, check_of(t, t[3] < at and "before" or "after", between))
-         end
-      end
-      for _, row in ipairs(list) do
-         table.sort(row.checks, farther)
-      end
-      return
-   end
-   local key, from, to = schema.key(at), schema.key(at - CHECK_DAYS * DAY), schema.key(at + CHECK_DAYS * DAY)
-   for _, row in ipairs(list) do
-      for kind, of in pairs({ before = { { BEFORE, from }, { FABRIC_BEFORE, from, causes.FABRIC } },
-         after = { { AFTER, to }, { FABRIC_AFTER, to, causes.FABRIC } } }) do
-         for _, part in ipairs(of) do
-            for t in store:rows(part[1], row.node, key, part[2]) do
-               table.insert(row.checks, check_of(t, kind, between, part[3]))
-            end
-         end
-      end
-      table.sort(row.checks, farther)
-   end
-end
-
--- What nodes of the job's classes measured in the month before.
--- @param wanted set of these classes
-local function class_checks(store, end_s, wanted)
-   local out = {}
-   local step = CLASS_DAYS * DAY // CLASS_WINDOWS
-   local from = math.floor(end_s) - CLASS_DAYS * DAY
-   for i = 0, CLASS_WINDOWS - 1 do
-      for t in store:rows(CLASS_CHECKS, schema.key(math.max(0, from + i * step)),
-         schema.key(math.max(0, from + (i + 1) * step))) do
-         local class = t[2]
-         if class and wanted[class] then
-            out[class] = out[class] or {}
-            for name, value in pairs(job_store.numbers(causes.CHECK, t, 4)) do
-               out[class][name] = out[class][name] or {}
-               table.insert(out[class][name], { node = t[1], value = value })
-            end
-         end
-      end
-   end
-   return out
 end
 
 -- Which jobs shared each node.
@@ -348,7 +257,7 @@ function data.read(store, run)
    for _, one in ipairs(like) do
       not_these[one.key] = true
    end
-   read_checks(store, span, list)
+   measured.of_nodes(store, span, list)
    add_others(store, run.key, list)
    local names, least = {}, least_of(store)
    local function name(node)
@@ -361,7 +270,7 @@ function data.read(store, run)
    return { rows = list, begin_s = span.begin_s, elapsed_s = time.elapsed_s,
       e = time.e, count = #time.like, like = like,
       others = other_runs(store, reader, run.key, wanted, not_these),
-      checks = class_checks(store, span.end_s, wanted),
+      checks = measured.of_classes(store, span.end_s, wanted),
       history = once(function(node)
          return data.history(reader, known, node, span)
       end),
