@@ -85,7 +85,8 @@ end
 -- @return { class = { metric = list of { node, value } } }, how many checks; whether any class's measured
 local function checks_among(store, end_s, wanted, looked)
    local out, found, any = {}, 0, false
-   local text, step = first_checks("c.key >= ? AND c.key < ?", "", looked, CLASS_ROWS), CLASS_DAYS * DAY // CLASS_WINDOWS
+   local text = first_checks("c.key >= ? AND c.key < ?", "", looked, CLASS_ROWS)
+   local step = CLASS_DAYS * DAY // CLASS_WINDOWS
    local from = math.floor(end_s) - CLASS_DAYS * DAY
    for i = 0, CLASS_WINDOWS - 1 do
       for t in store:rows(text, schema.key(math.max(0, from + i * step)),
