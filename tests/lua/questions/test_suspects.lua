@@ -201,39 +201,77 @@ function TestSuspects:test_a_rack_s_nodes_are_judged_as_the_rack_is()
    lu.assertAlmostEquals(found[1].cost, 1.15, 0.01)
 end
 
--- Where most of a rack are suspects by their own runs, so are the others that had as much; with fewer, or one that had
--- less, each stands for itself.
-function TestSuspects:test_most_of_a_rack()
-   local function listed(refused, share_of_6)
-      local of, all = {}, {}
-      local list = { { rack = { members = { 1, 2, 3, 4, 5, 6 }, width = 6 }, group = "clock", events = all,
-         worth = function() return -4, math.huge end } }
-      for node = 1, 6 do
-         local share = node == 6 and share_of_6 or 0.3
-         of[node] = {}
-         list[node + 1] = { node = node, group = "clock", events = {}, worth = function() return -4, 0 end }
-         for i = 1, 6 do
-            local one = run(10 * i + node, 1.15)
-            of[node][i], list[node + 1].events[i] = one, event(one, share)
-            all[#all + 1] = event(one, 0.3)
-         end
+-- What is said of a rack of six nodes, each slow in its runs, the last one's in a share of them.
+-- @param refused set of nodes that `why` does not confirm
+-- @param options { share_of_6 = its condition, the others' is 0.3; slow_of_6 = of its 22 runs, else all; rack = what is
+--   said of it, or nil }
+-- @return nodes listed; them, by node; what confirm_rack was asked, or nil; how many were asked of confirm
+local function of_rack(refused, options)
+   local of, all, asked, count = {}, {}, nil, 0
+   local list = { { rack = { members = { 1, 2, 3, 4, 5, 6 }, width = 6 }, group = "clock", events = all,
+      worth = function() return -4, math.huge end } }
+   for node = 1, 6 do
+      local share = node == 6 and options.share_of_6 or 0.3
+      of[node] = {}
+      list[node + 1] = { node = node, group = "clock", events = {}, worth = function() return -4, 0 end }
+      for i = 1, options.slow_of_6 and 22 or 6 do
+         local one = run(100 * i + node, node == 6 and i > (options.slow_of_6 or i) and 1 or 1.15)
+         of[node][i], list[node + 1].events[i] = one, event(one, share)
+         all[#all + 1] = event(one, 0.3)
       end
-      sort(all)
-      local found = suspects.find(list, of, function() return {} end, function(one)
-         return not refused[one.node]
-      end)
-      table.sort(found, function(x, y)
-         return x.node < y.node
-      end)
-      return nodes_of(found), found
    end
-   local nodes, found = listed({ [5] = true, [6] = true }, 0.3)
+   sort(all)
+   local found = suspects.find(list, of, function() return {} end, function(one)
+      count = count + 1
+      return not refused[one.node]
+   end, function(ones, members, known)
+      asked = { nodes = nodes_of(ones), members = members, known = {} }
+      for node = 1, 6 do
+         asked.known[node] = known[node]
+      end
+      return options.rack
+   end)
+   table.sort(found, function(x, y)
+      return x.node < y.node
+   end)
+   return nodes_of(found), found, asked, count
+end
+
+-- Where a rack shows its trouble, those that `why` does not confirm are suspects, too, if they had as much.
+function TestSuspects:test_the_others_of_a_rack()
+   local refused, says = { [4] = true, [5] = true, [6] = true }, { group = "clock" }
+   local nodes, found, asked = of_rack(refused, { rack = says })
    lu.assertEquals(nodes, { 1, 2, 3, 4, 5, 6 })
-   lu.assertNil(found[4].as)
-   lu.assertEquals({ found[5].as, found[6].as }, { found[1], found[1] })
-   lu.assertEquals(listed({ [6] = true }, 0.12), { 1, 2, 3, 4, 5 })
-   lu.assertEquals(listed({}, 0.12), { 1, 2, 3, 4, 5, 6 })
-   lu.assertEquals(listed({ [4] = true, [5] = true, [6] = true }, 0.3), { 1, 2, 3 })
+   lu.assertNil(found[3].as)
+   lu.assertIs(found[4].as, says)
+   lu.assertEquals(asked.members, { 1, 2, 3, 4, 5, 6 })
+   lu.assertItemsEquals(asked.nodes, { 1, 2, 3, 4, 5, 6 })
+   lu.assertEquals(asked.known, { true, true, true })
+   lu.assertEquals(of_rack(refused, {}), { 1, 2, 3 })
+   lu.assertEquals(of_rack(refused, { rack = says, share_of_6 = 0.12 }), { 1, 2, 3, 4, 5 })
+   -- It is not asked where each stands for itself.
+   nodes, found, asked = of_rack({}, { rack = says, share_of_6 = 0.12 })
+   lu.assertEquals(nodes, { 1, 2, 3, 4, 5, 6 })
+   lu.assertNil(found[6].as)
+   lu.assertNil(asked)
+   -- None by itself, all together.
+   lu.assertEquals(of_rack({ true, true, true, true, true, true }, { rack = says }), { 1, 2, 3, 4, 5, 6 })
+   lu.assertEquals(of_rack({ true, true, true, true, true, true }, {}), {})
+end
+
+-- One that is likelier than not to share in it speaks for nothing itself.
+function TestSuspects:test_who_may_share_in_a_racks_trouble()
+   local options = { rack = { group = "clock" }, slow_of_6 = 5 }
+   local nodes, found, asked, count = of_rack({ [5] = true }, options)
+   lu.assertEquals(nodes, { 1, 2, 3, 4, 5, 6 })
+   lu.assertTrue(found[6].probability >= 0.5 and found[6].probability < suspects.NEED)
+   lu.assertItemsEquals(asked.nodes, { 1, 2, 3, 4, 5 })
+   lu.assertEquals(count, 6)
+   options.rack = nil
+   lu.assertEquals(of_rack({ [5] = true }, options), { 1, 2, 3, 4 })
+   -- Nor is a rack of suspects asked for it alone.
+   options.rack = { group = "clock" }
+   lu.assertEquals(of_rack({}, options), { 1, 2, 3, 4, 5, 6 })
 end
 
 function TestSuspects:test_the_bad_node_and_its_days_and_not_its_neighbours()

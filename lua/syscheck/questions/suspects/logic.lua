@@ -25,9 +25,8 @@ local LEAST = -1.5 -- what a run says against a node at most: one may not have f
 local SPEAKS = 0.5 -- score from which a run speaks for a bad node
 local SHARES = math.log(4) -- odds that a node of a rack that has a trouble shares in it
 local ALIKE = 0.5 -- share of another node's condition from which two are alike
--- So many suspects of a rack, and such a share of those that it may have, speak for the others that had as much in such
--- a share of their runs.
-local RACK_LEAST, RACK_MOST, RACK_ALIKE = 3, 2 / 3, 0.5
+-- Share of its runs in which a node had as much as its rack, from which it may share in the rack's trouble unseen.
+local RACK_ALIKE = 0.5
 local UNRECORDED = 0.0005 -- how often a node has a trouble for a while that no counter shows
 
 --- A run as one of its nodes, or a rack, is judged by it.
@@ -186,9 +185,10 @@ end
 -- A rack's nodes that were slow under its condition themselves, each as it is in that time: as likely as both that the
 -- rack has a trouble and that the node, by its own runs, shares in it. Where it had as much as the rack its runs are
 -- compared with those of other racks, too: what was expected of them without this node the rack's others have raised.
--- @return list of { h, best, found, alike = whether it mostly had as much as the rack }
+-- @return list of { h, best, found, alike = whether it mostly had as much as the rack, weak = it had, and is likelier than
+--   not to share in it, but no suspect by that }
 local function slow_of(rack, best, state)
-   local of_run, out = {}, {}
+   local of_run, out, clear = {}, {}, 0
    for i = best.from, best.to do
       of_run[rack.events[i].run] = rack.events[i]
    end
@@ -205,13 +205,15 @@ local function slow_of(rack, best, state)
       if #h.events >= suspects.MIN_SLOW then
          local p = probability(best.weight) * probability(SHARES + harm(h, 1, all.to, state.explained))
          all.weight = math.min(best.weight, math.log(p / (1 - p)))
-         local one = describe(h, all, state.explained)
-         out[#out + 1] = all.weight >= NEED and #one.slow >= suspects.MIN_SLOW and { h, all, one,
-            alike = alike >= RACK_ALIKE * #h.events } or nil
+         local one, is_alike = describe(h, all, state.explained), alike >= RACK_ALIKE * #h.events
+         if #one.slow >= suspects.MIN_SLOW and (all.weight >= NEED or is_alike and all.weight >= 0) then
+            out[#out + 1] = { h, all, one, alike = is_alike, weak = all.weight < NEED }
+            clear = clear + (all.weight >= NEED and 1 or 0)
+         end
       end
    end
    -- One alone stands for itself.
-   return #out > 1 and out or {}
+   return clear > 1 and out or {}
 end
 
 local function found_of(h, best, state)
@@ -222,19 +224,26 @@ local function found_of(h, best, state)
    return #one.slow >= suspects.MIN_SLOW and { { h, best, one } } or {}
 end
 
--- Those that are suspects; nil: enough. Where most of a rack are it is the rack's trouble, and the others share in it
--- that had as much, though their own runs do not show that.
-local function confirmed(found, state)
-   local all, rest = {}, {}
+-- Those that are suspects; nil: enough. Where the clearest runs of a rack's nodes show its trouble, taken together and
+-- without those that one of them explains by itself, the others share in it that had as much.
+local function confirmed(h, found, state)
+   local all, rest, clear, known = {}, {}, {}, setmetatable({}, { __index = state.taken })
    for _, one in ipairs(found) do
-      local is = state.confirm(one[3], state.explained)
+      local is = not one.weak and state.confirm(one[3], state.explained)
       if is == nil then
          return nil
       end
       table.insert(is and all or one.alike and rest or {}, one)
+      known[one[1].node or 0] = is or nil
+      clear[#clear + 1] = not one.weak and one[3] or nil
    end
-   for _, one in ipairs(#all >= RACK_LEAST and #all >= RACK_MOST * #found and rest or {}) do
-      one[3].as = all[1][3]
+   local as = rest[1] and state.confirm_rack(clear, h.rack.members, known)
+   for _, one in ipairs(as and rest or {}) do
+      -- What its own runs are to `why` is to be told of it.
+      if one.weak and state.confirm(one[3], state.explained) == nil then
+         return nil
+      end
+      one[3].as = as
       all[#all + 1] = one
    end
    return all
@@ -263,7 +272,7 @@ local function take(list, of, state)
       local again = weigh(h, state.explained)
       local still = again.weight >= weighed[at].weight
       weighed[at] = still and { weight = -math.huge } or again
-      local all = confirmed(still and found_of(h, again, state) or {}, state)
+      local all = confirmed(h, still and found_of(h, again, state) or {}, state)
       if not all then
          return
       end
@@ -288,13 +297,15 @@ end
 --   recorded
 -- @param confirm function(one of what is returned, explained) -> whether it is a suspect; who is none explains no run.
 --   nil: enough
+-- @param confirm_rack function(list of such, members, known = set of nodes that are suspects themselves) -> what is said
+--   of a rack's other nodes, nil: it has no trouble of its own
 -- @return list of { node or uplink, group, runs (of its spell under the condition), spell = list of them in order of
 --   time, slow = list of those that speak for it, with fit (how much more likely their times are with it),
---   as = of a rack's, another one that it shares the trouble with, or nil,
+--   as = of confirm_rack where it shares its rack's trouble, or nil,
 --   from_s, to_s (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the
 --   likeliest first
-function suspects.find(list, of, uplinks_of, confirm)
-   local state = { confirm = confirm, explained = {}, found = {}, taken = {}, of = {} }
+function suspects.find(list, of, uplinks_of, confirm, confirm_rack)
+   local state = { confirm = confirm, confirm_rack = confirm_rack, explained = {}, found = {}, taken = {}, of = {} }
    for _, h in ipairs(list) do
       if h.node then
          state.of[h.node] = state.of[h.node] or {}
