@@ -98,4 +98,43 @@ function TestRacks:test_what_their_nodes_have()
    lu.assertEquals(of[1].clock[2].share, 0.2)
 end
 
+-- What `why` says of runs of a rack of nodes 1 to 6.
+local function shown(runs, known)
+   return racks.shown(runs, "clock", { 1, 2, 3, 4, 5, 6 }, known or {})
+end
+
+local function says(...)
+   local out = { ... }
+   for i, h in ipairs(out) do
+      out[i] = { group = h[1], probability = h[2], node = type(h[3]) == "number" and h[3] or nil,
+         nodes = type(h[3]) == "table" and h[3] or nil, all = h[3] == "all", text = h[3] and "text" or nil }
+   end
+   return out
+end
+
+function TestRacks:test_what_their_runs_show_together()
+   local weak, nothing = says({ "nothing", 0.5 }, { "clock", 0.3, "all" }), says({ "nothing", 0.9 })
+   -- Half of them show it, by 0.3 each: 0.15 of five, and more.
+   local runs = { weak, nothing, weak, nothing, weak, nothing }
+   lu.assertEquals(shown(runs), { group = "clock", told = 0, first = weak[2] })
+   table.insert(runs, nothing)
+   lu.assertNil(shown(runs))
+   -- Runs with something else in them say nothing of it, for it or against it.
+   for _, other in ipairs({ { "input", 0.9 }, { "clock", 0.9, 7 }, { "storage", 0.9, "all" }, { "daemon", 0.9, 3 },
+      { "neighbour", 0.9, 2 } }) do
+      lu.assertEquals(shown({ weak, nothing, weak, says(other), weak, says(other), nothing, says(other) }).first, weak[2])
+      lu.assertNil(shown({ weak, weak, weak, weak, says(other), says(other) }))
+   end
+   lu.assertNil(shown({ nothing, nothing, nothing, nothing, nothing }))
+end
+
+-- A node that is a suspect itself explains its own runs; what others of the rack have beside it is the rack's.
+function TestRacks:test_a_bad_node_does_not_speak_for_its_rack()
+   local own, both = says({ "clock", 0.9, 2 }), says({ "clock", 0.8, { 2, 3 } }, { "clock", 0.1, 2 })
+   lu.assertEquals(shown({ own, own, own, own, own }).first, own[1])
+   lu.assertNil(shown({ own, own, own, own, own }, { [2] = true }))
+   lu.assertEquals(shown({ both, both, both, both, both }, { [2] = true }).first, both[1])
+   lu.assertNil(shown({ both, both, both, both, both }, { [2] = true, [3] = true }))
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -9,6 +9,9 @@ local racks = {}
 -- one of them.
 local WIDTHS = { 6, 12, 24, 48 }
 local LEAST = 3 -- members
+local LOOKED = 5 -- least runs in which a rack's trouble is looked for
+local SHOWN = 0.15 -- mean probability of it in these from which `why` sees it
+local OTHERWISE = 0.5 -- probability of something else from which a run says nothing of it
 
 -- Of each cluster those whose names differ in numbers alone, in order.
 local function rows(nodes)
@@ -98,6 +101,41 @@ function racks.conditions(rack, of, wanted)
       end
    end
    return out
+end
+
+--- Whether `why` sees a rack's trouble in runs of its nodes. One that it explains by a node that is a suspect itself, by
+-- one of another rack, another job's work or more of the job's own says nothing of it.
+-- @param runs list of what it says of each: list of { group, node, nodes, all, probability, text }, the likeliest first
+-- @param known set of nodes that are suspects themselves
+-- @return { group, told = 0 (nodes that show it themselves), first = the likeliest of these }, or nil
+function racks.shown(runs, group, members, known)
+   local its, count, sum, first = {}, 0, 0, nil
+   for _, node in ipairs(members) do
+      its[node] = not known[node]
+   end
+   local function is_its(h)
+      for _, node in ipairs(h.nodes or { h.node }) do
+         if its[node] then
+            return true
+         end
+      end
+      return h.all and h.group ~= "storage"
+   end
+   for _, run in ipairs(runs) do
+      local shown, other, best = 0, 0, nil
+      for _, h in ipairs(run) do
+         if h.group == group and is_its(h) then
+            shown, best = shown + h.probability, best or h.text and h or nil
+         elseif h.group == "input" or h.node or h.nodes or h.all then
+            other = other + h.probability
+         end
+      end
+      if other <= OTHERWISE then
+         count, sum = count + 1, sum + shown
+         first = best and (not first or best.probability > first.probability) and best or first
+      end
+   end
+   return first and count >= LOOKED and sum >= SHOWN * count and { group = group, told = 0, first = first } or nil
 end
 
 return racks

@@ -325,43 +325,16 @@ local function describe(store, one, explained, by_others)
    return seen
 end
 
--- A rack's trouble, by the clearest runs of its nodes, taken together. A run that `why` explains by one that is a suspect
--- itself, by a node of another rack, another job's work or more of the job's own, says nothing of it.
--- @param list of its nodes as of suspects.find
--- @param members of the rack
--- @param known set of nodes
--- @return the condition, if `why` sees it in these runs; or nil
-local function describe_rack(store, list, members, known, explained)
-   local its, asked, runs, sum, first = {}, {}, 0, 0, nil
-   for _, node in ipairs(members) do
-      its[node] = not known[node]
-   end
-   local function is_its(h)
-      for _, node in ipairs(h.nodes or { h.node }) do
-         if its[node] then
-            return true
-         end
-      end
-      return h.all and h.group ~= "storage"
-   end
+-- What `why` says of the clearest runs of several nodes, of each run once.
+local function look_at_all(store, list, explained)
+   local out, has = {}, {}
    for _, one in ipairs(list) do
       for _, run in ipairs(look(store, one, explained)) do
-         local shown, other, best = 0, 0, nil
-         for _, h in ipairs(run) do -- the likeliest first
-            if h.group == one.group and is_its(h) then
-               shown, best = shown + h.probability, best or h.text and h or nil
-            elseif SHOWN_BY_WORK[h.group] or h.node or h.nodes or h.all then
-               other = other + h.probability
-            end
-         end
-         if run.nodes and not asked[run] and other <= SEEN then
-            runs, sum = runs + 1, sum + shown
-            first = best and (not first or best.probability > first.probability) and best or first
-         end
-         asked[run] = true
+         out[#out + 1] = not has[run] and run.nodes and run or nil
+         has[run] = true
       end
    end
-   return first and runs >= LOOKED and sum >= CLEAR * runs and { group = list[1].group, told = 0, first = first } or nil
+   return out
 end
 
 --- Nodes that slowed their jobs.
@@ -379,8 +352,8 @@ function data.find(store, since, most)
       if totals.complete then
          return describe(store, one, explained, by_others)
       end
-   end, function(list_of_rack, members, known)
-      return describe_rack(store, list_of_rack, members, known, explained)
+   end, function(ones, members, known)
+      return racks.shown(look_at_all(store, ones, explained), ones[1].group, members, known)
    end)
    for _, one in ipairs(found) do
       one.condition = one.condition or one.as
