@@ -185,8 +185,8 @@ end
 -- A rack's nodes that were slow under its condition themselves, each as it is in that time: as likely as both that the
 -- rack has a trouble and that the node, by its own runs, shares in it. Where it had as much as the rack its runs are
 -- compared with those of other racks, too: what was expected of them without this node the rack's others have raised.
--- @return list of { h, best, found, alike = whether it mostly had as much as the rack, weak = it had, and is likelier than
---   not to share in it, but no suspect by that }
+-- @return list of { h, best, found, alike = whether it mostly had as much as the rack, weak = it had, and is likelier
+--   than not to share in it, but no suspect by that }
 local function slow_of(rack, best, state)
    local of_run, out, clear = {}, {}, 0
    for i = best.from, best.to do
@@ -297,8 +297,8 @@ end
 --   recorded
 -- @param confirm function(one of what is returned, explained) -> whether it is a suspect; who is none explains no run.
 --   nil: enough
--- @param confirm_rack function(list of such, members, known = set of nodes that are suspects themselves) -> what is said
---   of a rack's other nodes, nil: it has no trouble of its own
+-- @param confirm_rack function(list of such, members, known = set of nodes that are suspects themselves) -> what is
+--   said of a rack's other nodes, nil: it has no trouble of its own
 -- @return list of { node or uplink, group, runs (of its spell under the condition), spell = list of them in order of
 --   time, slow = list of those that speak for it, with fit (how much more likely their times are with it),
 --   as = of confirm_rack where it shares its rack's trouble, or nil,

@@ -103,9 +103,10 @@ function racks.conditions(rack, of, wanted)
    return out
 end
 
---- Whether `why` sees a rack's trouble in runs of its nodes. One that it explains by a node that is a suspect itself, by
--- one of another rack, another job's work or more of the job's own says nothing of it.
--- @param runs list of what it says of each: list of { group, node, nodes, all, probability, text }, the likeliest first
+--- Whether `why` sees a rack's trouble in runs of its nodes. One that it explains by a node that is a suspect itself,
+-- by one of another rack, another job's work or more of the job's own says nothing of it.
+-- @param runs list of what it says of each: list of { group, node, nodes, all, probability, text }, the likeliest
+--   first
 -- @param known set of nodes that are suspects themselves
 -- @return { group, told = 0 (nodes that show it themselves), first = the likeliest of these }, or nil
 function racks.shown(runs, group, members, known)
