@@ -105,7 +105,7 @@ end
 
 -- Of what was named with a probability of 0.5 to 0.9 by the model more was right than that, on independent histories
 -- (docs/performance.md, Answers): its prior odds for what was not recorded are wide on purpose.
-local SURE_AT, SURE_BY = 1.6, 0.5
+local SURE_AT, SURE_BY = 2.0, 0.65
 
 --- How often an explanation that the model gives such a probability is right.
 function odds.sure(p)

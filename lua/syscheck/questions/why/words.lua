@@ -15,7 +15,7 @@ local RARE, HARMLESS = 5, 0.3
 local MOST_FOLDED, MOST_CHARS, MOST_NAMES = 256, 60, 8 -- of a list of nodes: longer, and only some are named
 local MEANWHILE_P = 0.05
 words.UNSEEN = "nothing shows what it took"
-local SURE, MOSTLY = 0.9, 0.5
+local SURE, MOSTLY = 0.95, 0.5
 
 --- 1204 -> "1,204"
 function words.count(value)
