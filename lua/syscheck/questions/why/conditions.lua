@@ -105,6 +105,15 @@ local function against_peers(state, item, own, own_sorted, runs)
       sampled = like_rows > 0 and math.max(1, #own * #tops / like_rows) or 1 }
 end
 
+-- The same of a node without peers: how far levels are from the usual one.
+local function against_usual(levels, usual)
+   local pool = {}
+   for i, one in ipairs(levels) do
+      pool[i] = { x = one.x - usual, node = one.node }
+   end
+   return { pool = reference.of(pool) }
+end
+
 -- What the job's like runs, and anybody's runs, show of a metric.
 -- @return { nodes = function() -> as of against_peers, which is most of the work; usual = level in like runs or nil;
 --   levels = of their nodes, medians = of each like run }
@@ -125,7 +134,6 @@ local function background(state, item, own, own_sorted)
       end
    end
    local usual = levels[1] and statistics.median_sorted(reference.numbers(levels)) or nil
-   local back, nodes = { levels = levels, medians = medians }, nil
    if #own == 1 then
       -- A node without peers: the level itself, in like runs on other nodes; without those, in any.
       local others = {}
@@ -134,19 +142,11 @@ local function background(state, item, own, own_sorted)
       end
       usual = #others >= MIN_RUNS and statistics.median_sorted(reference.numbers(others)) or usual
    end
+   local back, nodes = { usual = usual, levels = levels, medians = medians }, nil
    function back.nodes()
-      if not nodes and #own > 1 then
-         nodes = against_peers(state, item, own, own_sorted, runs)
-      elseif not nodes then
-         local pool = {}
-         for i, one in ipairs(levels) do
-            pool[i] = { x = one.x - usual, node = one.node }
-         end
-         nodes = { pool = reference.of(pool) }
-      end
+      nodes = nodes or (#own > 1 and against_peers(state, item, own, own_sorted, runs) or against_usual(levels, usual))
       return nodes
    end
-   back.usual = usual
    return back
 end
 
