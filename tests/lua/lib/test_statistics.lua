@@ -17,6 +17,8 @@ function TestStatistics:test_median()
 end
 
 function TestStatistics:test_median_without()
+   lu.assertEquals(statistics.median_without({ 1, 2, 3, 4 }, 2), 3)
+   lu.assertEquals(statistics.median_without({ 1, 2, 3 }, 1), 2.5)
    local rng = random.new(7)
    for n = 2, 9 do
       for _ = 1, 50 do

@@ -224,20 +224,30 @@ local function found_of(h, best, state)
    return #one.slow >= suspects.MIN_SLOW and { { h, best, one } } or {}
 end
 
+-- What is said of a rack's other nodes, where some of those found of it are suspects themselves, or none.
+local function said_of_rack(rack, found, all, state)
+   local clear, known = {}, setmetatable({}, { __index = state.taken })
+   for _, one in ipairs(found) do
+      clear[#clear + 1] = not one.weak and one[3] or nil
+   end
+   for _, one in ipairs(all) do
+      known[one[1].node] = true
+   end
+   return state.confirm_rack(clear, rack.members, known)
+end
+
 -- Those that are suspects; nil: enough. Where the clearest runs of a rack's nodes show its trouble, taken together and
 -- without those that one of them explains by itself, the others share in it that had as much.
 local function confirmed(h, found, state)
-   local all, rest, clear, known = {}, {}, {}, setmetatable({}, { __index = state.taken })
+   local all, rest = {}, {}
    for _, one in ipairs(found) do
       local is = not one.weak and state.confirm(one[3], state.explained)
       if is == nil then
          return nil
       end
       table.insert(is and all or one.alike and rest or {}, one)
-      known[one[1].node or 0] = is or nil
-      clear[#clear + 1] = not one.weak and one[3] or nil
    end
-   local as = rest[1] and state.confirm_rack(clear, h.rack.members, known)
+   local as = rest[1] and said_of_rack(h.rack, found, all, state)
    for _, one in ipairs(as and rest or {}) do
       -- What its own runs are to `why` is to be told of it.
       if one.weak and state.confirm(one[3], state.explained) == nil then

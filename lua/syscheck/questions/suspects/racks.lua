@@ -5,12 +5,13 @@ local sorted = require("syscheck.lib.sorted")
 
 local racks = {}
 
+racks.CLEAR = 0.15 -- mean probability of a condition in the runs looked at from which `why` sees it
+
 -- From a chassis to a rack; each begins half its width after the one before, so that most of what lies anywhere is in
 -- one of them.
 local WIDTHS = { 6, 12, 24, 48 }
 local LEAST = 3 -- members
 local LOOKED = 5 -- least runs in which a rack's trouble is looked for
-local SHOWN = 0.15 -- mean probability of it in these from which `why` sees it
 local OTHERWISE = 0.5 -- probability of something else from which a run says nothing of it
 
 -- Of each cluster those whose names differ in numbers alone, in order.
@@ -103,6 +104,22 @@ function racks.conditions(rack, of, wanted)
    return out
 end
 
+--- Whether an explanation is of one of some nodes, alone or with others: of what all nodes of a run had, too, but
+-- storage that they share.
+-- @param h { group, node, nodes, all }
+-- @param set of nodes
+function racks.is_of(h, set)
+   if set[h.node] or h.all and h.group ~= "storage" then
+      return true
+   end
+   for _, node in ipairs(h.nodes or {}) do
+      if set[node] then
+         return true
+      end
+   end
+   return false
+end
+
 --- Whether `why` sees a rack's trouble in runs of its nodes. One that it explains by a node that is a suspect itself,
 -- by one of another rack, another job's work or more of the job's own says nothing of it.
 -- @param runs list of what it says of each: list of { group, node, nodes, all, probability, text }, the likeliest
@@ -114,18 +131,10 @@ function racks.shown(runs, group, members, known)
    for _, node in ipairs(members) do
       its[node] = not known[node]
    end
-   local function is_its(h)
-      for _, node in ipairs(h.nodes or { h.node }) do
-         if its[node] then
-            return true
-         end
-      end
-      return h.all and h.group ~= "storage"
-   end
    for _, run in ipairs(runs) do
       local shown, other, best = 0, 0, nil
       for _, h in ipairs(run) do
-         if h.group == group and is_its(h) then
+         if h.group == group and racks.is_of(h, its) then
             shown, best = shown + h.probability, best or h.text and h or nil
          elseif h.group == "input" or h.node or h.nodes or h.all then
             other = other + h.probability
@@ -136,7 +145,7 @@ function racks.shown(runs, group, members, known)
          first = best and (not first or best.probability > first.probability) and best or first
       end
    end
-   return first and count >= LOOKED and sum >= SHOWN * count and { group = group, told = 0, first = first } or nil
+   return first and count >= LOOKED and sum >= racks.CLEAR * count and { group = group, told = 0, first = first } or nil
 end
 
 return racks

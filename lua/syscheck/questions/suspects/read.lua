@@ -20,7 +20,7 @@ local MIN_RUNS = 4 -- of a kind, to know what they take
 local SURE, MEDIAN_SE, LEAST_SD = 2, 1.25, 0.02
 local BLOCK = 40 -- runs of a kind, in order of time, that are each other's like runs
 local SEEN = 0.5 -- mean probability of a cause in these from which it is a suspect's that no counter showed
-local CLEAR = 0.15 -- mean probability of its condition in these from which `why` sees it
+local CLEAR = racks.CLEAR
 local LOOKED = 5 -- slow runs of a suspect that are looked at for its condition
 local SHOWN = 2 -- of these, least that show it: what one does `why` may be wrong in
 local CERTAIN = LOOKED * math.log(20) -- log of its odds from which these need not show it: 20 for each
@@ -199,20 +199,6 @@ end
 
 local RUN = [[SELECT r.id, r.begin_s, r.end_s, r.seen, r.nodes FROM run r WHERE r.id = ?]]
 
--- Whether an explanation is of a node, alone or with others: of what all nodes of a run had, too, but storage that they
--- share.
-local function is_of(h, node)
-   if h.node == node or h.all and h.group ~= "storage" then
-      return true
-   end
-   for _, one in ipairs(h.nodes or {}) do
-      if one == node then
-         return true
-      end
-   end
-   return false
-end
-
 -- What `why` says of a run, as little as is needed of it: list of { group, node, nodes, probability, name (of the
 -- number that says most), text, on (the node that this is of) }; nodes = how many the run has. Of a run that was
 -- deleted meanwhile an empty list.
@@ -284,10 +270,10 @@ local function describe(store, one, explained, by_others)
       return describe_uplink(store, one, explained, by_others)
    end
    local by_group, best, of_node, elsewhere = {}, nil, 0, 0
-   local sums = { neighbour = 0, input = 0 }
+   local sums, its = { neighbour = 0, input = 0 }, { [one.node] = true }
    for i, run in ipairs(look(store, one, explained)) do
       for _, h in ipairs(run) do
-         local is = is_of(h, one.node)
+         local is = racks.is_of(h, its)
          if is and h.group == "neighbour" or h.group == "input" then
             sums[h.group] = sums[h.group] + h.probability
          elseif is then
