@@ -64,9 +64,9 @@ rooms.PURE = {
    "questions/suspects/racks", "questions/suspects/uplinks",
    "questions/why/page",
    "questions/why/candidates", "questions/why/causes", "questions/why/checks", "questions/why/conditions",
-   "questions/why/expected", "questions/why/logic", "questions/why/odds", "questions/why/parts",
-   "questions/why/reference", "questions/why/stats", "questions/why/weights", "questions/why/without",
-   "questions/why/words", "questions/why/work", "store/runs" }
+   "questions/why/expected", "questions/why/explained", "questions/why/logic", "questions/why/neighbours",
+   "questions/why/odds", "questions/why/parts", "questions/why/reference", "questions/why/stats",
+   "questions/why/weights", "questions/why/without", "questions/why/words", "questions/why/work", "store/runs" }
 
 -- What slurmctld loads has to run on Lua 5.1 to 5.4, so what it uses has to, too.
 rooms.LUA51 = { "job_submit", "policy", "catalogue/metrics", "lib/printable", "lib/sorted", "lib/spelling" }

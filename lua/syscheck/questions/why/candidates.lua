@@ -1,5 +1,5 @@
---- Explanations beside those of one node's numbers: a node whose jobs were slow, several nodes, all, another job,
--- more work, chance. Pure.
+--- Explanations beside those of one node's numbers: a node whose jobs were slow, several nodes, all, more work, chance.
+-- Pure.
 local causes = require("syscheck.questions.why.causes")
 local checks = require("syscheck.questions.why.checks")
 local conditions = require("syscheck.questions.why.conditions")
@@ -20,11 +20,6 @@ local SEVERAL = 0.1 -- of troubles of a node, so many are its neighbours', too
 local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks about
 local NODE = 0.0003 -- a node is slow by something that is not recorded
 local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
-local NEIGHBOUR, UNSEEN = 0.6, 0.02 -- of a shared node's trouble, so much is another job's; and what nothing counts
-local SHARED = { daemon = true, storage = true, shortage = true, clock = true }
--- Of slow storage of a shared node another job's part to its own, by how much of the node's bytes were not this job's:
--- a job that harms another one by its I/O does much, and so do many that harm nobody.
-local NEIGHBOURS_IO, MUCH_IO, LITTLE, MUCH = 1.7, 0.3, 0.1, 2.4
 local SEVERAL_P = 0.05
 local READS = { name = "disk_read_bytes", kind = "count" }
 local READ_MORE, READ_LEAST = 3, 1e6 -- times what is usual, and bytes a second, that a node that pages reads
@@ -343,55 +338,6 @@ function candidates.nobody(state)
          rarity = factor, evidence = {}, work = first }
    end
    return list, did
-end
-
--- How much likelier another job's I/O is the trouble than this node's own storage.
-local function neighbours_io(row)
-   local moved = { cgroup = 0, delta = 0 } -- by the job; by the node
-   for _, field in ipairs(causes.WORK) do
-      local by = field.path[1]
-      moved[by] = moved[by] + math.max(0, row[field.name] or 0)
-   end
-   if (row.cg_read_bytes or -1) < 0 or moved.delta <= 0 then
-      return NEIGHBOURS_IO
-   end
-   return NEIGHBOURS_IO * (moved.cgroup < (1 - MUCH_IO) * moved.delta and MUCH or LITTLE)
-end
-
---- Somebody else's job on a shared node, where the trouble may be that job's.
-function candidates.split_neighbours(state, list)
-   local shared = {}
-   for _, row in ipairs(state.rows) do
-      shared[row.node] = row.others and row.others[1] and row or nil
-   end
-   -- What it takes is not always counted (memory's bandwidth, caches).
-   for node in pairs(shared) do
-      local fit = odds.fit(state.e, state.y, odds.OWN_MOST, odds.OWN_WIDE, 1)
-      list[#list + 1] = { where = #state.rows > 1 and "node" or "only", node = node, group = "neighbour", evidence = {},
-         prior = UNSEEN, rarity = 1, fit = fit, most = odds.OWN_MOST, weight = UNSEEN / #state.rows * fit,
-         others = shared[node].others }
-   end
-   for i = 1, #list do
-      local h = list[i]
-      if h.group == "neighbour" then
-         h.others = shared[h.node] and shared[h.node].others
-      elseif h.node and shared[h.node] and SHARED[h.group] and not (h.best and h.best.check) then
-         local copy = {}
-         for k, v in pairs(h) do
-            copy[k] = v
-         end
-         copy.through, copy.group, copy.others = h.group, "neighbour", shared[h.node].others
-         if h.group == "storage" then
-            -- What all share is no neighbour's.
-            copy.weight = neighbours_io(shared[h.node]) * (h.weight - (h.of_all or 0))
-         else
-            -- What checks find, too, is less likely one.
-            copy.weight = NEIGHBOUR / (NEIGHBOUR + (1 - NEIGHBOUR) * math.max(1, h.checked)) * h.weight
-            h.weight = h.weight - copy.weight
-         end
-         list[#list + 1] = copy
-      end
-   end
 end
 
 return candidates
