@@ -405,11 +405,11 @@ end
 
 -- A process makes tasks wait for a CPU; firmware that handles a DIMM's errors stops all of them, and counts nothing.
 function TestAnswer:test_noise_that_no_task_waited_for()
-   local function ask(extra, check)
+   local function ask(extra, check, all_wait)
       local i = input(4, 1610)
       each_row(i, function(r)
          r.cores, r.cg_cpu_us = 64, 62e6 * r.elapsed_s
-         r.sched_wait_worst_ms, r.sched_wait_ms = 2000 * vary(), 20000 * vary()
+         r.sched_wait_worst_ms, r.sched_wait_ms = 2000 * vary(), (all_wait or 20000) * vary()
       end)
       for k, v in pairs(extra) do
          i.rows[2][k] = v
@@ -428,11 +428,15 @@ function TestAnswer:test_noise_that_no_task_waited_for()
    lu.assertEquals(ask({ cg_cpu_us = -1 }, all), { 2, "memory" })
    -- Only PSI counts who waits: hardly anyone.
    lu.assertEquals(ask({ sched_wait_worst_ms = -1, cpu_some_us = 1000 }, all), { 2, "memory" })
-   -- Waited on one CPU, a little on each in turn, for the hypervisor; not known; with idle CPUs nobody waits.
+   -- With idle CPUs other work takes those, and slows no job either.
+   lu.assertEquals(ask({ cg_cpu_us = 8 * 1610e6 }, all), { 2, "memory" })
+   -- Waited on one CPU, a little on each in turn, for the hypervisor; not known.
    for _, extra in ipairs({ { sched_wait_worst_ms = 600e3 }, { sched_wait_worst_ms = 2000, sched_wait_ms = 1280e3 },
-      { steal_worst_ms = 400e3 }, { sched_wait_worst_ms = -1 }, { cg_cpu_us = 8 * 1610e6 }, { cores = 1 } }) do
+      { steal_worst_ms = 400e3 }, { sched_wait_worst_ms = -1 }, { cores = 1 } }) do
       lu.assertEquals(ask(extra, all), { 2, "daemon" })
    end
+   -- All of its nodes wait so much on 64 CPUs together: that is the job's.
+   lu.assertEquals(ask({}, all, 640e3), { 2, "memory" })
 end
 
 -- Of 112 cores, of which a healthy node loses 0.04 %, 38 % are thousands of times that, and beyond any level of a rate.
@@ -1281,6 +1285,155 @@ function TestText:test_numbers()
    lu.assertEquals(words.p(1), "1.00")
    lu.assertEquals(words.times(1.614), "1.61x")
    lu.assertEquals(words.times(120), "120x")
+end
+
+-- What the worst core lost to the hypervisor others may have waited for, too.
+function TestAnswer:test_more_than_the_worst_core_lost()
+   local i = input(8, 1610, { [3] = { steal_worst_ms = 310e3 } })
+   each_row(i, function(r)
+      r.cores, r.steal_worst_ms = 64, r.steal_worst_ms or 0
+   end)
+   lu.assertEquals(named(why.analyse(i)), { 3, "daemon" })
+end
+
+-- A check before and after the job that finds so much of the usual rates.
+local function checked(triad, gflops, noise, extra)
+   local out = extra or {}
+   out.checks = {}
+   for k, when in ipairs({ "before", "before", "after" }) do
+      out.checks[k] = { when = when, days = 4 - k, triad_gbs = 400 * triad, gflops = 5000 * gflops, noise_pct = noise }
+   end
+   return out
+end
+
+-- Two that may both have lowered triad: the one that shows in the job is there, so the other needs evidence of its own.
+function TestAnswer:test_one_of_two_that_explain_a_check()
+   local job = { throttle_events = 4000, throttle_package_ms = 500e3 }
+   local i = input(8, 1200, { [3] = checked(0.7, 0.73, 0.5, job) })
+   each_row(i, function(r)
+      r.cores = 64
+   end)
+   local answer = why.analyse(i)
+   lu.assertEquals(named(answer), { 3, "clock" })
+   lu.assertTrue(of(answer, 3, "clock").probability > 0.9)
+end
+
+-- A low clock takes no more from a triad, which waits for memory, than from dgemm.
+function TestAnswer:test_a_triad_that_no_clock_explains()
+   local function ask(triad, gflops)
+      return named(why.analyse(input(1, 1610, { checked(triad, gflops, 0.3, { throttle_events = 90,
+         throttle_package_ms = 400e3 }) })))
+   end
+   lu.assertEquals(ask(0.55, 0.94), { 1, "memory" })
+   lu.assertEquals(ask(0.7, 0.6), { 1, "clock" })
+end
+
+-- A run of one node exchanges nothing: that it was as fast as ever acquits no link; one of several nodes does.
+function TestAnswer:test_runs_that_feel_no_link()
+   local function ask(seen)
+      local runs = {}
+      for k = 1, 8 do
+         runs[k] = { ratio = k <= 2 and 1.6 or 1, link_errors = 300 }
+      end
+      local i = input(8, 1610, { [2] = { link_errors = 300 } }, nil, nil, { [2] = runs })
+      local history = i.history
+      i.history = function(node)
+         local list = history(node)
+         for k, one in ipairs(list) do
+            one.seen = k <= 2 and 8 or seen
+         end
+         return list
+      end
+      return of(why.analyse(i), 2, "link")
+   end
+   local alone, several = ask(1), ask(8)
+   lu.assertEquals({ alone.runs, several.runs }, { 2, 8 })
+   lu.assertTrue(alone.harm > 5 * several.harm, alone.harm .. " " .. several.harm)
+end
+
+-- What no node of a class is set otherwise to is no look: nothing could have been found (Tarone).
+function TestAnswer:test_a_setting_that_all_have()
+   local function p_of(rate)
+      local i = input(8, 1610, { [2] = { link_errors = 40 } })
+      local n = 0
+      each_row(i, function(r)
+         n = n + 1
+         r.link_errors = r.link_errors + (n % 9 == 0 and 20 or 0)
+         r.link_rate_gbps = rate(n)
+      end)
+      return of(why.analyse(i), 2, "link").p
+   end
+   local none = p_of(function() end)
+   lu.assertEquals(p_of(function() return 100 end), none)
+   lu.assertTrue(p_of(function(n) return n == 300 and 50 or 100 end) > none)
+end
+
+-- PSI is a mean over CPUs: of three nodes of four that have much of it the job's median has, too, the fourth has not.
+function TestAnswer:test_three_of_four_nodes()
+   local extra = {}
+   for n = 1, 3 do
+      extra[n] = { cpu_some_us = 800e6, sched_wait_worst_ms = 700e3 }
+   end
+   local i = input(4, 1610, extra)
+   each_row(i, function(r)
+      r.cores, r.sched_wait_worst_ms = 64, r.sched_wait_worst_ms or 2000 * vary()
+   end)
+   i.rows[4].cpu_some_us = 20e6 -- the most of any node of a like run, and next to nothing
+   local answer = why.analyse(i)
+   lu.assertEquals({ answer.named.where, #answer.named.nodes }, { "several", 3 })
+   for _, h in ipairs(answer.explanations) do
+      lu.assertFalse(h.where == "all" and h.group == "daemon")
+   end
+end
+
+-- Operations of one node took five times as long, of another one and a half times: that is not the same trouble.
+function TestAnswer:test_two_latencies_are_not_alike()
+   local function slow(times)
+      return { disk_ops = 1e6, disk_op_ms = 1e6 * times }
+   end
+   local i = input(8, 1610, { slow(5), slow(1.6) })
+   each_row(i, function(r)
+      r.disk_ops, r.disk_op_ms = r.disk_ops or 1e6, r.disk_op_ms or 1e6 * (0.9 + vary() / 10)
+      causes.add_parts(r)
+   end)
+   lu.assertEquals(named(why.analyse(i)), { 1, "storage" })
+   i = input(8, 1610, { slow(5), slow(4) })
+   each_row(i, function(r)
+      r.disk_ops, r.disk_op_ms = r.disk_ops or 1e6, r.disk_op_ms or 1e6 * (0.9 + vary() / 10)
+      causes.add_parts(r)
+   end)
+   lu.assertEquals(why.analyse(i).named.where, "several")
+end
+
+-- Another job's I/O, and what it takes that nobody counts, is one explanation: another job.
+function TestAnswer:test_another_job_is_one_explanation()
+   local i = input(1, 1610, { { iowait_ms = 600e3, io_some_us = 700e6, io_full_us = 600e6, others = { 39 } } })
+   local count, sum = 0, 0
+   for _, h in ipairs(why.analyse(i).explanations) do
+      count, sum = count + (h.group == "neighbour" and 1 or 0), sum + h.probability
+   end
+   lu.assertEquals(count, 1)
+   near(sum, 1, 1e-9)
+end
+
+-- A node whose record never came is asked by its checks and other runs, and that is said.
+function TestAnswer:test_a_node_of_which_no_record_came()
+   local i = input(3, 1610)
+   local gone = checked(0.6, 0.95, 0.3, { node = 4, class = 1, cores = 64, gone = true })
+   i.rows[4] = gone
+   local answer = why.analyse(i)
+   sound(answer)
+   lu.assertEquals(named(answer), { 4, "memory" })
+   lu.assertStrContains(say(answer, 4), "n004, of which no record came: triad 240.0 GB/s")
+   local runs = {}
+   for k = 1, 12 do
+      runs[k] = { ratio = 1.6, days = k / 10 }
+   end
+   i = input(3, 1610, nil, nil, nil, { [4] = runs })
+   i.rows[4] = { node = 4, class = 1, checks = {}, gone = true }
+   answer = why.analyse(i)
+   lu.assertEquals(named(answer), { 4, "unrecorded" })
+   lu.assertStrContains(say(answer, 4), "n004, of which no record came: its 12 runs nearest to this one were slow, too")
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

@@ -59,4 +59,28 @@ function TestWhyRead:test_one_of_a_larger_run_was_elsewhere()
    lu.assertEquals(asked(), { "n12" })
 end
 
+-- A node that was checked as the job began, and whose record of it never came, is one of the job's.
+function TestWhyRead:test_a_node_without_a_record()
+   write({ x = { 1, 2 }, elsewhere = { 3 } })
+   local from_s = T + 3600 * 8 - 1000
+   local function check(node)
+      return own_store.record({ kind = "check", node = node, class = "epyc-9654-2s192c-768g", time = from_s + 1,
+         level = "quick", trigger = "prolog", status = "pass", metrics = { { name = "triad_gbs", status = "pass",
+         value = 700 } }, job = { id = 29, user = "alice", name = "x", nodes = 3 } })
+   end
+   own_store.write({ check("n1"), check("n4"), check("n4") })
+   local input, name, _, more = data.read(own_store.db, jobid.runs(own_store.db, { kind = "job", id = 29 })[1])
+   local gone = input.rows[3]
+   lu.assertEquals({ #input.rows, input.recorded, more }, { 3, 2, 0 })
+   lu.assertEquals({ name(gone.node), gone.gone, gone.class, gone.elapsed_s, gone.cores },
+      { "n4", true, input.rows[1].class, nil, 192 })
+   lu.assertEquals({ #gone.checks, gone.checks[1].triad_gbs }, { 2, 700 })
+   -- Before the first record came nothing is known of any.
+   own_store.write({ own_store.record({ kind = "check", node = "n5", class = "epyc-9654-2s192c-768g",
+      time = from_s + 5000, level = "quick", trigger = "prolog", status = "pass", job = { id = 99, user = "alice",
+      name = "x", nodes = 2 } }) })
+   local running = jobid.runs(own_store.db, { kind = "job", id = 99 })[1]
+   lu.assertEquals(running and data.read(own_store.db, running).rows or {}, {})
+end
+
 os.exit(lu.LuaUnit.run("-o", "TAP"))

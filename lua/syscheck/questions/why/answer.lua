@@ -38,7 +38,7 @@ function answer.of(store, runs, private)
    for _, h in ipairs(out.explanations) do
       h.jobs = h.others and not private and neighbours(store, run, h.others) or nil
    end
-   out.recorded, out.nodes = #input.rows, math.tointeger(run.nodes) or #input.rows
+   out.recorded, out.nodes = input.recorded, math.tointeger(run.nodes) or input.recorded
    return out
 end
 

@@ -42,6 +42,9 @@ local RANGE = {
 -- logged by the firmware now and then.
 local IN_PART = { link_errors = true, memory_corrected = true, machine_checks = true }
 
+-- Who waits for a core finds it cold after each turn of the other, and was perhaps holding what others wait for.
+local TURNS = { sched_wait_worst_ms = true, steal_worst_ms = true }
+
 local MORE = 100 -- what an event costs is a guess, and may be so many times as much
 
 -- Scales on which values are compared: higher is worse, a difference is a ratio.
@@ -165,8 +168,7 @@ local function items(list, source, kind_of)
       local kind = kind_of(field)
       local over = kind == "time" and (OVER[field.name] or "unit") or nil
       local range = RANGE[IN_PART[field.name] and "counted_in_part" or over or kind] or RANGE.value
-      -- Who waits for a core finds it cold after each turn of the other.
-      range = field.name == "sched_wait_worst_ms" and { wide = range.wide, beyond = 2 } or range
+      range = TURNS[field.name] and { wide = range.wide, beyond = 2 } or range
       out[#out + 1] = field.cause and { name = field.name, group = field.cause, kind = kind, scale = SCALES[kind],
          source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, none = field.none,
          unit = field.unit, label = field.label, over = over, range = range, usual = field.usual,

@@ -28,10 +28,10 @@ local SPELL = 0.5 -- least of the nearest check's, on a share's scale, of what i
 local ODD, FAR_DAYS = 4, 2 -- standard deviations from which a check is bad by itself; how far alone it says little
 local UNFELT = 0.3 -- of what other work took of a core in checks, less than so much was a job's waiting for it
 local BUSY = 0.8 -- of the cores a job had in use
--- Of other work that checks find, so much lets a job's tasks wait for no CPU: where it had all CPUs in use, and where
--- nobody counted that (two jobs in three have).
+-- Of other work that checks find, so much lets a job's tasks wait for no CPU, and slows it all the same: where it had
+-- all CPUs in use, and where some were idle, which other work then takes, or nobody counted that.
 checks.UNFELT_BUSY = 0.2
-local UNFELT_UNKNOWN = 0.45
+local UNFELT_IDLE = 0.45
 local SHOWS, SHOWS_BAD = 3, 1 -- least Bayes factor of what is evidence; where the nearest check is bad by itself
 
 -- Student's t, 4 degrees of freedom: errors have tails.
@@ -213,24 +213,36 @@ local function known(v)
    return v ~= nil and v >= 0
 end
 
+-- What tasks waited on all CPUs together, as a share of the time.
+local function on_all(row)
+   return known(row.sched_wait_ms) and (row.elapsed_s or 0) > 0 and row.sched_wait_ms / 1000 / row.elapsed_s or nil
+end
+
 -- Most that other work can have cost a job on a node, as a share of its time: who shares a CPU with it makes a task
--- wait, and where tasks wait for each other what waits on one CPU after the other adds up (by PSI, where nothing else
--- counts it, all CPUs' may have been one's). nil where nothing counts that, or CPUs were idle: other work then takes
--- those, and no task waits, though caches and bandwidth are shared.
-local function waited(row)
+-- wait, and where tasks wait for each other what waits on one CPU after the other, and more than on the job's other
+-- nodes, adds up (by PSI, where nothing else counts it, all CPUs' may have been one's). nil where nothing counts that.
+local function waited(state, row)
    local elapsed_s, cores = row.elapsed_s or 0, row.cores or 1
    local by_worst = known(row.sched_wait_worst_ms)
-   local idle = known(row.cg_cpu_us) and row.cg_cpu_us < BUSY * cores * elapsed_s * 1e6
-   if elapsed_s <= 0 or cores < 2 or idle or not (by_worst or known(row.cpu_some_us)) then
+   if elapsed_s <= 0 or cores < 2 or not (by_worst or known(row.cpu_some_us)) then
       return nil
    end
-   local most = math.min(1, (row.sched_wait_ms or 0) / 1000 / elapsed_s)
+   local others = {}
+   for _, one in ipairs(state.rows) do
+      others[#others + 1] = one ~= row and on_all(one) or nil
+   end
+   local most = math.min(1, (on_all(row) or 0) - (statistics.median(others) or 0))
    for _, item in ipairs(causes.JOB) do
       local one = item.group == "daemon" and (item.over ~= "mean" or not by_worst)
          and causes.share(item, row, -math.huge)
       most = math.max(most, one and one * item.range.beyond or 0)
    end
    return most
+end
+
+-- Whether the job is known to have had the node's CPUs in use.
+local function was_busy(row)
+   return known(row.cg_cpu_us) and row.cg_cpu_us >= BUSY * (row.cores or 1) * (row.elapsed_s or 0) * 1e6
 end
 
 -- The mean share of a core's time that checks most likely lost, beyond the usual (SCALES.share).
@@ -278,8 +290,8 @@ function checks.of(state, item)
          e.bf, e.weak = math.max(ACQUITS, bf), bad and bf < SHOWS and bf >= SHOWS_BAD
          e.shows = bf >= SHOWS or e.weak
          if e.shows and item.group == "daemon" then
-            e.unfelt = (waited(row) or math.huge) < UNFELT * taken(e, usual, row.cores)
-               and (known(row.cg_cpu_us) and checks.UNFELT_BUSY or UNFELT_UNKNOWN) or nil
+            e.unfelt = (waited(state, row) or math.huge) < UNFELT * taken(e, usual, row.cores)
+               and (was_busy(row) and checks.UNFELT_BUSY or UNFELT_IDLE) or nil
          end
          state.nodes[#state.nodes + 1] = e
       end

@@ -17,7 +17,8 @@ local CANDIDATES = 12 -- nodes looked at closely per metric
 local SUMS = { time = true, count = true, traffic = true }
 local ALL_BUT = 8 -- one of so many may be without what all have
 local ALL_BUT_WORK = 4 -- of what depends on how much of the job's work a node did, less than one of so many
-local ALL_HAVE = 0.25 -- so much of what the median is beyond the usual, on a metric's scale
+-- So much of what the median is beyond the usual, on a metric's scale; of what depends on a node's work.
+local ALL_HAVE, ALL_HAVE_WORK = 0.25, 0.1
 local CLASS_NODES = 8 -- nodes of a class, to know what it is set to
 local MIN_RUNS = 3 -- like runs, to know what is normal for a job of this kind
 
@@ -152,12 +153,17 @@ end
 
 -- What nodes are set to (rates) is their class's to say: where half of a job's nodes have less, or this node is in most
 -- like runs, its peers and those say nothing. One value of each node.
--- @return function(class) -> { pool = reference, usual }, or nil
+-- @return function(class) -> { pool = reference, usual }, or nil; whether nodes of a class differ in it at all
 local function by_class(state, item)
    local lists = { state.rows }
    table.move(state.like, 1, #state.like, #lists + 1, lists)
    table.move(state.others, 1, #state.others, #lists + 1, lists)
-   local of, known = reference.by_class(item, lists), {}
+   local of, known, differ = reference.by_class(item, lists), {}, false
+   for _, list in pairs(of) do
+      for _, one in ipairs(list) do
+         differ = differ or one.x ~= list[1].x
+      end
+   end
    return function(class)
       class = class or 0
       local list = of[class]
@@ -172,11 +178,11 @@ local function by_class(state, item)
          known[class] = { pool = reference.of(list), usual = usual }
       end
       return known[class]
-   end
+   end, differ
 end
 
-local function add_nodes(state, item, own, own_sorted, back)
-   local class_of = item.kind == "rate" and by_class(state, item)
+-- @param class_of of by_class, for rates
+local function add_nodes(state, item, own, own_sorted, back, class_of)
    for _, one in ipairs(own) do
       -- Out of line is what exceeds both its peers and what this job is used to.
       local peers = #own > 1 and statistics.median_without(own_sorted, one.x) or -math.huge
@@ -234,7 +240,7 @@ local function add_job(state, item, own_sorted, back)
    -- What a part of the nodes has is looked at apart, but of sums over operations; one of two or three stands out.
    local apart, n = parts.may_be(item), #own_sorted
    local least = own_sorted[apart and n // ALL_BUT + 1 or math.ceil(n / ALL_BUT_WORK)] - usual
-   if least <= ((apart or n < ALL_BUT_WORK) and ALL_HAVE or 0) * (level - usual) then
+   if least <= ((apart or n < ALL_BUT_WORK) and ALL_HAVE or ALL_HAVE_WORK) * (level - usual) then
       return apart and p_median() or nil
    end
    local p, value = p_median(), conditions.typical(item, state.rows, state.elapsed)
@@ -291,10 +297,17 @@ function conditions.of_job(state, item)
    if not own[1] then
       return
    elseif happened(item, state.rows) then
+      local class_of, differ
+      if item.kind == "rate" then
+         class_of, differ = by_class(state, item)
+         if not differ then
+            return -- nothing can be found, see below
+         end
+      end
       conditions.looked_at(state.metrics, item)
       state.looked = state.looked + #own
       local back = background(state, item, own, own_sorted)
-      add_nodes(state, item, own, own_sorted, back)
+      add_nodes(state, item, own, own_sorted, back, class_of)
       local p_median, all = add_job(state, item, own_sorted, back)
       if #back.medians >= MIN_RUNS then
          parts.add(state, item, rows, { usual = back.usual, levels = back.levels, p_median = p_median,

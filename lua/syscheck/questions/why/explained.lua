@@ -6,6 +6,7 @@ local explained = {}
 
 local COUNTED = 0.03 -- p on one node up to which corrected errors explain what checks found
 local ALIKE = 0.3 -- share of what an explanation may have cost that one that explains it may have cost at least
+local TRIAD_MORE, TRIAD_LEAST = 1.5, 0.05 -- times dgemm's loss, of which errors of checks are less than so much
 local AS_MUCH = 0.8 -- of what dgemm lost, on logarithms, in what stops all cores
 
 -- Trouble of one kind shows in another's numbers, too: other work takes CPU and memory from a check's kernels, a low
@@ -76,6 +77,15 @@ local function stops_cores(memory, clock, row)
    return dgemm > 0 and lower(memory, "triad_gbs") >= AS_MUCH * dgemm and not counted and not job_shows(clock)
 end
 
+-- A low clock takes no more from a triad than from dgemm.
+local function no_clock(memory, clock)
+   local dgemm
+   for _, e in ipairs(clock.evidence) do
+      dgemm = dgemm or e.check and e.item.name == "gflops" and lower(clock, "gflops")
+   end
+   return dgemm and lower(memory, "triad_gbs") > TRIAD_MORE * math.max(TRIAD_LEAST, dgemm)
+end
+
 -- What may have cost a hundredth does not take a third from a check's rate; of corrected errors nobody knows. What
 -- they, and other work, interrupt is noise: where checks measured that and found none it was not them.
 -- @param work what speaks for other work on the node, or nil
@@ -98,7 +108,7 @@ local function explains(h, other, work, row)
          or other.group == "clock" and stops_cores(h, other, row))
    end
    return other.best.check and most_of(h) >= ALIKE * most_of(other)
-      and not (h.group == "clock" and stops_cores(other, h, row))
+      and not (h.group == "clock" and (stops_cores(other, h, row) or no_clock(other, h)))
 end
 
 --- @param row_of the job's rows by node
@@ -121,11 +131,19 @@ end
 --- What explains more is the likelier.
 -- @param others_of of explained.of
 function explained.carry(list, others_of)
-   local worth = {}
+   local worth, own, by = {}, {}, {}
+   for _, h in ipairs(list) do
+      own[h] = weights.there(h)
+      for _, other in ipairs(others_of(h)) do
+         by[other] = (by[other] or 0) + own[h]
+      end
+   end
    for i, h in ipairs(list) do
       worth[i] = 1
       for _, other in ipairs(others_of(h)) do
-         worth[i] = worth[i] * math.max(1, other.best.check and other.checked or other.rarity)
+         -- What else explains it, and is there by what it shows itself, takes its share.
+         local odd = other.best.check and other.checked or other.rarity
+         worth[i] = worth[i] * math.max(1, odd / (1 + odd * (by[other] - own[h])))
       end
    end
    for i, h in ipairs(list) do

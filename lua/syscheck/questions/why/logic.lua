@@ -2,7 +2,8 @@
 -- statistics and the reasons.
 --
 -- A row is what one node went through in one run: { run, node, class, elapsed_s, cores, <name of
--- fields.JOB> = value ..., checks (see checks.lua), others = list of job IDs }; absent is not known.
+-- fields.JOB> = value ..., checks (see checks.lua), others = list of job IDs, gone (true: no record of the job came
+-- from the node, which was checked as it began) }; absent is not known.
 local candidates = require("syscheck.questions.why.candidates")
 local causes = require("syscheck.questions.why.causes")
 local checks = require("syscheck.questions.why.checks")
@@ -291,6 +292,7 @@ function why.analyse(input)
    out.beside = not out.named and out.slow.verdict == "no" and beside(out.explanations, sum) or nil
    local like, other, done = flat(state.like), flat(state.others), {}
    for _, h in ipairs(out.explanations) do
+      h.gone = h.node and state.row_of[h.node].gone
       for _, e in ipairs(done[h.evidence] and {} or h.evidence) do
          conditions.describe(e, state, like, other)
       end

@@ -23,6 +23,27 @@ local function neighbours_io(row)
    return NEIGHBOURS_IO * (moved.cgroup < (1 - MUCH_IO) * moved.delta and MUCH or LITTLE)
 end
 
+-- Whichever way it harms, it is another job: all that speaks for one on a node is one explanation's, the heaviest.
+local function join(list)
+   local heaviest, sum = {}, {}
+   for _, h in ipairs(list) do
+      if h.group == "neighbour" and h.node then
+         local most = heaviest[h.node]
+         heaviest[h.node] = (not most or h.weight > most.weight) and h or most
+         sum[h.node] = (sum[h.node] or 0) + h.weight
+      end
+   end
+   for i = #list, 1, -1 do
+      local h = list[i]
+      if h.group == "neighbour" and h.node and heaviest[h.node] ~= h then
+         table.remove(list, i)
+      end
+   end
+   for node, h in pairs(heaviest) do
+      h.weight = sum[node]
+   end
+end
+
 --- Somebody else's job on a shared node, where the trouble may be that job's.
 function neighbours.split(state, list)
    local shared = {}
@@ -57,6 +78,7 @@ function neighbours.split(state, list)
          list[#list + 1] = copy
       end
    end
+   join(list)
 end
 
 return neighbours

@@ -23,10 +23,12 @@ local function beyond(item, rows, usual, least, from)
    for _, row in ipairs(rows) do
       local share = causes.share(item, row, usual)
       local is = share and share >= least and causes.of_row(item, row) >= from
-      list[#list + 1] = is and { row = row, share = share } or nil
+      -- Of operations that take several times as long the shares hardly differ.
+      local much = is and item.kind == "latency" and causes.of_row(item, row) - usual or share
+      list[#list + 1] = is and { row = row, share = share, much = much } or nil
    end
    table.sort(list, function(a, b)
-      return a.share > b.share
+      return a.much > b.much
    end)
    return list
 end
@@ -55,15 +57,15 @@ function parts.add(state, item, rows, back)
    if item.kind ~= "rate" then
       from = back.usual + SDS * select(2, statistics.robust(reference.numbers(back.levels)))
    end
-   local list, shares = beyond(item, rows, back.usual, LEAST, from), {}
+   local list, much = beyond(item, rows, back.usual, LEAST, from), {}
    for i, one in ipairs(list) do
-      shares[i] = one.share
+      much[i] = one.much
    end
    if not list[1] or back.all and #list >= back.all then
       return
    end
-   local median = statistics.median(shares)
-   while list[#list].share < ALIKE * median do
+   local median = statistics.median(much)
+   while list[#list].much < ALIKE * median do
       list[#list] = nil
    end
    if #list < math.max(2, PART * #rows) or #list == #rows then

@@ -28,6 +28,7 @@ local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
 local WORD = "SELECT w.id FROM word w WHERE w.text = ?"
 local FOUND = "SELECT c.node, c.key >> 30, c.text FROM check_node c WHERE c.run = ? AND c.status = ? "
    .. "ORDER BY c.key LIMIT %d"
+local CHECKED = "SELECT c.node, c.class FROM check_node c WHERE c.run = ?"
 local LEAST = "SELECT min(j.%s) FROM job_node j WHERE j.run = ?"
 local LEAF = "SELECT n.leaf FROM node n WHERE n.id = ?"
 
@@ -121,6 +122,19 @@ function data.found(store, run, most)
       end
    end
    return table.move(out, 1, math.min(most, #out), 1, {})
+end
+
+-- Adds nodes that were checked as a run began, and whose record of it never came: their checks and other runs are
+-- known.
+local function add_gone(store, reader, run, list)
+   local has = {}
+   for _, row in ipairs(list) do
+      has[row.node] = true
+   end
+   for t in store:rows(CHECKED, run.key) do
+      list[#list + 1] = not has[t[1]] and reader:of_node({ gone = true }, run.key, t[1], t[2]) or nil
+      has[t[1]] = true
+   end
 end
 
 -- What the other nodes of runs went through, of those that had few.
@@ -247,6 +261,10 @@ function data.read(store, run)
    local list = reader:all(run.key, NODES_MOST)
    local time = known:of(run.key)
    time.elapsed_s = times.elapsed(list)
+   local recorded = #list
+   if recorded > 0 and recorded < NODES_MOST then -- else it has not ended, or not all were read
+      add_gone(store, reader, run, list)
+   end
    local span = { key = run.key, begin_s = run.begin_s or 0, end_s = run.end_s or run.begin_s or 0, kind = time.kind }
    local wanted, not_these, is_own = {}, { [run.key] = true }, {}
    for _, row in ipairs(list) do
@@ -267,7 +285,7 @@ function data.read(store, run)
       end
       return node and names[node]
    end
-   return { rows = list, begin_s = span.begin_s, elapsed_s = time.elapsed_s,
+   return { rows = list, recorded = recorded, begin_s = span.begin_s, elapsed_s = time.elapsed_s,
       e = time.e, count = #time.like, like = like,
       others = other_runs(store, reader, run.key, wanted, not_these),
       checks = measured.of_classes(store, span.end_s, wanted),
@@ -296,7 +314,7 @@ function data.read(store, run)
       leaf = once(function(node)
          local t = store:row(LEAF, node)
          return t and t[1]
-      end) }, name, time.kind ~= nil, math.max(0, (run.seen or 0) - #list)
+      end) }, name, time.kind ~= nil, math.max(0, (run.seen or 0) - recorded)
 end
 
 return data

@@ -51,11 +51,17 @@ function rows:of_class(class)
    return known
 end
 
-function rows:of(t)
-   local row = job_store.numbers(JOB, t, 5)
-   row.run, row.node, row.elapsed_s = t[1], t[2], t[4]
-   row.class = self.rated and self.rated(t[2], t[3]) or t[3]
+--- Whose row it is; with an empty one, of a node of which nothing but that is known.
+-- @param class of its record
+function rows:of_node(row, run, node, class)
+   row.run, row.node, row.class = run, node, self.rated and self.rated(node, class) or class
    row.cores = self:of_class(row.class).cores
+   return row
+end
+
+function rows:of(t)
+   local row = self:of_node(job_store.numbers(JOB, t, 5), t[1], t[2], t[3])
+   row.elapsed_s = t[4]
    row.memory_gib, row.class_memory_gib = self:of_class(t[3]).memory_gib, self:of_class(row.class).memory_gib
    causes.add_parts(row)
    return row

@@ -144,7 +144,9 @@ function weights.add_runs(h, state, runs, share, most, says)
       return odds.levels(e, y, math.min(1, (h.more or 1) * lost), range.wide, range.beyond, own)
    end
    for _, one in ipairs(runs) do
-      local lost = one.e and share(one)
+      -- A run of one node exchanges nothing: that it was not slow acquits no link.
+      local feels = h.group ~= "link" or h.where == "only" or (one.seen or 2) > 1
+      local lost = one.e and feels and share(one)
       if lost and lost >= SAME * h.most then
          -- Those of its kind may all have been set so.
          local e = h.set and state.without(h.set.has, one.key) or one.e

@@ -181,13 +181,13 @@ end
 
 --- An explanation, as part of a sentence.
 function words.explanation(h, name, nodes)
-   local e = words.main(h)
+   local e, who = words.main(h), words.subject(h, name, nodes) .. (h.gone and ", of which no record came" or "")
    if h.group == "neighbour" then
       return neighbour(h, name, nodes) .. (e and ": " .. words.evidence(e) or "; " .. words.UNSEEN)
    elseif not e then
-      return ("%s: its %d runs nearest to this one were slow, too"):format(words.subject(h, name, nodes), h.runs or 0)
+      return ("%s: its %d runs nearest to this one were slow, too"):format(who, h.runs or 0)
    end
-   return ("%s: %s"):format(words.subject(h, name, nodes), words.evidence(e))
+   return ("%s: %s"):format(who, words.evidence(e))
 end
 
 --- Is it slow, in words.
