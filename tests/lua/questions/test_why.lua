@@ -1128,6 +1128,9 @@ function TestAnswer:test_a_disk_of_its_own()
       return why.analyse(i)
    end
    local disk, nfs = of(ask("disk_latency_ms"), 1, "storage"), of(ask("nfs_latency_ms"), 1, "storage")
+   -- What all share is none of the node's.
+   lu.assertEquals(why.of_node(disk), disk.probability)
+   lu.assertTrue(why.of_node(nfs) > 0 and why.of_node(nfs) < 0.6 * nfs.probability)
    lu.assertEquals({ disk.best.name, nfs.best.name }, { "disk_latency_ms", "nfs_latency_ms" })
    lu.assertTrue(disk.weight < nfs.weight, ("%g %g"):format(disk.weight, nfs.weight))
    lu.assertNotStrContains(say(ask("disk_latency_ms"), 1), "cannot tell")

@@ -212,7 +212,7 @@ local function explain(store, run, job_id)
    for i, h in ipairs(why.analyse(input).explanations) do
       local e = h.best and words.main(h)
       out[i] = { group = h.group, all = h.where == "all", node = h.node, nodes = h.nodes,
-         probability = h.probability, name = e and e.name, text = e and words.evidence(e, "job " .. job_id),
+         probability = why.of_node(h), name = e and e.name, text = e and words.evidence(e, "job " .. job_id),
          on = e and name(h.node or h.nodes and (h.best.node or h.nodes[1])) }
    end
    return out

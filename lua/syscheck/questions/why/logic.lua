@@ -90,6 +90,11 @@ function why.odd_check(h)
    end
 end
 
+--- How likely an explanation is without what all share, as storage of a job of one node may be: that is no node's.
+function why.of_node(h)
+   return h.probability * (1 - (h.of_all or 0) / math.max(h.weight, 1e-300))
+end
+
 local function key_of(h)
    return h.where == "nobody" and h.group or h.where == "all" and "all" or h.node or table.concat(h.nodes, " ")
 end
