@@ -14,7 +14,7 @@ local suspects = {}
 
 suspects.MIN_SLOW = 5 -- runs of a spell that speak for it
 suspects.SLOW = 1.1 -- of what was expected: what the text calls slow
-suspects.NEED = 0.92 -- probability from which a node is listed: what is wrong there costs a drain
+suspects.NEED = 0.8 -- probability from which a node is listed: what is wrong there costs a drain
 local NEED = math.log(suspects.NEED / (1 - suspects.NEED))
 -- What a bad node costs a run that feels it.
 local MOST, WIDE = 0.6, 12
