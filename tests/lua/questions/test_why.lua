@@ -390,17 +390,23 @@ function TestAnswer:test_many_with_the_same_are_one_explanation()
    lu.assertTrue(eight.weight <= most * 1.01, ("%g %g"):format(eight.weight, most))
 end
 
+-- Two checks before the job and one after it that find so much of the usual rates.
+local function checked(triad, gflops, noise, extra)
+   local out = extra or {}
+   out.checks = {}
+   for k, when in ipairs({ "before", "before", "after" }) do
+      out.checks[k] = { when = when, days = 4 - k, triad_gbs = 400 * triad, gflops = 5000 * gflops, noise_pct = noise }
+   end
+   return out
+end
+
 -- Corrected errors need be rare on one node only, where its checks point to it: they explain these, too.
 function TestAnswer:test_corrected_errors_explain_checks()
-   local function bad(extra)
-      extra.checks = {}
-      for k, when in ipairs({ "before", "before", "after" }) do
-         extra.checks[k] = { when = when, days = 4 - k, noise_pct = 6, gflops = 3500, triad_gbs = 300 }
-      end
-      return extra
+   local function ask(extra)
+      return named(why.analyse(input(4, 1610, { [2] = checked(0.75, 0.7, 6, extra) })))
    end
-   lu.assertNotEquals(named(why.analyse(input(4, 1610, { [2] = bad({}) }))), { 2, "memory" })
-   lu.assertEquals(named(why.analyse(input(4, 1610, { [2] = bad({ memory_corrected = 400 }) }))), { 2, "memory" })
+   lu.assertNotEquals(ask({}), { 2, "memory" })
+   lu.assertEquals(ask({ memory_corrected = 400 }), { 2, "memory" })
 end
 
 -- A process makes tasks wait for a CPU; firmware that handles a DIMM's errors stops all of them, and counts nothing.
@@ -468,11 +474,7 @@ end
 
 -- What interrupts cores is noise: without that a few corrected errors lower no dgemm.
 function TestAnswer:test_corrected_errors_without_noise()
-   local checks = {}
-   for k, when in ipairs({ "before", "before", "after" }) do
-      checks[k] = { when = when, days = 4 - k, noise_pct = 0.3, gflops = 3500, triad_gbs = 400 }
-   end
-   lu.assertEquals(named(why.analyse(input(4, 1610, { [2] = { memory_corrected = 400, checks = checks } }))),
+   lu.assertEquals(named(why.analyse(input(4, 1610, { [2] = checked(1, 0.7, 0.3, { memory_corrected = 400 }) }))),
       { 2, "clock" })
 end
 
@@ -1299,16 +1301,6 @@ function TestAnswer:test_more_than_the_worst_core_lost()
    lu.assertEquals(named(why.analyse(i)), { 3, "daemon" })
 end
 
--- A check before and after the job that finds so much of the usual rates.
-local function checked(triad, gflops, noise, extra)
-   local out = extra or {}
-   out.checks = {}
-   for k, when in ipairs({ "before", "before", "after" }) do
-      out.checks[k] = { when = when, days = 4 - k, triad_gbs = 400 * triad, gflops = 5000 * gflops, noise_pct = noise }
-   end
-   return out
-end
-
 -- Two that may both have lowered triad: the one that shows in the job is there, so the other needs evidence of its own.
 function TestAnswer:test_one_of_two_that_explain_a_check()
    local job = { throttle_events = 4000, throttle_package_ms = 500e3 }
@@ -1394,18 +1386,16 @@ function TestAnswer:test_two_latencies_are_not_alike()
    local function slow(times)
       return { disk_ops = 1e6, disk_op_ms = 1e6 * times }
    end
-   local i = input(8, 1610, { slow(5), slow(1.6) })
-   each_row(i, function(r)
-      r.disk_ops, r.disk_op_ms = r.disk_ops or 1e6, r.disk_op_ms or 1e6 * (0.9 + vary() / 10)
-      causes.add_parts(r)
-   end)
-   lu.assertEquals(named(why.analyse(i)), { 1, "storage" })
-   i = input(8, 1610, { slow(5), slow(4) })
-   each_row(i, function(r)
-      r.disk_ops, r.disk_op_ms = r.disk_ops or 1e6, r.disk_op_ms or 1e6 * (0.9 + vary() / 10)
-      causes.add_parts(r)
-   end)
-   lu.assertEquals(why.analyse(i).named.where, "several")
+   local function ask(times)
+      local i = input(8, 1610, { slow(5), slow(times) })
+      each_row(i, function(r)
+         r.disk_ops, r.disk_op_ms = r.disk_ops or 1e6, r.disk_op_ms or 1e6 * (0.9 + vary() / 10)
+         causes.add_parts(r)
+      end)
+      return why.analyse(i)
+   end
+   lu.assertEquals(named(ask(1.6)), { 1, "storage" })
+   lu.assertEquals(ask(4).named.where, "several")
 end
 
 -- Another job's I/O, and what it takes that nobody counts, is one explanation: another job.

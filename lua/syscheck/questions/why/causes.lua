@@ -35,7 +35,7 @@ local RANGE = {
    unit = { wide = 20, beyond = 1.2 }, sum = { wide = 200, beyond = 1 }, mean = { wide = 200, beyond = 1 },
    count = { wide = 300, beyond = 1 }, counted_in_part = { wide = 300, beyond = 10 },
    share = { wide = 300, beyond = 2 }, value = { wide = 10, beyond = 1.5 }, temperature = { wide = 20, beyond = 3 },
-   latency = { wide = 200, beyond = 1.5 },
+   latency = { wide = 200, beyond = 1.5 }, turns = { wide = 20, beyond = 2 },
 }
 
 -- Of these a node counts some: its link's other end counts its own, and a storm of corrected errors is silenced, or
@@ -167,8 +167,8 @@ local function items(list, source, kind_of)
    for _, field in ipairs(list) do
       local kind = kind_of(field)
       local over = kind == "time" and (OVER[field.name] or "unit") or nil
-      local range = RANGE[IN_PART[field.name] and "counted_in_part" or over or kind] or RANGE.value
-      range = TURNS[field.name] and { wide = range.wide, beyond = 2 } or range
+      local range = RANGE[IN_PART[field.name] and "counted_in_part" or TURNS[field.name] and "turns" or over or kind]
+         or RANGE.value
       out[#out + 1] = field.cause and { name = field.name, group = field.cause, kind = kind, scale = SCALES[kind],
          source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, none = field.none,
          unit = field.unit, label = field.label, over = over, range = range, usual = field.usual,
