@@ -13,6 +13,7 @@ local sorted = require("syscheck.lib.sorted")
 local suspects = {}
 
 suspects.MIN_SLOW = 5 -- runs of a spell that speak for it
+local MIN_BY_IT = suspects.MIN_SLOW - 0.5 -- how many it slowed: some were slow for reasons of their own
 suspects.SLOW = 1.1 -- of what was expected: what the text calls slow
 suspects.NEED = 0.8 -- probability from which a node is listed: what is wrong there costs a drain
 local NEED = math.log(suspects.NEED / (1 - suspects.NEED))
@@ -24,7 +25,8 @@ local FELT_USUAL = 0.6
 local LEAST = -1.5 -- what a run says against a node at most: one may not have felt it for its own reasons
 local SPEAKS = 0.5 -- score from which a run speaks for a bad node
 local SHARES = math.log(4) -- odds that a node of a rack that has a trouble shares in it
-local ALIKE = 0.5 -- share of another node's condition from which two are alike
+-- Share of another node's condition from which two are alike: of the same group, of another.
+local ALIKE, ALIKE_OTHER = 0.5, 2
 -- Share of its runs in which a node had as much as its rack, from which it may share in the rack's trouble unseen.
 local RACK_ALIKE = 0.5
 local UNRECORDED = 0.0005 -- how often a node has a trouble for a while that no counter shows
@@ -54,9 +56,11 @@ end
 
 -- What a run's time still says of a node when another one, that is found already, explains it. If that one slowed the
 -- run, its time says nothing of the others; if not, it says nothing for them: it is counted once. Where the found one
--- had no more of the same condition nobody can tell the two apart: both are to be looked at.
+-- had no more of the same condition, or what this one had may have cost twice as much, nobody can tell the two apart:
+-- both are to be looked at.
 local function left(fit, h, event, by)
-   local alike = by and by.group == h.group and event.share and event.share >= ALIKE * by.share
+   local alike = by and by.share and event.share
+      and event.share >= (by.group == h.group and ALIKE or ALIKE_OTHER) * by.share
    if not by or by.fit <= 1 or alike then
       return fit
    end
@@ -146,8 +150,9 @@ local function probability(log_odds)
    return 1 / (1 + math.exp(-log_odds))
 end
 
+-- What a hypothesis is where it is true; nil: too few slow runs are by it.
 local function describe(h, best, explained)
-   local ratios, slow, runs = {}, {}, {}
+   local ratios, slow, runs, by_it = {}, {}, {}, 0
    for i = best.from, best.to do
       local one = h.events[i]
       local ratio = one.seen.ratio
@@ -156,13 +161,16 @@ local function describe(h, best, explained)
       local fit = left(most_of(one.fits), h, one, explained[one.run])
       if ratio >= suspects.SLOW and score(fit, FELT_USUAL) > SPEAKS then
          slow[#slow + 1] = setmetatable({ ratio = ratio, fit = fit }, { __index = one.run })
+         by_it = by_it + FELT_USUAL * fit / (1 - FELT_USUAL + FELT_USUAL * fit)
       end
    end
+   if by_it < MIN_BY_IT then
+      return nil
+   end
    table.sort(ratios)
-   local from, to = slow[1] and slow[1].begin_s, slow[1] and slow[#slow].begin_s
    return { node = h.node, uplink = h.uplink, group = h.group, runs = #ratios, slow = slow, spell = runs,
-      from_s = from, to_s = to, probability = probability(best.weight), weight = best.weight,
-      cost = ratios[(#ratios + 1) // 2] }
+      from_s = slow[1].begin_s, to_s = slow[#slow].begin_s, probability = probability(best.weight),
+      weight = best.weight, cost = ratios[(#ratios + 1) // 2] }
 end
 
 local function explain(h, best, runs, explained)
@@ -206,7 +214,7 @@ local function slow_of(rack, best, state)
          local p = probability(best.weight) * probability(SHARES + harm(h, 1, all.to, state.explained))
          all.weight = math.min(best.weight, math.log(p / (1 - p)))
          local one, is_alike = describe(h, all, state.explained), alike >= RACK_ALIKE * #h.events
-         if #one.slow >= suspects.MIN_SLOW and (all.weight >= NEED or is_alike and all.weight >= 0) then
+         if one and (all.weight >= NEED or is_alike and all.weight >= 0) then
             out[#out + 1] = { h, all, one, alike = is_alike, weak = all.weight < NEED }
             clear = clear + (all.weight >= NEED and 1 or 0)
          end
@@ -221,7 +229,7 @@ local function found_of(h, best, state)
       return slow_of(h, best, state)
    end
    local one = describe(h, best, state.explained)
-   return #one.slow >= suspects.MIN_SLOW and { { h, best, one } } or {}
+   return one and { { h, best, one } } or {}
 end
 
 -- What is said of a rack's other nodes, where some of those found of it are suspects themselves, or none.
