@@ -264,6 +264,7 @@ end
 -- What ran then and had as much of it: was it slow, too? And had it more of it than its kind?
 -- @param least what acquits it says so much at most
 local function add_meanwhile(h, state, least)
+   h.meanwhile = true
    local ps, likeliest = {}, 0
    for _, e in ipairs(h.evidence) do
       local p, ratio
@@ -295,7 +296,7 @@ local function own_of_all(state)
    return state.rows[1] and state.e_of[state.rows[1].node]
 end
 
---- All nodes together.
+--- All nodes together, or nearly all.
 function candidates.all(state)
    local list, own = weights.grouped(state.jobs), own_of_all(state)
    for _, h in ipairs(list) do
@@ -304,6 +305,10 @@ function candidates.all(state)
       weights.weigh(h, state, state.job_metrics)
       if h.best then
          add_meanwhile(h, state, ACQUITS_ALL)
+         if h.best.nodes then
+            h.where, h.nodes = "several", h.best.nodes
+            h.leaf, h.of = leaf_of(state, h.nodes)
+         end
       end
    end
    return list

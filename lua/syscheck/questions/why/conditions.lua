@@ -221,9 +221,9 @@ local function add_nodes(state, item, own, own_sorted, back, class_of)
    end
 end
 
--- All nodes together, against like runs.
+-- All nodes together, against like runs; of what each has for itself those that have it.
 -- @return p of their median, or nil; true: all have it
-local function add_job(state, item, own_sorted, back)
+local function add_job(state, item, own, own_sorted, back)
    if #own_sorted < 2 or 2 * #own_sorted < #state.rows or #back.medians < MIN_RUNS then
       return
    end
@@ -239,9 +239,16 @@ local function add_job(state, item, own_sorted, back)
    end
    -- What a part of the nodes has is looked at apart, but of sums over operations; one of two or three stands out.
    local apart, n = parts.may_be(item), #own_sorted
-   local least = own_sorted[apart and n // ALL_BUT + 1 or math.ceil(n / ALL_BUT_WORK)] - usual
-   if least <= ((apart or n < ALL_BUT_WORK) and ALL_HAVE or ALL_HAVE_WORK) * (level - usual) then
+   local least = own_sorted[apart and n // ALL_BUT + 1 or math.ceil(n / ALL_BUT_WORK)]
+   local function had(share)
+      return usual + share * (level - usual)
+   end
+   if least <= had((apart or n < ALL_BUT_WORK) and ALL_HAVE or ALL_HAVE_WORK) then
       return apart and p_median() or nil
+   end
+   local without, nodes = item.group ~= "storage" and own_sorted[1] <= had(ALL_HAVE), {}
+   for _, one in ipairs(without and own or {}) do
+      nodes[#nodes + 1] = one.x > had(ALL_HAVE) and one.node or nil
    end
    local p, value = p_median(), conditions.typical(item, state.rows, state.elapsed)
    local row = { elapsed_s = state.elapsed, cores = state.rows[1].cores,
@@ -249,8 +256,8 @@ local function add_job(state, item, own_sorted, back)
    if item.time then
       row[item.time] = conditions.typical({ name = item.time, kind = "time" }, state.rows, state.elapsed)
    end
-   state.jobs[#state.jobs + 1] = { where = "all", item = item, value = value, elapsed_s = state.elapsed, p = p,
-      compared = #back.medians, times = math.exp(level - usual), usual = usual,
+   state.jobs[#state.jobs + 1] = { where = "all", nodes = without and nodes or nil, item = item, value = value,
+      elapsed_s = state.elapsed, p = p, compared = #back.medians, times = math.exp(level - usual), usual = usual,
       cost_s = item.scale.cost(item, value, usual, row) }
    return p, true
 end
@@ -308,7 +315,7 @@ function conditions.of_job(state, item)
       state.looked = state.looked + #own
       local back = background(state, item, own, own_sorted)
       add_nodes(state, item, own, own_sorted, back, class_of)
-      local p_median, all = add_job(state, item, own_sorted, back)
+      local p_median, all = add_job(state, item, own, own_sorted, back)
       if #back.medians >= MIN_RUNS then
          parts.add(state, item, rows, { usual = back.usual, levels = back.levels, p_median = p_median,
             all = all and #own - #own // ALL_BUT })

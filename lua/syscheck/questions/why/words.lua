@@ -250,7 +250,7 @@ function words.dropped(h, name, nodes, lost)
    local reason
    if h.runs and h.runs >= 3 and h.harm < 0.5 then
       reason = ("%d other runs %s with as much took %s their usual time in the median"):format(h.runs,
-         h.where == "all" and "of that time" or "there", words.times(h.usually or 1))
+         h.meanwhile and "of that time" or "there", words.times(h.usually or 1))
    elseif h.best.weak then
       reason = "other checks were good, and its other runs not slow"
    elseif h.best.unfelt then
