@@ -134,10 +134,11 @@ local function spell_of(list, sd, quiet)
    while from > 1 and list[from - 1].x >= bad do
       from = from - 1
    end
-   local spell = is_bad(list[n], sd) and quiet < bad
+   local others = 0 -- of earlier ones, that are as bad: they were another spell
    for i = 1, from - 1 do
-      spell = spell and list[i].x < bad
+      others = others + (list[i].x >= bad and 1 or 0)
    end
+   local spell = is_bad(list[n], sd) and quiet < bad and 2 * others <= from - 1
    return table.move(list, spell and from or n, n, 1, {})
 end
 

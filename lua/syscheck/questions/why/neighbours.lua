@@ -44,6 +44,11 @@ local function join(list)
    end
 end
 
+-- What a node is set to is no job's doing.
+local function is_set(e)
+   return e.item.kind == "rate"
+end
+
 --- Somebody else's job on a shared node, where the trouble may be that job's.
 function neighbours.split(state, list)
    local shared = {}
@@ -61,7 +66,7 @@ function neighbours.split(state, list)
       local h = list[i]
       if h.group == "neighbour" then
          h.others = shared[h.node] and shared[h.node].others
-      elseif h.node and shared[h.node] and SHARED[h.group] and not (h.best and h.best.check) then
+      elseif h.node and shared[h.node] and SHARED[h.group] and not (h.best and (h.best.check or is_set(h.best))) then
          local copy = {}
          for k, v in pairs(h) do
             copy[k] = v
