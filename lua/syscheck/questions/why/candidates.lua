@@ -20,6 +20,7 @@ local SEVERAL = 0.1 -- of troubles of a node, so many are its neighbours', too
 local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks about
 local NODE = 0.0003 -- a node is slow by something that is not recorded
 local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
+local RECORDED = 0.5 -- of what a run lost, from which what was counted in it may have cost that
 local SEVERAL_P = 0.05
 local READS = { name = "disk_read_bytes", kind = "count" }
 local READ_MORE, READ_LEAST = 3, 1e6 -- times what is usual, and bytes a second, that a node that pages reads
@@ -76,6 +77,18 @@ function candidates.nodes(state)
    return list
 end
 
+-- Whether a run of a node counted events there that may have cost what it lost: what is recorded is nothing else.
+local function is_recorded(one)
+   local lost = 1 - math.exp(one.e.median_s and math.log(one.e.median_s) - one.y or 0)
+   for _, item in ipairs(causes.JOB) do
+      local v = item.kind == "count" and item.rare and one.row[item.name]
+      if v and v > 0 and item.more * (causes.share(item, one.row, -math.huge) or 0) >= RECORDED * lost then
+         return true
+      end
+   end
+   return false
+end
+
 --- A node whose jobs were slow around this one, whatever it is.
 function candidates.unrecorded(state, node)
    local list, best, log = {}, 0, 0
@@ -85,20 +98,23 @@ function candidates.unrecorded(state, node)
    table.sort(list, function(a, b)
       return math.abs(a.days) < math.abs(b.days)
    end)
-   local runs = 0
+   local runs, rest, most = 0, 0, 0
    for i, one in ipairs(list) do
-      log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * odds.fit_of_many(one.e, one.y, SLOW_NODE.most,
-         SLOW_NODE.wide, 1, odds.own_of(one.seen, one.e)))
+      local fit = odds.fit_of_many(one.e, one.y, SLOW_NODE.most, SLOW_NODE.wide, 1, odds.own_of(one.seen, one.e))
+      log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * fit)
+      rest = rest + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * (fit > 1 and is_recorded(one) and 1 or fit))
       if log > best then
          best, runs = log, i
       end
+      most = math.max(most, rest)
    end
    local harm = math.exp(best) / math.max(1, #list)
    local e = state.e_of[node]
    local fit = odds.fit(e or state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
    return { e = e, where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
       prior = NODE, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most,
-      unfelt = (1 / SLOW_NODE.felt - 1) / math.max(1e-30, fit), weight = NODE * fit * harm }
+      unfelt = (1 / SLOW_NODE.felt - 1) / math.max(1e-30, fit),
+      weight = NODE * fit * math.min(harm, math.exp(most) / math.max(1, #list)) }
 end
 
 -- The leaf switch that nodes have in common, or nil; of how many nodes of the job they are: that leaf's, or all.

@@ -172,7 +172,7 @@ local function items(list, source, kind_of)
       out[#out + 1] = field.cause and { name = field.name, group = field.cause, kind = kind, scale = SCALES[kind],
          source = source, each_s = field.each_s or SECONDS[field.unit], unless = field.unless, none = field.none,
          unit = field.unit, label = field.label, over = over, range = range, usual = field.usual,
-         more = kind == "count" and MORE or nil } or nil
+         more = kind == "count" and MORE or nil, rare = field.rare } or nil
    end
    return out
 end
