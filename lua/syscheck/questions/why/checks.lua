@@ -125,7 +125,8 @@ local function second_least(sides)
 end
 
 -- The last checks of one side, if they are a spell of bad ones that the node has not always; else the nearest.
-local function spell_of(list, sd, quiet)
+-- @param other of the other side
+local function spell_of(list, other, sd, quiet)
    local n = #list
    if n == 0 then
       return list
@@ -134,11 +135,11 @@ local function spell_of(list, sd, quiet)
    while from > 1 and list[from - 1].x >= bad do
       from = from - 1
    end
-   local others = 0 -- of earlier ones, that are as bad: they were another spell
-   for i = 1, from - 1 do
-      others = others + (list[i].x >= bad and 1 or 0)
+   local rest, alike = from - 1 + #other, 0 -- of the rest, that are as bad: of another spell
+   for i = 1, rest do
+      alike = alike + ((i < from and list[i] or other[i - from + 1]).x >= bad and 1 or 0)
    end
-   local spell = is_bad(list[n], sd) and quiet < bad and 2 * others <= from - 1
+   local spell = is_bad(list[n], sd) and quiet < bad and 2 * alike <= rest
    return table.move(list, spell and from or n, n, 1, {})
 end
 
@@ -149,7 +150,7 @@ local function counting(item, sides, sd)
       return sides.before, sides.after
    end
    local quiet = second_least(sides)
-   return spell_of(sides.before, sd, quiet), spell_of(sides.after, sd, quiet)
+   return spell_of(sides.before, sides.after, sd, quiet), spell_of(sides.after, sides.before, sd, quiet)
 end
 
 -- How much likelier bad at such a level is than before any check was seen.
