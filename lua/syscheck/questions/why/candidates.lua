@@ -144,11 +144,13 @@ local function runs_on(state, nodes)
    return out
 end
 
--- A share of what each node's own explanation weighs is that of all of them; they are one, however sure each is.
+-- A share of what each node's own explanation weighs is that of all of them; they are one, however sure each is. Less
+-- of one whose own other runs say more than those of all.
 local function gather(h, members, share)
    local most = h.fit * (h.harm or 1)
    for _, one in ipairs(members) do
-      h.weight, one.weight = h.weight + share * one.weight, (1 - share) * one.weight
+      local its = share * math.min(1, (h.harm or 1) / math.max(1, one.harm or 1))
+      h.weight, one.weight = h.weight + its * one.weight, (1 - its) * one.weight
       most = math.max(most, one.fit * (one.harm or 1))
    end
    h.weight = math.min(h.weight, most)

@@ -24,6 +24,7 @@ local MANY = 300 -- checks of a class, of which a node is not left out
 local MIN_CLASS = 8 -- checks of other nodes, to know what is usual
 -- Throttling and the like come under a job's load only: a check that is good says that much and no more.
 local ACQUITS = 0.5
+local MOSTLY_QUIET = 4 -- least quiet checks of a node that has noisy spells, and more than one
 local SPELL = 0.5 -- least of the nearest check's, on a share's scale, of what is as bad
 local ODD, FAR_DAYS = 4, 2 -- standard deviations from which a check is bad by itself; how far alone it says little
 local UNFELT = 0.3 -- of what other work took of a core in checks, less than so much was a job's waiting for it
@@ -139,7 +140,8 @@ local function spell_of(list, other, sd, quiet)
    for i = 1, rest do
       alike = alike + ((i < from and list[i] or other[i - from + 1]).x >= bad and 1 or 0)
    end
-   local spell = is_bad(list[n], sd) and quiet < bad and 2 * alike <= rest
+   local mostly = alike == 0 or rest - alike >= math.max(MOSTLY_QUIET, alike)
+   local spell = is_bad(list[n], sd) and quiet < bad and mostly
    return table.move(list, spell and from or n, n, 1, {})
 end
 

@@ -246,17 +246,19 @@ local function add_job(state, item, own, own_sorted, back)
    if least <= had((apart or n < ALL_BUT_WORK) and ALL_HAVE or ALL_HAVE_WORK) then
       return apart and p_median() or nil
    end
-   local without, nodes = item.group ~= "storage" and own_sorted[1] <= had(ALL_HAVE), {}
-   for _, one in ipairs(without and own or {}) do
+   local nodes = {}
+   for _, one in ipairs(item.group ~= "storage" and own or {}) do
       nodes[#nodes + 1] = one.x > had(ALL_HAVE) and one.node or nil
    end
+   -- One of many may have idled.
+   nodes = #nodes > 0 and n - #nodes > (n >= ALL_BUT and 1 or 0) and nodes or nil
    local p, value = p_median(), conditions.typical(item, state.rows, state.elapsed)
    local row = { elapsed_s = state.elapsed, cores = state.rows[1].cores,
       class_memory_gib = conditions.typical({ name = "class_memory_gib" }, state.rows, state.elapsed) }
    if item.time then
       row[item.time] = conditions.typical({ name = item.time, kind = "time" }, state.rows, state.elapsed)
    end
-   state.jobs[#state.jobs + 1] = { where = "all", nodes = without and nodes or nil, item = item, value = value,
+   state.jobs[#state.jobs + 1] = { where = "all", nodes = nodes, item = item, value = value,
       elapsed_s = state.elapsed, p = p, compared = #back.medians, times = math.exp(level - usual), usual = usual,
       cost_s = item.scale.cost(item, value, usual, row) }
    return p, true
