@@ -80,10 +80,13 @@ end
 -- Whether a run of a node counted events there that may have cost what it lost: what is recorded is nothing else.
 local function is_recorded(one)
    local lost = 1 - math.exp(one.e.median_s and math.log(one.e.median_s) - one.y or 0)
+   local rows = { one.row, table.unpack(one.peers or {}) }
    for _, item in ipairs(causes.JOB) do
-      local v = item.kind == "count" and item.rare and one.row[item.name]
-      if v and v > 0 and item.more * (causes.share(item, one.row, -math.huge) or 0) >= RECORDED * lost then
-         return true
+      for _, row in ipairs(item.kind == "count" and item.rare and rows or {}) do
+         local v = row[item.name]
+         if v and v > 0 and item.more * (causes.share(item, row, -math.huge) or 0) >= RECORDED * lost then
+            return true
+         end
       end
    end
    return false
