@@ -20,7 +20,6 @@ local SEVERAL = 0.1 -- of troubles of a node, so many are its neighbours', too
 local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks about
 local NODE = 0.0003 -- a node is slow by something that is not recorded
 local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
-local RECORDED = 0.5 -- of what a run lost, from which what was counted in it may have cost that
 local SEVERAL_P = 0.05
 local READS = { name = "disk_read_bytes", kind = "count" }
 local READ_MORE, READ_LEAST = 3, 1e6 -- times what is usual, and bytes a second, that a node that pages reads
@@ -77,21 +76,6 @@ function candidates.nodes(state)
    return list
 end
 
--- Whether a run of a node counted events there that may have cost what it lost: what is recorded is nothing else.
-local function is_recorded(one)
-   local lost = 1 - math.exp(one.e.median_s and math.log(one.e.median_s) - one.y or 0)
-   local rows = { one.row, table.unpack(one.peers or {}) }
-   for _, item in ipairs(causes.JOB) do
-      for _, row in ipairs(item.kind == "count" and item.rare and rows or {}) do
-         local v = row[item.name]
-         if v and v > 0 and item.more * (causes.share(item, row, -math.huge) or 0) >= RECORDED * lost then
-            return true
-         end
-      end
-   end
-   return false
-end
-
 --- A node whose jobs were slow around this one, whatever it is.
 function candidates.unrecorded(state, node)
    local list, best, log = {}, 0, 0
@@ -105,7 +89,7 @@ function candidates.unrecorded(state, node)
    for i, one in ipairs(list) do
       local fit = odds.fit_of_many(one.e, one.y, SLOW_NODE.most, SLOW_NODE.wide, 1, odds.own_of(one.seen, one.e))
       log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * fit)
-      rest = rest + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * (fit > 1 and is_recorded(one) and 1 or fit))
+      rest = rest + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * (fit > 1 and weights.is_recorded(one) and 1 or fit))
       if log > best then
          best, runs = log, i
       end

@@ -18,6 +18,7 @@ local GUESSED = 0.2 -- that an event costs item.more times what it is taken to
 local LINK_ALONE = 0.1 -- how often a job of one node feels a bad link
 local SLOW_RUNS = 3 -- least that these have to say for what a node's checks, or few events, hardly say
 local ALL_SAY = 1e9 -- what other runs of a node say at most, before weights.temper
+local RECORDED = 0.5 -- of what a run lost, from which what was counted in it may have cost that
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
 
 --- Evidence of a node and group together: list of { where, node, group, evidence }.
@@ -132,6 +133,23 @@ function weights.share_of(h, row, peers)
    return not e.check and usual and causes.share(e.item, row, usual) or nil
 end
 
+--- Whether a run counted events, on any node, that may have cost what it lost: then that is what slowed it, rather than
+-- what nothing records, or what a check found on another day.
+-- @param group whose events are not asked about, or nil
+function weights.is_recorded(one, group)
+   local lost = 1 - math.exp(math.log(one.e.median_s) - one.y)
+   local rows = { one.row, table.unpack(one.peers or {}) }
+   for _, item in ipairs(causes.JOB) do
+      for _, row in ipairs(item.kind == "count" and item.rare and item.group ~= group and rows or {}) do
+         local v = row[item.name]
+         if v and v > 0 and item.more * (causes.share(item, row, -math.huge) or 0) >= RECORDED * lost then
+            return true
+         end
+      end
+   end
+   return false
+end
+
 --- Did other runs under the same condition lose time?
 -- @param share function(run) -> what it may have lost to it, as a share; nil: not known
 -- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
@@ -150,7 +168,13 @@ function weights.add_runs(h, state, runs, share, most, says)
       if lost and lost >= SAME * h.most then
          -- Those of its kind may all have been set so.
          local e = h.set and state.without(h.set.has, one.key) or one.e
-         fits[#fits + 1] = levels(e, one.y, math.min(lost, OTHER * h.most), odds.own_of(one.seen, e))
+         local its = levels(e, one.y, math.min(lost, OTHER * h.most), odds.own_of(one.seen, e))
+         if h.best.check and weights.is_recorded(one, h.group) then
+            for i, fit in ipairs(its) do
+               its[i] = math.min(1, fit)
+            end
+         end
+         fits[#fits + 1] = its
          slower[#slower + 1] = one.y - math.log(e.median_s)
       end
    end
