@@ -781,6 +781,30 @@ function TestAnswer:test_who_is_without_it()
    lu.assertEquals(ask(701e3, 702e3, 703e3, 704e3, 705e3, 706e3, 707e3, 0), { "all", "clock" })
    lu.assertEquals(ask(701e3, 702e3, 703e3, 704e3, 705e3, 706e3, 0), { { 6, 5, 4, 3, 2, 1 }, "clock" })
    lu.assertEquals(ask(700e3, 400e3, 0, 0), { { 1, 2 }, "clock" })
+   -- Of sixteen two are without: it is not all, whatever most of them had. One of them may have idled.
+   local of_16 = { 701e3, 702e3, 703e3, 704e3, 705e3, 706e3, 707e3, 708e3, 709e3, 710e3, 711e3, 712e3, 713e3, 714e3 }
+   local who = ask(table.unpack(table.move({ 0, 0 }, 1, 2, 15, table.move(of_16, 1, 14, 1, {}))))
+   lu.assertEquals({ #who[1], who[2] }, { 14, "clock" })
+   lu.assertEquals(ask(table.unpack(table.move({ 715e3, 0 }, 1, 2, 15, table.move(of_16, 1, 14, 1, {})))),
+      { "all", "clock" })
+   -- What depends on how much of the job's work a node did: one of four had a tenth of what the others had.
+   local extra = {}
+   for i = 1, 4 do
+      extra[i] = { cpu_some_us = i < 4 and 800e6 or 60e6, sched_wait_worst_ms = i < 4 and 700e3 + i or 30e3 }
+   end
+   local work = input(4, 1610, extra)
+   each_row(work, function(r)
+      r.cores, r.sched_wait_worst_ms = 64, r.sched_wait_worst_ms or 2000 * vary()
+   end)
+   local h = why.analyse(work).named
+   table.sort(h.nodes)
+   lu.assertEquals({ h.nodes, h.group }, { { 1, 2, 3 }, "daemon" })
+   lu.assertTrue(h.together > 0.9)
+   -- Storage that all share is slow for all.
+   for i = 1, 4 do
+      extra[i] = { nfs_op_ms = i < 4 and 900e3 or 100e3, io_some_us = i < 4 and 600e6 or 60e6 }
+   end
+   lu.assertEquals(named(why.analyse(input(4, 1610, extra))), { "all", "storage" })
 end
 
 -- What an event costs is a guess: a few link errors, which the other end may have had many of, where the node's other
@@ -920,6 +944,9 @@ function TestAnswer:test_a_spell_of_noisy_checks()
    end
    lu.assertTrue(ask({ 0.3, 0.3, 6, 6, 6 }) > 3 * ask({ 0.3, 0.3, 6 }))
    lu.assertAlmostEquals(ask({ 6, 6, 6 }), ask({ 6 }), 1e-9)
+   -- A node mostly quiet, that was noisy once before.
+   lu.assertTrue(ask({ 6, 0.3, 0.3, 0.3, 0.3, 6, 6, 6 }) > 3 * ask({ 0.3, 0.3, 0.3, 0.3, 6 }))
+   lu.assertAlmostEquals(ask({ 6, 6, 6, 6, 6, 0.3, 0.3, 0.3, 0.3, 6, 6, 6 }), ask({ 6 }), 1e-9)
    -- One of them was quiet, or it was noisy before.
    for _, noise in ipairs({ { 0.3, 6, 6, 6, 6, 6 }, { 6, 0.3, 6, 6, 6, 6 }, { 6, 0.3, 0.3, 6, 6, 6 } }) do
       lu.assertAlmostEquals(ask(noise), ask({ 6 }), 1e-9)
@@ -1427,6 +1454,74 @@ function TestAnswer:test_a_node_of_which_no_record_came()
    answer = why.analyse(i)
    lu.assertEquals(named(answer), { 4, "unrecorded" })
    lu.assertStrContains(say(answer, 4), "n004, of which no record came: its 12 runs nearest to this one were slow, too")
+end
+
+-- What a node is set to another job on it did not do.
+function TestAnswer:test_a_limit_on_a_shared_node()
+   local extra, like = { { clock_limit_mhz = 1700, others = { 4712 } } }, { { clock_limit_mhz = 3300 } }
+   local i = input(1, 1610, extra, 12, like)
+   for k = 1, 40 do
+      for n, r in ipairs(i.others[k].rows) do
+         r.clock_limit_mhz = 3300 + (n == 1 and k or 0)
+      end
+   end
+   local answer = why.analyse(i)
+   lu.assertEquals(named(answer), { 1, "clock" })
+   lu.assertTrue(answer.named.probability > 0.9)
+end
+
+-- Slow runs in which events were counted, there or on another of their nodes, are none of what nothing records.
+function TestAnswer:test_what_was_counted_in_other_runs()
+   local function unrecorded(own, others)
+      local slow = {}
+      for i = 1, 10 do
+         slow[i] = { ratio = 1.6, link_errors = own }
+      end
+      local i = input(2, 1610, nil, 12, nil, { slow })
+      local history = i.history
+      i.history = function(node)
+         local list = history(node)
+         for _, one in ipairs(list) do
+            one.peers = { row(9, 1600, { link_errors = others }) }
+         end
+         return list
+      end
+      return of(why.analyse(i), 1, "unrecorded").probability
+   end
+   lu.assertTrue(unrecorded(0, 0) > 0.8)
+   lu.assertTrue(unrecorded(500, 0) < 0.1)
+   lu.assertTrue(unrecorded(0, 500) < 0.1)
+   -- So few cannot have cost that.
+   lu.assertTrue(unrecorded(0, 1) > 0.8)
+end
+
+-- Runs some days from a bad check are under what it found, unless events were counted in them: but for those of it.
+function TestAnswer:test_what_was_counted_in_runs_near_a_check()
+   local function ask(field)
+      local near_it = {}
+      for i = 1, 6 do
+         near_it[i] = { ratio = 1.6, days = i / 4, [field or "memory_corrected"] = field and 500 or 0 }
+      end
+      local extra = { [2] = { checks = { { when = "before", days = 2, gflops = 3400, triad_gbs = 400, noise_pct = 0.3 } } } }
+      return of(why.analyse(input(4, 1610, extra, 12, nil, { [2] = near_it })), 2, "clock").harm
+   end
+   lu.assertTrue(ask() > 20)
+   lu.assertTrue(ask("link_errors") < 2)
+   lu.assertTrue(ask("throttle_events") > 20)
+end
+
+-- One of two with the same number, whose own other runs were slow as those of both were not.
+function TestAnswer:test_one_of_a_part()
+   local extra, like, slow, well = {}, {}, {}, {}
+   for i = 1, 6 do
+      extra[i], like[i] = { throttle_package_worst_ms = i <= 2 and 700e3 + i or 0 }, { throttle_package_worst_ms = 0 }
+   end
+   for i = 1, 24 do
+      slow[i] = i <= 3 and { ratio = 1.6, throttle_package_worst_ms = 700e3 } or nil
+      well[i] = { ratio = 1, throttle_package_worst_ms = 700e3 }
+   end
+   lu.assertEquals(named(why.analyse(input(6, 1610, extra, 12, like, { slow, slow }))), { { 2, 1 }, "clock" })
+   lu.assertEquals(named(why.analyse(input(6, 1610, extra, 12, like, { slow, well }))), { 1, "clock" })
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

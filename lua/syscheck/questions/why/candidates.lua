@@ -77,6 +77,7 @@ function candidates.nodes(state)
 end
 
 --- A node whose jobs were slow around this one, whatever it is.
+-- @return an explanation: harm by all of these jobs, unseen by those in which no events were counted
 function candidates.unrecorded(state, node)
    local list, best, log = {}, 0, 0
    for _, one in ipairs(state.history(node)) do
@@ -96,12 +97,13 @@ function candidates.unrecorded(state, node)
       most = math.max(most, rest)
    end
    local harm = math.exp(best) / math.max(1, #list)
+   local unseen = math.min(harm, math.exp(most) / math.max(1, #list))
    local e = state.e_of[node]
    local fit = odds.fit(e or state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
    return { e = e, where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
       prior = NODE, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most,
       unfelt = (1 / SLOW_NODE.felt - 1) / math.max(1e-30, fit),
-      weight = NODE * fit * math.min(harm, math.exp(most) / math.max(1, #list)) }
+      unseen = unseen, weight = NODE * fit * unseen }
 end
 
 -- The leaf switch that nodes have in common, or nil; of how many nodes of the job they are: that leaf's, or all.
@@ -136,7 +138,7 @@ end
 local function gather(h, members, share)
    local most = h.fit * (h.harm or 1)
    for _, one in ipairs(members) do
-      local its = share * math.min(1, (h.harm or 1) / math.max(1, one.harm or 1))
+      local its = share * math.min(1, (h.did or h.harm or 1) / math.max(1, one.harm or 1))
       h.weight, one.weight = h.weight + its * one.weight, (1 - its) * one.weight
       most = math.max(most, one.fit * (one.harm or 1))
    end

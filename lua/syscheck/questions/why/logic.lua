@@ -96,7 +96,12 @@ function why.of_node(h)
 end
 
 local function key_of(h)
-   return h.where == "nobody" and h.group or h.where == "all" and "all" or h.node or table.concat(h.nodes, " ")
+   if h.where == "several" then
+      local nodes = table.move(h.nodes, 1, #h.nodes, 1, {})
+      table.sort(nodes)
+      return table.concat(nodes, " ")
+   end
+   return h.where == "nobody" and h.group or h.where == "all" and "all" or h.node
 end
 
 -- Weight of that an explanation harms others, and this run did not feel it.
@@ -252,7 +257,7 @@ function why.analyse(input)
       local slow = look_at(h.node)
       if h.best then
          weights.add_harm(h, state, slow)
-         weights.add_hidden(h, slow)
+         weights.add_hidden(h, looked[h.node].unseen)
       end
    end
    for _, row in ipairs(state.history and #state.rows <= CLOSE_LOOKS and state.rows or {}) do

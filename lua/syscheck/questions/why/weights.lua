@@ -155,7 +155,7 @@ end
 -- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
 --   node and nothing of this, unless they are compared with runs without
 -- @param says of odds.harm
--- @return h.runs, h.harm, h.felt and h.usually filled in
+-- @return h.runs, h.did (what these say), h.harm (the same, or most), h.felt and h.usually filled in
 function weights.add_runs(h, state, runs, share, most, says)
    local fits, slower, range = {}, {}, h.best.item.range
    local function levels(e, y, lost, own)
@@ -180,8 +180,8 @@ function weights.add_runs(h, state, runs, share, most, says)
    end
    h.runs, h.harm, h.unfelt = #fits, 1, 0
    if #fits > 0 then
-      h.harm, h.unfelt = odds.harm(fits, levels(h.e or state.e, state.y, h.most), says)
-      h.harm = math.min(h.harm, h.set and math.huge or most)
+      h.did, h.unfelt = odds.harm(fits, levels(h.e or state.e, state.y, h.most), says)
+      h.harm = math.min(h.did, h.set and math.huge or most)
    end
    if #slower > 0 then
       table.sort(slower)
@@ -248,7 +248,7 @@ end
 local HIDDEN = 0.1
 
 --- What a node's slow runs say of an explanation that they do not show.
--- @param slow what speaks for that the node was slow then
+-- @param slow what speaks for that the node was slow then, in runs in which nothing else was counted
 function weights.add_hidden(h, slow)
    local hidden = HIDDEN * slow * math.min(1, h.harm)
    if hidden > h.harm then
