@@ -1502,7 +1502,8 @@ function TestAnswer:test_what_was_counted_in_runs_near_a_check()
       for i = 1, 6 do
          near_it[i] = { ratio = 1.6, days = i / 4, [field or "memory_corrected"] = field and 500 or 0 }
       end
-      local extra = { [2] = { checks = { { when = "before", days = 2, gflops = 3400, triad_gbs = 400, noise_pct = 0.3 } } } }
+      local before = { when = "before", days = 2, gflops = 3400, triad_gbs = 400, noise_pct = 0.3 }
+      local extra = { [2] = { checks = { before } } }
       return of(why.analyse(input(4, 1610, extra, 12, nil, { [2] = near_it })), 2, "clock").harm
    end
    lu.assertTrue(ask() > 20)
