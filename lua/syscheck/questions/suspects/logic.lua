@@ -27,6 +27,9 @@ local SPEAKS = 0.5 -- score from which a run speaks for a bad node
 local SHARES = math.log(4) -- odds that a node of a rack that has a trouble shares in it
 -- Share of another node's condition from which two are alike: of the same group, of another.
 local ALIKE, ALIKE_OTHER = 0.5, 2
+-- Log of the odds of harm in runs that nobody explains, from which these acquit: of many runs it is hardly less, as a
+-- condition that few runs feel may have been felt by none of them.
+local ACQUITS = math.log(1 / 4)
 -- Share of its runs in which a node had as much as its rack, from which it may share in the rack's trouble unseen.
 local RACK_ALIKE = 0.5
 local UNRECORDED = 0.0005 -- how often a node has a trouble for a while that no counter shows
@@ -56,11 +59,11 @@ end
 
 -- What a run's time still says of a node when another one, that is found already, explains it. If that one slowed the
 -- run, its time says nothing of the others; if not, it says nothing for them: it is counted once. Where the found one
--- had no more of the same condition, or what this one had may have cost twice as much, nobody can tell the two apart:
--- both are to be looked at.
+-- had no more of the same condition, or what this one had may have cost twice as much and its other runs do not acquit
+-- it, nobody can tell the two apart: both are to be looked at.
 local function left(fit, h, event, by)
    local alike = by and by.share and event.share
-      and event.share >= (by.group == h.group and ALIKE or ALIKE_OTHER) * by.share
+      and event.share >= (by.group == h.group and ALIKE or h.acquitted and math.huge or ALIKE_OTHER) * by.share
    if not by or by.fit <= 1 or alike then
       return fit
    end
@@ -107,10 +110,21 @@ local function harm(h, from, to, explained)
    return most + math.log(sum / #logs)
 end
 
+-- Whether the runs that nobody explains yet say that it does no harm.
+local function acquitted(h, explained)
+   local rest = {}
+   for _, one in ipairs(h.events) do
+      local by = explained[one.run]
+      rest[#rest + 1] = (not by or by.fit <= 1) and one or nil
+   end
+   return rest[1] ~= nil and harm({ events = rest }, 1, #rest, {}) < ACQUITS
+end
+
 -- Log of the odds for a hypothesis, by its best spell. Of n events each may begin one: what is chosen of so many is
 -- worth the less (Karlin and Altschul 1990: the best sum reaches s by chance with probability n exp(-s) at most).
 local function weigh(h, explained)
    local best
+   h.acquitted = next(explained) ~= nil and acquitted(h, explained)
    for level = 1, odds.LEVELS + 1 do
       local scores = {}
       for i, one in ipairs(h.events) do

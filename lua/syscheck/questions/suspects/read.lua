@@ -213,7 +213,8 @@ local function explain(store, run, job_id)
       local e = h.best and words.main(h)
       out[i] = { group = h.group, all = h.where == "all", node = h.node, nodes = h.nodes,
          probability = why.of_node(h), name = e and e.name, text = e and words.evidence(e, "job " .. job_id),
-         on = e and name(h.node or h.nodes and (h.best.node or h.nodes[1])) }
+         on = e and (h.where == "all" and ("all nodes of job %d"):format(job_id)
+            or name(h.node or h.nodes and (h.best.node or h.nodes[1]))) }
    end
    return out
 end

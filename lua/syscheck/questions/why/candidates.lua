@@ -19,7 +19,7 @@ local ALL, ALL_STORAGE, INPUT = 0.002, 0.01, 0.03
 local SEVERAL = 0.1 -- of troubles of a node, so many are its neighbours', too
 local NOTHING = 0.8 -- that nobody is to blame, of a job that somebody asks about
 local NODE = 0.0003 -- a node is slow by something that is not recorded
-local SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
+local SLOW_NODE = weights.SLOW_NODE
 local SEVERAL_P = 0.05
 local READS = { name = "disk_read_bytes", kind = "count" }
 local READ_MORE, READ_LEAST = 3, 1e6 -- times what is usual, and bytes a second, that a node that pages reads
@@ -77,7 +77,7 @@ function candidates.nodes(state)
 end
 
 --- A node whose jobs were slow around this one, whatever it is.
--- @return an explanation: harm by all of these jobs, unseen by those in which no events were counted
+-- @return an explanation: harm by those of these jobs in which no events were counted, slow by all of them
 function candidates.unrecorded(state, node)
    local list, best, log = {}, 0, 0
    for _, one in ipairs(state.history(node)) do
@@ -86,24 +86,22 @@ function candidates.unrecorded(state, node)
    table.sort(list, function(a, b)
       return math.abs(a.days) < math.abs(b.days)
    end)
-   local runs, rest, most = 0, 0, 0
+   local runs, rest, most, recorded = 0, 0, 0, weights.recorded(state, node)
    for i, one in ipairs(list) do
-      local fit = odds.fit_of_many(one.e, one.y, SLOW_NODE.most, SLOW_NODE.wide, 1, odds.own_of(one.seen, one.e))
-      log = log + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * fit)
-      rest = rest + math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * (fit > 1 and weights.is_recorded(one) and 1 or fit))
+      local says = weights.of_time(one)
+      log, rest = log + says, rest + (says > 0 and recorded(one) and 0 or says)
       if log > best then
          best, runs = log, i
       end
       most = math.max(most, rest)
    end
-   local harm = math.exp(best) / math.max(1, #list)
-   local unseen = math.min(harm, math.exp(most) / math.max(1, #list))
+   local slow, harm = math.exp(best) / math.max(1, #list), math.exp(most) / math.max(1, #list)
    local e = state.e_of[node]
    local fit = odds.fit(e or state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
    return { e = e, where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
-      prior = NODE, rarity = 1, fit = fit, harm = harm, runs = runs, most = SLOW_NODE.most,
+      prior = NODE, rarity = 1, fit = fit, harm = harm, slow = slow, runs = runs, most = SLOW_NODE.most,
       unfelt = (1 / SLOW_NODE.felt - 1) / math.max(1e-30, fit),
-      unseen = unseen, weight = NODE * fit * unseen }
+      weight = NODE * fit * harm }
 end
 
 -- The leaf switch that nodes have in common, or nil; of how many nodes of the job they are: that leaf's, or all.
@@ -133,16 +131,41 @@ local function runs_on(state, nodes)
    return out
 end
 
+-- What other runs of the others say at most: of one without such runs, nobody knows that they would say less.
+local function harm_of_others(members, one)
+   local most = 0
+   for _, other in ipairs(members) do
+      most = math.max(most, other ~= one and ((other.runs or 0) == 0 and math.huge or other.harm) or 0)
+   end
+   return #members > 1 and most or math.huge
+end
+
 -- A share of what each node's own explanation weighs is that of all of them; they are one, however sure each is. Less
--- of one whose own other runs say more than those of all.
+-- of one whose own other runs say more than those of any other.
 local function gather(h, members, share)
-   local most = h.fit * (h.harm or 1)
-   for _, one in ipairs(members) do
-      local its = share * math.min(1, (h.did or h.harm or 1) / math.max(1, one.harm or 1))
+   local most, shares = h.fit * (h.harm or 1), {}
+   for i, one in ipairs(members) do
+      shares[i] = share * math.min(1, harm_of_others(members, one) / math.max(1, one.harm or 1))
+   end
+   for i, one in ipairs(members) do
+      local its = shares[i]
       h.weight, one.weight = h.weight + its * one.weight, (1 - its) * one.weight
       most = math.max(most, one.fit * (one.harm or 1))
    end
    h.weight = math.min(h.weight, most)
+end
+
+-- Nodes of a part but those whose other runs acquit them of it.
+local function not_acquitted(list, group, nodes)
+   local acquitted, out = {}, {}
+   for _, one in ipairs(list) do
+      local harmless = one.best and not one.best.check and (one.runs or 0) > 0 and one.harm < 1
+      acquitted[one.node] = acquitted[one.node] or one.group == group and harmless
+   end
+   for _, node in ipairs(nodes) do
+      out[#out + 1] = not acquitted[node] and node or nil
+   end
+   return out
 end
 
 --- A part of the job's nodes with more of something than such a job is used to.
@@ -155,6 +178,8 @@ function candidates.parts(state, list)
       e.fit = odds.fit(e.e or state.e, state.y, e.most, e.item.range.wide, e.item.range.beyond)
       e.shows, e.strength, e.cost_s = e.p <= SEVERAL_P or e.set ~= nil, odds.rarity(e.p), e.most * e.elapsed_s
       e.name, e.label, e.unit = e.item.name, e.item.label, e.item.unit
+      e.nodes = not_acquitted(list, e.item.group, e.nodes)
+      e.shows = e.shows and #e.nodes > 1
       local h = by[e.item.group]
       if e.shows and (not h or e.strength * e.fit > h.best.strength * h.best.fit) then
          by[e.item.group] = { where = "several", group = e.item.group, best = e, evidence = { e } }

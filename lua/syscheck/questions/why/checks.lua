@@ -136,7 +136,11 @@ local function spell_of(list, other, sd, quiet)
    while from > 1 and list[from - 1].x >= bad do
       from = from - 1
    end
-   local rest, alike = from - 1 + #other, 0 -- of the rest, that are as bad: of another spell
+   local beyond = #other -- what follows on the other side is the same spell
+   while beyond > 0 and other[beyond].x >= bad do
+      beyond = beyond - 1
+   end
+   local rest, alike = from - 1 + beyond, 0 -- of the rest, that are as bad: of another spell
    for i = 1, rest do
       alike = alike + ((i < from and list[i] or other[i - from + 1]).x >= bad and 1 or 0)
    end

@@ -16,6 +16,7 @@ local conditions = {}
 local CANDIDATES = 12 -- nodes looked at closely per metric
 local SUMS = { time = true, count = true, traffic = true }
 local ALL_BUT = 8 -- one of so many may be without what all have
+local MANY_BUT = 32 -- one of so many, and of fewer one, may have idled: all had it then
 local ALL_BUT_WORK = 4 -- of what depends on how much of the job's work a node did, less than one of so many
 -- So much of what the median is beyond the usual, on a metric's scale; of what depends on a node's work.
 local ALL_HAVE, ALL_HAVE_WORK = 0.25, 0.1
@@ -250,8 +251,8 @@ local function add_job(state, item, own, own_sorted, back)
    for _, one in ipairs(item.group ~= "storage" and own or {}) do
       nodes[#nodes + 1] = one.x > had(ALL_HAVE) and one.node or nil
    end
-   -- One of many may have idled.
-   nodes = #nodes > 0 and n - #nodes > (n >= ALL_BUT and 1 or 0) and nodes or nil
+   local idle = n < ALL_BUT and 0 or math.max(1, n // MANY_BUT)
+   nodes = #nodes > 0 and n - #nodes > idle and nodes or nil
    local p, value = p_median(), conditions.typical(item, state.rows, state.elapsed)
    local row = { elapsed_s = state.elapsed, cores = state.rows[1].cores,
       class_memory_gib = conditions.typical({ name = "class_memory_gib" }, state.rows, state.elapsed) }

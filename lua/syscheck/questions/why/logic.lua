@@ -251,20 +251,20 @@ function why.analyse(input)
          looked[node] = candidates.unrecorded(state, node)
          list[#list + 1] = looked[node]
       end
-      return looked[node].harm
+      return looked[node].slow
    end
    for _, h in ipairs(state.history and to_look_at(list, out.slow) or {}) do
       local slow = look_at(h.node)
       if h.best then
          weights.add_harm(h, state, slow)
-         weights.add_hidden(h, looked[h.node].unseen)
+         weights.add_hidden(h, looked[h.node].harm)
       end
    end
    for _, row in ipairs(state.history and #state.rows <= CLOSE_LOOKS and state.rows or {}) do
       look_at(row.node)
    end
    for _, h in ipairs(list) do
-      weights.drop_weak(h, looked[h.node] and looked[h.node].harm or 1)
+      weights.drop_weak(h, looked[h.node] and looked[h.node].slow or 1)
    end
    weights.temper(list)
    explained.carry_harm(list, others_of)

@@ -18,7 +18,14 @@ local GUESSED = 0.2 -- that an event costs item.more times what it is taken to
 local LINK_ALONE = 0.1 -- how often a job of one node feels a bad link
 local SLOW_RUNS = 3 -- least that these have to say for what a node's checks, or few events, hardly say
 local ALL_SAY = 1e9 -- what other runs of a node say at most, before weights.temper
-local RECORDED = 0.5 -- of what a run lost, from which what was counted in it may have cost that
+--- What a node that is slow costs a run, and which share of its runs.
+weights.SLOW_NODE = { most = 0.6, wide = 12, felt = 0.6 }
+local SLOW_NODE = weights.SLOW_NODE
+local RECORDED = 0.5 -- of what a run lost, from which events that it counted may have cost that
+local EVENTS = {} -- that no healthy node has
+for _, item in ipairs(causes.JOB) do
+   EVENTS[#EVENTS + 1] = item.kind == "count" and item.rare and item or nil
+end
 local NEAR_DAYS = 3 -- a check's condition is taken to last so long
 
 --- Evidence of a node and group together: list of { where, node, group, evidence }.
@@ -133,21 +140,63 @@ function weights.share_of(h, row, peers)
    return not e.check and usual and causes.share(e.item, row, usual) or nil
 end
 
---- Whether a run counted events, on any node, that may have cost what it lost: then that is what slowed it, rather than
--- what nothing records, or what a check found on another day.
--- @param group whose events are not asked about, or nil
-function weights.is_recorded(one, group)
-   local lost = 1 - math.exp(math.log(one.e.median_s) - one.y)
-   local rows = { one.row, table.unpack(one.peers or {}) }
-   for _, item in ipairs(causes.JOB) do
-      for _, row in ipairs(item.kind == "count" and item.rare and item.group ~= group and rows or {}) do
-         local v = row[item.name]
-         if v and v > 0 and item.more * (causes.share(item, row, -math.huge) or 0) >= RECORDED * lost then
+-- A run of one node exchanges nothing: that it was not slow acquits no link.
+local function feels(group, one)
+   return group ~= "link" or (one.seen or 2) > 1
+end
+
+-- Share of its time that events of a run may have cost, on that of its nodes that counted most.
+local function share_of_events(item, one)
+   local most = causes.share(item, one.row, -math.huge) or 0
+   for _, row in ipairs(one.peers or {}) do
+      most = math.max(most, causes.share(item, row, -math.huge) or 0)
+   end
+   return most
+end
+
+--- What a run's time says for a node that slows six in ten of its runs by anything.
+-- @return odds, on logarithms
+function weights.of_time(one)
+   return math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * odds.fit_of_many(one.e, one.y, SLOW_NODE.most, SLOW_NODE.wide,
+      1, odds.own_of(one.seen, one.e)))
+end
+
+--- Which of a node's other runs counted events, on any of their nodes, that may have cost what they lost, where the
+-- times of all with half as many and more say that such do: then that is what slowed them, rather than what nothing
+-- records, or what a check found on another day.
+-- @return function(one of them, group whose events are not asked about or nil)
+function weights.recorded(state, node)
+   state.recorded = state.recorded or {}
+   if state.recorded[node] then
+      return state.recorded[node]
+   end
+   local of = {}
+   for _, one in ipairs(state.history(node)) do
+      local says = one.e and weights.of_time(one)
+      for _, item in ipairs(one.e and EVENTS or {}) do
+         local share = feels(item.group, one) and share_of_events(item, one) or 0
+         of[item] = of[item] or {}
+         table.insert(of[item], share > 0 and { share = share, says = says } or nil)
+      end
+   end
+   local function harmful(item, share)
+      local sum = 0
+      for _, one in ipairs(of[item]) do
+         sum = sum + (one.share >= SAME * share and one.says or 0)
+      end
+      return sum > 0
+   end
+   state.recorded[node] = function(one, group)
+      local lost = 1 - math.exp(math.log(one.e.median_s) - one.y)
+      for _, item in ipairs(EVENTS) do
+         local share = item.group ~= group and share_of_events(item, one) or 0
+         if share > 0 and item.more * share >= RECORDED * lost and harmful(item, share) then
             return true
          end
       end
+      return false
    end
-   return false
+   return state.recorded[node]
 end
 
 --- Did other runs under the same condition lose time?
@@ -155,21 +204,19 @@ end
 -- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
 --   node and nothing of this, unless they are compared with runs without
 -- @param says of odds.harm
--- @return h.runs, h.did (what these say), h.harm (the same, or most), h.felt and h.usually filled in
+-- @return h.runs, h.harm, h.felt and h.usually filled in
 function weights.add_runs(h, state, runs, share, most, says)
    local fits, slower, range = {}, {}, h.best.item.range
    local function levels(e, y, lost, own)
       return odds.levels(e, y, math.min(1, (h.more or 1) * lost), range.wide, range.beyond, own)
    end
    for _, one in ipairs(runs) do
-      -- A run of one node exchanges nothing: that it was not slow acquits no link.
-      local feels = h.group ~= "link" or h.where == "only" or (one.seen or 2) > 1
-      local lost = one.e and feels and share(one)
+      local lost = one.e and (h.where == "only" or feels(h.group, one)) and share(one)
       if lost and lost >= SAME * h.most then
          -- Those of its kind may all have been set so.
          local e = h.set and state.without(h.set.has, one.key) or one.e
          local its = levels(e, one.y, math.min(lost, OTHER * h.most), odds.own_of(one.seen, e))
-         if h.best.check and weights.is_recorded(one, h.group) then
+         if h.best.check and weights.recorded(state, h.node)(one, h.group) then
             for i, fit in ipairs(its) do
                its[i] = math.min(1, fit)
             end
@@ -180,8 +227,8 @@ function weights.add_runs(h, state, runs, share, most, says)
    end
    h.runs, h.harm, h.unfelt = #fits, 1, 0
    if #fits > 0 then
-      h.did, h.unfelt = odds.harm(fits, levels(h.e or state.e, state.y, h.most), says)
-      h.harm = math.min(h.did, h.set and math.huge or most)
+      h.harm, h.unfelt = odds.harm(fits, levels(h.e or state.e, state.y, h.most), says)
+      h.harm = math.min(h.harm, h.set and math.huge or most)
    end
    if #slower > 0 then
       table.sort(slower)
