@@ -787,6 +787,11 @@ function TestAnswer:test_who_is_without_it()
    lu.assertEquals({ #who[1], who[2] }, { 14, "clock" })
    lu.assertEquals(ask(table.unpack(table.move({ 715e3, 0 }, 1, 2, 15, table.move(of_16, 1, 14, 1, {})))),
       { "all", "clock" })
+   local many = {}
+   for i = 1, 64 do
+      many[i] = i <= 62 and 700e3 + i or 0
+   end
+   lu.assertEquals(ask(table.unpack(many)), { "all", "clock" })
    -- What depends on how much of the job's work a node did: one of four had a tenth of what the others had.
    local extra = {}
    for i = 1, 4 do
@@ -944,6 +949,20 @@ function TestAnswer:test_a_spell_of_noisy_checks()
    end
    lu.assertTrue(ask({ 0.3, 0.3, 6, 6, 6 }) > 3 * ask({ 0.3, 0.3, 6 }))
    lu.assertAlmostEquals(ask({ 6, 6, 6 }), ask({ 6 }), 1e-9)
+   -- After the job it was as noisy: that is the same spell.
+   local function around(before, after)
+      local checks = {}
+      for i, percent in ipairs(before) do
+         checks[i] = check("before", 1 + #before - i, 400)
+         checks[i].noise_pct = percent
+      end
+      for i = 1, after do
+         checks[#checks + 1] = check("after", 1 + after - i, 400)
+         checks[#checks].noise_pct = 6
+      end
+      return of(why.analyse(input(4, 1610, { {}, { checks = checks }, {}, {} })), 2, "daemon").rarity
+   end
+   lu.assertTrue(around({ 0.3, 0.3, 0.3, 6, 6 }, 5) > around({ 0.3, 0.3, 0.3, 6, 6 }, 1))
    -- A node mostly quiet, that was noisy once before.
    lu.assertTrue(ask({ 6, 0.3, 0.3, 0.3, 0.3, 6, 6, 6 }) > 3 * ask({ 0.3, 0.3, 0.3, 0.3, 6 }))
    lu.assertAlmostEquals(ask({ 6, 6, 6, 6, 6, 0.3, 0.3, 0.3, 0.3, 6, 6, 6 }), ask({ 6 }), 1e-9)
@@ -1472,10 +1491,11 @@ end
 
 -- Slow runs in which events were counted, there or on another of their nodes, are none of what nothing records.
 function TestAnswer:test_what_was_counted_in_other_runs()
-   local function unrecorded(own, others)
+   local function unrecorded(own, others, fast, more)
       local slow = {}
-      for i = 1, 10 do
-         slow[i] = { ratio = 1.6, link_errors = own }
+      for i = 1, 10 + (fast or 0) + (more or 0) do
+         local more_of_it = i > 10 + (fast or 0)
+         slow[i] = { ratio = (i <= 10 or more_of_it) and 1.6 or 1, link_errors = more_of_it and 500 or own }
       end
       local i = input(2, 1610, nil, 12, nil, { slow })
       local history = i.history
@@ -1491,8 +1511,12 @@ function TestAnswer:test_what_was_counted_in_other_runs()
    lu.assertTrue(unrecorded(0, 0) > 0.8)
    lu.assertTrue(unrecorded(500, 0) < 0.1)
    lu.assertTrue(unrecorded(0, 500) < 0.1)
-   -- So few cannot have cost that.
+   -- So few cannot have cost that; nor what fast runs had as well.
    lu.assertTrue(unrecorded(0, 1) > 0.8)
+   lu.assertTrue(unrecorded(500, 0, 60) > 0.8)
+   lu.assertTrue(unrecorded(0, 500, 60) > 0.8)
+   -- A few with events say nothing against those without.
+   lu.assertTrue(unrecorded(0, 0, 0, 8) > 0.8)
 end
 
 -- Runs some days from a bad check are under what it found, unless events were counted in them: but for those of it.
@@ -1523,6 +1547,19 @@ function TestAnswer:test_one_of_a_part()
    end
    lu.assertEquals(named(why.analyse(input(6, 1610, extra, 12, like, { slow, slow }))), { { 2, 1 }, "clock" })
    lu.assertEquals(named(why.analyse(input(6, 1610, extra, 12, like, { slow, well }))), { 1, "clock" })
+   -- Neither has such runs, but each had slow ones.
+   for i = 1, 6 do
+      slow[i] = { ratio = 1.6 }
+   end
+   lu.assertEquals(named(why.analyse(input(6, 1610, extra, 12, like, { slow, slow }))), { { 2, 1 }, "clock" })
+   -- Of three one is acquitted.
+   for i = 1, 3 do
+      slow[i].throttle_package_worst_ms = 700e3
+   end
+   for i = 1, 8 do
+      extra[i], like[i] = { throttle_package_worst_ms = i <= 3 and 700e3 + i or 0 }, { throttle_package_worst_ms = 0 }
+   end
+   lu.assertEquals(named(why.analyse(input(8, 1610, extra, 12, like, { slow, slow, well }))), { { 2, 1 }, "clock" })
 end
 
 os.exit(lu.LuaUnit.run("-o", "TAP"))

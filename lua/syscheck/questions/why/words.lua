@@ -248,7 +248,7 @@ function words.dropped(h, name, nodes, lost)
       return nil
    end
    local reason
-   if h.runs and h.runs >= 3 and h.harm < 0.5 then
+   if h.runs and h.runs >= 3 and h.harm < 0.5 and (h.usually or 1) < logic.SLOW then
       reason = ("%d other runs %s with as much took %s their usual time in the median"):format(h.runs,
          h.meanwhile and "of that time" or "there", words.times(h.usually or 1))
    elseif h.best.weak then
