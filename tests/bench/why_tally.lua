@@ -225,9 +225,10 @@ end
 --- Which of the nodes that slowed many jobs `suspects` lists, or its leaf where that is what slowed them, and whether
 -- what it lists slowed any: by a tenth (right), by 3 % (cost).
 function tally.suspects(t, truth, found)
-   local s = t.suspects or { bad = 0, found = 0, listed = 0, right = 0, cost = 0, cause = 0, leaves = 0 }
+   local s = t.suspects or { bad = 0, found = 0, traced = 0, traced_found = 0, listed = 0, right = 0, cost = 0,
+      cause = 0, leaves = 0 }
    t.suspects = s
-   local is_bad, is_found = {}, {}
+   local is_bad, is_traced, is_found = {}, {}, {}
    for _, one in ipairs(found) do
       s.listed, s.leaves = s.listed + 1, s.leaves + (one.members and 1 or 0)
       s.right = s.right + (most(truth, one, "slowed") >= SOME and 1 or 0)
@@ -240,9 +241,13 @@ function tally.suspects(t, truth, found)
    end
    for _, cause in ipairs(truth) do
       is_bad[cause.node] = is_bad[cause.node] or cause.slowed >= MANY
+      is_traced[cause.node] = is_traced[cause.node] or cause.slowed >= MANY and cause.traced > 0
    end
    for node, is in pairs(is_bad) do
-      s.bad, s.found = s.bad + (is and 1 or 0), s.found + (is and is_found[node] and 1 or 0)
+      local found_it = is_found[node] and 1 or 0
+      s.bad, s.found = s.bad + (is and 1 or 0), s.found + (is and found_it or 0)
+      s.traced, s.traced_found = s.traced + (is_traced[node] and 1 or 0),
+         s.traced_found + (is_traced[node] and found_it or 0)
    end
 end
 
@@ -263,6 +268,7 @@ function tally.result(t)
       innocent_pct = pct(t.all.innocent, t.all.n), beside = t.beside.n,
       beside_right_pct = pct(t.beside.right, t.beside.n), false_blame_pct = pct(t.fine.innocent, t.fine.n),
       suspects_recall_pct = t.suspects and pct(t.suspects.found, t.suspects.bad), suspects = t.suspects,
+      suspects_traced_recall_pct = t.suspects and pct(t.suspects.traced_found, t.suspects.traced),
       suspects_precision_pct = t.suspects and pct(t.suspects.right, t.suspects.listed),
       suspects_cost_pct = t.suspects and pct(t.suspects.cost, t.suspects.listed),
       false_blame_cases = t.fine.n, calibration_worst = worst, bins = bins }
@@ -274,10 +280,10 @@ function tally.print(t, label)
       .. "without a cause %.1f %% of %d"):format(label, r.first_place_pct, r.named_pct, r.cases, r.node_pct,
       r.tight_pct, r.tight_cases, r.innocent_pct, r.false_blame_pct, r.false_blame_cases))
    if t.suspects then
-      print(("   suspects: %d of %d found, %d of %d listed are right, %d cost jobs 3 %%, %d with the cause, "
-         .. "%d leaves"):format(
-         t.suspects.found, t.suspects.bad, t.suspects.right, t.suspects.listed, t.suspects.cost, t.suspects.cause,
-         t.suspects.leaves))
+      local s = t.suspects
+      print(("   suspects: %d of %d found (%d of %d that left a trace), %d of %d listed are right, %d cost jobs 3 %%, "
+         .. "%d with the cause, %d leaves"):format(s.found, s.bad, s.traced_found, s.traced, s.right, s.listed, s.cost,
+         s.cause, s.leaves))
    end
    if label ~= "all seeds" then
       return

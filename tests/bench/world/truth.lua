@@ -62,13 +62,18 @@ local function add_neighbours(s, run, list)
    end
 end
 
+-- Whether a cause left anything in a run's records or, near it, its nodes' checks.
+local function left_trace(s, run, cause)
+   return run.traced[cause] or checks.shows(s, cause, run.nodes, run.begin, run.begin + run.seconds)
+end
+
 local function causes_of(s, run)
    local list = {}
    for cause, lost in pairs(run.lost) do
       local nodes = nodes_of(s, run, cause)
       list[#list + 1] = { group = cause.group, also = cause.also, kind = kind_of(cause), unit = cause.unit, lost = lost,
          nodes = cause.nodes and names_of(s, nodes) or "all", id = cause.id,
-         trace = run.traced[cause] or checks.shows(s, cause, run.nodes, run.begin, run.begin + run.seconds) }
+         trace = left_trace(s, run, cause) }
    end
    add_neighbours(s, run, list)
    local total, out = run.seconds - run.clean, {}
@@ -161,9 +166,10 @@ local function innocent(s, runs, n)
    return out
 end
 
--- Nodes, and how many jobs each slowed by a tenth, and by 3 % and more, by each of its causes.
+-- Nodes, and how many jobs each slowed by a tenth, in how many of these that left a trace, and by 3 % and more, by each
+-- of its causes.
 local function suspects_of(s, runs)
-   local slowed_by, cost_by, list = {}, {}, {}
+   local slowed_by, traced_by, cost_by, list = {}, {}, {}, {}
    local function count(by, cause, nodes)
       by[cause] = by[cause] or {}
       for _, n in ipairs(nodes) do
@@ -179,6 +185,7 @@ local function suspects_of(s, runs)
          end
          if nodes and lost >= 0.1 * run.clean then
             count(slowed_by, cause, nodes)
+            count(traced_by, cause, left_trace(s, run, cause) and nodes or {})
          end
       end
    end
@@ -188,7 +195,8 @@ local function suspects_of(s, runs)
          local slowed = slowed_by[cause] and slowed_by[cause][n] or 0
          if cost then
             list[#list + 1] = { node = s.nodes[n].name, group = cause.group, also = cause.also, kind = kind_of(cause),
-               unit = cause.unit, slowed = slowed, cost = cost, from = site.EPOCH + math.floor(cause.spans[1].from),
+               unit = cause.unit, slowed = slowed, traced = slowed > 0 and traced_by[cause][n] or 0, cost = cost,
+               from = site.EPOCH + math.floor(cause.spans[1].from),
                to = site.EPOCH + math.floor(cause.spans[#cause.spans].to) }
          end
       end

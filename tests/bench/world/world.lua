@@ -24,7 +24,7 @@ local world = {}
 --   cases = list of { id, slowdown, causes = list, largest share first, of { group, also, kind, nodes = list or "all",
 --     unit, share, trace, jobs = of a neighbour }, kind (of no cause: input, mode, tail or none), why, size, like,
 --     tight, traits = { harmless, hot_rack, shared }, begin, seconds },
---   suspects = list of { node, group, also, kind, unit, slowed, cost, from, to }, most first };
+--   suspects = list of { node, group, also, kind, unit, slowed, traced (of these), cost, from, to }, most first };
 -- and the site itself
 function world.build(seed, options, write)
    options = options or {}
