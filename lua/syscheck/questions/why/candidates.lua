@@ -155,7 +155,7 @@ local function gather(h, members, share)
    h.weight = math.min(h.weight, most)
 end
 
--- Nodes of a part but those whose other runs acquit them of it.
+-- Nodes of a part but those whose other runs acquit them of it, where that leaves several.
 local function not_acquitted(list, group, nodes)
    local acquitted, out = {}, {}
    for _, one in ipairs(list) do
@@ -165,7 +165,7 @@ local function not_acquitted(list, group, nodes)
    for _, node in ipairs(nodes) do
       out[#out + 1] = not acquitted[node] and node or nil
    end
-   return out
+   return #out > 1 and out or nodes
 end
 
 --- A part of the job's nodes with more of something than such a job is used to.
@@ -179,7 +179,6 @@ function candidates.parts(state, list)
       e.shows, e.strength, e.cost_s = e.p <= SEVERAL_P or e.set ~= nil, odds.rarity(e.p), e.most * e.elapsed_s
       e.name, e.label, e.unit = e.item.name, e.item.label, e.item.unit
       e.nodes = not_acquitted(list, e.item.group, e.nodes)
-      e.shows = e.shows and #e.nodes > 1
       local h = by[e.item.group]
       if e.shows and (not h or e.strength * e.fit > h.best.strength * h.best.fit) then
          by[e.item.group] = { where = "several", group = e.item.group, best = e, evidence = { e } }
