@@ -124,7 +124,8 @@ end
 -- worth the less (Karlin and Altschul 1990: the best sum reaches s by chance with probability n exp(-s) at most).
 local function weigh(h, explained)
    local best
-   h.acquitted = next(explained) ~= nil and acquitted(h, explained)
+   -- Asked only of what may have cost more than what explains it: of times alone nobody knows that.
+   h.acquitted = h.events[1] and h.events[1].share and next(explained) ~= nil and acquitted(h, explained)
    for level = 1, odds.LEVELS + 1 do
       local scores = {}
       for i, one in ipairs(h.events) do

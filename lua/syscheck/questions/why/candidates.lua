@@ -100,8 +100,7 @@ function candidates.unrecorded(state, node)
    local fit = odds.fit(e or state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
    return { e = e, where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
       prior = NODE, rarity = 1, fit = fit, harm = harm, slow = slow, runs = runs, most = SLOW_NODE.most,
-      unfelt = (1 / SLOW_NODE.felt - 1) / math.max(1e-30, fit),
-      weight = NODE * fit * harm }
+      unfelt = (1 / SLOW_NODE.felt - 1) / math.max(1e-30, fit), weight = NODE * fit * harm }
 end
 
 -- The leaf switch that nodes have in common, or nil; of how many nodes of the job they are: that leaf's, or all.
@@ -143,24 +142,26 @@ end
 -- A share of what each node's own explanation weighs is that of all of them; they are one, however sure each is. Less
 -- of one whose own other runs say more than those of any other.
 local function gather(h, members, share)
-   local most, shares = h.fit * (h.harm or 1), {}
-   for i, one in ipairs(members) do
-      shares[i] = share * math.min(1, harm_of_others(members, one) / math.max(1, one.harm or 1))
-   end
-   for i, one in ipairs(members) do
-      local its = shares[i]
+   local most = h.fit * (h.harm or 1)
+   for _, one in ipairs(members) do
+      local its = share * math.min(1, harm_of_others(members, one) / math.max(1, one.harm or 1))
       h.weight, one.weight = h.weight + its * one.weight, (1 - its) * one.weight
       most = math.max(most, one.fit * (one.harm or 1))
    end
    h.weight = math.min(h.weight, most)
 end
 
+-- Whether other runs of its node had as much, without harm.
+local function is_acquitted(h)
+   return (h.runs or 0) > 0 and h.harm < 1
+end
+
 -- Nodes of a part but those whose other runs acquit them of it, where that leaves several.
 local function not_acquitted(list, group, nodes)
    local acquitted, out = {}, {}
    for _, one in ipairs(list) do
-      local harmless = one.best and not one.best.check and (one.runs or 0) > 0 and one.harm < 1
-      acquitted[one.node] = acquitted[one.node] or one.group == group and harmless
+      local counted = one.group == group and one.best and not one.best.check
+      acquitted[one.node] = acquitted[one.node] or counted and is_acquitted(one)
    end
    for _, node in ipairs(nodes) do
       out[#out + 1] = not acquitted[node] and node or nil
@@ -245,7 +246,7 @@ function candidates.several(state, list, done)
          local share = first.best.check and h.most or weights.share_of(first, state.row_of[h.node])
          local alike = share and math.min(share, first.most) >= ALIKE * math.max(share, first.most)
          -- Nor is what its other runs had without harm.
-         if h == first or alike and ((h.runs or 0) == 0 or h.harm >= 1) then
+         if h == first or alike and not is_acquitted(h) then
             members[#members + 1], nodes[#nodes + 1] = h, h.node
          end
       end

@@ -154,11 +154,13 @@ local function share_of_events(item, one)
    return most
 end
 
---- What a run's time says for a node that slows six in ten of its runs by anything.
+--- What a run's time says for a node that slows six in ten of its runs by anything: as it is asked more than once it
+-- is kept with the run.
 -- @return odds, on logarithms
 function weights.of_time(one)
-   return math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * odds.fit_of_many(one.e, one.y, SLOW_NODE.most, SLOW_NODE.wide,
-      1, odds.own_of(one.seen, one.e)))
+   one.says = one.says or math.log(1 - SLOW_NODE.felt + SLOW_NODE.felt * odds.fit_of_many(one.e, one.y, SLOW_NODE.most,
+      SLOW_NODE.wide, 1, odds.own_of(one.seen, one.e)))
+   return one.says
 end
 
 --- Which of a node's other runs counted events, on any of their nodes, that may have cost what they lost, where the
@@ -207,6 +209,7 @@ end
 -- @return h.runs, h.harm, h.felt and h.usually filled in
 function weights.add_runs(h, state, runs, share, most, says)
    local fits, slower, range = {}, {}, h.best.item.range
+   local recorded = h.best.check and weights.recorded(state, h.node)
    local function levels(e, y, lost, own)
       return odds.levels(e, y, math.min(1, (h.more or 1) * lost), range.wide, range.beyond, own)
    end
@@ -216,7 +219,7 @@ function weights.add_runs(h, state, runs, share, most, says)
          -- Those of its kind may all have been set so.
          local e = h.set and state.without(h.set.has, one.key) or one.e
          local its = levels(e, one.y, math.min(lost, OTHER * h.most), odds.own_of(one.seen, e))
-         if h.best.check and weights.recorded(state, h.node)(one, h.group) then
+         if recorded and recorded(one, h.group) then
             for i, fit in ipairs(its) do
                its[i] = math.min(1, fit)
             end
