@@ -222,13 +222,28 @@ local function is_said(truth, one)
    return false
 end
 
+-- A rack's nodes each for itself, as each is said to be slow, and once.
+local function each_node(listed)
+   local out, is_alone = {}, {}
+   for _, one in ipairs(listed) do
+      is_alone[one.name] = true
+      out[#out + 1] = not one.rack and one or nil
+   end
+   for _, one in ipairs(listed) do
+      for _, name in ipairs(one.rack and one.members or {}) do
+         out[#out + 1] = not is_alone[name] and { name = name } or nil
+      end
+   end
+   return out
+end
+
 --- Which of the nodes that slowed many jobs `suspects` lists, or its leaf where that is what slowed them, and whether
 -- what it lists slowed any: by a tenth (right), by 3 % (cost).
-function tally.suspects(t, truth, found)
+function tally.suspects(t, truth, listed)
    local s = t.suspects or { bad = 0, found = 0, traced = 0, traced_found = 0, listed = 0, right = 0, cost = 0,
       cause = 0, leaves = 0 }
    t.suspects = s
-   local is_bad, is_traced, is_found = {}, {}, {}
+   local found, is_bad, is_traced, is_found = each_node(listed), {}, {}, {}
    for _, one in ipairs(found) do
       s.listed, s.leaves = s.listed + 1, s.leaves + (one.members and 1 or 0)
       s.right = s.right + (most(truth, one, "slowed") >= SOME and 1 or 0)

@@ -7,8 +7,14 @@ local suspects = require("syscheck.questions.suspects.logic")
 
 TestSuspects = {}
 
+local function none()
+   return {}
+end
+
+local NOTHING_LAST = { hours = none, uplinks = none }
+
 local function find(list, of)
-   return suspects.find(list, of, function() return {} end, function()
+   return suspects.find(list, of, NOTHING_LAST, function()
       return true
    end)
 end
@@ -269,7 +275,7 @@ local function of_rack(refused, options)
       end
    end
    sort(all)
-   local found = suspects.find(list, of, function() return {} end, function(one)
+   local found = suspects.find(list, of, NOTHING_LAST, function(one)
       count = count + 1
       return not refused[one.node]
    end, function(ones, members, known)

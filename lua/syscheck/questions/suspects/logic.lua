@@ -326,18 +326,18 @@ end
 -- what is not: a node that often ran beside two bad ones has the slow runs of both.
 -- @param list of hypotheses
 -- @param of by node: its runs in order of time
--- @param uplinks_of function(explained: set of runs) -> hypotheses of uplinks, weighed beside nodes of which nothing is
---   recorded
+-- @param last what is weighed when all that is recorded has explained its runs: { hours = function(explained: set of
+--   runs) -> list of hours.find, uplinks = function(explained) -> hypotheses of uplinks, weighed beside nodes of which
+--   nothing is recorded }
 -- @param confirm function(one of what is returned, explained) -> whether it is a suspect; who is none explains no run.
 --   nil: enough
 -- @param confirm_rack function(list of such, members, known = set of nodes that are suspects themselves) -> what is
 --   said of a rack's other nodes, nil: it has no trouble of its own
--- @return list of { node or uplink, group, runs (of its spell under the condition), spell = list of them in order of
---   time, slow = list of those that speak for it, with fit (how much more likely their times are with it),
---   as = of confirm_rack where it shares its rack's trouble, or nil,
---   from_s, to_s (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the
---   likeliest first
-function suspects.find(list, of, uplinks_of, confirm, confirm_rack)
+-- @return list of { node, uplink or rack (of hours.find, with what else that says), group, runs (of its spell under the
+--   condition), spell = list of them in order of time, slow = list of those that speak for it, with fit (how much more
+--   likely their times are with it), as = of confirm_rack where it shares its rack's trouble, or nil, from_s, to_s
+--   (begin of the first and last of these), probability, cost (median ratio of the spell's runs) }, the likeliest first
+function suspects.find(list, of, last, confirm, confirm_rack)
    local state = { confirm = confirm, confirm_rack = confirm_rack, explained = {}, found = {}, taken = {}, of = {} }
    for _, h in ipairs(list) do
       if h.node then
@@ -346,7 +346,13 @@ function suspects.find(list, of, uplinks_of, confirm, confirm_rack)
       end
    end
    take(list, of, state)
-   local unrecorded = uplinks_of(state.explained)
+   for _, one in ipairs(last.hours(state.explained)) do
+      if confirm(one, state.explained) then
+         table.insert(state.found, one)
+         explain(one, { from = 1, to = #one.events }, {}, state.explained)
+      end
+   end
+   local unrecorded = last.uplinks(state.explained)
    for _, node in ipairs(sorted(of)) do
       unrecorded[#unrecorded + 1] = unrecorded_of(node, of[node])
    end

@@ -2,6 +2,7 @@
 local causes = require("syscheck.questions.why.causes")
 local chart = require("syscheck.html.chart")
 local element = require("syscheck.html.element")
+local hours = require("syscheck.questions.suspects.hours")
 local page = require("syscheck.html.page")
 local strip = require("syscheck.html.strip")
 local suspects = require("syscheck.questions.suspects.logic")
@@ -11,16 +12,17 @@ local words = require("syscheck.questions.why.words")
 
 local DRAWN = 100 -- suspects with a picture of their own
 local ROWS = 500
+local SEVERAL = { uplink = uplinks, hours = hours } -- what is no node
 
 local function cause_of(one)
-   return one.uplink and uplinks.CAUSE or one.condition and causes.GROUPS[one.condition.group]
+   return SEVERAL[one.group] and SEVERAL[one.group].CAUSE or one.condition and causes.GROUPS[one.condition.group]
       or "nothing that was recorded"
 end
 
 local function what_of(one)
    local first = one.condition and one.condition.first
-   if one.uplink then
-      return ("%s: %s"):format(uplinks.CAUSE, uplinks.text(one, element.name))
+   if SEVERAL[one.group] then
+      return ("%s: %s"):format(cause_of(one), SEVERAL[one.group].text(one, element.name))
    elseif not first then
       return cause_of(one)
    end

@@ -33,19 +33,22 @@ local function rows(nodes)
 end
 
 --- @param nodes list of { id, cluster, name }
--- @return list of { members = list of ids, width }, in order
+-- @return list of { members = list of ids, width, row = list of all ids that are so named, from, to = places of the
+--   members in it }, in order
 function racks.of(nodes)
    local out = {}
    for _, row in ipairs(rows(nodes)) do
+      local ids = {}
+      for k, node in ipairs(row) do
+         ids[k] = node.id
+      end
       for i, width in ipairs(WIDTHS) do
          -- Where the width before has had all of them in one, this one has no more.
          local last = (i == 1 or #row > WIDTHS[i - 1]) and math.max(1, #row - width // 2) or 0
          for from = 1, last, width // 2 do
-            local members = {}
-            for k = from, math.min(#row, from + width - 1) do
-               members[#members + 1] = row[k].id
-            end
-            out[#out + 1] = #members >= LEAST and { members = members, width = width } or nil
+            local to = math.min(#row, from + width - 1)
+            out[#out + 1] = to - from + 1 >= LEAST and { members = table.move(ids, from, to, 1, {}), width = width,
+               row = ids, from = from, to = to } or nil
          end
       end
    end

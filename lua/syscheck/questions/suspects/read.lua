@@ -3,6 +3,8 @@ local checks = require("syscheck.questions.suspects.checks")
 local classes = require("syscheck.questions.why.classes")
 local conditions = require("syscheck.questions.suspects.conditions")
 local expected = require("syscheck.questions.why.expected")
+local hostlist = require("syscheck.lib.hostlist")
+local hours = require("syscheck.questions.suspects.hours")
 local odds = require("syscheck.questions.why.odds")
 local racks = require("syscheck.questions.suspects.racks")
 local statistics = require("syscheck.lib.statistics")
@@ -136,7 +138,7 @@ local function nodes_of(store, by_node)
 end
 
 --- @param since epoch seconds
--- @return hypotheses, runs by node and those of uplinks, as suspects.find wants them; { runs, compared = how many of
+-- @return hypotheses, runs by node and what comes last, as suspects.find wants them; { runs, compared = how many of
 --   them have like runs, kinds, slow, nodes }
 function data.read(store, since)
    local state = { kinds = 0, slow = 0, by_key = {}, own = {} }
@@ -150,7 +152,7 @@ function data.read(store, since)
       end
       total = total + (t[2] ~= own and 1 or 0)
       kind[#kind + 1] = t[2] ~= own and { key = t[5], begin_s = t[6], seen = t[7] or 0, job_id = t[8],
-         elapsed_s = t[9] } or nil
+         elapsed_s = t[9], user = t[1] } or nil
    end
    finish(store, kind, state)
    rate(state)
@@ -184,16 +186,22 @@ function data.read(store, since)
          run.slow_away = run.slow_away or is_slow(suspects.seen(run, leaf))
       end
    end
+   local runs = {}
    for _, run in pairs(state.by_key) do
       state.slow = state.slow + (run.slow and 1 or 0)
+      runs[#runs + 1] = run
    end
+   table.sort(runs, suspects.earlier)
    local list = conditions.hypotheses(store, since, state.by_key, by_node, all, class_of, rated, state.own_share)
    local checked = checks.hypotheses(store, since, by_node, rated, state.own_share)
    table.move(checked, 1, #checked, #list + 1, list)
    local function between(explained)
       return uplinks.hypotheses(leaves, state.slow / math.max(1, #state.own), explained)
    end
-   return list, by_node, between,
+   local function by_hours(explained)
+      return hours.find(all, by_node, runs, explained)
+   end
+   return list, by_node, { hours = by_hours, uplinks = between },
       { runs = total, compared = #state.own, kinds = state.kinds, slow = state.slow, nodes = nodes }
 end
 
@@ -242,21 +250,40 @@ local function look(store, one, explained)
    return out
 end
 
-local SHOWN_BY_WORK = { neighbour = true, input = true }
-local SHOWN_BY_NOTHING = { unknown = true, unrecorded = true }
-
--- A leaf whose uplinks are suspect. `why` knows no uplinks: it says that nothing recorded explains these runs.
--- @return whether that is likelier to it than another job's work or more of the job's own, and other runs say so, too
-local function describe_uplink(store, one, explained, by_others)
-   local work, nothing = 0, 0
+-- How likely `why` takes each group, unlike a node's own, for the reason of a suspect's clearest runs: sums over these.
+local function said_of(store, one, explained)
+   local sums = setmetatable({}, { __index = function()
+      return 0
+   end })
    for _, run in ipairs(look(store, one, explained)) do
       for _, h in ipairs(run) do
-         work = work + (SHOWN_BY_WORK[h.group] and h.probability or 0)
-         nothing = nothing + (SHOWN_BY_NOTHING[h.group] and h.probability or 0)
+         sums[h.group] = sums[h.group] + h.probability
       end
    end
-   one.name, one.members = one.uplink.leaf, one.uplink.names
-   return uplinks.confirm(one, by_others) and nothing > work
+   return sums
+end
+
+local function name_of(store, node)
+   local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", node)
+   return t and t[1] or ("%d"):format(node)
+end
+
+-- A suspect that is no node: a leaf's uplinks, or a rack's hours. `why` knows neither, and says that nothing recorded
+-- explains these runs, or that they did more: which many users' runs do not in the same hours.
+-- @return whether it is one: another job's work or a file system's, or more work on some leaves, is not the likelier,
+--   and, of uplinks, other runs say so, too
+local function describe_several(store, one, explained, by_others)
+   local said = said_of(store, one, explained)
+   if one.uplink then
+      one.name, one.members = one.uplink.leaf, one.uplink.names
+      return uplinks.confirm(one, by_others) and said.unknown + said.unrecorded > said.neighbour + said.input
+   end
+   one.members = {}
+   for i, node in ipairs(one.rack) do
+      one.members[i] = name_of(store, node)
+   end
+   one.name = hostlist.fold(one.members)
+   return said.neighbour + said.storage <= SEEN * one.looked
 end
 
 -- Fills in the condition of a suspect that explains most of its slow runs, how many were looked at, and
@@ -267,8 +294,8 @@ end
 -- @return whether `why` sees its condition in its clearest runs, or lists it and its odds are beyond doubt, and does
 --   not take another node's trouble, another job's work, or more of its own, for it
 local function describe(store, one, explained, by_others)
-   if one.uplink then
-      return describe_uplink(store, one, explained, by_others)
+   if not one.node then
+      return describe_several(store, one, explained, by_others)
    end
    local by_group, best, of_node, elsewhere = {}, nil, 0, 0
    local sums, its = { neighbour = 0, input = 0 }, { [one.node] = true }
@@ -307,8 +334,7 @@ local function describe(store, one, explained, by_others)
       and math.max(others, elsewhere) <= SEEN * one.looked
    one.condition = shown or (clear or certain) and own or nil
    local seen = one.condition ~= nil or one.group == "unrecorded" and of_node > math.max(others, CLEAR * one.looked)
-   local t = store:row("SELECT n.name FROM node n WHERE n.id = ?", one.node)
-   one.name = t and t[1] or ("%d"):format(one.node)
+   one.name = name_of(store, one.node)
    return seen
 end
 
@@ -331,10 +357,10 @@ end
 --   a leaf's uplinks members (names of its nodes) and what uplinks.confirm adds;
 --   totals as of data.read, and complete = false where not all that may be suspects were looked at
 function data.find(store, since, most)
-   local list, of, between, totals = data.read(store, since)
+   local list, of, last, totals = data.read(store, since)
    local explained = { n = 0 }
    totals.complete = true
-   local found = suspects.find(list, of, between, function(one, by_others)
+   local found = suspects.find(list, of, last, function(one, by_others)
       totals.complete = totals.complete and explained.n < (most or MOST_LOOKED)
       if totals.complete then
          return describe(store, one, explained, by_others)

@@ -1,8 +1,10 @@
 --- Suspects for people, programs and spreadsheets. An answer is the list of suspects.find, each
 -- with what read.describe fills in, its field `totals` of read.read, and `since`.
 local causes = require("syscheck.questions.why.causes")
+local hours = require("syscheck.questions.suspects.hours")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
+local sorted = require("syscheck.lib.sorted")
 local suspects = require("syscheck.questions.suspects.logic")
 local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
@@ -17,14 +19,19 @@ local LEGEND = "SLOW_RUNS: those that were slow OF the runs under the cause, whi
    .. "FROM, TO: their first\nand last; IN 3/5: of their 5 clearest `why` says so in 3; a slow run counts for the "
    .. "likeliest of its nodes, and for others\nthat had as much of the same"
 
-local UPLINK = "\nNo node of a leaf switch is to blame: look at its uplinks, or measure (syscheck fabric)"
+-- What is no node: its cause and text, and what to do.
+local SEVERAL = {
+   uplink = { of = uplinks, hint = "No node of a leaf switch is to blame: look at its uplinks, or measure "
+      .. "(syscheck fabric)" },
+   hours = { of = hours, hint = "No node of a rack that is slow in the same hours is to blame: look at its cooling and "
+      .. "power, and at whatever else these nodes share" } }
 
 local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "SURE_%", "CAUSE", "IN", "WHAT" }
 
 -- "package throttled 620 s of 1623 s, its peers never", or "as on n3: ..." where only that of another is known.
 local function what(one)
-   if one.uplink then
-      return uplinks.text(one, printable.safe)
+   if SEVERAL[one.group] then
+      return SEVERAL[one.group].of.text(one, printable.safe)
    elseif not one.condition then
       return "nothing that was recorded"
    end
@@ -49,32 +56,34 @@ function show.table(answer, color, _, width)
    for i, text in ipairs(parts) do
       parts[i] = terminal.wrap(text, width)
    end
-   local rows, any_uplink = { HEAD }, false
+   local rows, hints = { HEAD }, {}
    for i, one in ipairs(answer) do
-      local c = one.condition
-      any_uplink = any_uplink or one.uplink ~= nil
-      local cause = one.uplink and uplinks.CAUSE or c and causes.GROUPS[c.group] or "-"
+      local c, several = one.condition, SEVERAL[one.group]
+      hints[one.group] = several and several.hint
+      local cause = several and several.of.CAUSE or c and causes.GROUPS[c.group] or "-"
       rows[i + 1] = { output.cell(printable.safe(one.name), "bad"), time.show(one.from_s), time.show(one.to_s),
          ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost),
          words.percent(one.probability), cause, c and ("%d/%d"):format(c.told, one.looked) or "-", what(one) }
    end
    parts[#parts + 1] = output.fitted(rows, color, width, { prose = true })
    parts[#parts + 1] = "\n" .. terminal.flow(LEGEND, width)
-   parts[#parts + 1] = any_uplink and terminal.flow(UPLINK, width) or nil
+   for _, group in ipairs(sorted(hints)) do
+      parts[#parts + 1] = "\n" .. terminal.flow(hints[group], width)
+   end
    return table.concat(parts, "\n")
 end
 
 --- One object: { v, since, runs, slow, kinds, nodes, complete, suspects }.
 function show.json(answer)
    local totals = answer.totals
-   return output.json({ v = 4, since = time.show(answer.since), runs = totals.compared, slow = totals.slow,
+   return output.json({ v = 5, since = time.show(answer.since), runs = totals.compared, slow = totals.slow,
       kinds = totals.kinds, nodes = totals.nodes, complete = totals.complete,
       suspects = output.each(answer, function(one)
-         local c = one.condition
-         return { node = not one.uplink and one.name or nil, leaf = one.uplink and one.name or nil,
-            nodes = one.members and output.list(one.members),
-            within = one.uplink and { runs = one.within, slow = one.within_slow } or nil,
-            others = one.uplink and { runs = one.others, slow = one.others_slow } or nil,
+         local c, several = one.condition, SEVERAL[one.group]
+         return { node = not several and one.name or nil, leaf = one.uplink and one.name or nil,
+            nodes = one.members and output.list(one.members), hours = one.hours and output.list(one.hours),
+            within = several and { runs = one.within, slow = one.within_slow } or nil,
+            others = several and { runs = one.others, slow = one.others_slow } or nil,
             from = time.show(one.from_s), to = time.show(one.to_s), slow = #one.slow,
             runs = one.runs, ratio = one.cost, probability = one.probability,
             slow_runs = output.each(table.move(one.slow, 1, MOST_RUNS, 1, {}), function(run)
@@ -85,17 +94,18 @@ function show.json(answer)
       end) })
 end
 
-local CSV = { "node", "from", "to", "slow", "runs", "ratio", "probability", "cause", "in", "looked", "what", "leaf" }
+local CSV = { "node", "from", "to", "slow", "runs", "ratio", "probability", "cause", "in", "looked", "what", "leaf",
+   "rack" }
 
 --- One line for each suspect.
 function show.csv(answer)
    local rows = {}
    for i, one in ipairs(answer) do
-      local c = one.condition
-      rows[i] = { not one.uplink and one.name or nil, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs,
-         one.cost, one.probability, one.uplink and "uplink" or c and c.group, c and c.told,
-         not one.uplink and one.looked or nil,
-         (c or one.uplink) and what(one), one.uplink and one.name }
+      local c, several = one.condition, SEVERAL[one.group]
+      rows[i] = { not several and one.name or nil, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs,
+         one.cost, one.probability, several and one.group or c and c.group, c and c.told,
+         not several and one.looked or nil, (c or several) and what(one), one.uplink and one.name,
+         one.rack and one.name }
    end
    return output.csv(CSV, rows)
 end

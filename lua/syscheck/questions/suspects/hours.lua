@@ -1,0 +1,362 @@
+--- Racks whose jobs are slow in the same hours of many days, as heat and power follow the day: whatever was recorded of
+-- it, and though one day, or one node, shows too little. What is usual there at other hours, and elsewhere in these, is
+-- not the rack's. Pure.
+local sorted = require("syscheck.lib.sorted")
+local statistics = require("syscheck.lib.statistics")
+local stats = require("syscheck.questions.why.stats")
+local suspects = require("syscheck.questions.suspects.logic")
+
+local hours = {}
+
+--- What is wrong, in a list of causes.
+hours.CAUSE = "slow in the same hours"
+
+local HOURS = 2 -- of a bin
+local BIN_S, PER_DAY = HOURS * 3600, 24 // HOURS
+local LONG = 3 -- bins of the hours that are looked at: afternoons are hot for six hours
+local MIN_WIDTH = 12 -- fewer nodes share a chassis, which knows no hours
+local MIN_MEMBERS = 3
+local MIN_DAYS = 10 -- with runs in these hours, to know how days differ
+local MIN_RUNS = 30 -- there in these hours, there in others, elsewhere in these, and elsewhere in others
+local SHRINK = 4 -- runs that what all kinds lose counts for, beside a kind's own
+local OF_RACK = 0.5 -- share of its nodes that makes a run the rack's
+local PRIOR = 0.02 -- how often a site has one
+local ALIKE = 0.5 -- of what its runs lose more, that they lose without its worst user or its two worst nodes, too
+local FEW_NODES = 2
+local MOVED = math.log(20) -- log of the odds from which a rack's end is another node than names make of it
+
+-- How much a run says that it lost time: the probability, at even odds before.
+local function lost(run)
+   local fit = math.max(table.unpack(run.fits))
+   return fit / (1 + fit)
+end
+
+-- Runs that nothing explains yet, each with what it lost beyond its kind's mean, and the bin of time of its middle.
+local function excess_of(runs, explained)
+   local kinds, list, sum = {}, {}, 0
+   for _, run in ipairs(runs) do
+      if not explained[run] then
+         local one = { run = run, bin = math.floor((run.begin_s + run.elapsed_s / 2) / BIN_S), x = lost(run) }
+         local kind = kinds[run.kind] or { n = 0, sum = 0 }
+         kinds[run.kind] = kind
+         kind.n, kind.sum, sum = kind.n + 1, kind.sum + one.x, sum + one.x
+         list[#list + 1] = one
+      end
+   end
+   for _, one in ipairs(list) do
+      local kind = kinds[one.run.kind]
+      one.x = one.x - (kind.sum + SHRINK * sum / #list) / (kind.n + SHRINK)
+   end
+   return list
+end
+
+-- Counts and sums by bin.
+local function by_bin(list)
+   local out = {}
+   for _, one in ipairs(list) do
+      local bin = out[one.bin] or { n = 0, sum = 0 }
+      out[one.bin] = bin
+      bin.n, bin.sum = bin.n + 1, bin.sum + one.x
+   end
+   return out
+end
+
+-- Whether a bin is in the hours that begin with the `first` of a day's bins, and of which day these are.
+local function place(bin, first)
+   return (bin - first) % PER_DAY < LONG, (bin - first) // PER_DAY
+end
+
+-- Mean of what runs lost, how many, on how many days, and the mean's variance: what days have in common, a storm on a
+-- file system, is one event.
+local function mean_of(days)
+   local n, sum, count, variance = 0, 0, 0, 0
+   for _, day in pairs(days) do
+      n, sum, count = n + day.n, sum + day.sum, count + 1
+   end
+   for _, day in pairs(days) do
+      variance = variance + (day.sum - day.n * sum / n) ^ 2
+   end
+   return { mean = sum / n, n = n, days = count, variance = variance / n ^ 2 * count / math.max(1, count - 1) }
+end
+
+-- A rack's runs in these hours, in others, and all others' in these and in others.
+local function four(own, all, first)
+   local sums = { { {}, {} }, { {}, {} } }
+   local function add(to, day, n, sum)
+      to[day] = to[day] or { n = 0, sum = 0 }
+      to[day].n, to[day].sum = to[day].n + n, to[day].sum + sum
+   end
+   for bin, one in pairs(all) do
+      local is, day = place(bin, first)
+      local mine = own[bin] or { n = 0, sum = 0 }
+      local at = is and 1 or 2
+      if mine.n > 0 then
+         add(sums[1][at], day, mine.n, mine.sum)
+      end
+      if one.n > mine.n then
+         add(sums[2][at], day, one.n - mine.n, one.sum - mine.sum)
+      end
+   end
+   return mean_of(sums[1][1]), mean_of(sums[1][2]), mean_of(sums[2][1]), mean_of(sums[2][2])
+end
+
+-- How much more a rack's runs lose in these hours than is usual: there at other hours, elsewhere in these, and both
+-- together.
+-- @return { first, more, usual, t, p (of Student's t over days) }; nil: it is not known
+-- @param bins of the rack's runs
+local function compare(bins, site, first)
+   local there, other, elsewhere, rest = four(bins, site.bins, first)
+   if math.min(there.n, other.n, elsewhere.n, rest.n) < MIN_RUNS or there.days < MIN_DAYS then
+      return nil
+   end
+   local usual = math.max(other.mean, elsewhere.mean, other.mean + elsewhere.mean - rest.mean)
+   local more, variance = there.mean - usual, there.variance + other.variance + elsewhere.variance
+   local t = variance > 0 and more / math.sqrt(variance) or 0
+   return { first = first, more = more, usual = usual, t = t, p = stats.student(t, there.days - 1) }
+end
+
+-- Runs of which these nodes are half or more.
+-- @param of by node: list of excess_of's
+local function runs_of(members, of)
+   local count, out = {}, {}
+   for _, node in ipairs(members) do
+      for _, one in ipairs(of[node] or {}) do
+         count[one] = (count[one] or 0) + 1
+         if count[one] == math.ceil(OF_RACK * #one.members) then
+            out[#out + 1] = one
+         end
+      end
+   end
+   return out
+end
+
+-- Where a rack's end is, looked for outwards and inwards: at `at`, unless runs of the nodes between say otherwise by
+-- far. Outwards those in which the rack has a part, too, do not count.
+-- @param step outwards
+local function end_of(rack, at, step, best, site, is_its)
+   local most, found, reach = MOVED, at, #rack.members // 2
+   local function look(from, by, sign, found_at)
+      local sum = 0
+      for k = from, from + by * (reach - 1), by do
+         for _, one in ipairs(site.of[rack.row[k]] or {}) do
+            if place(one.bin, best.first) and not (sign > 0 and is_its[one]) then
+               -- Of a run with many nodes each says a part.
+               local says = (one.x - best.usual - best.more / 2) * best.more / site.variance
+               sum = sum + sign * says / #one.members
+            end
+         end
+         most, found = math.max(most, sum), sum > most and k + found_at or found
+      end
+   end
+   look(at + step, step, 1, 0)
+   look(at, -step, -1, -step)
+   return math.max(1, math.min(#rack.row, found))
+end
+
+-- The nodes next to each other that lose more in these hours: a rack's, and where it really begins and ends.
+local function part_of(rack, best, site)
+   local is_its = {}
+   for _, node in ipairs(rack.members) do
+      for _, one in ipairs(site.of[node] or {}) do
+         is_its[one] = true
+      end
+   end
+   return table.move(rack.row, end_of(rack, rack.from, -1, best, site, is_its),
+      end_of(rack, rack.to, 1, best, site, is_its), 1, {})
+end
+
+local function set_of(list)
+   local set = {}
+   for _, one in ipairs(list) do
+      set[one] = true
+   end
+   return set
+end
+
+-- What some runs lose more than is usual, together.
+local function sum_of(list, usual)
+   local sum = 0
+   for _, one in ipairs(list) do
+      sum = sum + one.x - usual
+   end
+   return sum
+end
+
+-- Of groups of runs, and all of these, the rest without the group that loses most.
+local function without_worst(list, groups, usual)
+   local worst, most, rest = {}, -math.huge, {}
+   for _, group in ipairs(groups) do
+      local sum = sum_of(group, usual)
+      worst, most = sum > most and group or worst, math.max(most, sum)
+   end
+   local is_worst = set_of(worst)
+   for _, one in ipairs(list) do
+      rest[#rest + 1] = not is_worst[one] and one or nil
+   end
+   return rest
+end
+
+-- Runs of a list, by each value that a function has of them: lists of these, in order.
+local function grouped(list, values_of)
+   local by, out = {}, {}
+   for _, one in ipairs(list) do
+      for _, value in ipairs(values_of(one)) do
+         if not by[value] then
+            by[value] = {}
+            out[#out + 1] = by[value]
+         end
+         table.insert(by[value], one)
+      end
+   end
+   return out
+end
+
+-- Whether it is many users' and many nodes': its runs lose as much without the user, and without the two nodes, of whom
+-- they lose most.
+local function is_of_all(inside, best)
+   local function still(rest)
+      return sum_of(rest, best.usual) >= ALIKE * best.more * math.max(1, #rest)
+   end
+   local rest = inside
+   for _ = 1, FEW_NODES do
+      rest = without_worst(rest, grouped(rest, function(one)
+         return one.members
+      end), best.usual)
+   end
+   return still(rest) and still(without_worst(inside, grouped(inside, function(one)
+      return { one.run.user }
+   end), best.usual))
+end
+
+-- How many runs, and slow ones of them.
+local function count(list, is_wanted)
+   local n, slow = 0, 0
+   for _, one in ipairs(list) do
+      if is_wanted(one) then
+         n, slow = n + 1, slow + (one.run.slow and 1 or 0)
+      end
+   end
+   return n, slow
+end
+
+-- A suspect as suspects.find has them.
+-- @param inside the rack's own runs in these hours
+local function describe(members, inside, own, best, site)
+   local slow, spell, ratios, events, is_own = {}, {}, {}, {}, set_of(own)
+   for i, one in ipairs(inside) do
+      events[i] = { run = one.run, fits = one.run.fits }
+      spell[i] = setmetatable({ fit = math.max(table.unpack(one.run.fits)) }, { __index = one.run })
+      ratios[i] = one.run.ratio
+      slow[#slow + 1] = one.run.slow and spell[i] or nil
+   end
+   if #slow < suspects.MIN_SLOW then
+      return nil
+   end
+   local one = { rack = members, group = "hours", events = events, runs = #inside, slow = slow, spell = spell,
+      hours = { best.first * HOURS, (best.first + LONG) * HOURS % 24 }, cost = statistics.median(ratios),
+      weight = best.weight, probability = best.probability, from_s = slow[1].begin_s, to_s = slow[#slow].begin_s }
+   one.within, one.within_slow = count(own, function(its)
+      return not place(its.bin, best.first)
+   end)
+   one.others, one.others_slow = count(site.list, function(its)
+      return not is_own[its] and place(its.bin, best.first)
+   end)
+   return one
+end
+
+-- The hours in which a rack's runs lose most, of all its hours; nil: none do. Counts in site.tests what was looked at.
+local function best_of(own, site)
+   local bins, best = by_bin(own), nil
+   for first = 0, PER_DAY - 1 do
+      local one = compare(bins, site, first)
+      site.tests = site.tests + (one and 1 or 0)
+      best = one and one.more > 0 and (not best or one.t > best.t) and one or best
+   end
+   return best
+end
+
+-- Of so many racks and hours chance makes tests * p look like that.
+local function is_likely(one, tests)
+   one.weight = math.log(PRIOR) - math.log(math.max(1e-300, one.p * tests))
+   one.probability = 1 / (1 + math.exp(-one.weight))
+   return one.probability >= suspects.NEED
+end
+
+-- The part of a rack that is slow in its hours, as find returns it, or nil.
+local function judge(rack, best, site)
+   local members = part_of(rack, best, site)
+   local own, inside = runs_of(members, site.of), {}
+   local again = #members >= MIN_MEMBERS and compare(by_bin(own), site, best.first)
+   if not again or not is_likely(again, site.tests) then
+      return nil
+   end
+   for _, one in ipairs(own) do
+      inside[#inside + 1] = place(one.bin, best.first) and one or nil
+   end
+   table.sort(inside, function(a, b)
+      return suspects.earlier(a.run, b.run)
+   end)
+   return is_of_all(inside, again) and describe(members, inside, own, again, site) or nil
+end
+
+-- @return { list = runs that nothing explains, with what they lost, and their members; of = by node the same; bins;
+--   variance of what was lost; tests = 0 }
+local function read(by_node, runs, explained)
+   local site, by_run, squares = { list = excess_of(runs, explained), of = {}, tests = 0 }, {}, 0
+   for _, one in ipairs(site.list) do
+      by_run[one.run], one.members, squares = one, {}, squares + one.x ^ 2
+   end
+   site.bins, site.variance = by_bin(site.list), squares / math.max(1, #site.list)
+   for _, node in ipairs(sorted(by_node)) do
+      site.of[node] = {}
+      for _, run in ipairs(by_node[node]) do
+         local one = by_run[run]
+         table.insert(one and site.of[node] or {}, one)
+         table.insert(one and one.members or {}, node)
+      end
+   end
+   return site
+end
+
+--- Racks that are slow in the same hours.
+-- @param racks of racks.of
+-- @param by_node by node: its runs
+-- @param runs all of these, in order of time: { begin_s, elapsed_s, fits, ratio, slow, kind, user, ... }
+-- @param explained set of runs that are explained already
+-- @return list as suspects.find has it, no node in two of them, the likeliest first; each with rack (list of nodes)
+--   instead of node, events (of a hypothesis), hours (begin and end, hours of the day in UTC), runs and slow of these,
+--   within and within_slow, its runs in other hours and how many were slow, others and others_slow, those of other
+--   nodes in these
+function hours.find(racks, by_node, runs, explained)
+   local site, candidates = read(by_node, runs, explained), {}
+   for i, rack in ipairs(racks) do
+      local best = rack.width >= MIN_WIDTH and best_of(runs_of(rack.members, site.of), site)
+      candidates[#candidates + 1] = best and { rack = rack, best = best, at = i } or nil
+   end
+   table.sort(candidates, function(a, b)
+      return a.best.t > b.best.t or a.best.t == b.best.t and a.at < b.at
+   end)
+   local found, taken = {}, {}
+   for _, c in ipairs(candidates) do
+      local one = is_likely(c.best, site.tests) and judge(c.rack, c.best, site) or nil
+      local is_new = one ~= nil
+      for _, node in ipairs(one and one.rack or {}) do
+         is_new = is_new and not taken[node]
+         taken[node] = true
+      end
+      found[#found + 1] = is_new and one or nil
+   end
+   return found
+end
+
+--- "391 of 1458 runs on n[1-48] between 12:00 and 18:00 UTC were slow, 674 of 4235 there at other hours, 159 of 1043
+-- elsewhere in these".
+-- @param one as it was described
+-- @param safe function(text) -> what may be shown
+function hours.text(one, safe)
+   return ("%d of %d runs on %s between %02d:00 and %02d:00 UTC were slow, %d of %d there at other hours, %d of %d "
+      .. "elsewhere in these"):format(#one.slow, one.runs, safe(one.name), one.hours[1], one.hours[2], one.within_slow,
+      one.within, one.others_slow, one.others)
+end
+
+return hours
