@@ -8,8 +8,8 @@ local time = require("syscheck.lib.time")
 local command = {}
 
 function command.add_to(parser)
-   local one = parser:command("suspects", "List nodes, and leaf switches, whose jobs were slow for a time, more than "
-      .. "chance explains, with the days and what goes with it.")
+   local one = parser:command("suspects", "List nodes, leaf switches and racks whose jobs were slow for a time, "
+      .. "more than chance explains, with the days and what goes with it.")
    one:summary("List nodes whose jobs were slow for a time.")
    question.add_since(one, "30d", "Jobs that began")
    question.add_options(one)
