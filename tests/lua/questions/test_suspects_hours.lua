@@ -230,6 +230,16 @@ function TestHoursRead:test_is_said_as_one()
    lu.assertStrContains(page(list), "slow in the same hours: ")
 end
 
+-- What `why` sees in its runs is no rack's: a file system that these jobs are slow on.
+function TestHoursRead:test_storage_that_its_jobs_share()
+   write(hot_second, function(slow)
+      return { delta = { nfs = { ops = 10000, op_ms = slow and 500000 or 10000, bytes = 1000000 } } }
+   end)
+   for _, one in ipairs(found()) do
+      lu.assertNotEquals(one.group, "hours")
+   end
+end
+
 function TestHoursRead:test_nobody()
    write(function() end)
    lu.assertEquals(own_store.names(found()), {})
