@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;tests/lua/?.lua;" .. package.path
 local json = require("cjson").new()
 local lu = require("luaunit")
+local daily = require("syscheck.questions.suspects.daily")
 local hours = require("syscheck.questions.suspects.hours")
 local own_store = require("own_store")
 local page = require("syscheck.questions.suspects.page")
@@ -12,10 +13,11 @@ local suspects_data = require("syscheck.questions.suspects.read")
 local NODES, DAYS, PER_DAY = 96, 40, 24
 local T = 1794700800 -- 2026-11-15T00:00:00Z
 
--- Each hour of each day a run of 4 nodes next to each other, somewhere, of one of eight kinds and users, 40 minutes
--- long; a tenth of all are slow by themselves.
+-- Each hour of each day four runs of 4 nodes next to each other, somewhere, of one of eight kinds and users, 40 minutes
+-- long; a tenth of all are slow by themselves, and take 1.3 times as long.
 -- @param is_slow function(hour, node = first of the four, day, user, random) -> share that is
--- @param s { seed, days, users, explained = function(day) -> whether something explains it }
+-- @param s { seed, days, users; explained = function(day) -> whether something explains a slow one; kind = function(
+--   user, first) -> its kind; more = function(hour, day) -> how many times four; long_s; cluster = function(node) }
 local function world(is_slow, s)
    s = s or {}
    local state = s.seed or 1
@@ -23,23 +25,27 @@ local function world(is_slow, s)
       state = (state * 1103515245 + 12345) % 2147483648
       return state / 2147483648
    end
+   local cluster_of = s.cluster or function() return 1 end
    local nodes, by_node, runs, explained = {}, {}, {}, {}
    for i = 1, NODES do
-      nodes[i], by_node[i] = { id = i, cluster = 1, name = ("n%d"):format(i) }, {}
+      nodes[i], by_node[i] = { id = i, cluster = cluster_of(i), name = ("n%d"):format(i) }, {}
+   end
+   local function add(day, hour)
+      local first, user = 1 + math.floor(random() * (NODES - 3)), 1 + math.floor(random() * (s.users or 8))
+      local slow = random() < math.max(0.1, is_slow(hour, first, day, user) or 0)
+      local run = { cluster = cluster_of(first), begin_s = T + day * 86400 + hour * 3600 + 600, key = #runs + 1,
+         elapsed_s = (s.long_s or 2400) * (slow and 1.3 or 1), kind = s.kind and s.kind(user, first) or user,
+         user = user, fits = { 0.3, slow and 12 or 0.4 }, ratio = slow and 1.3 or 1, slow = slow, job_id = #runs + 1 }
+      runs[#runs + 1] = run
+      for k = first, first + 3 do
+         table.insert(by_node[k], run)
+      end
+      explained[run] = slow and s.explained and s.explained(day) and { fit = 9 } or nil
    end
    for day = 0, (s.days or DAYS) - 1 do
       for hour = 0, PER_DAY - 1 do
-         for _ = 1, 4 do
-            local first, user = 1 + math.floor(random() * (NODES - 3)), 1 + math.floor(random() * (s.users or 8))
-            local slow = random() < math.max(0.1, is_slow(hour, first, day, user) or 0)
-            local run = { begin_s = T + day * 86400 + hour * 3600 + 600, elapsed_s = 2400, key = #runs + 1, kind = user,
-               user = user, fits = { 0.3, slow and 12 or 0.4 }, ratio = slow and 1.3 or 1, slow = slow,
-               job_id = #runs + 1 }
-            runs[#runs + 1] = run
-            for k = first, first + 3 do
-               table.insert(by_node[k], run)
-            end
-            explained[run] = slow and s.explained and s.explained(day) and { fit = 9 } or nil
+         for _ = 1, 4 * (s.more and s.more(hour, day) or 1) do
+            add(day, hour)
          end
       end
    end
@@ -160,6 +166,51 @@ function TestHours:test_one_users_and_two_nodes_runs()
    end), 0)
 end
 
+-- Two days that have as many runs as all others are two events, too.
+function TestHours:test_a_few_busy_days_are_no_custom()
+   local function busy(day)
+      return day == 7 or day == 8
+   end
+   lu.assertEquals(count(function(hour, first, day)
+      return busy(day) and is_hot(hour, first) and 0.7
+   end, { more = function(hour, day)
+      return busy(day) and hour >= 12 and hour < 18 and 20 or 1
+   end }), 0)
+end
+
+-- A job that is slow ends later: that it does says nothing of its hours. Three hours from 11:10 on have their middle at
+-- 12:40, from 16:10 on at 17:40; a slow one's is at 18:07.
+function TestHours:test_a_job_is_where_its_middle_should_have_been()
+   local n = 0 -- with two nodes and more of the four
+   local one = world(function(hour, first)
+      local is = hour >= 11 and hour <= 16
+      n = n + (is and first >= 23 and first <= 47 and 1 or 0)
+      return is and on(first, 25, 48) and 0.6
+   end, { long_s = 10800 })[1]
+   lu.assertEquals({ one.hours, one.rack[1], one.rack[#one.rack] }, { { 12, 18 }, 25, 48 })
+   lu.assertEquals(one.runs, n)
+end
+
+-- Of kinds that run on that rack alone nobody can tell its hours from their work's.
+function TestHours:test_a_partition_of_its_own()
+   lu.assertEquals(count(hot, { kind = function(user, first)
+      return user + (on(first, 25, 48) and 100 or 0)
+   end }), 0)
+end
+
+-- Another cluster has another file system, that is busy in the afternoon or not.
+function TestHours:test_clusters_are_not_compared()
+   local function cluster(node)
+      return node <= 48 and 1 or 2
+   end
+   lu.assertEquals(count(function(hour, first)
+      return first <= 48 and hour >= 12 and hour < 18 and 0.5
+   end, { cluster = cluster }), 0)
+   lu.assertEquals(count(function(hour, first)
+      return hour >= 12 and hour < 18 and on(first, 25, 36) and 0.7
+   end, { cluster = cluster }), 1)
+end
+
 function TestHours:test_what_is_explained_says_nothing()
    lu.assertEquals(count(hot, { explained = function()
       return true
@@ -167,6 +218,52 @@ function TestHours:test_what_is_explained_says_nothing()
    lu.assertEquals(count(hot, { explained = function(day)
       return day % 4 == 0
    end }), 1)
+end
+
+TestDaily = {}
+
+-- What some runs and all lost between 12:00 and 18:00: of each day { runs, what each lost }; others, and they at other
+-- hours, nothing.
+local function compare(days)
+   local own, all = {}, {}
+   for day, one in ipairs(days) do
+      for hour = 0, 23, 2 do
+         local is = hour >= 12 and hour < 18
+         for _ = 1, is and one[1] or 2 do
+            own[#own + 1] = { bin = daily.bin(T + day * 86400 + hour * 3600), x = is and one[2] or 0 }
+            all[#all + 1] = own[#own]
+            all[#all + 1] = { bin = own[#own].bin, x = 0 }
+         end
+      end
+   end
+   return daily.compare(daily.of(own), daily.of(all), 6)
+end
+
+-- Student's t of the jackknife: of the means without each of the days.
+function TestDaily:test_a_day_with_many_runs_is_compared_with_the_others()
+   local days, n, sum = {}, 0, 0
+   for day = 1, 30 do
+      days[day] = { day % 10 == 0 and 40 or 10, day % 10 == 0 and 0.6 or day % 3 * 0.1 }
+      n, sum = n + days[day][1], sum + days[day][1] * days[day][2]
+   end
+   local squares = 0
+   for _, day in ipairs(days) do
+      squares = squares + ((sum - day[1] * day[2]) / (n - day[1]) - sum / n) ^ 2
+   end
+   local one = compare(days)
+   lu.assertAlmostEquals(one.more, sum / n, 1e-12)
+   lu.assertAlmostEquals(one.t, sum / n / math.sqrt(squares), 1e-9)
+end
+
+-- However many there are: 30 days of which two have most of the runs are not ten.
+function TestDaily:test_few_days_are_not_known()
+   local days = {}
+   for day = 1, 30 do
+      days[day] = { day % 15 == 0 and 400 or 10, 0.1 * (day % 3) }
+   end
+   lu.assertNil(compare(days))
+   days[15], days[30] = { 20, 0 }, { 20, 0 }
+   lu.assertNotNil(compare(days))
 end
 
 TestHoursRead = { setUp = own_store.setUp, tearDown = own_store.tearDown }
@@ -218,10 +315,10 @@ function TestHoursRead:test_is_said_as_one()
    lu.assertEquals({ #list[1].members, list[1].hours }, { 24, { 12, 18 } })
    local text = show.table(list)
    lu.assertStrContains(text, "slow in the same hours")
-   lu.assertStrContains(text, "No node of a rack that is slow in the same hours is to blame")
+   lu.assertStrContains(text, "A rack that is slow in the same hours: look at its cooling")
    lu.assertNotStrContains(text, "leaf switch")
-   local what = "%d+ of %d+ runs on n%[25%-48%] between 12:00 and 18:00 UTC were slow, %d+ of %d+ there at other hours, "
-      .. "%d+ of %d+ elsewhere in these"
+   local what = "%d+ of %d+ runs on n%[25%-48%] between 12:00 and 18:00 UTC were slow, %d+ of %d+ there at other "
+      .. "hours, %d+ of %d+ elsewhere in these"
    lu.assertStrMatches(text, ".*" .. what .. ".*")
    local one = json.decode(show.json(list)).suspects[1]
    lu.assertEquals({ one.node, one.leaf, #one.nodes, one.hours, one.slow }, { nil, nil, 24, { 12, 18 }, #list[1].slow })

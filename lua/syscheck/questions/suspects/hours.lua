@@ -1,9 +1,9 @@
 --- Racks whose jobs are slow in the same hours of many days, as heat and power follow the day: whatever was recorded of
 -- it, and though one day, or one node, shows too little. What is usual there at other hours, and elsewhere in these, is
 -- not the rack's. Pure.
+local daily = require("syscheck.questions.suspects.daily")
 local sorted = require("syscheck.lib.sorted")
 local statistics = require("syscheck.lib.statistics")
-local stats = require("syscheck.questions.why.stats")
 local suspects = require("syscheck.questions.suspects.logic")
 
 local hours = {}
@@ -11,13 +11,8 @@ local hours = {}
 --- What is wrong, in a list of causes.
 hours.CAUSE = "slow in the same hours"
 
-local HOURS = 2 -- of a bin
-local BIN_S, PER_DAY = HOURS * 3600, 24 // HOURS
-local LONG = 3 -- bins of the hours that are looked at: afternoons are hot for six hours
 local MIN_WIDTH = 12 -- fewer nodes share a chassis, which knows no hours
 local MIN_MEMBERS = 3
-local MIN_DAYS = 10 -- with runs in these hours, to know how days differ
-local MIN_RUNS = 30 -- there in these hours, there in others, elsewhere in these, and elsewhere in others
 local SHRINK = 4 -- runs that what all kinds lose counts for, beside a kind's own
 local OF_RACK = 0.5 -- share of its nodes that makes a run the rack's
 local PRIOR = 0.02 -- how often a site has one
@@ -31,12 +26,13 @@ local function lost(run)
    return fit / (1 + fit)
 end
 
--- Runs that nothing explains yet, each with what it lost beyond its kind's mean, and the bin of time of its middle.
+-- Runs that nothing explains yet, each with what it lost beyond its kind's mean, and the bin of time in which its
+-- middle should have been: whether it was slow decides nothing of that.
 local function excess_of(runs, explained)
    local kinds, list, sum = {}, {}, 0
    for _, run in ipairs(runs) do
       if not explained[run] then
-         local one = { run = run, bin = math.floor((run.begin_s + run.elapsed_s / 2) / BIN_S), x = lost(run) }
+         local one = { run = run, bin = daily.bin(run.begin_s + run.elapsed_s / run.ratio / 2), x = lost(run) }
          local kind = kinds[run.kind] or { n = 0, sum = 0 }
          kinds[run.kind] = kind
          kind.n, kind.sum, sum = kind.n + 1, kind.sum + one.x, sum + one.x
@@ -48,71 +44,6 @@ local function excess_of(runs, explained)
       one.x = one.x - (kind.sum + SHRINK * sum / #list) / (kind.n + SHRINK)
    end
    return list
-end
-
--- Counts and sums by bin.
-local function by_bin(list)
-   local out = {}
-   for _, one in ipairs(list) do
-      local bin = out[one.bin] or { n = 0, sum = 0 }
-      out[one.bin] = bin
-      bin.n, bin.sum = bin.n + 1, bin.sum + one.x
-   end
-   return out
-end
-
--- Whether a bin is in the hours that begin with the `first` of a day's bins, and of which day these are.
-local function place(bin, first)
-   return (bin - first) % PER_DAY < LONG, (bin - first) // PER_DAY
-end
-
--- Mean of what runs lost, how many, on how many days, and the mean's variance: what days have in common, a storm on a
--- file system, is one event.
-local function mean_of(days)
-   local n, sum, count, variance = 0, 0, 0, 0
-   for _, day in pairs(days) do
-      n, sum, count = n + day.n, sum + day.sum, count + 1
-   end
-   for _, day in pairs(days) do
-      variance = variance + (day.sum - day.n * sum / n) ^ 2
-   end
-   return { mean = sum / n, n = n, days = count, variance = variance / n ^ 2 * count / math.max(1, count - 1) }
-end
-
--- A rack's runs in these hours, in others, and all others' in these and in others.
-local function four(own, all, first)
-   local sums = { { {}, {} }, { {}, {} } }
-   local function add(to, day, n, sum)
-      to[day] = to[day] or { n = 0, sum = 0 }
-      to[day].n, to[day].sum = to[day].n + n, to[day].sum + sum
-   end
-   for bin, one in pairs(all) do
-      local is, day = place(bin, first)
-      local mine = own[bin] or { n = 0, sum = 0 }
-      local at = is and 1 or 2
-      if mine.n > 0 then
-         add(sums[1][at], day, mine.n, mine.sum)
-      end
-      if one.n > mine.n then
-         add(sums[2][at], day, one.n - mine.n, one.sum - mine.sum)
-      end
-   end
-   return mean_of(sums[1][1]), mean_of(sums[1][2]), mean_of(sums[2][1]), mean_of(sums[2][2])
-end
-
--- How much more a rack's runs lose in these hours than is usual: there at other hours, elsewhere in these, and both
--- together.
--- @return { first, more, usual, t, p (of Student's t over days) }; nil: it is not known
--- @param bins of the rack's runs
-local function compare(bins, site, first)
-   local there, other, elsewhere, rest = four(bins, site.bins, first)
-   if math.min(there.n, other.n, elsewhere.n, rest.n) < MIN_RUNS or there.days < MIN_DAYS then
-      return nil
-   end
-   local usual = math.max(other.mean, elsewhere.mean, other.mean + elsewhere.mean - rest.mean)
-   local more, variance = there.mean - usual, there.variance + other.variance + elsewhere.variance
-   local t = variance > 0 and more / math.sqrt(variance) or 0
-   return { first = first, more = more, usual = usual, t = t, p = stats.student(t, there.days - 1) }
 end
 
 -- Runs of which these nodes are half or more.
@@ -139,7 +70,7 @@ local function end_of(rack, at, step, best, site, is_its)
       local sum = 0
       for k = from, from + by * (reach - 1), by do
          for _, one in ipairs(site.of[rack.row[k]] or {}) do
-            if place(one.bin, best.first) and not (sign > 0 and is_its[one]) then
+            if daily.place(one.bin, best.first) and not (sign > 0 and is_its[one]) then
                -- Of a run with many nodes each says a part.
                local says = (one.x - best.usual - best.more / 2) * best.more / site.variance
                sum = sum + sign * says / #one.members
@@ -211,9 +142,37 @@ local function grouped(list, values_of)
    return out
 end
 
--- Whether it is many users' and many nodes': its runs lose as much without the user, and without the two nodes, of whom
--- they lose most.
-local function is_of_all(inside, best)
+-- What runs lose more than others of the same kinds elsewhere in these hours: what a kind's users do more of by day
+-- they do wherever they are. Kinds count as the variance of a difference of two means has it.
+-- @return mean, or nil: too few are of kinds that ran elsewhere, too
+local function more_than_elsewhere(inside, own, first, list)
+   local is_own, kinds, n, sum, weight = set_of(own), {}, 0, 0, 0
+   local function add(one, where)
+      local kind = kinds[one.run.kind] or { { n = 0, sum = 0 }, { n = 0, sum = 0 } }
+      kinds[one.run.kind] = kind
+      kind[where].n, kind[where].sum = kind[where].n + 1, kind[where].sum + one.x
+   end
+   for _, one in ipairs(inside) do
+      add(one, 1)
+   end
+   for _, one in ipairs(list) do
+      if not is_own[one] and daily.place(one.bin, first) then
+         add(one, 2)
+      end
+   end
+   for _, kind in pairs(kinds) do
+      local a, b = kind[1], kind[2]
+      if a.n > 0 and b.n > 0 then
+         local w = a.n * b.n / (a.n + b.n)
+         n, weight, sum = n + a.n, weight + w, sum + w * (a.sum / a.n - b.sum / b.n)
+      end
+   end
+   return n >= daily.MIN_RUNS and sum / weight or nil
+end
+
+-- Whether it is the rack's: its runs lose as much without the user, and without the two nodes, of whom they lose most,
+-- and as much more than the same kinds elsewhere.
+local function is_of_all(inside, own, best, site)
    local function still(rest)
       return sum_of(rest, best.usual) >= ALIKE * best.more * math.max(1, #rest)
    end
@@ -223,9 +182,11 @@ local function is_of_all(inside, best)
          return one.members
       end), best.usual)
    end
-   return still(rest) and still(without_worst(inside, grouped(inside, function(one)
+   local others = without_worst(inside, grouped(inside, function(one)
       return { one.run.user }
-   end), best.usual))
+   end), best.usual)
+   local same = more_than_elsewhere(inside, own, best.first, site.list)
+   return still(rest) and still(others) and same ~= nil and same >= ALIKE * best.more
 end
 
 -- How many runs, and slow ones of them.
@@ -253,22 +214,22 @@ local function describe(members, inside, own, best, site)
       return nil
    end
    local one = { rack = members, group = "hours", events = events, runs = #inside, slow = slow, spell = spell,
-      hours = { best.first * HOURS, (best.first + LONG) * HOURS % 24 }, cost = statistics.median(ratios),
+      hours = daily.hours(best.first), cost = statistics.median(ratios),
       weight = best.weight, probability = best.probability, from_s = slow[1].begin_s, to_s = slow[#slow].begin_s }
    one.within, one.within_slow = count(own, function(its)
-      return not place(its.bin, best.first)
+      return not daily.place(its.bin, best.first)
    end)
    one.others, one.others_slow = count(site.list, function(its)
-      return not is_own[its] and place(its.bin, best.first)
+      return not is_own[its] and daily.place(its.bin, best.first)
    end)
    return one
 end
 
 -- The hours in which a rack's runs lose most, of all its hours; nil: none do. Counts in site.tests what was looked at.
 local function best_of(own, site)
-   local bins, best = by_bin(own), nil
-   for first = 0, PER_DAY - 1 do
-      local one = compare(bins, site, first)
+   local days, best = daily.of(own), nil
+   for first = 0, daily.PER_DAY - 1 do
+      local one = daily.compare(days, site.days, first)
       site.tests = site.tests + (one and 1 or 0)
       best = one and one.more > 0 and (not best or one.t > best.t) and one or best
    end
@@ -286,27 +247,27 @@ end
 local function judge(rack, best, site)
    local members = part_of(rack, best, site)
    local own, inside = runs_of(members, site.of), {}
-   local again = #members >= MIN_MEMBERS and compare(by_bin(own), site, best.first)
+   local again = #members >= MIN_MEMBERS and daily.compare(daily.of(own), site.days, best.first)
    if not again or not is_likely(again, site.tests) then
       return nil
    end
    for _, one in ipairs(own) do
-      inside[#inside + 1] = place(one.bin, best.first) and one or nil
+      inside[#inside + 1] = daily.place(one.bin, best.first) and one or nil
    end
    table.sort(inside, function(a, b)
       return suspects.earlier(a.run, b.run)
    end)
-   return is_of_all(inside, again) and describe(members, inside, own, again, site) or nil
+   return is_of_all(inside, own, again, site) and describe(members, inside, own, again, site) or nil
 end
 
--- @return { list = runs that nothing explains, with what they lost, and their members; of = by node the same; bins;
---   variance of what was lost; tests = 0 }
+-- @return { list = runs that nothing explains, with what they lost, and their members; of = by node the same; days of
+--   daily.of; variance of what was lost; tests = 0 }
 local function read(by_node, runs, explained)
    local site, by_run, squares = { list = excess_of(runs, explained), of = {}, tests = 0 }, {}, 0
    for _, one in ipairs(site.list) do
       by_run[one.run], one.members, squares = one, {}, squares + one.x ^ 2
    end
-   site.bins, site.variance = by_bin(site.list), squares / math.max(1, #site.list)
+   site.days, site.variance = daily.of(site.list), squares / math.max(1, #site.list)
    for _, node in ipairs(sorted(by_node)) do
       site.of[node] = {}
       for _, run in ipairs(by_node[node]) do
@@ -318,16 +279,8 @@ local function read(by_node, runs, explained)
    return site
 end
 
---- Racks that are slow in the same hours.
--- @param racks of racks.of
--- @param by_node by node: its runs
--- @param runs all of these, in order of time: { begin_s, elapsed_s, fits, ratio, slow, kind, user, ... }
--- @param explained set of runs that are explained already
--- @return list as suspects.find has it, no node in two of them, the likeliest first; each with rack (list of nodes)
---   instead of node, events (of a hypothesis), hours (begin and end, hours of the day in UTC), runs and slow of these,
---   within and within_slow, its runs in other hours and how many were slow, others and others_slow, those of other
---   nodes in these
-function hours.find(racks, by_node, runs, explained)
+-- Of one cluster: others have other file systems, users and weather.
+local function find_in(racks, by_node, runs, explained)
    local site, candidates = read(by_node, runs, explained), {}
    for i, rack in ipairs(racks) do
       local best = rack.width >= MIN_WIDTH and best_of(runs_of(rack.members, site.of), site)
@@ -342,9 +295,39 @@ function hours.find(racks, by_node, runs, explained)
       local is_new = one ~= nil
       for _, node in ipairs(one and one.rack or {}) do
          is_new = is_new and not taken[node]
-         taken[node] = true
       end
       found[#found + 1] = is_new and one or nil
+      for _, node in ipairs(is_new and one.rack or {}) do
+         taken[node] = true
+      end
+   end
+   return found
+end
+
+-- Those of a list by their cluster.
+local function by_cluster(list)
+   local out = {}
+   for _, one in ipairs(list) do
+      out[one.cluster] = out[one.cluster] or {}
+      table.insert(out[one.cluster], one)
+   end
+   return out
+end
+
+--- Racks that are slow in the same hours.
+-- @param racks of racks.of
+-- @param by_node by node: its runs
+-- @param runs all of these, in order of time: { cluster, begin_s, elapsed_s, fits, ratio, slow, kind, user, ... }
+-- @param explained set of runs that are explained already
+-- @return list as suspects.find has it, no node in two of them; each with rack (list of nodes) instead of node, events
+--   (of a hypothesis), hours (begin and end, hours of the day in UTC), runs and slow of these, within and within_slow,
+--   its runs in other hours and how many were slow, others and others_slow, those of the cluster's other nodes in these
+function hours.find(racks, by_node, runs, explained)
+   local found, of, racks_of = {}, by_cluster(runs), by_cluster(racks)
+   for _, cluster in ipairs(sorted(racks_of)) do
+      for _, one in ipairs(find_in(racks_of[cluster], by_node, of[cluster] or {}, explained)) do
+         found[#found + 1] = one
+      end
    end
    return found
 end

@@ -20,7 +20,7 @@ local function rows(nodes)
    for _, node in ipairs(nodes) do
       local key = ("%s %s"):format(node.cluster, (node.name:gsub("%d+", "#")))
       of[key] = of[key] or {}
-      table.insert(of[key], { id = node.id, key = hostlist.order(node.name) })
+      table.insert(of[key], { id = node.id, cluster = node.cluster, key = hostlist.order(node.name) })
    end
    local out = {}
    for i, key in ipairs(sorted(of)) do
@@ -33,8 +33,8 @@ local function rows(nodes)
 end
 
 --- @param nodes list of { id, cluster, name }
--- @return list of { members = list of ids, width, row = list of all ids that are so named, from, to = places of the
---   members in it }, in order
+-- @return list of { cluster, members = list of ids, width, row = list of all ids that are so named, from, to = places
+--   of the members in it }, in order
 function racks.of(nodes)
    local out = {}
    for _, row in ipairs(rows(nodes)) do
@@ -48,7 +48,7 @@ function racks.of(nodes)
          for from = 1, last, width // 2 do
             local to = math.min(#row, from + width - 1)
             out[#out + 1] = to - from + 1 >= LEAST and { members = table.move(ids, from, to, 1, {}), width = width,
-               row = ids, from = from, to = to } or nil
+               cluster = row[1].cluster, row = ids, from = from, to = to } or nil
          end
       end
    end

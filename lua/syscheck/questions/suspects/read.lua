@@ -152,7 +152,7 @@ function data.read(store, since)
       end
       total = total + (t[2] ~= own and 1 or 0)
       kind[#kind + 1] = t[2] ~= own and { key = t[5], begin_s = t[6], seen = t[7] or 0, job_id = t[8],
-         elapsed_s = t[9], user = t[1] } or nil
+         elapsed_s = t[9], user = t[1], cluster = t[4] } or nil
    end
    finish(store, kind, state)
    rate(state)

@@ -23,8 +23,8 @@ local LEGEND = "SLOW_RUNS: those that were slow OF the runs under the cause, whi
 local SEVERAL = {
    uplink = { of = uplinks, hint = "No node of a leaf switch is to blame: look at its uplinks, or measure "
       .. "(syscheck fabric)" },
-   hours = { of = hours, hint = "No node of a rack that is slow in the same hours is to blame: look at its cooling and "
-      .. "power, and at whatever else these nodes share" } }
+   hours = { of = hours, hint = "A rack that is slow in the same hours: look at its cooling and power, and at whatever "
+      .. "else its nodes share, before any one of them" } }
 
 local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "SURE_%", "CAUSE", "IN", "WHAT" }
 
