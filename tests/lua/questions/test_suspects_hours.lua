@@ -318,13 +318,15 @@ function TestHoursRead:test_is_said_as_one()
    lu.assertStrContains(text, "A rack that is slow in the same hours: look at its cooling")
    lu.assertNotStrContains(text, "leaf switch")
    local what = "%d+ of %d+ runs on n%[25%-48%] between 12:00 and 18:00 UTC were slow, %d+ of %d+ there at other "
-      .. "hours, %d+ of %d+ elsewhere in these"
+      .. "hours, %d+ of %d+ elsewhere in these hours"
    lu.assertStrMatches(text, ".*" .. what .. ".*")
    local one = json.decode(show.json(list)).suspects[1]
    lu.assertEquals({ one.node, one.leaf, #one.nodes, one.hours, one.slow }, { nil, nil, 24, { 12, 18 }, #list[1].slow })
    lu.assertEquals({ one.within.runs, one.others.slow }, { list[1].within, list[1].others_slow })
    lu.assertStrMatches(show.csv(list):match("\r\n(.-)\r\n"), ",.*,hours,,,\"" .. what .. "\",,n%[25%-48%]")
+   lu.assertEquals(one.cause, "hours")
    lu.assertStrContains(page(list), "slow in the same hours: ")
+   lu.assertStrContains(page(list), "look at its cooling")
 end
 
 -- What `why` sees in its runs is no rack's: a file system that these jobs are slow on.

@@ -162,6 +162,7 @@ function TestUplinksRead:test_the_leaf_and_none_of_its_nodes()
       .. "within it, 0 of %d+ between others.*")
    local one = json.decode(show.json(list)).suspects[1]
    lu.assertEquals({ one.leaf, one.node, #one.nodes, one.within.slow }, { "leaf1", nil, 8, 0 })
+   lu.assertEquals(one.cause, "uplink")
    lu.assertStrMatches(show.csv(list):match("\r\n(.-)\r\n"), ",.*,uplink,,,.* between others\",leaf1,")
    lu.assertStrContains(page(list), "slow to and from other leaves: ")
 end

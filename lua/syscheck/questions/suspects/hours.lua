@@ -10,6 +10,9 @@ local hours = {}
 
 --- What is wrong, in a list of causes.
 hours.CAUSE = "slow in the same hours"
+--- What to do.
+hours.HINT = "A rack that is slow in the same hours: look at its cooling and power, and at whatever else its nodes "
+   .. "share, before any one of them"
 
 local MIN_WIDTH = 12 -- fewer nodes share a chassis, which knows no hours
 local MIN_MEMBERS = 3
@@ -333,13 +336,13 @@ function hours.find(racks, by_node, runs, explained)
 end
 
 --- "391 of 1458 runs on n[1-48] between 12:00 and 18:00 UTC were slow, 674 of 4235 there at other hours, 159 of 1043
--- elsewhere in these".
+-- elsewhere in these hours".
 -- @param one as it was described
 -- @param safe function(text) -> what may be shown
 function hours.text(one, safe)
    return ("%d of %d runs on %s between %02d:00 and %02d:00 UTC were slow, %d of %d there at other hours, %d of %d "
-      .. "elsewhere in these"):format(#one.slow, one.runs, safe(one.name), one.hours[1], one.hours[2], one.within_slow,
-      one.within, one.others_slow, one.others)
+      .. "elsewhere in these hours"):format(#one.slow, one.runs, safe(one.name), one.hours[1], one.hours[2],
+      one.within_slow, one.within, one.others_slow, one.others)
 end
 
 return hours

@@ -73,9 +73,11 @@ end
 --- @param answer of suspects.find with `totals`, `since`, `to` (now) and `made`
 -- @return text of the file
 return function(answer)
-   local lanes, pictures, rows = {}, {}, {}
+   local lanes, pictures, rows, said, hints = {}, {}, {}, {}, {}
    for i, one in ipairs(answer) do
-      local marks = {}
+      local marks, several = {}, SEVERAL[one.group]
+      said[#said + 1] = several and not hints[one.group] and several.HINT .. "." or nil
+      hints[one.group] = several ~= nil
       for k, run in ipairs(one.slow) do
          marks[k] = { at = run.begin_s, shape = "triangle", class = "bad",
             title = ("job %s: %s"):format(run.job_id or "?", words.times(run.ratio)) }
@@ -96,12 +98,13 @@ return function(answer)
          { "looked at", not totals.complete and "not all nodes that may be suspects: a later --since has fewer"
             or nil } },
       sections = {
-         #answer > 0 and page.section({ title = "Who, since when, by what", more = page.table({ "node", "from", "to",
+         #answer > 0 and page.section({ title = "Who, since when, by what",
+            say = #said > 0 and table.concat(said, " ") or nil, more = page.table({ "node", "from", "to",
             "slow runs", "median", "sure", "what goes with it" }, rows, nil, ROWS) }),
          #answer > 0 and page.section({ title = "When their runs were slow", long = #lanes > 40,
             say = "A triangle is a slow run; a bar goes from the first to the last.", pictures = { strip({
                label = "Slow runs of suspects over time", from = answer.since, to = answer.to, lanes = lanes }) } }),
          #pictures > 0 and page.section({ title = "The runs of each under its cause", grid = true, long = true,
-            say = "A triangle speaks for the node; a dot does not; the line is what was expected.",
+            say = "A triangle speaks for it; a dot does not; the line is what was expected.",
             pictures = pictures }) } })
 end

@@ -19,19 +19,14 @@ local LEGEND = "SLOW_RUNS: those that were slow OF the runs under the cause, whi
    .. "FROM, TO: their first\nand last; IN 3/5: of their 5 clearest `why` says so in 3; a slow run counts for the "
    .. "likeliest of its nodes, and for others\nthat had as much of the same"
 
--- What is no node: its cause and text, and what to do.
-local SEVERAL = {
-   uplink = { of = uplinks, hint = "No node of a leaf switch is to blame: look at its uplinks, or measure "
-      .. "(syscheck fabric)" },
-   hours = { of = hours, hint = "A rack that is slow in the same hours: look at its cooling and power, and at whatever "
-      .. "else its nodes share, before any one of them" } }
+local SEVERAL = { uplink = uplinks, hours = hours } -- what is no node
 
 local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "SURE_%", "CAUSE", "IN", "WHAT" }
 
 -- "package throttled 620 s of 1623 s, its peers never", or "as on n3: ..." where only that of another is known.
 local function what(one)
    if SEVERAL[one.group] then
-      return SEVERAL[one.group].of.text(one, printable.safe)
+      return SEVERAL[one.group].text(one, printable.safe)
    elseif not one.condition then
       return "nothing that was recorded"
    end
@@ -59,8 +54,8 @@ function show.table(answer, color, _, width)
    local rows, hints = { HEAD }, {}
    for i, one in ipairs(answer) do
       local c, several = one.condition, SEVERAL[one.group]
-      hints[one.group] = several and several.hint
-      local cause = several and several.of.CAUSE or c and causes.GROUPS[c.group] or "-"
+      hints[one.group] = several and several.HINT
+      local cause = several and several.CAUSE or c and causes.GROUPS[c.group] or "-"
       rows[i + 1] = { output.cell(printable.safe(one.name), "bad"), time.show(one.from_s), time.show(one.to_s),
          ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost),
          words.percent(one.probability), cause, c and ("%d/%d"):format(c.told, one.looked) or "-", what(one) }
@@ -81,6 +76,7 @@ function show.json(answer)
       suspects = output.each(answer, function(one)
          local c, several = one.condition, SEVERAL[one.group]
          return { node = not several and one.name or nil, leaf = one.uplink and one.name or nil,
+            cause = several and one.group or c and c.group,
             nodes = one.members and output.list(one.members), hours = one.hours and output.list(one.hours),
             within = several and { runs = one.within, slow = one.within_slow } or nil,
             others = several and { runs = one.others, slow = one.others_slow } or nil,

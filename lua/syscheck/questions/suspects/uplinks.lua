@@ -9,6 +9,8 @@ local uplinks = {}
 
 --- What is wrong, in a list of causes.
 uplinks.CAUSE = "slow to and from other leaves"
+--- What to do.
+uplinks.HINT = "No node of a leaf switch is to blame: look at its uplinks, or measure (syscheck fabric)"
 
 -- How often a leaf's uplinks carry too little for a while: ten times as often as a node has a trouble that nothing
 -- shows, as several jobs that each could have had them are enough.
