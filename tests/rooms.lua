@@ -60,7 +60,7 @@ rooms.PURE = {
    "questions/noise/simulate", "questions/noise/sources", "questions/noise/tail", "questions/noise/verify",
    "questions/noise/without",
    "questions/noise/words", "questions/prometheus/logic", "questions/drains/logic", "questions/suspects/logic",
-   "questions/suspects/page", "questions/suspects/hours", "questions/suspects/daily",
+   "questions/suspects/page", "questions/suspects/hours", "questions/suspects/daily", "questions/suspects/several",
    "questions/suspects/racks", "questions/suspects/uplinks",
    "questions/why/page",
    "questions/why/candidates", "questions/why/causes", "questions/why/checks", "questions/why/conditions",

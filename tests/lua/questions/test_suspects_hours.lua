@@ -13,6 +13,14 @@ local suspects_data = require("syscheck.questions.suspects.read")
 local NODES, DAYS, PER_DAY = 96, 40, 24
 local T = 1794700800 -- 2026-11-15T00:00:00Z
 
+-- The same numbers between 0 and 1 for the same seed, on every machine.
+local function generator(state)
+   return function()
+      state = (state * 1103515245 + 12345) % 2147483648
+      return state / 2147483648
+   end
+end
+
 -- Each hour of each day four runs of 4 nodes next to each other, somewhere, of one of eight kinds and users, 40 minutes
 -- long; a tenth of all are slow by themselves, and take 1.3 times as long.
 -- @param is_slow function(hour, node = first of the four, day, user, random) -> share that is
@@ -20,11 +28,7 @@ local T = 1794700800 -- 2026-11-15T00:00:00Z
 --   user, first) -> its kind; more = function(hour, day) -> how many times four; long_s; cluster = function(node) }
 local function world(is_slow, s)
    s = s or {}
-   local state = s.seed or 1
-   local function random()
-      state = (state * 1103515245 + 12345) % 2147483648
-      return state / 2147483648
-   end
+   local random = generator(s.seed or 1)
    local cluster_of = s.cluster or function() return 1 end
    local nodes, by_node, runs, explained = {}, {}, {}, {}
    for i = 1, NODES do
@@ -271,11 +275,7 @@ TestHoursRead = { setUp = own_store.setUp, tearDown = own_store.tearDown }
 -- As world, in a store: 48 nodes, two runs of 4 nodes an hour; those that are slow took 1.4 times as long.
 -- @param more what else a record has, of (slow, begin)
 local function write(is_slow, more)
-   local state, rows, id = 7, {}, 0
-   local function random()
-      state = (state * 1103515245 + 12345) % 2147483648
-      return state / 2147483648
-   end
+   local random, rows, id = generator(7), {}, 0
    for day = 0, 19 do
       for hour = 0, 23 do
          for part = 0, 1 do

@@ -2,6 +2,7 @@
 -- it, and though one day, or one node, shows too little. What is usual there at other hours, and elsewhere in these, is
 -- not the rack's. Pure.
 local daily = require("syscheck.questions.suspects.daily")
+local racks = require("syscheck.questions.suspects.racks")
 local sorted = require("syscheck.lib.sorted")
 local statistics = require("syscheck.lib.statistics")
 local suspects = require("syscheck.questions.suspects.logic")
@@ -15,7 +16,6 @@ hours.HINT = "A rack that is slow in the same hours: look at its cooling and pow
    .. "share, before any one of them"
 
 local MIN_WIDTH = 12 -- fewer nodes share a chassis, which knows no hours
-local MIN_MEMBERS = 3
 local SHRINK = 4 -- runs that what all kinds lose counts for, beside a kind's own
 local OF_RACK = 0.5 -- share of its nodes that makes a run the rack's
 local PRIOR = 0.02 -- how often a site has one
@@ -25,7 +25,7 @@ local MOVED = math.log(20) -- log of the odds from which a rack's end is another
 
 -- How much a run says that it lost time: the probability, at even odds before.
 local function lost(run)
-   local fit = math.max(table.unpack(run.fits))
+   local fit = suspects.most_of(run.fits)
    return fit / (1 + fit)
 end
 
@@ -116,20 +116,6 @@ local function sum_of(list, usual)
    return sum
 end
 
--- Of groups of runs, and all of these, the rest without the group that loses most.
-local function without_worst(list, groups, usual)
-   local worst, most, rest = {}, -math.huge, {}
-   for _, group in ipairs(groups) do
-      local sum = sum_of(group, usual)
-      worst, most = sum > most and group or worst, math.max(most, sum)
-   end
-   local is_worst = set_of(worst)
-   for _, one in ipairs(list) do
-      rest[#rest + 1] = not is_worst[one] and one or nil
-   end
-   return rest
-end
-
 -- Runs of a list, by each value that a function has of them: lists of these, in order.
 local function grouped(list, values_of)
    local by, out = {}, {}
@@ -145,22 +131,31 @@ local function grouped(list, values_of)
    return out
 end
 
+-- The rest of some runs, without those of the value that loses most.
+-- @param values_of as of grouped
+local function without_worst(list, values_of, usual)
+   local worst, most, rest = {}, -math.huge, {}
+   for _, group in ipairs(grouped(list, values_of)) do
+      local sum = sum_of(group, usual)
+      worst, most = sum > most and group or worst, math.max(most, sum)
+   end
+   local is_worst = set_of(worst)
+   for _, one in ipairs(list) do
+      rest[#rest + 1] = not is_worst[one] and one or nil
+   end
+   return rest
+end
+
 -- What runs lose more than others of the same kinds elsewhere in these hours: what a kind's users do more of by day
 -- they do wherever they are. Kinds count as the variance of a difference of two means has it.
 -- @return mean, or nil: too few are of kinds that ran elsewhere, too
-local function more_than_elsewhere(inside, own, first, list)
-   local is_own, kinds, n, sum, weight = set_of(own), {}, 0, 0, 0
-   local function add(one, where)
-      local kind = kinds[one.run.kind] or { { n = 0, sum = 0 }, { n = 0, sum = 0 } }
-      kinds[one.run.kind] = kind
-      kind[where].n, kind[where].sum = kind[where].n + 1, kind[where].sum + one.x
-   end
-   for _, one in ipairs(inside) do
-      add(one, 1)
-   end
-   for _, one in ipairs(list) do
-      if not is_own[one] and daily.place(one.bin, first) then
-         add(one, 2)
+local function more_than_elsewhere(inside, others)
+   local kinds, n, sum, weight = {}, 0, 0, 0
+   for where, list in ipairs({ inside, others }) do
+      for _, one in ipairs(list) do
+         local kind = kinds[one.run.kind] or { { n = 0, sum = 0 }, { n = 0, sum = 0 } }
+         kinds[one.run.kind] = kind
+         kind[where].n, kind[where].sum = kind[where].n + 1, kind[where].sum + one.x
       end
    end
    for _, kind in pairs(kinds) do
@@ -175,57 +170,65 @@ end
 
 -- Whether it is the rack's: its runs lose as much without the user, and without the two nodes, of whom they lose most,
 -- and as much more than the same kinds elsewhere.
-local function is_of_all(inside, own, best, site)
+-- @param parts of divide
+local function is_of_all(parts, best)
    local function still(rest)
       return sum_of(rest, best.usual) >= ALIKE * best.more * math.max(1, #rest)
    end
-   local rest = inside
+   local rest = parts.inside
    for _ = 1, FEW_NODES do
-      rest = without_worst(rest, grouped(rest, function(one)
+      rest = without_worst(rest, function(one)
          return one.members
-      end), best.usual)
+      end, best.usual)
    end
-   local others = without_worst(inside, grouped(inside, function(one)
+   local without_user = without_worst(parts.inside, function(one)
       return { one.run.user }
-   end), best.usual)
-   local same = more_than_elsewhere(inside, own, best.first, site.list)
-   return still(rest) and still(others) and same ~= nil and same >= ALIKE * best.more
+   end, best.usual)
+   local same = more_than_elsewhere(parts.inside, parts.others)
+   return still(rest) and still(without_user) and same ~= nil and same >= ALIKE * best.more
 end
 
--- How many runs, and slow ones of them.
-local function count(list, is_wanted)
-   local n, slow = 0, 0
-   for _, one in ipairs(list) do
-      if is_wanted(one) then
-         n, slow = n + 1, slow + (one.run.slow and 1 or 0)
-      end
+-- A rack's own runs in its hours (in order of time) and in others, and other nodes' in these.
+local function divide(own, first, site)
+   local is_own, parts = set_of(own), { inside = {}, within = {}, others = {} }
+   for _, one in ipairs(own) do
+      table.insert(daily.place(one.bin, first) and parts.inside or parts.within, one)
    end
-   return n, slow
+   for _, one in ipairs(site.list) do
+      parts.others[#parts.others + 1] = not is_own[one] and daily.place(one.bin, first) and one or nil
+   end
+   table.sort(parts.inside, function(a, b)
+      return suspects.earlier(a.run, b.run)
+   end)
+   return parts
+end
+
+local function count_slow(list)
+   local n = 0
+   for _, one in ipairs(list) do
+      n = n + (one.run.slow and 1 or 0)
+   end
+   return n
 end
 
 -- A suspect as suspects.find has them.
--- @param inside the rack's own runs in these hours
-local function describe(members, inside, own, best, site)
-   local slow, spell, ratios, events, is_own = {}, {}, {}, {}, set_of(own)
-   for i, one in ipairs(inside) do
+-- @param parts of divide
+local function describe(members, parts, best)
+   local slow, spell, ratios, events = {}, {}, {}, {}
+   for i, one in ipairs(parts.inside) do
       events[i] = { run = one.run, fits = one.run.fits }
-      spell[i] = setmetatable({ fit = math.max(table.unpack(one.run.fits)) }, { __index = one.run })
+      spell[i] = setmetatable({ fit = suspects.most_of(one.run.fits) }, { __index = one.run })
       ratios[i] = one.run.ratio
       slow[#slow + 1] = one.run.slow and spell[i] or nil
    end
    if #slow < suspects.MIN_SLOW then
       return nil
    end
-   local one = { rack = members, group = "hours", events = events, runs = #inside, slow = slow, spell = spell,
+   return { rack = members, group = "hours", events = events, runs = #spell, slow = slow, spell = spell,
       hours = daily.hours(best.first), cost = statistics.median(ratios),
+      within = #parts.within, within_slow = count_slow(parts.within),
+      others = #parts.others, others_slow = count_slow(parts.others),
       weight = best.weight, probability = best.probability, from_s = slow[1].begin_s, to_s = slow[#slow].begin_s }
-   one.within, one.within_slow = count(own, function(its)
-      return not daily.place(its.bin, best.first)
-   end)
-   one.others, one.others_slow = count(site.list, function(its)
-      return not is_own[its] and daily.place(its.bin, best.first)
-   end)
-   return one
 end
 
 -- The hours in which a rack's runs lose most, of all its hours; nil: none do. Counts in site.tests what was looked at.
@@ -242,25 +245,20 @@ end
 -- Of so many racks and hours chance makes tests * p look like that.
 local function is_likely(one, tests)
    one.weight = math.log(PRIOR) - math.log(math.max(1e-300, one.p * tests))
-   one.probability = 1 / (1 + math.exp(-one.weight))
+   one.probability = suspects.probability(one.weight)
    return one.probability >= suspects.NEED
 end
 
 -- The part of a rack that is slow in its hours, as find returns it, or nil.
 local function judge(rack, best, site)
    local members = part_of(rack, best, site)
-   local own, inside = runs_of(members, site.of), {}
-   local again = #members >= MIN_MEMBERS and daily.compare(daily.of(own), site.days, best.first)
+   local own = runs_of(members, site.of)
+   local again = #members >= racks.LEAST and daily.compare(daily.of(own), site.days, best.first)
    if not again or not is_likely(again, site.tests) then
       return nil
    end
-   for _, one in ipairs(own) do
-      inside[#inside + 1] = daily.place(one.bin, best.first) and one or nil
-   end
-   table.sort(inside, function(a, b)
-      return suspects.earlier(a.run, b.run)
-   end)
-   return is_of_all(inside, own, again, site) and describe(members, inside, own, again, site) or nil
+   local parts = divide(own, best.first, site)
+   return is_of_all(parts, again) and describe(members, parts, again) or nil
 end
 
 -- @return { list = runs that nothing explains, with what they lost, and their members; of = by node the same; days of
@@ -283,9 +281,9 @@ local function read(by_node, runs, explained)
 end
 
 -- Of one cluster: others have other file systems, users and weather.
-local function find_in(racks, by_node, runs, explained)
+local function find_in(list, by_node, runs, explained)
    local site, candidates = read(by_node, runs, explained), {}
-   for i, rack in ipairs(racks) do
+   for i, rack in ipairs(list) do
       local best = rack.width >= MIN_WIDTH and best_of(runs_of(rack.members, site.of), site)
       candidates[#candidates + 1] = best and { rack = rack, best = best, at = i } or nil
    end
@@ -318,15 +316,15 @@ local function by_cluster(list)
 end
 
 --- Racks that are slow in the same hours.
--- @param racks of racks.of
+-- @param list of racks.of
 -- @param by_node by node: its runs
 -- @param runs all of these, in order of time: { cluster, begin_s, elapsed_s, fits, ratio, slow, kind, user, ... }
 -- @param explained set of runs that are explained already
 -- @return list as suspects.find has it, no node in two of them; each with rack (list of nodes) instead of node, events
 --   (of a hypothesis), hours (begin and end, hours of the day in UTC), runs and slow of these, within and within_slow,
 --   its runs in other hours and how many were slow, others and others_slow, those of the cluster's other nodes in these
-function hours.find(racks, by_node, runs, explained)
-   local found, of, racks_of = {}, by_cluster(runs), by_cluster(racks)
+function hours.find(list, by_node, runs, explained)
+   local found, of, racks_of = {}, by_cluster(runs), by_cluster(list)
    for _, cluster in ipairs(sorted(racks_of)) do
       for _, one in ipairs(find_in(racks_of[cluster], by_node, of[cluster] or {}, explained)) do
          found[#found + 1] = one

@@ -86,7 +86,9 @@ local function spell(scores)
    return best
 end
 
-local function most_of(fits)
+--- How much more likely a run's time is with the loss that fits it best.
+-- @param fits of suspects.fits
+function suspects.most_of(fits)
    return math.max(table.unpack(fits))
 end
 
@@ -161,7 +163,8 @@ local function unrecorded_of(node, runs)
    end }
 end
 
-local function probability(log_odds)
+--- Of the log of the odds.
+function suspects.probability(log_odds)
    return 1 / (1 + math.exp(-log_odds))
 end
 
@@ -173,7 +176,7 @@ local function describe(h, best, explained)
       local ratio = one.seen.ratio
       ratios[#ratios + 1] = ratio
       runs[#runs + 1] = setmetatable({ ratio = ratio }, { __index = one.run })
-      local fit = left(most_of(one.fits), h, one, explained[one.run])
+      local fit = left(suspects.most_of(one.fits), h, one, explained[one.run])
       if ratio >= suspects.SLOW and score(fit, FELT_USUAL) > SPEAKS then
          slow[#slow + 1] = setmetatable({ ratio = ratio, fit = fit }, { __index = one.run })
          by_it = by_it + FELT_USUAL * fit / (1 - FELT_USUAL + FELT_USUAL * fit)
@@ -184,7 +187,7 @@ local function describe(h, best, explained)
    end
    table.sort(ratios)
    return { node = h.node, uplink = h.uplink, group = h.group, runs = #ratios, slow = slow, spell = runs,
-      from_s = slow[1].begin_s, to_s = slow[#slow].begin_s, probability = probability(best.weight),
+      from_s = slow[1].begin_s, to_s = slow[#slow].begin_s, probability = suspects.probability(best.weight),
       weight = best.weight, cost = ratios[(#ratios + 1) // 2] }
 end
 
@@ -195,12 +198,12 @@ local function explain(h, best, runs, explained)
       end
    end
    for i = best.from, best.to do
-      by(h.events[i].run, most_of(h.events[i].fits), h.events[i])
+      by(h.events[i].run, suspects.most_of(h.events[i].fits), h.events[i])
    end
    local from, to = h.events[best.from].run.begin_s, h.events[best.to].run.begin_s
    for _, run in ipairs(runs) do
       if run.begin_s >= from and run.begin_s <= to and not explained[run] then
-         by(run, most_of(suspects.seen(run, h.node).fits))
+         by(run, suspects.most_of(suspects.seen(run, h.node).fits))
       end
    end
 end
@@ -226,7 +229,8 @@ local function slow_of(rack, best, state)
       end
       local all = { from = 1, to = #h.events }
       if #h.events >= suspects.MIN_SLOW then
-         local p = probability(best.weight) * probability(SHARES + harm(h, 1, all.to, state.explained))
+         local p = suspects.probability(best.weight)
+            * suspects.probability(SHARES + harm(h, 1, all.to, state.explained))
          all.weight = math.min(best.weight, math.log(p / (1 - p)))
          local one, is_alike = describe(h, all, state.explained), alike >= RACK_ALIKE * #h.events
          if one and (all.weight >= NEED or is_alike and all.weight >= 0) then

@@ -2,27 +2,26 @@
 local causes = require("syscheck.questions.why.causes")
 local chart = require("syscheck.html.chart")
 local element = require("syscheck.html.element")
-local hours = require("syscheck.questions.suspects.hours")
 local page = require("syscheck.html.page")
+local several = require("syscheck.questions.suspects.several")
 local strip = require("syscheck.html.strip")
 local suspects = require("syscheck.questions.suspects.logic")
 local time = require("syscheck.lib.time")
-local uplinks = require("syscheck.questions.suspects.uplinks")
 local words = require("syscheck.questions.why.words")
 
 local DRAWN = 100 -- suspects with a picture of their own
 local ROWS = 500
-local SEVERAL = { uplink = uplinks, hours = hours } -- what is no node
 
 local function cause_of(one)
-   return SEVERAL[one.group] and SEVERAL[one.group].CAUSE or one.condition and causes.GROUPS[one.condition.group]
+   local kind = several.of(one)
+   return kind and kind.CAUSE or one.condition and causes.GROUPS[one.condition.group]
       or "nothing that was recorded"
 end
 
 local function what_of(one)
-   local first = one.condition and one.condition.first
-   if SEVERAL[one.group] then
-      return ("%s: %s"):format(cause_of(one), SEVERAL[one.group].text(one, element.name))
+   local first, kind = one.condition and one.condition.first, several.of(one)
+   if kind then
+      return ("%s: %s"):format(kind.CAUSE, kind.text(one, element.name))
    elseif not first then
       return cause_of(one)
    end
@@ -73,11 +72,9 @@ end
 --- @param answer of suspects.find with `totals`, `since`, `to` (now) and `made`
 -- @return text of the file
 return function(answer)
-   local lanes, pictures, rows, said, hints = {}, {}, {}, {}, {}
+   local lanes, pictures, rows, hints = {}, {}, {}, several.hints(answer)
    for i, one in ipairs(answer) do
-      local marks, several = {}, SEVERAL[one.group]
-      said[#said + 1] = several and not hints[one.group] and several.HINT .. "." or nil
-      hints[one.group] = several ~= nil
+      local marks = {}
       for k, run in ipairs(one.slow) do
          marks[k] = { at = run.begin_s, shape = "triangle", class = "bad",
             title = ("job %s: %s"):format(run.job_id or "?", words.times(run.ratio)) }
@@ -99,7 +96,7 @@ return function(answer)
             or nil } },
       sections = {
          #answer > 0 and page.section({ title = "Who, since when, by what",
-            say = #said > 0 and table.concat(said, " ") or nil, more = page.table({ "node", "from", "to",
+            say = hints[1] and table.concat(hints, ". ") .. "." or nil, more = page.table({ "node", "from", "to",
             "slow runs", "median", "sure", "what goes with it" }, rows, nil, ROWS) }),
          #answer > 0 and page.section({ title = "When their runs were slow", long = #lanes > 40,
             say = "A triangle is a slow run; a bar goes from the first to the last.", pictures = { strip({

@@ -10,7 +10,7 @@ racks.CLEAR = 0.15 -- mean probability of a condition in the runs looked at from
 -- From a chassis to a rack; each begins half its width after the one before, so that most of what lies anywhere is in
 -- one of them.
 local WIDTHS = { 6, 12, 24, 48 }
-local LEAST = 3 -- members
+racks.LEAST = 3 -- members
 local LOOKED = 5 -- least runs in which a rack's trouble is looked for
 local OTHERWISE = 0.5 -- probability of something else from which a run says nothing of it
 
@@ -47,8 +47,8 @@ function racks.of(nodes)
          local last = (i == 1 or #row > WIDTHS[i - 1]) and math.max(1, #row - width // 2) or 0
          for from = 1, last, width // 2 do
             local to = math.min(#row, from + width - 1)
-            out[#out + 1] = to - from + 1 >= LEAST and { members = table.move(ids, from, to, 1, {}), width = width,
-               cluster = row[1].cluster, row = ids, from = from, to = to } or nil
+            out[#out + 1] = to - from + 1 >= racks.LEAST and { members = table.move(ids, from, to, 1, {}),
+               width = width, cluster = row[1].cluster, row = ids, from = from, to = to } or nil
          end
       end
    end

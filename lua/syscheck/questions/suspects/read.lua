@@ -98,7 +98,7 @@ local function without(who, runs, own)
 end
 
 local function is_slow(one)
-   return one.ratio >= suspects.SLOW and math.max(table.unpack(one.fits)) > 1
+   return one.ratio >= suspects.SLOW and suspects.most_of(one.fits) > 1
 end
 
 -- What their times say, now that it is known how often runs are slow for reasons of their own.

@@ -1,14 +1,12 @@
 --- Suspects for people, programs and spreadsheets. An answer is the list of suspects.find, each
 -- with what read.describe fills in, its field `totals` of read.read, and `since`.
 local causes = require("syscheck.questions.why.causes")
-local hours = require("syscheck.questions.suspects.hours")
 local output = require("syscheck.lib.output")
 local printable = require("syscheck.lib.printable")
-local sorted = require("syscheck.lib.sorted")
+local several = require("syscheck.questions.suspects.several")
 local suspects = require("syscheck.questions.suspects.logic")
 local terminal = require("syscheck.lib.terminal")
 local time = require("syscheck.lib.time")
-local uplinks = require("syscheck.questions.suspects.uplinks")
 local words = require("syscheck.questions.why.words")
 
 local show = {}
@@ -19,14 +17,13 @@ local LEGEND = "SLOW_RUNS: those that were slow OF the runs under the cause, whi
    .. "FROM, TO: their first\nand last; IN 3/5: of their 5 clearest `why` says so in 3; a slow run counts for the "
    .. "likeliest of its nodes, and for others\nthat had as much of the same"
 
-local SEVERAL = { uplink = uplinks, hours = hours } -- what is no node
-
 local HEAD = { "NODE", "FROM", "TO", "SLOW_RUNS", "OF", "MEDIAN", "SURE_%", "CAUSE", "IN", "WHAT" }
 
 -- "package throttled 620 s of 1623 s, its peers never", or "as on n3: ..." where only that of another is known.
 local function what(one)
-   if SEVERAL[one.group] then
-      return SEVERAL[one.group].text(one, printable.safe)
+   local kind = several.of(one)
+   if kind then
+      return kind.text(one, printable.safe)
    elseif not one.condition then
       return "nothing that was recorded"
    end
@@ -51,19 +48,18 @@ function show.table(answer, color, _, width)
    for i, text in ipairs(parts) do
       parts[i] = terminal.wrap(text, width)
    end
-   local rows, hints = { HEAD }, {}
+   local rows = { HEAD }
    for i, one in ipairs(answer) do
-      local c, several = one.condition, SEVERAL[one.group]
-      hints[one.group] = several and several.HINT
-      local cause = several and several.CAUSE or c and causes.GROUPS[c.group] or "-"
+      local c, kind = one.condition, several.of(one)
+      local cause = kind and kind.CAUSE or c and causes.GROUPS[c.group] or "-"
       rows[i + 1] = { output.cell(printable.safe(one.name), "bad"), time.show(one.from_s), time.show(one.to_s),
          ("%d"):format(#one.slow), ("%d"):format(one.runs), words.times(one.cost),
          words.percent(one.probability), cause, c and ("%d/%d"):format(c.told, one.looked) or "-", what(one) }
    end
    parts[#parts + 1] = output.fitted(rows, color, width, { prose = true })
    parts[#parts + 1] = "\n" .. terminal.flow(LEGEND, width)
-   for _, group in ipairs(sorted(hints)) do
-      parts[#parts + 1] = "\n" .. terminal.flow(hints[group], width)
+   for _, hint in ipairs(several.hints(answer)) do
+      parts[#parts + 1] = "\n" .. terminal.flow(hint, width)
    end
    return table.concat(parts, "\n")
 end
@@ -74,12 +70,12 @@ function show.json(answer)
    return output.json({ v = 5, since = time.show(answer.since), runs = totals.compared, slow = totals.slow,
       kinds = totals.kinds, nodes = totals.nodes, complete = totals.complete,
       suspects = output.each(answer, function(one)
-         local c, several = one.condition, SEVERAL[one.group]
-         return { node = not several and one.name or nil, leaf = one.uplink and one.name or nil,
-            cause = several and one.group or c and c.group,
+         local c, kind = one.condition, several.of(one)
+         return { node = not kind and one.name or nil, leaf = one.uplink and one.name or nil,
+            cause = kind and one.group or c and c.group,
             nodes = one.members and output.list(one.members), hours = one.hours and output.list(one.hours),
-            within = several and { runs = one.within, slow = one.within_slow } or nil,
-            others = several and { runs = one.others, slow = one.others_slow } or nil,
+            within = kind and { runs = one.within, slow = one.within_slow } or nil,
+            others = kind and { runs = one.others, slow = one.others_slow } or nil,
             from = time.show(one.from_s), to = time.show(one.to_s), slow = #one.slow,
             runs = one.runs, ratio = one.cost, probability = one.probability,
             slow_runs = output.each(table.move(one.slow, 1, MOST_RUNS, 1, {}), function(run)
@@ -97,10 +93,10 @@ local CSV = { "node", "from", "to", "slow", "runs", "ratio", "probability", "cau
 function show.csv(answer)
    local rows = {}
    for i, one in ipairs(answer) do
-      local c, several = one.condition, SEVERAL[one.group]
-      rows[i] = { not several and one.name or nil, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs,
-         one.cost, one.probability, several and one.group or c and c.group, c and c.told,
-         not several and one.looked or nil, (c or several) and what(one), one.uplink and one.name,
+      local c, kind = one.condition, several.of(one)
+      rows[i] = { not kind and one.name or nil, time.show(one.from_s), time.show(one.to_s), #one.slow, one.runs,
+         one.cost, one.probability, kind and one.group or c and c.group, c and c.told,
+         not kind and one.looked or nil, (c or kind) and what(one), one.uplink and one.name,
          one.rack and one.name }
    end
    return output.csv(CSV, rows)

@@ -166,7 +166,7 @@ local function events_of(leaf, everybody, is_slow, there, usual)
       local n, slow = elsewhere(everybody, own, run.begin_s - AROUND_S, run.begin_s + AROUND_S)
       local chance = math.max(0, (slow + USUAL * there) / (n + USUAL) - usual)
       local one, fits = suspects.seen(run, leaf), {}
-      local most = math.max(table.unpack(one.fits))
+      local most = suspects.most_of(one.fits)
       for level, fit in ipairs(one.fits) do
          fits[level] = fit / (1 + chance * math.max(0, most - 1))
       end
