@@ -165,10 +165,18 @@ for name, list in pairs({ job_node = fields.JOB, check_node = fields.CHECK, fabr
    end
 end
 
+-- Their names in one order for every process: two that lock tables in different ones block each other.
+local TABLES = {}
+for name in pairs(YOUNGER) do
+   TABLES[#TABLES + 1] = name
+end
+table.sort(TABLES)
+
 -- Those that this store lacks: { statement that adds it, name } each.
 local function lacking(store)
    local out = {}
-   for name, names in pairs(YOUNGER) do
+   for _, name in ipairs(TABLES) do
+      local names = YOUNGER[name]
       for _, column in ipairs(has(store, name, names) and {} or names) do
          out[#out + 1] = not has(store, name, { column })
             and { ("ALTER TABLE %s ADD COLUMN %s %s"):format(name, column, TYPE[column] or "$number"), column } or nil
