@@ -1,6 +1,7 @@
 --- Which class a node is compared with. One that has lost a DIMM or a core shows a class that few have, or it alone: it
--- is compared with what it was, as its checks are (baseline.class_for). A class that nodes have had from the beginning
--- is their own, unless it is one node's, and a DIMM less than another's.
+-- is compared with what it was, as its checks are (baseline.class_for). Several may have lost one (of a chassis, or by
+-- the same firmware): fewer than have kept it. A class that nodes have had from the beginning is their own, unless it is
+-- one node's, and a DIMM less than another's.
 local baseline = require("syscheck.verdict.baseline")
 local job_store = require("syscheck.questions.job.read")
 
@@ -15,7 +16,7 @@ local FIRST = "SELECT c.key >> 30 FROM check_node c WHERE c.node = ? AND c.class
 -- Whether a class has as many cores as another, and no more than a DIMM less.
 local function lost_one(class, other)
    local own, of = baseline.parse_class(class), baseline.parse_class(other)
-   return own.cores == of.cores and own.memory_gib ~= nil and of.memory_gib ~= nil
+   return own ~= nil and own.cores == of.cores and own.memory_gib ~= nil and of.memory_gib ~= nil
       and own.memory_gib >= (1 - ONE_DIMM) * of.memory_gib
 end
 
@@ -35,19 +36,28 @@ end
 
 --- Nodes and classes are the numbers that the store gives them.
 -- @return function(node, class) -> the class that it is compared with: of one with fewer than baseline.MIN_NODES the
---   nearest of its model with more, if that has all that it has, its measured values may fail such a node, and the
---   node's checks were of that class before, or it lacks no more than a DIMM and no other node has its class or began
---   with it (of nodes that get more memory one after the other the last is not alone); else its own
+--   nearest of its model with more (of any class, that of more nodes of which it lacks no more than a DIMM), if that has
+--   all that it has, its measured values may fail such a node, and the node's checks were of that class before, or it
+--   lacks no more than a DIMM and no other node has its class or began with it (of nodes that get more memory one after
+--   the other the last is not alone); else its own
 function classes.rated_as(store)
    local word = job_store.words(store)
    local known, of_name, counts = read(store, word)
    local near, of_node = {}, {}
+   -- The classes that a class may have been.
+   local function greater(own, count)
+      local out = { classes = {} }
+      for name, of in pairs(known.classes) do
+         out.classes[name] = of.nodes > count and lost_one(own, name) and of or nil
+      end
+      return out
+   end
    local function near_of(class)
       if near[class] == nil then
-         local own = (counts[class] or 0) < baseline.MIN_NODES and word(class)
+         local own, count = word(class), counts[class] or 0
          local name, close, has_all = nil, false, false
          if own then
-            name, close, has_all = baseline.class_for(known, own)
+            name, close, has_all = baseline.class_for(count < baseline.MIN_NODES and known or greater(own, count), own)
          end
          near[class] = close and has_all and of_name[name] or false
       end

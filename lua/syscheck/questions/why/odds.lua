@@ -133,7 +133,7 @@ odds.RUNS_SAY = 1000
 -- @param own odds.levels of this run, or nil
 -- @param says most of what is returned, default odds.RUNS_SAY
 -- @return how much more likely their times are if it does; 1 for no runs; how likely it is to do harm that this run did
---   not feel, to one that it did
+--   not feel, to one that it did, were its time as likely with it as by chance
 function odds.harm(list, own, says)
    local sum, all, unfelt = 0, 0, 0
    for level = 1, odds.LEVELS + 1 do
@@ -148,7 +148,7 @@ function odds.harm(list, own, says)
       end
    end
    return math.max(HARM_LEAST, math.min(says or odds.RUNS_SAY, sum / FELT_SUM / math.max(1e-300, all))),
-      unfelt / math.max(1e-30, sum)
+      unfelt * all / (odds.LEVELS + 1) / math.max(1e-300, sum)
 end
 
 return odds

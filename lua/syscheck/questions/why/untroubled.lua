@@ -61,16 +61,13 @@ end
 -- Whether most of the troubled runs did more work than the others, and may be slower for that: nodes that are set
 -- otherwise may get the large inputs.
 local function did_more(slow, fast)
-   local like, count = {}, 0
+   local like = {}
    for i, run in ipairs(fast) do
       like[i] = run.rows
    end
-   for _, run in ipairs(slow) do
-      local more = work.did_more({ rows = run.rows, like = like, begin_s = run.begin_s,
-         e = expected.of(fast, run.begin_s), y = math.log(run.elapsed_s) })
-      count = count + (more and 1 or 0)
-   end
-   return 2 * count > #slow
+   return work.most_did_more(slow, like, function(run)
+      return expected.of(fast, run.begin_s)
+   end)
 end
 
 local function times_of(runs)

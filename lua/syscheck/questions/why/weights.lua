@@ -230,7 +230,9 @@ function weights.add_runs(h, state, runs, share, most, says)
    end
    h.runs, h.harm, h.unfelt = #fits, 1, 0
    if #fits > 0 then
-      h.harm, h.unfelt = odds.harm(fits, levels(h.e or state.e, state.y, h.most), says)
+      local unfelt
+      h.harm, unfelt = odds.harm(fits, levels(h.e or state.e, state.y, h.most), says)
+      h.unfelt = unfelt / math.max(1e-300, h.fit)
       h.harm = math.min(h.harm, h.set and math.huge or most)
    end
    if #slower > 0 then

@@ -8,15 +8,23 @@ local work = require("syscheck.questions.why.work")
 local without = {}
 
 local ALIKE = 0.5 -- share of what a setting may cost from which a run is under the same
+local LOOKED = 7 -- runs with it whose work is looked at
 
--- Whether the job did more than the like runs without it: a node with much memory may get the large inputs.
+-- Whether most of the runs with it, the job among them, did more than the like runs without: a node with much memory may
+-- get the large inputs. Of one run alone chance says so too often.
 local function did_more(state, has, e)
-   local rest = {}
+   local slow, rest = { { rows = state.rows, begin_s = state.begin_s, elapsed_s = state.elapsed } }, {}
    for _, run in ipairs(state.all_like) do
       -- Those that were slow for whatever reason are no measure.
-      rest[#rest + 1] = run.usual and not has(run) and run.rows or nil
+      if has(run) then
+         slow[#slow + 1] = #slow < LOOKED and run.elapsed_s and run or nil
+      elseif run.usual then
+         rest[#rest + 1] = run.rows
+      end
    end
-   return work.did_more({ rows = state.rows, like = rest, begin_s = state.begin_s, e = e, y = state.y })
+   return work.most_did_more(slow, rest, function()
+      return e
+   end)
 end
 
 local function can(state)

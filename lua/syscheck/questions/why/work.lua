@@ -95,4 +95,18 @@ function work.did_more(state)
    return select(2, work.more(state)) >= MORE
 end
 
+--- Whether most of some runs did.
+-- @param runs list of { rows, begin_s, elapsed_s }
+-- @param like list of rows of like runs, each list with begin_s
+-- @param e_of function(run) -> of expected.of: what it should have taken
+function work.most_did_more(runs, like, e_of)
+   local count = 0
+   for _, run in ipairs(runs) do
+      local more = work.did_more({ rows = run.rows, like = like, begin_s = run.begin_s, e = e_of(run),
+         y = math.log(run.elapsed_s) })
+      count = count + (more and 1 or 0)
+   end
+   return 2 * count > #runs
+end
+
 return work
