@@ -117,7 +117,24 @@ function TestClasses:test_more_memory_for_all()
    lu.assertEquals(rated_as(6, LOST), LOST)
 end
 
--- A class that many nodes have now is one of its own, whatever they were.
+-- Of a chassis, or by the same firmware, several lose one at once: fewer than have kept it.
+function TestClasses:test_several_that_have_lost_one()
+   local quarter, fewer = "epyc-9654-2s192c-576g", "epyc-9654-2s160c-768g"
+   local function ask(class)
+      self:tearDown()
+      self:setUp()
+      history({ { THIN }, { THIN }, { THIN }, { THIN }, { THIN }, { THIN }, { THIN, class }, { THIN, class },
+         { THIN, class }, { THIN, class }, { THIN, class } })
+      return rated_as(7, class)
+   end
+   lu.assertEquals(ask(LOST), THIN)
+   -- More than one DIMM of so many nodes, or cores: they were changed.
+   for _, class in ipairs({ quarter, fewer, FAT, OTHER, "unknown" }) do
+      lu.assertEquals(ask(class), class)
+   end
+end
+
+-- A class that as many nodes have now is one of its own, whatever they were.
 function TestClasses:test_many_that_have_less_now()
    history({ { THIN }, { THIN }, { THIN }, { THIN }, { THIN }, { THIN, LOST }, { THIN, LOST }, { THIN, LOST },
       { THIN, LOST }, { THIN, LOST } })

@@ -22,7 +22,7 @@ TestOwnRuns.tearDown = own_store.tearDown
 
 -- Runs of one kind on two nodes each, an hour apart; n1 is in two of three.
 -- @param slow how much longer they are with n1
--- @param more how much more they read and write there
+-- @param more how much more they read and write there; or function(i) -> how much more run i does
 -- @param rare true: n1 is in every eighth, of twice as many
 local function write(slow, more, rare)
    local rows = {}
@@ -30,7 +30,7 @@ local function write(slow, more, rare)
       local other = rare and i % 8 > 0 or not rare and i % 3 == 0
       local first = other and 2 + i % 4 or 1
       local seconds = (first == 1 and slow or 1) * (1000 + 3 * (i % 5))
-      local work = (first == 1 and more or 1) * (1 + i % 4 / 100)
+      local work = (type(more) == "function" and more(i) or first == 1 and more or 1) * (1 + i % 4 / 100)
       for _, node in ipairs({ first, 10 + i % 7 }) do
          rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. node, class = "epyc-9654-2s192c-768g",
             time = T + 3600 * i, elapsed_s = seconds,
@@ -59,6 +59,16 @@ function TestOwnRuns:test_most_like_runs_were_on_the_bad_node()
    answer = ask(15)
    lu.assertNil(answer.named)
    lu.assertEquals(answer.slow.verdict, "no")
+end
+
+-- One of many may do more by chance: what the others on the node did says whether it gets the larger inputs.
+function TestOwnRuns:test_one_run_that_did_more()
+   write(1.5, function(i)
+      return i == 16 and 1.25 or 1
+   end)
+   local answer, _, name = ask(16)
+   lu.assertEquals(name(answer.named.node), "n1")
+   lu.assertEquals(answer.slow.without, answer.named.node)
 end
 
 function TestOwnRuns:test_a_node_that_most_runs_like()

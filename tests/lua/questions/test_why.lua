@@ -599,6 +599,24 @@ function TestAnswer:test_what_others_had_without_harm()
    lu.assertTrue(surer.named.probability > why.analyse(input(8, 1610, { [3] = THROTTLED })).named.probability)
 end
 
+-- That few runs feel a condition is no reason why one that is slow beyond doubt should be slow by chance.
+function TestAnswer:test_what_few_others_felt()
+   local throttled = {}
+   for i = 1, 20 do
+      throttled[i] = { ratio = i % 10 == 0 and 1.6 or 1 + (i % 5 - 2) / 100, throttle_events = 1204,
+         throttle_package_ms = 500000 }
+   end
+   local function nothing(elapsed)
+      local sum = 0
+      for _, h in ipairs(why.analyse(input(8, elapsed, { [3] = THROTTLED }, 12, nil, { [3] = throttled })).explanations) do
+         sum = sum + (h.group == "nothing" and h.probability or 0)
+      end
+      return sum
+   end
+   lu.assertTrue(nothing(1610) < 0.05)
+   lu.assertTrue(nothing(1010) > 0.8)
+end
+
 -- A job that was no slower than others is told of what cost those time.
 function TestAnswer:test_not_slow()
    local answer = why.analyse(input(8, 1010, { [3] = THROTTLED }))
