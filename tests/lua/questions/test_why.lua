@@ -607,8 +607,8 @@ function TestAnswer:test_what_few_others_felt()
          throttle_package_ms = 500000 }
    end
    local function nothing(elapsed)
-      local sum = 0
-      for _, h in ipairs(why.analyse(input(8, elapsed, { [3] = THROTTLED }, 12, nil, { [3] = throttled })).explanations) do
+      local sum, answer = 0, why.analyse(input(8, elapsed, { [3] = THROTTLED }, 12, nil, { [3] = throttled }))
+      for _, h in ipairs(answer.explanations) do
          sum = sum + (h.group == "nothing" and h.probability or 0)
       end
       return sum

@@ -10,8 +10,8 @@ local without = {}
 local ALIKE = 0.5 -- share of what a setting may cost from which a run is under the same
 local LOOKED = 7 -- runs with it whose work is looked at
 
--- Whether most of the runs with it, the job among them, did more than the like runs without: a node with much memory may
--- get the large inputs. Of one run alone chance says so too often.
+-- Whether most of the runs with it, the job among them, did more than the like runs without: a node with much memory
+-- may get the large inputs. Of one run alone chance says so too often.
 local function did_more(state, has, e)
    local slow, rest = { { rows = state.rows, begin_s = state.begin_s, elapsed_s = state.elapsed } }, {}
    for _, run in ipairs(state.all_like) do
