@@ -1,7 +1,7 @@
 --- Which class a node is compared with. One that has lost a DIMM or a core shows a class that few have, or it alone: it
--- is compared with what it was, as its checks are (baseline.class_for). Several may have lost one, of a chassis or by the
--- same firmware: fewer than have kept it. A class that nodes have had from the beginning is their own, unless it is one
--- node's, and a DIMM less than another's.
+-- is compared with what it was, as its checks are (baseline.class_for). Several may have lost one, of a chassis or by
+-- the same firmware: fewer than have kept it. A class that nodes have had from the beginning is their own, unless it is
+-- one node's, and a DIMM less than another's.
 local baseline = require("syscheck.verdict.baseline")
 local job_store = require("syscheck.questions.job.read")
 
@@ -36,10 +36,10 @@ end
 
 --- Nodes and classes are the numbers that the store gives them.
 -- @return function(node, class) -> the class that it is compared with: of one with fewer than baseline.MIN_NODES the
---   nearest of its model with more (else the nearest of those with more nodes than it has, and a DIMM more at most), if
---   that has all that it has, its measured values may fail such a node, and the node's checks were of that class before,
---   or it lacks no more than a DIMM and no other node has its class or began with it (of nodes that get more memory one
---   after the other the last is not alone); else its own
+--   nearest of its model with more (else the nearest of those with more nodes than it has, and a DIMM more at most),
+--   if that has all that it has, its measured values may fail such a node, and the node's checks were of that class
+--   before, or it lacks no more than a DIMM and no other node has its class or began with it (of nodes that get more
+--   memory one after the other the last is not alone); else its own
 function classes.rated_as(store)
    local word = job_store.words(store)
    local known, of_name, counts = read(store, word)
