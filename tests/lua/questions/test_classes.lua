@@ -132,6 +132,15 @@ function TestClasses:test_several_that_have_lost_one()
    for _, class in ipairs({ quarter, fewer, FAT, OTHER, "unknown" }) do
       lu.assertEquals(ask(class), class)
    end
+   -- Nor are those that say nothing of what they are.
+   local of = {}
+   for n = 1, 13 do
+      of[n] = { n <= 8 and "unknown" or LOST }
+   end
+   self:tearDown()
+   self:setUp()
+   history(of)
+   lu.assertEquals(rated_as(9, LOST), LOST)
 end
 
 -- A class that as many nodes have now is one of its own, whatever they were.

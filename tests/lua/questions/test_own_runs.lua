@@ -22,15 +22,18 @@ TestOwnRuns.tearDown = own_store.tearDown
 
 -- Runs of one kind on two nodes each, an hour apart; n1 is in two of three.
 -- @param slow how much longer they are with n1
--- @param more how much more they read and write there; or function(i) -> how much more run i does
+-- @param more how much more they read and write there; of both, or function(i) -> the same of run i
 -- @param rare true: n1 is in every eighth, of twice as many
 local function write(slow, more, rare)
    local rows = {}
+   local function of_run(much, i)
+      return type(much) == "function" and much(i) or much
+   end
    for i = 1, rare and 64 or 30 do
       local other = rare and i % 8 > 0 or not rare and i % 3 == 0
       local first = other and 2 + i % 4 or 1
-      local seconds = (first == 1 and slow or 1) * (1000 + 3 * (i % 5))
-      local work = (type(more) == "function" and more(i) or first == 1 and more or 1) * (1 + i % 4 / 100)
+      local seconds = (first == 1 and of_run(slow, i) or 1) * (1000 + 3 * (i % 5))
+      local work = (first == 1 and of_run(more, i) or 1) * (1 + i % 4 / 100)
       for _, node in ipairs({ first, 10 + i % 7 }) do
          rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. node, class = "epyc-9654-2s192c-768g",
             time = T + 3600 * i, elapsed_s = seconds,
@@ -69,6 +72,23 @@ function TestOwnRuns:test_one_run_that_did_more()
    local answer, _, name = ask(16)
    lu.assertEquals(name(answer.named.node), "n1")
    lu.assertEquals(answer.slow.without, answer.named.node)
+end
+
+-- Nor do its runs of the usual input say that the larger ones were no larger.
+function TestOwnRuns:test_a_node_that_gets_some_larger_inputs()
+   local function larger(i)
+      return i % 3 > 0 and i % 5 < 2
+   end
+   write(function(i)
+      return larger(i) and 1.5 or 1.04
+   end, function(i)
+      return larger(i) and 1.5 or 1
+   end)
+   for i = 1, 30 do
+      if larger(i) then
+         lu.assertTrue((ask(i)).named == nil, i)
+      end
+   end
 end
 
 function TestOwnRuns:test_a_node_that_most_runs_like()

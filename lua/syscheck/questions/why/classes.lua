@@ -16,7 +16,7 @@ local FIRST = "SELECT c.key >> 30 FROM check_node c WHERE c.node = ? AND c.class
 -- Whether a class has as many cores as another, and no more than a DIMM less.
 local function lost_one(class, other)
    local own, of = baseline.parse_class(class), baseline.parse_class(other)
-   return own ~= nil and own.cores == of.cores and own.memory_gib ~= nil and of.memory_gib ~= nil
+   return own ~= nil and of ~= nil and own.cores == of.cores and own.memory_gib ~= nil and of.memory_gib ~= nil
       and own.memory_gib >= (1 - ONE_DIMM) * of.memory_gib
 end
 

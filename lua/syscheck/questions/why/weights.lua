@@ -259,6 +259,7 @@ function weights.add_harm(h, state, slow)
       local fit = GUESSED * felt_by(state, h) * odds.fit(h.e or state.e, state.y, most, range.wide, range.beyond)
       local guess = setmetatable({ more = item.more, fit = fit, weight = weight * fit / h.fit }, { __index = h })
       add_history(guess, state, slow)
+      guess.unfelt = guess.unfelt * GUESSED -- it may cost so much or not, felt or not
       if guess.runs > 0 and guess.harm >= SLOW_RUNS and guess.weight > h.weight then
          for key, value in pairs(guess) do
             h[key] = value

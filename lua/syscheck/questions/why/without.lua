@@ -8,16 +8,17 @@ local work = require("syscheck.questions.why.work")
 local without = {}
 
 local ALIKE = 0.5 -- share of what a setting may cost from which a run is under the same
-local LOOKED = 7 -- runs with it whose work is looked at
+local LOOKED, AS_SLOW = 7, 0.5 -- runs with it whose work is looked at; that lost such a part of what the job did
 
--- Whether most of the runs with it, the job among them, did more than the like runs without: a node with much memory
--- may get the large inputs. Of one run alone chance says so too often.
+-- Whether most of the runs with it that were as slow, the job among them, did more than the like runs without: a node
+-- with much memory may get the large inputs. Of one run alone chance says so too often.
 local function did_more(state, has, e)
+   local from = math.exp(AS_SLOW * state.y + (1 - AS_SLOW) * math.log(e.median_s))
    local slow, rest = { { rows = state.rows, begin_s = state.begin_s, elapsed_s = state.elapsed } }, {}
    for _, run in ipairs(state.all_like) do
       -- Those that were slow for whatever reason are no measure.
       if has(run) then
-         slow[#slow + 1] = #slow < LOOKED and run.elapsed_s and run or nil
+         slow[#slow + 1] = #slow < LOOKED and (run.elapsed_s or 0) >= from and run or nil
       elseif run.usual then
          rest[#rest + 1] = run.rows
       end
