@@ -48,15 +48,26 @@ local function noisy(work)
    return known
 end
 
--- How much lower a rate was in the nearest check, on logarithms; 0: no check shows that it was.
-local function lower(h, name)
+-- What the nearest check measured, and its class; nil: it shows nothing odd.
+local function nearest(h, name)
    for _, e in ipairs(h.evidence) do
       if e.check and e.shows and e.item.name == name then
          local one = e.before and (not e.after or e.before.days <= e.after.days) and e.before or e.after
-         return math.log(e.class / one.value)
+         return one.value, e.class
       end
    end
-   return 0
+end
+
+-- How much lower a rate was, on logarithms; 0: no check shows that it was.
+local function lower(h, name)
+   local value, class = nearest(h, name)
+   return value and math.log(class / value) or 0
+end
+
+-- What interrupts a node takes the share of its time that it shows as noise, and no more from dgemm.
+local function takes(noise, clock)
+   local value, class = nearest(noise, "noise_pct")
+   return value ~= nil and (value - class) / 100 >= ALIKE * (1 - math.exp(-lower(clock, "gflops")))
 end
 
 local function job_shows(h)
@@ -103,7 +114,7 @@ local function explains(h, other, work, row)
    elseif h.group ~= "clock" and noisy(work) == false then
       return false
    elseif h.group == "memory" then
-      local unfelt = work and work.best and work.best.unfelt
+      local unfelt = work and work.best and work.best.unfelt and (other.group ~= "clock" or takes(work, other))
       return other.best.check and (unfelt and not h.best.weak or p_counted(h) <= COUNTED
          or other.group == "clock" and stops_cores(h, other, row))
    end
