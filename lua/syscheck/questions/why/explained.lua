@@ -64,7 +64,7 @@ local function lower(h, name)
    return value and math.log(class / value) or 0
 end
 
--- What interrupts a node takes the share of its time that it shows as noise, and no more from dgemm.
+-- What stops all cores takes from dgemm such a share of its time as it shows as noise, and no more.
 local function takes(noise, clock)
    local value, class = nearest(noise, "noise_pct")
    return value ~= nil and (value - class) / 100 >= ALIKE * (1 - math.exp(-lower(clock, "gflops")))
