@@ -124,7 +124,7 @@ local FELT = { 0.1, 0.3, 0.5, 0.7, 0.9 }
 local FELT_SUM = 2.5
 local HARM_LEAST = 1e-4
 --- What other runs say at most, as they are not independent.
-odds.RUNS_SAY = 1000
+odds.RUNS_SAY = 300
 
 --- Whether a condition does harm, by other runs under it: a harmful one costs them all a like part of what it may, or
 -- each what its kind of job feels of it (memory's bandwidth does not slow all alike), and is felt by an unknown share
