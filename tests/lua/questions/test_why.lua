@@ -149,7 +149,7 @@ local function input(nodes, elapsed, extra, likes, like_extra, history)
          local out = {}
          for i, one in ipairs(history and history[node] or {}) do
             out[i] = { row = row(node, 1000 * one.ratio, one), days = one.days or i / 4, e = of_times(TWELVE),
-               y = math.log(100 * one.ratio) }
+               y = math.log(100 * one.ratio), alone = one.alone }
          end
          return out
       end,
@@ -567,6 +567,36 @@ function TestAnswer:test_another_job_on_the_node()
    lu.assertStrContains(say(answer, 1), " another job on n001 (39 of al")
    lu.assertStrContains(say(answer, 1), ", 40, 1 more): ")
    lu.assertNotStrContains(say(answer, 1), "\27")
+end
+
+-- What slowed runs that had the node for themselves, too, was no other job.
+function TestAnswer:test_runs_without_another_job_on_the_node()
+   local waits = { storage = { iowait_ms = 900e3, io_some_us = 900e6, io_full_us = 800e6 },
+      daemon = { cpu_some_us = 900e6, sched_wait_worst_ms = 600e3 } }
+   -- @param ratio, few of the other runs: their times; as much waiting as this one had, or a hundredth
+   local function ask(group, alone, ratio, few)
+      local extra, runs = { others = { 39 } }, {}
+      for i = 1, 6 do
+         runs[i] = { ratio = ratio, alone = alone }
+         for k, v in pairs(waits[group]) do
+            extra[k], runs[i][k] = v, few and v / 100 or v
+         end
+      end
+      local input_of = input(1, 1610, { extra }, 12, { sched_wait_worst_ms = 1e3 }, { runs })
+      for _, run_of in ipairs(input_of.like) do
+         run_of.rows[1].sched_wait_worst_ms = 1e3 * vary()
+      end
+      return why.analyse(input_of)
+   end
+   for _, group in ipairs({ "storage", "daemon" }) do
+      lu.assertEquals(named(ask(group, false, 1.6)), { 1, "neighbour" })
+      lu.assertEquals(named(ask(group, true, 1.6)), { 1, group })
+      -- Runs that were not slow say nothing of who it was.
+      lu.assertEquals(ask(group, true, 1).explanations[1].group, ask(group, false, 1).explanations[1].group)
+      -- Slow ones that do not show it say a little against another job, too.
+      local with, without = ask(group, true, 1.6, true), ask(group, false, 1.6, true)
+      lu.assertTrue(of(with, 1, "neighbour").probability < of(without, 1, "neighbour").probability)
+   end
 end
 
 -- What the node's checks found, too, beside which no other job runs, is less likely another job's.

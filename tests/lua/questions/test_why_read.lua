@@ -11,7 +11,8 @@ local T = 1795161600 -- 2026-11-20T08:00:00Z
 
 -- Eight runs of each kind, an hour apart, each as long as the others.
 -- @param kinds name -> numbers of its nodes
-local function write(kinds)
+-- @param others jobs that shared the nodes of a run, by its number; or nil
+local function write(kinds, others)
    local rows, id = {}, 0
    for i = 1, 8 do
       local from_s = T + 3600 * i - 1000
@@ -20,7 +21,7 @@ local function write(kinds)
          for _, node in ipairs(kinds[name] or {}) do
             rows[#rows + 1] = own_store.record({ kind = "job", node = "n" .. node, class = "epyc-9654-2s192c-768g",
                time = from_s + 1000, elapsed_s = 1000 + i % 3, begin = os.date("!%Y-%m-%dT%H:%M:%SZ", from_s),
-               job = { id = id, user = "alice", name = name, nodes = #kinds[name] } })
+               others = others and others[id], job = { id = id, user = "alice", name = name, nodes = #kinds[name] } })
          end
       end
    end
@@ -57,6 +58,25 @@ function TestWhyRead:test_one_of_a_larger_run_was_elsewhere()
    end
    write({ x = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }, both = nodes })
    lu.assertEquals(asked(), { "n12" })
+end
+
+-- What slowed those that had a node for themselves no other job did.
+function TestWhyRead:test_which_runs_had_a_shared_node_for_themselves()
+   local function alone(others)
+      write({ x = { 1, 2 }, elsewhere = { 3 } }, others)
+      local input = data.read(own_store.db, jobid.runs(own_store.db, { kind = "job", id = 29 })[1])
+      local out = {}
+      for i, one in ipairs(input.history(input.rows[1].node)) do
+         out[i] = tostring(one.alone)
+      end
+      return table.concat(out, " ")
+   end
+   -- The latest one first; which they are of a node that was not shared nobody asks.
+   lu.assertEquals(alone({ [1] = { 900 }, [5] = { 900, 901 }, [25] = { 900 } }), ("nil "):rep(7):sub(1, -2))
+   own_store.tearDown()
+   own_store.setUp()
+   lu.assertEquals(alone({ [1] = { 900 }, [5] = { 900, 901 }, [25] = { 900 }, [29] = { 902 } }),
+      "false true true true true false false")
 end
 
 -- A node that was checked as the job began, and whose record of it never came, is one of the job's.

@@ -77,7 +77,8 @@ function candidates.nodes(state)
 end
 
 --- A node whose jobs were slow around this one, whatever it is.
--- @return an explanation: harm by those of these jobs in which no events were counted, slow by all of them
+-- @return an explanation: harm by those of these jobs in which no events were counted, alone by those of them that
+--   had a shared node for themselves, slow by all
 function candidates.unrecorded(state, node)
    local list, best, log = {}, 0, 0
    for _, one in ipairs(state.history(node)) do
@@ -86,21 +87,23 @@ function candidates.unrecorded(state, node)
    table.sort(list, function(a, b)
       return math.abs(a.days) < math.abs(b.days)
    end)
-   local runs, rest, most, recorded = 0, 0, 0, weights.recorded(state, node)
+   local runs, rest, most, alone, most_alone, recorded = 0, 0, 0, 0, 0, weights.recorded(state, node)
    for i, one in ipairs(list) do
       local says = weights.of_time(one)
-      log, rest = log + says, rest + (says > 0 and recorded(one) and 0 or says)
+      local left = says > 0 and recorded(one) and 0 or says
+      log, rest, alone = log + says, rest + left, alone + (one.alone and left or 0)
       if log > best then
          best, runs = log, i
       end
-      most = math.max(most, rest)
+      most, most_alone = math.max(most, rest), math.max(most_alone, alone)
    end
    local slow, harm = math.exp(best) / math.max(1, #list), math.exp(most) / math.max(1, #list)
    local e = state.e_of[node]
    local fit = odds.fit(e or state.e, state.y, SLOW_NODE.most, SLOW_NODE.wide, 1)
    return { e = e, where = #state.rows > 1 and "node" or "only", node = node, group = "unrecorded", evidence = {},
-      prior = NODE, rarity = 1, fit = fit, harm = harm, slow = slow, runs = runs, most = SLOW_NODE.most,
-      unfelt = (1 / SLOW_NODE.felt - 1) / math.max(1e-30, fit), weight = NODE * fit * harm }
+      prior = NODE, rarity = 1, fit = fit, harm = harm, alone = math.exp(most_alone) / math.max(1, #list), slow = slow,
+      runs = runs, most = SLOW_NODE.most, unfelt = (1 / SLOW_NODE.felt - 1) / math.max(1e-30, fit),
+      weight = NODE * fit * harm }
 end
 
 -- The leaf switch that nodes have in common, or nil; of how many nodes of the job they are: that leaf's, or all.

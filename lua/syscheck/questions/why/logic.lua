@@ -257,7 +257,7 @@ function why.analyse(input)
       local slow = look_at(h.node)
       if h.best then
          weights.add_harm(h, state, slow)
-         weights.add_hidden(h, looked[h.node].harm)
+         weights.add_hidden(h, looked[h.node])
       end
    end
    for _, row in ipairs(state.history and #state.rows <= CLOSE_LOOKS and state.rows or {}) do

@@ -72,12 +72,15 @@ function neighbours.split(state, list)
             copy[k] = v
          end
          copy.through, copy.group, copy.others = h.group, "neighbour", shared[h.node].others
+         -- What slowed runs that had the node for themselves, too, was no other job.
+         local another = 1 / math.max(1, math.min(h.alone or 1, h.harm or 1))
          if h.group == "storage" then
             -- What all share is no neighbour's.
-            copy.weight = neighbours_io(shared[h.node]) * (h.weight - (h.of_all or 0))
+            copy.weight = another * neighbours_io(shared[h.node]) * (h.weight - (h.of_all or 0))
          else
             -- What checks find, too, is less likely one.
-            copy.weight = NEIGHBOUR / (NEIGHBOUR + (1 - NEIGHBOUR) * math.max(1, h.checked)) * h.weight
+            another = another * NEIGHBOUR
+            copy.weight = another / (another + (1 - NEIGHBOUR) * math.max(1, h.checked)) * h.weight
             h.weight = h.weight - copy.weight
          end
          list[#list + 1] = copy

@@ -25,6 +25,7 @@ local SOME_RUNS = "SELECT r.id, r.seen FROM run r WHERE r.id"
 local OVERLAPPING = "SELECT r.id, r.seen, r.begin_s, r.end_s FROM run r "
    .. "WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
 local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
+local DETAILS_ON = "SELECT j.run, j.detail FROM job_node j WHERE j.node = %d AND j.run"
 local WORD = "SELECT w.id FROM word w WHERE w.text = ?"
 local FOUND = "SELECT c.node, c.key >> 30, c.text FROM check_node c WHERE c.run = ? AND c.status = ? "
    .. "ORDER BY c.key LIMIT %d"
@@ -94,8 +95,9 @@ local function other_runs(store, reader, key, wanted, not_these)
 end
 
 -- Which jobs shared each node.
+-- @return set of the nodes that were shared
 local function add_others(store, key, list)
-   local by_node = {}
+   local by_node, shared = {}, {}
    for _, row in ipairs(list) do
       by_node[row.node] = row
    end
@@ -106,9 +108,10 @@ local function add_others(store, key, list)
          ids[#ids + 1] = type(id) == "number" and math.tointeger(id) or nil
       end
       if ids[1] then
-         by_node[t[1]].others = ids
+         by_node[t[1]].others, shared[t[1]] = ids, true
       end
    end
+   return shared
 end
 
 --- What the job's own checks found wrong: its begin, to be said whatever is named.
@@ -160,9 +163,25 @@ local function runs_on(reader, node, run)
    return reader.on[node]
 end
 
+-- Which of a node's other runs had it for themselves.
+local function add_alone(store, node, list)
+   local keys, shared = {}, {}
+   for i, one in ipairs(list) do
+      keys[i] = one.key
+   end
+   rows.each_of(store, DETAILS_ON:format(node), keys, function(t)
+      shared[t[1]] = shared[t[1]] or job_store.detail(t[2]).others ~= nil
+   end)
+   for _, one in ipairs(list) do
+      one.alone = not shared[one.key]
+   end
+end
+
 --- Other runs of a node around a job.
--- @return list of { row, peers = rows of the run's other nodes or nil, days (from the job's begin), e, y, key }
-function data.history(reader, known, node, run)
+-- @param shared whether another job used the node beside this one
+-- @return list of { row, peers = rows of the run's other nodes or nil, days (from the job's begin), e, y, key, alone =
+--   of a shared node: whether no other job used it then }
+function data.history(reader, known, node, run, shared)
    local at, out, on = math.floor(run.begin_s), {}, runs_on(reader, node, run)
    for _, row in ipairs(reader:around(node, schema.key(at), schema.key(at - HISTORY_DAYS * DAY),
       schema.key(at + HISTORY_DAYS * DAY), HISTORY_EACH)) do
@@ -174,6 +193,9 @@ function data.history(reader, known, node, run)
       end
    end
    add_peers(reader, node, out)
+   if shared then
+      add_alone(reader.store, node, out)
+   end
    return out
 end
 
@@ -276,7 +298,7 @@ function data.read(store, run)
       not_these[one.key] = true
    end
    measured.of_nodes(store, span, list)
-   add_others(store, run.key, list)
+   local shared = add_others(store, run.key, list)
    local names, least = {}, least_of(store)
    local function name(node)
       if node and not names[node] then
@@ -290,7 +312,7 @@ function data.read(store, run)
       others = other_runs(store, reader, run.key, wanted, not_these),
       checks = measured.of_classes(store, span.end_s, wanted),
       history = once(function(node)
-         return data.history(reader, known, node, span)
+         return data.history(reader, known, node, span, shared[node])
       end),
       on = function(node)
          return runs_on(reader, node, span)

@@ -206,9 +206,9 @@ end
 -- @param most what this may be worth: where most runs have as much of it, that they were slow says something of the
 --   node and nothing of this, unless they are compared with runs without
 -- @param says of odds.harm
--- @return h.runs, h.harm, h.felt and h.usually filled in
+-- @return h.runs, h.harm, h.felt, h.usually and h.alone (harm, by runs that had a shared node for themselves) filled in
 function weights.add_runs(h, state, runs, share, most, says)
-   local fits, slower, range = {}, {}, h.best.item.range
+   local fits, alone, slower, range = {}, {}, {}, h.best.item.range
    local recorded = h.best.check and weights.recorded(state, h.node)
    local function levels(e, y, lost, own)
       return odds.levels(e, y, math.min(1, (h.more or 1) * lost), range.wide, range.beyond, own)
@@ -225,13 +225,16 @@ function weights.add_runs(h, state, runs, share, most, says)
             end
          end
          fits[#fits + 1] = its
+         alone[#alone + 1] = one.alone and its or nil
          slower[#slower + 1] = one.y - math.log(e.median_s)
       end
    end
-   h.runs, h.harm, h.unfelt = #fits, 1, 0
+   h.runs, h.harm, h.unfelt, h.alone = #fits, 1, 0, 1
    if #fits > 0 then
       local unfelt
-      h.harm, unfelt = odds.harm(fits, levels(h.e or state.e, state.y, h.most), says)
+      local own = levels(h.e or state.e, state.y, h.most)
+      h.harm, unfelt = odds.harm(fits, own, says)
+      h.alone = odds.harm(alone, own)
       h.unfelt = unfelt / math.max(1e-300, h.fit)
       h.harm = math.min(h.harm, h.set and math.huge or most)
    end
@@ -301,11 +304,12 @@ end
 local HIDDEN = 0.1
 
 --- What a node's slow runs say of an explanation that they do not show.
--- @param slow what speaks for that the node was slow then, in runs in which nothing else was counted
-function weights.add_hidden(h, slow)
-   local hidden = HIDDEN * slow * math.min(1, h.harm)
+-- @param node of candidates.unrecorded
+function weights.add_hidden(h, node)
+   local hidden = HIDDEN * node.harm * math.min(1, h.harm)
    if hidden > h.harm then
       h.weight, h.harm = h.weight * hidden / h.harm, hidden
+      h.alone = math.max(h.alone, HIDDEN * node.alone)
    end
 end
 
