@@ -220,7 +220,7 @@ end
 --- @param input { rows; begin_s; elapsed_s; e = of expected.of or nil; count = like runs; like = list of { rows (with
 --   begin_s, key), elapsed_s }; others = list of { rows }: runs of anybody on nodes of the same class; checks =
 --   { [class] = { [name] = list of { node, value } } }; history = function(node) -> its other runs, list of { row,
---   days, e, y }; meanwhile = function() -> other runs of that time, list of { row, e, y, both (share of its time that
+--   days, e, y, alone }; meanwhile = function() -> runs of that time, list of { row, e, y, both (share of its time that
 --   it ran beside the job), like (a row of each of its like runs) }; on = function(node) -> function(like run) ->
 --   whether it was on it; low = function(name, value) -> the same of runs of which a node was set to no more than that;
 --   without = function(such a function, key of a run or nil: the job) -> of expected.of by those of which it is false,

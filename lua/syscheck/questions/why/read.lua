@@ -25,7 +25,6 @@ local SOME_RUNS = "SELECT r.id, r.seen FROM run r WHERE r.id"
 local OVERLAPPING = "SELECT r.id, r.seen, r.begin_s, r.end_s FROM run r "
    .. "WHERE r.id >= ? AND r.id <= ? AND r.begin_s < ? AND r.end_s > ?"
 local DETAILS = "SELECT j.node, j.detail FROM job_node j WHERE j.run = ?"
-local DETAILS_ON = "SELECT j.run, j.detail FROM job_node j WHERE j.node = %d AND j.run"
 local WORD = "SELECT w.id FROM word w WHERE w.text = ?"
 local FOUND = "SELECT c.node, c.key >> 30, c.text FROM check_node c WHERE c.run = ? AND c.status = ? "
    .. "ORDER BY c.key LIMIT %d"
@@ -164,16 +163,13 @@ local function runs_on(reader, node, run)
 end
 
 -- Which of a node's other runs had it for themselves.
-local function add_alone(store, node, list)
-   local keys, shared = {}, {}
-   for i, one in ipairs(list) do
-      keys[i] = one.key
-   end
-   rows.each_of(store, DETAILS_ON:format(node), keys, function(t)
-      shared[t[1]] = shared[t[1]] or job_store.detail(t[2]).others ~= nil
-   end)
+-- @param details of rows.details_around
+local function add_alone(list, details)
    for _, one in ipairs(list) do
-      one.alone = not shared[one.key]
+      one.alone = true
+      for _, text in ipairs(details[one.key] or {}) do
+         one.alone = one.alone and job_store.detail(text).others == nil
+      end
    end
 end
 
@@ -183,8 +179,8 @@ end
 --   of a shared node: whether no other job used it then }
 function data.history(reader, known, node, run, shared)
    local at, out, on = math.floor(run.begin_s), {}, runs_on(reader, node, run)
-   for _, row in ipairs(reader:around(node, schema.key(at), schema.key(at - HISTORY_DAYS * DAY),
-      schema.key(at + HISTORY_DAYS * DAY), HISTORY_EACH)) do
+   local key, low, high = schema.key(at), schema.key(at - HISTORY_DAYS * DAY), schema.key(at + HISTORY_DAYS * DAY)
+   for _, row in ipairs(reader:around(node, key, low, high, HISTORY_EACH)) do
       local other = row.run ~= run.key and known:of(row.run, true)
       local e = other and other.e and times.without(other, on)
       if e and other.y then
@@ -194,7 +190,7 @@ function data.history(reader, known, node, run, shared)
    end
    add_peers(reader, node, out)
    if shared then
-      add_alone(reader.store, node, out)
+      add_alone(out, reader:details_around(node, key, low, high, HISTORY_EACH))
    end
    return out
 end

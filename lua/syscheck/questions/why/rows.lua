@@ -25,8 +25,9 @@ local OF_RUN = SELECT .. "j.run = ?"
 local SHARE_OF_RUN = SELECT .. "j.run = ? AND (j.key & 1023) < ?"
 rows.IN_BATCH = " IN (" .. ("?, "):rep(BATCH - 1) .. "?)"
 local OF_RUNS = SELECT .. "j.run" .. rows.IN_BATCH
-local BEFORE = SELECT .. "j.node = ? AND j.key < ? AND j.key >= ? ORDER BY j.key DESC LIMIT "
-local AFTER = SELECT .. "j.node = ? AND j.key > ? AND j.key < ? ORDER BY j.key LIMIT "
+local DETAILS = "SELECT j.run, j.detail FROM job_node j WHERE "
+local BEFORE = "j.node = ? AND j.key < ? AND j.key >= ? ORDER BY j.key DESC LIMIT "
+local AFTER = "j.node = ? AND j.key > ? AND j.key < ? ORDER BY j.key LIMIT "
 
 local RUNS_OF = "SELECT j.run, j.key >> 30 FROM job_node j WHERE j.node = ? AND j.key "
 local RUNS_BEFORE, RUNS_AFTER = RUNS_OF .. "< ? ORDER BY j.key DESC LIMIT ", RUNS_OF .. ">= ? ORDER BY j.key LIMIT "
@@ -108,8 +109,20 @@ end
 -- @param low, high keys between which they lie
 -- @param each at most so many on either side
 function rows:around(node, key, low, high, each)
-   local out = self:list(BEFORE .. each, node, key, low)
-   return table.move(self:list(AFTER .. each, node, key, high), 1, each, #out + 1, out)
+   local out = self:list(SELECT .. BEFORE .. each, node, key, low)
+   return table.move(self:list(SELECT .. AFTER .. each, node, key, high), 1, each, #out + 1, out)
+end
+
+--- The details of the same rows: key of the run -> list of their texts or false.
+function rows:details_around(node, key, low, high, each)
+   local out = {}
+   for text, bound in pairs({ [BEFORE] = low, [AFTER] = high }) do
+      for t in self.store:rows(DETAILS .. text .. each, node, key, bound) do
+         out[t[1]] = out[t[1]] or {}
+         table.insert(out[t[1]], t[2] or false)
+      end
+   end
+   return out
 end
 
 --- Which runs a node was in around a record, at most so many on either side.
