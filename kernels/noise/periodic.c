@@ -50,6 +50,27 @@ static double median_length(const struct periodic_place *p, signed char train, d
 }
 
 /*
+ * Beats of one source are alike in length: enough must be there without the others. Long and
+ * short ones in turn are two sources, each of twice the period. The class' t is scratch.
+ */
+static bool one_source(const struct periodic_place *p, struct fit_class *c, const struct fit *best)
+{
+	struct fit f = *best;
+	size_t like = 0;
+	double median;
+
+	if (!fit_follow(c, c->n, c->to, &f))
+		return false;
+	for (size_t i = 0; i < f.hits; i++)
+		c->t[i] = p->events[c->at[c->hit[i]]].length;
+	stats_sort(c->t, f.hits);
+	median = stats_quantile(c->t, f.hits, 0.5);
+	for (size_t i = 0; i < f.hits; i++)
+		like += alike(c->t[i], median);
+	return (double)like / (double)f.hits * (double)f.seen >= FIT_COVERAGE * (double)f.beats;
+}
+
+/*
  * Takes a train's events out of the search. The width that noise explains least is
  * about a standard deviation: the next one takes the tails in.
  * Its class' t, no longer needed, is scratch.
@@ -154,7 +175,7 @@ static bool search(struct periodic_place *p, struct fit_class *c, double least, 
 				continue;
 			before = c->n;
 			fit_find(c, &f);
-			if (f.chance < best.chance) {
+			if (f.chance < best.chance && one_source(p, c, &f)) {
 				best = f;
 				best_low = low;
 				best_high = low * ratios[r];

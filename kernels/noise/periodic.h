@@ -10,7 +10,7 @@
  * A train is accepted when
  * - at least 60 % of its beats are there, over at least the last 60 % of the window
  *   (a burst is no train, one that is missed at times is; beats that a longer detour
- *   hides do not count);
+ *   hides do not count), within 4x of their median length;
  * - n beats, h of them hit, with a chance p = 1 - exp(-2 w rate) that noise hits one
  *   (w: half the width of the window around a beat), satisfy
  *   (n-1) KL((h-1)/(n-1), p) >= ln(trials) + ln(1000): by Chernoff's bound less than

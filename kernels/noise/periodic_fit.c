@@ -10,7 +10,6 @@
 /* The period of a class is sought in its first events, then followed through all. */
 #define SOUGHT 1024
 #define HITS_LEAST 7
-#define COVERAGE 0.6
 #define BURST 0.4 /* the first beat comes within that part of the window */
 
 const double fit_widths[FIT_WIDTHS] = { 0.1, 0.03, 0.01, 0.003 };
@@ -61,10 +60,10 @@ bool fit_follow(const struct fit_class *c, size_t n, double to, struct fit *f)
 			continue;
 		f->beats++;
 		f->seen += best < n;
-		if (f->beats >= 12 && (double)f->seen < (COVERAGE - 0.1) * (double)f->beats)
+		if (f->beats >= 12 && (double)f->seen < (FIT_COVERAGE - 0.1) * (double)f->beats)
 			return false;
 	}
-	return f->seen >= HITS_LEAST && (double)f->seen >= COVERAGE * (double)f->beats;
+	return f->seen >= HITS_LEAST && (double)f->seen >= FIT_COVERAGE * (double)f->beats;
 }
 
 /* Events a second of the class while it can be seen, in its first n. */

@@ -8,6 +8,7 @@
 #define FIT_BINS 1280 /* to 17,600 s */
 #define FIT_STARTS 16
 #define FIT_WIDTHS 4
+#define FIT_COVERAGE 0.6 /* the part of a train's beats that must be there */
 
 /* Half the width of the window around a beat, in periods, the widest first. */
 extern const double fit_widths[FIT_WIDTHS];

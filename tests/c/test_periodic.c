@@ -179,6 +179,25 @@ static void two_at_once(void **state)
 	assert_true(has(37e-3, 100e-6, 0.05) >= 0);
 }
 
+/* Long beats and short ones in turn, as a timer of 10 ms whose every second beat wakes a process. */
+static void two_in_turn(void **state)
+{
+	for (int ticks = 0; ticks < 2; ticks++) {
+		setup(state);
+		train(0, 0.0044, 3, 20e-3, 0, 1.5e-3, 0.02, 0);
+		train(0, 0.0144, 3, 20e-3, 0.0001, 23e-6, 0.2, 0);
+		if (ticks)
+			train(0, 0.0013, 3, 4e-3, 0.0001, 24e-6, 0.2, 0);
+		poisson(0, 0, 3, 20, 3e-6, 1);
+		find(1, 0, 3);
+		assert_int_equal(has(20e-3, 1.5e-3, 0.05), 0);
+		assert_true(b.found[0].all.count > 147);
+		/* Every second one of these may be hidden by a long one: both periods are true. */
+		assert_true(has(20e-3, 23e-6, 0.1) >= 0 || has(10e-3, 23e-6, 0.1) >= 0);
+		assert_int_equal(has(4e-3, 24e-6, 0.1) >= 0, ticks);
+	}
+}
+
 /* The next beat is a period after the last one, however late that was: sleep in a loop. */
 static void drifting(void **state)
 {
@@ -379,6 +398,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(single, setup),
 		cmocka_unit_test_setup(two_at_once, setup),
+		cmocka_unit_test_setup(two_in_turn, setup),
 		cmocka_unit_test_setup(drifting, setup),
 		cmocka_unit_test_setup(none_in_poisson_noise, setup),
 		cmocka_unit_test_setup(none_in_other_noise, setup),
